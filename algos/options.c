@@ -1,0 +1,203 @@
+/* Option strings: "opt=v:opt=v" to values and back, driven by a descriptor's option table. */
+#include "registry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tl_options_default(const struct tl_algo *algo, int64_t values[TL_OPTIONS_MAX])
+{
+    size_t count = tl_option_count(algo);
+    for (size_t i = 0; i < TL_OPTIONS_MAX; i++) {
+        values[i] = i < count ? algo->options[i].default_value : 0;
+    }
+}
+
+int tl_option_format(const struct tl_option *option, int64_t value, char *text, size_t text_bytes)
+{
+    for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
+        if (c->value == value) {
+            return snprintf(text, text_bytes, "%s", c->word);
+        }
+    }
+    return snprintf(text, text_bytes, "%" PRId64, value);
+}
+
+int tl_options_format(const struct tl_algo *algo, const int64_t *values, bool all, char *text,
+                      size_t text_bytes)
+{
+    size_t used = 0;
+    if (text_bytes > 0) {
+        text[0] = '\0';
+    }
+    for (size_t i = 0; i < tl_option_count(algo); i++) {
+        const struct tl_option *option = &algo->options[i];
+        if (!all && values[i] == option->default_value) {
+            continue;
+        }
+        char value[64];
+        (void)tl_option_format(option, values[i], value, sizeof value);
+        size_t left = used < text_bytes ? text_bytes - used : 0;
+        int n = snprintf(left > 0 ? text + used : NULL, left, "%s%s=%s", used > 0 ? ":" : "",
+                         option->name, value);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return (int)used;
+}
+
+size_t tl_name_distance(const char *a, const char *b)
+{
+    /* Wagner and Fischer's table, one row at a time; names longer than a row are cut. */
+    size_t row[65];
+    size_t n = strlen(b);
+    n = n < 64 ? n : 64;
+    for (size_t j = 0; j <= n; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 0; a[i] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+            size_t best = row[j] + 1 < row[j + 1] + 1 ? row[j] + 1 : row[j + 1] + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = best < replaced ? best : replaced;
+        }
+    }
+    return row[n];
+}
+
+/* Reads a whole number with an optional suffix that fills [text, text + length). */
+static bool parse_number(const char *text, size_t length, int64_t *value)
+{
+    static const struct {
+        const char *suffix;
+        int64_t factor;
+    } suffixes[] = {{"", 1},         {"k", 1000},     {"m", 1000000}, {"g", 1000000000},
+                    {"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}};
+    char copy[64];
+    if (length == 0 || length >= sizeof copy || text[0] == ' ') {
+        return false;
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    char *end = NULL;
+    errno = 0;
+    long long number = strtoll(copy, &end, 10);
+    if (errno != 0 || end == copy) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        if (strcmp(end, suffixes[i].suffix) == 0) {
+            return !__builtin_mul_overflow((int64_t)number, suffixes[i].factor, value);
+        }
+    }
+    return false;
+}
+
+/* What an option takes, as words: "1 to 512, or auto". */
+static void describe_range(const struct tl_option *option, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    if (option->min <= option->max) {
+        int n = snprintf(text, text_bytes, "%" PRId64 " to %" PRId64, option->min, option->max);
+        used = n > 0 ? (size_t)n : 0;
+    }
+    for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
+        size_t left = used < text_bytes ? text_bytes - used : 0;
+        int n =
+            snprintf(left > 0 ? text + used : NULL, left, "%s%s", used > 0 ? ", or " : "", c->word);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static bool parse_value(const struct tl_option *option, const char *text, size_t length,
+                        int64_t *value)
+{
+    for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
+        if (strlen(c->word) == length && strncmp(c->word, text, length) == 0) {
+            *value = c->value;
+            return true;
+        }
+    }
+    return parse_number(text, length, value) && option->min <= *value && *value <= option->max;
+}
+
+/* The row of an option called [text, text + length); the table's count if there is none. */
+static size_t find_option(const struct tl_algo *algo, const char *text, size_t length)
+{
+    size_t count = tl_option_count(algo);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = algo->options[i].name;
+        if (strlen(name) == length && strncmp(name, text, length) == 0) {
+            return i;
+        }
+    }
+    return count;
+}
+
+static void explain_unknown(const struct tl_algo *algo, const char *text, size_t length, char *why,
+                            size_t why_bytes)
+{
+    char name[64];
+    size_t kept = length < sizeof name - 1 ? length : sizeof name - 1;
+    memcpy(name, text, kept);
+    name[kept] = '\0';
+    size_t count = tl_option_count(algo);
+    if (count == 0) {
+        (void)snprintf(why, why_bytes, "%s has no options (got '%s')", algo->name, name);
+        return;
+    }
+    size_t nearest = 0;
+    for (size_t i = 1; i < count; i++) {
+        if (tl_name_distance(name, algo->options[i].name) <
+            tl_name_distance(name, algo->options[nearest].name)) {
+            nearest = i;
+        }
+    }
+    (void)snprintf(why, why_bytes, "%s has no option '%s'; did you mean '%s'?", algo->name, name,
+                   algo->options[nearest].name);
+}
+
+enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text,
+                                int64_t values[TL_OPTIONS_MAX], char *why, size_t why_bytes)
+{
+    tl_options_default(algo, values);
+    const char *at = text;
+    while (*at != '\0') {
+        size_t length = strcspn(at, ":");
+        size_t name_length = strcspn(at, "=:");
+        if (name_length == length) {
+            (void)snprintf(why, why_bytes, "'%.*s' is not of the form option=value", (int)length,
+                           at);
+            return TL_ERR_OPTION;
+        }
+        size_t row = find_option(algo, at, name_length);
+        if (row == tl_option_count(algo)) {
+            explain_unknown(algo, at, name_length, why, why_bytes);
+            return TL_ERR_OPTION;
+        }
+        const struct tl_option *option = &algo->options[row];
+        const char *value = at + name_length + 1;
+        size_t value_length = length - name_length - 1;
+        if (!parse_value(option, value, value_length, &values[row])) {
+            char range[160];
+            describe_range(option, range, sizeof range);
+            (void)snprintf(why, why_bytes, "%s: %s=%.*s is not usable; it takes %s", algo->name,
+                           option->name, (int)value_length, value, range);
+            return TL_ERR_OPTION;
+        }
+        at += length;
+        if (*at == ':') {
+            at++;
+            if (*at == '\0') {
+                (void)snprintf(why, why_bytes, "nothing follows the last ':'");
+                return TL_ERR_OPTION;
+            }
+        }
+    }
+    return TL_OK;
+}

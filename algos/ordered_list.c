@@ -1,0 +1,246 @@
+/*
+ * ordered-list: Varghese and Lauck's scheme 2, and the reference that others are held against.
+ *
+ *   head -> [due 3, id 7] <-> [due 3, id 1] <-> [due 8, id 4] <-> [due 20, id 0] -> end
+ *
+ * All pending timers stand in one doubly linked list in order of due tick; equal ticks in the
+ * order of their starts. Starting searches for the place from the tail, which is right at once for
+ * the commonest case, a new timer that is due last. Advancing looks at the head only.
+ *
+ * It is the reference because its correctness can be seen: one list, one order, no rounding, no
+ * horizon. Old Unix kept its callouts so (with differences instead of absolute times).
+ *
+ * Invariants
+ *   - `due` never decreases along the list; among equal `due`, the earlier start is nearer the head
+ *   - a timer is in the list exactly if its `next` is not UNLINKED; `count` is the list's length
+ *   - a timer started inside a callback has serial >= the running advance's, and is not fired by it
+ *
+ * Complexity: start O(n), stop O(1), a tick O(1), expiry O(1) each. Bad at: starts anywhere but at
+ * the end; a million timers with mixed delays make each start walk half a million nodes.
+ *
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
+ * section 3.2.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define UNLINKED UINT32_MAX
+#define HEAD     0u /* the list's own node; timer `id` is node id + 1 */
+
+struct node {
+    uint64_t due;
+    uint64_t serial; /* of its start: breaks ties, and tells what an advance may fire */
+    uint32_t next;
+    uint32_t prev;
+};
+
+struct ordered_list {
+    struct tl_counters counters;
+    const struct tl_allocator *allocator;
+    struct node *nodes;
+    uint32_t capacity;
+    uint64_t clock;
+    uint64_t serial;
+    uint64_t count;
+};
+
+static size_t nodes_bytes(uint32_t capacity)
+{
+    return ((size_t)capacity + 1) * sizeof(struct node);
+}
+
+static enum tl_status list_reserve(void *self, uint32_t capacity)
+{
+    struct ordered_list *list = self;
+    if (capacity <= list->capacity && list->nodes != NULL) {
+        return TL_OK;
+    }
+    if (capacity >= UNLINKED - 1) {
+        return TL_ERR_CAPACITY;
+    }
+    struct node *nodes = list->allocator->resize(
+        list->allocator->ctx, list->nodes, list->nodes != NULL ? nodes_bytes(list->capacity) : 0,
+        nodes_bytes(capacity), alignof(struct node));
+    if (nodes == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    if (list->nodes == NULL) {
+        nodes[HEAD] = (struct node){.next = HEAD, .prev = HEAD};
+    }
+    for (uint32_t i = list->nodes != NULL ? list->capacity + 1 : 1; i <= capacity; i++) {
+        nodes[i] = (struct node){.next = UNLINKED, .prev = UNLINKED};
+    }
+    list->nodes = nodes;
+    list->capacity = capacity;
+    return TL_OK;
+}
+
+static void list_destroy(void *self)
+{
+    struct ordered_list *list = self;
+    tl_free(list->allocator, list->nodes, nodes_bytes(list->capacity), alignof(struct node));
+    tl_free(list->allocator, list, sizeof *list, alignof(struct ordered_list));
+}
+
+static enum tl_status list_create(const struct tl_config *config, void **self)
+{
+    struct ordered_list *list =
+        tl_alloc(config->allocator, sizeof *list, alignof(struct ordered_list));
+    if (list == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *list = (struct ordered_list){.allocator = config->allocator, .clock = config->now};
+    enum tl_status status = list_reserve(list, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, list, sizeof *list, alignof(struct ordered_list));
+        return status;
+    }
+    *self = list;
+    return TL_OK;
+}
+
+static void unlink_node(struct ordered_list *list, uint32_t index)
+{
+    struct node *node = &list->nodes[index];
+    list->nodes[node->prev].next = node->next;
+    list->nodes[node->next].prev = node->prev;
+    node->next = UNLINKED;
+    list->count--;
+    TL_COUNT(list, moves, 1);
+}
+
+static enum tl_status list_stop(void *self, uint32_t id)
+{
+    struct ordered_list *list = self;
+    if (list->nodes[id + 1].next == UNLINKED) {
+        return TL_IDLE;
+    }
+    unlink_node(list, id + 1);
+    return TL_OK;
+}
+
+static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct ordered_list *list = self;
+    (void)list_stop(list, id);
+    uint64_t due = deadline > list->clock ? deadline : list->clock;
+    uint32_t before = list->nodes[HEAD].prev;
+    while (before != HEAD && list->nodes[before].due > due) {
+        TL_COUNT(list, compares, 1);
+        before = list->nodes[before].prev;
+    }
+    TL_COUNT(list, compares, before != HEAD);
+    struct node *node = &list->nodes[id + 1];
+    *node = (struct node){
+        .due = due, .serial = list->serial++, .next = list->nodes[before].next, .prev = before};
+    list->nodes[node->next].prev = id + 1;
+    list->nodes[before].next = id + 1;
+    list->count++;
+    TL_COUNT(list, moves, 1);
+    return TL_OK;
+}
+
+static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct ordered_list *list = self;
+    list->clock = now;
+    uint64_t first_serial_inside = list->serial;
+    uint64_t fired = 0;
+    while (fired < budget) {
+        uint32_t index = list->nodes[HEAD].next;
+        TL_COUNT(list, compares, index != HEAD);
+        /* What callbacks start is due at `now` or later, behind everything that was due before. */
+        if (index == HEAD || list->nodes[index].due > now ||
+            list->nodes[index].serial >= first_serial_inside) {
+            break;
+        }
+        unlink_node(list, index);
+        fired++;
+        fire(ctx, index - 1, now);
+    }
+    return fired;
+}
+
+static uint64_t list_next(const void *self)
+{
+    const struct ordered_list *list = self;
+    uint32_t index = list->nodes[HEAD].next;
+    return index != HEAD ? list->nodes[index].due : TL_NEVER;
+}
+
+static uint64_t list_count(const void *self)
+{
+    return ((const struct ordered_list *)self)->count;
+}
+
+static void list_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct ordered_list *)self)->counters;
+}
+
+static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct ordered_list *list = self;
+    uint64_t seen = 0;
+    for (uint32_t i = list->nodes[HEAD].next; i != HEAD; i = list->nodes[i].next) {
+        const struct node *node = &list->nodes[i];
+        const struct node *next = &list->nodes[node->next];
+        if (next->prev != i || ++seen > list->count) {
+            (void)snprintf(why, why_bytes, "the links around timer %" PRIu32 " do not agree",
+                           i - 1);
+            return TL_ERR_CORRUPT;
+        }
+        if (node->next != HEAD &&
+            (node->due > next->due || (node->due == next->due && node->serial > next->serial))) {
+            (void)snprintf(why, why_bytes, "timer %" PRIu32 " stands before an earlier one", i - 1);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    if (seen != list->count) {
+        (void)snprintf(why, why_bytes, "%" PRIu64 " timers linked, %" PRIu64 " counted", seen,
+                       list->count);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct ordered_list *list = self;
+    if (list->nodes[id + 1].next == UNLINKED) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.bucket = list->nodes[id + 1].due};
+    for (uint32_t i = list->nodes[HEAD].next; i != id + 1; i = list->nodes[i].next) {
+        out->slot++;
+    }
+    return TL_OK;
+}
+
+TL_ALGO(ordered_list) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
+                    TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_BASELINE | TL_CAP_SLOW,
+    .name = "ordered-list",
+    .summary = "one list in order of due tick: the reference",
+    .origin = "Varghese and Lauck 1987, scheme 2",
+    .description =
+        "All pending timers in one doubly linked list, ordered by due tick and then by start. A "
+        "start searches from the tail; expiry takes from the head. Its correctness can be seen, "
+        "so the others are tested against it. Bad at: starts in the middle of many timers.",
+    .cost = {.start = "O(n)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
+    .create = list_create,
+    .destroy = list_destroy,
+    .reserve = list_reserve,
+    .start = list_start,
+    .stop = list_stop,
+    .advance = list_advance,
+    .next = list_next,
+    .count = list_count,
+    .counters = list_counters,
+    .check = list_check,
+    .place = list_place,
+};

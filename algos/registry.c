@@ -1,0 +1,242 @@
+/*
+ * The registry: built from the list in algos/CMakeLists.txt, by way of the generated file
+ * registry_list.h, which holds one line TL_REGISTER(symbol) for each structure.
+ */
+#include "registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TL_REGISTER(symbol)                                                                        \
+    extern const struct tl_algo tl_algo_##symbol;                                                  \
+    extern const struct tl_algo tl_counted_##symbol;
+#include "registry_list.h"
+#undef TL_REGISTER
+
+static const struct tl_entry entries[] = {
+#define TL_REGISTER(symbol) {&tl_algo_##symbol, &tl_counted_##symbol},
+#include "registry_list.h"
+#undef TL_REGISTER
+};
+
+size_t tl_registry_count(void)
+{
+    return sizeof entries / sizeof entries[0];
+}
+
+const struct tl_entry *tl_registry_at(size_t index)
+{
+    return index < tl_registry_count() ? &entries[index] : NULL;
+}
+
+const struct tl_entry *tl_registry_find(const char *name)
+{
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        if (strcmp(entries[i].timed->name, name) == 0) {
+            return &entries[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+struct status_row {
+    const char *name;
+    const char *text;
+};
+
+static const struct status_row statuses[] = {
+#define TL_STATUS_ROW(code, sentence) {#code, sentence},
+    TL_STATUS_MAP(TL_STATUS_ROW)
+#undef TL_STATUS_ROW
+};
+
+static const struct status_row *status_row(enum tl_status status)
+{
+    static const struct status_row unknown = {"unknown", "an unknown status"};
+    size_t index = (size_t)status;
+    return index < sizeof statuses / sizeof statuses[0] ? &statuses[index] : &unknown;
+}
+
+const char *tl_status_name(enum tl_status status)
+{
+    return status_row(status)->name;
+}
+
+const char *tl_status_text(enum tl_status status)
+{
+    return status_row(status)->text;
+}
+
+const struct tl_capability_row *tl_capabilities(size_t *count)
+{
+    static const struct tl_capability_row rows[] = {
+#define TL_CAPABILITY_ROW(code, bit, word, text) {code, word, text},
+        TL_CAPABILITY_MAP(TL_CAPABILITY_ROW)
+#undef TL_CAPABILITY_ROW
+    };
+    *count = sizeof rows / sizeof rows[0];
+    return rows;
+}
+
+/* --- descriptors ----------------------------------------------------------------------------- */
+
+/* A text that is built up piece by piece and may be cut short by its buffer. */
+struct complaint {
+    char *text;
+    size_t bytes;
+    size_t used;
+};
+
+static void complain(struct complaint *complaint, const char *what, const char *detail)
+{
+    size_t left = complaint->used < complaint->bytes ? complaint->bytes - complaint->used : 0;
+    int n = snprintf(left > 0 ? complaint->text + complaint->used : NULL, left, "%s%s%s",
+                     complaint->used > 0 ? "; " : "", what, detail);
+    complaint->used += n > 0 ? (size_t)n : 0;
+}
+
+static bool name_is_well_formed(const char *name)
+{
+    if (name[0] < 'a' || name[0] > 'z') {
+        return false;
+    }
+    for (const char *c = name; *c != '\0'; c++) {
+        bool dash = *c == '-' || *c == '_';
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || (dash && c[1] != '\0'))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool choice_has(const struct tl_option *option, int64_t value)
+{
+    for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
+        if (c->value == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void validate_options(const struct tl_algo *algo, struct complaint *complaint)
+{
+    size_t count = tl_option_count(algo);
+    if (count > TL_OPTIONS_MAX) {
+        complain(complaint, "more options than the contract allows", "");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct tl_option *option = &algo->options[i];
+        if (!name_is_well_formed(option->name)) {
+            complain(complaint, "an option's name is not made of lower-case words: ", option->name);
+        }
+        if (option->help == NULL || option->help[0] == '\0') {
+            complain(complaint, "no help for the option ", option->name);
+        }
+        bool in_range =
+            option->min <= option->default_value && option->default_value <= option->max;
+        if (!in_range && !choice_has(option, option->default_value)) {
+            complain(complaint, "default out of range in the option ", option->name);
+        }
+    }
+}
+
+enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t why_bytes)
+{
+    struct complaint complaint = {.text = why, .bytes = why_bytes};
+    if (why_bytes > 0) {
+        why[0] = '\0';
+    }
+    if (algo->abi != TL_ABI) {
+        char detail[64];
+        (void)snprintf(detail, sizeof detail, "abi %u where this timerlab has %u",
+                       (unsigned)algo->abi, (unsigned)TL_ABI);
+        complain(&complaint, detail, "");
+        return TL_ERR_DESCRIPTOR; /* nothing behind abi can be trusted to be where we look */
+    }
+    const struct {
+        const char *field;
+        const char *text;
+    } texts[] = {
+        {"name", algo->name},
+        {"summary", algo->summary},
+        {"origin", algo->origin},
+        {"description", algo->description},
+        {"cost.start", algo->cost.start},
+        {"cost.stop", algo->cost.stop},
+        {"cost.tick", algo->cost.tick},
+        {"cost.expire", algo->cost.expire},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (texts[i].text == NULL || texts[i].text[0] == '\0') {
+            complain(&complaint, "missing text: ", texts[i].field);
+        }
+    }
+    if (algo->name != NULL && algo->name[0] != '\0' && !name_is_well_formed(algo->name)) {
+        complain(&complaint, "the name is not lower-case words joined by dashes: ", algo->name);
+    }
+    const struct {
+        const char *field;
+        bool present;
+    } hooks[] = {
+        {"create", algo->create != NULL},   {"destroy", algo->destroy != NULL},
+        {"reserve", algo->reserve != NULL}, {"start", algo->start != NULL},
+        {"stop", algo->stop != NULL},       {"advance", algo->advance != NULL},
+        {"count", algo->count != NULL},
+    };
+    for (size_t i = 0; i < sizeof hooks / sizeof hooks[0]; i++) {
+        if (!hooks[i].present) {
+            complain(&complaint, "missing hook: ", hooks[i].field);
+        }
+    }
+    uint32_t caps = algo->capabilities;
+    uint32_t known = 0;
+    size_t rows = 0;
+    const struct tl_capability_row *row = tl_capabilities(&rows);
+    for (size_t i = 0; i < rows; i++) {
+        known |= row[i].bit;
+    }
+    if ((caps & ~known) != 0) {
+        complain(&complaint, "unknown capability bits", "");
+    }
+    if (((caps & TL_CAP_NEXT) != 0) != (algo->next != NULL)) {
+        complain(&complaint, "the hook next and the capability `next` go together", "");
+    }
+    if ((caps & TL_CAP_NEXT_EXACT) != 0 && (caps & TL_CAP_NEXT) == 0) {
+        complain(&complaint, "the capability `next-exact` needs `next`", "");
+    }
+    if ((caps & TL_CAP_FIFO) != 0 && (caps & TL_CAP_ORDERED) == 0) {
+        complain(&complaint, "the capability `fifo` needs `ordered`", "");
+    }
+    if ((caps & TL_CAP_EXACT) != 0 && algo->precision != NULL) {
+        complain(&complaint, "the capability `exact` allows no precision hook", "");
+    }
+    if ((caps & TL_CAP_EXACT) == 0 && algo->precision == NULL &&
+        (caps & TL_CAP_FIRES_NOTHING) == 0) {
+        complain(&complaint, "neither the capability `exact` nor a precision hook", "");
+    }
+    validate_options(algo, &complaint);
+    return complaint.used == 0 ? TL_OK : TL_ERR_DESCRIPTOR;
+}
+
+size_t tl_option_count(const struct tl_algo *algo)
+{
+    size_t count = 0;
+    if (algo->options != NULL) {
+        while (algo->options[count].name != NULL) {
+            count++;
+        }
+    }
+    return count;
+}
+
+struct tl_precision tl_algo_precision(const struct tl_algo *algo, const int64_t *options,
+                                      uint64_t delay_ticks)
+{
+    if (algo->precision == NULL) {
+        return (struct tl_precision){0, 0};
+    }
+    return algo->precision(options, delay_ticks);
+}

@@ -1,0 +1,107 @@
+/*
+ * registry.h: the structures that timerlab knows, and what callers need around them: texts of
+ * statuses, validation of descriptors, option strings, allocators.
+ */
+#ifndef TIMERLAB_REGISTRY_H
+#define TIMERLAB_REGISTRY_H
+
+#include "timerlab.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+/* "TL_ERR_HORIZON", and its sentence. Never NULL; an unknown code says so. */
+const char *tl_status_name(enum tl_status status);
+const char *tl_status_text(enum tl_status status);
+
+/* One row of TL_CAPABILITY_MAP. */
+struct tl_capability_row {
+    uint32_t bit;
+    const char *word;
+    const char *text;
+};
+
+/* The capabilities, in the map's order; *count is set to how many. */
+const struct tl_capability_row *tl_capabilities(size_t *count);
+
+/* --- descriptors ----------------------------------------------------------------------------- */
+
+/* Whether a descriptor can be used: abi, required hooks, capabilities and hooks that belong
+ * together, names, option table. TL_ERR_DESCRIPTOR, and `why` names everything that is missing or
+ * wrong, separated by "; ". */
+enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t why_bytes);
+
+/* A structure in two builds of the same source: `timed` without counters, `counted` with them.
+ * A plug-in has only the one it was compiled as, in both places. */
+struct tl_entry {
+    const struct tl_algo *timed;
+    const struct tl_algo *counted;
+};
+
+/* The built-in structures, in the order of the list in algos/CMakeLists.txt. */
+size_t tl_registry_count(void);
+const struct tl_entry *tl_registry_at(size_t index);
+
+/* The built-in structure of that name; NULL if there is none. */
+const struct tl_entry *tl_registry_find(const char *name);
+
+/* How many of a descriptor's options there are. */
+size_t tl_option_count(const struct tl_algo *algo);
+
+/* The value as its user writes it: a word where the option has one for it, else the number.
+ * Returns what snprintf would. */
+int tl_option_format(const struct tl_option *option, int64_t value, char *text, size_t text_bytes);
+
+/* What the descriptor promises for a delay under these option values (0/0 without the hook). */
+struct tl_precision tl_algo_precision(const struct tl_algo *algo, const int64_t *options,
+                                      uint64_t delay_ticks);
+
+/* --- option strings -------------------------------------------------------------------------- */
+
+#define TL_OPTIONS_MAX 16
+
+/* Fills `values` (one per row of the table) with the defaults. */
+void tl_options_default(const struct tl_algo *algo, int64_t values[TL_OPTIONS_MAX]);
+
+/*
+ * Parses "opt=v:opt=v" (the part of NAME:opt=v:... behind the first colon; may be empty) over the
+ * defaults. Numbers take the suffixes k, m, g (powers of 1000) and Ki, Mi, Gi (of 1024).
+ * TL_ERR_OPTION, and `why` says which option or value, what would be right, and the nearest known
+ * name; `values` is then unspecified.
+ */
+enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text,
+                                int64_t values[TL_OPTIONS_MAX], char *why, size_t why_bytes);
+
+/* The options that differ from their defaults, or all of them, as "opt=v:opt=v". Returns what
+ * snprintf would. */
+int tl_options_format(const struct tl_algo *algo, const int64_t *values, bool all, char *text,
+                      size_t text_bytes);
+
+/* The edit distance of two names, for "did you mean". */
+size_t tl_name_distance(const char *a, const char *b);
+
+/* --- allocators ------------------------------------------------------------------------------ */
+
+/* The process's heap. Blocks of 2 MiB and more start on a 2 MiB boundary. */
+const struct tl_allocator *tl_system_allocator(void);
+
+/* Counts what passes through it to another allocator. Initialise with tl_counting_allocator. */
+struct tl_memory {
+    struct tl_allocator allocator; /* hand this to create */
+    const struct tl_allocator *below;
+    uint64_t bytes;       /* allocated now */
+    uint64_t peak_bytes;  /* the most at any time */
+    uint64_t allocations; /* calls that asked for new or more memory */
+    uint64_t limit_bytes; /* a request that would pass it fails; UINT64_MAX: no limit */
+};
+
+void tl_counting_allocator(struct tl_memory *memory, const struct tl_allocator *below);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,291 @@
+/*
+ * timerlab.h: the contract between a timer structure and everything that drives it.
+ *
+ * A timer structure answers one question, "which timers are due now?", for very many timers that
+ * are started, pushed back, stopped, and sometimes expire. The words are Varghese and Lauck's
+ * ("Hashed and Hierarchical Timing Wheels", SOSP 1987): START_TIMER, STOP_TIMER,
+ * PER_TICK_BOOKKEEPING and EXPIRY_PROCESSING are the hooks start, stop, advance and the fire
+ * callback.
+ *
+ *   tick      the unit of time; what it lasts is the caller's business (a trace says it)
+ *   clock     the tick of the last advance (after create: the `now` of the configuration)
+ *   deadline  the absolute tick at which a timer is to fire
+ *   due tick  max(deadline, clock at its start): the tick at which an exact structure fires it
+ *   id        names a timer: dense, 0 <= id < capacity; a connection's slot or file descriptor
+ *             times its kinds of timer. The structure owns all storage and lays it out as it likes
+ *   horizon   the furthest deadline that a structure takes
+ *   lateness  tick of firing minus due tick; negative is early
+ *
+ * A structure is one C file that fills in one constant `struct tl_algo` and ends with
+ *
+ *     TL_ALGO(my_wheel) = { .abi = TL_ABI, .name = "my-wheel", ... };
+ *
+ * Compiled to a shared object, that file is a plug-in. The header stands alone, and compiles as
+ * C17 and C++17. A structure reads no clock, prints nothing, starts no thread, and never exits.
+ */
+#ifndef TIMERLAB_H
+#define TIMERLAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this contract. Raised when a structure compiled against an older header would
+ * misbehave; a plug-in with another number is refused. */
+#define TL_ABI          1u
+
+/* Every deadline handed to a structure is at most this. */
+#define TL_DEADLINE_MAX (UINT64_C(1) << 63)
+
+/* What `next` answers when no timer is pending. */
+#define TL_NEVER        UINT64_MAX
+
+/* A budget that bounds nothing. */
+#define TL_NO_BUDGET    UINT64_MAX
+
+/* --- status ---------------------------------------------------------------------------------- */
+
+/* The one table of codes and texts. */
+#define TL_STATUS_MAP(X)                                                                           \
+    X(TL_OK, "ok")                                                                                 \
+    X(TL_IDLE, "the timer was not pending")                                                        \
+    X(TL_ERR_HORIZON, "the deadline is beyond the structure's horizon")                            \
+    X(TL_ERR_NOMEM, "out of memory")                                                               \
+    X(TL_ERR_CAPACITY, "more timers than the structure can name")                                  \
+    X(TL_ERR_OPTION, "an option's value is not usable")                                            \
+    X(TL_ERR_DESCRIPTOR, "the descriptor is incomplete or contradicts itself")                     \
+    X(TL_ERR_CORRUPT, "an invariant of the structure does not hold")                               \
+    X(TL_ERR_UNAVAILABLE, "a library that the structure wraps is not installed")
+
+enum tl_status {
+#define TL_STATUS_ENUM(code, text) code,
+    TL_STATUS_MAP(TL_STATUS_ENUM)
+#undef TL_STATUS_ENUM
+};
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/*
+ * All of a structure's memory comes from here, so that bytes and allocations are counted by one
+ * hand for all. One function, in the manner of realloc with the sizes spelled out:
+ *
+ *   ptr == NULL      returns new_bytes of memory aligned to `align` (a power of two), not zeroed
+ *   new_bytes == 0   frees ptr and returns NULL
+ *   otherwise        resizes, keeps the first min(old, new) bytes, may move
+ *
+ * On failure it returns NULL and ptr stays valid and unchanged. old_bytes and align must be what
+ * the block was last given. Not thread-safe.
+ */
+struct tl_allocator {
+    void *ctx;
+    void *(*resize)(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align);
+};
+
+static inline void *tl_alloc(const struct tl_allocator *allocator, size_t bytes, size_t align)
+{
+    return allocator->resize(allocator->ctx, NULL, 0, bytes, align);
+}
+
+static inline void tl_free(const struct tl_allocator *allocator, void *ptr, size_t bytes,
+                           size_t align)
+{
+    if (ptr != NULL) {
+        (void)allocator->resize(allocator->ctx, ptr, bytes, 0, align);
+    }
+}
+
+/* --- options --------------------------------------------------------------------------------- */
+
+/* A word that an option takes in place of a number. */
+struct tl_choice {
+    const char *word; /* NULL ends a table of choices */
+    int64_t value;
+    const char *help;
+};
+
+/* One option of a structure; a table of them ends with name == NULL. Values reach `create` as
+ * int64_t, in the table's order, already checked against this row. */
+struct tl_option {
+    const char *name;
+    int64_t default_value;
+    int64_t min; /* numbers from min to max are taken; min > max: words only */
+    int64_t max;
+    const struct tl_choice *choices; /* words taken besides numbers; may be NULL */
+    const char *help;
+};
+
+/* --- what a structure promises --------------------------------------------------------------- */
+
+/* Capabilities: promises that hold for every value of every option. Drivers choose by these, never
+ * by name, and the tests hold a structure to each that it declares. */
+#define TL_CAPABILITY_MAP(X)                                                                       \
+    X(TL_CAP_ORDERED, 0, "ordered", "within one advance, timers fire in order of due tick")        \
+    X(TL_CAP_FIFO, 1, "fifo", "timers with the same due tick fire in the order of their starts")   \
+    X(TL_CAP_EXACT, 2, "exact", "never early, never late, with every option")                      \
+    X(TL_CAP_NEXT, 3, "next", "says the tick at which advance next has work")                      \
+    X(TL_CAP_NEXT_EXACT, 4, "next-exact", "and that tick is the next firing, not a lower bound")   \
+    X(TL_CAP_BUDGET, 5, "budget", "advance stops at the budget; the rest follow in the next")      \
+    X(TL_CAP_UNLIMITED, 6, "unlimited", "no horizon: every deadline up to 2^63 is taken")          \
+    X(TL_CAP_ALLOCATES, 7, "allocates", "hooks other than create and reserve may allocate")        \
+    X(TL_CAP_BASELINE, 8, "baseline", "a yardstick, not a contender: `all` leaves it out")         \
+    X(TL_CAP_FIRES_NOTHING, 9, "fires-nothing", "keeps no timers: measures the harness itself")    \
+    X(TL_CAP_SLOW, 10, "slow", "an operation is linear in the timers: for small runs")
+
+enum tl_capability {
+#define TL_CAPABILITY_ENUM(code, bit, word, text) code = 1u << (bit),
+    TL_CAPABILITY_MAP(TL_CAPABILITY_ENUM)
+#undef TL_CAPABILITY_ENUM
+};
+
+/* How far from its due tick a timer may fire. Enforced by the oracle. */
+struct tl_precision {
+    uint64_t early_ticks; /* at most this much before */
+    uint64_t late_ticks;  /* at most this much after */
+};
+
+/* Complexity, as the source states it. n: timers, k: timers that fire, slots, levels. */
+struct tl_cost {
+    const char *start;
+    const char *stop;
+    const char *tick; /* an advance by one tick that fires nothing */
+    const char *expire;
+};
+
+/* Work done, counted; deterministic: the same operations give the same counts on any machine. */
+struct tl_counters {
+    uint64_t compares; /* deadlines (or rounds) looked at to decide something */
+    uint64_t moves;    /* times a timer was written to a new place: filed, sifted, unlinked */
+    uint64_t slots;    /* slots, buckets or bitmap words visited by advance and next */
+    uint64_t cascades; /* timers moved because time passed, without being started or firing */
+};
+
+/* Where a pending timer sits, for step-by-step views and for tests of placement. */
+struct tl_place {
+    uint32_t level;  /* 1: the finest; 0: no wheel (a heap, a list of due timers) */
+    uint64_t slot;   /* index in that level, from 0 */
+    uint64_t rounds; /* full turns still to wait */
+    uint64_t bucket; /* absolute tick at which that slot is due, where the structure keeps one */
+};
+
+/* Called for each expired timer, which is no longer pending by then. It may call start and stop
+ * for any timer of the same structure, `id` included, but not advance, reserve or destroy. */
+typedef void (*tl_fire_fn)(void *ctx, uint32_t id, uint64_t now);
+
+/* --- the descriptor -------------------------------------------------------------------------- */
+
+/* What `create` is told. Valid during the call only, but for `allocator`, which outlives the
+ * structure. */
+struct tl_config {
+    uint32_t capacity;        /* ids 0 .. capacity-1 are usable at once; may be 0 */
+    uint64_t now;             /* the clock's first value */
+    uint64_t max_delay_ticks; /* longest delay the caller announces; 0: unknown */
+    const int64_t *options;   /* one value per row of the option table */
+    const struct tl_allocator *allocator;
+};
+
+/*
+ * A timer structure. All hooks take the `self` that create gave. Single-threaded: one caller at a
+ * time. Required unless marked optional.
+ */
+struct tl_algo {
+    uint32_t abi;            /* TL_ABI */
+    uint32_t capabilities;   /* enum tl_capability, or-ed */
+    const char *name;        /* lower-case words joined by dashes */
+    const char *summary;     /* one line */
+    const char *origin;      /* the paper or system that it follows */
+    const char *description; /* a paragraph or more: how it works, what it is bad at */
+    struct tl_cost cost;
+    const struct tl_option *options; /* ends with name == NULL; optional */
+
+    /* Optional; NULL promises 0/0. How early and late a timer started with `delay_ticks` may fire
+     * under these option values. */
+    struct tl_precision (*precision)(const int64_t *options, uint64_t delay_ticks);
+
+    /* Makes an empty structure, able to hold config->capacity timers, in *self.
+     * TL_ERR_NOMEM, TL_ERR_OPTION (a combination that the table cannot rule out),
+     * TL_ERR_CAPACITY, TL_ERR_UNAVAILABLE: *self is not set, nothing is leaked. */
+    enum tl_status (*create)(const struct tl_config *config, void **self);
+
+    /* Frees everything, pending timers included; fires nothing. */
+    void (*destroy)(void *self);
+
+    /* Grows to hold ids 0 .. capacity-1; pending timers stay as they are; never shrinks. After it
+     * returned TL_OK, start cannot fail for want of memory for any of these ids. On TL_ERR_NOMEM
+     * or TL_ERR_CAPACITY nothing has changed. */
+    enum tl_status (*reserve)(void *self, uint32_t capacity);
+
+    /* Starts timer `id`, or moves it if it is pending (a restart). A deadline that is not after
+     * the clock is legal: the timer fires in the next advance. Inside a callback the clock is the
+     * `now` of the running advance, and what is started there never fires in that same advance.
+     * TL_ERR_HORIZON: nothing changed, a pending timer keeps its old deadline.
+     * Requires id < capacity and deadline <= TL_DEADLINE_MAX. */
+    enum tl_status (*start)(void *self, uint32_t id, uint64_t deadline);
+
+    /* Stops timer `id`. TL_IDLE if it was not pending (never started, fired, or stopped): nothing
+     * changed. Requires id < capacity. */
+    enum tl_status (*stop)(void *self, uint32_t id);
+
+    /* Moves the clock to `now` and hands every timer that is due by then to `fire`, each unlinked
+     * before its callback. Returns how many fired. `now` never goes back, may stay, and may jump
+     * far ahead. At most `budget` timers fire; what is left over fires in the next calls, and
+     * counts as pending until then. */
+    uint64_t (*advance)(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx);
+
+    /* Optional, with TL_CAP_NEXT. The tick at which advance next has work: never after the next
+     * firing, possibly before it unless TL_CAP_NEXT_EXACT; at or before the clock if timers are
+     * due already; TL_NEVER if nothing is pending. After an advance to that tick that fires
+     * nothing, next has grown. */
+    uint64_t (*next)(const void *self);
+
+    /* How many timers are pending. */
+    uint64_t (*count)(const void *self);
+
+    /* Optional. The work counted so far (see TL_COUNT). */
+    void (*counters)(const void *self, struct tl_counters *out);
+
+    /* Optional. Verifies the structure's invariants, at any cost in time. TL_ERR_CORRUPT, with a
+     * sentence in `why`, if one does not hold. Not called inside a callback. */
+    enum tl_status (*check)(const void *self, char *why, size_t why_bytes);
+
+    /* Optional. Where timer `id` sits. TL_IDLE if it is not pending. */
+    enum tl_status (*place)(const void *self, uint32_t id, struct tl_place *out);
+};
+
+/*
+ * Defines the file's descriptor. Outside timerlab's own build it is the one symbol that a plug-in
+ * exports, `timerlab_algo`. Inside, each file is compiled twice, without and with counters, and
+ * the name keeps the two and their fellows apart.
+ */
+#if defined(TL_IN_TREE) && defined(TL_COUNTERS)
+#define TL_ALGO_SYMBOL(symbol) tl_counted_##symbol
+#elif defined(TL_IN_TREE)
+#define TL_ALGO_SYMBOL(symbol) tl_algo_##symbol
+#else
+#define TL_ALGO_SYMBOL(symbol) timerlab_algo
+#endif
+#if defined(__GNUC__)
+#define TL_EXPORT __attribute__((visibility("default")))
+#else
+#define TL_EXPORT
+#endif
+#define TL_ALGO(symbol)                                                                            \
+    extern TL_EXPORT const struct tl_algo TL_ALGO_SYMBOL(symbol);                                  \
+    const struct tl_algo TL_ALGO_SYMBOL(symbol)
+
+/* TL_COUNT(self, moves, 1) adds to self->counters.moves where counters are compiled in
+ * (-DTL_COUNTERS), and is nothing where time is measured. */
+#ifdef TL_COUNTERS
+#define TL_COUNT(self, field, n) ((void)((self)->counters.field += (uint64_t)(n)))
+#else
+#define TL_COUNT(self, field, n) ((void)0)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

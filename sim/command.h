@@ -1,0 +1,24 @@
+/*
+ * command.h: the subcommands of `timerlab`. One table in main.c lists them; each is a function in a
+ * file of its own, which gets the arguments behind its name and returns the exit status.
+ */
+#ifndef SIM_COMMAND_H
+#define SIM_COMMAND_H
+
+enum exit_status {
+    EXIT_OK = 0,    /* done, and right */
+    EXIT_FAULT = 1, /* a run failed, or a fault was found */
+    EXIT_USAGE = 2, /* the command line cannot be followed */
+};
+
+/* argv[0] is the command's full name, such as "timerlab sim"; argv[argc] is NULL. */
+typedef int (*command_fn)(int argc, char **argv);
+
+int command_list(int argc, char **argv);
+int command_describe(int argc, char **argv);
+int command_trace(int argc, char **argv);
+int command_trace_gen(int argc, char **argv);
+int command_trace_import(int argc, char **argv);
+int command_sim(int argc, char **argv);
+
+#endif

@@ -1,0 +1,79 @@
+#include "outfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void release(struct outfile *file)
+{
+    free(file->path);
+    free(file->temporary);
+    *file = (struct outfile){0};
+}
+
+bool outfile_open(struct outfile *file, const char *path, struct error *error)
+{
+    *file = (struct outfile){0};
+    file->path = strdup(path);
+    if (file->path == NULL || asprintf(&file->temporary, "%s.XXXXXX.tmp", path) < 0) {
+        file->temporary = NULL;
+        release(file);
+        return error_set(error, "%s: out of memory", path);
+    }
+    int fd = mkstemps(file->temporary, 4);
+    if (fd < 0) {
+        int why = errno;
+        release(file);
+        return error_set(error, "%s: cannot be written: %s", path, strerror(why));
+    }
+    /* mkstemps is stricter than a new file ordinarily is. */
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    (void)fchmod(fd, 0666 & ~mask);
+    file->stream = fdopen(fd, "w+b");
+    if (file->stream == NULL) {
+        (void)close(fd);
+        (void)unlink(file->temporary);
+        release(file);
+        return error_set(error, "%s: out of memory", path);
+    }
+    return true;
+}
+
+bool outfile_commit(struct outfile *file, struct error *error)
+{
+    bool failed = ferror(file->stream) != 0;
+    int why = failed ? EIO : 0;
+    if (fflush(file->stream) != 0 || fsync(fileno(file->stream)) != 0) {
+        why = errno;
+        /* Pipes and some file systems cannot be synced; what was written is there all the same. */
+        failed = failed || (why != EINVAL && why != EROFS);
+    }
+    if (fclose(file->stream) != 0 && !failed) {
+        why = errno;
+        failed = true;
+    }
+    file->stream = NULL;
+    if (!failed && rename(file->temporary, file->path) != 0) {
+        why = errno;
+        failed = true;
+    }
+    if (failed) {
+        (void)unlink(file->temporary);
+        (void)error_set(error, "%s: could not be written completely: %s; nothing was left behind",
+                        file->path, strerror(why));
+    }
+    release(file);
+    return !failed;
+}
+
+void outfile_abort(struct outfile *file)
+{
+    if (file->stream != NULL) {
+        (void)fclose(file->stream);
+        (void)unlink(file->temporary);
+    }
+    release(file);
+}

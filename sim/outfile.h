@@ -1,0 +1,29 @@
+/*
+ * outfile.h: a file that appears whole or not at all. It is written under a temporary name beside
+ * its own, synced, and renamed when it is complete; on any failure the temporary file is removed.
+ */
+#ifndef SIM_OUTFILE_H
+#define SIM_OUTFILE_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Treat as opaque, but for `stream`, which takes the content. */
+struct outfile {
+    FILE *stream;
+    char *path;
+    char *temporary;
+};
+
+/* Opens the temporary file for reading and writing. */
+bool outfile_open(struct outfile *file, const char *path, struct error *error);
+
+/* Flushes, syncs, renames. On failure nothing is left behind. Ends the outfile either way. */
+bool outfile_commit(struct outfile *file, struct error *error);
+
+/* Removes the temporary file. Harmless on one that is already ended or zeroed. */
+void outfile_abort(struct outfile *file);
+
+#endif

@@ -1,0 +1,67 @@
+#include "progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REDRAW_NS UINT64_C(100000000)
+
+static enum progress_mode policy = PROGRESS_AUTO;
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+void progress_set_mode(enum progress_mode mode)
+{
+    policy = mode;
+}
+
+void progress_begin(struct progress *progress, const char *what, const char *unit, uint64_t total)
+{
+    bool shown = policy == PROGRESS_ALWAYS || (policy == PROGRESS_AUTO && isatty(STDERR_FILENO));
+    *progress = (struct progress){
+        .what = what, .unit = unit, .total = total, .begun_ns = now_ns(), .shown = shown};
+}
+
+void progress_update(struct progress *progress, uint64_t done)
+{
+    if (!progress->shown) {
+        return;
+    }
+    uint64_t now = now_ns();
+    if (now - progress->shown_ns < REDRAW_NS) {
+        return;
+    }
+    progress->shown_ns = now;
+    double seconds = (double)(now - progress->begun_ns) / 1e9;
+    double rate = seconds > 0 ? (double)done / seconds : 0;
+    char line[200];
+    int n;
+    if (progress->total > 0 && rate > 0) {
+        double left = done < progress->total ? (double)(progress->total - done) / rate : 0;
+        n = snprintf(line, sizeof line, "%s: %.0f %%, %.3g %s/s, %.0f s left", progress->what,
+                     100.0 * (double)done / (double)progress->total, rate, progress->unit, left);
+    } else {
+        n = snprintf(line, sizeof line, "%s: %" PRIu64 " %s, %.3g/s", progress->what, done,
+                     progress->unit, rate);
+    }
+    unsigned width = n > 0 ? (unsigned)n : 0;
+    int pad = progress->width > width ? (int)(progress->width - width) : 0;
+    (void)fprintf(stderr, "\r%s%*s", line, pad, "");
+    (void)fflush(stderr);
+    progress->width = width;
+}
+
+void progress_end(struct progress *progress)
+{
+    if (progress->shown && progress->width > 0) {
+        (void)fprintf(stderr, "\r%*s\r", (int)progress->width, "");
+        (void)fflush(stderr);
+        progress->width = 0;
+    }
+}

@@ -1,0 +1,36 @@
+/*
+ * progress.h: one line on standard error that says how far a long piece of work is: what, share
+ * done, rate, time left. Shown on a terminal, or wherever it is asked for; otherwise silent.
+ */
+#ifndef SIM_PROGRESS_H
+#define SIM_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum progress_mode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
+
+/* Treat as opaque; initialise with progress_begin. */
+struct progress {
+    const char *what;
+    const char *unit;
+    uint64_t total;
+    uint64_t begun_ns;
+    uint64_t shown_ns;
+    unsigned width;
+    bool shown;
+};
+
+/* Sets the policy for the whole process; PROGRESS_AUTO (a terminal only) until then. */
+void progress_set_mode(enum progress_mode mode);
+
+/* Starts a line. `what` and `unit` (plural, such as "events") must outlive it. total 0: unknown. */
+void progress_begin(struct progress *progress, const char *what, const char *unit, uint64_t total);
+
+/* Says how much is done; cheap enough for every few thousand events, draws ten times a second. */
+void progress_update(struct progress *progress, uint64_t done);
+
+/* Clears the line. */
+void progress_end(struct progress *progress);
+
+#endif

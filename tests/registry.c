@@ -1,0 +1,136 @@
+/* The registry, descriptor validation and option strings. */
+#include "registry.h"
+
+#include "test.h"
+
+#include <string.h>
+
+static void every_descriptor_is_valid(void **state)
+{
+    (void)state;
+    assert_true(tl_registry_count() > 0);
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        char why[512];
+        const struct tl_entry *entry = tl_registry_at(i);
+        assert_int_equal(tl_algo_validate(entry->timed, why, sizeof why), TL_OK);
+        assert_int_equal(tl_algo_validate(entry->counted, why, sizeof why), TL_OK);
+        assert_string_equal(entry->timed->name, entry->counted->name);
+        assert_ptr_not_equal(entry->timed, entry->counted);
+        assert_ptr_equal(tl_registry_find(entry->timed->name), entry);
+    }
+    assert_null(tl_registry_at(tl_registry_count()));
+    assert_null(tl_registry_find("no-such-structure"));
+}
+
+static void validation_names_what_is_missing(void **state)
+{
+    (void)state;
+    char why[512];
+    struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
+    algo.stop = NULL;
+    algo.summary = "";
+    assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
+    assert_non_null(strstr(why, "missing hook: stop"));
+    assert_non_null(strstr(why, "missing text: summary"));
+
+    algo = *tl_registry_find("ordered-list")->timed;
+    algo.next = NULL;
+    assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
+    assert_non_null(strstr(why, "`next`"));
+
+    algo = *tl_registry_find("ordered-list")->timed;
+    algo.abi = TL_ABI + 1;
+    assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
+    assert_non_null(strstr(why, "abi 2 where this timerlab has 1"));
+}
+
+static const struct tl_choice slot_words[] = {{"auto", 0, "fits"}, {NULL, 0, NULL}};
+static const struct tl_choice rounding_words[] = {
+    {"floor", 0, "down"}, {"ceil", 1, "up"}, {NULL, 0, NULL}};
+static const struct tl_option example_options[] = {
+    {"slots", 0, 1, 1 << 30, slot_words, "how many"},
+    {"rounding", 0, 1, 0, rounding_words, "which way"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+static void option_strings_are_parsed_and_refused(void **state)
+{
+    (void)state;
+    struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
+    algo.options = example_options;
+    char why[512];
+    int64_t values[TL_OPTIONS_MAX];
+    assert_int_equal(tl_options_parse(&algo, "", values, why, sizeof why), TL_OK);
+    assert_int_equal(values[0], 0);
+    assert_int_equal(tl_options_parse(&algo, "slots=4Ki:rounding=ceil", values, why, sizeof why),
+                     TL_OK);
+    assert_int_equal(values[0], 4096);
+    assert_int_equal(values[1], 1);
+    char text[100];
+    (void)tl_options_format(&algo, values, false, text, sizeof text);
+    assert_string_equal(text, "slots=4096:rounding=ceil");
+    tl_options_default(&algo, values);
+    (void)tl_options_format(&algo, values, false, text, sizeof text);
+    assert_string_equal(text, "");
+    (void)tl_options_format(&algo, values, true, text, sizeof text);
+    assert_string_equal(text, "slots=auto:rounding=floor");
+
+    static const struct {
+        const char *text;
+        const char *complaint;
+    } wrong[] = {
+        {"slot=3", "did you mean 'slots'?"},      {"slots", "not of the form option=value"},
+        {"slots=", "1 to 1073741824, or auto"},   {"slots=-1", "1 to 1073741824, or auto"},
+        {"slots=12x", "slots=12x is not usable"}, {"slots=99999999999999999999", "is not usable"},
+        {"slots=9000000000g", "is not usable"},   {"rounding=1", "floor, or ceil"},
+        {"slots=3:", "nothing follows"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(tl_options_parse(&algo, wrong[i].text, values, why, sizeof why),
+                         TL_ERR_OPTION);
+        assert_non_null(strstr(why, wrong[i].complaint));
+    }
+}
+
+static void memory_is_counted_and_limited(void **state)
+{
+    (void)state;
+    struct tl_memory memory;
+    tl_counting_allocator(&memory, tl_system_allocator());
+    void *a = tl_alloc(&memory.allocator, 100, 64);
+    assert_non_null(a);
+    assert_int_equal((uintptr_t)a % 64, 0);
+    memset(a, 7, 100);
+    a = memory.allocator.resize(memory.allocator.ctx, a, 100, 1000, 64);
+    assert_non_null(a);
+    assert_int_equal(((unsigned char *)a)[99], 7);
+    assert_int_equal(memory.bytes, 1000);
+    memory.limit_bytes = 1500;
+    assert_null(tl_alloc(&memory.allocator, 501, 8));
+    assert_null(memory.allocator.resize(memory.allocator.ctx, a, 1000, 1501, 64));
+    tl_free(&memory.allocator, a, 1000, 64);
+    assert_int_equal(memory.bytes, 0);
+    assert_int_equal(memory.peak_bytes, 1000);
+    assert_int_equal(memory.allocations, 2);
+}
+
+static void names_have_distances(void **state)
+{
+    (void)state;
+    assert_int_equal(tl_name_distance("hier-wheel", "hier-wheel"), 0);
+    assert_int_equal(tl_name_distance("hier-whel", "hier-wheel"), 1);
+    assert_int_equal(tl_name_distance("kitten", "sitting"), 3);
+    assert_int_equal(tl_name_distance("", "abc"), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_descriptor_is_valid),
+        cmocka_unit_test(validation_names_what_is_missing),
+        cmocka_unit_test(option_strings_are_parsed_and_refused),
+        cmocka_unit_test(memory_is_counted_and_limited),
+        cmocka_unit_test(names_have_distances),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
