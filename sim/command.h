@@ -14,11 +14,26 @@ enum exit_status {
 /* argv[0] is the command's full name, such as "timerlab sim"; argv[argc] is NULL. */
 typedef int (*command_fn)(int argc, char **argv);
 
+/* One row of a table of commands. */
+struct command {
+    const char *name; /* NULL ends the table */
+    const char *summary;
+    command_fn run;
+};
+
+/* Runs the row that argv[1] names, with argv[0] extended by it. Without a name, or with --help,
+ * prints the table; an unknown name gets the nearest one. `program` is what stands before it. */
+int command_dispatch(const char *program, const struct command *table, int argc, char **argv);
+
 int command_list(int argc, char **argv);
 int command_describe(int argc, char **argv);
 int command_trace(int argc, char **argv);
 int command_trace_gen(int argc, char **argv);
 int command_trace_import(int argc, char **argv);
 int command_sim(int argc, char **argv);
+
+/* Prints "timerlab: <error>" on standard error. */
+struct error;
+void command_complain(const struct error *error);
 
 #endif

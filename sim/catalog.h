@@ -1,0 +1,65 @@
+/*
+ * catalog.h: the structures that a command works with: the built-in ones and those of plug-ins,
+ * and what a user means by `-a NAME:opt=v,...|all`.
+ */
+#ifndef SIM_CATALOG_H
+#define SIM_CATALOG_H
+
+#include "error.h"
+#include "registry.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A structure that can be chosen. */
+struct catalog_entry {
+    struct tl_algo timed; /* the descriptor; a plug-in's may carry another name */
+    struct tl_algo counted;
+    const char *origin_file; /* the plug-in's file; NULL for a built-in one */
+};
+
+/* Treat as opaque. */
+struct catalog {
+    struct catalog_entry *entries;
+    size_t count;
+    struct catalog_plugin *plugins;
+    size_t plugin_count;
+};
+
+/* A structure with the values of its options: one row of a comparison. */
+struct contender {
+    const struct tl_algo *timed;
+    const struct tl_algo *counted;
+    int64_t options[TL_OPTIONS_MAX];
+    char option_text[256]; /* the options as given, without defaults: "slots=3:tick=1"; may be "" */
+};
+
+struct contender_list {
+    struct contender *items;
+    size_t count;
+};
+
+/* Fills the catalogue with the built-in structures. */
+bool catalog_init(struct catalog *catalog, struct error *error);
+
+/* Loads a plug-in, "FILE" or "FILE,name" to list it under another name. Must come before any
+ * selection. Refused, with the reason: no such file, not a shared object of this machine, no
+ * symbol timerlab_algo, another abi, an invalid descriptor, a name that is taken. */
+bool catalog_add_plugin(struct catalog *catalog, const char *spec, struct error *error);
+
+/* The structure of that name; NULL, with the nearest name in `error`. */
+const struct catalog_entry *catalog_find(const struct catalog *catalog, const char *name,
+                                         struct error *error);
+
+/* Appends what "NAME[:opt=v[:opt=v]],...|all" names; `all` is every structure that is not a
+ * baseline. Refused: unknown names and options, the same structure with the same options twice. */
+bool catalog_select(const struct catalog *catalog, const char *text, struct contender_list *list,
+                    struct error *error);
+
+void contender_list_free(struct contender_list *list);
+
+/* Unloads plug-ins. No contender may be used afterwards. */
+void catalog_free(struct catalog *catalog);
+
+#endif

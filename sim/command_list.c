@@ -1,0 +1,406 @@
+/* timerlab list, timerlab describe: what the descriptors say, and what they cost in memory. */
+#include "catalog.h"
+#include "command.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- memory, measured ------------------------------------------------------------------------ */
+
+#define SAMPLE_TIMERS       UINT32_C(65536)
+#define SAMPLE_SPREAD_TICKS UINT64_C(60000)
+
+struct footprint {
+    enum tl_status status;
+    uint64_t bytes_fixed;   /* an instance for no timers */
+    double bytes_per_timer; /* what each of 65,536 pending timers adds */
+};
+
+/* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds. */
+static enum tl_status bytes_with(const struct tl_algo *algo, const int64_t *options,
+                                 uint32_t timers, uint64_t *bytes)
+{
+    struct tl_memory memory;
+    tl_counting_allocator(&memory, tl_system_allocator());
+    struct tl_config config = {.capacity = timers,
+                               .max_delay_ticks = SAMPLE_SPREAD_TICKS,
+                               .options = options,
+                               .allocator = &memory.allocator};
+    void *self = NULL;
+    enum tl_status status = algo->create(&config, &self);
+    if (status != TL_OK) {
+        return status;
+    }
+    /* In order of deadline, so that a list that is searched from its end stays fast. */
+    for (uint32_t id = 0; id < timers && status == TL_OK; id++) {
+        status = algo->start(self, id, 1 + (uint64_t)id * (SAMPLE_SPREAD_TICKS - 1) / timers);
+    }
+    *bytes = memory.peak_bytes;
+    algo->destroy(self);
+    return status;
+}
+
+static struct footprint measure_footprint(const struct tl_algo *algo)
+{
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(algo, options);
+    struct footprint footprint = {0};
+    uint64_t loaded = 0;
+    footprint.status = bytes_with(algo, options, 0, &footprint.bytes_fixed);
+    if (footprint.status == TL_OK) {
+        footprint.status = bytes_with(algo, options, SAMPLE_TIMERS, &loaded);
+    }
+    if (footprint.status == TL_OK) {
+        footprint.bytes_per_timer =
+            ((double)loaded - (double)footprint.bytes_fixed) / SAMPLE_TIMERS;
+    }
+    return footprint;
+}
+
+/* --- common texts ---------------------------------------------------------------------------- */
+
+static void capability_words(const struct tl_algo *algo, char *text, size_t text_bytes)
+{
+    size_t rows = 0;
+    size_t used = 0;
+    const struct tl_capability_row *row = tl_capabilities(&rows);
+    text[0] = '\0';
+    for (size_t i = 0; i < rows && used < text_bytes; i++) {
+        if ((algo->capabilities & row[i].bit) != 0) {
+            int n =
+                snprintf(text + used, text_bytes - used, "%s%s", used > 0 ? " " : "", row[i].word);
+            used += n > 0 ? (size_t)n : 0;
+        }
+    }
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+enum list_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_MD };
+
+struct list_arguments {
+    struct catalog *catalog;
+    enum list_format format;
+    const char *name; /* describe only */
+};
+
+static void list_table(const struct catalog *catalog)
+{
+    (void)printf("%-18s %-12s %-12s %-12s %-12s %10s %9s  %s\n", "name", "start", "stop", "tick",
+                 "expire", "fixed B", "B/timer", "capabilities");
+    for (size_t i = 0; i < catalog->count; i++) {
+        const struct tl_algo *algo = &catalog->entries[i].timed;
+        struct footprint footprint = measure_footprint(algo);
+        char words[256];
+        capability_words(algo, words, sizeof words);
+        (void)printf("%-18s %-12s %-12s %-12s %-12s ", algo->name, algo->cost.start,
+                     algo->cost.stop, algo->cost.tick, algo->cost.expire);
+        if (footprint.status == TL_OK) {
+            (void)printf("%10" PRIu64 " %9.1f  %s\n", footprint.bytes_fixed,
+                         footprint.bytes_per_timer, words);
+        } else {
+            (void)printf("%10s %9s  %s (%s)\n", "-", "-", words, tl_status_text(footprint.status));
+        }
+    }
+}
+
+static void list_markdown(const struct catalog *catalog)
+{
+    (void)printf("| structure | what it is | after | start | stop | tick | expire | bytes fixed | "
+                 "bytes per timer | promises |\n");
+    (void)printf("|---|---|---|---|---|---|---|--:|--:|---|\n");
+    for (size_t i = 0; i < catalog->count; i++) {
+        const struct tl_algo *algo = &catalog->entries[i].timed;
+        struct footprint footprint = measure_footprint(algo);
+        char words[256];
+        capability_words(algo, words, sizeof words);
+        (void)printf("| `%s` | %s | %s | %s | %s | %s | %s | %" PRIu64 " | %.1f | %s |\n",
+                     algo->name, algo->summary, algo->origin, algo->cost.start, algo->cost.stop,
+                     algo->cost.tick, algo->cost.expire, footprint.bytes_fixed,
+                     footprint.bytes_per_timer, words);
+    }
+}
+
+static json_t *options_json(const struct tl_algo *algo)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < tl_option_count(algo); i++) {
+        const struct tl_option *option = &algo->options[i];
+        char value[64];
+        (void)tl_option_format(option, option->default_value, value, sizeof value);
+        json_t *words = json_array();
+        for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
+            (void)json_array_append_new(words, json_string(c->word));
+        }
+        json_t *row = json_pack("{s:s, s:s, s:o, s:s}", "name", option->name, "default", value,
+                                "words", words, "help", option->help);
+        if (option->min <= option->max) {
+            (void)json_object_set_new(row, "min", json_integer(option->min));
+            (void)json_object_set_new(row, "max", json_integer(option->max));
+        }
+        (void)json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static json_t *algo_json(const struct catalog_entry *entry)
+{
+    const struct tl_algo *algo = &entry->timed;
+    struct footprint footprint = measure_footprint(algo);
+    size_t count = 0;
+    const struct tl_capability_row *capability = tl_capabilities(&count);
+    json_t *capabilities = json_array();
+    for (size_t i = 0; i < count; i++) {
+        if ((algo->capabilities & capability[i].bit) != 0) {
+            (void)json_array_append_new(capabilities, json_string(capability[i].word));
+        }
+    }
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:o, s:o}", "name", algo->name,
+                  "summary", algo->summary, "origin", algo->origin, "cost", "start",
+                  algo->cost.start, "stop", algo->cost.stop, "tick", algo->cost.tick, "expire",
+                  algo->cost.expire, "capabilities", capabilities, "options", options_json(algo));
+    if (footprint.status == TL_OK) {
+        (void)json_object_set_new(row, "bytes_fixed",
+                                  json_integer((json_int_t)footprint.bytes_fixed));
+        (void)json_object_set_new(row, "bytes_per_timer", json_real(footprint.bytes_per_timer));
+    }
+    if (entry->origin_file != NULL) {
+        (void)json_object_set_new(row, "plugin", json_string(entry->origin_file));
+    }
+    return row;
+}
+
+static void list_json(const struct catalog *catalog)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < catalog->count; i++) {
+        (void)json_array_append_new(rows, algo_json(&catalog->entries[i]));
+    }
+    (void)json_dumpf(rows, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    (void)putchar('\n');
+    json_decref(rows);
+}
+
+/* --- describe -------------------------------------------------------------------------------- */
+
+/* Prints a paragraph, wrapped at 80 columns. */
+static void print_wrapped(const char *text, const char *indent)
+{
+    size_t column = 0;
+    const char *at = text;
+    while (*at != '\0') {
+        if (*at == '\n') {
+            (void)putchar('\n');
+            column = 0;
+            at++;
+            continue;
+        }
+        at += strspn(at, " ");
+        size_t word = strcspn(at, " \n");
+        if (word == 0) {
+            continue;
+        }
+        if (column > 0 && column + 1 + word > 80) {
+            (void)putchar('\n');
+            column = 0;
+        }
+        if (column == 0) {
+            column = (size_t)printf("%s", indent);
+        } else {
+            (void)putchar(' ');
+            column++;
+        }
+        (void)printf("%.*s", (int)word, at);
+        column += word;
+        at += word;
+    }
+    (void)putchar('\n');
+}
+
+static void describe_option(const struct tl_option *option)
+{
+    char value[64];
+    (void)tl_option_format(option, option->default_value, value, sizeof value);
+    (void)printf("  %s (default %s", option->name, value);
+    if (option->min <= option->max) {
+        (void)printf(", %" PRId64 " to %" PRId64, option->min, option->max);
+    }
+    for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
+        (void)printf("%s%s", c == option->choices ? ", words: " : " ", c->word);
+    }
+    (void)printf(")\n");
+    print_wrapped(option->help, "      ");
+    for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
+        if (c->help != NULL && c->help[0] != '\0') {
+            (void)printf("      %s: %s\n", c->word, c->help);
+        }
+    }
+}
+
+static void describe(const struct catalog_entry *entry)
+{
+    const struct tl_algo *algo = &entry->timed;
+    struct footprint footprint = measure_footprint(algo);
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(algo, options);
+    (void)printf("%s: %s\n\n", algo->name, algo->summary);
+    print_wrapped(algo->description, "");
+    (void)printf("\nOrigin: %s\n", algo->origin);
+    if (entry->origin_file != NULL) {
+        (void)printf("Plug-in: %s\n", entry->origin_file);
+    }
+    (void)printf("Cost: start %s, stop %s, tick %s, expire %s\n", algo->cost.start, algo->cost.stop,
+                 algo->cost.tick, algo->cost.expire);
+    if (footprint.status == TL_OK) {
+        (void)printf("Memory: %" PRIu64 " bytes fixed, %.1f bytes per timer (measured with %" PRIu32
+                     " timers)\n",
+                     footprint.bytes_fixed, footprint.bytes_per_timer, SAMPLE_TIMERS);
+    } else {
+        (void)printf("Memory: not measured: %s\n", tl_status_text(footprint.status));
+    }
+    struct tl_precision precision = tl_algo_precision(algo, options, SAMPLE_SPREAD_TICKS);
+    (void)printf("Precision: with default options, a delay of %" PRIu64
+                 " ticks fires at most %" PRIu64 " early and %" PRIu64 " late\n",
+                 SAMPLE_SPREAD_TICKS, precision.early_ticks, precision.late_ticks);
+    (void)printf("Promises:\n");
+    size_t rows = 0;
+    const struct tl_capability_row *row = tl_capabilities(&rows);
+    for (size_t i = 0; i < rows; i++) {
+        if ((algo->capabilities & row[i].bit) != 0) {
+            (void)printf("  %s: %s\n", row[i].word, row[i].text);
+        }
+    }
+    if (tl_option_count(algo) == 0) {
+        (void)printf("Options: none\n");
+        return;
+    }
+    (void)printf("Options (NAME:option=value:...):\n");
+    for (size_t i = 0; i < tl_option_count(algo); i++) {
+        describe_option(&algo->options[i]);
+    }
+}
+
+/* --- the commands ---------------------------------------------------------------------------- */
+
+enum { KEY_FORMAT = 256, KEY_PLUGIN };
+
+static error_t parse_argument(int key, char *argument, struct argp_state *state)
+{
+    struct list_arguments *arguments = state->input;
+    struct error error;
+    switch (key) {
+    case KEY_FORMAT:
+        if (strcmp(argument, "table") == 0) {
+            arguments->format = FORMAT_TABLE;
+        } else if (strcmp(argument, "json") == 0) {
+            arguments->format = FORMAT_JSON;
+        } else if (strcmp(argument, "md") == 0) {
+            arguments->format = FORMAT_MD;
+        } else {
+            argp_error(state, "--format takes table, json or md, not '%s'", argument);
+        }
+        return 0;
+    case KEY_PLUGIN:
+        if (!catalog_add_plugin(arguments->catalog, argument, &error)) {
+            argp_failure(state, EXIT_USAGE, 0, "%s", error.text);
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_describe_argument(int key, char *argument, struct argp_state *state)
+{
+    struct list_arguments *arguments = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (arguments->name != NULL) {
+            argp_error(state, "one structure at a time");
+        }
+        arguments->name = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (arguments->name == NULL) {
+            argp_error(state, "which structure? `timerlab list` shows them");
+        }
+        return 0;
+    default:
+        return parse_argument(key, argument, state);
+    }
+}
+
+#define PLUGIN_OPTION                                                                              \
+    {                                                                                              \
+        "plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also the structure in this shared object", 0      \
+    }
+
+int command_list(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"format", KEY_FORMAT, "table|json|md", 0, "How to print it (table)", 0},
+        PLUGIN_OPTION,
+        {0},
+    };
+    static const struct argp parser = {
+        options,
+        parse_argument,
+        "",
+        "The structures, their capabilities and cost, and the bytes that they take, measured with "
+        "65,536 timers.",
+        NULL,
+        NULL,
+        NULL};
+    struct catalog catalog;
+    struct error error;
+    if (!catalog_init(&catalog, &error)) {
+        command_complain(&error);
+        return EXIT_FAULT;
+    }
+    struct list_arguments arguments = {.catalog = &catalog};
+    int status = EXIT_OK;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) != 0) {
+        status = EXIT_USAGE;
+    } else if (arguments.format == FORMAT_JSON) {
+        list_json(&catalog);
+    } else if (arguments.format == FORMAT_MD) {
+        list_markdown(&catalog);
+    } else {
+        list_table(&catalog);
+    }
+    catalog_free(&catalog);
+    return status;
+}
+
+int command_describe(int argc, char **argv)
+{
+    static const struct argp_option options[] = {PLUGIN_OPTION, {0}};
+    static const struct argp parser = {
+        options, parse_describe_argument,
+        "NAME",  "One structure: where it comes from, how it works, what it promises, its options.",
+        NULL,    NULL,
+        NULL};
+    struct catalog catalog;
+    struct error error;
+    if (!catalog_init(&catalog, &error)) {
+        command_complain(&error);
+        return EXIT_FAULT;
+    }
+    struct list_arguments arguments = {.catalog = &catalog};
+    int status = EXIT_USAGE;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
+        const struct catalog_entry *entry = catalog_find(&catalog, arguments.name, &error);
+        if (entry == NULL) {
+            command_complain(&error);
+        } else {
+            describe(entry);
+            status = EXIT_OK;
+        }
+    }
+    catalog_free(&catalog);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* timerlab: the command. */
+#include "command.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *argp_program_version = "timerlab " TL_VERSION;
+
+static const struct command commands[] = {
+    {"list", "the structures: capabilities, cost, bytes per timer", command_list},
+    {"describe", "one structure: origin, how it works, options", command_describe},
+    {NULL, NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    argp_err_exit_status = EXIT_USAGE;
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        (void)puts(argp_program_version);
+        return EXIT_OK;
+    }
+    int status = command_dispatch("timerlab", commands, argc, argv);
+    /* A full disk shows only when the buffer is written out. */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fputs("timerlab: standard output could not be written completely\n", stderr);
+        return status == EXIT_OK ? EXIT_FAULT : status;
+    }
+    return status;
+}
