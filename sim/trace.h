@@ -25,7 +25,13 @@
 enum trace_op { TRACE_START = 0, TRACE_STOP = 1 };
 
 /* Longest tick and longest delay that a trace holds: their sum is a legal deadline. */
-#define TRACE_TICK_MAX (UINT64_C(1) << 62)
+#define TRACE_TICK_MAX         (UINT64_C(1) << 62)
+
+/* Longest tick in nanoseconds: some thirty years. */
+#define TRACE_TICK_NS_MAX      UINT64_C(1000000000000000000)
+
+/* Longest origin, in bytes. */
+#define TRACE_ORIGIN_MAX_BYTES (UINT32_C(1) << 20)
 
 struct trace_header {
     uint64_t tick_ns; /* what one tick lasts */
@@ -56,7 +62,8 @@ uint64_t trace_writer_events(const struct trace_writer *writer);
 
 /* Completes the file and ends the writer. Counts, ids and longest delay are the writer's own; the
  * caller says where the window lies, and `min_ids` if more timers exist than were named (0
- * otherwise). `origin` is a JSON object as text. end_tick is raised to behind the last operation
+ * otherwise). `origin` is a JSON object as text, stored as it is but for line ends, which become
+ * blanks; NULL stands for an empty one. end_tick is raised to behind the last operation
  * if it is smaller. Ends the writer on failure too, and then leaves nothing behind. */
 bool trace_writer_commit(struct trace_writer *writer, uint64_t warmup_end_tick, uint64_t end_tick,
                          uint32_t min_ids, const char *origin, struct error *error);

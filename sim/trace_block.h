@@ -1,0 +1,82 @@
+/*
+ * trace_block.h: a block's operations as columns, between the records and the compression.
+ *
+ *   first_tick   64 bits: the tick of the first group
+ *   groups       32 bits: how many runs of one tick
+ *   literals     32 bits: how many ids are written out
+ *   starts       32 bits: how many starts, each with a delay
+ *   widths       4 x 8 bits: bytes of a tick step, of a run's length, of an id, of a delay
+ *   ticks        groups - 1 steps from a group's tick to the next, each at least 1
+ *   lengths      groups run lengths minus 1
+ *   codes        2 bits a record, four to a byte, the first lowest: bit 0 the operation,
+ *                bit 1 set if the id is the previous record's plus 1 (before the first: 0)
+ *   ids          the ids not so described
+ *   delays       the delays of the starts
+ *
+ * A column of n numbers of w bytes is w planes of n bytes, the lowest bytes first: high bytes,
+ * alike, then lie together and compress to nothing, low ones, random, are stored as they are.
+ */
+#ifndef SIM_TRACE_BLOCK_H
+#define SIM_TRACE_BLOCK_H
+
+#include "trace.h"
+
+#define TRACE_BLOCK_PREFIX_BYTES 24u
+
+/* No block's columns are longer. */
+#define TRACE_BLOCK_RAW_MAX                                                                        \
+    (TRACE_BLOCK_PREFIX_BYTES + TRACE_BLOCK_RECORDS * (8 + 2 + 4 + 8) + TRACE_BLOCK_RECORDS / 4)
+
+/* Operations on their way into a block. */
+struct trace_columns {
+    uint32_t records;
+    uint32_t groups;
+    uint32_t literals;
+    uint32_t starts;
+    uint32_t previous_id;
+    uint64_t ticks[TRACE_BLOCK_RECORDS];   /* of each group */
+    uint32_t lengths[TRACE_BLOCK_RECORDS]; /* of each group */
+    uint32_t ids[TRACE_BLOCK_RECORDS];
+    uint64_t delays[TRACE_BLOCK_RECORDS];
+    uint8_t codes[TRACE_BLOCK_RECORDS / 4];
+};
+
+/* Empties the columns. */
+void trace_columns_clear(struct trace_columns *columns);
+
+/* Adds an operation. Requires records < TRACE_BLOCK_RECORDS, and ticks that do not go back. */
+void trace_columns_add(struct trace_columns *columns, uint64_t tick, uint32_t id, enum trace_op op,
+                       uint64_t delay_ticks);
+
+/* Writes the columns to `raw`, of at least TRACE_BLOCK_RAW_MAX bytes; returns how many. Requires
+ * at least one record. */
+size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw);
+
+/* What the decoder holds a block to. */
+struct trace_block_limits {
+    uint64_t min_tick; /* no tick before this */
+    uint64_t end_tick; /* every tick before this; at most TRACE_TICK_MAX + 1 */
+    uint64_t max_delay_ticks;
+    uint32_t ids; /* every id below this */
+};
+
+/* Memory to decode into, and what was found. One element more than can be used: the decoder picks
+ * without branching, and may look one behind the last. */
+struct trace_decoded {
+    struct trace_record records[TRACE_BLOCK_RECORDS];
+    struct trace_group groups[TRACE_BLOCK_RECORDS];
+    uint32_t ids[TRACE_BLOCK_RECORDS + 1];
+    uint64_t delays[TRACE_BLOCK_RECORDS + 1];
+    uint32_t record_count;
+    uint32_t group_count;
+    uint32_t starts;
+    uint64_t max_delay_ticks;
+};
+
+/* Decodes `raw`, which nobody has vouched for, as a block of `record_count` records. Returns NULL,
+ * or what is wrong with it. */
+const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t record_count,
+                               const struct trace_block_limits *limits,
+                               struct trace_decoded *decoded);
+
+#endif

@@ -1,0 +1,392 @@
+#include "trace.h"
+
+#include "trace_block.h"
+#include "trace_format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+/* What damage can be answered with, beyond telling it. */
+#define REMEDY "make or copy the file anew"
+
+struct trace_reader {
+    struct trace_header header;
+    char *path;
+    char *origin;
+    int fd;
+    uint64_t file_bytes;
+    uint64_t origin_at;
+    uint64_t blocks;
+    ZSTD_DCtx *zstd;
+    uint8_t *raw;
+    uint8_t *stored;
+    size_t stored_capacity;
+    struct trace_decoded *decoded;
+
+    /* Where reading stands. */
+    uint64_t at;
+    uint64_t next_block;
+    uint64_t last_tick;
+    uint64_t events;
+    uint64_t starts;
+    uint64_t max_delay_ticks;
+};
+
+/* A section's head, taken apart. */
+struct section {
+    uint8_t head[TRACE_SECTION_BYTES];
+    uint32_t kind;
+    uint32_t records;
+    uint32_t stored_bytes;
+    uint32_t raw_bytes;
+    uint64_t index;
+    uint64_t checksum;
+};
+
+/* Reads exactly `bytes` at `at`. Returns NULL, or what went wrong. */
+static const char *read_at(int fd, void *to, size_t bytes, uint64_t at)
+{
+    uint8_t *next = to;
+    while (bytes > 0) {
+        ssize_t n = pread(fd, next, bytes, (off_t)at);
+        if (n == 0) {
+            return "the file ends inside it: it is truncated";
+        }
+        if (n < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return strerror(errno);
+        }
+        next += n;
+        bytes -= (size_t)n;
+        at += (uint64_t)n;
+    }
+    return NULL;
+}
+
+/* Reads the head at `at`, and holds it to what must be there. */
+static const char *read_section_head(const struct trace_reader *reader, uint64_t at, uint64_t end,
+                                     struct section *section)
+{
+    if (at > end || end - at < TRACE_SECTION_BYTES) {
+        return "the file ends inside it: it is truncated";
+    }
+    const char *why = read_at(reader->fd, section->head, sizeof section->head, at);
+    if (why != NULL) {
+        return why;
+    }
+    section->kind = trace_get_u32(section->head + TRACE_SECTION_AT_KIND);
+    section->records = trace_get_u32(section->head + TRACE_SECTION_AT_RECORDS);
+    section->stored_bytes = trace_get_u32(section->head + TRACE_SECTION_AT_STORED);
+    section->raw_bytes = trace_get_u32(section->head + TRACE_SECTION_AT_RAW);
+    section->index = trace_get_u64(section->head + TRACE_SECTION_AT_INDEX);
+    section->checksum = trace_get_u64(section->head + TRACE_SECTION_AT_CHECKSUM);
+    if (end - at - TRACE_SECTION_BYTES < section->stored_bytes) {
+        return "the file ends inside it: it is truncated, or its size was altered";
+    }
+    return NULL;
+}
+
+/* Reads, checks and decompresses the section at `at`; the bytes are in reader->raw then. */
+static const char *read_section(const struct trace_reader *reader, uint64_t at, uint32_t kind,
+                                uint64_t index, size_t raw_max, struct section *section)
+{
+    const char *why = read_section_head(reader, at, reader->file_bytes, section);
+    if (why != NULL) {
+        return why;
+    }
+    if (section->stored_bytes > reader->stored_capacity || section->raw_bytes > raw_max) {
+        return "its sizes are out of range: it was altered";
+    }
+    why = read_at(reader->fd, reader->stored, section->stored_bytes, at + TRACE_SECTION_BYTES);
+    if (why != NULL) {
+        return why;
+    }
+    if (trace_section_checksum(section->head, reader->stored, section->stored_bytes) !=
+        section->checksum) {
+        return "its checksum does not match: it was altered";
+    }
+    if (section->kind != kind || section->index != index) {
+        return "something else is in its place";
+    }
+    if (section->stored_bytes == 0) {
+        return section->raw_bytes == 0 ? NULL : "its content is missing";
+    }
+    size_t got = ZSTD_decompressDCtx(reader->zstd, reader->raw, section->raw_bytes, reader->stored,
+                                     section->stored_bytes);
+    if (ZSTD_isError(got) || got != section->raw_bytes) {
+        return "it does not decompress to what it should";
+    }
+    return NULL;
+}
+
+void trace_reader_close(struct trace_reader *reader)
+{
+    if (reader == NULL) {
+        return;
+    }
+    if (reader->fd >= 0) {
+        (void)close(reader->fd);
+    }
+    (void)ZSTD_freeDCtx(reader->zstd);
+    free(reader->raw);
+    free(reader->stored);
+    free(reader->decoded);
+    free(reader->origin);
+    free(reader->path);
+    free(reader);
+}
+
+/* Where in a file of the wrong length the blocks stop. */
+static bool tell_truncation(const struct trace_reader *reader, uint64_t actual_bytes,
+                            struct error *error)
+{
+    uint64_t at = TRACE_HEADER_BYTES;
+    uint64_t block = 0;
+    while (block < reader->blocks) {
+        struct section section;
+        if (read_section_head(reader, at, actual_bytes, &section) != NULL ||
+            section.kind != TRACE_SECTION_BLOCK) {
+            break;
+        }
+        at += TRACE_SECTION_BYTES + section.stored_bytes;
+        block++;
+    }
+    if (block < reader->blocks) {
+        return error_set(error,
+                         "%s: block %" PRIu64 ": truncated: the file has %" PRIu64 " of %" PRIu64
+                         " bytes and %" PRIu64 " of %" PRIu64 " blocks; " REMEDY,
+                         reader->path, block, actual_bytes, reader->file_bytes, block,
+                         reader->blocks);
+    }
+    return error_set(error,
+                     "%s: truncated behind the last block, %" PRIu64 ": the file has %" PRIu64
+                     " of %" PRIu64 " bytes; " REMEDY,
+                     reader->path, reader->blocks, actual_bytes, reader->file_bytes);
+}
+
+static bool read_header(struct trace_reader *reader, struct error *error)
+{
+    struct stat status;
+    if (fstat(reader->fd, &status) != 0) {
+        return error_set(error, "%s: %s", reader->path, strerror(errno));
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return error_set(error, "%s: not a regular file, which a trace must be", reader->path);
+    }
+    uint64_t actual_bytes = (uint64_t)status.st_size;
+    uint8_t head[TRACE_HEADER_BYTES];
+    if (actual_bytes < TRACE_MAGIC_BYTES ||
+        read_at(reader->fd, head, TRACE_MAGIC_BYTES, 0) != NULL ||
+        memcmp(head, TRACE_MAGIC, TRACE_MAGIC_BYTES) != 0) {
+        return error_set(error,
+                         "%s: not a timerlab trace; text and recordings become one by "
+                         "'timerlab trace import'",
+                         reader->path);
+    }
+    if (actual_bytes < sizeof head) {
+        return error_set(error, "%s: header: truncated; " REMEDY, reader->path);
+    }
+    const char *why = read_at(reader->fd, head, sizeof head, 0);
+    if (why != NULL) {
+        return error_set(error, "%s: header: %s", reader->path, why);
+    }
+    uint32_t version = trace_get_u32(head + TRACE_AT_VERSION);
+    if (version != TRACE_FORMAT_VERSION) {
+        return error_set(error,
+                         "%s: format version %" PRIu32 ", while this program reads %u; "
+                         "generate or import the trace anew",
+                         reader->path, version, TRACE_FORMAT_VERSION);
+    }
+    if (trace_get_u32(head + TRACE_AT_HEADER_BYTES) != sizeof head ||
+        trace_get_u64(head + TRACE_AT_CHECKSUM) != XXH3_64bits(head, TRACE_AT_CHECKSUM)) {
+        return error_set(error, "%s: header: its checksum does not match: it was altered; " REMEDY,
+                         reader->path);
+    }
+    uint64_t ids = trace_get_u64(head + TRACE_AT_IDS);
+    struct trace_header *header = &reader->header;
+    header->tick_ns = trace_get_u64(head + TRACE_AT_TICK_NS);
+    header->events = trace_get_u64(head + TRACE_AT_EVENTS);
+    header->starts = trace_get_u64(head + TRACE_AT_STARTS);
+    header->stops = trace_get_u64(head + TRACE_AT_STOPS);
+    header->warmup_end_tick = trace_get_u64(head + TRACE_AT_WARMUP_END);
+    header->end_tick = trace_get_u64(head + TRACE_AT_END);
+    header->max_delay_ticks = trace_get_u64(head + TRACE_AT_MAX_DELAY);
+    header->ids = (uint32_t)ids;
+    reader->file_bytes = trace_get_u64(head + TRACE_AT_FILE_BYTES);
+    reader->origin_at = trace_get_u64(head + TRACE_AT_ORIGIN);
+    reader->blocks = trace_get_u64(head + TRACE_AT_BLOCKS);
+    if (header->tick_ns == 0 || header->tick_ns > TRACE_TICK_NS_MAX ||
+        header->starts > header->events || header->stops != header->events - header->starts ||
+        header->warmup_end_tick > header->end_tick || header->end_tick > TRACE_TICK_MAX + 1 ||
+        header->max_delay_ticks > TRACE_TICK_MAX || ids > UINT32_MAX ||
+        reader->blocks > header->events || header->events / TRACE_BLOCK_RECORDS > reader->blocks ||
+        reader->origin_at > reader->file_bytes) {
+        return error_set(error, "%s: header: its numbers contradict each other; " REMEDY,
+                         reader->path);
+    }
+    if (actual_bytes < reader->file_bytes) {
+        return tell_truncation(reader, actual_bytes, error);
+    }
+    if (actual_bytes > reader->file_bytes) {
+        return error_set(error, "%s: %" PRIu64 " bytes too many behind the end; " REMEDY,
+                         reader->path, actual_bytes - reader->file_bytes);
+    }
+    return true;
+}
+
+static bool read_trailer(struct trace_reader *reader, struct error *error)
+{
+    struct section section;
+    const char *why = read_section(reader, reader->origin_at, TRACE_SECTION_ORIGIN, reader->blocks,
+                                   TRACE_ORIGIN_MAX_BYTES, &section);
+    if (why == NULL) {
+        reader->origin = malloc((size_t)section.raw_bytes + 1);
+        if (reader->origin == NULL) {
+            return error_set(error, "%s: out of memory", reader->path);
+        }
+        (void)memcpy(reader->origin, reader->raw, section.raw_bytes);
+        reader->origin[section.raw_bytes] = '\0';
+        reader->header.origin = reader->origin;
+        (void)trace_origin_valid(reader->origin, section.raw_bytes, &why);
+    }
+    if (why != NULL) {
+        return error_set(error, "%s: origin, behind the last block, %" PRIu64 ": %s; " REMEDY,
+                         reader->path, reader->blocks, why);
+    }
+    uint64_t end_at = reader->origin_at + TRACE_SECTION_BYTES + section.stored_bytes;
+    why = read_section(reader, end_at, TRACE_SECTION_END, reader->blocks, 0, &section);
+    if (why == NULL && end_at + TRACE_SECTION_BYTES + section.stored_bytes != reader->file_bytes) {
+        why = "it is not at the file's end";
+    }
+    if (why != NULL) {
+        return error_set(error, "%s: end marker, behind the last block, %" PRIu64 ": %s; " REMEDY,
+                         reader->path, reader->blocks, why);
+    }
+    return true;
+}
+
+struct trace_reader *trace_reader_open(const char *path, struct error *error)
+{
+    struct trace_reader *reader = calloc(1, sizeof *reader);
+    if (reader == NULL) {
+        (void)error_set(error, "%s: out of memory", path);
+        return NULL;
+    }
+    size_t raw_max =
+        TRACE_BLOCK_RAW_MAX > TRACE_ORIGIN_MAX_BYTES ? TRACE_BLOCK_RAW_MAX : TRACE_ORIGIN_MAX_BYTES;
+    reader->fd = -1;
+    reader->stored_capacity = ZSTD_compressBound(raw_max);
+    reader->path = strdup(path);
+    reader->zstd = ZSTD_createDCtx();
+    reader->raw = malloc(raw_max);
+    reader->stored = malloc(reader->stored_capacity);
+    reader->decoded = calloc(1, sizeof *reader->decoded);
+    if (reader->path == NULL || reader->zstd == NULL || reader->raw == NULL ||
+        reader->stored == NULL || reader->decoded == NULL) {
+        (void)error_set(error, "%s: out of memory", path);
+        trace_reader_close(reader);
+        return NULL;
+    }
+    /* O_NONBLOCK: not to wait for a pipe's writer, only to refuse the pipe. */
+    reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (reader->fd < 0) {
+        (void)error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+        trace_reader_close(reader);
+        return NULL;
+    }
+    if (!read_header(reader, error) || !read_trailer(reader, error) ||
+        !trace_reader_rewind(reader, error)) {
+        trace_reader_close(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+const struct trace_header *trace_reader_header(const struct trace_reader *reader)
+{
+    return &reader->header;
+}
+
+/* All blocks are read: whether they are what the header says. */
+static int finish(const struct trace_reader *reader, struct error *error)
+{
+    const struct trace_header *header = &reader->header;
+    if (reader->at != reader->origin_at || reader->events != header->events ||
+        reader->starts != header->starts || reader->max_delay_ticks != header->max_delay_ticks) {
+        (void)error_set(error,
+                        "%s: behind the last block, %" PRIu64
+                        ": the blocks' sums contradict the header; " REMEDY,
+                        reader->path, reader->blocks);
+        return -1;
+    }
+    return 0;
+}
+
+int trace_reader_next(struct trace_reader *reader, struct trace_block *block, struct error *error)
+{
+    if (reader->next_block == reader->blocks) {
+        return finish(reader, error);
+    }
+    struct section section;
+    const char *why = read_section(reader, reader->at, TRACE_SECTION_BLOCK, reader->next_block,
+                                   TRACE_BLOCK_RAW_MAX, &section);
+    if (why == NULL) {
+        const struct trace_block_limits limits = {
+            .min_tick = reader->last_tick,
+            .end_tick = reader->header.end_tick,
+            .max_delay_ticks = reader->header.max_delay_ticks,
+            .ids = reader->header.ids,
+        };
+        why = trace_block_decode(reader->raw, section.raw_bytes, section.records, &limits,
+                                 reader->decoded);
+    }
+    if (why != NULL) {
+        (void)error_set(error, "%s: block %" PRIu64 ": %s; " REMEDY, reader->path,
+                        reader->next_block, why);
+        return -1;
+    }
+    const struct trace_decoded *decoded = reader->decoded;
+    *block = (struct trace_block){
+        .records = decoded->records,
+        .groups = decoded->groups,
+        .record_count = decoded->record_count,
+        .group_count = decoded->group_count,
+        .index = reader->next_block,
+        .first_event = reader->events,
+    };
+    reader->at += TRACE_SECTION_BYTES + section.stored_bytes;
+    reader->next_block++;
+    reader->last_tick = decoded->groups[decoded->group_count - 1].tick;
+    reader->events += decoded->record_count;
+    reader->starts += decoded->starts;
+    if (decoded->max_delay_ticks > reader->max_delay_ticks) {
+        reader->max_delay_ticks = decoded->max_delay_ticks;
+    }
+    return 1;
+}
+
+bool trace_reader_rewind(struct trace_reader *reader, struct error *error)
+{
+    (void)error;
+    reader->at = TRACE_HEADER_BYTES;
+    reader->next_block = 0;
+    reader->last_tick = 0;
+    reader->events = 0;
+    reader->starts = 0;
+    reader->max_delay_ticks = 0;
+    return true;
+}
+
+uint64_t trace_reader_file_bytes(const struct trace_reader *reader)
+{
+    return reader->file_bytes;
+}

@@ -1,0 +1,310 @@
+#include "trace.h"
+
+#include "outfile.h"
+#include "trace_block.h"
+#include "trace_format.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+/* Fixed, so that the same operations give the same file. The columns leave little for a higher
+ * level to find. */
+#define ZSTD_LEVEL 1
+
+struct trace_writer {
+    struct outfile file;
+    struct trace_header header;
+    char *path;
+    ZSTD_CCtx *zstd;
+    struct trace_columns *columns;
+    uint8_t *raw;
+    uint8_t *stored;
+    size_t stored_capacity;
+    uint64_t file_bytes;
+    uint64_t blocks;
+    uint64_t last_tick;
+    uint32_t max_id;
+    bool failed;
+};
+
+uint64_t trace_section_checksum(const uint8_t *head, const void *stored, size_t stored_bytes)
+{
+    return XXH3_64bits_withSeed(stored, stored_bytes, XXH3_64bits(head, TRACE_SECTION_AT_CHECKSUM));
+}
+
+bool trace_origin_valid(const char *text, size_t bytes, const char **why)
+{
+    if (bytes > TRACE_ORIGIN_MAX_BYTES) {
+        *why = "it is too long";
+        return false;
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        if ((unsigned char)text[i] < ' ') {
+            *why = "it holds a control character";
+            return false;
+        }
+    }
+    json_error_t where;
+    json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where);
+    bool valid = json_is_object(json);
+    json_decref(json);
+    if (!valid) {
+        *why = "it is not a JSON object";
+    }
+    return valid;
+}
+
+static void release(struct trace_writer *writer)
+{
+    outfile_abort(&writer->file);
+    (void)ZSTD_freeCCtx(writer->zstd);
+    free(writer->columns);
+    free(writer->raw);
+    free(writer->stored);
+    free(writer->path);
+    free(writer);
+}
+
+static bool fail_writing(struct trace_writer *writer, struct error *error)
+{
+    int why = errno;
+    writer->failed = true;
+    return error_set(error, "%s: could not be written: %s", writer->path, strerror(why));
+}
+
+/* Compresses and appends a section. */
+static bool put_section(struct trace_writer *writer, uint32_t kind, uint32_t records,
+                        const void *raw, size_t raw_bytes, struct error *error)
+{
+    size_t stored_bytes = 0;
+    if (raw_bytes > 0) {
+        stored_bytes = ZSTD_compressCCtx(writer->zstd, writer->stored, writer->stored_capacity, raw,
+                                         raw_bytes, ZSTD_LEVEL);
+        if (ZSTD_isError(stored_bytes)) {
+            writer->failed = true;
+            return error_set(error, "%s: could not be compressed: %s", writer->path,
+                             ZSTD_getErrorName(stored_bytes));
+        }
+    }
+    uint8_t head[TRACE_SECTION_BYTES];
+    trace_put_u32(head + TRACE_SECTION_AT_KIND, kind);
+    trace_put_u32(head + TRACE_SECTION_AT_RECORDS, records);
+    trace_put_u32(head + TRACE_SECTION_AT_STORED, (uint32_t)stored_bytes);
+    trace_put_u32(head + TRACE_SECTION_AT_RAW, (uint32_t)raw_bytes);
+    trace_put_u64(head + TRACE_SECTION_AT_INDEX, writer->blocks);
+    trace_put_u64(head + TRACE_SECTION_AT_CHECKSUM,
+                  trace_section_checksum(head, writer->stored, stored_bytes));
+    FILE *stream = writer->file.stream;
+    if (fwrite(head, 1, sizeof head, stream) != sizeof head ||
+        fwrite(writer->stored, 1, stored_bytes, stream) != stored_bytes) {
+        return fail_writing(writer, error);
+    }
+    writer->file_bytes += sizeof head + stored_bytes;
+    return true;
+}
+
+static bool put_block(struct trace_writer *writer, struct error *error)
+{
+    size_t raw_bytes = trace_columns_encode(writer->columns, writer->raw);
+    if (!put_section(writer, TRACE_SECTION_BLOCK, writer->columns->records, writer->raw, raw_bytes,
+                     error)) {
+        return false;
+    }
+    writer->blocks++;
+    trace_columns_clear(writer->columns);
+    return true;
+}
+
+struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struct error *error)
+{
+    if (tick_ns == 0 || tick_ns > TRACE_TICK_NS_MAX) {
+        (void)error_set(error, "%s: a tick of %" PRIu64 " ns is not from 1 to %" PRIu64 " ns", path,
+                        tick_ns, TRACE_TICK_NS_MAX);
+        return NULL;
+    }
+    struct trace_writer *writer = calloc(1, sizeof *writer);
+    if (writer == NULL) {
+        (void)error_set(error, "%s: out of memory", path);
+        return NULL;
+    }
+    size_t raw_max =
+        TRACE_BLOCK_RAW_MAX > TRACE_ORIGIN_MAX_BYTES ? TRACE_BLOCK_RAW_MAX : TRACE_ORIGIN_MAX_BYTES;
+    writer->stored_capacity = ZSTD_compressBound(raw_max);
+    writer->path = strdup(path);
+    writer->zstd = ZSTD_createCCtx();
+    writer->columns = malloc(sizeof *writer->columns);
+    writer->raw = malloc(TRACE_BLOCK_RAW_MAX);
+    writer->stored = malloc(writer->stored_capacity);
+    if (writer->path == NULL || writer->zstd == NULL || writer->columns == NULL ||
+        writer->raw == NULL || writer->stored == NULL) {
+        (void)error_set(error, "%s: out of memory", path);
+        release(writer);
+        return NULL;
+    }
+    trace_columns_clear(writer->columns);
+    if (!outfile_open(&writer->file, path, error)) {
+        release(writer);
+        return NULL;
+    }
+    writer->header.tick_ns = tick_ns;
+    /* Not yet a header: an interrupted run leaves nothing that could be taken for a trace. */
+    const uint8_t blank[TRACE_HEADER_BYTES] = {0};
+    if (fwrite(blank, 1, sizeof blank, writer->file.stream) != sizeof blank) {
+        (void)fail_writing(writer, error);
+        release(writer);
+        return NULL;
+    }
+    writer->file_bytes = sizeof blank;
+    return writer;
+}
+
+bool trace_writer_add(struct trace_writer *writer, uint64_t tick, uint32_t id, enum trace_op op,
+                      uint64_t delay_ticks, struct error *error)
+{
+    struct trace_header *header = &writer->header;
+    if (writer->failed) {
+        return error_set(error, "%s: could not be written", writer->path);
+    }
+    if (tick < writer->last_tick) {
+        return error_set(error,
+                         "%s: operation %" PRIu64 ": tick %" PRIu64 " is before the tick %" PRIu64
+                         " of the operation before it; sort by time",
+                         writer->path, header->events, tick, writer->last_tick);
+    }
+    if (tick > TRACE_TICK_MAX) {
+        return error_set(error, "%s: operation %" PRIu64 ": tick %" PRIu64 " is beyond %" PRIu64,
+                         writer->path, header->events, tick, TRACE_TICK_MAX);
+    }
+    if (id == UINT32_MAX) {
+        return error_set(error, "%s: operation %" PRIu64 ": id %" PRIu32 " is beyond %" PRIu32,
+                         writer->path, header->events, id, UINT32_MAX - 1);
+    }
+    if (op == TRACE_START) {
+        if (delay_ticks > TRACE_TICK_MAX) {
+            return error_set(error,
+                             "%s: operation %" PRIu64 ": delay %" PRIu64 " is beyond %" PRIu64,
+                             writer->path, header->events, delay_ticks, TRACE_TICK_MAX);
+        }
+        if (delay_ticks > header->max_delay_ticks) {
+            header->max_delay_ticks = delay_ticks;
+        }
+        header->starts++;
+    } else {
+        header->stops++;
+    }
+    if (id > writer->max_id) {
+        writer->max_id = id;
+    }
+    header->events++;
+    writer->last_tick = tick;
+    trace_columns_add(writer->columns, tick, id, op, delay_ticks);
+    return writer->columns->records < TRACE_BLOCK_RECORDS || put_block(writer, error);
+}
+
+uint64_t trace_writer_events(const struct trace_writer *writer)
+{
+    return writer->header.events;
+}
+
+/* Writes the origin with what separates its lines made blanks: text form and summaries keep it on
+ * one line. A raw control character inside a JSON string is not JSON, so none is lost. */
+static bool put_origin(struct trace_writer *writer, const char *origin, struct error *error)
+{
+    char *text = strdup(origin != NULL ? origin : "{}");
+    if (text == NULL) {
+        return error_set(error, "%s: out of memory", writer->path);
+    }
+    const char *why = NULL;
+    json_error_t where;
+    json_t *json = json_loads(text, 0, &where);
+    json_decref(json);
+    for (char *c = text; json != NULL && *c != '\0'; c++) {
+        if (*c == '\n' || *c == '\r' || *c == '\t') {
+            *c = ' ';
+        }
+    }
+    bool good = trace_origin_valid(text, strlen(text), &why);
+    if (!good) {
+        (void)error_set(error, "%s: its origin cannot be stored: %s", writer->path, why);
+    } else {
+        good = put_section(writer, TRACE_SECTION_ORIGIN, 0, text, strlen(text), error);
+    }
+    free(text);
+    return good;
+}
+
+static bool put_header(struct trace_writer *writer, uint64_t origin_at, struct error *error)
+{
+    const struct trace_header *header = &writer->header;
+    uint8_t head[TRACE_HEADER_BYTES];
+    (void)memcpy(head, TRACE_MAGIC, TRACE_MAGIC_BYTES);
+    trace_put_u32(head + TRACE_AT_VERSION, TRACE_FORMAT_VERSION);
+    trace_put_u32(head + TRACE_AT_HEADER_BYTES, TRACE_HEADER_BYTES);
+    trace_put_u64(head + TRACE_AT_FILE_BYTES, writer->file_bytes);
+    trace_put_u64(head + TRACE_AT_ORIGIN, origin_at);
+    trace_put_u64(head + TRACE_AT_BLOCKS, writer->blocks);
+    trace_put_u64(head + TRACE_AT_TICK_NS, header->tick_ns);
+    trace_put_u64(head + TRACE_AT_EVENTS, header->events);
+    trace_put_u64(head + TRACE_AT_STARTS, header->starts);
+    trace_put_u64(head + TRACE_AT_STOPS, header->stops);
+    trace_put_u64(head + TRACE_AT_WARMUP_END, header->warmup_end_tick);
+    trace_put_u64(head + TRACE_AT_END, header->end_tick);
+    trace_put_u64(head + TRACE_AT_MAX_DELAY, header->max_delay_ticks);
+    trace_put_u64(head + TRACE_AT_IDS, header->ids);
+    trace_put_u64(head + TRACE_AT_CHECKSUM, XXH3_64bits(head, TRACE_AT_CHECKSUM));
+    if (fseeko(writer->file.stream, 0, SEEK_SET) != 0 ||
+        fwrite(head, 1, sizeof head, writer->file.stream) != sizeof head) {
+        return fail_writing(writer, error);
+    }
+    return true;
+}
+
+static bool complete(struct trace_writer *writer, uint64_t warmup_end_tick, uint64_t end_tick,
+                     uint32_t min_ids, const char *origin, struct error *error)
+{
+    struct trace_header *header = &writer->header;
+    if (writer->failed) {
+        return error_set(error, "%s: could not be written", writer->path);
+    }
+    if (header->events > 0 && end_tick <= writer->last_tick) {
+        end_tick = writer->last_tick + 1;
+    }
+    if (warmup_end_tick > end_tick || end_tick > TRACE_TICK_MAX + 1) {
+        return error_set(error,
+                         "%s: its window, from tick %" PRIu64 " to %" PRIu64 ", is out of order",
+                         writer->path, warmup_end_tick, end_tick);
+    }
+    header->warmup_end_tick = warmup_end_tick;
+    header->end_tick = end_tick;
+    header->ids = header->events > 0 ? writer->max_id + 1 : 0;
+    if (header->ids < min_ids) {
+        header->ids = min_ids;
+    }
+    if (writer->columns->records > 0 && !put_block(writer, error)) {
+        return false;
+    }
+    uint64_t origin_at = writer->file_bytes;
+    return put_origin(writer, origin, error) &&
+           put_section(writer, TRACE_SECTION_END, 0, NULL, 0, error) &&
+           put_header(writer, origin_at, error) && outfile_commit(&writer->file, error);
+}
+
+bool trace_writer_commit(struct trace_writer *writer, uint64_t warmup_end_tick, uint64_t end_tick,
+                         uint32_t min_ids, const char *origin, struct error *error)
+{
+    bool good = complete(writer, warmup_end_tick, end_tick, min_ids, origin, error);
+    release(writer);
+    return good;
+}
+
+void trace_writer_abort(struct trace_writer *writer)
+{
+    if (writer != NULL) {
+        release(writer);
+    }
+}
