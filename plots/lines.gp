@@ -1,0 +1,80 @@
+# lines.gp: a picture of several panels, one for each value of a column, with a line for each series
+# in all of them, and one legend below. Loaded by a picture's script with these set:
+#   panel_column           the column whose values make the panels
+#   heading(name)          a panel's title
+#   x_of(dummy), value     function of the row that gives x; column of y
+#   spread                 column of the spread of y ("" if there is none)
+#   x_label, y_label       with units
+#   x_tics, y_tics         marks of the logarithmic axes
+#   x_low, x_high
+
+# Which panels and series there are, how they look, and how far y reaches.
+panels = ""; series = ""; styles = ""; present = ""; longest = 0; y_low = 0; y_high = 0
+stats data using (panels = joined(panels, strcol(panel_column)), \
+    styles = member(series, strcol("series")) ? styles : styles." ".strcol("style"), \
+    series = joined(series, strcol("series")), \
+    longest = strlen(strcol("series")) > longest ? strlen(strcol("series")) : longest, \
+    here = number(value), \
+    present = here > 0 ? joined(present, strcol(panel_column)."/".strcol("series")) : present, \
+    y_low = here > 0 && (y_low == 0 || here < y_low) ? here : y_low, \
+    y_high = here > y_high ? here : y_high, \
+    0) nooutput
+if (y_high == 0) { y_low = 1; y_high = 10 }
+
+across = words(panels) > 1 ? 2 : 1
+down = (words(panels) + across - 1) / across
+legend_width = longest * CHARACTER + 76
+legend_across = int((WIDTH - 20) / legend_width)
+if (legend_across < 1) { legend_across = 1 }
+legend_down = (words(series) + legend_across - 1) / legend_across
+legend_across = (words(series) + legend_down - 1) / legend_down
+panel_height = 300
+legend_height = 19 * legend_down + 16
+height = down * panel_height + legend_height
+share(pixels) = 1.0 - pixels / (1.0 * height)
+
+do for [terminal in TERMINALS] {
+    eval open_terminal(terminal, WIDTH, height)
+    set output out.ending(terminal)
+    set multiplot
+
+    set logscale xy
+    set xrange [x_low:x_high]
+    set yrange [y_low / 1.3:y_high * 1.3]
+    unset arrow; unset label
+    eval "set xtics nomirror ".x_tics
+    eval "set ytics nomirror ".y_tics
+    set grid xtics ytics
+    unset key
+    do for [i = 1:words(panels)] {
+        panel = word(panels, i)
+        left = ((i - 1) % across) * (1.0 / across)
+        top = ((i - 1) / across) * panel_height
+        set lmargin at screen left + 78.0 / WIDTH
+        set rmargin at screen left + 1.0 / across - 18.0 / WIDTH
+        set tmargin at screen share(top + 30)
+        set bmargin at screen share(top + panel_height - 52)
+        set title heading(panel) noenhanced offset 0,-0.4
+        set xlabel x_label offset 0,0.3
+        set ylabel y_label offset 0.8,0
+        # The series that have a value in this panel.
+        chosen = ""
+        do for [k = 1:words(series)] {
+            if (member(present, panel."/".word(series, k))) { chosen = chosen." ".k }
+        }
+        mine(k) = strcol(panel_column) eq panel && strcol("series") eq word(series, k)
+        which(k) = int(word(chosen, k))
+        style_of(k) = int(word(styles, which(k)))
+        if (i == words(panels)) { load FOLDER."/legend.gp" }
+        plot for [k = 1:(spread eq "" ? 0 : words(chosen))] data \
+                using (mine(which(k)) ? x_of(0) : NaN):(column(value)):(column(spread)) \
+                with yerrorbars pt 0 lw 1.2 lc rgb colour(style_of(k)), \
+            for [k = 1:words(chosen)] data \
+                using (mine(which(k)) ? x_of(0) : NaN):(column(value)) \
+                with linespoints lw 1.8 ps 0.8 lc rgb colour(style_of(k)) \
+                dt dash(style_of(k)) pt marker(style_of(k))
+    }
+
+    unset multiplot
+    unset output
+}

@@ -1,0 +1,31 @@
+# memory.gp: bytes per timer, and the most bytes held at once, by structure. See style.gp for the
+# data. Columns: series algo options style status bytes_per_timer bytes_peak
+load system("dirname '".ARG0."'")."/style.gp"
+stats data using 0 nooutput
+panel = 30 * STATS_records + 20
+height = 2 * panel + 170
+share(pixels) = 1.0 - pixels / (1.0 * height)
+
+do for [terminal in TERMINALS] {
+    eval open_terminal(terminal, WIDTH, height)
+    set output out.ending(terminal)
+    set multiplot
+
+    value = "bytes_per_timer"; spread = ""; floor_column = ""
+    text(x) = digits(x)
+    unit_label = "bytes per timer (less is better)"
+    log_tics = SCALED_TICS; log_ratio = LOG_RATIO
+    panel_title = headed("Memory per timer")
+    panel_top = share(30); panel_bottom = share(30 + panel)
+    load FOLDER."/rows.gp"
+
+    value = "bytes_peak"
+    text(x) = scaled(x)."B"
+    unit_label = "bytes held at the peak, everything counted (less is better)"
+    panel_title = headed("Memory at the peak")
+    panel_top = share(118 + panel); panel_bottom = share(118 + 2 * panel)
+    load FOLDER."/rows.gp"
+
+    unset multiplot
+    unset output
+}

@@ -1,0 +1,82 @@
+# style.gp: what all pictures share. Each picture's script loads this file first; the caller gives
+#   data  a CSV with a header row; columns are found by their names in it
+#   out   the picture's name without its ending: OUT.svg and OUT.png are written
+# as in: gnuplot -e "data='x.csv'; out='x'" plots/stall.gp
+#
+# Optional: caption='...', what is measured, for the titles.
+#
+# A series is a value of the column `series`, in the order of the file. Its looks follow from the
+# column `style`: 1, 2, ... for contenders, 0, -1, ... for yardsticks, which are drawn in grey.
+# plots/draw makes such files from a folder of results.
+
+if (!exists("data") || !exists("out")) {
+    print "usage: gnuplot -e \"data='FILE.csv'; out='PICTURE'\" SCRIPT.gp"
+    exit status 2
+}
+
+FOLDER = system("dirname '".ARG0."'")
+
+if (!exists("caption")) { caption = "" }
+headed(title) = caption eq "" ? title : title.", ".caption
+
+set encoding utf8
+set datafile separator comma
+set datafile columnheaders
+# A row of another series is skipped, and the line goes on.
+set datafile missing NaN
+
+# Okabe and Ito's palette without its yellow, which is too pale for a line on white, and without
+# its black. Colours, dashes and markers repeat with periods of 7, 5 and 9: two series look the same
+# only if they are 315 apart.
+COLOURS = "0x0072B2 0xD55E00 0x009E73 0xCC79A7 0xE69F00 0x56B4E9 0x000000"
+DASHES  = "1 2 3 4 5"
+MARKERS = "7 5 9 13 11 6 4 8 12"
+GREY    = 0x777777
+INK     = 0x333333
+cycle(list, i) = word(list, (int(i) - 1) % words(list) + 1)
+colour(style) = style > 0 ? int(cycle(COLOURS, style)) : GREY
+dash(style)   = style > 0 ? int(cycle(DASHES, style)) : int(cycle(DASHES, 2 - style))
+marker(style) = style > 0 ? int(cycle(MARKERS, style)) : int(cycle("2 1 3", 1 - style))
+
+# A column's value, 0 where there is none. (column() would make the whole row undefined.)
+number(name) = strcol(name) eq "nan" ? 0 : real(strcol(name))
+
+# Numbers with three digits that count, and the unit that suits.
+digits(x)   = abs(x) >= 99.95 ? sprintf("%.0f", x) : abs(x) >= 9.995 ? sprintf("%.1f", x) \
+            : x == 0 ? "0" : sprintf("%.2f", x)
+duration(x) = x < 1e3 ? digits(x)." ns" : x < 1e6 ? digits(x / 1e3)." µs" \
+            : x < 1e9 ? digits(x / 1e6)." ms" : digits(x / 1e9)." s"
+# Counts and bytes, in powers of ten.
+scaled(x)   = x < 1e3 ? digits(x) : x < 1e6 ? digits(x / 1e3)." k" \
+            : x < 1e9 ? digits(x / 1e6)." M" : digits(x / 1e9)." G"
+
+# Marks of a logarithmic axis of durations given in ns, and of one of counts or bytes.
+DURATION_TICS = "('1 ns' 1, '10 ns' 1e1, '100 ns' 1e2, '1 µs' 1e3, '10 µs' 1e4, '100 µs' 1e5, " \
+    ."'1 ms' 1e6, '10 ms' 1e7, '100 ms' 1e8, '1 s' 1e9, '10 s' 1e10)"
+PLAIN_TICS = "('0.01' 1e-2, '0.1' 1e-1, '1' 1, '10' 1e1, '100' 1e2, '1,000' 1e3, " \
+    ."'10,000' 1e4, '100,000' 1e5, '1,000,000' 1e6)"
+SCALED_TICS = "('0.01' 1e-2, '0.1' 1e-1, '1' 1, '10' 1e1, '100' 1e2, '1 k' 1e3, '10 k' 1e4, " \
+    ."'100 k' 1e5, '1 M' 1e6, '10 M' 1e7, '100 M' 1e8, '1 G' 1e9, '10 G' 1e10, '100 G' 1e11)"
+
+# A ratio of the largest to the smallest value above which an axis becomes logarithmic.
+LOG_RATIO = 30
+
+# Sizes in pixels. At 600 pixels' width the text is still 9 pixels high.
+WIDTH = 800
+FONT = "DejaVu Sans"
+CHARACTER = 7.6
+TERMINALS = "svg pngcairo"
+open_svg(w, h) = sprintf("set terminal svg enhanced size %d,%d font '%s,13' background 'white'", w, h, FONT)
+open_pngcairo(w, h) = sprintf("set terminal pngcairo enhanced size %d,%d font '%s,10' background 'white'", w, h, FONT)
+open_terminal(t, w, h) = t eq "svg" ? open_svg(w, h) : open_pngcairo(w, h)
+ending(t) = t eq "svg" ? ".svg" : ".png"
+
+set border 3 lc rgb INK lw 1
+set tics nomirror out scale 0.6 textcolor rgb INK
+set grid lc rgb 0xDDDDDD lt 1 lw 0.7
+set bars small
+set key noenhanced
+
+# The distinct values of a column, in the file's order, joined by blanks.
+member(list, name) = strstrt(" ".list." ", " ".name." ") > 0
+joined(list, name) = member(list, name) ? list : list eq "" ? name : list." ".name

@@ -1,0 +1,34 @@
+# throughput.gp: time per event by structure, with its spread (median absolute deviation) and the
+# harness's own share as a line; below it, events per second. See style.gp for the data.
+# Columns: series algo options style status ns_per_event ns_per_event_mad events_per_s
+# floor_ns_per_event
+load system("dirname '".ARG0."'")."/style.gp"
+stats data using 0 nooutput
+panel = 30 * STATS_records + 20
+height = 2 * panel + 170
+share(pixels) = 1.0 - pixels / (1.0 * height)
+
+do for [terminal in TERMINALS] {
+    eval open_terminal(terminal, WIDTH, height)
+    set output out.ending(terminal)
+    set multiplot
+
+    value = "ns_per_event"; spread = "ns_per_event_mad"; floor_column = "floor_ns_per_event"
+    text(x) = digits(x)
+    unit_label = "ns per event, median and MAD; dashed: the harness alone (less is better)"
+    log_tics = PLAIN_TICS; log_ratio = LOG_RATIO
+    panel_title = headed("Time per event")
+    panel_top = share(30); panel_bottom = share(30 + panel)
+    load FOLDER."/rows.gp"
+
+    value = "events_per_s"; spread = ""; floor_column = ""
+    text(x) = scaled(x)
+    unit_label = "events per second (more is better)"
+    log_tics = SCALED_TICS
+    panel_title = headed("Throughput")
+    panel_top = share(118 + panel); panel_bottom = share(118 + 2 * panel)
+    load FOLDER."/rows.gp"
+
+    unset multiplot
+    unset output
+}
