@@ -7,14 +7,13 @@
 #define SIM_ERROR_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 struct error {
     char text[1024];
 };
 
-/* Writes the sentence; returns false, so that `return error_set(...)` ends a function. */
-#define error_set(error, ...)                                                                      \
-    ((void)snprintf((error)->text, sizeof(error)->text, __VA_ARGS__), false)
+/* Writes the sentence, cut where it is too long; always returns false, so that
+ * `return error_set(...)` ends a function. */
+bool error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,0 +1,477 @@
+/* timerlab sim: replays traces through structures and reports. */
+#include "command.h"
+#include "context.h"
+#include "outfile.h"
+#include "progress.h"
+#include "simulate.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_RUNS            5
+#define DEFAULT_TIMEOUT_SECONDS 600.0
+
+enum sim_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+
+struct sim_arguments {
+    struct catalog catalog;
+    struct contender_list contenders;
+    const char **selections; /* -a, resolved once all plug-ins are loaded */
+    size_t selection_count;
+    const char **traces;
+    size_t trace_count;
+    enum replay_drive drive;
+    bool latency;
+    unsigned runs;
+    double timeout_seconds;
+    uint64_t memory_limit_bytes;
+    enum sim_format format;
+    const char *out_dir;
+    struct error error;
+};
+
+enum {
+    KEY_PLUGIN = 256,
+    KEY_DRIVE,
+    KEY_LATENCY,
+    KEY_RUNS,
+    KEY_FORMAT,
+    KEY_TIMEOUT,
+    KEY_MEMORY,
+    KEY_PROGRESS
+};
+
+static void remember(const char ***list, size_t *count, const char *text, struct argp_state *state)
+{
+    const char **longer = realloc(*list, (*count + 1) * sizeof *longer);
+    if (longer == NULL) {
+        argp_failure(state, EXIT_FAULT, 0, "out of memory");
+        return;
+    }
+    *list = longer;
+    longer[(*count)++] = text;
+}
+
+/* A number from min to max, or the end of the program. */
+static double parse_number(const char *option, const char *text, double min, double max,
+                           struct argp_state *state)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= min && value <= max)) {
+        argp_error(state, "%s takes a number from %g to %g, not '%s'", option, min, max, text);
+    }
+    return value;
+}
+
+/* Bytes, with K, M, G (of 1024). */
+static uint64_t parse_bytes(const char *option, const char *text, struct argp_state *state)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+    const char *rest = shift > 0 ? end + 1 : end;
+    if (end == text || text[0] == '-' || *rest != '\0' || errno != 0 || value == 0 ||
+        value > UINT64_MAX >> shift) {
+        argp_error(state, "%s takes bytes, as in 800M or 4G, not '%s'", option, text);
+    }
+    return (uint64_t)value << shift;
+}
+
+static error_t parse_argument(int key, char *argument, struct argp_state *state)
+{
+    struct sim_arguments *arguments = state->input;
+    switch (key) {
+    case 'a':
+        remember(&arguments->selections, &arguments->selection_count, argument, state);
+        return 0;
+    case 'o':
+        arguments->out_dir = argument;
+        return 0;
+    case KEY_PLUGIN:
+        if (!catalog_add_plugin(&arguments->catalog, argument, &arguments->error)) {
+            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
+        }
+        return 0;
+    case KEY_DRIVE:
+        if (strcmp(argument, "sleep") == 0) {
+            arguments->drive = DRIVE_SLEEP;
+        } else if (strcmp(argument, "poll") == 0) {
+            arguments->drive = DRIVE_POLL;
+        } else {
+            argp_error(state, "--drive takes sleep or poll, not '%s'", argument);
+        }
+        return 0;
+    case KEY_LATENCY:
+        arguments->latency = true;
+        return 0;
+    case KEY_RUNS:
+        arguments->runs = (unsigned)parse_number("--runs", argument, 0, 1000, state);
+        return 0;
+    case KEY_TIMEOUT:
+        arguments->timeout_seconds = parse_number("--timeout", argument, 0.01, 1e6, state);
+        return 0;
+    case KEY_MEMORY:
+        arguments->memory_limit_bytes = parse_bytes("--memory-limit", argument, state);
+        return 0;
+    case KEY_PROGRESS:
+        progress_set_mode(PROGRESS_ALWAYS);
+        return 0;
+    case KEY_FORMAT:
+        if (strcmp(argument, "table") == 0) {
+            arguments->format = FORMAT_TABLE;
+        } else if (strcmp(argument, "csv") == 0) {
+            arguments->format = FORMAT_CSV;
+        } else if (strcmp(argument, "json") == 0) {
+            arguments->format = FORMAT_JSON;
+        } else {
+            argp_error(state, "--format takes table, csv or json, not '%s'", argument);
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        remember(&arguments->traces, &arguments->trace_count, argument, state);
+        return 0;
+    case ARGP_KEY_END:
+        if (arguments->trace_count == 0) {
+            argp_error(state, "which trace? `timerlab trace gen` and `timerlab trace import` make "
+                              "them");
+        }
+        if (arguments->selection_count == 0) {
+            argp_error(state, "which structures? -a all, or -a NAME,...; `timerlab list` shows "
+                              "them");
+        }
+        for (size_t i = 0; i < arguments->selection_count; i++) {
+            if (!catalog_select(&arguments->catalog, arguments->selections[i],
+                                &arguments->contenders, &arguments->error)) {
+                argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
+            }
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"algorithm", 'a', "NAME[:opt=v...],...|all", 0,
+     "Structures to replay through, with options; may be repeated", 0},
+    {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
+    {"drive", KEY_DRIVE, "sleep|poll", 0,
+     "Wake when the structure's `next` says so (sleep, the default), or every tick", 0},
+    {"latency", KEY_LATENCY, NULL, 0, "Also time every single operation, in passes of their own",
+     0},
+    {"runs", KEY_RUNS, "K", 0, "Timed runs of each structure (5); 0: only check", 0},
+    {"format", KEY_FORMAT, "table|csv|json", 0, "What to print (table)", 0},
+    {"output", 'o', "DIR", 0,
+     "Also write results.csv, results.json, latency.csv and faults.csv into this folder", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one pass of one structure (600)", 0},
+    {"memory-limit", KEY_MEMORY, "BYTES", 0,
+     "What one structure may use; K, M, G (default: nine tenths of this machine's memory)", 0},
+    {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
+    {0},
+};
+
+static const struct argp parser = {
+    options,
+    parse_argument,
+    "TRACE...",
+    "Replays each trace through each structure, checks every fired timer against the oracle, and "
+    "times those that are right."
+    "\vExit status: 0 all right (a structure that cannot take a trace is `unsupported`, which is "
+    "no "
+    "fault), 1 a fault, crash or timeout, 2 usage.",
+    NULL,
+    NULL,
+    NULL,
+};
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static const char *contender_name(const struct contender *contender)
+{
+    return contender != NULL ? contender->timed->name : "null";
+}
+
+static const char *contender_options(const struct contender *contender)
+{
+    return contender != NULL ? contender->option_text : "";
+}
+
+static void write_key(FILE *stream, const char *trace, const struct contender *contender)
+{
+    csv_write_field(stream, trace);
+    (void)fprintf(stream, ",%s,", contender_name(contender));
+    csv_write_field(stream, contender_options(contender));
+}
+
+/* The curve of each operation: at 1 - 2^-k, finely enough to be drawn, down to single values. */
+static void write_latency(const struct simulation *simulation, FILE *stream)
+{
+    (void)fprintf(stream, "trace,algo,options,op,percentile,latency_ns,count\n");
+    for (size_t i = 0; i < simulation->latency_count; i++) {
+        const struct latency_row *row = &simulation->latencies[i];
+        for (int op = 0; op < LATENCY_OPS; op++) {
+            const struct histogram *ns = &row->ns[op];
+            double missing = 1.0;
+            for (double step = 0; ns->total > 0 && missing * (double)ns->total >= 1; step++) {
+                write_key(stream, row->trace, row->contender);
+                (void)fprintf(stream, ",%s,%.6f,%" PRIu64 ",%" PRIu64 "\n",
+                              latency_op_word((enum latency_op)op), 100 * (1 - missing),
+                              histogram_quantile(ns, 1 - missing), ns->total);
+                missing *= 0.840896415253714543; /* the fourth root of 1/2 */
+            }
+            if (ns->total > 0) {
+                write_key(stream, row->trace, row->contender);
+                (void)fprintf(stream, ",%s,100,%" PRIu64 ",%" PRIu64 "\n",
+                              latency_op_word((enum latency_op)op), ns->max, ns->total);
+            }
+        }
+    }
+}
+
+static void write_faults(const struct simulation *simulation, FILE *stream)
+{
+    (void)fprintf(stream, "trace,algo,options,fault,timer,tick,due,event,detail\n");
+    for (size_t i = 0; i < simulation->fault_count; i++) {
+        const struct fault_row *row = &simulation->faults[i];
+        write_key(stream, row->trace, row->contender);
+        (void)fprintf(stream, ",%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",",
+                      fault_word(row->fault.kind), row->fault.id, row->fault.tick, row->fault.due);
+        if (row->fault.event != UINT64_MAX) {
+            (void)fprintf(stream, "%" PRIu64, row->fault.event);
+        }
+        (void)fputc(',', stream);
+        csv_write_field(stream, row->fault.detail);
+        (void)fputc('\n', stream);
+    }
+}
+
+struct output {
+    const struct simulation *simulation;
+    const json_t *context;
+};
+
+static void write_results_csv(const struct output *output, FILE *stream)
+{
+    results_write_csv(&output->simulation->results, stream);
+}
+
+static void write_results_json(const struct output *output, FILE *stream)
+{
+    results_write_json(&output->simulation->results, output->context, stream);
+}
+
+static void write_latency_csv(const struct output *output, FILE *stream)
+{
+    write_latency(output->simulation, stream);
+}
+
+static void write_faults_csv(const struct output *output, FILE *stream)
+{
+    write_faults(output->simulation, stream);
+}
+
+static bool write_file(const char *dir, const char *name, const struct output *output,
+                       void (*write)(const struct output *, FILE *), struct error *error)
+{
+    char path[4096];
+    struct outfile file;
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    if (!outfile_open(&file, path, error)) {
+        return false;
+    }
+    write(output, file.stream);
+    return outfile_commit(&file, error);
+}
+
+/* Makes the folder, with its parents; before the work, so that a wrong name costs no time. */
+static bool make_folder(const char *path, struct error *error)
+{
+    char part[4096];
+    (void)snprintf(part, sizeof part, "%s", path);
+    for (char *slash = part + 1; *slash != '\0'; slash++) {
+        if (*slash == '/') {
+            *slash = '\0';
+            (void)mkdir(part, 0777);
+            *slash = '/';
+        }
+    }
+    struct stat info;
+    if ((mkdir(part, 0777) != 0 && errno != EEXIST) || stat(part, &info) != 0) {
+        return error_set(error, "%s: cannot be made a folder: %s", path, strerror(errno));
+    }
+    if (!S_ISDIR(info.st_mode) || access(part, W_OK) != 0) {
+        return error_set(error, "%s: not a folder that can be written to", path);
+    }
+    return true;
+}
+
+static bool write_folder(const struct sim_arguments *arguments, const struct output *output,
+                         struct error *error)
+{
+    const char *dir = arguments->out_dir;
+    return write_file(dir, "results.csv", output, write_results_csv, error) &&
+           write_file(dir, "results.json", output, write_results_json, error) &&
+           write_file(dir, "faults.csv", output, write_faults_csv, error) &&
+           (!arguments->latency ||
+            write_file(dir, "latency.csv", output, write_latency_csv, error));
+}
+
+/* --- what is said beside the data ------------------------------------------------------------ */
+
+static void print_faults(const struct simulation *simulation)
+{
+    for (size_t i = 0; i < simulation->fault_count; i++) {
+        const struct fault_row *row = &simulation->faults[i];
+        (void)fprintf(stderr, "fault: %s: %s%s%s: %s: timer %" PRIu32 " at tick %" PRIu64,
+                      row->trace, contender_name(row->contender),
+                      contender_options(row->contender)[0] != '\0' ? ":" : "",
+                      contender_options(row->contender), fault_word(row->fault.kind), row->fault.id,
+                      row->fault.tick);
+        if (row->fault.event != UINT64_MAX) {
+            (void)fprintf(stderr, ", event %" PRIu64, row->fault.event);
+        }
+        (void)fprintf(stderr, ": %s\n", row->fault.detail);
+    }
+}
+
+/* Structures that are exact with these options must have fired the same timers at the same ticks:
+ * says so for each trace, and adds the sets to the context. False if they differ. */
+static bool compare_fired_sets(const struct simulation *simulation, json_t *context)
+{
+    json_t *sets = json_array();
+    bool equal = true;
+    for (size_t i = 0; i < simulation->fired_set_count; i++) {
+        const struct fired_set *set = &simulation->fired_sets[i];
+        char digest[32];
+        (void)snprintf(digest, sizeof digest, "%016" PRIx64, set->digest);
+        (void)json_array_append_new(sets,
+                                    json_pack("{s:s, s:s, s:s, s:b, s:s}", "trace", set->trace,
+                                              "algo", contender_name(set->contender), "options",
+                                              contender_options(set->contender), "exact",
+                                              set->exact, "digest", digest));
+        bool first = set->exact;
+        for (size_t k = 0; k < i && first; k++) {
+            const struct fired_set *other = &simulation->fired_sets[k];
+            first = !other->exact || strcmp(other->trace, set->trace) != 0;
+        }
+        if (!first) {
+            continue;
+        }
+        unsigned same = 0;
+        for (size_t k = i; k < simulation->fired_set_count; k++) {
+            const struct fired_set *other = &simulation->fired_sets[k];
+            if (!other->exact || strcmp(other->trace, set->trace) != 0) {
+                continue;
+            }
+            same += other->digest == set->digest;
+            if (other->digest != set->digest) {
+                equal = false;
+                (void)fprintf(stderr, "fault: %s: %s and %s did not fire the same timers\n",
+                              set->trace, contender_name(set->contender),
+                              contender_name(other->contender));
+            }
+        }
+        if (same > 1) {
+            (void)fprintf(stderr,
+                          "%s: %u exact structures fired the same timers at the same ticks (%s)\n",
+                          set->trace, same, digest);
+        }
+    }
+    (void)json_object_set_new(context, "fired_sets", sets);
+    return equal;
+}
+
+static uint64_t default_memory_limit(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page_bytes = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page_bytes <= 0) {
+        return UINT64_MAX;
+    }
+    return (uint64_t)pages / 10 * 9 * (uint64_t)page_bytes;
+}
+
+static const struct tl_algo *find_floor(const struct catalog *catalog)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        if ((catalog->entries[i].timed.capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+            return &catalog->entries[i].timed;
+        }
+    }
+    return NULL;
+}
+
+static int run(struct sim_arguments *arguments, int argc, char **argv)
+{
+    struct error *error = &arguments->error;
+    if (arguments->out_dir != NULL && !make_folder(arguments->out_dir, error)) {
+        command_complain(error);
+        return EXIT_FAULT;
+    }
+    struct simulate_request request = {
+        .traces = arguments->traces,
+        .trace_count = arguments->trace_count,
+        .contenders = &arguments->contenders,
+        .floor = find_floor(&arguments->catalog),
+        .drive = arguments->drive,
+        .runs = arguments->runs,
+        .latency = arguments->latency,
+        .timeout_seconds = arguments->timeout_seconds,
+        .memory_limit_bytes = arguments->memory_limit_bytes,
+    };
+    struct simulation simulation;
+    bool all_right = false;
+    json_t *context = context_json(argc, argv);
+    bool done = context != NULL || error_set(error, "out of memory");
+    if (done) {
+        done = simulate(&request, &simulation, &all_right, error);
+        (void)json_object_set_new(context, "drive",
+                                  json_string(request.drive == DRIVE_SLEEP ? "sleep" : "poll"));
+        if (done) {
+            all_right = compare_fired_sets(&simulation, context) && all_right;
+            print_faults(&simulation);
+            struct output output = {&simulation, context};
+            if (arguments->format == FORMAT_CSV) {
+                write_results_csv(&output, stdout);
+            } else if (arguments->format == FORMAT_JSON) {
+                write_results_json(&output, stdout);
+            } else {
+                results_write_table(&simulation.results, stdout);
+            }
+            done = arguments->out_dir == NULL || write_folder(arguments, &output, error);
+        }
+        simulation_free(&simulation);
+    }
+    json_decref(context);
+    if (!done) {
+        command_complain(error);
+        return EXIT_FAULT;
+    }
+    return all_right ? EXIT_OK : EXIT_FAULT;
+}
+
+int command_sim(int argc, char **argv)
+{
+    struct sim_arguments arguments = {.runs = DEFAULT_RUNS,
+                                      .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
+                                      .memory_limit_bytes = default_memory_limit()};
+    int status = EXIT_USAGE;
+    if (!catalog_init(&arguments.catalog, &arguments.error)) {
+        command_complain(&arguments.error);
+        status = EXIT_FAULT;
+    } else if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
+        status = run(&arguments, argc, argv);
+    }
+    contender_list_free(&arguments.contenders);
+    free(arguments.selections);
+    free(arguments.traces);
+    catalog_free(&arguments.catalog);
+    return status;
+}

@@ -1,0 +1,78 @@
+#include "context.h"
+
+#include "build_info.h"
+#include "clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The first line of a file, without its end; "" if it cannot be read. */
+static void read_line(const char *path, char *text, size_t text_bytes)
+{
+    text[0] = '\0';
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        if (fgets(text, (int)text_bytes, file) == NULL) {
+            text[0] = '\0';
+        }
+        text[strcspn(text, "\n")] = '\0';
+        (void)fclose(file);
+    }
+}
+
+static void read_cpu(char *text, size_t text_bytes)
+{
+    (void)snprintf(text, text_bytes, "unknown");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[512];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
+            const char *value = strchr(line, ':') + 1;
+            value += strspn(value, " \t");
+            (void)snprintf(text, text_bytes, "%.*s", (int)strcspn(value, "\n"), value);
+            break;
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+}
+
+static json_t *command_line(int argc, char *const *argv)
+{
+    json_t *words = json_array();
+    for (int i = 0; i < argc; i++) {
+        json_t *word = json_string(argv[i]);
+        (void)json_array_append_new(words, word != NULL ? word : json_string("?"));
+    }
+    return words;
+}
+
+json_t *context_json(int argc, char *const *argv)
+{
+    char cpu[256];
+    char governor[64];
+    char date[64];
+    char kernel[512];
+    struct utsname system;
+    time_t now = time(NULL);
+    struct tm utc;
+    read_cpu(cpu, sizeof cpu);
+    read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor);
+    (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    if (uname(&system) == 0) {
+        (void)snprintf(kernel, sizeof kernel, "%s %s %s", system.sysname, system.release,
+                       system.machine);
+    } else {
+        (void)snprintf(kernel, sizeof kernel, "unknown");
+    }
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:f, s:o, s:s}", "version",
+                     BUILD_VERSION, "commit", BUILD_COMMIT, "compiler", BUILD_COMPILER, "flags",
+                     BUILD_FLAGS, "build_type", BUILD_TYPE, "cpu", cpu, "cpus",
+                     (int)sysconf(_SC_NPROCESSORS_ONLN), "kernel", kernel, "governor",
+                     governor[0] != '\0' ? governor : "none", "clock_overhead_ns",
+                     clock_overhead_ns(), "command_line", command_line(argc, argv), "date", date);
+}

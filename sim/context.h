@@ -1,0 +1,13 @@
+/*
+ * context.h: what has to be known of the circumstances of a measurement: the program's version and
+ * commit, compiler and flags, processor, governor, the clock's own cost, command line, date.
+ */
+#ifndef SIM_CONTEXT_H
+#define SIM_CONTEXT_H
+
+#include <jansson.h>
+
+/* A new JSON object; NULL if out of memory. Takes some milliseconds for the clock. */
+json_t *context_json(int argc, char *const *argv);
+
+#endif

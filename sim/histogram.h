@@ -1,0 +1,38 @@
+/*
+ * histogram.h: counts of values in log-linear buckets: 128 to each power of two, so that a bucket
+ * is at most 1/128 of its value wide and a percentile is right to within 0.8 %. Values below 128
+ * are exact. The layout is that of HdrHistogram (G. Tene) with two significant digits.
+ */
+#ifndef SIM_HISTOGRAM_H
+#define SIM_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define HISTOGRAM_SUB_BITS   7
+#define HISTOGRAM_VALUE_BITS 42 /* larger values count as the largest bucket; max stays exact */
+#define HISTOGRAM_BUCKETS    ((HISTOGRAM_VALUE_BITS - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
+
+/* Plain data: zeroed is empty; may be copied and sent through a pipe. */
+struct histogram {
+    uint64_t total;
+    uint64_t max;
+    uint64_t min; /* meaningful if total > 0 */
+    uint64_t counts[HISTOGRAM_BUCKETS];
+};
+
+void histogram_add(struct histogram *histogram, uint64_t value);
+
+/* Adds all of `other`. */
+void histogram_merge(struct histogram *histogram, const struct histogram *other);
+
+/* Adds all of `other`, each value multiplied by `factor`. */
+void histogram_scale(struct histogram *histogram, const struct histogram *other, double factor);
+
+/* The smallest value (the middle of its bucket, and never above max) that at least `share` of all
+ * values do not exceed; 0 <= share <= 1. An empty histogram gives 0. */
+uint64_t histogram_quantile(const struct histogram *histogram, double share);
+
+/* The same by rank: the value that `rank` values (1 .. total) do not exceed. */
+uint64_t histogram_at_rank(const struct histogram *histogram, uint64_t rank);
+
+#endif

@@ -1,0 +1,308 @@
+#include "oracle.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_EVENT UINT64_MAX
+
+enum timer_state { NEVER_STARTED, PENDING, FIRED, STOPPED };
+
+struct timer {
+    uint64_t due;
+    uint64_t delay_ticks;
+    uint64_t event;    /* of its last start or stop */
+    uint64_t fired_at; /* in state FIRED */
+    enum timer_state state;
+};
+
+struct oracle {
+    const struct tl_algo *algo;
+    const int64_t *options;
+    struct verdict *verdict;
+    struct timer *timers;
+    uint32_t ids;
+    uint64_t pending;
+    bool draining;
+    bool any_in_advance; /* a timer has fired in the running advance: the last such is below */
+    uint64_t last_due;
+    uint64_t last_event;
+    uint32_t last_id;
+};
+
+const char *fault_word(enum fault_kind kind)
+{
+    static const char *const words[] = {
+#define FAULT_WORD(code, word) word,
+        FAULT_MAP(FAULT_WORD)
+#undef FAULT_WORD
+    };
+    return words[kind];
+}
+
+struct oracle *oracle_create(const struct tl_algo *algo, const int64_t *options, uint32_t ids,
+                             struct verdict *verdict)
+{
+    struct oracle *oracle = calloc(1, sizeof *oracle);
+    struct timer *timers = calloc(ids > 0 ? ids : 1, sizeof *timers);
+    if (oracle == NULL || timers == NULL) {
+        free(oracle);
+        free(timers);
+        return NULL;
+    }
+    *oracle = (struct oracle){
+        .algo = algo, .options = options, .verdict = verdict, .timers = timers, .ids = ids};
+    memset(verdict, 0, sizeof *verdict);
+    return oracle;
+}
+
+void oracle_destroy(struct oracle *oracle)
+{
+    if (oracle != NULL) {
+        free(oracle->timers);
+        free(oracle);
+    }
+}
+
+uint64_t oracle_pending(const struct oracle *oracle)
+{
+    return oracle->pending;
+}
+
+/* Counts a fault; the first few are kept. Returns where to write its detail, or NULL. */
+static char *note_fault(struct oracle *oracle, enum fault_kind kind, uint32_t id, uint64_t tick,
+                        uint64_t due, uint64_t event)
+{
+    struct verdict *verdict = oracle->verdict;
+    verdict->faults[kind]++;
+    if (verdict->fault_count++ >= ORACLE_FAULTS_KEPT) {
+        return NULL;
+    }
+    struct fault *fault = &verdict->first[verdict->fault_count - 1];
+    *fault = (struct fault){.kind = kind, .id = id, .tick = tick, .due = due, .event = event};
+    return fault->detail;
+}
+
+#define EXPLAIN(text, ...)                                                                         \
+    do {                                                                                           \
+        char *explain_to = (text);                                                                 \
+        if (explain_to != NULL) {                                                                  \
+            (void)snprintf(explain_to, sizeof((struct fault *)0)->detail, __VA_ARGS__);            \
+        }                                                                                          \
+    } while (0)
+
+static struct tl_precision precision_of(const struct oracle *oracle, const struct timer *timer)
+{
+    return tl_algo_precision(oracle->algo, oracle->options, timer->delay_ticks);
+}
+
+/* A pending timer is about to be stopped or restarted at `tick`: was it overdue? */
+static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint32_t id,
+                          uint64_t tick)
+{
+    if (timer->due > tick) {
+        return;
+    }
+    struct tl_precision precision = precision_of(oracle, timer);
+    if (tick - timer->due >= precision.late_ticks) {
+        char *text = note_fault(oracle, FAULT_LOST, id, tick, timer->due, timer->event);
+        EXPLAIN(text,
+                "not fired by tick %" PRIu64
+                ", when it was stopped or restarted; it may be %" PRIu64 " late",
+                tick, precision.late_ticks);
+    } else {
+        oracle->verdict->averted++;
+    }
+}
+
+void oracle_started(struct oracle *oracle, uint64_t event, uint64_t tick, uint32_t id,
+                    uint64_t deadline)
+{
+    struct timer *timer = &oracle->timers[id];
+    oracle->verdict->events++;
+    if (timer->state == PENDING) {
+        judge_overdue(oracle, timer, id, tick);
+        oracle->verdict->restarts++;
+    } else {
+        oracle->verdict->starts++;
+        oracle->pending++;
+    }
+    timer->state = PENDING;
+    timer->due = deadline > tick ? deadline : tick + 1;
+    timer->delay_ticks = deadline > tick ? deadline - tick : 0;
+    timer->event = event;
+}
+
+void oracle_stopped(struct oracle *oracle, uint64_t event, uint64_t tick, uint32_t id,
+                    enum tl_status answer)
+{
+    struct timer *timer = &oracle->timers[id];
+    oracle->verdict->events++;
+    oracle->verdict->stops++;
+    if (timer->state == PENDING) {
+        judge_overdue(oracle, timer, id, tick);
+        if (answer != TL_OK) {
+            char *text = note_fault(oracle, FAULT_STATUS, id, tick, timer->due, event);
+            EXPLAIN(text, "stop of a pending timer answered: %s", tl_status_text(answer));
+        }
+        oracle->pending--;
+        timer->state = STOPPED;
+        timer->event = event;
+    } else if (answer != TL_IDLE) {
+        char *text = note_fault(oracle, FAULT_STATUS, id, tick, 0, event);
+        EXPLAIN(text, "stop of a timer that is not pending answered: %s", tl_status_text(answer));
+    }
+}
+
+void oracle_advancing(struct oracle *oracle, bool draining)
+{
+    oracle->draining = draining;
+    oracle->any_in_advance = false;
+}
+
+static void judge_unexpected(struct oracle *oracle, const struct timer *timer, uint32_t id,
+                             uint64_t now)
+{
+    char *text = note_fault(oracle, FAULT_DUPLICATE, id, now, 0,
+                            timer->state == NEVER_STARTED ? NO_EVENT : timer->event);
+    switch (timer->state) {
+    case FIRED:
+        EXPLAIN(text, "fired twice: it had fired at tick %" PRIu64, timer->fired_at);
+        break;
+    case STOPPED:
+        EXPLAIN(text, "fired after a stop");
+        break;
+    default:
+        EXPLAIN(text, "fired, but was never started");
+        break;
+    }
+}
+
+static void judge_order(struct oracle *oracle, const struct timer *timer, uint32_t id, uint64_t now)
+{
+    /* A timer without delay has its chance a tick after its start, but stands in the order as due
+     * at its start. */
+    uint64_t due = timer->delay_ticks > 0 ? timer->due : timer->due - 1;
+    bool ordered = (oracle->algo->capabilities & TL_CAP_ORDERED) != 0;
+    bool fifo = (oracle->algo->capabilities & TL_CAP_FIFO) != 0;
+    if (oracle->any_in_advance) {
+        if (ordered && due < oracle->last_due) {
+            char *text = note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, timer->event);
+            EXPLAIN(text, "fired after timer %" PRIu32 ", which was due at %" PRIu64,
+                    oracle->last_id, oracle->last_due);
+        } else if (fifo && due == oracle->last_due && timer->event < oracle->last_event) {
+            char *text = note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, timer->event);
+            EXPLAIN(text,
+                    "fired after timer %" PRIu32
+                    ", which was due at the same tick but started later "
+                    "(event %" PRIu64 ")",
+                    oracle->last_id, oracle->last_event);
+        }
+    }
+    oracle->any_in_advance = true;
+    oracle->last_due = due;
+    oracle->last_event = timer->event;
+    oracle->last_id = id;
+}
+
+void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
+{
+    struct verdict *verdict = oracle->verdict;
+    if (id >= oracle->ids) {
+        char *text = note_fault(oracle, FAULT_DUPLICATE, id, now, 0, NO_EVENT);
+        EXPLAIN(text, "fired, but there are only %" PRIu32 " timers", oracle->ids);
+        return;
+    }
+    struct timer *timer = &oracle->timers[id];
+    if (timer->state != PENDING) {
+        judge_unexpected(oracle, timer, id, now);
+        return;
+    }
+    struct tl_precision precision = precision_of(oracle, timer);
+    if (now < timer->due) {
+        uint64_t early = timer->due - now;
+        histogram_add(&verdict->early_ticks, early);
+        if (early > precision.early_ticks) {
+            char *text = note_fault(oracle, FAULT_EARLY, id, now, timer->due, timer->event);
+            EXPLAIN(text, "fired %" PRIu64 " ticks early; at most %" PRIu64 " are declared", early,
+                    precision.early_ticks);
+        }
+    } else {
+        uint64_t late = now - timer->due;
+        histogram_add(&verdict->late_ticks, late);
+        if (late > precision.late_ticks) {
+            char *text = note_fault(oracle, FAULT_LATE, id, now, timer->due, timer->event);
+            EXPLAIN(text, "fired %" PRIu64 " ticks late; at most %" PRIu64 " are declared", late,
+                    precision.late_ticks);
+        }
+    }
+    judge_order(oracle, timer, id, now);
+    *(oracle->draining ? &verdict->drained : &verdict->fired) += 1;
+    oracle->pending--;
+    timer->state = FIRED;
+    timer->fired_at = now;
+}
+
+static int compare_windows(const void *a, const void *b)
+{
+    const struct due_window *x = a;
+    const struct due_window *y = b;
+    return (x->due > y->due) - (x->due < y->due);
+}
+
+bool oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count)
+{
+    *count = 0;
+    *windows = malloc((oracle->pending > 0 ? oracle->pending : 1) * sizeof **windows);
+    if (*windows == NULL) {
+        return false;
+    }
+    for (uint32_t id = 0; id < oracle->ids; id++) {
+        const struct timer *timer = &oracle->timers[id];
+        if (timer->state == PENDING) {
+            (*windows)[(*count)++] = (struct due_window){
+                .due = timer->due, .late_ticks = precision_of(oracle, timer).late_ticks};
+        }
+    }
+    qsort(*windows, *count, sizeof **windows, compare_windows);
+    return true;
+}
+
+void oracle_finish(struct oracle *oracle, uint64_t now)
+{
+    struct verdict *verdict = oracle->verdict;
+    for (uint32_t id = 0; id < oracle->ids && oracle->pending > 0; id++) {
+        struct timer *timer = &oracle->timers[id];
+        if (timer->state == PENDING) {
+            char *text = note_fault(oracle, FAULT_LOST, id, now, timer->due, timer->event);
+            EXPLAIN(text, "never fired, and was neither stopped nor restarted");
+            timer->state = STOPPED;
+            oracle->pending--;
+        }
+    }
+    const struct histogram *early = &verdict->early_ticks;
+    const struct histogram *late = &verdict->late_ticks;
+    if (early->total + late->total > 0) {
+        verdict->lateness_min = early->total > 0 ? -(int64_t)early->max : (int64_t)late->min;
+        verdict->lateness_max = late->total > 0 ? (int64_t)late->max : -(int64_t)early->min;
+    }
+}
+
+int64_t verdict_lateness_quantile(const struct verdict *verdict, double share)
+{
+    uint64_t early = verdict->early_ticks.total;
+    uint64_t total = early + verdict->late_ticks.total;
+    if (total == 0) {
+        return 0;
+    }
+    double exact = share * (double)total;
+    uint64_t rank = (uint64_t)exact;
+    rank += (double)rank < exact ? 1 : 0;
+    rank = rank > 0 ? rank : 1;
+    /* From the earliest to the latest: the early ones in falling order of how early. */
+    if (rank <= early) {
+        return -(int64_t)histogram_at_rank(&verdict->early_ticks, early - rank + 1);
+    }
+    return (int64_t)histogram_at_rank(&verdict->late_ticks, rank - early);
+}

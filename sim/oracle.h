@@ -1,0 +1,118 @@
+/*
+ * oracle.h: knows, for each timer, the one tick at which it is due, and judges every firing.
+ *
+ * It sees the same operations as the structure and what the structure answered and fired. Its own
+ * state is one record per id, with no structure in it that could be wrong in the same way: the due
+ * tick follows from the last operation alone.
+ *
+ * A timer started at tick t with deadline d is due at max(d, t + 1): a replay lets expire first and
+ * then applies the operations of a tick, so a timer without delay has its first chance one tick
+ * later. A firing at tick f has lateness f - due. With the declared precision (early, late) for
+ * its delay, these are faults:
+ *
+ *   early       f < due - early
+ *   late        f > due + late
+ *   lost        still not fired at due + late or later, when it is stopped, restarted, or the end
+ *   duplicate   fired though not pending: twice, after a stop, never started
+ *   misordered  within one advance, a smaller due tick after a larger one, where order is promised;
+ *               or equal due ticks not in the order of their starts, where that is promised
+ *   status      a hook answered what cannot be: stop said idle of a pending timer, or the reverse
+ *
+ * A stop or restart after the due tick, but within the declared lateness, is legal: `averted`.
+ */
+#ifndef SIM_ORACLE_H
+#define SIM_ORACLE_H
+
+#include "histogram.h"
+#include "registry.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FAULT_MAP(X)                                                                               \
+    X(FAULT_EARLY, "early")                                                                        \
+    X(FAULT_LATE, "late")                                                                          \
+    X(FAULT_LOST, "lost")                                                                          \
+    X(FAULT_DUPLICATE, "duplicate")                                                                \
+    X(FAULT_MISORDERED, "misordered")                                                              \
+    X(FAULT_STATUS, "status")
+
+enum fault_kind {
+#define FAULT_ENUM(code, word) code,
+    FAULT_MAP(FAULT_ENUM)
+#undef FAULT_ENUM
+        FAULT_KINDS
+};
+
+/* The word of a kind. */
+const char *fault_word(enum fault_kind kind);
+
+/* One fault, with all that is needed to find it in the trace. */
+struct fault {
+    enum fault_kind kind;
+    uint32_t id;
+    uint64_t tick;  /* when it was noticed */
+    uint64_t due;   /* when the timer was due; 0 if it was not pending */
+    uint64_t event; /* index of the operation that it follows from; UINT64_MAX: none */
+    char detail[160];
+};
+
+#define ORACLE_FAULTS_KEPT 8
+
+/* What the oracle found. Plain data. */
+struct verdict {
+    uint64_t events;
+    uint64_t starts;   /* of timers that were not pending */
+    uint64_t restarts; /* of timers that were */
+    uint64_t stops;
+    uint64_t fired;   /* up to the trace's end tick */
+    uint64_t drained; /* after it */
+    uint64_t averted;
+    uint64_t faults[FAULT_KINDS];
+    uint64_t fault_count; /* of all kinds */
+    struct fault first[ORACLE_FAULTS_KEPT];
+    int64_t lateness_min;
+    int64_t lateness_max;
+    struct histogram early_ticks; /* how far before their due ticks timers fired */
+    struct histogram late_ticks;  /* how far after; those on time are 0 */
+};
+
+struct oracle;
+
+/* An oracle for ids 0 .. ids-1; NULL if out of memory. `verdict` is where it writes, zeroed by it.
+ * The descriptor's precision under these options, and its promises of order, are what it holds
+ * the firings to. All arguments must outlive it. */
+struct oracle *oracle_create(const struct tl_algo *algo, const int64_t *options, uint32_t ids,
+                             struct verdict *verdict);
+void oracle_destroy(struct oracle *oracle);
+
+/* After the structure took the operation: event number `event`, at tick `tick`. */
+void oracle_started(struct oracle *oracle, uint64_t event, uint64_t tick, uint32_t id,
+                    uint64_t deadline);
+void oracle_stopped(struct oracle *oracle, uint64_t event, uint64_t tick, uint32_t id,
+                    enum tl_status answer);
+
+/* Before each call of advance. `draining`: the trace's end tick has passed. */
+void oracle_advancing(struct oracle *oracle, bool draining);
+
+/* In the callback. */
+void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now);
+
+/* How many timers it holds to be pending. */
+uint64_t oracle_pending(const struct oracle *oracle);
+
+/* The due ticks of all pending timers, sorted, with how late each may be, into arrays that the
+ * caller frees. False if out of memory. */
+struct due_window {
+    uint64_t due;
+    uint64_t late_ticks;
+};
+bool oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count);
+
+/* At the very end, at tick `now`: whatever is pending is lost. */
+void oracle_finish(struct oracle *oracle, uint64_t now);
+
+/* The lateness in ticks (negative: early) that `share` of the firings do not exceed. */
+int64_t verdict_lateness_quantile(const struct verdict *verdict, double share);
+
+#endif

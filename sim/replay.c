@@ -1,0 +1,587 @@
+#include "replay.h"
+
+#include "clock.h"
+#include "trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *latency_op_word(enum latency_op op)
+{
+    static const char *const words[] = {
+#define LATENCY_OP_WORD(code, word) word,
+        LATENCY_OP_MAP(LATENCY_OP_WORD)
+#undef LATENCY_OP_WORD
+    };
+    return words[op];
+}
+
+/* What has fired, as the callback of the timed passes sees it. */
+struct tally {
+    uint64_t fired;
+    uint64_t digest;
+};
+
+/* The state of a pass. What the inner loops touch comes first. */
+struct replay {
+    const struct tl_algo *algo;
+    void *self;
+    uint64_t now; /* tick of the last advance */
+    bool use_next;
+    struct tally tally;
+    uint64_t wakeups;
+    uint64_t idle_wakeups;
+    uint64_t refused_event; /* the operation that start refused */
+    uint64_t refused_deadline;
+    enum tl_status refused; /* TL_OK: none was */
+    bool in_window;         /* the warm-up is over */
+
+    /* check */
+    struct oracle *oracle;
+    bool draining;
+
+    /* latency */
+    uint64_t last_cycles;
+    uint32_t *op_cycles;      /* one for each record of a block */
+    uint8_t *op_kind;         /* enum latency_op of each record */
+    uint64_t *due;            /* by id: when an exact structure fires it; 0: not pending */
+    uint32_t *advance_cycles; /* of the running block */
+    size_t advance_count;
+    size_t advance_capacity;
+
+    const struct replay_request *request;
+    struct replay_result *result;
+    struct trace_reader *reader;
+    const struct trace_header *header;
+    struct tl_memory memory;
+};
+
+/* Equal sets of (id, tick) give equal sums, whatever the order. */
+static inline uint64_t digest_of(uint32_t id, uint64_t now)
+{
+    uint64_t mixed = (now * UINT64_C(0x9e3779b97f4a7c15)) ^ id;
+    mixed *= UINT64_C(0xbf58476d1ce4e5b9);
+    return mixed ^ (mixed >> 31);
+}
+
+static void tally_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct tally *tally = ctx;
+    tally->fired++;
+    tally->digest += digest_of(id, now);
+}
+
+static void check_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct replay *replay = ctx;
+    oracle_fired(replay->oracle, id, now);
+    if (!replay->draining) {
+        tally_fired(&replay->tally, id, now);
+    }
+}
+
+static uint32_t saturate(uint64_t cycles)
+{
+    return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
+}
+
+/* Files the cycles of the advances since the last filing, unless they belong to the warm-up. */
+static void file_advances(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->advance_count && replay->in_window; i++) {
+        histogram_add(&replay->result->latency_ns[LATENCY_ADVANCE], replay->advance_cycles[i]);
+    }
+    replay->advance_count = 0;
+}
+
+static void keep_advance_cycles(struct replay *replay, uint64_t cycles)
+{
+    if (replay->advance_count == replay->advance_capacity) {
+        /* More advances than a block commonly has: file what there is, and go on. */
+        file_advances(replay);
+    }
+    replay->advance_cycles[replay->advance_count++] = saturate(cycles);
+}
+
+/* One advance. The passes differ in what surrounds it; `pass` is a constant in every caller, so
+ * that each pass's loop holds its own work only. */
+static inline uint64_t advance_to(struct replay *replay, uint64_t tick, enum replay_pass pass)
+{
+    uint64_t fired;
+    if (pass == PASS_CHECK) {
+        oracle_advancing(replay->oracle, replay->draining);
+        fired = replay->algo->advance(replay->self, tick, TL_NO_BUDGET, check_fired, replay);
+    } else if (pass == PASS_LATENCY) {
+        uint64_t from = clock_cycles();
+        fired =
+            replay->algo->advance(replay->self, tick, TL_NO_BUDGET, tally_fired, &replay->tally);
+        uint64_t to = clock_cycles();
+        replay->last_cycles = to;
+        keep_advance_cycles(replay, to - from);
+    } else {
+        fired =
+            replay->algo->advance(replay->self, tick, TL_NO_BUDGET, tally_fired, &replay->tally);
+    }
+    replay->now = tick;
+    return fired;
+}
+
+/* Lets time pass up to `tick`, with every wakeup on the way. */
+static inline __attribute__((always_inline)) void pass_time(struct replay *replay, uint64_t tick,
+                                                            enum replay_pass pass)
+{
+    if (replay->use_next) {
+        for (;;) {
+            uint64_t wake = replay->algo->next(replay->self);
+            /* Due already: the loop comes round at the next tick. */
+            wake = wake > replay->now ? wake : replay->now + 1;
+            if (wake > tick) {
+                break;
+            }
+            replay->wakeups++;
+            replay->idle_wakeups += advance_to(replay, wake, pass) == 0;
+        }
+        if (replay->now < tick) {
+            (void)advance_to(replay, tick, pass);
+        }
+    } else {
+        while (replay->now < tick) {
+            replay->wakeups++;
+            replay->idle_wakeups += advance_to(replay, replay->now + 1, pass) == 0;
+        }
+    }
+}
+
+/* Applies a run of operations of one tick. False if the structure refused one. */
+static inline __attribute__((always_inline)) bool apply_group(struct replay *replay,
+                                                              const struct trace_block *block,
+                                                              const struct trace_group *group,
+                                                              enum replay_pass pass)
+{
+    pass_time(replay, group->tick, pass);
+    if (pass == PASS_LATENCY) {
+        replay->last_cycles = clock_cycles();
+    }
+    const struct trace_record *record = block->records + group->first;
+    for (uint32_t i = 0; i < group->count; i++) {
+        enum tl_status status;
+        if (record[i].op == TRACE_START) {
+            status = replay->algo->start(replay->self, record[i].id, record[i].deadline);
+        } else {
+            status = replay->algo->stop(replay->self, record[i].id);
+        }
+        if (pass == PASS_LATENCY) {
+            uint64_t cycles = clock_cycles();
+            replay->op_cycles[group->first + i] = saturate(cycles - replay->last_cycles);
+            replay->last_cycles = cycles;
+        }
+        if (status > TL_IDLE) {
+            replay->refused = status;
+            replay->refused_event = block->first_event + group->first + i;
+            replay->refused_deadline = record[i].deadline;
+            return false;
+        }
+        if (pass == PASS_CHECK) {
+            uint64_t event = block->first_event + group->first + i;
+            if (record[i].op == TRACE_START) {
+                oracle_started(replay->oracle, event, group->tick, record[i].id,
+                               record[i].deadline);
+            } else {
+                oracle_stopped(replay->oracle, event, group->tick, record[i].id, status);
+            }
+        }
+    }
+    return true;
+}
+
+/* Applies groups [from, to) of a block, with the loop of the pass. */
+static bool apply_groups(struct replay *replay, const struct trace_block *block, size_t from,
+                         size_t to)
+{
+    bool taken = true;
+    switch (replay->request->pass) {
+    case PASS_CHECK:
+        for (size_t i = from; i < to && taken; i++) {
+            taken = apply_group(replay, block, &block->groups[i], PASS_CHECK);
+        }
+        break;
+    case PASS_THROUGHPUT:
+        for (size_t i = from; i < to && taken; i++) {
+            taken = apply_group(replay, block, &block->groups[i], PASS_THROUGHPUT);
+        }
+        break;
+    case PASS_LATENCY:
+        for (size_t i = from; i < to && taken; i++) {
+            taken = apply_group(replay, block, &block->groups[i], PASS_LATENCY);
+        }
+        break;
+    }
+    return taken;
+}
+
+/* --- latency --------------------------------------------------------------------------------- */
+
+/* Tells starts from restarts for a block, by when an exact structure would have fired. Outside the
+ * timed stretches, because it touches as much memory as a structure does. */
+static void classify_block(struct replay *replay, const struct trace_block *block)
+{
+    for (size_t g = 0; g < block->group_count; g++) {
+        const struct trace_group *group = &block->groups[g];
+        for (uint32_t i = group->first; i < group->first + group->count; i++) {
+            const struct trace_record *record = &block->records[i];
+            if (record->op == TRACE_START) {
+                bool pending = replay->due[record->id] > group->tick;
+                replay->op_kind[i] = (uint8_t)(pending ? LATENCY_RESTART : LATENCY_START);
+                replay->due[record->id] =
+                    record->deadline > group->tick ? record->deadline : group->tick + 1;
+            } else {
+                replay->op_kind[i] = LATENCY_STOP;
+                replay->due[record->id] = 0;
+            }
+        }
+    }
+}
+
+/* Files the cycles of a block's groups [from, to), and of the advances between them. */
+static void file_latency(struct replay *replay, const struct trace_block *block, size_t from,
+                         size_t to)
+{
+    for (size_t g = from; g < to && replay->in_window; g++) {
+        const struct trace_group *group = &block->groups[g];
+        for (uint32_t i = group->first; i < group->first + group->count; i++) {
+            histogram_add(&replay->result->latency_ns[replay->op_kind[i]], replay->op_cycles[i]);
+        }
+    }
+    file_advances(replay);
+}
+
+/* Cycles to nanoseconds, bucket by bucket. */
+static void scale_latency(struct replay_result *result)
+{
+    double ns_per_cycle = clock_ns_per_cycle();
+    for (int op = 0; op < LATENCY_OPS; op++) {
+        struct histogram cycles = result->latency_ns[op];
+        struct histogram *ns = &result->latency_ns[op];
+        memset(ns, 0, sizeof *ns);
+        histogram_scale(ns, &cycles, ns_per_cycle);
+    }
+}
+
+/* --- the passes ------------------------------------------------------------------------------ */
+
+static bool open_latency(struct replay *replay, struct error *error)
+{
+    replay->advance_capacity = 2 * (size_t)TRACE_BLOCK_RECORDS;
+    replay->op_cycles = malloc(TRACE_BLOCK_RECORDS * sizeof *replay->op_cycles);
+    replay->op_kind = malloc(TRACE_BLOCK_RECORDS * sizeof *replay->op_kind);
+    replay->advance_cycles = malloc(replay->advance_capacity * sizeof *replay->advance_cycles);
+    replay->due = calloc(replay->header->ids > 0 ? replay->header->ids : 1, sizeof *replay->due);
+    if (replay->op_cycles == NULL || replay->op_kind == NULL || replay->advance_cycles == NULL ||
+        replay->due == NULL) {
+        return error_set(error, "%s: out of memory for the latencies of %" PRIu32 " timers",
+                         replay->request->trace_path, replay->header->ids);
+    }
+    return true;
+}
+
+static void report_refusal(struct replay *replay)
+{
+    struct replay_result *result = replay->result;
+    result->status = replay->refused == TL_ERR_NOMEM ? REPLAY_NO_MEMORY : REPLAY_UNSUPPORTED;
+    if (replay->refused == TL_ERR_HORIZON) {
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "operation %" PRIu64 ": a delay of %" PRIu64 " ticks: %s",
+                       replay->refused_event, replay->refused_deadline - replay->now,
+                       tl_status_text(replay->refused));
+    } else {
+        (void)snprintf(result->reason, sizeof result->reason, "operation %" PRIu64 ": %s",
+                       replay->refused_event, tl_status_text(replay->refused));
+    }
+}
+
+static bool create_structure(struct replay *replay)
+{
+    const struct replay_request *request = replay->request;
+    struct replay_result *result = replay->result;
+    struct tl_config config = {.max_delay_ticks = replay->header->max_delay_ticks,
+                               .options = request->options,
+                               .allocator = &replay->memory.allocator};
+    enum tl_status status = TL_OK;
+    if (request->pass == PASS_CHECK) {
+        status = request->algo->create(&config, &replay->self);
+        if (status == TL_OK) {
+            result->bytes_fixed = replay->memory.bytes;
+            request->algo->destroy(replay->self);
+        }
+    }
+    if (status == TL_OK) {
+        config.capacity = replay->header->ids;
+        status = request->algo->create(&config, &replay->self);
+    }
+    if (status == TL_OK) {
+        return true;
+    }
+    replay->self = NULL;
+    result->status = status == TL_ERR_NOMEM ? REPLAY_NO_MEMORY : REPLAY_UNSUPPORTED;
+    (void)snprintf(result->reason, sizeof result->reason, "for %" PRIu32 " timers: %s",
+                   replay->header->ids, tl_status_text(status));
+    return false;
+}
+
+/* Counts at the beginning of the window, to be taken off those at its end. */
+struct marks {
+    struct tl_counters counters;
+    uint64_t allocations;
+    uint64_t wakeups;
+    uint64_t idle_wakeups;
+    uint64_t fired;
+};
+
+static void read_marks(const struct replay *replay, struct marks *marks)
+{
+    *marks = (struct marks){.allocations = replay->memory.allocations,
+                            .wakeups = replay->wakeups,
+                            .idle_wakeups = replay->idle_wakeups,
+                            .fired = replay->tally.fired};
+    if (replay->algo->counters != NULL) {
+        replay->algo->counters(replay->self, &marks->counters);
+    }
+}
+
+static void subtract_marks(const struct replay *replay, const struct marks *begin)
+{
+    struct replay_result *result = replay->result;
+    struct marks end;
+    read_marks(replay, &end);
+    result->counters = (struct tl_counters){
+        .compares = end.counters.compares - begin->counters.compares,
+        .moves = end.counters.moves - begin->counters.moves,
+        .slots = end.counters.slots - begin->counters.slots,
+        .cascades = end.counters.cascades - begin->counters.cascades,
+    };
+    result->allocations = end.allocations - begin->allocations;
+    result->wakeups = end.wakeups - begin->wakeups;
+    result->idle_wakeups = end.idle_wakeups - begin->idle_wakeups;
+    result->window_fired = end.fired - begin->fired;
+}
+
+/* Runs a stretch inside or before the window; inside, the clock runs. */
+static bool run_stretch(struct replay *replay, const struct trace_block *block, size_t from,
+                        size_t to)
+{
+    if (from == to) {
+        return true;
+    }
+    uint64_t begun_ns = clock_now_ns();
+    bool taken = apply_groups(replay, block, from, to);
+    uint64_t ended_ns = clock_now_ns();
+    if (replay->in_window) {
+        replay->result->window_ns += ended_ns - begun_ns;
+        for (size_t g = from; g < to; g++) {
+            replay->result->window_events += block->groups[g].count;
+        }
+    }
+    if (replay->request->pass == PASS_LATENCY) {
+        file_latency(replay, block, from, to);
+    }
+    return taken;
+}
+
+/* The rest of the window behind the last operation. */
+static void finish_window(struct replay *replay)
+{
+    uint64_t begun_ns = clock_now_ns();
+    switch (replay->request->pass) {
+    case PASS_CHECK:
+        pass_time(replay, replay->header->end_tick, PASS_CHECK);
+        break;
+    case PASS_THROUGHPUT:
+        pass_time(replay, replay->header->end_tick, PASS_THROUGHPUT);
+        break;
+    case PASS_LATENCY:
+        pass_time(replay, replay->header->end_tick, PASS_LATENCY);
+        file_advances(replay);
+        break;
+    }
+    replay->result->window_ns += clock_now_ns() - begun_ns;
+}
+
+/* Applies all operations. 1: done; 0: the structure refused one; -1: `error` is set. */
+static int run_operations(struct replay *replay, struct error *error)
+{
+    struct trace_block block;
+    struct marks begin;
+    int more;
+    while ((more = trace_reader_next(replay->reader, &block, error)) == 1) {
+        if (replay->request->pass == PASS_LATENCY) {
+            classify_block(replay, &block);
+        }
+        size_t warm = 0;
+        while (!replay->in_window && warm < block.group_count &&
+               block.groups[warm].tick < replay->header->warmup_end_tick) {
+            warm++;
+        }
+        if (!run_stretch(replay, &block, 0, warm)) {
+            return 0;
+        }
+        if (warm < block.group_count) {
+            if (!replay->in_window) {
+                read_marks(replay, &begin);
+                replay->in_window = true;
+            }
+            if (!run_stretch(replay, &block, warm, block.group_count)) {
+                return 0;
+            }
+        }
+    }
+    if (more < 0) {
+        return -1;
+    }
+    if (!replay->in_window) {
+        read_marks(replay, &begin);
+        replay->in_window = true;
+    }
+    finish_window(replay);
+    subtract_marks(replay, &begin);
+    return 1;
+}
+
+/* Drives what is pending to its end, outside the window. A structure with `next` is asked; one
+ * without is driven at each tick at which one of its timers may still fire: what lies between is
+ * empty for it, and can be days. */
+static bool drain(struct replay *replay, struct error *error)
+{
+    struct due_window *windows = NULL;
+    uint64_t count = 0;
+    if (!oracle_due_windows(replay->oracle, &windows, &count)) {
+        return error_set(error, "%s: out of memory to drain", replay->request->trace_path);
+    }
+    replay->draining = true;
+    uint64_t last = replay->now;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t end = windows[i].due + windows[i].late_ticks;
+        last = end > last ? end : last;
+    }
+    if ((replay->algo->capabilities & TL_CAP_NEXT) != 0) {
+        while (oracle_pending(replay->oracle) > 0 && replay->now < last) {
+            uint64_t wake = replay->algo->next(replay->self);
+            wake = wake > replay->now ? wake : replay->now + 1;
+            (void)advance_to(replay, wake < last ? wake : last, PASS_CHECK);
+        }
+    } else {
+        for (uint64_t i = 0; i < count && oracle_pending(replay->oracle) > 0; i++) {
+            uint64_t end = windows[i].due + windows[i].late_ticks;
+            uint64_t tick = windows[i].due > replay->now ? windows[i].due : replay->now + 1;
+            for (; tick <= end; tick++) {
+                (void)advance_to(replay, tick, PASS_CHECK);
+            }
+        }
+    }
+    free(windows);
+    return true;
+}
+
+/* The check pass's end: drain, memory after it, the structure's own view of itself. */
+static bool finish_check(struct replay *replay, struct error *error)
+{
+    struct replay_result *result = replay->result;
+    char why[200];
+    uint64_t counted = replay->algo->count(replay->self);
+    uint64_t pending = oracle_pending(replay->oracle);
+    if (!drain(replay, error)) {
+        return false;
+    }
+    oracle_finish(replay->oracle, replay->now);
+    result->bytes_peak = replay->memory.peak_bytes;
+    result->bytes_drained = replay->memory.bytes;
+    const struct verdict *verdict = &result->verdict;
+    if (verdict->fault_count > 0) {
+        const struct fault *fault = &verdict->first[0];
+        result->status = REPLAY_FAULT;
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "%" PRIu64 " faults; first: timer %" PRIu32 " at tick %" PRIu64 ": %s",
+                       verdict->fault_count, fault->id, fault->tick, fault->detail);
+    } else if (counted != pending) {
+        result->status = REPLAY_FAULT;
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "count says %" PRIu64 " pending at the end tick, where %" PRIu64 " are",
+                       counted, pending);
+    } else if (replay->algo->check != NULL &&
+               replay->algo->check(replay->self, why, sizeof why) != TL_OK) {
+        result->status = REPLAY_FAULT;
+        (void)snprintf(result->reason, sizeof result->reason, "its own check: %s", why);
+    }
+    return true;
+}
+
+static bool run_pass(struct replay *replay, struct error *error)
+{
+    const struct replay_request *request = replay->request;
+    struct replay_result *result = replay->result;
+    bool judged = (request->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+    result->ids = replay->header->ids;
+    tl_counting_allocator(&replay->memory, tl_system_allocator());
+    replay->memory.limit_bytes = request->memory_limit_bytes;
+    if (request->pass == PASS_LATENCY && !open_latency(replay, error)) {
+        return false;
+    }
+    if (request->pass == PASS_CHECK) {
+        replay->oracle =
+            oracle_create(request->algo, request->options, result->ids, &result->verdict);
+        if (replay->oracle == NULL) {
+            return error_set(error, "%s: out of memory for the oracle of %" PRIu32 " timers",
+                             request->trace_path, result->ids);
+        }
+    }
+    if (!create_structure(replay)) {
+        return true;
+    }
+    switch (run_operations(replay, error)) {
+    case 1:
+        break;
+    case 0:
+        report_refusal(replay);
+        return true;
+    default:
+        return false;
+    }
+    result->digest = replay->tally.digest;
+    if (request->pass == PASS_LATENCY) {
+        scale_latency(result);
+    }
+    if (request->pass == PASS_CHECK) {
+        if (judged) {
+            return finish_check(replay, error);
+        }
+        result->bytes_peak = replay->memory.peak_bytes;
+        result->bytes_drained = replay->memory.bytes;
+    }
+    return true;
+}
+
+bool replay_run(const struct replay_request *request, struct replay_result *result,
+                struct error *error)
+{
+    memset(result, 0, sizeof *result);
+    struct replay replay = {.algo = request->algo, .request = request, .result = result};
+    replay.use_next =
+        request->drive == DRIVE_SLEEP && (request->algo->capabilities & TL_CAP_NEXT) != 0;
+    replay.reader = trace_reader_open(request->trace_path, error);
+    if (replay.reader == NULL) {
+        return false;
+    }
+    replay.header = trace_reader_header(replay.reader);
+    bool done = run_pass(&replay, error);
+    if (replay.self != NULL) {
+        replay.algo->destroy(replay.self);
+    }
+    oracle_destroy(replay.oracle);
+    free(replay.op_cycles);
+    free(replay.op_kind);
+    free(replay.advance_cycles);
+    free(replay.due);
+    trace_reader_close(replay.reader);
+    return done;
+}

@@ -1,0 +1,92 @@
+/*
+ * replay.h: one pass of a trace through one structure.
+ *
+ * Time moves from operation to operation. At each tick of the trace, first everything that is due
+ * at or before it fires, then its operations are applied. Between two such ticks the structure is
+ * woken as the drive says:
+ *
+ *   sleep  at each tick that `next` names, as a loop does that sleeps in epoll_wait; a structure
+ *          without `next` is driven at every tick, for that is what it would need
+ *   poll   at every tick
+ *
+ * These are its wakeups. At a tick with operations the loop is awake anyway; if it has not been
+ * woken for that tick, advance is called to move the clock, and that is no wakeup.
+ *
+ * There are three kinds of pass:
+ *
+ *   check       the counted build, with the oracle: is it right, what did it cost in work, memory,
+ *               wakeups, lateness
+ *   throughput  the timed build, no clock in the loop: each block is decoded first, then its
+ *               operations run between two readings of the clock
+ *   latency     the timed build, the processor's counter read after each call
+ *
+ * The window from the trace's warm-up end to its end tick is what times and counts of work cover.
+ */
+#ifndef SIM_REPLAY_H
+#define SIM_REPLAY_H
+
+#include "error.h"
+#include "histogram.h"
+#include "oracle.h"
+#include "registry.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum replay_pass { PASS_CHECK, PASS_THROUGHPUT, PASS_LATENCY };
+enum replay_drive { DRIVE_SLEEP, DRIVE_POLL };
+
+/* The kinds of call that the latency pass tells apart. */
+#define LATENCY_OP_MAP(X)                                                                          \
+    X(LATENCY_START, "start")                                                                      \
+    X(LATENCY_RESTART, "restart") X(LATENCY_STOP, "stop") X(LATENCY_ADVANCE, "advance")
+
+enum latency_op {
+#define LATENCY_OP_ENUM(code, word) code,
+    LATENCY_OP_MAP(LATENCY_OP_ENUM)
+#undef LATENCY_OP_ENUM
+        LATENCY_OPS
+};
+
+const char *latency_op_word(enum latency_op op);
+
+struct replay_request {
+    const char *trace_path;
+    const struct tl_algo *algo;
+    const int64_t *options;
+    enum replay_pass pass;
+    enum replay_drive drive;
+    uint64_t memory_limit_bytes;
+};
+
+enum replay_status { REPLAY_OK, REPLAY_FAULT, REPLAY_UNSUPPORTED, REPLAY_NO_MEMORY };
+
+/* What a pass found. Plain data, so that a child process can send it to its parent. */
+struct replay_result {
+    enum replay_status status;
+    char reason[256]; /* if status is not REPLAY_OK */
+
+    uint64_t window_events; /* operations in the timed window */
+    uint64_t window_fired;
+    uint64_t window_ns; /* throughput */
+    uint64_t wakeups;
+    uint64_t idle_wakeups;
+    uint64_t digest; /* of the (id, tick) fired up to the end tick, in any order */
+
+    struct verdict verdict;      /* check */
+    struct tl_counters counters; /* check: work in the window */
+    uint64_t allocations;        /* check: in the window */
+    uint64_t bytes_fixed;        /* check: an instance for no timers */
+    uint64_t bytes_peak;
+    uint64_t bytes_drained;
+    uint32_t ids;
+
+    struct histogram latency_ns[LATENCY_OPS]; /* latency */
+};
+
+/* Runs the pass. False, with `error` set, if the trace cannot be read or the replay's own memory
+ * does not suffice; what the structure does wrong is in the result. */
+bool replay_run(const struct replay_request *request, struct replay_result *result,
+                struct error *error);
+
+#endif

@@ -1,0 +1,275 @@
+#include "results.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct column_row {
+    const char *name;
+    int digits;
+    const char *help;
+};
+
+static const struct column_row columns[COLUMNS] = {
+#define COLUMN_ROW(code, name, digits, help) {name, digits, help},
+    COLUMN_MAP(COLUMN_ROW)
+#undef COLUMN_ROW
+};
+
+struct row *results_add(struct results *results)
+{
+    struct row *rows = realloc(results->rows, (results->count + 1) * sizeof *rows);
+    if (rows == NULL) {
+        return NULL;
+    }
+    results->rows = rows;
+    struct row *row = &rows[results->count++];
+    memset(row, 0, sizeof *row);
+    return row;
+}
+
+void results_free(struct results *results)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        for (int c = 0; c < COLUMNS; c++) {
+            if (results->rows[i].cells[c].kind == CELL_TEXT) {
+                free(results->rows[i].cells[c].value.text);
+            }
+        }
+    }
+    free(results->rows);
+    *results = (struct results){0};
+}
+
+void row_set_text(struct row *row, enum column column, const char *text)
+{
+    struct cell *cell = &row->cells[column];
+    if (cell->kind == CELL_TEXT) {
+        free(cell->value.text);
+    }
+    cell->value.text = strdup(text);
+    cell->kind = cell->value.text != NULL ? CELL_TEXT : CELL_NONE;
+}
+
+void row_set_signed(struct row *row, enum column column, int64_t value)
+{
+    row->cells[column] = (struct cell){.kind = CELL_INTEGER, .value.integer = value};
+}
+
+void row_set_integer(struct row *row, enum column column, uint64_t value)
+{
+    row_set_signed(row, column, value <= INT64_MAX ? (int64_t)value : INT64_MAX);
+}
+
+void row_set_real(struct row *row, enum column column, double value)
+{
+    row->cells[column] = (struct cell){.kind = CELL_REAL, .value.real = value};
+}
+
+const char *row_text(const struct row *row, enum column column)
+{
+    return row->cells[column].kind == CELL_TEXT ? row->cells[column].value.text : "";
+}
+
+/* The cell as plain text; `empty` for one without a value. */
+static const char *cell_format(const struct row *row, enum column column, const char *empty,
+                               char *text, size_t text_bytes)
+{
+    const struct cell *cell = &row->cells[column];
+    switch (cell->kind) {
+    case CELL_TEXT:
+        return cell->value.text;
+    case CELL_INTEGER:
+        (void)snprintf(text, text_bytes, "%" PRId64, cell->value.integer);
+        return text;
+    case CELL_REAL:
+        (void)snprintf(text, text_bytes, "%.*f", columns[column].digits, cell->value.real);
+        return text;
+    default:
+        return empty;
+    }
+}
+
+/* --- CSV ------------------------------------------------------------------------------------- */
+
+void csv_write_field(FILE *stream, const char *text)
+{
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        (void)fputs(text, stream);
+        return;
+    }
+    (void)fputc('"', stream);
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c == '"') {
+            (void)fputc('"', stream);
+        }
+        (void)fputc(*c, stream);
+    }
+    (void)fputc('"', stream);
+}
+
+void results_write_csv(const struct results *results, FILE *stream)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        (void)fprintf(stream, "%s%s", c > 0 ? "," : "", columns[c].name);
+    }
+    (void)fputc('\n', stream);
+    for (size_t i = 0; i < results->count; i++) {
+        for (int c = 0; c < COLUMNS; c++) {
+            char text[64];
+            if (c > 0) {
+                (void)fputc(',', stream);
+            }
+            csv_write_field(stream,
+                            cell_format(&results->rows[i], (enum column)c, "", text, sizeof text));
+        }
+        (void)fputc('\n', stream);
+    }
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+/* A real with the digits of its column, so that the text is the same in CSV and JSON. */
+static json_t *rounded_real(double value, int digits)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "%.*f", digits, value);
+    return json_real(strtod(text, NULL));
+}
+
+void results_write_json(const struct results *results, const json_t *context, FILE *stream)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < results->count; i++) {
+        json_t *row = json_object();
+        for (int c = 0; c < COLUMNS; c++) {
+            const struct cell *cell = &results->rows[i].cells[c];
+            json_t *value = NULL;
+            switch (cell->kind) {
+            case CELL_TEXT:
+                value = json_string(cell->value.text);
+                break;
+            case CELL_INTEGER:
+                value = json_integer((json_int_t)cell->value.integer);
+                break;
+            case CELL_REAL:
+                value = rounded_real(cell->value.real, columns[c].digits);
+                break;
+            default:
+                break;
+            }
+            (void)json_object_set_new(row, columns[c].name, value != NULL ? value : json_null());
+        }
+        (void)json_array_append_new(rows, row);
+    }
+    json_t *whole =
+        json_pack("{s:i, s:O, s:o}", "schema", RESULTS_SCHEMA, "context", context, "rows", rows);
+    (void)json_dumpf(whole, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+    (void)fputc('\n', stream);
+    json_decref(whole);
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+struct theme {
+    const char *title;
+    const enum column *columns; /* ends with COLUMNS */
+};
+
+static const enum column speed_columns[] = {
+    COL_ALGO,     COL_OPTIONS,      COL_STATUS, COL_NS_PER_EVENT, COL_NS_PER_EVENT_MAD,
+    COL_FLOOR_NS, COL_EVENTS_PER_S, COL_RUNS,   COL_STALL,        COLUMNS};
+static const enum column right_columns[] = {
+    COL_ALGO,       COL_OPTIONS,      COL_STARTS,       COL_RESTARTS,    COL_STOPS, COL_FIRED,
+    COL_DRAINED,    COL_AVERTED,      COL_EARLY,        COL_LATE_BEYOND, COL_LOST,  COL_DUPLICATE,
+    COL_MISORDERED, COL_LATENESS_MIN, COL_LATENESS_MAX, COLUMNS};
+static const enum column cost_columns[] = {
+    COL_ALGO,    COL_OPTIONS,      COL_BYTES_PER_TIMER,   COL_BYTES_PEAK, COL_BYTES_DRAINED,
+    COL_WAKEUPS, COL_IDLE_WAKEUPS, COL_WAKEUPS_PER_FIRED, COL_N_COMPARES, COL_N_MOVES,
+    COL_N_SLOTS, COL_N_CASCADES,   COL_N_ALLOCS,          COLUMNS};
+static const enum column latency_columns[] = {
+    COL_ALGO,        COL_OPTIONS,       COL_START_P50,   COL_START_P99,
+    COL_START_P9999, COL_RESTART_P50,   COL_RESTART_P99, COL_RESTART_P9999,
+    COL_STOP_P50,    COL_STOP_P99,      COL_STOP_P9999,  COL_ADVANCE_P50,
+    COL_ADVANCE_P99, COL_ADVANCE_P9999, COL_ADVANCE_MAX, COLUMNS};
+
+static const struct theme themes[] = {
+    {"speed", speed_columns},
+    {"what fired", right_columns},
+    {"memory, wakeups, work", cost_columns},
+    {"latency of single operations", latency_columns},
+};
+
+/* Whether any row of the trace has a value in any of the theme's columns behind the names. */
+static bool theme_has_values(const struct results *results, const char *trace,
+                             const struct theme *theme)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        if (strcmp(row_text(&results->rows[i], COL_TRACE), trace) != 0) {
+            continue;
+        }
+        for (const enum column *c = theme->columns + 2; *c != COLUMNS; c++) {
+            if (results->rows[i].cells[*c].kind != CELL_NONE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void write_theme(const struct results *results, const char *trace, const struct theme *theme,
+                        FILE *stream)
+{
+    if (!theme_has_values(results, trace, theme)) {
+        return;
+    }
+    (void)fprintf(stream, "\n%s: %s\n", trace, theme->title);
+    char text[64];
+    for (int line = -1; line < (int)results->count; line++) {
+        if (line >= 0 && strcmp(row_text(&results->rows[line], COL_TRACE), trace) != 0) {
+            continue;
+        }
+        for (const enum column *c = theme->columns; *c != COLUMNS; c++) {
+            size_t width = strlen(columns[*c].name);
+            for (size_t i = 0; i < results->count; i++) {
+                size_t length = strlen(cell_format(&results->rows[i], *c, "-", text, sizeof text));
+                width = length > width ? length : width;
+            }
+            const char *cell = line < 0
+                                   ? columns[*c].name
+                                   : cell_format(&results->rows[line], *c, "-", text, sizeof text);
+            bool left = *c == COL_ALGO || *c == COL_OPTIONS || *c == COL_STATUS;
+            (void)fprintf(stream, "%s%*s", c == theme->columns ? "" : "  ",
+                          left ? -(int)width : (int)width, cell);
+        }
+        (void)fputc('\n', stream);
+    }
+}
+
+void results_write_table(const struct results *results, FILE *stream)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        const char *trace = row_text(&results->rows[i], COL_TRACE);
+        bool seen = false;
+        for (size_t k = 0; k < i && !seen; k++) {
+            seen = strcmp(row_text(&results->rows[k], COL_TRACE), trace) == 0;
+        }
+        for (size_t t = 0; !seen && t < sizeof themes / sizeof themes[0]; t++) {
+            write_theme(results, trace, &themes[t], stream);
+        }
+    }
+    bool heading = false;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct row *row = &results->rows[i];
+        if (row->cells[COL_REASON].kind == CELL_TEXT) {
+            if (!heading) {
+                (void)fprintf(stream, "\nnot ok:\n");
+                heading = true;
+            }
+            (void)fprintf(stream, "  %s, %s%s%s: %s: %s\n", row_text(row, COL_TRACE),
+                          row_text(row, COL_ALGO), row_text(row, COL_OPTIONS)[0] != '\0' ? ":" : "",
+                          row_text(row, COL_OPTIONS), row_text(row, COL_STATUS),
+                          row_text(row, COL_REASON));
+        }
+    }
+}

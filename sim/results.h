@@ -1,0 +1,139 @@
+/*
+ * results.h: rows of a comparison, and how they are written. One table of columns feeds the CSV,
+ * the JSON and the printed tables; a cell that was not measured is empty (CSV), null (JSON) or "-".
+ */
+#ifndef SIM_RESULTS_H
+#define SIM_RESULTS_H
+
+#include "error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define RESULTS_SCHEMA 1
+
+/* X(code, name, digits behind the point, what it is) */
+#define COLUMN_MAP(X)                                                                              \
+    X(COL_TRACE, "trace", 0, "file name of the trace")                                             \
+    X(COL_ALGO, "algo", 0, "structure")                                                            \
+    X(COL_OPTIONS, "options", 0, "its options, where they differ from the defaults")               \
+    X(COL_STATUS, "status", 0, "ok, fault, crashed, timeout or unsupported")                       \
+    X(COL_EVENTS, "events", 0, "operations in the trace")                                          \
+    X(COL_STARTS, "starts", 0, "starts of timers that were not pending")                           \
+    X(COL_RESTARTS, "restarts", 0, "starts of timers that were")                                   \
+    X(COL_STOPS, "stops", 0, "stops")                                                              \
+    X(COL_FIRED, "fired", 0, "timers fired up to the trace's end tick")                            \
+    X(COL_DRAINED, "drained", 0, "timers fired after it")                                          \
+    X(COL_AVERTED, "averted", 0, "stops and restarts after the due tick, before a late firing")    \
+    X(COL_EARLY, "early", 0, "fired earlier than declared")                                        \
+    X(COL_LATE_BEYOND, "late_beyond", 0, "fired later than declared")                              \
+    X(COL_LOST, "lost", 0, "never fired")                                                          \
+    X(COL_DUPLICATE, "duplicate", 0, "fired though not pending")                                   \
+    X(COL_MISORDERED, "misordered", 0, "fired out of promised order")                              \
+    X(COL_LATENESS_MIN, "lateness_min", 0, "ticks; negative: early")                               \
+    X(COL_LATENESS_P50, "lateness_p50", 0, "ticks")                                                \
+    X(COL_LATENESS_P99, "lateness_p99", 0, "ticks")                                                \
+    X(COL_LATENESS_MAX, "lateness_max", 0, "ticks")                                                \
+    X(COL_NS_PER_EVENT, "ns_per_event", 2, "time in the window per operation, median of the runs") \
+    X(COL_NS_PER_EVENT_MAD, "ns_per_event_mad", 2, "median absolute deviation over the runs")      \
+    X(COL_EVENTS_PER_S, "events_per_s", 0, "operations per second")                                \
+    X(COL_FLOOR_NS, "floor_ns_per_event", 2, "the same of null: the harness itself")               \
+    X(COL_RUNS, "runs", 0, "throughput runs")                                                      \
+    X(COL_START_P50, "start_p50_ns", 0, "")                                                        \
+    X(COL_START_P90, "start_p90_ns", 0, "")                                                        \
+    X(COL_START_P99, "start_p99_ns", 0, "")                                                        \
+    X(COL_START_P999, "start_p999_ns", 0, "")                                                      \
+    X(COL_START_P9999, "start_p9999_ns", 0, "")                                                    \
+    X(COL_START_MAX, "start_max_ns", 0, "")                                                        \
+    X(COL_RESTART_P50, "restart_p50_ns", 0, "")                                                    \
+    X(COL_RESTART_P90, "restart_p90_ns", 0, "")                                                    \
+    X(COL_RESTART_P99, "restart_p99_ns", 0, "")                                                    \
+    X(COL_RESTART_P999, "restart_p999_ns", 0, "")                                                  \
+    X(COL_RESTART_P9999, "restart_p9999_ns", 0, "")                                                \
+    X(COL_RESTART_MAX, "restart_max_ns", 0, "")                                                    \
+    X(COL_STOP_P50, "stop_p50_ns", 0, "")                                                          \
+    X(COL_STOP_P90, "stop_p90_ns", 0, "")                                                          \
+    X(COL_STOP_P99, "stop_p99_ns", 0, "")                                                          \
+    X(COL_STOP_P999, "stop_p999_ns", 0, "")                                                        \
+    X(COL_STOP_P9999, "stop_p9999_ns", 0, "")                                                      \
+    X(COL_STOP_MAX, "stop_max_ns", 0, "")                                                          \
+    X(COL_ADVANCE_P50, "advance_p50_ns", 0, "")                                                    \
+    X(COL_ADVANCE_P90, "advance_p90_ns", 0, "")                                                    \
+    X(COL_ADVANCE_P99, "advance_p99_ns", 0, "")                                                    \
+    X(COL_ADVANCE_P999, "advance_p999_ns", 0, "")                                                  \
+    X(COL_ADVANCE_P9999, "advance_p9999_ns", 0, "")                                                \
+    X(COL_ADVANCE_MAX, "advance_max_ns", 0, "")                                                    \
+    X(COL_STALL, "stall_ns", 0, "the longest single advance, median of the runs")                  \
+    X(COL_WAKEUPS, "wakeups", 0, "advances that the timers themselves asked for")                  \
+    X(COL_IDLE_WAKEUPS, "idle_wakeups", 0, "those that fired nothing")                             \
+    X(COL_WAKEUPS_PER_FIRED, "wakeups_per_fired", 3, "wakeups per timer fired")                    \
+    X(COL_BYTES_FIXED, "bytes_fixed", 0, "an instance for no timers")                              \
+    X(COL_BYTES_PER_TIMER, "bytes_per_timer", 1, "peak less fixed, per timer of the trace")        \
+    X(COL_BYTES_PEAK, "bytes_peak", 0, "the most at any time")                                     \
+    X(COL_BYTES_DRAINED, "bytes_drained", 0, "after the last timer has gone")                      \
+    X(COL_N_COMPARES, "n_compares", 0, "compares in the window")                                   \
+    X(COL_N_MOVES, "n_moves", 0, "moves in the window")                                            \
+    X(COL_N_SLOTS, "n_slots", 0, "slots visited in the window")                                    \
+    X(COL_N_CASCADES, "n_cascades", 0, "timers cascaded in the window")                            \
+    X(COL_N_ALLOCS, "n_allocs", 0, "allocations in the window")                                    \
+    X(COL_REASON, "reason", 0, "why the status is not ok")
+
+enum column {
+#define COLUMN_ENUM(code, name, digits, help) code,
+    COLUMN_MAP(COLUMN_ENUM)
+#undef COLUMN_ENUM
+        COLUMNS
+};
+
+/* The percentiles of a latency, in the order of its columns; the last is the maximum. */
+#define LATENCY_PERCENTILES 6
+
+enum cell_kind { CELL_NONE, CELL_TEXT, CELL_INTEGER, CELL_REAL };
+
+struct cell {
+    enum cell_kind kind;
+    union {
+        char *text;
+        int64_t integer;
+        double real;
+    } value;
+};
+
+struct row {
+    struct cell cells[COLUMNS];
+};
+
+struct results {
+    struct row *rows;
+    size_t count;
+};
+
+/* Appends an empty row; NULL if out of memory. Valid until the next call. */
+struct row *results_add(struct results *results);
+void results_free(struct results *results);
+
+void row_set_text(struct row *row, enum column column, const char *text);
+void row_set_integer(struct row *row, enum column column, uint64_t value);
+void row_set_signed(struct row *row, enum column column, int64_t value);
+void row_set_real(struct row *row, enum column column, double value);
+
+/* The text of a cell, "" if it has none. */
+const char *row_text(const struct row *row, enum column column);
+
+/* One header line with the columns' names, then a line a row (RFC 4180). */
+void results_write_csv(const struct results *results, FILE *stream);
+
+/* {schema, context, rows}; takes no reference to `context`. */
+void results_write_json(const struct results *results, const json_t *context, FILE *stream);
+
+/* For people: the columns that matter most, aligned, one table for each trace and theme; with the
+ * latencies if they were measured. */
+void results_write_table(const struct results *results, FILE *stream);
+
+/* A text as one field of a CSV line, quoted if it must be. */
+void csv_write_field(FILE *stream, const char *text);
+
+#endif

@@ -1,0 +1,552 @@
+#include "simulate.h"
+
+#include "child.h"
+#include "progress.h"
+#include "trace.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The process's own needs beside what the structure may use: the oracle, the trace, the program. */
+#define PROCESS_OVERHEAD_BYTES (UINT64_C(2) << 30)
+
+/* What is known of one structure on one trace. */
+struct subject {
+    const struct contender *contender; /* NULL: the floor */
+    const struct tl_algo *timed;
+    const struct tl_algo *counted;
+    const int64_t *options;
+    bool judged; /* fires timers, so the oracle has a say */
+    bool right;  /* nothing has gone wrong so far */
+    const char *status;
+    char reason[1024];
+    struct replay_result *check;   /* NULL until that pass is done */
+    struct replay_result *latency; /* all runs merged, or NULL */
+    double *ns_per_event;
+    unsigned ns_count;
+    double *stall_ns;
+    unsigned stall_count;
+};
+
+struct job {
+    const struct simulate_request *request;
+    struct simulation *simulation;
+    const char *trace_path;
+    const char *trace_name;
+    struct subject *subjects;
+    size_t subject_count;
+    struct progress *progress;
+    uint64_t *passes_done;
+};
+
+static bool run_in_child(void *ctx, void *result, struct error *error)
+{
+    return replay_run(ctx, result, error);
+}
+
+static void fail(struct subject *subject, const char *status, const char *reason)
+{
+    subject->right = false;
+    subject->status = status;
+    (void)snprintf(subject->reason, sizeof subject->reason, "%s", reason);
+}
+
+/* One pass in a child. True if `result` is to be used. */
+static bool run_pass(struct job *job, struct subject *subject, enum replay_pass pass,
+                     struct replay_result *result, bool *usable, struct error *error)
+{
+    const struct simulate_request *request = job->request;
+    struct replay_request replay = {
+        .trace_path = job->trace_path,
+        .algo = pass == PASS_CHECK ? subject->counted : subject->timed,
+        .options = subject->options,
+        .pass = pass,
+        .drive = request->drive,
+        .memory_limit_bytes = request->memory_limit_bytes,
+    };
+    struct child_request child = {
+        .run = run_in_child,
+        .ctx = &replay,
+        .result_bytes = sizeof *result,
+        .timeout_seconds = request->timeout_seconds,
+        .address_space_bytes = request->memory_limit_bytes == UINT64_MAX
+                                   ? 0
+                                   : request->memory_limit_bytes + PROCESS_OVERHEAD_BYTES,
+    };
+    struct child_outcome outcome;
+    *usable = false;
+    if (!child_run(&child, result, &outcome, error)) {
+        return false;
+    }
+    progress_update(job->progress, ++*job->passes_done);
+    switch (outcome.end) {
+    case CHILD_FAILED:
+        /* The trace or the replay itself: not the structure's doing. */
+        return error_set(error, "%s", outcome.reason);
+    case CHILD_CRASHED:
+        fail(subject, "crashed", outcome.reason);
+        return true;
+    case CHILD_TIMEOUT:
+        fail(subject, "timeout", outcome.reason);
+        return true;
+    case CHILD_DONE:
+        break;
+    }
+    *usable = true;
+    switch (result->status) {
+    case REPLAY_OK:
+        break;
+    case REPLAY_FAULT:
+        fail(subject, "fault", result->reason);
+        break;
+    case REPLAY_UNSUPPORTED:
+        fail(subject, "unsupported", result->reason);
+        break;
+    case REPLAY_NO_MEMORY:
+        fail(subject, "crashed", result->reason);
+        break;
+    }
+    if (outcome.output_bytes > 0 && subject->right) {
+        char reason[128];
+        (void)snprintf(reason, sizeof reason,
+                       "printed %" PRIu64 " bytes on standard output, which a structure must not",
+                       outcome.output_bytes);
+        fail(subject, "fault", reason);
+    }
+    return true;
+}
+
+static bool keep_faults(struct job *job, const struct subject *subject, struct error *error)
+{
+    const struct verdict *verdict = &subject->check->verdict;
+    size_t kept =
+        verdict->fault_count < ORACLE_FAULTS_KEPT ? verdict->fault_count : ORACLE_FAULTS_KEPT;
+    struct simulation *simulation = job->simulation;
+    for (size_t i = 0; i < kept; i++) {
+        struct fault_row *rows =
+            realloc(simulation->faults, (simulation->fault_count + 1) * sizeof *rows);
+        char *trace = strdup(job->trace_name);
+        if (rows == NULL || trace == NULL) {
+            simulation->faults = rows != NULL ? rows : simulation->faults;
+            free(trace);
+            return error_set(error, "out of memory");
+        }
+        simulation->faults = rows;
+        rows[simulation->fault_count++] = (struct fault_row){
+            .trace = trace, .contender = subject->contender, .fault = verdict->first[i]};
+    }
+    return true;
+}
+
+static bool keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks,
+                           struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    struct fired_set *sets =
+        realloc(simulation->fired_sets, (simulation->fired_set_count + 1) * sizeof *sets);
+    char *trace = strdup(job->trace_name);
+    if (sets == NULL || trace == NULL) {
+        simulation->fired_sets = sets != NULL ? sets : simulation->fired_sets;
+        free(trace);
+        return error_set(error, "out of memory");
+    }
+    struct tl_precision precision =
+        tl_algo_precision(subject->timed, subject->options, max_delay_ticks);
+    simulation->fired_sets = sets;
+    sets[simulation->fired_set_count++] =
+        (struct fired_set){.trace = trace,
+                           .contender = subject->contender,
+                           .exact = precision.early_ticks == 0 && precision.late_ticks == 0,
+                           .digest = subject->check->digest};
+    return true;
+}
+
+static bool check_all(struct job *job, uint64_t max_delay_ticks, struct error *error)
+{
+    for (size_t i = 0; i < job->subject_count; i++) {
+        struct subject *subject = &job->subjects[i];
+        struct replay_result *result = malloc(sizeof *result);
+        bool usable = false;
+        if (result == NULL) {
+            return error_set(error, "out of memory");
+        }
+        if (!run_pass(job, subject, PASS_CHECK, result, &usable, error)) {
+            free(result);
+            return false;
+        }
+        if (!usable) {
+            free(result);
+            continue;
+        }
+        subject->check = result;
+        if (subject->judged && !keep_faults(job, subject, error)) {
+            return false;
+        }
+        if (subject->judged && subject->right &&
+            !keep_fired_set(job, subject, max_delay_ticks, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The timed build must have done what the checked one did. */
+static void compare_work(struct subject *subject, const struct replay_result *result)
+{
+    if (subject->right && result->digest != subject->check->digest) {
+        fail(subject, "fault",
+             "fired other timers, or at other ticks, in the timed run than in the checked one");
+    }
+}
+
+static bool time_one(struct job *job, struct subject *subject, struct replay_result *result,
+                     struct error *error)
+{
+    bool usable = false;
+    if (!run_pass(job, subject, PASS_THROUGHPUT, result, &usable, error)) {
+        return false;
+    }
+    if (usable) {
+        compare_work(subject, result);
+        if (result->window_events > 0) {
+            subject->ns_per_event[subject->ns_count++] =
+                (double)result->window_ns / (double)result->window_events;
+        }
+    }
+    if (!job->request->latency || !subject->right) {
+        return true;
+    }
+    if (!run_pass(job, subject, PASS_LATENCY, result, &usable, error)) {
+        return false;
+    }
+    if (usable) {
+        compare_work(subject, result);
+        subject->stall_ns[subject->stall_count++] = (double)result->latency_ns[LATENCY_ADVANCE].max;
+        if (subject->latency == NULL) {
+            subject->latency = calloc(1, sizeof *subject->latency);
+            if (subject->latency == NULL) {
+                return error_set(error, "out of memory");
+            }
+        }
+        for (int op = 0; op < LATENCY_OPS; op++) {
+            histogram_merge(&subject->latency->latency_ns[op], &result->latency_ns[op]);
+        }
+    }
+    return true;
+}
+
+static bool time_all(struct job *job, struct error *error)
+{
+    struct replay_result *result = malloc(sizeof *result);
+    bool done = result != NULL || error_set(error, "out of memory");
+    for (unsigned run = 0; run < job->request->runs && done; run++) {
+        for (size_t i = 0; i < job->subject_count && done; i++) {
+            struct subject *subject = &job->subjects[(i + run) % job->subject_count];
+            if (subject->right) {
+                done = time_one(job, subject, result, error);
+            } else {
+                *job->passes_done += job->request->latency ? 2 : 1;
+            }
+        }
+    }
+    free(result);
+    return done;
+}
+
+/* --- figures --------------------------------------------------------------------------------- */
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, unsigned count)
+{
+    qsort(values, count, sizeof *values, compare_double);
+    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* The median, and the median distance from it; reorders and overwrites the values. */
+static double median_and_mad(double *values, unsigned count, double *mad)
+{
+    double middle = median(values, count);
+    for (unsigned i = 0; i < count; i++) {
+        values[i] = fabs(values[i] - middle);
+    }
+    *mad = median(values, count);
+    return middle;
+}
+
+static void fill_latency(struct row *row, const struct replay_result *latency)
+{
+    static const double shares[LATENCY_PERCENTILES - 1] = {0.5, 0.9, 0.99, 0.999, 0.9999};
+    for (int op = 0; op < LATENCY_OPS; op++) {
+        const struct histogram *ns = &latency->latency_ns[op];
+        if (ns->total == 0) {
+            continue;
+        }
+        enum column first = (enum column)(COL_START_P50 + op * LATENCY_PERCENTILES);
+        for (int p = 0; p < LATENCY_PERCENTILES - 1; p++) {
+            row_set_integer(row, (enum column)(first + (enum column)p),
+                            histogram_quantile(ns, shares[p]));
+        }
+        row_set_integer(row, (enum column)(first + LATENCY_PERCENTILES - 1), ns->max);
+    }
+}
+
+static void fill_verdict(struct row *row, const struct verdict *verdict)
+{
+    const struct {
+        enum column column;
+        uint64_t value;
+    } counts[] = {
+        {COL_STARTS, verdict->starts},
+        {COL_RESTARTS, verdict->restarts},
+        {COL_STOPS, verdict->stops},
+        {COL_FIRED, verdict->fired},
+        {COL_DRAINED, verdict->drained},
+        {COL_AVERTED, verdict->averted},
+        {COL_EARLY, verdict->faults[FAULT_EARLY]},
+        {COL_LATE_BEYOND, verdict->faults[FAULT_LATE]},
+        {COL_LOST, verdict->faults[FAULT_LOST]},
+        {COL_DUPLICATE, verdict->faults[FAULT_DUPLICATE]},
+        {COL_MISORDERED, verdict->faults[FAULT_MISORDERED]},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        row_set_integer(row, counts[i].column, counts[i].value);
+    }
+    if (verdict->early_ticks.total + verdict->late_ticks.total > 0) {
+        row_set_signed(row, COL_LATENESS_MIN, verdict->lateness_min);
+        row_set_signed(row, COL_LATENESS_P50, verdict_lateness_quantile(verdict, 0.5));
+        row_set_signed(row, COL_LATENESS_P99, verdict_lateness_quantile(verdict, 0.99));
+        row_set_signed(row, COL_LATENESS_MAX, verdict->lateness_max);
+    }
+}
+
+static void fill_work(struct row *row, const struct subject *subject)
+{
+    const struct replay_result *check = subject->check;
+    row_set_integer(row, COL_WAKEUPS, check->wakeups);
+    row_set_integer(row, COL_IDLE_WAKEUPS, check->idle_wakeups);
+    if (check->window_fired > 0) {
+        row_set_real(row, COL_WAKEUPS_PER_FIRED,
+                     (double)check->wakeups / (double)check->window_fired);
+    }
+    row_set_integer(row, COL_BYTES_FIXED, check->bytes_fixed);
+    row_set_integer(row, COL_BYTES_PEAK, check->bytes_peak);
+    row_set_integer(row, COL_BYTES_DRAINED, check->bytes_drained);
+    if (check->ids > 0) {
+        row_set_real(row, COL_BYTES_PER_TIMER,
+                     ((double)check->bytes_peak - (double)check->bytes_fixed) / check->ids);
+    }
+    if (subject->counted->counters != NULL) {
+        row_set_integer(row, COL_N_COMPARES, check->counters.compares);
+        row_set_integer(row, COL_N_MOVES, check->counters.moves);
+        row_set_integer(row, COL_N_SLOTS, check->counters.slots);
+        row_set_integer(row, COL_N_CASCADES, check->counters.cascades);
+    }
+    row_set_integer(row, COL_N_ALLOCS, check->allocations);
+}
+
+static bool fill_row(struct job *job, struct subject *subject, uint64_t events, double floor_ns,
+                     struct error *error)
+{
+    struct row *row = results_add(&job->simulation->results);
+    if (row == NULL) {
+        return error_set(error, "out of memory");
+    }
+    row_set_text(row, COL_TRACE, job->trace_name);
+    row_set_text(row, COL_ALGO, subject->timed->name);
+    row_set_text(row, COL_OPTIONS, subject->contender->option_text);
+    row_set_text(row, COL_STATUS, subject->status);
+    row_set_integer(row, COL_EVENTS, events);
+    if (!subject->right) {
+        row_set_text(row, COL_REASON, subject->reason);
+    }
+    bool ended =
+        subject->check != NULL && (subject->right || strcmp(subject->status, "fault") == 0);
+    if (ended && subject->judged) {
+        fill_verdict(row, &subject->check->verdict);
+    }
+    if (ended) {
+        fill_work(row, subject);
+    }
+    if (subject->right && subject->ns_count > 0) {
+        double mad;
+        double ns = median_and_mad(subject->ns_per_event, subject->ns_count, &mad);
+        row_set_real(row, COL_NS_PER_EVENT, ns);
+        row_set_real(row, COL_NS_PER_EVENT_MAD, mad);
+        row_set_real(row, COL_EVENTS_PER_S, 1e9 / ns);
+        row_set_integer(row, COL_RUNS, subject->ns_count);
+        if (floor_ns > 0) {
+            row_set_real(row, COL_FLOOR_NS, floor_ns);
+        }
+    }
+    if (subject->right && subject->latency != NULL) {
+        fill_latency(row, subject->latency);
+        row_set_integer(row, COL_STALL, (uint64_t)median(subject->stall_ns, subject->stall_count));
+    }
+    return true;
+}
+
+static bool keep_latency(struct job *job, const struct subject *subject, struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    struct latency_row *rows =
+        realloc(simulation->latencies, (simulation->latency_count + 1) * sizeof *rows);
+    char *trace = strdup(job->trace_name);
+    if (rows == NULL || trace == NULL) {
+        simulation->latencies = rows != NULL ? rows : simulation->latencies;
+        free(trace);
+        return error_set(error, "out of memory");
+    }
+    simulation->latencies = rows;
+    struct latency_row *row = &rows[simulation->latency_count++];
+    row->trace = trace;
+    row->contender = subject->contender;
+    memcpy(row->ns, subject->latency->latency_ns, sizeof row->ns);
+    return true;
+}
+
+static bool fill_rows(struct job *job, uint64_t events, bool *all_right, struct error *error)
+{
+    double floor_ns = 0;
+    for (size_t i = 0; i < job->subject_count; i++) {
+        struct subject *subject = &job->subjects[i];
+        if (!subject->judged && subject->ns_count > 0) {
+            floor_ns = median(subject->ns_per_event, subject->ns_count);
+        }
+    }
+    for (size_t i = 0; i < job->subject_count; i++) {
+        struct subject *subject = &job->subjects[i];
+        if (subject->right && subject->latency != NULL && !keep_latency(job, subject, error)) {
+            return false;
+        }
+        if (subject->contender == NULL) {
+            if (!subject->right) {
+                return error_set(error, "%s: the harness's own floor failed: %s", job->trace_name,
+                                 subject->reason);
+            }
+            continue;
+        }
+        if (!fill_row(job, subject, events, floor_ns, error)) {
+            return false;
+        }
+        *all_right = *all_right && (subject->right || strcmp(subject->status, "unsupported") == 0);
+    }
+    return true;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static bool open_subjects(struct job *job, struct error *error)
+{
+    static const int64_t no_options[TL_OPTIONS_MAX];
+    const struct simulate_request *request = job->request;
+    size_t count = request->contenders->count;
+    bool floor_is_a_row = false;
+    job->subjects = calloc(count + 1, sizeof *job->subjects);
+    if (job->subjects == NULL) {
+        return error_set(error, "out of memory");
+    }
+    for (size_t i = 0; i <= count; i++) {
+        struct subject *subject = &job->subjects[i];
+        if (i < count) {
+            const struct contender *contender = &request->contenders->items[i];
+            *subject = (struct subject){.contender = contender,
+                                        .timed = contender->timed,
+                                        .counted = contender->counted,
+                                        .options = contender->options};
+        } else {
+            *subject = (struct subject){
+                .timed = request->floor, .counted = request->floor, .options = no_options};
+            if (request->floor == NULL || floor_is_a_row) {
+                break;
+            }
+        }
+        subject->status = "ok";
+        subject->right = true;
+        subject->judged = (subject->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+        floor_is_a_row = floor_is_a_row || !subject->judged;
+        subject->ns_per_event = calloc(request->runs + 1, sizeof *subject->ns_per_event);
+        subject->stall_ns = calloc(request->runs + 1, sizeof *subject->stall_ns);
+        job->subject_count = i + 1;
+        if (subject->ns_per_event == NULL || subject->stall_ns == NULL) {
+            return error_set(error, "out of memory");
+        }
+    }
+    return true;
+}
+
+static void close_subjects(struct job *job)
+{
+    for (size_t i = 0; i < job->subject_count; i++) {
+        free(job->subjects[i].check);
+        free(job->subjects[i].latency);
+        free(job->subjects[i].ns_per_event);
+        free(job->subjects[i].stall_ns);
+    }
+    free(job->subjects);
+}
+
+static bool simulate_trace(struct job *job, bool *all_right, struct error *error)
+{
+    struct trace_reader *reader = trace_reader_open(job->trace_path, error);
+    if (reader == NULL) {
+        return false;
+    }
+    uint64_t events = trace_reader_header(reader)->events;
+    uint64_t max_delay_ticks = trace_reader_header(reader)->max_delay_ticks;
+    trace_reader_close(reader);
+    bool done = open_subjects(job, error) && check_all(job, max_delay_ticks, error) &&
+                time_all(job, error) && fill_rows(job, events, all_right, error);
+    close_subjects(job);
+    return done;
+}
+
+bool simulate(const struct simulate_request *request, struct simulation *simulation,
+              bool *all_right, struct error *error)
+{
+    *simulation = (struct simulation){0};
+    *all_right = true;
+    uint64_t passes_done = 0;
+    uint64_t passes = request->trace_count * (request->contenders->count + 1) *
+                      (1 + request->runs * (request->latency ? 2u : 1u));
+    struct progress progress;
+    progress_begin(&progress, "replaying", "passes", passes);
+    bool done = true;
+    for (size_t i = 0; i < request->trace_count && done; i++) {
+        const char *slash = strrchr(request->traces[i], '/');
+        struct job job = {.request = request,
+                          .simulation = simulation,
+                          .trace_path = request->traces[i],
+                          .trace_name = slash != NULL ? slash + 1 : request->traces[i],
+                          .progress = &progress,
+                          .passes_done = &passes_done};
+        done = simulate_trace(&job, all_right, error);
+    }
+    progress_end(&progress);
+    return done;
+}
+
+void simulation_free(struct simulation *simulation)
+{
+    results_free(&simulation->results);
+    for (size_t i = 0; i < simulation->latency_count; i++) {
+        free(simulation->latencies[i].trace);
+    }
+    for (size_t i = 0; i < simulation->fault_count; i++) {
+        free(simulation->faults[i].trace);
+    }
+    for (size_t i = 0; i < simulation->fired_set_count; i++) {
+        free(simulation->fired_sets[i].trace);
+    }
+    free(simulation->latencies);
+    free(simulation->faults);
+    free(simulation->fired_sets);
+    *simulation = (struct simulation){0};
+}

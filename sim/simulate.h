@@ -1,0 +1,69 @@
+/*
+ * simulate.h: traces times structures. Every pass runs in a process of its own; first each
+ * structure is checked, then those that are right are timed, in runs that are interleaved: run 1
+ * of every structure, run 2 of every structure, ..., each time in another order. `null` takes part
+ * in every comparison as the floor, and is a row only if it was asked for.
+ */
+#ifndef SIM_SIMULATE_H
+#define SIM_SIMULATE_H
+
+#include "catalog.h"
+#include "error.h"
+#include "replay.h"
+#include "results.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct simulate_request {
+    const char *const *traces;
+    size_t trace_count;
+    const struct contender_list *contenders;
+    const struct tl_algo *floor; /* what fires nothing; NULL: no floor is measured */
+    enum replay_drive drive;
+    unsigned runs; /* throughput runs; 0: only the check */
+    bool latency;
+    double timeout_seconds; /* of one pass */
+    uint64_t memory_limit_bytes;
+};
+
+/* The latencies of one structure on one trace: all runs together. */
+struct latency_row {
+    char *trace;
+    const struct contender *contender; /* NULL: the floor */
+    struct histogram ns[LATENCY_OPS];
+};
+
+/* One fault that is to be listed. */
+struct fault_row {
+    char *trace;
+    const struct contender *contender;
+    struct fault fault;
+};
+
+/* Sets of timers fired, for comparing structures with one another. */
+struct fired_set {
+    char *trace;
+    const struct contender *contender;
+    bool exact; /* at these options: such structures must agree */
+    uint64_t digest;
+};
+
+struct simulation {
+    struct results results;
+    struct latency_row *latencies;
+    size_t latency_count;
+    struct fault_row *faults;
+    size_t fault_count;
+    struct fired_set *fired_sets;
+    size_t fired_set_count;
+};
+
+/* Runs everything. False, with `error` set, if a trace cannot be read or memory or processes fail;
+ * a structure's failure is a row. `all_right` says whether every row is ok or unsupported. */
+bool simulate(const struct simulate_request *request, struct simulation *simulation,
+              bool *all_right, struct error *error);
+
+void simulation_free(struct simulation *simulation);
+
+#endif

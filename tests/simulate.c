@@ -1,0 +1,333 @@
+/*
+ * The simulator from trace to rows: right structures are found right, wrong ones are named with
+ * timer, tick and event, and what a structure does to its process stays there.
+ */
+#include "test.h"
+
+#include "simulate.h"
+#include "trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char trace_path[] = "/tmp/timerlab-simulate-XXXXXX";
+
+/*
+ * Ten timers, a tick of 1 ms, in this order (event: tick, timer, operation):
+ *    0: 0, 5 start 10      1: 0, 1 start 10      2: 1, 2 start 5
+ *    3: 3, 5 start 20 (restart: due 23)          4: 4, 1 stop
+ *    5: 4, 3 start 0 (due at 5)                  6: 6, 2 start 6 (due 12; it had fired at 6)
+ *    7: 23, 5 start 7 (due 30; had fired at 23)  8: 24, 4 start 6 (due 30)
+ *    9: 24, 7 start 6 (due 30)                  10: 26, 1 stop (idle)
+ *   11: 26, 5 stop                              12: 27, 5 start 3 (due 30)
+ *   13: 28, 6 start 100 (due 128: drained)      14: 29, 5 stop
+ * Window from 2 to 40.
+ */
+static const struct {
+    uint64_t tick;
+    uint32_t id;
+    enum trace_op op;
+    uint64_t delay;
+} operations[] = {
+    {0, 5, TRACE_START, 10}, {0, 1, TRACE_START, 10},   {1, 2, TRACE_START, 5},
+    {3, 5, TRACE_START, 20}, {4, 1, TRACE_STOP, 0},     {4, 3, TRACE_START, 0},
+    {6, 2, TRACE_START, 6},  {23, 5, TRACE_START, 7},   {24, 4, TRACE_START, 6},
+    {24, 7, TRACE_START, 6}, {26, 1, TRACE_STOP, 0},    {26, 5, TRACE_STOP, 0},
+    {27, 5, TRACE_START, 3}, {28, 6, TRACE_START, 100}, {29, 5, TRACE_STOP, 0},
+};
+#define OPERATIONS (sizeof operations / sizeof operations[0])
+
+static int write_trace(void **state)
+{
+    (void)state;
+    struct error error;
+    int fd = mkstemp(trace_path);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    struct trace_writer *writer = trace_writer_open(trace_path, 1000000, &error);
+    assert_non_null(writer);
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        assert_true(trace_writer_add(writer, operations[i].tick, operations[i].id, operations[i].op,
+                                     operations[i].delay, &error));
+    }
+    assert_true(trace_writer_commit(writer, 2, 40, 10, "{}", &error));
+    return 0;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    return unlink(trace_path);
+}
+
+struct trial {
+    struct catalog catalog;
+    struct contender_list contenders;
+    struct simulation simulation;
+    bool all_right;
+};
+
+static void run_trial(struct trial *trial, const char *plugin, const char *selection,
+                      enum replay_drive drive, unsigned runs)
+{
+    struct error error;
+    memset(trial, 0, sizeof *trial);
+    assert_true(catalog_init(&trial->catalog, &error));
+    if (plugin != NULL) {
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s/tests/faulty-%s.so", TL_BINARY_DIR, plugin);
+        if (!catalog_add_plugin(&trial->catalog, path, &error)) {
+            fail_msg("%s", error.text);
+        }
+    }
+    assert_true(catalog_select(&trial->catalog, selection, &trial->contenders, &error));
+    const char *traces[] = {trace_path};
+    struct simulate_request request = {.traces = traces,
+                                       .trace_count = 1,
+                                       .contenders = &trial->contenders,
+                                       .floor = tl_registry_find("null")->timed,
+                                       .drive = drive,
+                                       .runs = runs,
+                                       .latency = runs > 0,
+                                       .timeout_seconds = 2,
+                                       .memory_limit_bytes = UINT64_C(256) << 20};
+    if (!simulate(&request, &trial->simulation, &trial->all_right, &error)) {
+        fail_msg("%s", error.text);
+    }
+}
+
+static void end_trial(struct trial *trial)
+{
+    simulation_free(&trial->simulation);
+    contender_list_free(&trial->contenders);
+    catalog_free(&trial->catalog);
+}
+
+static int64_t integer(const struct trial *trial, size_t row, enum column column)
+{
+    const struct cell *cell = &trial->simulation.results.rows[row].cells[column];
+    assert_int_equal(cell->kind, CELL_INTEGER);
+    return cell->value.integer;
+}
+
+static void counts_follow_from_the_trace(void **state)
+{
+    (void)state;
+    struct trial trial;
+    for (int drive = DRIVE_SLEEP; drive <= DRIVE_POLL; drive++) {
+        run_trial(&trial, NULL, "ordered-list", (enum replay_drive)drive, 2);
+        assert_true(trial.all_right);
+        assert_int_equal(trial.simulation.results.count, 1);
+        assert_string_equal(row_text(&trial.simulation.results.rows[0], COL_STATUS), "ok");
+        assert_int_equal(integer(&trial, 0, COL_EVENTS), 15);
+        assert_int_equal(integer(&trial, 0, COL_STARTS), 10);
+        assert_int_equal(integer(&trial, 0, COL_RESTARTS), 1);
+        assert_int_equal(integer(&trial, 0, COL_STOPS), 4);
+        /* 3 at 5, 2 at 6, 2 at 12, 5 at 23, 4 and 7 at 30; then 6 at 128. */
+        assert_int_equal(integer(&trial, 0, COL_FIRED), 6);
+        assert_int_equal(integer(&trial, 0, COL_DRAINED), 1);
+        assert_int_equal(integer(&trial, 0, COL_LATENESS_MIN), 0);
+        assert_int_equal(integer(&trial, 0, COL_LATENESS_MAX), 0);
+        assert_int_equal(integer(&trial, 0, COL_RUNS), 2);
+        /* sleep: at 5, 6, 12, 23, 30; poll: every tick of 2 .. 40 but the warm-up's two */
+        assert_int_equal(integer(&trial, 0, COL_WAKEUPS), drive == DRIVE_SLEEP ? 5 : 39);
+        assert_int_equal(integer(&trial, 0, COL_IDLE_WAKEUPS), drive == DRIVE_SLEEP ? 0 : 34);
+        assert_int_equal(trial.simulation.fired_set_count, 1);
+        assert_true(trial.simulation.fired_sets[0].exact);
+        end_trial(&trial);
+    }
+}
+
+static void every_structure_replays_with_the_same_firings(void **state)
+{
+    (void)state;
+    struct trial trial;
+    run_trial(&trial, NULL, "ordered-list,all", DRIVE_SLEEP, 1);
+    assert_true(trial.all_right);
+    for (size_t i = 0; i < trial.simulation.fired_set_count; i++) {
+        const struct fired_set *set = &trial.simulation.fired_sets[i];
+        if (set->exact) {
+            assert_int_equal(set->digest, trial.simulation.fired_sets[0].digest);
+        }
+    }
+    end_trial(&trial);
+}
+
+/* What the oracle must say of a wrong structure's first fault. */
+static const struct {
+    const char *plugin;
+    enum fault_kind kind;
+    uint32_t id;
+    uint64_t tick;
+    uint64_t event;
+    const char *detail;
+} faults[] = {
+    {"early", FAULT_EARLY, 5, 20, 3, "fired 3 ticks early"},
+    {"late", FAULT_LOST, 5, 23, 3, "not fired by tick 23"},
+    {"never", FAULT_LOST, 5, 23, 3, "not fired by tick 23"},
+    {"twice", FAULT_DUPLICATE, 5, 23, 3, "fired twice: it had fired at tick 23"},
+    {"after-stop", FAULT_DUPLICATE, 5, 30, 14, "fired after a stop"},
+    {"stranger", FAULT_DUPLICATE, 1000003, 5, UINT64_MAX, "there are only 10 timers"},
+    {"misordered", FAULT_MISORDERED, 4, 30, 8, "same tick but started later (event 9)"},
+    {"stop-status", FAULT_STATUS, 1, 26, 10, "not pending answered: ok"},
+};
+
+static void wrong_structures_are_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        struct trial trial;
+        char name[64];
+        (void)snprintf(name, sizeof name, "faulty-%s", faults[i].plugin);
+        run_trial(&trial, faults[i].plugin, name, DRIVE_SLEEP, 2);
+        assert_false(trial.all_right);
+        assert_string_equal(row_text(&trial.simulation.results.rows[0], COL_STATUS), "fault");
+        /* no speeds for a structure with a fault */
+        assert_int_equal(trial.simulation.results.rows[0].cells[COL_NS_PER_EVENT].kind, CELL_NONE);
+        assert_true(trial.simulation.fault_count > 0);
+        const struct fault *fault = &trial.simulation.faults[0].fault;
+        assert_string_equal(fault_word(fault->kind), fault_word(faults[i].kind));
+        assert_int_equal(fault->id, faults[i].id);
+        assert_int_equal(fault->tick, faults[i].tick);
+        assert_int_equal(fault->event, faults[i].event);
+        if (strstr(fault->detail, faults[i].detail) == NULL) {
+            fail_msg("%s: '%s' does not say '%s'", name, fault->detail, faults[i].detail);
+        }
+        end_trial(&trial);
+    }
+}
+
+/* In a trace where two timers are due at one tick, and one at a tick that is passed over. */
+static void broken_order_is_named(void **state)
+{
+    (void)state;
+    struct verdict verdict;
+    const struct tl_algo *algo = tl_registry_find("ordered-list")->timed;
+    struct oracle *oracle = oracle_create(algo, NULL, 4, &verdict);
+    assert_non_null(oracle);
+    oracle_started(oracle, 0, 0, 0, 10);
+    oracle_started(oracle, 1, 0, 1, 10);
+    oracle_started(oracle, 2, 0, 2, 9);
+    oracle_advancing(oracle, false);
+    oracle_fired(oracle, 1, 10);
+    oracle_fired(oracle, 0, 10); /* started before 1, with the same due tick */
+    oracle_fired(oracle, 2, 10); /* due before both, and late as well */
+    oracle_finish(oracle, 10);
+    assert_int_equal(verdict.faults[FAULT_MISORDERED], 2);
+    assert_int_equal(verdict.first[0].kind, FAULT_MISORDERED);
+    assert_int_equal(verdict.first[0].id, 0);
+    assert_non_null(strstr(verdict.first[0].detail, "same tick but started later (event 1)"));
+    assert_int_equal(verdict.faults[FAULT_LATE], 1);
+    assert_int_equal(verdict.first[2].id, 2);
+    assert_non_null(strstr(verdict.first[2].detail, "after timer 0, which was due at 10"));
+    oracle_destroy(oracle);
+}
+
+static const struct {
+    const char *plugin;
+    const char *status;
+    const char *reason;
+} mishaps[] = {
+    {"crash", "crashed", "signal 11"},
+    {"exit", "crashed", "exit status 3"},
+    {"hang", "timeout", "not done after 2 s"},
+    {"memory", "crashed", "out of memory"},
+    {"print", "fault", "printed"},
+    {"count", "fault", "count says 2 pending at the end tick, where 1 are"},
+};
+
+static void mishaps_are_rows_and_others_stand(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof mishaps / sizeof mishaps[0]; i++) {
+        struct trial trial;
+        char selection[64];
+        (void)snprintf(selection, sizeof selection, "faulty-%s,ordered-list", mishaps[i].plugin);
+        run_trial(&trial, mishaps[i].plugin, selection, DRIVE_SLEEP, 1);
+        assert_false(trial.all_right);
+        assert_int_equal(trial.simulation.results.count, 2);
+        const struct row *row = &trial.simulation.results.rows[0];
+        assert_string_equal(row_text(row, COL_STATUS), mishaps[i].status);
+        if (strstr(row_text(row, COL_REASON), mishaps[i].reason) == NULL) {
+            fail_msg("%s: '%s' does not say '%s'", mishaps[i].plugin, row_text(row, COL_REASON),
+                     mishaps[i].reason);
+        }
+        assert_string_equal(row_text(&trial.simulation.results.rows[1], COL_STATUS), "ok");
+        end_trial(&trial);
+    }
+}
+
+static void bad_plugins_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        const char *complaint;
+    } bad[] = {
+        {"no-such-file.so", "no such plug-in"},
+        {"CMakeCache.txt", "not a shared object"},
+        {"tests/faulty-abi.so", "abi 2 where this timerlab has 1"},
+        {"tests/faulty-symbol.so", "no symbol timerlab_algo"},
+        {"tests/faulty-descriptor.so", "`next` go together"},
+        {"tests/faulty-early.so,ordered-list", "the name 'ordered-list' is taken"},
+    };
+    struct catalog catalog;
+    struct error error;
+    assert_true(catalog_init(&catalog, &error));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s/%s", TL_BINARY_DIR, bad[i].file);
+        assert_false(catalog_add_plugin(&catalog, path, &error));
+        if (strstr(error.text, bad[i].complaint) == NULL) {
+            fail_msg("'%s' does not say '%s'", error.text, bad[i].complaint);
+        }
+    }
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/tests/faulty-early.so,my-variant", TL_BINARY_DIR);
+    assert_true(catalog_add_plugin(&catalog, path, &error));
+    assert_non_null(catalog_find(&catalog, "my-variant", &error));
+    assert_null(catalog_find(&catalog, "my-varant", &error));
+    assert_non_null(strstr(error.text, "did you mean 'my-variant'?"));
+    catalog_free(&catalog);
+}
+
+static void histograms_are_right_to_a_percent(void **state)
+{
+    (void)state;
+    struct histogram *histogram = calloc(2, sizeof *histogram);
+    assert_non_null(histogram);
+    for (uint64_t v = 1; v <= 100000; v++) {
+        histogram_add(&histogram[0], v * 37);
+    }
+    static const double shares[] = {0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999};
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        double exact = shares[i] * 100000 * 37;
+        double found = (double)histogram_quantile(&histogram[0], shares[i]);
+        assert_true(found > exact * 0.99 && found < exact * 1.01);
+    }
+    assert_int_equal(histogram_quantile(&histogram[0], 1), 3700000);
+    assert_int_equal(histogram_quantile(&histogram[0], 0), 37);
+    histogram_merge(&histogram[1], &histogram[0]);
+    histogram_add(&histogram[1], UINT64_MAX);
+    assert_int_equal(histogram[1].total, 100001);
+    assert_int_equal(histogram_quantile(&histogram[1], 1), UINT64_MAX);
+    assert_int_equal(histogram_quantile(&histogram[1], 0.5),
+                     histogram_quantile(&histogram[0], 0.50001));
+    free(histogram);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_follow_from_the_trace),
+        cmocka_unit_test(every_structure_replays_with_the_same_firings),
+        cmocka_unit_test(wrong_structures_are_named),
+        cmocka_unit_test(broken_order_is_named),
+        cmocka_unit_test(mishaps_are_rows_and_others_stand),
+        cmocka_unit_test(bad_plugins_are_refused),
+        cmocka_unit_test(histograms_are_right_to_a_percent),
+    };
+    return cmocka_run_group_tests(tests, write_trace, remove_trace);
+}
