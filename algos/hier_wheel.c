@@ -1,0 +1,618 @@
+/*
+ * hier-wheel: hierarchical wheels with a delay queue of buckets, as in Kafka and its port to Go.
+ *
+ *   tick=1, slots=20, clock 0
+ *   level   ticks a bucket   buckets   takes what is due within     bucket of due 30,123
+ *     1              1          20                20
+ *     2             20          20               400
+ *     3            400          20             8,000
+ *     4          8,000          20           160,000                24,000 .. 31,999 (slot 3)
+ *
+ *   delay queue (a heap):  8 (level 1)   40 (level 2)   24,000 (level 4)
+ *
+ * A timer goes to the lowest level that reaches its due tick. The buckets that hold timers stand in
+ * a small binary heap by the tick at which they expire, so that time jumps from bucket to bucket
+ * instead of ticking: nothing is visited that is empty. A bucket of level 1 that expires fires its
+ * timers; one of an upper level has them filed again, now that a lower level reaches them, so a
+ * timer moves once a level at most, and only if it lives so long.
+ *
+ * A level is made when the first timer needs it, each as wide as all below: no horizon. That is the
+ * one allocation outside create and reserve. If it fails, the timer is filed in the furthest bucket
+ * of the highest level and filed again when that expires: no start ever fails for want of memory.
+ *
+ * With `tick` above 1, rounding=floor is Kafka's rule: a bucket fires at its start, so up to
+ * tick - 1 early, and what is due before the end of the clock's own bucket is due at once.
+ * rounding=ceil rounds deadlines up first: never early, up to tick - 1 late. With tick=1 both are
+ * exact.
+ *
+ * Unlike Kafka's, whose clock stands at the last bucket that expired, the clock here follows every
+ * advance: filing is then as fine as can be. Kafka's own expiry is by a thread that sleeps on the
+ * queue, and here `next` says how long.
+ *
+ * Times are counted in units of `tick` inside. Expired timers are first moved to the list DUE and
+ * fire from there; what is started when already due goes to the list LATE, which the next advance
+ * puts behind DUE.
+ *
+ * Invariants
+ *   - a level's buckets hold the expirations start + width .. start + (slots-1) * width, one each
+ *     (`start`: the clock floored to the level's width), so a bucket is never asked for two
+ *   - a bucket that holds timers is in the queue; one emptied by stops stays there until it
+ *     expires, as in Kafka, so `next` is a lower bound
+ *   - a timer's due unit is inside its bucket, or beyond it if a level could not be allocated
+ *   - the buckets, DUE and LATE together hold exactly the pending timers
+ *
+ * Complexity (m levels, b occupied buckets): start O(m), and O(log b) where the bucket was empty;
+ * stop O(1); a tick O(1), expiry O(1) and one more filing a level. Bad at: an upper bucket that
+ * expires with very many timers, all filed again within that one advance; short ticks in a row,
+ * each of which costs a pop from the queue.
+ *
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
+ * 6.2; apache/kafka, server-common, TimingWheel.java; RussellLuo/timingwheel.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLOCK_ALIGN  64
+#define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a bucket, without it a timer */
+#define DUE          HEAD_BIT            /* bucket 0: what the next advance fires first */
+#define LATE         (HEAD_BIT | 1u)     /* bucket 1: what was started when already due */
+#define FIRST_BUCKET 2u                  /* slot 0 of level 1 */
+#define LEVELS_MAX   64u                 /* of 2 slots each: 64 bits */
+#define SLOTS_MAX    (INT64_C(1) << 24)
+#define TICK_MAX     (INT64_C(1) << 32)
+#define NOT_QUEUED   UINT64_MAX
+
+enum option { OPTION_TICK, OPTION_SLOTS, OPTION_ROUNDING };
+enum rounding { ROUNDING_FLOOR, ROUNDING_CEIL };
+
+/* A timer, or the head of a bucket's list. */
+struct node {
+    uint64_t at; /* timer: the unit in which it is due; bucket: in which it expires, NOT_QUEUED */
+    uint32_t next;
+    uint32_t prev;
+};
+
+struct level {
+    uint64_t limit;    /* the first unit that it does not reach */
+    uint64_t start;    /* the clock, floored to `width` */
+    uint64_t width;    /* units of one bucket */
+    uint64_t interval; /* units of all of them; UINT64_MAX where 64 bits do not hold it */
+    uint32_t hand;     /* slot of `start` */
+    uint32_t first;    /* bucket of slot 0 */
+};
+
+struct hier_wheel {
+    struct node *nodes;   /* the timers */
+    struct node *buckets; /* DUE, LATE, the levels' buckets; followed by the queue, in one block */
+    uint32_t *queue;      /* binary heap of the buckets that are to expire, the first at 0 */
+    uint32_t queued;
+    uint32_t level_count;
+    uint32_t slots;
+    bool ceil;
+    bool overfilled; /* a level could not be allocated: buckets may hold what is due after them */
+    uint64_t clock;
+    uint64_t tick;
+    uint64_t count;
+    uint32_t capacity;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+    struct level levels[LEVELS_MAX];
+};
+
+#define SLOT_LISTS struct hier_wheel
+static inline struct node *slot_node(const struct hier_wheel *wheel, uint32_t index)
+{
+    return (index & HEAD_BIT) != 0 ? &wheel->buckets[index ^ HEAD_BIT] : &wheel->nodes[index];
+}
+#include "slot_list.h"
+
+/* --- the delay queue ------------------------------------------------------------------------- */
+
+static inline uint64_t expiration(const struct hier_wheel *wheel, uint32_t bucket)
+{
+    return wheel->buckets[bucket].at;
+}
+
+/* Puts a bucket, which is not in the queue, in its place by its expiration. */
+static void queue_push(struct hier_wheel *wheel, uint32_t bucket)
+{
+    uint32_t hole = wheel->queued++;
+    while (hole > 0) {
+        uint32_t parent = (hole - 1) / 2;
+        TL_COUNT(wheel, compares, 1);
+        if (expiration(wheel, wheel->queue[parent]) <= expiration(wheel, bucket)) {
+            break;
+        }
+        wheel->queue[hole] = wheel->queue[parent];
+        hole = parent;
+    }
+    wheel->queue[hole] = bucket;
+}
+
+/* Takes the bucket that expires first out of a queue that is not empty. */
+static uint32_t queue_pop(struct hier_wheel *wheel)
+{
+    uint32_t first = wheel->queue[0];
+    uint32_t last = wheel->queue[--wheel->queued];
+    uint32_t hole = 0;
+    while (2 * hole + 1 < wheel->queued) {
+        uint32_t child = 2 * hole + 1;
+        if (child + 1 < wheel->queued) {
+            TL_COUNT(wheel, compares, 1);
+            child +=
+                expiration(wheel, wheel->queue[child + 1]) < expiration(wheel, wheel->queue[child]);
+        }
+        TL_COUNT(wheel, compares, 1);
+        if (expiration(wheel, last) <= expiration(wheel, wheel->queue[child])) {
+            break;
+        }
+        wheel->queue[hole] = wheel->queue[child];
+        hole = child;
+    }
+    wheel->queue[hole] = last;
+    return first;
+}
+
+/* --- levels ---------------------------------------------------------------------------------- */
+
+static size_t bucket_count(const struct hier_wheel *wheel, uint32_t level_count)
+{
+    return FIRST_BUCKET + (size_t)level_count * wheel->slots;
+}
+
+static size_t block_bytes(const struct hier_wheel *wheel, uint32_t level_count)
+{
+    return bucket_count(wheel, level_count) * (sizeof(struct node) + sizeof(uint32_t));
+}
+
+/* Puts a level at the bucket that starts in the unit `start`. */
+static inline void level_set(struct level *level, uint64_t start, uint32_t hand)
+{
+    level->start = start;
+    level->hand = hand;
+    level->limit = start > UINT64_MAX - level->interval ? UINT64_MAX : start + level->interval;
+}
+
+/* Puts a level where it stands in the unit `now`. */
+static void level_place(struct level *level, uint64_t now, uint32_t slots)
+{
+    uint64_t bucket = now / level->width;
+    level_set(level, bucket * level->width, (uint32_t)(bucket % slots));
+}
+
+/* Makes the next level. Requires that the highest so far has an interval below UINT64_MAX, or that
+ * there is none. False, and nothing changed, if there is no memory. */
+static bool level_add(struct hier_wheel *wheel, uint64_t now)
+{
+    uint32_t count = wheel->level_count;
+    size_t old_buckets = count > 0 ? bucket_count(wheel, count) : 0;
+    size_t new_buckets = bucket_count(wheel, count + 1);
+    if (new_buckets > HEAD_BIT) {
+        return false;
+    }
+    struct node *buckets = tl_alloc(wheel->allocator, block_bytes(wheel, count + 1), BLOCK_ALIGN);
+    if (buckets == NULL) {
+        return false;
+    }
+    uint32_t *queue = (uint32_t *)(void *)(buckets + new_buckets);
+    if (count > 0) {
+        memcpy(buckets, wheel->buckets, old_buckets * sizeof *buckets);
+        memcpy(queue, wheel->queue, wheel->queued * sizeof *queue);
+        tl_free(wheel->allocator, wheel->buckets, block_bytes(wheel, count), BLOCK_ALIGN);
+    }
+    for (size_t i = old_buckets; i < new_buckets; i++) {
+        uint32_t head = HEAD_BIT | (uint32_t)i;
+        buckets[i] = (struct node){.at = NOT_QUEUED, .next = head, .prev = head};
+    }
+    wheel->buckets = buckets;
+    wheel->queue = queue;
+    struct level *level = &wheel->levels[count];
+    level->width = count > 0 ? wheel->levels[count - 1].interval : 1;
+    level->interval =
+        level->width > UINT64_MAX / wheel->slots ? UINT64_MAX : level->width * wheel->slots;
+    level->first = FIRST_BUCKET + count * wheel->slots;
+    level_place(level, now, wheel->slots);
+    wheel->level_count = count + 1;
+    return true;
+}
+
+/* Moves all levels to the unit `now`. A bucket of a level is several whole buckets of the one
+ * below, so the first level that stays where it is ends it. */
+static void levels_move(struct hier_wheel *wheel, uint64_t now)
+{
+    for (uint32_t i = 0; i < wheel->level_count; i++) {
+        struct level *level = &wheel->levels[i];
+        uint64_t passed = now - level->start;
+        if (passed < level->width) {
+            break;
+        }
+        if (passed - level->width < level->width) { /* the usual step, without a division */
+            level_set(level, level->start + level->width,
+                      level->hand + 1 < wheel->slots ? level->hand + 1 : 0);
+        } else {
+            level_place(level, now, wheel->slots);
+        }
+    }
+}
+
+/* Files a timer that is in no list and due after the unit at which the levels stand. */
+static void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t due)
+{
+    uint32_t n = 0;
+    TL_COUNT(wheel, compares, 1);
+    while (due >= wheel->levels[n].limit) {
+        if (++n == wheel->level_count && !level_add(wheel, wheel->levels[0].start)) {
+            n--;
+            wheel->overfilled = true;
+            break;
+        }
+        TL_COUNT(wheel, compares, 1);
+    }
+    const struct level *level = &wheel->levels[n];
+    uint64_t ahead = due < level->limit ? due - level->start : level->interval - level->width;
+    if (level->width > 1) {
+        ahead /= level->width;
+    }
+    uint64_t slot = level->hand + ahead;
+    uint32_t bucket = level->first + (uint32_t)(slot < wheel->slots ? slot : slot - wheel->slots);
+    wheel->nodes[index].at = due;
+    slot_append(wheel, HEAD_BIT | bucket, index);
+    TL_COUNT(wheel, moves, 1);
+    if (wheel->buckets[bucket].at == NOT_QUEUED) {
+        wheel->buckets[bucket].at = level->start + ahead * level->width;
+        queue_push(wheel, bucket);
+    }
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct hier_wheel *wheel = self;
+    if (capacity <= wheel->capacity) {
+        return TL_OK;
+    }
+    if (capacity > HEAD_BIT) {
+        return TL_ERR_CAPACITY;
+    }
+    struct node *nodes = wheel->allocator->resize(wheel->allocator->ctx, wheel->nodes,
+                                                  wheel->capacity * sizeof *nodes,
+                                                  capacity * sizeof *nodes, BLOCK_ALIGN);
+    if (nodes == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    for (uint32_t id = wheel->capacity; id < capacity; id++) {
+        nodes[id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
+    }
+    wheel->nodes = nodes;
+    wheel->capacity = capacity;
+    return TL_OK;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct hier_wheel *wheel = self;
+    tl_free(wheel->allocator, wheel->nodes, wheel->capacity * sizeof *wheel->nodes, BLOCK_ALIGN);
+    if (wheel->level_count > 0) {
+        tl_free(wheel->allocator, wheel->buckets, block_bytes(wheel, wheel->level_count),
+                BLOCK_ALIGN);
+    }
+    tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct hier_wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct hier_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct hier_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *wheel = (struct hier_wheel){
+        .slots = (uint32_t)config->options[OPTION_SLOTS],
+        .ceil = config->options[OPTION_ROUNDING] == ROUNDING_CEIL,
+        .clock = config->now,
+        .tick = (uint64_t)config->options[OPTION_TICK],
+        .allocator = config->allocator,
+    };
+    enum tl_status status = level_add(wheel, config->now / wheel->tick) ? TL_OK : TL_ERR_NOMEM;
+    if (status == TL_OK) {
+        status = wheel_reserve(wheel, config->capacity);
+    }
+    if (status != TL_OK) {
+        wheel_destroy(wheel);
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+/* The unit in which a deadline is due, on the side of it that the option says. */
+static inline uint64_t due_unit(const struct hier_wheel *wheel, uint64_t deadline)
+{
+    if (wheel->tick == 1) {
+        return deadline;
+    }
+    return (wheel->ceil ? deadline + wheel->tick - 1 : deadline) / wheel->tick;
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct hier_wheel *wheel = self;
+    if (slot_is_linked(wheel, id)) {
+        slot_remove(wheel, id);
+        TL_COUNT(wheel, moves, 1);
+    } else {
+        wheel->count++;
+    }
+    uint64_t due = due_unit(wheel, deadline);
+    if (deadline > wheel->clock && due > wheel->levels[0].start) {
+        file_timer(wheel, id, due);
+    } else {
+        slot_append(wheel, LATE, id);
+        TL_COUNT(wheel, moves, 1);
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct hier_wheel *wheel = self;
+    if (!slot_is_linked(wheel, id)) {
+        return TL_IDLE;
+    }
+    slot_remove(wheel, id);
+    wheel->count--;
+    TL_COUNT(wheel, moves, 1);
+    return TL_OK;
+}
+
+/* Empties a bucket that has expired, at which unit the levels stand: to DUE what is due by
+ * `target`, the rest to where it is now reached. */
+static void flush_bucket(struct hier_wheel *wheel, uint32_t bucket, uint64_t target)
+{
+    uint32_t head = HEAD_BIT | bucket;
+    uint32_t index = wheel->buckets[bucket].next;
+    slot_clear(wheel, head);
+    while (index != head) {
+        uint32_t next = wheel->nodes[index].next;
+        if (next != head) {
+            __builtin_prefetch(&wheel->nodes[next]);
+        }
+        uint64_t due = wheel->nodes[index].at;
+        TL_COUNT(wheel, compares, 1);
+        if (due <= target) {
+            slot_append(wheel, DUE, index);
+            TL_COUNT(wheel, moves, 1);
+        } else {
+            file_timer(wheel, index, due);
+            TL_COUNT(wheel, cascades, 1);
+        }
+        index = next;
+    }
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. From bucket to bucket, in
+ * the order of their expiration: so what is filed again meets no bucket of an earlier turn. */
+static void collect_due(struct hier_wheel *wheel, uint64_t now)
+{
+    slot_move_all(wheel, LATE, DUE);
+    uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
+    while (wheel->queued > 0 && expiration(wheel, wheel->queue[0]) <= target) {
+        uint32_t bucket = queue_pop(wheel);
+        uint64_t expired = expiration(wheel, bucket);
+        uint64_t width = wheel->levels[(bucket - FIRST_BUCKET) / wheel->slots].width;
+        wheel->buckets[bucket].at = NOT_QUEUED;
+        levels_move(wheel, expired);
+        TL_COUNT(wheel, slots, 1);
+        if (target - expired >= width - 1 && !wheel->overfilled) {
+            slot_move_all(wheel, HEAD_BIT | bucket, DUE);
+        } else {
+            flush_bucket(wheel, bucket, target);
+        }
+    }
+    levels_move(wheel, target);
+    wheel->clock = now;
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct hier_wheel *wheel = self;
+    collect_due(wheel, now);
+    uint64_t fired = 0;
+    while (fired < budget && !slot_is_empty(wheel, DUE)) {
+        uint32_t id = slot_node(wheel, DUE)->next;
+        slot_remove(wheel, id);
+        wheel->count--;
+        TL_COUNT(wheel, moves, 1);
+        fired++;
+        fire(ctx, id, now);
+    }
+    return fired;
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct hier_wheel *wheel = self;
+    if (wheel->count == 0) {
+        return TL_NEVER;
+    }
+    if (!slot_is_empty(wheel, DUE) || !slot_is_empty(wheel, LATE)) {
+        return wheel->clock;
+    }
+    return expiration(wheel, wheel->queue[0]) * wheel->tick;
+}
+
+static uint64_t wheel_count(const void *self)
+{
+    return ((const struct hier_wheel *)self)->count;
+}
+
+static void wheel_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct hier_wheel *)self)->counters;
+}
+
+static enum tl_status check_bucket(const struct hier_wheel *wheel, const struct level *level,
+                                   uint32_t slot, char *why, size_t why_bytes)
+{
+    uint32_t bucket = level->first + slot;
+    uint64_t at = wheel->buckets[bucket].at;
+    if (at == NOT_QUEUED) {
+        if (!slot_is_empty(wheel, HEAD_BIT | bucket)) {
+            (void)snprintf(why, why_bytes, "bucket %" PRIu32 " holds timers and is not queued",
+                           bucket);
+            return TL_ERR_CORRUPT;
+        }
+        return TL_OK;
+    }
+    if (at <= level->start || at >= level->limit || at % level->width != 0 ||
+        at / level->width % wheel->slots != slot) {
+        (void)snprintf(why, why_bytes, "bucket %" PRIu32 " cannot expire in unit %" PRIu64, bucket,
+                       at);
+        return TL_ERR_CORRUPT;
+    }
+    for (uint32_t i = wheel->buckets[bucket].next; (i & HEAD_BIT) == 0; i = wheel->nodes[i].next) {
+        uint64_t due = wheel->nodes[i].at;
+        if (due < at || (due - at >= level->width && !wheel->overfilled)) {
+            (void)snprintf(why, why_bytes, "timer %" PRIu32 " is not due within its bucket", i);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status check_queue(const struct hier_wheel *wheel, char *why, size_t why_bytes)
+{
+    uint64_t marked = 0;
+    for (size_t i = FIRST_BUCKET; i < bucket_count(wheel, wheel->level_count); i++) {
+        marked += wheel->buckets[i].at != NOT_QUEUED;
+    }
+    if (marked != wheel->queued) {
+        (void)snprintf(why, why_bytes, "%" PRIu64 " buckets expire, %" PRIu32 " are queued", marked,
+                       wheel->queued);
+        return TL_ERR_CORRUPT;
+    }
+    for (uint32_t i = 0; i < wheel->queued; i++) {
+        uint64_t at = expiration(wheel, wheel->queue[i]);
+        if (at == NOT_QUEUED || at < expiration(wheel, wheel->queue[i > 0 ? (i - 1) / 2 : 0])) {
+            (void)snprintf(why, why_bytes, "entry %" PRIu32 " of the queue is out of order", i);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct hier_wheel *wheel = self;
+    uint64_t seen = 0;
+    for (size_t i = 0; i < bucket_count(wheel, wheel->level_count); i++) {
+        if (!slot_walk(wheel, HEAD_BIT | (uint32_t)i, wheel->count, &seen)) {
+            (void)snprintf(why, why_bytes, "the links of bucket %zu do not agree", i);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    uint64_t linked = 0;
+    for (uint32_t id = 0; id < wheel->capacity; id++) {
+        linked += slot_is_linked(wheel, id);
+    }
+    if (seen != wheel->count || linked != wheel->count) {
+        (void)snprintf(why, why_bytes,
+                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
+                       seen, linked, wheel->count);
+        return TL_ERR_CORRUPT;
+    }
+    uint64_t unit = wheel->clock / wheel->tick;
+    for (uint32_t n = 0; n < wheel->level_count; n++) {
+        const struct level *level = &wheel->levels[n];
+        if (level->start != unit - unit % level->width) {
+            (void)snprintf(why, why_bytes, "level %" PRIu32 " stands at unit %" PRIu64, n + 1,
+                           level->start);
+            return TL_ERR_CORRUPT;
+        }
+        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+            enum tl_status status = check_bucket(wheel, level, slot, why, why_bytes);
+            if (status != TL_OK) {
+                return status;
+            }
+        }
+    }
+    return check_queue(wheel, why, why_bytes);
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct hier_wheel *wheel = self;
+    if (!slot_is_linked(wheel, id)) {
+        return TL_IDLE;
+    }
+    uint32_t index = id;
+    while ((index & HEAD_BIT) == 0) {
+        index = wheel->nodes[index].next;
+    }
+    if (index == DUE || index == LATE) {
+        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
+        return TL_OK;
+    }
+    uint32_t bucket = (index ^ HEAD_BIT) - FIRST_BUCKET;
+    *out = (struct tl_place){
+        .level = bucket / wheel->slots + 1,
+        .slot = bucket % wheel->slots,
+        .bucket = expiration(wheel, index ^ HEAD_BIT) * wheel->tick,
+    };
+    return TL_OK;
+}
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    (void)delay_ticks;
+    uint64_t most = (uint64_t)options[OPTION_TICK] - 1;
+    return options[OPTION_ROUNDING] == ROUNDING_CEIL ? (struct tl_precision){.late_ticks = most}
+                                                     : (struct tl_precision){.early_ticks = most};
+}
+
+static const struct tl_choice rounding_choices[] = {
+    {"floor", ROUNDING_FLOOR, "a bucket fires at its start: early by up to tick - 1"},
+    {"ceil", ROUNDING_CEIL, "deadlines are rounded up: never early, late by up to tick - 1"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL, "ticks per bucket of the lowest level"},
+    [OPTION_SLOTS] = {"slots", 20, 2, SLOTS_MAX, NULL, "buckets per level"},
+    [OPTION_ROUNDING] = {"rounding", ROUNDING_FLOOR, 1, 0, rounding_choices,
+                         "which way a deadline inside a bucket goes"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(hier_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES,
+    .name = "hier-wheel",
+    .summary = "wheels of wheels, made on demand, and a queue of buckets",
+    .origin = "Varghese and Lauck 1987, scheme 7; Kafka, RussellLuo",
+    .description =
+        "Levels of wheels, each as wide as a bucket of the next; a timer is filed on the lowest "
+        "level that reaches it and moves down a level when its bucket expires. The occupied "
+        "buckets stand in a delay queue, so an idle structure sleeps until the next of them. "
+        "Overflow wheels are allocated when first needed. Bad at: a far bucket with very many "
+        "timers, all filed again in the one advance that opens it.",
+    .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
+    .options = wheel_options,
+    .precision = wheel_precision,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = wheel_reserve,
+    .start = wheel_start,
+    .stop = wheel_stop,
+    .advance = wheel_advance,
+    .next = wheel_next,
+    .count = wheel_count,
+    .counters = wheel_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+};

@@ -1,0 +1,330 @@
+/*
+ * simple-wheel: Varghese and Lauck's scheme 4, one slot for every tick ahead.
+ *
+ *            hand (clock 5)
+ *              v
+ *   slot   0   1   2   3        slots=4, tick=1: the ticks 5 to 8 are slots 1, 2, 3, 0;
+ *   tick   8   5   6   7        a delay of 4 has no slot left and is refused
+ *          |       |
+ *         id 3    id 9 <-> id 0
+ *
+ * A timer is filed in the slot of its due tick, so the slot says all there is to know about it and
+ * a node is nothing but its two links: 8 bytes. Starting and stopping link and unlink; a tick moves
+ * the hand by one slot and takes what lies there.
+ *
+ * The price is the horizon: slots * tick, and a delay (counted from the clock) is taken exactly if
+ * it is below. `slots=auto` makes as many as the longest delay that the caller announced needs.
+ * With `tick` above 1 a slot stands for so many ticks, and a deadline is rounded up to the slot's
+ * end: never early, late by up to tick - 1. One spare slot then makes the horizon the same wherever
+ * in its slot the clock stands.
+ *
+ * Expired slots are first moved, whole, to the list DUE, and fire from there; so a budget can leave
+ * some for the next advance, and a callback may file into any slot. What is started with a deadline
+ * that is not after the clock goes to the list LATE, which the next advance puts behind DUE.
+ *
+ * Invariants
+ *   - bucket b (b * tick is the tick at which it fires) is in slot b mod ring, and every pending
+ *     timer's is in current + 1 .. current + ring, `current` being the clock's; no two share a slot
+ *   - the slots, DUE and LATE together hold exactly the pending timers
+ *
+ * Complexity: start, stop, expiry and a tick O(1); a jump visits each slot at most once. Bad at:
+ * long delays, which cost 8 bytes for every tick of the longest, used or not; sleeping, since it
+ * must be driven every tick.
+ *
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
+ * section 5.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define NODES_ALIGN   64
+#define DUE           0u /* the list of what the next advance fires first */
+#define LATE          1u /* the list of what was started when already due */
+#define FIRST_SLOT    2u
+#define SLOTS_MAX     (INT64_C(1) << 30)
+#define TICK_MAX      (INT64_C(1) << 32)
+#define SLOTS_AUTO    0
+#define SLOTS_UNKNOWN 65536 /* for `auto` where no longest delay was announced */
+
+enum option { OPTION_SLOTS, OPTION_TICK };
+
+struct node {
+    uint32_t next;
+    uint32_t prev;
+};
+
+struct simple_wheel {
+    struct node *nodes;   /* DUE, LATE, the slots, the timers */
+    uint32_t first_timer; /* index of timer 0 */
+    uint32_t ring;        /* slots in the array, the spare one included */
+    uint32_t hand;        /* slot of `current` */
+    uint32_t capacity;
+    uint64_t clock;
+    uint64_t current; /* clock / tick */
+    uint64_t horizon; /* slots * tick */
+    uint64_t tick;
+    uint64_t count;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+#define SLOT_LISTS struct simple_wheel
+static inline struct node *slot_node(const struct simple_wheel *wheel, uint32_t index)
+{
+    return &wheel->nodes[index];
+}
+#include "slot_list.h"
+
+static size_t nodes_bytes(const struct simple_wheel *wheel, uint32_t capacity)
+{
+    return ((size_t)wheel->first_timer + capacity) * sizeof(struct node);
+}
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct simple_wheel *wheel = self;
+    bool fresh = wheel->nodes == NULL;
+    if (capacity <= wheel->capacity && !fresh) {
+        return TL_OK;
+    }
+    if (capacity >= SLOT_NONE - wheel->first_timer) {
+        return TL_ERR_CAPACITY;
+    }
+    struct node *nodes = wheel->allocator->resize(wheel->allocator->ctx, wheel->nodes,
+                                                  fresh ? 0 : nodes_bytes(wheel, wheel->capacity),
+                                                  nodes_bytes(wheel, capacity), NODES_ALIGN);
+    if (nodes == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    wheel->nodes = nodes;
+    for (uint32_t head = 0; fresh && head < wheel->first_timer; head++) {
+        slot_clear(wheel, head);
+    }
+    for (uint32_t id = wheel->capacity; id < capacity; id++) {
+        nodes[wheel->first_timer + id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
+    }
+    wheel->capacity = capacity;
+    return TL_OK;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct simple_wheel *wheel = self;
+    tl_free(wheel->allocator, wheel->nodes, nodes_bytes(wheel, wheel->capacity), NODES_ALIGN);
+    tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct simple_wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    uint64_t tick = (uint64_t)config->options[OPTION_TICK];
+    uint64_t slots = (uint64_t)config->options[OPTION_SLOTS];
+    if (slots == SLOTS_AUTO) {
+        slots = config->max_delay_ticks > 0 ? config->max_delay_ticks / tick + 1 : SLOTS_UNKNOWN;
+    }
+    if (slots > (uint64_t)SLOTS_MAX) {
+        return TL_ERR_OPTION; /* the longest delay needs a larger `tick` */
+    }
+    struct simple_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct simple_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    uint32_t ring = (uint32_t)slots + (tick > 1);
+    uint64_t current = config->now / tick;
+    *wheel = (struct simple_wheel){
+        .first_timer = FIRST_SLOT + ring,
+        .ring = ring,
+        .hand = (uint32_t)(current % ring),
+        .clock = config->now,
+        .current = current,
+        .horizon = slots * tick,
+        .tick = tick,
+        .allocator = config->allocator,
+    };
+    enum tl_status status = wheel_reserve(wheel, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct simple_wheel));
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct simple_wheel *wheel = self;
+    uint32_t head = LATE;
+    if (deadline > wheel->clock) {
+        if (deadline - wheel->clock >= wheel->horizon) {
+            return TL_ERR_HORIZON;
+        }
+        uint64_t bucket = wheel->tick == 1 ? deadline : (deadline + wheel->tick - 1) / wheel->tick;
+        uint64_t slot = wheel->hand + (bucket - wheel->current);
+        head = FIRST_SLOT + (uint32_t)(slot < wheel->ring ? slot : slot - wheel->ring);
+    }
+    uint32_t index = wheel->first_timer + id;
+    if (slot_is_linked(wheel, index)) {
+        slot_remove(wheel, index);
+        TL_COUNT(wheel, moves, 1);
+    } else {
+        wheel->count++;
+    }
+    slot_append(wheel, head, index);
+    TL_COUNT(wheel, moves, 1);
+    return TL_OK;
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct simple_wheel *wheel = self;
+    uint32_t index = wheel->first_timer + id;
+    if (!slot_is_linked(wheel, index)) {
+        return TL_IDLE;
+    }
+    slot_remove(wheel, index);
+    wheel->count--;
+    TL_COUNT(wheel, moves, 1);
+    return TL_OK;
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct simple_wheel *wheel, uint64_t now)
+{
+    slot_move_all(wheel, LATE, DUE);
+    uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
+    uint64_t steps = target - wheel->current;
+    uint32_t visits = steps < wheel->ring ? (uint32_t)steps : wheel->ring;
+    uint32_t hand = wheel->hand;
+    for (uint32_t i = 0; i < visits; i++) {
+        hand = hand + 1 < wheel->ring ? hand + 1 : 0;
+        slot_move_all(wheel, FIRST_SLOT + hand, DUE);
+    }
+    TL_COUNT(wheel, slots, visits);
+    wheel->hand = steps > visits ? (uint32_t)(target % wheel->ring) : hand;
+    wheel->current = target;
+    wheel->clock = now;
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct simple_wheel *wheel = self;
+    collect_due(wheel, now);
+    uint64_t fired = 0;
+    while (fired < budget && !slot_is_empty(wheel, DUE)) {
+        uint32_t index = wheel->nodes[DUE].next;
+        slot_remove(wheel, index);
+        wheel->count--;
+        TL_COUNT(wheel, moves, 1);
+        fired++;
+        fire(ctx, index - wheel->first_timer, now);
+    }
+    return fired;
+}
+
+static uint64_t wheel_count(const void *self)
+{
+    return ((const struct simple_wheel *)self)->count;
+}
+
+static void wheel_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct simple_wheel *)self)->counters;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct simple_wheel *wheel = self;
+    if (wheel->current != wheel->clock / wheel->tick ||
+        wheel->hand != wheel->current % wheel->ring) {
+        (void)snprintf(why, why_bytes, "the hand is at slot %" PRIu32 " at tick %" PRIu64,
+                       wheel->hand, wheel->clock);
+        return TL_ERR_CORRUPT;
+    }
+    uint64_t seen = 0;
+    for (uint32_t head = 0; head < wheel->first_timer; head++) {
+        if (!slot_walk(wheel, head, wheel->count, &seen)) {
+            (void)snprintf(why, why_bytes, "the links of list %" PRIu32 " do not agree", head);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    uint64_t linked = 0;
+    for (uint32_t id = 0; id < wheel->capacity; id++) {
+        linked += slot_is_linked(wheel, wheel->first_timer + id);
+    }
+    if (seen != wheel->count || linked != wheel->count) {
+        (void)snprintf(why, why_bytes,
+                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
+                       seen, linked, wheel->count);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct simple_wheel *wheel = self;
+    uint32_t index = wheel->first_timer + id;
+    if (!slot_is_linked(wheel, index)) {
+        return TL_IDLE;
+    }
+    while (index >= wheel->first_timer) {
+        index = wheel->nodes[index].next;
+    }
+    if (index < FIRST_SLOT) {
+        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
+        return TL_OK;
+    }
+    uint32_t slot = index - FIRST_SLOT;
+    uint32_t ahead = slot > wheel->hand ? slot - wheel->hand : slot + wheel->ring - wheel->hand;
+    *out = (struct tl_place){
+        .level = 1, .slot = slot, .bucket = (wheel->current + ahead) * wheel->tick};
+    return TL_OK;
+}
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    (void)delay_ticks;
+    return (struct tl_precision){.late_ticks = (uint64_t)options[OPTION_TICK] - 1};
+}
+
+static const struct tl_choice slots_choices[] = {
+    {"auto", SLOTS_AUTO, "enough for the longest delay announced; 65536 if none was"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_SLOTS] = {"slots", SLOTS_AUTO, 1, SLOTS_MAX, slots_choices,
+                      "slots: delays below slots * tick are taken"},
+    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL,
+                     "ticks per slot: deadlines are rounded up to a multiple"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(simple_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_BUDGET,
+    .name = "simple-wheel",
+    .summary = "one slot for every tick ahead, with a horizon",
+    .origin = "Varghese and Lauck 1987, scheme 4",
+    .description =
+        "An array of lists, one for each tick from the clock to the horizon; a timer is filed "
+        "under its due tick, and each tick takes one list. Eight bytes a timer, nothing to "
+        "compare. Bad at: long delays, since the array is as long as the longest of them, and "
+        "idle times, since it must be driven every tick.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
+    .options = wheel_options,
+    .precision = wheel_precision,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = wheel_reserve,
+    .start = wheel_start,
+    .stop = wheel_stop,
+    .advance = wheel_advance,
+    .count = wheel_count,
+    .counters = wheel_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+};

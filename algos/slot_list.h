@@ -1,0 +1,99 @@
+/*
+ * slot_list.h: the lists of timers that a wheel's slots hold.
+ *
+ *   head <-> node 12 <-> node 3 <-> node 40 <-> head
+ *
+ * Doubly linked and circular through the slot's own head, so that appending and removing have no
+ * special cases and no branches; links are 32-bit indices, half the size of pointers, and stay
+ * valid when the array moves. A node that is in no list has next == SLOT_NONE.
+ *
+ * Internal to the structures, and a template: the including file first defines
+ *
+ *   struct node             with the members uint32_t next and uint32_t prev
+ *   SLOT_LISTS              the type that holds the nodes
+ *   slot_node(lists, index) the node, or the head, of that index: struct node *
+ */
+#ifndef ALGOS_SLOT_LIST_H
+#define ALGOS_SLOT_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SLOT_NONE UINT32_MAX
+
+/* Makes `head` an empty list. */
+static inline void slot_clear(SLOT_LISTS *lists, uint32_t head)
+{
+    slot_node(lists, head)->next = head;
+    slot_node(lists, head)->prev = head;
+}
+
+static inline bool slot_is_empty(const SLOT_LISTS *lists, uint32_t head)
+{
+    return slot_node(lists, head)->next == head;
+}
+
+/* Whether a node is in some list. */
+static inline bool slot_is_linked(const SLOT_LISTS *lists, uint32_t index)
+{
+    return slot_node(lists, index)->next != SLOT_NONE;
+}
+
+/* Puts a node that is in no list at the end of `head`'s; whatever its links held is lost. */
+static inline void slot_append(SLOT_LISTS *lists, uint32_t head, uint32_t index)
+{
+    struct node *end = slot_node(lists, head);
+    struct node *node = slot_node(lists, index);
+    uint32_t last = end->prev;
+    node->next = head;
+    node->prev = last;
+    end->prev = index;
+    slot_node(lists, last)->next = index;
+}
+
+/* Takes a linked node out of its list, whichever that is. */
+static inline void slot_remove(SLOT_LISTS *lists, uint32_t index)
+{
+    struct node *node = slot_node(lists, index);
+    uint32_t next = node->next;
+    uint32_t prev = node->prev;
+    slot_node(lists, prev)->next = next;
+    slot_node(lists, next)->prev = prev;
+    node->next = SLOT_NONE;
+}
+
+/* Moves all of `from`'s nodes, in their order, to the end of `to`'s. */
+static inline void slot_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t to)
+{
+    struct node *source = slot_node(lists, from);
+    if (source->next == from) {
+        return;
+    }
+    struct node *target = slot_node(lists, to);
+    uint32_t first = source->next;
+    uint32_t last = source->prev;
+    slot_node(lists, target->prev)->next = first;
+    slot_node(lists, first)->prev = target->prev;
+    slot_node(lists, last)->next = to;
+    target->prev = last;
+    source->next = from;
+    source->prev = from;
+}
+
+/* Adds the length of `head`'s list to *seen. False if two neighbours' links do not agree, or if
+ * *seen would pass `limit`, which a list that never ends does. */
+static inline bool slot_walk(const SLOT_LISTS *lists, uint32_t head, uint64_t limit, uint64_t *seen)
+{
+    uint32_t index = head;
+    do {
+        uint32_t next = slot_node(lists, index)->next;
+        if (next == SLOT_NONE || slot_node(lists, next)->prev != index) {
+            return false;
+        }
+        index = next;
+        *seen += index != head;
+    } while (index != head && *seen <= limit);
+    return index == head && *seen <= limit;
+}
+
+#endif
