@@ -1,0 +1,42 @@
+#include "import.h"
+
+#include "registry.h"
+
+#include <string.h>
+
+static const struct import_format formats[] = {
+    {"ftrace", "Linux timer tracepoints as text: tracefs, trace-cmd report, perf script",
+     import_ftrace_options, import_ftrace},
+    {NULL, NULL, NULL, NULL},
+};
+
+const struct import_format *import_formats(void)
+{
+    return formats;
+}
+
+const struct import_format *import_format_find(const char *name, struct error *error)
+{
+    const struct import_format *nearest = formats;
+    for (const struct import_format *row = formats; row->name != NULL; row++) {
+        if (strcmp(row->name, name) == 0) {
+            return row;
+        }
+        if (tl_name_distance(name, row->name) < tl_name_distance(name, nearest->name)) {
+            nearest = row;
+        }
+    }
+    (void)error_set(error, "there is no import format '%s'; did you mean '%s'?", name,
+                    nearest->name);
+    return NULL;
+}
+
+const struct import_option *import_option_find(const struct import_format *format, const char *name)
+{
+    for (const struct import_option *option = format->options; option->name != NULL; option++) {
+        if (strcmp(option->name, name) == 0) {
+            return option;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,915 @@
+/*
+ * import ftrace: a trace from the Linux kernel's own timers, recorded through its tracepoints.
+ *
+ * kernel_timer_event.h takes the lines apart, kernel_timer_classifier.h finds out what was done to
+ * the timers; here that becomes a trace. A start of any kind is a start, a true cancel a stop; an
+ * expiry is nothing, because in a replay the structures do the expiring. A stop of a timer that
+ * the trace does not hold as pending is counted and left out.
+ *
+ * The wheel's timers count in jiffies, and a recording does not say how long one is. It does say,
+ * with every start and expiry, what the jiffies counter was at that time: the first and the last
+ * of these give HZ. Operations wait in memory until the two are far enough apart.
+ *
+ * High-resolution timers carry absolute deadlines on clocks of their own (monotonic, real, boot
+ * time), which their expiries relate to the time stamps.
+ */
+#include "import.h"
+
+#include "kernel_timer_classifier.h"
+#include "line_reader.h"
+#include "progress.h"
+#include "trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_SECOND        UINT64_C(1000000000)
+
+/* HZ is estimated once the counter has been seen to move this far, or this many operations wait. */
+#define HZ_SPAN_JIFFIES      1000u
+#define HZ_SPAN_LEAST        20u
+#define WAITING_MAX          ((size_t)1 << 20)
+
+#define HRTIMER_TICK_NS      1000u
+/* Which clocks there are is learned from so much of a recording. */
+#define CLOCKS_SPAN_NS       NS_PER_SECOND
+#define CLOCKS_MAX           8u
+
+#define SAMPLES_MAX          5u   /* malformed lines that are shown */
+#define SAMPLE_BYTES         120u /* of each */
+#define FUNCTIONS_IN_ORIGIN  256u
+#define FUNCTIONS_IN_SUMMARY 20u
+/* A file of which more than half is malformed after so many lines is not a recording: no need to
+ * read the rest. */
+#define HOPELESS_LINES       10000u
+
+const struct import_option import_ftrace_options[] = {
+    {"function", "NAME", true,
+     "keep only timers of this callback function, such as tcp_write_timer (default: all)"},
+    {"hz", "N", false, "the recorded kernel's jiffies per second (default: estimated)"},
+    {"max-malformed", "SHARE", false,
+     "refuse a file with a greater share of lines that are not understood (default: 1%)"},
+    {"tick-ns", "NS", false,
+     "what a tick of the trace lasts (default: one jiffy; for hrtimer 1000)"},
+    {"timers", "KIND", false, "wheel (the kernel's timer wheel) or hrtimer (default: wheel)"},
+    {NULL, NULL, false, NULL},
+};
+
+/* An operation of the trace, before HZ is known. */
+struct waiting {
+    uint64_t time_ns;
+    int64_t timeout;
+    uint32_t id;
+    enum trace_op op;
+};
+
+struct traced_timer {
+    uint32_t id_plus_1; /* 0: never started */
+    bool pending;       /* in the trace */
+};
+
+struct sample {
+    uint64_t line;
+    const char *why;
+    char text[SAMPLE_BYTES + 1];
+};
+
+/* For products and differences of 64-bit numbers that a recording may hold. */
+__extension__ typedef __int128 wide;
+
+/* What the lines were. */
+struct line_counts {
+    uint64_t lines;
+    uint64_t blank_lines;
+    uint64_t malformed_lines;
+    uint64_t lost_markers;
+    uint64_t lost_events;
+    uint64_t wheel[3];   /* start, cancel, expiry */
+    uint64_t hrtimer[3]; /* likewise */
+    uint64_t other_events;
+    uint64_t time_goes_back;
+};
+
+struct ftrace_import {
+    const struct import_job *job;
+    const char *name; /* of the input, in messages */
+
+    bool hrtimer;
+    uint64_t hz; /* 0: not known yet */
+    bool hz_given;
+    uint64_t tick_ns; /* 0: not known yet */
+    double max_malformed;
+
+    struct line_counts lines;
+    struct sample samples[SAMPLES_MAX];
+    bool begun; /* an event was read: the times below are set */
+    uint64_t first_ns;
+    uint64_t latest_ns; /* latest so far */
+
+    bool jiffies_seen;
+    uint64_t first_jiffies;
+    uint64_t first_jiffies_ns;
+    uint64_t last_jiffies;
+    uint64_t last_jiffies_ns;
+    wide clocks[CLOCKS_MAX]; /* hrtimers: a clock minus the time stamp */
+    size_t clock_count;
+
+    struct kernel_classifier *classifier;
+    struct traced_timer *timers; /* by the classifier's index */
+    size_t timer_room;
+    signed char *kept; /* by function: 1 kept, 0 not, -1 not looked at */
+    size_t kept_room;
+    uint32_t ids;
+
+    struct waiting *waiting;
+    size_t waiting_count;
+    size_t waiting_room;
+
+    struct trace_writer *writer;
+    uint64_t emitted_ns; /* time of the last operation written */
+    uint64_t starts;
+    uint64_t stops;
+    uint64_t left_out_stops;
+    uint64_t left_out_starts;
+};
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static bool parse_count(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number < least ||
+        number > most) {
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+/* "1%" or "0.01". */
+static bool parse_share(const char *text, double *share)
+{
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text) {
+        return false;
+    }
+    if (strcmp(end, "%") == 0) {
+        number /= 100;
+    } else if (*end != '\0') {
+        return false;
+    }
+    *share = number;
+    return number >= 0 && number <= 1;
+}
+
+static bool read_settings(struct ftrace_import *import, struct error *error)
+{
+    import->max_malformed = 0.01;
+    for (size_t i = 0; i < import->job->setting_count; i++) {
+        const char *name = import->job->settings[i].name;
+        const char *value = import->job->settings[i].value;
+        if (strcmp(name, "hz") == 0) {
+            if (!parse_count(value, 1, 1000000, &import->hz)) {
+                return error_set(error, "--hz %s: not a number from 1 to 1000000", value);
+            }
+            import->hz_given = true;
+        } else if (strcmp(name, "tick-ns") == 0) {
+            if (!parse_count(value, 1, UINT64_C(3600) * NS_PER_SECOND, &import->tick_ns)) {
+                return error_set(error, "--tick-ns %s: not a number from 1 to 3600000000000",
+                                 value);
+            }
+        } else if (strcmp(name, "max-malformed") == 0) {
+            if (!parse_share(value, &import->max_malformed)) {
+                return error_set(error, "--max-malformed %s: not a share, such as 1%% or 0.01",
+                                 value);
+            }
+        } else if (strcmp(name, "timers") == 0) {
+            import->hrtimer = strcmp(value, "hrtimer") == 0;
+            if (!import->hrtimer && strcmp(value, "wheel") != 0) {
+                return error_set(error, "--timers %s: not wheel or hrtimer", value);
+            }
+        }
+    }
+    if (import->hrtimer && import->tick_ns == 0) {
+        import->tick_ns = HRTIMER_TICK_NS;
+    }
+    return true;
+}
+
+static bool function_is_kept(const struct import_job *job, const char *name)
+{
+    bool any = false;
+    for (size_t i = 0; i < job->setting_count; i++) {
+        if (strcmp(job->settings[i].name, "function") == 0) {
+            any = true;
+            if (strcmp(job->settings[i].value, name) == 0) {
+                return true;
+            }
+        }
+    }
+    return !any;
+}
+
+/* --- calibration: HZ, clocks ------------------------------------------------------------------ */
+
+/* Every CONFIG_HZ of Linux's architectures. */
+static const unsigned known_hz[] = {24,  32,  48,  64,  100, 128,  200,
+                                    250, 256, 300, 500, 512, 1000, 1024};
+
+/* HZ from the first and the last pair of counter and time, or 0. */
+static uint64_t estimate_hz(const struct ftrace_import *import)
+{
+    if (!import->jiffies_seen || import->last_jiffies < import->first_jiffies ||
+        import->last_jiffies - import->first_jiffies < HZ_SPAN_LEAST ||
+        import->last_jiffies_ns <= import->first_jiffies_ns) {
+        return 0;
+    }
+    double measured = (double)(import->last_jiffies - import->first_jiffies) * 1e9 /
+                      (double)(import->last_jiffies_ns - import->first_jiffies_ns);
+    uint64_t nearest = 0;
+    double nearest_ratio = 1.10; /* further away than that it is none of them */
+    for (size_t i = 0; i < sizeof known_hz / sizeof known_hz[0]; i++) {
+        double hz = known_hz[i];
+        double ratio = measured > hz ? measured / hz : hz / measured;
+        if (ratio < nearest_ratio) {
+            nearest = known_hz[i];
+            nearest_ratio = ratio;
+        }
+    }
+    return nearest;
+}
+
+static void observe_jiffies(struct ftrace_import *import, const struct kernel_event *event)
+{
+    if (!import->jiffies_seen) {
+        import->jiffies_seen = true;
+        import->first_jiffies = event->now;
+        import->first_jiffies_ns = event->time_ns;
+    }
+    import->last_jiffies = event->now;
+    import->last_jiffies_ns = event->time_ns;
+}
+
+/* An hrtimer's clock, as its expiry tells it. Clocks within a second of each other are one: that
+ * is far less than they differ by, unless they do not differ. */
+static void observe_clock(struct ftrace_import *import, const struct kernel_event *event)
+{
+    wide offset = (wide)event->now - event->time_ns;
+    for (size_t i = 0; i < import->clock_count; i++) {
+        wide difference = import->clocks[i] - offset;
+        if (difference > -(wide)NS_PER_SECOND && difference < (wide)NS_PER_SECOND) {
+            import->clocks[i] = offset;
+            return;
+        }
+    }
+    if (import->clock_count < CLOCKS_MAX) {
+        import->clocks[import->clock_count++] = offset;
+    }
+}
+
+/* From an hrtimer's absolute deadline to ns from `time_ns`, on the clock that brings it nearest:
+ * the recording does not say which clock a timer uses. */
+static wide hrtimer_delay_ns(const struct ftrace_import *import, int64_t deadline, uint64_t time_ns)
+{
+    wide nearest = 0;
+    for (size_t i = 0; i < import->clock_count; i++) {
+        wide delay = deadline - (time_ns + import->clocks[i]);
+        if (i == 0 || (delay < 0 ? -delay : delay) < (nearest < 0 ? -nearest : nearest)) {
+            nearest = delay;
+        }
+    }
+    return nearest;
+}
+
+static bool calibrated(const struct ftrace_import *import)
+{
+    return import->writer != NULL;
+}
+
+/* --- operations out --------------------------------------------------------------------------- */
+
+static uint64_t delay_ticks(const struct ftrace_import *import, const struct waiting *operation)
+{
+    wide ticks = import->hrtimer ? hrtimer_delay_ns(import, operation->timeout, operation->time_ns)
+                                 : operation->timeout;
+    if (ticks <= 0) {
+        return 0;
+    }
+    /* Rounded up: a timer must not become due earlier than it was. */
+    if (import->hrtimer) {
+        ticks = (ticks + import->tick_ns - 1) / import->tick_ns;
+    } else if (import->tick_ns != NS_PER_SECOND / import->hz) {
+        wide divisor = (wide)import->hz * import->tick_ns;
+        ticks = (ticks * NS_PER_SECOND + divisor - 1) / divisor;
+    }
+    return ticks < (wide)TRACE_TICK_MAX ? (uint64_t)ticks : TRACE_TICK_MAX;
+}
+
+static bool write_operation(struct ftrace_import *import, const struct waiting *operation,
+                            struct error *error)
+{
+    if (operation->time_ns > import->emitted_ns) {
+        import->emitted_ns = operation->time_ns;
+    }
+    uint64_t tick = (import->emitted_ns - import->first_ns) / import->tick_ns;
+    uint64_t delay = operation->op == TRACE_START ? delay_ticks(import, operation) : 0;
+    return trace_writer_add(import->writer, tick, operation->id, operation->op, delay, error);
+}
+
+/* Settles the length of a tick, and writes what waited for it. */
+static bool calibrate(struct ftrace_import *import, struct error *error)
+{
+    if (!import->hrtimer && import->hz == 0) {
+        import->hz = estimate_hz(import);
+        if (import->hz == 0) {
+            return error_set(error,
+                             "%s: HZ (jiffies per second) cannot be told from this recording, "
+                             "which is too short or has odd time stamps; give it with --hz",
+                             import->name);
+        }
+    }
+    if (import->tick_ns == 0) {
+        import->tick_ns = NS_PER_SECOND / import->hz;
+    }
+    if (import->hrtimer && import->clock_count == 0 && import->waiting_count > 0) {
+        return error_set(error,
+                         "%s: no hrtimer_expire_entry event tells the timers' clock from the time "
+                         "stamps; record that event too",
+                         import->name);
+    }
+    import->writer = trace_writer_open(import->job->output, import->tick_ns, error);
+    if (import->writer == NULL) {
+        return false;
+    }
+    import->emitted_ns = import->first_ns;
+    for (size_t i = 0; i < import->waiting_count; i++) {
+        if (!write_operation(import, &import->waiting[i], error)) {
+            return false;
+        }
+    }
+    free(import->waiting);
+    import->waiting = NULL;
+    import->waiting_count = 0;
+    return true;
+}
+
+static bool ready_to_calibrate(const struct ftrace_import *import)
+{
+    if (import->waiting_count == WAITING_MAX) {
+        return true;
+    }
+    if (import->hrtimer) {
+        return import->latest_ns - import->first_ns >= CLOCKS_SPAN_NS;
+    }
+    return import->hz != 0 ||
+           (import->jiffies_seen && import->last_jiffies > import->first_jiffies &&
+            import->last_jiffies - import->first_jiffies >= HZ_SPAN_JIFFIES);
+}
+
+static bool emit(struct ftrace_import *import, const struct kernel_operation *from, uint32_t id,
+                 enum trace_op op, struct error *error)
+{
+    struct waiting operation = {
+        .time_ns = from->time_ns, .timeout = from->timeout, .id = id, .op = op};
+    if (op == TRACE_START) {
+        import->starts++;
+    } else {
+        import->stops++;
+    }
+    if (!calibrated(import) && ready_to_calibrate(import) && !calibrate(import, error)) {
+        return false;
+    }
+    if (calibrated(import)) {
+        return write_operation(import, &operation, error);
+    }
+    if (import->waiting_count == import->waiting_room) {
+        size_t room = import->waiting_room == 0 ? 4096 : import->waiting_room * 2;
+        struct waiting *waiting = realloc(import->waiting, room * sizeof *waiting);
+        if (waiting == NULL) {
+            return error_set(error, "%s: out of memory", import->name);
+        }
+        import->waiting = waiting;
+        import->waiting_room = room;
+    }
+    import->waiting[import->waiting_count++] = operation;
+    return true;
+}
+
+/* Makes room in the two tables that follow the classifier's. New entries are zero, or -1. */
+static bool follow(struct ftrace_import *import, const struct kernel_operation *operation,
+                   struct error *error)
+{
+    if (operation->timer >= import->timer_room) {
+        size_t room = ((size_t)operation->timer + 512) * 2;
+        struct traced_timer *timers = realloc(import->timers, room * sizeof *timers);
+        if (timers == NULL) {
+            return error_set(error, "%s: out of memory", import->name);
+        }
+        memset(timers + import->timer_room, 0, (room - import->timer_room) * sizeof *timers);
+        import->timers = timers;
+        import->timer_room = room;
+    }
+    if (operation->function >= import->kept_room) {
+        size_t room = ((size_t)operation->function + 64) * 2;
+        signed char *kept = realloc(import->kept, room);
+        if (kept == NULL) {
+            return error_set(error, "%s: out of memory", import->name);
+        }
+        memset(kept + import->kept_room, -1, room - import->kept_room);
+        import->kept = kept;
+        import->kept_room = room;
+    }
+    return true;
+}
+
+static bool take_operation(void *ctx, const struct kernel_operation *operation, struct error *error)
+{
+    struct ftrace_import *import = ctx;
+    if (!follow(import, operation, error)) {
+        return false;
+    }
+    struct traced_timer *timer = &import->timers[operation->timer];
+    bool pending = timer->pending;
+    if (operation->verdict == KERNEL_EXPIRY) {
+        timer->pending = false;
+        return true;
+    }
+    if (operation->verdict == KERNEL_TRUE_CANCEL) {
+        timer->pending = false;
+        if (!pending) {
+            import->left_out_stops++;
+            return true;
+        }
+        return emit(import, operation, timer->id_plus_1 - 1, TRACE_STOP, error);
+    }
+    signed char *kept = &import->kept[operation->function];
+    if (*kept < 0) {
+        const struct kernel_function *function =
+            kernel_classifier_function(import->classifier, operation->function);
+        *kept = function_is_kept(import->job, function->name);
+    }
+    if (*kept == 0) {
+        /* Memory that held a timer of interest has become another one, unseen: that one is over. */
+        timer->pending = false;
+        import->left_out_starts++;
+        return !pending || emit(import, operation, timer->id_plus_1 - 1, TRACE_STOP, error);
+    }
+    if (timer->id_plus_1 == 0) {
+        timer->id_plus_1 = ++import->ids;
+    }
+    timer->pending = true;
+    return emit(import, operation, timer->id_plus_1 - 1, TRACE_START, error);
+}
+
+/* --- lines in --------------------------------------------------------------------------------- */
+
+static void count_malformed(struct ftrace_import *import, const struct line *line, const char *why)
+{
+    uint64_t n = import->lines.malformed_lines++;
+    if (n >= SAMPLES_MAX) {
+        return;
+    }
+    struct sample *sample = &import->samples[n];
+    sample->line = line->number;
+    sample->why = why;
+    size_t length = line->length < SAMPLE_BYTES ? line->length : SAMPLE_BYTES;
+    for (size_t i = 0; i < length; i++) {
+        char c = line->text[i];
+        sample->text[i] = c >= ' ' && c <= '~' ? c : '.';
+    }
+    sample->text[length] = '\0';
+}
+
+static bool too_many_malformed(const struct ftrace_import *import)
+{
+    return (double)import->lines.malformed_lines >
+           import->max_malformed * (double)(import->lines.lines - import->lines.blank_lines);
+}
+
+static bool refuse_malformed(const struct ftrace_import *import, struct error *error)
+{
+    const struct sample *first = &import->samples[0];
+    return error_set(error,
+                     "%s: %" PRIu64 " of %" PRIu64 " lines are not understood, first line %" PRIu64
+                     ": %s; if the file is a recording of timer events all the same, allow more "
+                     "of them with --max-malformed",
+                     import->name, import->lines.malformed_lines, import->lines.lines, first->line,
+                     first->why);
+}
+
+static bool take_event(struct ftrace_import *import, const struct kernel_event *event,
+                       struct error *error)
+{
+    switch (event->kind) {
+    case KERNEL_TIMER_START:
+    case KERNEL_TIMER_CANCEL:
+    case KERNEL_TIMER_EXPIRE:
+        import->lines.wheel[event->kind - KERNEL_TIMER_START]++;
+        if (import->hrtimer) {
+            return true;
+        }
+        if (event->kind != KERNEL_TIMER_CANCEL) {
+            observe_jiffies(import, event);
+        }
+        break;
+    case KERNEL_HRTIMER_START:
+    case KERNEL_HRTIMER_CANCEL:
+    case KERNEL_HRTIMER_EXPIRE:
+    default:
+        import->lines.hrtimer[event->kind - KERNEL_HRTIMER_START]++;
+        if (!import->hrtimer) {
+            return true;
+        }
+        if (event->kind == KERNEL_HRTIMER_EXPIRE) {
+            observe_clock(import, event);
+        }
+        break;
+    }
+    return kernel_classifier_add(import->classifier, event, error);
+}
+
+static void observe_time(struct ftrace_import *import, uint64_t time_ns)
+{
+    if (!import->begun) {
+        import->begun = true;
+        import->first_ns = time_ns;
+        import->latest_ns = time_ns;
+    } else if (time_ns < import->latest_ns) {
+        import->lines.time_goes_back++;
+    } else {
+        import->latest_ns = time_ns;
+    }
+}
+
+static bool take_line(struct ftrace_import *import, const struct line *line, struct error *error)
+{
+    struct line_counts *lines = &import->lines;
+    struct kernel_line_result result;
+    lines->lines++;
+    if (line->cut_off) {
+        count_malformed(import, line, "longer than 1 MiB");
+        return true;
+    }
+    switch (kernel_line_parse(line->text, line->length, &result)) {
+    case KERNEL_LINE_TIMER:
+        observe_time(import, result.event.time_ns);
+        return take_event(import, &result.event, error);
+    case KERNEL_LINE_OTHER:
+        observe_time(import, result.event.time_ns);
+        lines->other_events++;
+        return true;
+    case KERNEL_LINE_LOST:
+        lines->lost_markers++;
+        lines->lost_events += result.lost_events;
+        return true;
+    case KERNEL_LINE_BLANK:
+        lines->blank_lines++;
+        return true;
+    case KERNEL_LINE_MALFORMED:
+    default:
+        count_malformed(import, line, result.why);
+        return true;
+    }
+}
+
+static bool read_lines(struct ftrace_import *import, struct line_reader *reader,
+                       struct error *error)
+{
+    struct progress progress;
+    progress_begin(&progress, "import", "bytes", line_reader_bytes_total(reader));
+    struct line line;
+    int status;
+    bool good = true;
+    while (good && (status = line_reader_next(reader, &line, error)) == 1) {
+        good = take_line(import, &line, error);
+        if ((import->lines.lines & 4095) == 0) {
+            progress_update(&progress, line_reader_bytes_done(reader));
+            if (import->lines.lines >= HOPELESS_LINES &&
+                import->lines.malformed_lines > import->lines.lines / 2 &&
+                too_many_malformed(import)) {
+                good = refuse_malformed(import, error);
+            }
+        }
+    }
+    progress_end(&progress);
+    return good && status == 0;
+}
+
+/* --- what was counted ------------------------------------------------------------------------- */
+
+static int by_starts(const void *a, const void *b)
+{
+    const struct kernel_function *one = *(const struct kernel_function *const *)a;
+    const struct kernel_function *other = *(const struct kernel_function *const *)b;
+    if (one->start != other->start) {
+        return one->start > other->start ? -1 : 1;
+    }
+    return strcmp(one->name, other->name);
+}
+
+/* The functions, those with most starts first. Free it. */
+static const struct kernel_function **sorted_functions(const struct ftrace_import *import,
+                                                       size_t *count)
+{
+    *count = kernel_classifier_functions(import->classifier);
+    const struct kernel_function **functions = calloc(*count, sizeof(*functions));
+    if (functions != NULL) {
+        for (size_t i = 0; i < *count; i++) {
+            functions[i] = kernel_classifier_function(import->classifier, i);
+        }
+        qsort(functions, *count, sizeof(*functions), by_starts);
+    }
+    return functions;
+}
+
+struct named_count {
+    const char *name;
+    uint64_t count;
+};
+
+#define COUNTS_MAX 40u
+
+/* Everything that was counted, once for the summary and the origin alike. */
+static size_t list_counts(const struct ftrace_import *import, struct named_count *counts)
+{
+    const struct line_counts *lines = &import->lines;
+    const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
+    const struct named_count all[] = {
+        {"lines", lines->lines},
+        {"blank_lines", lines->blank_lines},
+        {"malformed_lines", lines->malformed_lines},
+        {"lost_markers", lines->lost_markers},
+        {"lost_events", lines->lost_events},
+        {"timer_start", lines->wheel[0]},
+        {"timer_cancel", lines->wheel[1]},
+        {"timer_expire_entry", lines->wheel[2]},
+        {"hrtimer_start", lines->hrtimer[0]},
+        {"hrtimer_cancel", lines->hrtimer[1]},
+        {"hrtimer_expire_entry", lines->hrtimer[2]},
+        {"other_events", lines->other_events},
+        {"time_goes_back", lines->time_goes_back},
+        {"timers", kernel->timers},
+        {"starts", kernel->starts},
+        {"arm", kernel->arm},
+        {"rearm", kernel->rearm},
+        {"start_on_armed", kernel->start_on_armed},
+        {"cancels", kernel->cancels},
+        {"true_cancel", kernel->true_cancel},
+        {"expiry", kernel->expiry},
+        {"expiry_bare", kernel->expiry_bare},
+        {"cancel_on_idle", kernel->cancel_on_idle},
+        {"armed_before_start", kernel->armed_before_start},
+        {"armed_at_end", kernel->armed_at_end},
+        {"max_armed", kernel->max_armed},
+        {"trace_starts", import->starts},
+        {"trace_stops", import->stops},
+        {"left_out_starts", import->left_out_starts},
+        {"left_out_stops", import->left_out_stops},
+    };
+    _Static_assert(sizeof all / sizeof all[0] <= COUNTS_MAX, "counts must fit");
+    memcpy(counts, all, sizeof all);
+    return sizeof all / sizeof all[0];
+}
+
+static void print_samples(const struct ftrace_import *import)
+{
+    uint64_t malformed = import->lines.malformed_lines;
+    for (uint64_t i = 0; i < malformed && i < SAMPLES_MAX; i++) {
+        const struct sample *sample = &import->samples[i];
+        (void)fprintf(import->job->report, "%s: line %" PRIu64 ": %s: \"%s\"\n", import->name,
+                      sample->line, sample->why, sample->text);
+    }
+    if (malformed > SAMPLES_MAX) {
+        (void)fprintf(import->job->report, "%s: %" PRIu64 " more lines are not understood\n",
+                      import->name, malformed - SAMPLES_MAX);
+    }
+}
+
+static void print_summary(const struct ftrace_import *import,
+                          const struct kernel_function *const *functions, size_t function_count)
+{
+    FILE *out = import->job->report;
+    const struct line_counts *lines = &import->lines;
+    const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
+    print_samples(import);
+    (void)fprintf(out, "%s: %" PRIu64 " lines, %.6f s", import->name, lines->lines,
+                  (double)(import->latest_ns - import->first_ns) / 1e9);
+    if (!import->hrtimer) {
+        (void)fprintf(out, ", HZ %" PRIu64 " (%s)", import->hz,
+                      import->hz_given ? "given" : "estimated");
+    }
+    (void)fprintf(out, ", tick %" PRIu64 " ns\n\n", import->tick_ns);
+
+    struct named_count counts[COUNTS_MAX];
+    size_t count = list_counts(import, counts);
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "  %-22s %12" PRIu64 "%s", counts[i].name, counts[i].count,
+                      i % 2 == 1 || i + 1 == count ? "\n" : "    ");
+    }
+    (void)fprintf(out, "\n  %-26s %9s %9s %9s %9s %9s %7s  %s\n", "function", "starts", "arm",
+                  "rearm", "cancel", "expiry", "at end", import->hrtimer ? "" : "jiffies");
+    for (size_t i = 0; i < function_count && i < FUNCTIONS_IN_SUMMARY; i++) {
+        const struct kernel_function *f = functions[i];
+        (void)fprintf(
+            out,
+            "  %-26s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %7" PRIu64,
+            f->name, f->start, f->arm, f->rearm, f->true_cancel, f->expiry, f->armed_at_end);
+        if (f->start > 0 && !import->hrtimer) {
+            (void)fprintf(out, "  %" PRId64 "..%" PRId64, f->min_timeout, f->max_timeout);
+        }
+        (void)fputc('\n', out);
+    }
+    if (function_count > FUNCTIONS_IN_SUMMARY) {
+        (void)fprintf(out, "  and %zu more\n", function_count - FUNCTIONS_IN_SUMMARY);
+    }
+    (void)fprintf(out, "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu32 " timers\n",
+                  import->job->output, import->starts, import->stops, import->ids);
+    if (lines->lost_markers > 0) {
+        (void)fprintf(out,
+                      "%s: the recorder lost events in %" PRIu64
+                      " places; a larger buffer would have kept them\n",
+                      import->name, lines->lost_markers);
+    }
+    if (kernel->starts == 0) {
+        (void)fprintf(out, "%s: no %s event, so the trace is empty\n", import->name,
+                      import->hrtimer ? "hrtimer_start" : "timer_start");
+    }
+}
+
+/* JSON wants UTF-8, and a recording may hold anything. */
+static json_t *printable_string(const char *text)
+{
+    char *copy = strdup(text);
+    if (copy == NULL) {
+        return NULL;
+    }
+    for (char *c = copy; *c != '\0'; c++) {
+        if (*c < ' ' || *c > '~') {
+            *c = '?';
+        }
+    }
+    json_t *string = json_string(copy);
+    free(copy);
+    return string;
+}
+
+static json_t *json_count(uint64_t count)
+{
+    return json_integer((json_int_t)count);
+}
+
+static json_t *function_rows(const struct kernel_function *const *functions, size_t count)
+{
+    json_t *rows = json_object();
+    for (size_t i = 0; i < count && i < FUNCTIONS_IN_ORIGIN; i++) {
+        const struct kernel_function *f = functions[i];
+        json_t *name = printable_string(f->name);
+        json_t *row = json_object();
+        (void)json_object_set_new(row, "start", json_count(f->start));
+        (void)json_object_set_new(row, "arm", json_count(f->arm));
+        (void)json_object_set_new(row, "rearm", json_count(f->rearm));
+        (void)json_object_set_new(row, "start_on_armed", json_count(f->start_on_armed));
+        (void)json_object_set_new(row, "true_cancel", json_count(f->true_cancel));
+        (void)json_object_set_new(row, "expiry", json_count(f->expiry));
+        (void)json_object_set_new(row, "armed_at_end", json_count(f->armed_at_end));
+        (void)json_object_set_new(rows, name != NULL ? json_string_value(name) : "?", row);
+        json_decref(name);
+    }
+    return rows;
+}
+
+/* The trace's origin: where it came from and what was counted. Free it. */
+static char *describe_origin(const struct ftrace_import *import,
+                             const struct kernel_function *const *functions, size_t function_count)
+{
+    const char *slash = strrchr(import->name, '/');
+    json_t *origin = json_object();
+    (void)json_object_set_new(origin, "format", json_string("ftrace"));
+    (void)json_object_set_new(origin, "file",
+                              printable_string(slash != NULL ? slash + 1 : import->name));
+    (void)json_object_set_new(origin, "timers", json_string(import->hrtimer ? "hrtimer" : "wheel"));
+    if (!import->hrtimer) {
+        (void)json_object_set_new(origin, "hz", json_count(import->hz));
+        (void)json_object_set_new(origin, "hz_estimated", json_boolean(!import->hz_given));
+    }
+    (void)json_object_set_new(origin, "duration_ns",
+                              json_count(import->latest_ns - import->first_ns));
+    json_t *kept = json_array();
+    for (size_t i = 0; i < import->job->setting_count; i++) {
+        if (strcmp(import->job->settings[i].name, "function") == 0) {
+            (void)json_array_append_new(kept, printable_string(import->job->settings[i].value));
+        }
+    }
+    (void)json_object_set_new(origin, "kept_functions", kept);
+    struct named_count counts[COUNTS_MAX];
+    size_t count = list_counts(import, counts);
+    json_t *numbers = json_object();
+    for (size_t i = 0; i < count; i++) {
+        (void)json_object_set_new(numbers, counts[i].name, json_count(counts[i].count));
+    }
+    (void)json_object_set_new(origin, "counts", numbers);
+    (void)json_object_set_new(origin, "functions", function_rows(functions, function_count));
+    char *text = json_dumps(origin, JSON_COMPACT);
+    json_decref(origin);
+    return text;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* After the last line: is it a recording, and of one HZ? */
+static bool judge(const struct ftrace_import *import, struct error *error)
+{
+    if (import->lines.lines == 0) {
+        return error_set(error, "%s: is empty: no line to import", import->name);
+    }
+    if (import->lines.malformed_lines > 0 && too_many_malformed(import)) {
+        return refuse_malformed(import, error);
+    }
+    const uint64_t *events = import->hrtimer ? import->lines.hrtimer : import->lines.wheel;
+    if (events[0] + events[1] + events[2] == 0) {
+        return error_set(error,
+                         "%s: none of its %" PRIu64
+                         " lines is a %s event; record %s, or choose the other kind with --timers",
+                         import->name, import->lines.lines, import->hrtimer ? "hrtimer" : "timer",
+                         import->hrtimer ? "hrtimer_start, hrtimer_cancel and hrtimer_expire_entry"
+                                         : "timer_start, timer_cancel and timer_expire_entry");
+    }
+    return true;
+}
+
+static bool conclude(struct ftrace_import *import, struct error *error)
+{
+    if (!judge(import, error) || !kernel_classifier_finish(import->classifier, error) ||
+        (!calibrated(import) && !calibrate(import, error))) {
+        return false;
+    }
+    uint64_t hz = import->hrtimer || import->hz_given ? import->hz : estimate_hz(import);
+    if (hz != import->hz) {
+        return error_set(error,
+                         "%s: its beginning says HZ %" PRIu64 ", the whole of it %" PRIu64
+                         "; the time stamps jump, or several recordings were joined; give --hz, or "
+                         "import them one by one",
+                         import->name, import->hz, hz);
+    }
+    size_t function_count;
+    const struct kernel_function **functions = sorted_functions(import, &function_count);
+    if (functions != NULL && import->starts == 0 && import->left_out_starts > 0) {
+        (void)error_set(error,
+                        "%s: no timer of a --function was started; the one most often started is "
+                        "%s",
+                        import->name, functions[0]->name);
+        free(functions);
+        return false;
+    }
+    char *origin = functions != NULL ? describe_origin(import, functions, function_count) : NULL;
+    bool good = origin != NULL;
+    if (!good) {
+        (void)error_set(error, "%s: out of memory", import->name);
+    } else {
+        uint64_t end_tick = (import->latest_ns - import->first_ns) / import->tick_ns + 1;
+        struct trace_writer *writer = import->writer;
+        import->writer = NULL;
+        good = trace_writer_commit(writer, 0, end_tick, 0, origin, error);
+    }
+    if (good) {
+        print_summary(import, functions, function_count);
+    }
+    free(origin);
+    free(functions);
+    return good;
+}
+
+enum import_result import_ftrace(const struct import_job *job, struct error *error)
+{
+    struct ftrace_import import = {.job = job};
+    if (!read_settings(&import, error)) {
+        return IMPORT_USAGE;
+    }
+    struct line_reader *reader = line_reader_open(job->input, error);
+    if (reader == NULL) {
+        return IMPORT_FAILED;
+    }
+    import.name = line_reader_name(reader);
+    import.classifier = kernel_classifier_create(take_operation, &import);
+    bool good = import.classifier != NULL;
+    if (!good) {
+        (void)error_set(error, "%s: out of memory", import.name);
+    }
+    good = good && read_lines(&import, reader, error) && conclude(&import, error);
+    if (!good) {
+        print_samples(&import);
+    }
+    trace_writer_abort(import.writer);
+    kernel_classifier_destroy(import.classifier);
+    line_reader_close(reader);
+    free(import.timers);
+    free(import.kept);
+    free(import.waiting);
+    return good ? IMPORT_DONE : IMPORT_FAILED;
+}

@@ -1,0 +1,66 @@
+/*
+ * kernel_timer_event.h: one line of a Linux timer recording, taken apart.
+ *
+ * The kernel's timer tracepoints reach the user as text in three shapes, which differ in the head
+ * of the line and are told apart line by line:
+ *
+ *   tracefs            nginx-22174   [000] d..1.  1179.366951: timer_start: timer=00000000...
+ *   trace-cmd report   nginx-22174 [000]  1546.040072: timer_start:          timer=0xffff888...
+ *   perf script        nginx 22173 [000]  1640.428100:       timer:timer_start: timer=0xffff...
+ *
+ * A task's name may hold blanks, colons, dashes, slashes and brackets; the CPU column with the
+ * time stamp behind it is what a line is recognised by.
+ */
+#ifndef SIM_KERNEL_TIMER_EVENT_H
+#define SIM_KERNEL_TIMER_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum kernel_event_kind {
+    /* The timer wheel's. */
+    KERNEL_TIMER_START,
+    KERNEL_TIMER_CANCEL,
+    KERNEL_TIMER_EXPIRE,
+    /* The high-resolution timers'. */
+    KERNEL_HRTIMER_START,
+    KERNEL_HRTIMER_CANCEL,
+    KERNEL_HRTIMER_EXPIRE,
+};
+
+struct kernel_event {
+    enum kernel_event_kind kind;
+    uint32_t cpu;
+    uint32_t pid; /* of the task that ran then; 0 is the idle task */
+    uint64_t time_ns;
+    uint64_t pointer;     /* names the timer; hashed or real */
+    const char *function; /* the callback's name, inside the line; NULL for a cancel */
+    size_t function_length;
+    /* TIMER_START: jiffies from then to the deadline, possibly 0 or negative. HRTIMER_START: the
+     * deadline in ns of the timer's own clock. */
+    int64_t timeout;
+    /* TIMER_START and TIMER_EXPIRE: the jiffies counter at that moment. HRTIMER_EXPIRE: the time in
+     * ns of the timer's own clock. */
+    uint64_t now;
+};
+
+enum kernel_line {
+    KERNEL_LINE_TIMER,    /* `event` is filled in */
+    KERNEL_LINE_OTHER,    /* another event; only time_ns, cpu and pid are filled in */
+    KERNEL_LINE_LOST,     /* a marker for events that were lost; `lost_events` says how many */
+    KERNEL_LINE_BLANK,    /* empty, a comment, a heading, or the continuation of an event */
+    KERNEL_LINE_MALFORMED /* `why` says what is missing */
+};
+
+struct kernel_line_result {
+    struct kernel_event event;
+    uint64_t lost_events; /* 0 if the marker does not say */
+    const char *why;
+};
+
+/* Takes a line apart (no newline at its end). Reads nothing outside it, allocates nothing. */
+enum kernel_line kernel_line_parse(const char *text, size_t length,
+                                   struct kernel_line_result *result);
+
+#endif

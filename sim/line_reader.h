@@ -1,0 +1,45 @@
+/*
+ * line_reader.h: the lines of a text file, one after the other, in constant memory and without
+ * copying: a line is a view into the reader's buffer. Files compressed with gzip, Zstandard or xz
+ * are recognised by their first bytes and unpacked on the fly; "-" is standard input.
+ */
+#ifndef SIM_LINE_READER_H
+#define SIM_LINE_READER_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A line of more bytes than this is cut off there, and marked. */
+#define LINE_BYTES_MAX ((size_t)1 << 20)
+
+struct line {
+    const char *text; /* no newline, no carriage return before it, no terminating zero */
+    size_t length;
+    uint64_t number; /* from 1 */
+    bool cut_off;    /* longer than LINE_BYTES_MAX: `text` is only its beginning */
+};
+
+struct line_reader;
+
+/* Opens `path`. NULL with `error` set if it cannot be read. */
+struct line_reader *line_reader_open(const char *path, struct error *error);
+
+/* Gives the next line, valid until the next call. The last one needs no newline. 1: a line; 0: the
+ * end; -1: `error` is set, with file and line: reading failed, or the compressed data is damaged
+ * or ends early. */
+int line_reader_next(struct line_reader *reader, struct line *line, struct error *error);
+
+/* How the file is named in messages: its path, or "standard input". */
+const char *line_reader_name(const struct line_reader *reader);
+
+/* Bytes of the file, as it lies on disk: read so far, and all of it (0 where that is unknown). */
+uint64_t line_reader_bytes_done(const struct line_reader *reader);
+uint64_t line_reader_bytes_total(const struct line_reader *reader);
+
+/* NULL is legal. */
+void line_reader_close(struct line_reader *reader);
+
+#endif

@@ -1,0 +1,154 @@
+#include "import_run.h"
+
+#include "test.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/timerlab-import-XXXXXX";
+static bool made;
+
+const char *temporary_path(const char *name)
+{
+    static char paths[4][256];
+    static unsigned next;
+    if (!made) {
+        assert_non_null(mkdtemp(folder));
+        made = true;
+    }
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+const char *temporary_file(const char *name, const void *bytes, size_t count)
+{
+    const char *path = temporary_path(name);
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(bytes, 1, count, stream), count);
+    assert_int_equal(fclose(stream), 0);
+    return path;
+}
+
+/* Counts the folder's files; removes them if asked to. */
+static size_t visit(bool removing)
+{
+    DIR *directory = made ? opendir(folder) : NULL;
+    size_t count = 0;
+    struct dirent *entry;
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            count++;
+            if (removing) {
+                (void)unlink(temporary_path(entry->d_name));
+            }
+        }
+    }
+    if (directory != NULL) {
+        (void)closedir(directory);
+    }
+    return count;
+}
+
+size_t temporary_files(void)
+{
+    return visit(false);
+}
+
+void temporary_remove(void)
+{
+    (void)visit(true);
+    if (made) {
+        (void)rmdir(folder);
+    }
+}
+
+struct import_run import_run(const char *input, const char *const *settings)
+{
+    struct import_run run = {0};
+    run.output = strdup(temporary_path("out.trace"));
+    assert_non_null(run.output);
+    (void)unlink(run.output);
+    struct import_setting list[16];
+    size_t count = 0;
+    for (; settings != NULL && settings[2 * count] != NULL; count++) {
+        list[count] = (struct import_setting){settings[2 * count], settings[2 * count + 1]};
+    }
+    size_t report_bytes;
+    FILE *report = open_memstream(&run.report, &report_bytes);
+    assert_non_null(report);
+    const struct import_job job = {.input = input,
+                                   .output = run.output,
+                                   .settings = list,
+                                   .setting_count = count,
+                                   .report = report};
+    run.result = import_ftrace(&job, &run.error);
+    (void)fclose(report);
+    if (run.result != IMPORT_DONE) {
+        assert_int_not_equal(run.error.text[0], '\0');
+        assert_int_not_equal(access(run.output, F_OK), 0);
+        return run;
+    }
+    struct trace_reader *reader = trace_reader_open(run.output, &run.error);
+    if (reader == NULL) {
+        fail_msg("%s", run.error.text);
+    }
+    run.header = *trace_reader_header(reader);
+    run.origin = json_loads(run.header.origin, 0, NULL);
+    run.header.origin = NULL;
+    assert_non_null(run.origin);
+    trace_reader_close(reader);
+    return run;
+}
+
+void import_run_free(struct import_run *run)
+{
+    json_decref(run->origin);
+    free(run->report);
+    free(run->output);
+}
+
+int64_t import_run_number(const struct import_run *run, const char *path)
+{
+    char copy[128];
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    const json_t *value = run->origin;
+    char *rest = NULL;
+    for (char *key = strtok_r(copy, ".", &rest); key != NULL; key = strtok_r(NULL, ".", &rest)) {
+        value = json_object_get(value, key);
+    }
+    return json_is_integer(value) ? (int64_t)json_integer_value(value) : -1;
+}
+
+char *import_run_operations(const struct import_run *run)
+{
+    struct error error;
+    struct trace_reader *reader = trace_reader_open(run->output, &error);
+    assert_non_null(reader);
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    struct trace_block block;
+    while (trace_reader_next(reader, &block, &error) == 1) {
+        for (size_t g = 0; g < block.group_count; g++) {
+            const struct trace_group *group = &block.groups[g];
+            for (uint32_t i = group->first; i < group->first + group->count; i++) {
+                const struct trace_record *record = &block.records[i];
+                (void)fprintf(stream, "%" PRIu64 ",%" PRIu32, group->tick, record->id);
+                if (record->op == TRACE_START) {
+                    (void)fprintf(stream, ",start,%" PRIu64 "\n", record->deadline - group->tick);
+                } else {
+                    (void)fputs(",stop\n", stream);
+                }
+            }
+        }
+    }
+    (void)fclose(stream);
+    trace_reader_close(reader);
+    return text;
+}

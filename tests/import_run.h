@@ -1,0 +1,46 @@
+/* import_run.h: what the tests of imports share: files in a folder of their own, an import into it,
+ * and the counts that the trace then carries. */
+#ifndef TESTS_IMPORT_RUN_H
+#define TESTS_IMPORT_RUN_H
+
+#include "import.h"
+#include "trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+struct import_run {
+    enum import_result result;
+    struct error error;
+    char *report; /* the summary */
+    char *output; /* the trace's path */
+    struct trace_header header; /* without origin */
+    json_t *origin;             /* NULL unless the import is done */
+};
+
+/* The path of `name` in the tests' temporary folder; valid until the next call but three. */
+const char *temporary_path(const char *name);
+
+/* Writes a file there, returns its path. */
+const char *temporary_file(const char *name, const void *bytes, size_t count);
+
+/* How many files the folder holds. */
+size_t temporary_files(void);
+
+/* Removes the folder and all in it. */
+void temporary_remove(void);
+
+/* Imports `input` as ftrace; `settings` are name, value pairs, ended by NULL; NULL for none. */
+struct import_run import_run(const char *input, const char *const *settings);
+void import_run_free(struct import_run *run);
+
+/* A number of the origin, by its path, such as "counts.arm"; -1 if there is none. */
+int64_t import_run_number(const struct import_run *run, const char *path);
+
+/* The trace's operations as text, "tick,id,start,delay" or "tick,id,stop", one a line. Free it. */
+char *import_run_operations(const struct import_run *run);
+
+#endif
