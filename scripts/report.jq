@@ -1,0 +1,260 @@
+# report.jq: results as a page of Markdown. Called by scripts/report, which sets
+#   $results     results.json: {context, rows}, or null
+#   $bench       bench.csv as text, or ""
+#   $structures  'timerlab list --format json', or []
+#   $pictures    names of pictures without their endings
+#   $commands    the command lines, as text
+# No structure is named here: a baseline is known by its capability.
+
+# --- figures as text --------------------------------------------------------------------------
+
+def minus: if . < 0 then -. else . end;
+def fixed($places):
+    (pow(10; $places)) as $scale | (. * $scale | round) as $whole
+    | if $places == 0 then "\($whole)"
+      else ($whole | minus) as $size
+        | (if $whole < 0 then "-" else "" end)
+          + "\(($size / $scale) | floor)."
+          + (("000000" + "\($size % $scale)")[-$places:])
+      end;
+def grouped:
+    if . == null then "-"
+    else (round | tostring) | [while(length > 0; .[:-3]) | .[-3:]] | reverse | join(",") end;
+# Three digits that count.
+def figure:
+    if . == null then "-"
+    elif minus >= 999.5 then grouped
+    elif minus >= 99.95 then fixed(0)
+    elif minus >= 9.995 then fixed(1)
+    elif . == 0 then "0"
+    else fixed(2) end;
+def duration:
+    if . == null then "-"
+    elif . < 1e3 then "\(figure) ns"
+    elif . < 1e6 then "\(. / 1e3 | figure) µs"
+    elif . < 1e9 then "\(. / 1e6 | figure) ms"
+    else "\(. / 1e9 | figure) s" end;
+def size:
+    if . == null then "-"
+    elif . < 1e3 then "\(figure) B"
+    elif . < 1e6 then "\(. / 1e3 | figure) kB"
+    elif . < 1e9 then "\(. / 1e6 | figure) MB"
+    else "\(. / 1e9 | figure) GB" end;
+def rate:
+    if . == null then "-"
+    elif . >= 1e6 then "\(. / 1e6 | figure) million"
+    elif . >= 1e3 then "\(. / 1e3 | figure) thousand"
+    else figure end;
+def times($base): if . == null or $base == null or $base == 0 then "-" else "\(. / $base | figure)" end;
+def plural($one; $many): if . == 1 then $one else $many end;
+def listed:
+    if length == 0 then "none" elif length == 1 then .[0]
+    else (.[:-1] | join(", ")) + " and " + .[-1] end;
+def code: "`\(.)`";
+def cell: tostring | gsub("\\|"; "\\|") | gsub("\n"; " ");
+# An array of headings and an array of rows; the first column is text, the others are figures.
+def table($headings):
+    ["| " + ($headings | map(cell) | join(" | ")) + " |",
+     "|---|" + ($headings[1:] | map("--:|") | join(""))]
+    + map("| " + (map(cell) | join(" | ")) + " |") | join("\n");
+
+# --- data -------------------------------------------------------------------------------------
+
+# One line of CSV.
+def csv_fields:
+    [scan("(?:^|,)(?:\"((?:[^\"]|\"\")*)\"|([^,\"]*))")
+     | if .[0] != null then .[0] | gsub("\"\""; "\"") else .[1] // "" end];
+def csv_rows:
+    split("\n") | map(rtrimstr("\r")) | map(select(length > 0)) | if length == 0 then [] else
+        (.[0] | csv_fields) as $names
+        | .[1:] | map(csv_fields as $fields
+            | reduce range($names | length) as $i ({}; .[$names[$i]] = ($fields[$i] // "")))
+    end;
+def number_or_null: if . == null or . == "" then null else (tonumber? // null) end;
+
+def series: if (.options // "") == "" then .algo else "\(.algo):\(.options)" end;
+def baselines: $structures | map(select(.capabilities | index("baseline")) | .name);
+def contender: .algo as $algo | (baselines | index([$algo])) == null;
+# The series in a table; a yardstick in italics.
+def row_name: if contender then series | code else "*\(series | code)*" end;
+
+# Two measured rows differ if both have at least five runs, and their medians are further apart than
+# three times their spreads (median absolute deviations) together.
+def differ($a; $b):
+    ([$a.runs, $b.runs] | min) >= 5
+    and (($a.value - $b.value) | minus) > 3 * (($a.spread // 0) + ($b.spread // 0));
+
+# --- verdicts ---------------------------------------------------------------------------------
+
+# Where `mine` stands among all for a figure of which less is better: "24.0 B, the least of 4", or
+# "24.0 B (the least: 12.0 B, `other`)".
+def standing($rows; $column; text):
+    .[$column] as $mine
+    | ($rows | map(select(.[$column] != null)) | sort_by(.[$column])) as $sorted
+    | if $mine == null then "not measured"
+      elif ($sorted | length) < 2 then ($mine | text)
+      elif $sorted[0][$column] == $sorted[-1][$column] then "\($mine | text), like all of them"
+      elif $mine <= $sorted[0][$column] then "\($mine | text), the least of \($sorted | length)"
+      else "\($mine | text) (the least: \($sorted[0][$column] | text), \($sorted[0] | series | code))"
+      end;
+
+def lateness_words:
+    if .lateness_min == null then "no timer fired, so there is no lateness"
+    elif .lateness_min == 0 and .lateness_max == 0 then "every timer fired on its due tick"
+    else
+        "timers fired "
+        + ([(if .lateness_min < 0 then "up to \(-.lateness_min | grouped) \(-.lateness_min | plural("tick"; "ticks")) early" else empty end),
+            (if .lateness_max > 0 then "up to \(.lateness_max | grouped) \(.lateness_max | plural("tick"; "ticks")) late" else empty end)]
+           | join(" and "))
+    end;
+
+def verdict($trace):
+    map(select(.trace == $trace)) as $all
+    | ($all | map(select(.status == "ok" and contender and .ns_per_event != null)
+        | . + {value: .ns_per_event, spread: .ns_per_event_mad}) | sort_by(.value)) as $rows
+    | "### \($trace | split("/") | last)\n\n"
+    + (if ($rows | length) == 0 then "No structure ran this trace to its end without a fault: there is nothing to compare.\n"
+       else
+         $rows[0] as $first
+         | ($rows[1:] | map(select(differ($first; .) | not))) as $equals
+         | ($rows[1:] | map(select(differ($first; .)))) as $slower
+         | (if ($rows | length) == 1 then
+                "Only \($first | series | code) ran this trace: "
+            elif ($equals | length) == 0 then
+                "**\($first | series | code) is the fastest**: "
+            else
+                "**Cannot tell which is the fastest of \([$first] + $equals | map(series | code) | listed)**"
+                + (if ([$rows[].runs] | min) < 5 then " (it takes five runs)" else " (they differ by no more than the spread of the runs)" end)
+                + ". The smallest median is that of \($first | series | code): "
+            end)
+         + "\($first.ns_per_event | figure) ns per event, \($first.events_per_s | rate) events per second"
+         + (if $first.floor_ns_per_event != null then "; \($first.floor_ns_per_event | figure) ns of it is the harness itself" else "" end)
+         + ".\n"
+         + (if ($slower | length) > 0 then
+                "\nTime per event compared with it: "
+                + ($slower | map("\(series | code) \(.value | times($first.value)) times") | listed) + ".\n"
+            else "" end)
+         + "\nWhat \($first | series | code) costs:\n\n"
+         + "- memory: \($first | standing($rows; "bytes_per_timer"; "\(figure) B")) per timer; at the peak \($first | standing($rows; "bytes_peak"; size))\n"
+         + "- stall, the longest single advance: \($first | standing($rows; "stall_ns"; duration))\n"
+         + "- wakeups: \($first | standing($rows; "wakeups"; grouped)), idle ones: \($first | standing($rows; "idle_wakeups"; grouped))\n"
+         + "- lateness: \($first | lateness_words)\n"
+       end);
+
+def bench_verdict:
+    map(select(contender and .value != null)) as $rows
+    | ($rows | map(.op) | reduce .[] as $op ([]; if index([$op]) then . else . + [$op] end))
+    | map(. as $op
+        | ($rows | map(select(.op == $op))) as $mine
+        | ($mine | map(.n) | unique) as $sizes
+        | [$sizes[0], $sizes[-1]] | unique
+        | map(. as $n
+            | ($mine | map(select(.n == $n)) | sort_by(.value)) as $at
+            | ($at[1:] | map(select(differ($at[0]; .) | not))) as $equals
+            | if ($at | length) < 2 then "with \($n | grouped) timers only \($at[0] | series | code) was measured"
+              elif ($equals | length) > 0 then
+                "with \($n | grouped) timers cannot tell \([$at[0]] + $equals | map(series | code) | listed) apart"
+              else "with \($n | grouped) timers \($at[0] | series | code) (\($at[0].value | figure) ns; the next, \($at[1] | series | code), takes \($at[1].value | times($at[0].value)) times as long)"
+              end)
+        | "- \($op): " + join("; "))
+    | join("\n");
+
+# --- tables -----------------------------------------------------------------------------------
+
+def by_speed: sort_by(if .ns_per_event == null then infinite else .ns_per_event end);
+
+def throughput_table:
+    (map(select(.status == "ok" and contender and .ns_per_event != null) | .ns_per_event) | min) as $best
+    | by_speed | map([row_name, .status, (.ns_per_event | figure), (.ns_per_event_mad | figure),
+        (.ns_per_event | times($best)), (.events_per_s | grouped), (.runs | grouped)])
+    | table(["structure", "status", "ns per event", "MAD", "× fastest", "events per second", "runs"]);
+
+def latency_table:
+    . as $rows
+    | ["start", "restart", "stop", "advance"]
+    | map(. as $op | $rows | map(select(.["\($op)_p50_ns"] != null)) | by_speed
+        | map([row_name, $op] + (. as $row | ["p50", "p90", "p99", "p999", "p9999", "max"] | map($row["\($op)_\(.)_ns"] | duration))))
+    | add // []
+    | if length == 0 then "Not measured." else
+        table(["structure", "operation", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "longest"]) end;
+
+def memory_table:
+    by_speed | map(select(.bytes_per_timer != null))
+    | map([row_name, (.bytes_per_timer | figure), (.bytes_fixed | size), (.bytes_peak | size), (.bytes_drained | size), (.n_allocs | grouped)])
+    | table(["structure", "bytes per timer", "fixed", "peak", "after draining", "allocations"]);
+
+def wakeups_table:
+    by_speed | map(select(.wakeups != null))
+    | map([row_name, (.stall_ns | duration), (.wakeups | grouped), (.idle_wakeups | grouped), (.wakeups_per_fired | figure),
+        ([.lateness_min, .lateness_p50, .lateness_p99, .lateness_max] | map(if . == null then "-" else tostring end) | join(" / ")), (.averted | grouped)])
+    | table(["structure", "stall", "wakeups", "idle", "per fired timer", "lateness in ticks: least / 50 % / 99 % / most", "averted"]);
+
+def work_table:
+    by_speed | map(select(.n_moves != null))
+    | map(. as $row | [row_name] + (["fired", "drained", "n_compares", "n_moves", "n_slots", "n_cascades"] | map($row[.] | grouped)))
+    | table(["structure", "fired", "drained", "compares", "moves", "slots", "cascades"]);
+
+def bench_table:
+    . as $rows
+    | ($rows | map(.n) | unique) as $sizes
+    | ($rows | reduce .[] as $row ([]; ($row | [.op, row_name]) as $key | if index([$key]) then . else . + [$key] end))
+    | map(. as [$op, $name]
+        | [$name, $op] + ($sizes | map(. as $n
+            | ($rows | map(select(.op == $op and row_name == $name and .n == $n)) | .[0])
+            | if . == null then "" elif .value == null then "failed"
+              else "\(.value | figure) ± \(.spread | figure)" end)))
+    | table(["structure", "operation"] + ($sizes | map("\(grouped) timers")));
+
+def faults($bench_rows):
+    ["early", "late_beyond", "lost", "duplicate", "misordered"] as $kinds
+    | map(select(.status != "ok" or (. as $row | $kinds | any($row[.] != null and $row[.] != 0)))
+        | . as $row
+        | "- \(.trace | split("/") | last): \(row_name): **\(.status)**"
+          + (if (.reason // "") != "" then ": \(.reason)" else "" end)
+          + ($kinds | map(select($row[.] != null and $row[.] != 0) | "\(gsub("_"; " ")): \($row[.])") | if length > 0 then " (\(join(", ")))" else "" end))
+    + ($bench_rows | map(select(.value == null or .error != "")
+        | "- bench: \(row_name), \(.op) with \(.n | grouped) timers: **failed**" + (if .error != "" then ": \(.error)" else "" end)))
+    | if length == 0 then "None: every structure ran everything, and every fired timer was checked." else join("\n") end;
+
+def picture: "![\(.)](pictures/\(.).png)\n\n[SVG](pictures/\(.).svg), [data](pictures/\(.).csv)";
+
+def context:
+    [paths(scalars) as $path | "| \($path | map(tostring) | join(".")) | \(getpath($path) | cell) |"]
+    | ["| | |", "|---|---|"] + . | join("\n");
+
+# --- the page ---------------------------------------------------------------------------------
+
+($results.rows // []) as $rows
+| ($bench | csv_rows | map(. + {n: (.n | number_or_null), value: (.ns_per_op | number_or_null),
+    spread: (.ns_per_op_mad | number_or_null), runs: (.runs | number_or_null), error: (.error // "")})) as $bench_rows
+| ($rows | reduce .[] as $row ([]; if index([$row.trace]) then . else . + [$row.trace] end)) as $traces
+| [
+    "# Which timer structure?",
+    "## In words",
+    (if ($rows | length) == 0 then "There are no results of a simulation here." else empty end),
+    ($traces[] as $trace | $rows | verdict($trace)),
+    (if ($bench_rows | length) > 0 then "### One operation at a time\n\nThe fastest, by operation:\n\n" + ($bench_rows | bench_verdict) else empty end),
+    "Structures in italics in the tables are yardsticks, not contenders. A difference counts if both sides have at least five runs, and their medians are further apart than three times their spreads (median absolute deviations, MAD) together; otherwise the word is \"cannot tell\". Stall, memory and wakeups are single figures without a spread; a stall can also be the machine's own.",
+    "## Faults, and what did not run",
+    ($rows | faults($bench_rows)),
+    ($traces[] as $trace
+        | ($rows | map(select(.trace == $trace))) as $here
+        | ($trace | split("/") | last) as $name
+        | "## \($name)",
+          "\($here[0].events | grouped) operations: \($here[0].starts | grouped) starts, of which \($here[0].restarts | grouped) restarts, and \($here[0].stops | grouped) stops.",
+          "### Throughput", ($here | throughput_table),
+          "### Latency of single operations", ($here | latency_table),
+          "### Memory", ($here | memory_table),
+          "### Stall, wakeups, lateness", ($here | wakeups_table),
+          "### Work, counted", ($here | work_table),
+          ($name | sub("\\.[^.]*$"; "") | gsub("[^A-Za-z0-9._-]"; "_")) as $ending
+        | $pictures[] | select(endswith("-" + $ending)) | picture),
+    (if ($bench_rows | length) > 0 then "## One operation at a time", "ns per operation, median and MAD.", ($bench_rows | bench_table) else empty end),
+    ($traces | map(split("/") | last | sub("\\.[^.]*$"; "") | gsub("[^A-Za-z0-9._-]"; "_"))) as $endings
+    | ($pictures[] | select(. as $picture | $endings | any(. as $ending | $picture | endswith("-" + $ending)) | not) | picture),
+    "## How it was measured",
+    ($results.context // {} | context),
+    "## The same again",
+    "```sh\n\($commands | rtrimstr("\n"))\n```"
+  ]
+| join("\n\n")
