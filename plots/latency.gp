@@ -6,14 +6,21 @@ load system("dirname '".ARG0."'")."/style.gp"
 panel_column = "op"
 heading(name) = headed(name)
 stats data using (column("percentile") < 100 ? column("percentile") : NaN) nooutput
-end = 100.0 / (100.0 - STATS_max) * 10
+end = 100.0 / (100.0 - STATS_max) * 3
 x_of(dummy) = column("percentile") < 100 ? 100.0 / (100.0 - column("percentile")) : end
 value = "latency_ns"; spread = ""
 x_label = "percentile of the operations, %"
 y_label = "latency"
-x_tics = "('50' 2, '90' 10, '99' 1e2, '99.9' 1e3, '99.99' 1e4, '99.999' 1e5, " \
-    ."'6 nines' 1e6, '7 nines' 1e7)"
-x_tics = sprintf("%s, 'max' %g)", x_tics[1:strlen(x_tics) - 1], end)
+# A mark for each nine up to the maximum; where they are close together every second one is named.
+x_tics = "('50' 2, '90' 10"
+named = "99 99.9 99.99 99.999 99.9999 99.99999 99.999999 99.9999999"
+do for [nines = 2:9] {
+    if (10 ** nines < end / 4) {
+        x_tics = x_tics.sprintf(", '%s' 1e%d", \
+            end > 3e5 && nines % 2 == 0 ? "" : word(named, nines - 1), nines)
+    }
+}
+x_tics = x_tics.sprintf(", 'max' %g)", end)
 y_tics = DURATION_TICS
 x_low = 1; x_high = end * 1.3
 load FOLDER."/lines.gp"

@@ -71,7 +71,7 @@ do for [terminal in TERMINALS] {
                 with yerrorbars pt 0 lw 1.2 lc rgb colour(style_of(k)), \
             for [k = 1:words(chosen)] data \
                 using (mine(which(k)) ? x_of(0) : NaN):(column(value)) \
-                with linespoints lw 1.8 ps 0.8 lc rgb colour(style_of(k)) \
+                with linespoints lw 1.8 ps 0.8 pn 9 lc rgb colour(style_of(k)) \
                 dt dash(style_of(k)) pt marker(style_of(k))
     }
 

@@ -1,6 +1,7 @@
 # report.jq: results as a page of Markdown. Called by scripts/report, which sets
 #   $results     results.json: {context, rows}, or null
 #   $bench       bench.csv as text, or ""
+#   $faults      faults.csv as text, or ""
 #   $structures  'timerlab list --format json', or []
 #   $pictures    names of pictures without their endings
 #   $commands    the command lines, as text
@@ -216,10 +217,30 @@ def faults($bench_rows):
         | "- bench: \(row_name), \(.op) with \(.n | grouped) timers: **failed**" + (if .error != "" then ": \(.error)" else "" end)))
     | if length == 0 then "None: every structure ran everything, and every fired timer was checked." else join("\n") end;
 
+# What the oracle found, as faults.csv names it.
+def fault_table:
+    length as $all
+    | (.[:20] | map([row_name, (.trace | split("/") | last), .fault, .timer, .tick, .due, .event, .detail])
+        | table(["structure", "trace", "fault", "timer", "tick", "due", "event", "detail"]))
+      + (if $all > 20 then "\n\nThese are the first 20 of \($all); all are in [faults.csv](faults.csv)." else "" end);
+
+# Exact structures have to fire the same timers at the same ticks: one line for each trace.
+def agreement:
+    map(select(.exact)) | group_by(.trace)
+    | map(length as $count
+        | (map(.digest) | unique | length) as $sets
+        | "- \(.[0].trace | split("/") | last): "
+          + if $count == 1 then "one exact structure, and none to compare it with"
+            elif $sets == 1 then "\($count) exact structures fired the same timers at the same ticks"
+            else "**\($count) exact structures fired \($sets) different sets of timers**" end)
+    | join("\n");
+
 def picture: "![\(.)](pictures/\(.).png)\n\n[SVG](pictures/\(.).svg), [data](pictures/\(.).csv)";
 
 def context:
-    [paths(scalars) as $path | "| \($path | map(tostring) | join(".")) | \(getpath($path) | cell) |"]
+    (if .command_line | type == "array" then .command_line |= join(" ") else . end) | del(.fired_sets)
+    | [paths(scalars) as $path
+        | "| \($path | map(tostring) | join(".")) | \(getpath($path) | cell) |"]
     | ["| | |", "|---|---|"] + . | join("\n");
 
 # --- the page ---------------------------------------------------------------------------------
@@ -237,11 +258,13 @@ def context:
     "Structures in italics in the tables are yardsticks, not contenders. A difference counts if both sides have at least five runs, and their medians are further apart than three times their spreads (median absolute deviations, MAD) together; otherwise the word is \"cannot tell\". Stall, memory and wakeups are single figures without a spread; a stall can also be the machine's own.",
     "## Faults, and what did not run",
     ($rows | faults($bench_rows)),
+    ($results.context.fired_sets // [] | agreement | select(length > 0)),
+    ($faults | csv_rows | select(length > 0) | fault_table),
     ($traces[] as $trace
         | ($rows | map(select(.trace == $trace))) as $here
         | ($trace | split("/") | last) as $name
         | "## \($name)",
-          "\($here[0].events | grouped) operations: \($here[0].starts | grouped) starts, of which \($here[0].restarts | grouped) restarts, and \($here[0].stops | grouped) stops.",
+          "\($here[0].events | grouped) operations: \($here[0].starts | grouped) starts, \($here[0].restarts | grouped) restarts, \($here[0].stops | grouped) stops.",
           "### Throughput", ($here | throughput_table),
           "### Latency of single operations", ($here | latency_table),
           "### Memory", ($here | memory_table),
