@@ -11,6 +11,10 @@
 extern "C" {
 #endif
 
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
 /* --- texts ----------------------------------------------------------------------------------- */
 
 /* "TL_ERR_HORIZON", and its sentence. Never NULL; an unknown code says so. */
@@ -99,6 +103,10 @@ struct tl_memory {
 };
 
 void tl_counting_allocator(struct tl_memory *memory, const struct tl_allocator *below);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

@@ -272,8 +272,13 @@ struct tl_algo {
 #else
 #define TL_EXPORT
 #endif
+#if defined(TL_IN_TREE)
+#define TL_ALGO_EXPORT /* found through the registry, not by its symbol */
+#else
+#define TL_ALGO_EXPORT TL_EXPORT
+#endif
 #define TL_ALGO(symbol)                                                                            \
-    extern TL_EXPORT const struct tl_algo TL_ALGO_SYMBOL(symbol);                                  \
+    extern TL_ALGO_EXPORT const struct tl_algo TL_ALGO_SYMBOL(symbol);                             \
     const struct tl_algo TL_ALGO_SYMBOL(symbol)
 
 /* TL_COUNT(self, moves, 1) adds to self->counters.moves where counters are compiled in

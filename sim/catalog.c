@@ -1,16 +1,9 @@
 #include "catalog.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
+#include "plugin.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-struct catalog_plugin {
-    void *handle;
-    char *file;
-    char *name;
-};
 
 static bool append_entry(struct catalog *catalog, const struct catalog_entry *entry,
                          struct error *error)
@@ -68,81 +61,32 @@ const struct catalog_entry *catalog_find(const struct catalog *catalog, const ch
     return NULL;
 }
 
-/* Keeps the plug-in's handle, file and name for as long as the catalogue lives. */
-static bool remember_plugin(struct catalog *catalog, void *handle, const char *file,
-                            const char *name, struct error *error)
+bool catalog_add_plugin(struct catalog *catalog, const char *spec, struct error *error)
 {
-    struct catalog_plugin *plugins =
+    struct tl_plugin **plugins =
         realloc(catalog->plugins, (catalog->plugin_count + 1) * sizeof *plugins);
     if (plugins == NULL) {
         return error_set(error, "out of memory");
     }
     catalog->plugins = plugins;
-    struct catalog_plugin plugin = {handle, strdup(file), strdup(name)};
-    if (plugin.file == NULL || plugin.name == NULL) {
-        free(plugin.file);
-        free(plugin.name);
-        return error_set(error, "out of memory");
+    char why[sizeof error->text];
+    struct tl_plugin *plugin = tl_plugin_open(spec, why, sizeof why);
+    if (plugin == NULL) {
+        return error_set(error, "%s", why);
     }
-    catalog->plugins[catalog->plugin_count++] = plugin;
-    return true;
-}
-
-static bool load_plugin(struct catalog *catalog, const char *file, const char *name,
-                        struct error *error)
-{
-    if (access(file, R_OK) != 0) {
-        return error_set(error, "%s: no such plug-in, or it cannot be read", file);
-    }
-    /* dlopen searches the system's folders for a name without a slash. */
-    char path[4096];
-    (void)snprintf(path, sizeof path, "%s%s", strchr(file, '/') == NULL ? "./" : "", file);
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
-        return error_set(error,
-                         "%s: not a shared object that this machine can load (%s); build it with "
-                         "cc -shared -fPIC",
-                         file, dlerror());
-    }
-    const struct tl_algo *algo = dlsym(handle, "timerlab_algo");
-    char why[640];
-    if (algo == NULL) {
-        (void)error_set(
-            error, "%s: no symbol timerlab_algo; a plug-in ends with TL_ALGO(...) = {...};", file);
-    } else if (tl_algo_validate(algo, why, sizeof why) != TL_OK) {
-        (void)error_set(error, "%s: %s", file, why);
-    } else if (lookup(catalog, name != NULL ? name : algo->name) != NULL) {
+    const struct tl_algo *algo = tl_plugin_algo(plugin);
+    const char *file = tl_plugin_file(plugin);
+    struct catalog_entry entry = {.timed = *algo, .counted = *algo, .origin_file = file};
+    if (lookup(catalog, algo->name) != NULL) {
         (void)error_set(error,
                         "%s: the name '%s' is taken; list it under another with --plugin %s,NAME",
-                        file, name != NULL ? name : algo->name, file);
-    } else if (remember_plugin(catalog, handle, file, name != NULL ? name : algo->name, error)) {
-        const struct catalog_plugin *plugin = &catalog->plugins[catalog->plugin_count - 1];
-        struct catalog_entry entry = {
-            .timed = *algo, .counted = *algo, .origin_file = plugin->file};
-        entry.timed.name = plugin->name;
-        entry.counted.name = plugin->name;
-        return append_entry(catalog, &entry, error);
+                        file, algo->name, file);
+    } else if (append_entry(catalog, &entry, error)) {
+        catalog->plugins[catalog->plugin_count++] = plugin;
+        return true;
     }
-    (void)dlclose(handle);
+    tl_plugin_close(plugin);
     return false;
-}
-
-bool catalog_add_plugin(struct catalog *catalog, const char *spec, struct error *error)
-{
-    char *file = strdup(spec);
-    if (file == NULL) {
-        return error_set(error, "out of memory");
-    }
-    /* A comma names the plug-in anew, unless it belongs to the file's own name. */
-    char *comma = strrchr(file, ',');
-    const char *name = NULL;
-    if (comma != NULL && access(file, F_OK) != 0) {
-        *comma = '\0';
-        name = comma + 1;
-    }
-    bool done = load_plugin(catalog, file, name, error);
-    free(file);
-    return done;
 }
 
 static bool append_contender(struct contender_list *list, const struct catalog_entry *entry,
@@ -221,9 +165,7 @@ void contender_list_free(struct contender_list *list)
 void catalog_free(struct catalog *catalog)
 {
     for (size_t i = 0; i < catalog->plugin_count; i++) {
-        (void)dlclose(catalog->plugins[i].handle);
-        free(catalog->plugins[i].file);
-        free(catalog->plugins[i].name);
+        tl_plugin_close(catalog->plugins[i]);
     }
     free(catalog->plugins);
     free(catalog->entries);

@@ -19,11 +19,13 @@ struct catalog_entry {
     const char *origin_file; /* the plug-in's file; NULL for a built-in one */
 };
 
+struct tl_plugin;
+
 /* Treat as opaque. */
 struct catalog {
     struct catalog_entry *entries;
     size_t count;
-    struct catalog_plugin *plugins;
+    struct tl_plugin **plugins;
     size_t plugin_count;
 };
 

@@ -1,0 +1,51 @@
+# What `cmake --install` puts in place for those who compile against the structures: headers, the
+# library in both kinds, and how pkg-config and find_package(timerlab) find them.
+#
+#     include/timerlab.h                 the contract: all that a plug-in needs
+#     include/timerlab/{registry,plugin}.h   for programs that use the structures
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# Programs linked against the shared library and plug-ins stand and fall with the same number.
+file(STRINGS timerlab.h abi_line REGEX "^#define TL_ABI +[0-9]+u$")
+string(REGEX REPLACE "^#define TL_ABI +([0-9]+)u$" "\\1" abi "${abi_line}")
+if(NOT abi MATCHES "^[0-9]+$")
+    message(FATAL_ERROR "algos/timerlab.h: no line '#define TL_ABI <number>u'")
+endif()
+set_target_properties(timerlab_shared PROPERTIES
+    OUTPUT_NAME timerlab SOVERSION ${abi} VERSION ${abi}.${PROJECT_VERSION}
+    EXPORT_NAME timerlab)
+set_target_properties(timerlab PROPERTIES EXPORT_NAME timerlab_static)
+
+set(library_headers registry.h plugin.h)
+install(FILES timerlab.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES ${library_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/timerlab")
+install(TARGETS timerlab timerlab_shared EXPORT timerlab-targets)
+
+# The same layout in the build folder, for a `timerlab` that is not installed.
+file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/include/timerlab")
+file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/timerlab.h" "${CMAKE_BINARY_DIR}/include/timerlab.h"
+     SYMBOLIC)
+foreach(header IN LISTS library_headers)
+    file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${header}"
+         "${CMAKE_BINARY_DIR}/include/timerlab/${header}" SYMBOLIC)
+endforeach()
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/timerlab")
+install(EXPORT timerlab-targets NAMESPACE timerlab:: DESTINATION "${package_dir}")
+configure_package_config_file(timerlab-config.cmake.in
+    "${CMAKE_CURRENT_BINARY_DIR}/timerlab-config.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/timerlab-config-version.cmake"
+    COMPATIBILITY SameMinorVersion)
+install(FILES
+    "${CMAKE_CURRENT_BINARY_DIR}/timerlab-config.cmake"
+    "${CMAKE_CURRENT_BINARY_DIR}/timerlab-config-version.cmake"
+    DESTINATION "${package_dir}")
+
+# Paths relative to the file itself, so that an installation can be given another prefix at install
+# time, or moved.
+file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+configure_file(timerlab.pc.in "${CMAKE_CURRENT_BINARY_DIR}/timerlab.pc" @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/timerlab.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
