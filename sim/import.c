@@ -7,6 +7,8 @@
 static const struct import_format formats[] = {
     {"ftrace", "Linux timer tracepoints as text: tracefs, trace-cmd report, perf script",
      import_ftrace_options, import_ftrace},
+    {"csv", "rows of tick,id,op,delay: what `timerlab trace dump` writes", import_csv_options,
+     import_csv},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -31,7 +31,7 @@ enum trace_op { TRACE_START = 0, TRACE_STOP = 1 };
 #define TRACE_TICK_NS_MAX      UINT64_C(1000000000000000000)
 
 /* Longest origin, in bytes. */
-#define TRACE_ORIGIN_MAX_BYTES (UINT32_C(1) << 20)
+#define TRACE_ORIGIN_MAX_BYTES (UINT32_C(1) << 19)
 
 struct trace_header {
     uint64_t tick_ns; /* what one tick lasts */
@@ -56,6 +56,9 @@ struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struc
  * `error` set, if they do, if a limit is passed, or if writing failed. */
 bool trace_writer_add(struct trace_writer *writer, uint64_t tick, uint32_t id, enum trace_op op,
                       uint64_t delay_ticks, struct error *error);
+
+/* Changes what a tick lasts, where that is known only at the end. */
+bool trace_writer_set_tick_ns(struct trace_writer *writer, uint64_t tick_ns, struct error *error);
 
 /* Operations added so far. */
 uint64_t trace_writer_events(const struct trace_writer *writer);

@@ -120,11 +120,16 @@ static bool put_block(struct trace_writer *writer, struct error *error)
     return true;
 }
 
+static bool tick_ns_valid(const char *path, uint64_t tick_ns, struct error *error)
+{
+    return (tick_ns > 0 && tick_ns <= TRACE_TICK_NS_MAX) ||
+           error_set(error, "%s: a tick of %" PRIu64 " ns is not from 1 to %" PRIu64 " ns", path,
+                     tick_ns, TRACE_TICK_NS_MAX);
+}
+
 struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struct error *error)
 {
-    if (tick_ns == 0 || tick_ns > TRACE_TICK_NS_MAX) {
-        (void)error_set(error, "%s: a tick of %" PRIu64 " ns is not from 1 to %" PRIu64 " ns", path,
-                        tick_ns, TRACE_TICK_NS_MAX);
+    if (!tick_ns_valid(path, tick_ns, error)) {
         return NULL;
     }
     struct trace_writer *writer = calloc(1, sizeof *writer);
@@ -204,6 +209,15 @@ bool trace_writer_add(struct trace_writer *writer, uint64_t tick, uint32_t id, e
     writer->last_tick = tick;
     trace_columns_add(writer->columns, tick, id, op, delay_ticks);
     return writer->columns->records < TRACE_BLOCK_RECORDS || put_block(writer, error);
+}
+
+bool trace_writer_set_tick_ns(struct trace_writer *writer, uint64_t tick_ns, struct error *error)
+{
+    if (!tick_ns_valid(writer->path, tick_ns, error)) {
+        return false;
+    }
+    writer->header.tick_ns = tick_ns;
+    return true;
 }
 
 uint64_t trace_writer_events(const struct trace_writer *writer)

@@ -1,0 +1,172 @@
+/* timerlab trace: traces made, shown and checked. */
+#include "command.h"
+#include "error.h"
+#include "progress.h"
+#include "trace.h"
+#include "trace_info.h"
+#include "trace_text.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_FORMAT = 256 };
+
+struct trace_arguments {
+    const char *path;
+    uint64_t limit;
+    bool json;
+};
+
+static error_t parse_argument(int key, char *argument, struct argp_state *state)
+{
+    struct trace_arguments *arguments = state->input;
+    char *end;
+    switch (key) {
+    case 'n':
+        arguments->limit = strtoull(argument, &end, 10);
+        if (argument[0] < '0' || argument[0] > '9' || *end != '\0') {
+            argp_error(state, "-n takes a number of operations, not '%s'", argument);
+        }
+        return 0;
+    case OPTION_FORMAT:
+        arguments->json = strcmp(argument, "json") == 0;
+        if (!arguments->json && strcmp(argument, "text") != 0) {
+            argp_error(state, "--format takes text or json, not '%s'", argument);
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        if (arguments->path != NULL) {
+            argp_error(state, "one trace at a time");
+        }
+        arguments->path = argument;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which trace?");
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* What a command does with the trace that its arguments name. */
+typedef bool (*trace_action)(struct trace_reader *reader, const struct trace_arguments *arguments,
+                             struct error *error);
+
+static int with_trace(int argc, char **argv, const struct argp_option *options,
+                      const char *description, trace_action action)
+{
+    const struct argp parser = {options, parse_argument, "FILE", description, NULL, NULL, NULL};
+    struct trace_arguments arguments = {.limit = 10};
+    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) != 0) {
+        return EXIT_USAGE;
+    }
+    struct error error;
+    struct trace_reader *reader = trace_reader_open(arguments.path, &error);
+    bool good = reader != NULL && action(reader, &arguments, &error);
+    if (!good) {
+        command_complain(&error);
+    }
+    trace_reader_close(reader);
+    return good ? EXIT_OK : EXIT_FAULT;
+}
+
+static bool show_info(struct trace_reader *reader, const struct trace_arguments *arguments,
+                      struct error *error)
+{
+    struct trace_info info;
+    if (!trace_info_collect(reader, &info, error)) {
+        return false;
+    }
+    if (!arguments->json) {
+        trace_info_print(stdout, arguments->path, trace_reader_header(reader), &info);
+        return true;
+    }
+    json_t *json = trace_info_json(arguments->path, trace_reader_header(reader), &info);
+    (void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    (void)putchar('\n');
+    json_decref(json);
+    return true;
+}
+
+static int command_info(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"format", OPTION_FORMAT, "text|json", 0, "How to show it (default text)", 0}, {0}};
+    return with_trace(argc, argv, options, "Shows what is in a trace.", show_info);
+}
+
+static bool show_head(struct trace_reader *reader, const struct trace_arguments *arguments,
+                      struct error *error)
+{
+    return trace_text_write_head(reader, arguments->limit, stdout, error);
+}
+
+static int command_head(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"operations", 'n', "N", 0, "How many (default 10)", 0}, {0}};
+    return with_trace(argc, argv, options, "Shows a trace's first operations as CSV.", show_head);
+}
+
+static bool dump(struct trace_reader *reader, const struct trace_arguments *arguments,
+                 struct error *error)
+{
+    (void)arguments;
+    return trace_text_write(reader, stdout, error);
+}
+
+static int command_dump(int argc, char **argv)
+{
+    static const struct argp_option options[] = {{0}};
+    return with_trace(argc, argv, options,
+                      "Writes a trace as CSV to standard output; `timerlab trace import csv` makes "
+                      "the same trace of it again.",
+                      dump);
+}
+
+static bool validate(struct trace_reader *reader, const struct trace_arguments *arguments,
+                     struct error *error)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    struct progress progress;
+    progress_begin(&progress, "validating", "operations", header->events);
+    struct trace_block block;
+    uint64_t blocks = 0;
+    int got;
+    while ((got = trace_reader_next(reader, &block, error)) == 1) {
+        blocks++;
+        progress_update(&progress, block.first_event + block.record_count);
+    }
+    progress_end(&progress);
+    if (got == 0) {
+        (void)printf("%s: valid: %" PRIu64 " operations in %" PRIu64 " blocks\n", arguments->path,
+                     header->events, blocks);
+    }
+    return got == 0;
+}
+
+static int command_validate(int argc, char **argv)
+{
+    static const struct argp_option options[] = {{0}};
+    return with_trace(argc, argv, options,
+                      "Reads all of a trace. Exit status 0 if it is whole, 1 if it is not, with "
+                      "the block and the reason.",
+                      validate);
+}
+
+static const struct command commands[] = {
+    {"gen", "a trace from a workload model", command_trace_gen},
+    {"import", "a trace from another tool's recording", command_trace_import},
+    {"info", "what is in a trace", command_info},
+    {"head", "a trace's first operations as CSV", command_head},
+    {"dump", "all of a trace as CSV", command_dump},
+    {"validate", "whether a trace is whole", command_validate},
+    {0},
+};
+
+int command_trace(int argc, char **argv)
+{
+    return command_dispatch("timerlab trace", commands, argc, argv);
+}

@@ -1,0 +1,58 @@
+/*
+ * gen_ring.h: what happens next in a model: a ring of lists, one per tick, of connections by
+ * number. Far cheaper than a heap where there are very many events and time goes on tick by tick.
+ * A list is a chain of small blocks, so that taking it costs a cache line for fourteen entries, and
+ * the caller knows all numbers before it visits the first connection. What lies further ahead than
+ * the ring reaches is kept apart, and looked through twice a turn.
+ */
+#ifndef SIM_GEN_RING_H
+#define SIM_GEN_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GEN_RING_BLOCK 14u
+
+struct gen_ring_block {
+    uint32_t next;
+    uint32_t count;
+    uint32_t numbers[GEN_RING_BLOCK];
+};
+
+struct gen_ring_far {
+    uint64_t tick;
+    uint32_t number;
+};
+
+/* Treat as opaque. */
+struct gen_ring {
+    uint64_t now; /* the next tick to be taken */
+    uint64_t size;
+    uint32_t *heads;
+    struct gen_ring_block *blocks;
+    size_t block_count;
+    size_t block_capacity;
+    uint32_t free_block;
+    struct gen_ring_far *far;
+    size_t far_count;
+    size_t far_capacity;
+    uint32_t *taken;
+    size_t taken_capacity;
+};
+
+/* Makes an empty ring at tick 0 that reaches `reach_ticks` ahead without looking apart. False for
+ * want of memory. */
+bool gen_ring_create(struct gen_ring *ring, uint64_t reach_ticks);
+
+/* Harmless on a zeroed ring. */
+void gen_ring_destroy(struct gen_ring *ring);
+
+/* Files `number` under `tick`, which must not be taken yet. False for want of memory. */
+bool gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number);
+
+/* Takes the next tick's numbers, valid until the next call, and moves on by a tick. Their order
+ * follows from the order of the additions alone. False for want of memory. */
+bool gen_ring_take(struct gen_ring *ring, const uint32_t **numbers, size_t *count);
+
+#endif

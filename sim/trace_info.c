@@ -1,0 +1,441 @@
+#include "trace_info.h"
+
+#include "progress.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the exact timekeeper -------------------------------------------------------------------- */
+
+/* A timer: when it is due, and under which tick it is in the heap. A restart to a later tick leaves
+ * it where it is, to be filed anew when it comes up; so the heap stays about as small as the number
+ * of timers. */
+struct timer {
+    uint64_t due;   /* 0: not pending */
+    uint64_t filed; /* 0: not in the heap */
+};
+
+/* Ids can be few in a wide range: their timers come by the page. */
+#define PAGE_TIMERS 4096u
+#define PAGES       (UINT32_MAX / PAGE_TIMERS + 1)
+
+struct entry {
+    uint64_t tick;
+    uint32_t id;
+};
+
+/* --- the delays ------------------------------------------------------------------------------ */
+
+struct delay_count {
+    uint64_t delay;
+    uint64_t count; /* 0: free */
+};
+
+/* Half full at the most. */
+#define DELAY_SLOTS (2 * TRACE_INFO_DISTINCT_MAX)
+
+/* Beyond the bound: 64 steps to a doubling. */
+#define STEPS       64u
+#define HISTOGRAM   (64u * STEPS)
+
+struct collector {
+    struct trace_info *info;
+    uint64_t pending;
+    uint64_t tick_events;
+    uint64_t tick;
+    struct timer **pages;
+    struct entry *heap;
+    size_t heap_count;
+    size_t heap_capacity;
+    struct delay_count *delays;
+    uint64_t *histogram;
+};
+
+static bool heap_push(struct collector *c, uint64_t tick, uint32_t id)
+{
+    if (c->heap_count == c->heap_capacity) {
+        size_t larger = c->heap_capacity > 0 ? 2 * c->heap_capacity : 1024;
+        struct entry *moved = realloc(c->heap, larger * sizeof *moved);
+        if (moved == NULL) {
+            return false;
+        }
+        c->heap = moved;
+        c->heap_capacity = larger;
+    }
+    size_t at = c->heap_count++;
+    while (at > 0 && c->heap[(at - 1) / 2].tick > tick) {
+        c->heap[at] = c->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    c->heap[at] = (struct entry){.tick = tick, .id = id};
+    return true;
+}
+
+static void heap_pop(struct collector *c)
+{
+    const struct entry last = c->heap[--c->heap_count];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < c->heap_count; at = child) {
+        child += child + 1 < c->heap_count && c->heap[child + 1].tick < c->heap[child].tick;
+        if (c->heap[child].tick >= last.tick) {
+            break;
+        }
+        c->heap[at] = c->heap[child];
+    }
+    c->heap[at] = last;
+}
+
+static struct timer *timer_of(struct collector *c, uint32_t id)
+{
+    struct timer **page = &c->pages[id / PAGE_TIMERS];
+    if (*page == NULL) {
+        *page = calloc(PAGE_TIMERS, sizeof **page);
+    }
+    return *page != NULL ? &(*page)[id % PAGE_TIMERS] : NULL;
+}
+
+/* Fires what is due by `now`. */
+static bool expire(struct collector *c, uint64_t now)
+{
+    while (c->heap_count > 0 && c->heap[0].tick <= now) {
+        const struct entry top = c->heap[0];
+        heap_pop(c);
+        struct timer *timer = timer_of(c, top.id);
+        if (timer->filed != top.tick) {
+            continue; /* filed anew under an earlier tick, and done with */
+        }
+        timer->filed = 0;
+        if (timer->due > now) {
+            timer->filed = timer->due;
+            if (!heap_push(c, timer->due, top.id)) {
+                return false;
+            }
+        } else if (timer->due != 0) {
+            timer->due = 0;
+            c->pending--;
+            c->info->fired++;
+        }
+    }
+    return true;
+}
+
+static void count_delay(struct collector *c, uint64_t delay)
+{
+    unsigned order = 63 - (unsigned)__builtin_clzll(delay | STEPS);
+    unsigned shift = order - 6; /* 2^6 steps */
+    c->histogram[shift * STEPS + (delay >> shift)]++;
+    if (c->info->distinct_bounded) {
+        return;
+    }
+    uint64_t slot = delay * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    while (c->delays[slot %= DELAY_SLOTS].count != 0 && c->delays[slot].delay != delay) {
+        slot++;
+    }
+    if (c->delays[slot].count == 0) {
+        if (c->info->distinct_delays == TRACE_INFO_DISTINCT_MAX) {
+            c->info->distinct_bounded = true;
+            return;
+        }
+        c->info->distinct_delays++;
+        c->delays[slot].delay = delay;
+    }
+    c->delays[slot].count++;
+}
+
+static bool start(struct collector *c, uint64_t tick, const struct trace_record *record)
+{
+    struct timer *timer = timer_of(c, record->id);
+    if (timer == NULL) {
+        return false;
+    }
+    count_delay(c, record->deadline - tick);
+    if (timer->due != 0) {
+        c->info->restarts++;
+    } else {
+        c->pending++;
+    }
+    /* What is due at once fires at the next tick. */
+    timer->due = record->deadline > tick ? record->deadline : tick + 1;
+    if (c->pending > c->info->pending_max) {
+        c->info->pending_max = c->pending;
+        c->info->pending_max_tick = tick;
+    }
+    if (timer->filed != 0 && timer->filed <= timer->due) {
+        return true;
+    }
+    timer->filed = timer->due;
+    return heap_push(c, timer->due, record->id);
+}
+
+static bool stop(struct collector *c, uint32_t id)
+{
+    struct timer *timer = timer_of(c, id);
+    if (timer == NULL) {
+        return false;
+    }
+    if (timer->due == 0) {
+        c->info->stops_idle++;
+    } else {
+        timer->due = 0;
+        c->pending--;
+    }
+    return true;
+}
+
+static bool take_group(struct collector *c, const struct trace_header *header,
+                       const struct trace_block *block, const struct trace_group *group)
+{
+    struct trace_info *info = c->info;
+    if (c->tick_events == 0 || group->tick != c->tick) {
+        info->busy_ticks++;
+        c->tick = group->tick;
+        c->tick_events = 0;
+        if (!expire(c, group->tick)) {
+            return false;
+        }
+    }
+    c->tick_events += group->count;
+    if (c->tick_events > info->busiest_tick_events) {
+        info->busiest_tick_events = c->tick_events;
+        info->busiest_tick = group->tick;
+    }
+    info->window_events += group->tick >= header->warmup_end_tick ? group->count : 0;
+    for (uint32_t i = group->first; i < group->first + group->count; i++) {
+        const struct trace_record *record = &block->records[i];
+        if (record->op == TRACE_START ? !start(c, group->tick, record) : !stop(c, record->id)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_through(struct collector *c, struct trace_reader *reader, struct error *error)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    struct progress progress;
+    progress_begin(&progress, "reading", "operations", header->events);
+    struct trace_block block;
+    int got = trace_reader_rewind(reader, error) ? 1 : -1;
+    bool memory = true;
+    while (memory && got == 1 && (got = trace_reader_next(reader, &block, error)) == 1) {
+        c->info->blocks++;
+        for (size_t g = 0; memory && g < block.group_count; g++) {
+            memory = take_group(c, header, &block, &block.groups[g]);
+        }
+        progress_update(&progress, block.first_event + block.record_count);
+    }
+    memory = memory && (got < 0 || expire(c, header->end_tick));
+    progress_end(&progress);
+    return memory ? got == 0 : error_set(error, "out of memory");
+}
+
+/* --- percentiles ----------------------------------------------------------------------------- */
+
+static int by_delay(const void *a, const void *b)
+{
+    const struct delay_count *left = a;
+    const struct delay_count *right = b;
+    return (left->delay > right->delay) - (left->delay < right->delay);
+}
+
+/* Turns the histogram into the same form as the counted delays: each step by its upper end. */
+static size_t histogram_delays(const struct collector *c)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < HISTOGRAM; i++) {
+        if (c->histogram[i] != 0) {
+            unsigned shift = i / STEPS > 0 ? i / STEPS - 1 : 0;
+            uint64_t step = i - (uint64_t)shift * STEPS;
+            c->delays[n++] =
+                (struct delay_count){.delay = ((step + 1) << shift) - 1, .count = c->histogram[i]};
+        }
+    }
+    return n;
+}
+
+static void find_percentiles(struct collector *c, const struct trace_header *header)
+{
+    struct trace_info *info = c->info;
+    size_t n = 0;
+    if (info->distinct_bounded) {
+        n = histogram_delays(c);
+    } else {
+        for (size_t i = 0; i < DELAY_SLOTS; i++) {
+            if (c->delays[i].count != 0) {
+                c->delays[n++] = c->delays[i];
+            }
+        }
+        qsort(c->delays, n, sizeof *c->delays, by_delay);
+    }
+    const struct {
+        unsigned percent;
+        uint64_t *value;
+    } wanted[] = {{50, &info->delay_p50}, {90, &info->delay_p90}, {99, &info->delay_p99}};
+    uint64_t seen = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < n; i++) {
+        seen += c->delays[i].count;
+        /* The smallest delay that at least that share does not exceed. */
+        while (next < 3 && (double)seen >= (double)header->starts * wanted[next].percent / 100) {
+            uint64_t delay = c->delays[i].delay;
+            *wanted[next++].value =
+                delay < header->max_delay_ticks ? delay : header->max_delay_ticks;
+        }
+    }
+    info->delay_min = n > 0 ? c->delays[0].delay : 0;
+    info->delay_max = header->max_delay_ticks;
+}
+
+bool trace_info_collect(struct trace_reader *reader, struct trace_info *info, struct error *error)
+{
+    *info = (struct trace_info){.file_bytes = trace_reader_file_bytes(reader)};
+    struct collector c = {
+        .info = info,
+        .pages = calloc(PAGES, sizeof *c.pages),
+        .delays = calloc(DELAY_SLOTS, sizeof *c.delays),
+        .histogram = calloc(HISTOGRAM, sizeof *c.histogram),
+    };
+    bool good = c.pages != NULL && c.delays != NULL && c.histogram != NULL;
+    if (!good) {
+        (void)error_set(error, "out of memory");
+    } else {
+        good = read_through(&c, reader, error);
+    }
+    if (good) {
+        info->pending_at_end = c.pending;
+        find_percentiles(&c, trace_reader_header(reader));
+    }
+    for (size_t i = 0; c.pages != NULL && i < PAGES; i++) {
+        free(c.pages[i]);
+    }
+    free(c.pages);
+    free(c.heap);
+    free(c.delays);
+    free(c.histogram);
+    return good;
+}
+
+/* --- showing --------------------------------------------------------------------------------- */
+
+/* "45 s", "200 ms": ticks as a time that people read. */
+static const char *duration(char text[32], uint64_t ticks, uint64_t tick_ns)
+{
+    static const struct {
+        double ns;
+        const char *unit;
+    } units[] = {{86400e9, "days"}, {3600e9, "h"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+    double ns = (double)ticks * (double)tick_ns;
+    size_t i = 0;
+    while (i + 1 < sizeof units / sizeof units[0] && ns < units[i].ns * (i < 2 ? 2 : 1)) {
+        i++;
+    }
+    (void)snprintf(text, 32, "%.4g %s", ns / units[i].ns, units[i].unit);
+    return text;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+void trace_info_print(FILE *stream, const char *path, const struct trace_header *header,
+                      const struct trace_info *info)
+{
+    char a[32];
+    char b[32];
+    char d[32];
+    const uint64_t ns = header->tick_ns;
+    (void)fprintf(stream, "%s\n", path);
+    (void)fprintf(stream,
+                  "  operations        %" PRIu64 ": %" PRIu64 " starts (%" PRIu64
+                  " of them restarts), %" PRIu64 " stops (%" PRIu64 " of nothing)\n",
+                  header->events, header->starts, info->restarts, header->stops, info->stops_idle);
+    (void)fprintf(stream, "  timer ids         %" PRIu32 "\n", header->ids);
+    (void)fprintf(stream, "  tick              %s\n", duration(a, 1, ns));
+    (void)fprintf(stream, "  duration          %" PRIu64 " ticks, %s\n", header->end_tick,
+                  duration(a, header->end_tick, ns));
+    (void)fprintf(stream,
+                  "  timed window      from tick %" PRIu64 " to %" PRIu64 ", %s, %" PRIu64
+                  " operations\n",
+                  header->warmup_end_tick, header->end_tick,
+                  duration(a, header->end_tick - header->warmup_end_tick, ns), info->window_events);
+    (void)fprintf(stream,
+                  "  delays            p50 %s, p90 %s, p99 %s (%" PRIu64 ", %" PRIu64 ", %" PRIu64
+                  " ticks)%s\n",
+                  duration(a, info->delay_p50, ns), duration(b, info->delay_p90, ns),
+                  duration(d, info->delay_p99, ns), info->delay_p50, info->delay_p90,
+                  info->delay_p99, info->distinct_bounded ? ", to 1.6 %" : "");
+    (void)fprintf(stream,
+                  "                    longest %s (%" PRIu64 " ticks), %s%" PRIu64 " different\n",
+                  duration(a, info->delay_max, ns), info->delay_max,
+                  info->distinct_bounded ? "more than " : "", info->distinct_delays);
+    (void)fprintf(stream,
+                  "  would fire        %" PRIu64 ", %.3g %% of the starts; %" PRIu64
+                  " still pending at the end\n",
+                  info->fired, 100 * share(info->fired, header->starts), info->pending_at_end);
+    (void)fprintf(stream, "  pending at once   at most %" PRIu64 ", at tick %" PRIu64 "\n",
+                  info->pending_max, info->pending_max_tick);
+    (void)fprintf(stream,
+                  "  busiest tick      %" PRIu64 ", with %" PRIu64 " operations; %" PRIu64
+                  " ticks have any\n",
+                  info->busiest_tick, info->busiest_tick_events, info->busy_ticks);
+    (void)fprintf(stream,
+                  "  file              %" PRIu64 " bytes, %" PRIu64 " blocks, %.2f bytes an "
+                  "operation\n",
+                  info->file_bytes, info->blocks, share(info->file_bytes, header->events));
+    (void)fprintf(stream, "  origin            %s\n", header->origin);
+}
+
+/* JSON integers have 63 bits, which everything but the end of the longest trace is below. */
+static json_t *number(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+json_t *trace_info_json(const char *path, const struct trace_header *header,
+                        const struct trace_info *info)
+{
+    json_t *json = json_object();
+    (void)json_object_set_new(json, "trace", json_string(path));
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = {
+        {"events", header->events},
+        {"starts", header->starts},
+        {"restarts", info->restarts},
+        {"stops", header->stops},
+        {"stops_idle", info->stops_idle},
+        {"ids", header->ids},
+        {"tick_ns", header->tick_ns},
+        {"warmup_end_tick", header->warmup_end_tick},
+        {"end_tick", header->end_tick},
+        {"window_events", info->window_events},
+        {"delay_min_ticks", info->delay_min},
+        {"delay_p50_ticks", info->delay_p50},
+        {"delay_p90_ticks", info->delay_p90},
+        {"delay_p99_ticks", info->delay_p99},
+        {"delay_max_ticks", info->delay_max},
+        {"distinct_delays", info->distinct_delays},
+        {"fired", info->fired},
+        {"pending_at_end", info->pending_at_end},
+        {"pending_max", info->pending_max},
+        {"pending_max_tick", info->pending_max_tick},
+        {"busy_ticks", info->busy_ticks},
+        {"busiest_tick", info->busiest_tick},
+        {"busiest_tick_events", info->busiest_tick_events},
+        {"file_bytes", info->file_bytes},
+        {"blocks", info->blocks},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        (void)json_object_set_new(json, numbers[i].name, number(numbers[i].value));
+    }
+    (void)json_object_set_new(json, "distinct_delays_bounded",
+                              json_boolean(info->distinct_bounded));
+    (void)json_object_set_new(json, "share_fired", json_real(share(info->fired, header->starts)));
+    (void)json_object_set_new(json, "bytes_per_event",
+                              json_real(share(info->file_bytes, header->events)));
+    (void)json_object_set_new(json, "origin", json_loads(header->origin, 0, NULL));
+    return json;
+}

@@ -1,0 +1,54 @@
+/*
+ * trace_info.h: what is in a trace, found by reading it once through an exact timekeeper: what
+ * would fire, how many timers pend, how the delays are distributed. Memory grows with the number
+ * of ids named, not with the length.
+ */
+#ifndef SIM_TRACE_INFO_H
+#define SIM_TRACE_INFO_H
+
+#include "error.h"
+#include "trace.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Up to here different delays are counted one by one, and percentiles are exact; beyond, `distinct`
+ * is this bound and percentiles are up to 1.6 % too large. */
+#define TRACE_INFO_DISTINCT_MAX UINT32_C(131072)
+
+struct trace_info {
+    uint64_t file_bytes;
+    uint64_t blocks;
+    uint64_t window_events;  /* from warmup_end_tick on */
+    uint64_t restarts;       /* starts of a pending timer */
+    uint64_t stops_idle;     /* stops of a timer that was not pending */
+    uint64_t fired;          /* up to end_tick, by an exact structure */
+    uint64_t pending_at_end; /* and then still to fire */
+    uint64_t pending_max;
+    uint64_t pending_max_tick;
+    uint64_t busy_ticks; /* with any operation */
+    uint64_t busiest_tick;
+    uint64_t busiest_tick_events;
+    uint64_t delay_min; /* of the delays; 0 if there is no start */
+    uint64_t delay_p50;
+    uint64_t delay_p90;
+    uint64_t delay_p99;
+    uint64_t delay_max;
+    uint64_t distinct_delays;
+    bool distinct_bounded; /* there are more than could be counted */
+};
+
+/* Reads the trace from its first block to its end. */
+bool trace_info_collect(struct trace_reader *reader, struct trace_info *info, struct error *error);
+
+/* Prints a summary for people. `path` is the trace's name. */
+void trace_info_print(FILE *stream, const char *path, const struct trace_header *header,
+                      const struct trace_info *info);
+
+/* The same as JSON; the caller owns the object. */
+json_t *trace_info_json(const char *path, const struct trace_header *header,
+                        const struct trace_info *info);
+
+#endif

@@ -1,0 +1,355 @@
+#include "trace_text.h"
+
+#include "line_reader.h"
+#include "progress.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char header_row[] = "tick,id,op,delay";
+
+#define TICK_NS_DEFAULT UINT64_C(1000000)
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+/* Room for the longest row: two numbers of 20 digits, one of 10, a word, commas. */
+#define ROW_BYTES       64u
+#define BUFFER_BYTES    65536u
+
+struct out {
+    FILE *stream;
+    size_t used;
+    char buffer[BUFFER_BYTES];
+};
+
+static bool flush(struct out *out, struct error *error)
+{
+    if (fwrite(out->buffer, 1, out->used, out->stream) != out->used) {
+        return error_set(error, "the text could not be written: %s", strerror(errno));
+    }
+    out->used = 0;
+    return true;
+}
+
+static void put_number(struct out *out, uint64_t value)
+{
+    char digits[20];
+    unsigned n = 0;
+    do {
+        digits[n++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    while (n > 0) {
+        out->buffer[out->used++] = digits[--n];
+    }
+}
+
+static void put_word(struct out *out, const char *word)
+{
+    while (*word != '\0') {
+        out->buffer[out->used++] = *word++;
+    }
+}
+
+static bool put_row(struct out *out, uint64_t tick, const struct trace_record *record,
+                    struct error *error)
+{
+    if (out->used + ROW_BYTES > BUFFER_BYTES && !flush(out, error)) {
+        return false;
+    }
+    put_number(out, tick);
+    put_word(out, ",");
+    put_number(out, record->id);
+    if (record->op == TRACE_START) {
+        put_word(out, ",start,");
+        put_number(out, record->deadline - tick);
+    } else {
+        put_word(out, ",stop,");
+    }
+    put_word(out, "\n");
+    return true;
+}
+
+/* The header row and up to `limit` operations. */
+static bool put_rows(struct trace_reader *reader, struct out *out, uint64_t limit,
+                     struct error *error)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    struct progress progress;
+    progress_begin(&progress, "text", "operations",
+                   limit < header->events ? limit : header->events);
+    put_word(out, header_row);
+    put_word(out, "\n");
+    struct trace_block block;
+    uint64_t left = limit;
+    int got = 1;
+    bool good = true;
+    while (good && left > 0 && (got = trace_reader_next(reader, &block, error)) == 1) {
+        for (size_t g = 0; good && left > 0 && g < block.group_count; g++) {
+            const struct trace_group *group = &block.groups[g];
+            for (uint32_t i = 0; good && left > 0 && i < group->count; i++, left--) {
+                good = put_row(out, group->tick, &block.records[group->first + i], error);
+            }
+        }
+        progress_update(&progress, limit - left);
+    }
+    progress_end(&progress);
+    return good && got >= 0 && flush(out, error);
+}
+
+bool trace_text_write_head(struct trace_reader *reader, uint64_t limit, FILE *stream,
+                           struct error *error)
+{
+    struct out *out = malloc(sizeof *out);
+    if (out == NULL) {
+        return error_set(error, "out of memory");
+    }
+    out->stream = stream;
+    out->used = 0;
+    bool good = put_rows(reader, out, limit, error);
+    free(out);
+    return good;
+}
+
+bool trace_text_write(struct trace_reader *reader, FILE *stream, struct error *error)
+{
+    if (!trace_text_write_head(reader, UINT64_MAX, stream, error)) {
+        return false;
+    }
+    const struct trace_header *header = trace_reader_header(reader);
+    if (fprintf(stream,
+                "# tick_ns: %" PRIu64 "\n# ids: %" PRIu32 "\n# warmup_end_tick: %" PRIu64
+                "\n# end_tick: %" PRIu64 "\n# origin: %s\n",
+                header->tick_ns, header->ids, header->warmup_end_tick, header->end_tick,
+                header->origin) < 0) {
+        return error_set(error, "the text could not be written: %s", strerror(errno));
+    }
+    return true;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* What the comment lines can say. */
+enum key { KEY_TICK_NS, KEY_IDS, KEY_WARMUP_END_TICK, KEY_END_TICK, KEY_NUMBERS };
+
+static const char *const key_names[KEY_NUMBERS] = {"tick_ns", "ids", "warmup_end_tick", "end_tick"};
+
+struct text {
+    const char *name;
+    struct trace_writer *writer;
+    uint64_t line;
+    bool header_seen;
+    uint64_t last_tick;
+    bool said[KEY_NUMBERS];
+    uint64_t number[KEY_NUMBERS];
+    char *origin;
+};
+
+static bool refuse(const struct text *text, struct error *error, const char *why)
+{
+    return error_set(error, "%s: line %" PRIu64 ": %s", text->name, text->line, why);
+}
+
+/* Reads digits; NULL unless there is at least one and the number fits. */
+static const char *get_number(const char *at, uint64_t *value)
+{
+    if (*at < '0' || *at > '9') {
+        return NULL;
+    }
+    uint64_t number = 0;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
+        if (number > (UINT64_MAX - digit) / 10) {
+            return NULL;
+        }
+        number = number * 10 + digit;
+    }
+    *value = number;
+    return at;
+}
+
+static const char *get_word(const char *at, const char *word)
+{
+    size_t n = strlen(word);
+    return strncmp(at, word, n) == 0 ? at + n : NULL;
+}
+
+static bool read_comment(struct text *text, const char *line, struct error *error)
+{
+    const char *at = line + 1 + strspn(line + 1, " ");
+    const char *origin = get_word(at, "origin: ");
+    if (origin != NULL) {
+        free(text->origin);
+        text->origin = strdup(origin);
+        return text->origin != NULL || error_set(error, "%s: out of memory", text->name);
+    }
+    for (unsigned key = 0; key < KEY_NUMBERS; key++) {
+        const char *value = get_word(at, key_names[key]);
+        if (value != NULL && (value = get_word(value, ": ")) != NULL) {
+            value = get_number(value, &text->number[key]);
+            if (value == NULL || *value != '\0' ||
+                (key == KEY_IDS && text->number[key] > UINT32_MAX)) {
+                char why[64];
+                (void)snprintf(why, sizeof why, "the value of %s is not a number in range",
+                               key_names[key]);
+                return refuse(text, error, why);
+            }
+            text->said[key] = true;
+            return true;
+        }
+    }
+    return true;
+}
+
+static bool read_row(struct text *text, const char *line, struct error *error)
+{
+    uint64_t tick;
+    uint64_t id;
+    uint64_t delay = 0;
+    enum trace_op op = TRACE_START;
+    const char *at = get_number(line, &tick);
+    if (at == NULL || *at++ != ',') {
+        return refuse(text, error, "no tick: a row is tick,id,op,delay");
+    }
+    at = get_number(at, &id);
+    if (at == NULL || *at++ != ',' || id > UINT32_MAX) {
+        return refuse(text, error, "no timer id of 32 bits behind the tick");
+    }
+    const char *rest = get_word(at, "start,");
+    if (rest != NULL) {
+        at = get_number(rest, &delay);
+        if (at == NULL) {
+            return refuse(text, error, "a start needs a delay in ticks");
+        }
+    } else {
+        op = TRACE_STOP;
+        at = get_word(at, "stop");
+        if (at == NULL || (*at != ',' && *at != '\0')) {
+            return refuse(text, error, "the operation is neither start nor stop");
+        }
+        at += *at == ',';
+    }
+    if (*at != '\0') {
+        return refuse(text, error,
+                      op == TRACE_STOP ? "a stop has no delay" : "something follows the delay");
+    }
+    struct error why;
+    if (!trace_writer_add(text->writer, tick, (uint32_t)id, op, delay, &why)) {
+        return error_set(error, "%s: line %" PRIu64 ": %.700s", text->name, text->line, why.text);
+    }
+    text->last_tick = tick;
+    return true;
+}
+
+static bool read_line(struct text *text, const struct line *line, struct error *error)
+{
+    text->line = line->number;
+    if (line->cut_off || memchr(line->text, '\0', line->length) != NULL) {
+        return refuse(text, error, "too long a line, or no text at all");
+    }
+    if (line->length == 0) {
+        return true;
+    }
+    if (line->text[0] == '#') {
+        char *comment = strndup(line->text, line->length);
+        bool good = comment != NULL ? read_comment(text, comment, error)
+                                    : error_set(error, "%s: out of memory", text->name);
+        free(comment);
+        return good;
+    }
+    /* The longest row is shorter. */
+    char row[ROW_BYTES + 1];
+    size_t length = line->length < ROW_BYTES ? line->length : ROW_BYTES;
+    (void)memcpy(row, line->text, length);
+    row[length] = '\0';
+    if (text->header_seen) {
+        return read_row(text, row, error);
+    }
+    text->header_seen = strcmp(row, header_row) == 0;
+    return text->header_seen || refuse(text, error, "the first row must be tick,id,op,delay");
+}
+
+static bool read_lines(struct text *text, struct line_reader *reader, struct error *error)
+{
+    struct progress progress;
+    progress_begin(&progress, "text", "bytes", line_reader_bytes_total(reader));
+    struct line line;
+    bool good = true;
+    int got = 1;
+    while (good && (got = line_reader_next(reader, &line, error)) == 1) {
+        good = read_line(text, &line, error);
+        if (text->line % 4096 == 0) {
+            progress_update(&progress, line_reader_bytes_done(reader));
+        }
+    }
+    progress_end(&progress);
+    if (good && got == 0 && !text->header_seen) {
+        text->line += text->line == 0;
+        return refuse(text, error, "no header row: the first row must be tick,id,op,delay");
+    }
+    return good && got == 0;
+}
+
+/* Where the text came from, if it does not say. */
+static char *default_origin(const char *path)
+{
+    json_t *origin = json_pack("{s:s, s:s}", "source", "csv", "file", path);
+    char *text = origin != NULL ? json_dumps(origin, JSON_COMPACT) : NULL;
+    json_decref(origin);
+    return text != NULL ? text : strdup("{\"source\":\"csv\"}");
+}
+
+/* Fills in what neither the caller nor the text said, and ends the writer. */
+static bool commit(struct text *text, const struct trace_text_options *options, struct error *error)
+{
+    struct trace_writer *writer = text->writer;
+    text->writer = NULL;
+    uint64_t events = trace_writer_events(writer);
+    uint64_t tick_ns = options->tick_ns != 0     ? options->tick_ns
+                       : text->said[KEY_TICK_NS] ? text->number[KEY_TICK_NS]
+                                                 : TICK_NS_DEFAULT;
+    uint64_t warmup_end_tick = options->warmup_end_tick != NULL ? *options->warmup_end_tick
+                                                                : text->number[KEY_WARMUP_END_TICK];
+    bool end_said = options->end_tick != NULL || text->said[KEY_END_TICK];
+    uint64_t end_tick = options->end_tick != NULL ? *options->end_tick : text->number[KEY_END_TICK];
+    uint32_t min_ids = options->min_ids != 0 ? options->min_ids : (uint32_t)text->number[KEY_IDS];
+    if (end_said && events > 0 && end_tick <= text->last_tick) {
+        trace_writer_abort(writer);
+        return error_set(error,
+                         "%s: end_tick %" PRIu64 " is not behind the last operation, at tick "
+                         "%" PRIu64,
+                         text->name, end_tick, text->last_tick);
+    }
+    if (!trace_writer_set_tick_ns(writer, tick_ns, error)) {
+        trace_writer_abort(writer);
+        return false;
+    }
+    char *made =
+        options->origin == NULL && text->origin == NULL ? default_origin(text->name) : NULL;
+    const char *origin = options->origin != NULL ? options->origin
+                         : text->origin != NULL  ? text->origin
+                                                 : made;
+    bool good = trace_writer_commit(writer, warmup_end_tick, end_tick, min_ids, origin, error);
+    free(made);
+    return good;
+}
+
+bool trace_text_read(const char *path, const char *out_path,
+                     const struct trace_text_options *options, struct error *error)
+{
+    struct line_reader *reader = line_reader_open(path, error);
+    if (reader == NULL) {
+        return false;
+    }
+    struct text text = {.name = line_reader_name(reader)};
+    text.writer = trace_writer_open(out_path, TICK_NS_DEFAULT, error);
+    bool good =
+        text.writer != NULL && read_lines(&text, reader, error) && commit(&text, options, error);
+    trace_writer_abort(text.writer);
+    free(text.origin);
+    line_reader_close(reader);
+    return good;
+}

@@ -1,0 +1,413 @@
+/* trace_text.c: the text form both ways, and the summary of what is in a trace. */
+#include "test.h"
+
+#include "trace.h"
+#include "trace_info.h"
+#include "trace_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/timerlab-text-XXXXXX";
+static char path[64];
+static char text_path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    (void)snprintf(path, sizeof path, "%s/a.trace", folder);
+    (void)snprintf(text_path, sizeof text_path, "%s/a.csv", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    (void)unlink(text_path);
+    return rmdir(folder);
+}
+
+static void write_text(const char *text)
+{
+    FILE *file = fopen(text_path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void import_text(const struct trace_text_options *options)
+{
+    const struct trace_text_options none = {0};
+    struct error error = {""};
+    if (!trace_text_read(text_path, path, options != NULL ? options : &none, &error)) {
+        fail_msg("%s", error.text);
+    }
+}
+
+/* The trace at `path` as text; `limit` as in `head`, or UINT64_MAX for all. */
+static char *dump(uint64_t limit)
+{
+    struct error error;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    struct trace_reader *reader = trace_reader_open(path, &error);
+    assert_non_null(reader);
+    assert_true(limit == UINT64_MAX ? trace_text_write(reader, stream, &error)
+                                    : trace_text_write_head(reader, limit, stream, &error));
+    trace_reader_close(reader);
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+static const char small[] = "tick,id,op,delay\n"
+                            "0,17,start,30000\n"
+                            "12,17,stop,\n"
+                            "12,4,start,0\n"
+                            "4611686018427387904,4294967294,start,4611686018427387904\n"
+                            "# tick_ns: 250\n"
+                            "# ids: 4294967295\n"
+                            "# warmup_end_tick: 12\n"
+                            "# end_tick: 4611686018427387905\n"
+                            "# origin: {\"source\":\"a \\\"test\\\"\"}\n";
+
+static void test_small_round_trip(void **state)
+{
+    (void)state;
+    write_text(small);
+    import_text(NULL);
+    char *text = dump(UINT64_MAX);
+    assert_string_equal(text, small);
+    free(text);
+    text = dump(2);
+    assert_string_equal(text, "tick,id,op,delay\n0,17,start,30000\n12,17,stop,\n");
+    free(text);
+    text = dump(0);
+    assert_string_equal(text, "tick,id,op,delay\n");
+    free(text);
+}
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct error error;
+    /* Line ends of either kind, comments, empty lines, a stop without its last comma. */
+    write_text("# made by hand\r\ntick,id,op,delay\r\n\r\n5,3,start,9\r\n# note: 7\n6,3,stop");
+    import_text(NULL);
+    struct trace_reader *reader = trace_reader_open(path, &error);
+    assert_non_null(reader);
+    const struct trace_header *header = trace_reader_header(reader);
+    assert_int_equal(header->events, 2);
+    assert_int_equal(header->tick_ns, 1000000);
+    assert_int_equal(header->ids, 4);
+    assert_int_equal(header->warmup_end_tick, 0);
+    assert_int_equal(header->end_tick, 7);
+    assert_non_null(strstr(header->origin, "\"csv\""));
+    trace_reader_close(reader);
+
+    write_text("tick,id,op,delay\n");
+    import_text(NULL);
+    char *text = dump(UINT64_MAX);
+    assert_non_null(strstr(text, "\n# ids: 0\n"));
+    free(text);
+}
+
+static void test_options_override(void **state)
+{
+    (void)state;
+    struct error error;
+    const uint64_t warmup_end_tick = 6;
+    const uint64_t end_tick = 100;
+    const struct trace_text_options options = {.tick_ns = 4000000,
+                                               .min_ids = 50,
+                                               .warmup_end_tick = &warmup_end_tick,
+                                               .end_tick = &end_tick,
+                                               .origin = "{\"mine\":1}"};
+    write_text("tick,id,op,delay\n5,3,start,9\n# tick_ns: 7\n# ids: 9\n# warmup_end_tick: 1\n"
+               "# end_tick: 6\n# origin: {}\n");
+    import_text(&options);
+    struct trace_reader *reader = trace_reader_open(path, &error);
+    assert_non_null(reader);
+    const struct trace_header *header = trace_reader_header(reader);
+    assert_int_equal(header->tick_ns, 4000000);
+    assert_int_equal(header->ids, 50);
+    assert_int_equal(header->warmup_end_tick, 6);
+    assert_int_equal(header->end_tick, 100);
+    assert_string_equal(header->origin, "{\"mine\":1}");
+    trace_reader_close(reader);
+}
+
+static void test_bad_text(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        const char *place;
+    } bad[] = {
+        {"", "line 1: no header row"},
+        {"# nothing\n", "line 1: no header row"},
+        {"tick;id;op;delay\n", "line 1: the first row"},
+        {"0,1,start,5\n", "line 1: the first row"},
+        {"tick,id,op,delay\n0,1,start\n", "line 2: "},
+        {"tick,id,op,delay\n0,1,start,\n", "line 2: a start needs a delay"},
+        {"tick,id,op,delay\n0,1,start,-5\n", "line 2: a start needs a delay"},
+        {"tick,id,op,delay\n0,1,start,5,6\n", "line 2: something follows"},
+        {"tick,id,op,delay\n0,1,start,5 \n", "line 2: something follows"},
+        {"tick,id,op,delay\n0,1,stop,5\n", "line 2: a stop has no delay"},
+        {"tick,id,op,delay\n0,1,stopped,\n", "line 2: the operation"},
+        {"tick,id,op,delay\n0,1,fire,\n", "line 2: the operation"},
+        {"tick,id,op,delay\n0,4294967295,stop,\n", "line 2: "},
+        {"tick,id,op,delay\n0,4294967296,stop,\n", "line 2: no timer id"},
+        {"tick,id,op,delay\n0,,stop,\n", "line 2: no timer id"},
+        {"tick,id,op,delay\n 0,1,stop,\n", "line 2: no tick"},
+        {"tick,id,op,delay\n99999999999999999999,1,stop,\n", "line 2: no tick"},
+        {"tick,id,op,delay\n18446744073709551616,1,stop,\n", "line 2: no tick"},
+        {"tick,id,op,delay\n4611686018427387905,1,stop,\n", "line 2: "},
+        {"tick,id,op,delay\n0,1,start,4611686018427387905\n", "line 2: "},
+        {"tick,id,op,delay\n\n5,1,stop,\n4,1,stop,\n", "line 4: "},
+        {"tick,id,op,delay\n# tick_ns: x\n", "line 2: the value of tick_ns"},
+        {"tick,id,op,delay\n# ids: 4294967296\n", "line 2: the value of ids"},
+        {"tick,id,op,delay\n# tick_ns: 0\n", "tick"},
+        {"tick,id,op,delay\n# origin: []\n", "origin"},
+        {"tick,id,op,delay\n7,1,stop,\n# end_tick: 7\n", "end_tick 7"},
+        {"tick,id,op,delay\n7,1,stop,\n# warmup_end_tick: 9\n", "window"},
+    };
+    (void)unlink(path);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const struct trace_text_options options = {0};
+        struct error error = {""};
+        write_text(bad[i].text);
+        assert_false(trace_text_read(text_path, path, &options, &error));
+        if (strstr(error.text, bad[i].place) == NULL) {
+            fail_msg("'%s' does not name '%s'", error.text, bad[i].place);
+        }
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    struct error error;
+    const struct trace_text_options options = {0};
+    assert_false(trace_text_read("/nowhere.csv", path, &options, &error));
+    assert_non_null(strstr(error.text, "/nowhere.csv"));
+}
+
+/* --- larger, random -------------------------------------------------------------------------- */
+
+static uint64_t random_state = 88172645463325252;
+
+static uint64_t random_bits(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+struct operation {
+    uint64_t tick;
+    uint64_t delay;
+    uint32_t id;
+    enum trace_op op;
+};
+
+static void write_random_trace(struct operation *operations, size_t n, uint32_t ids,
+                               uint64_t max_delay)
+{
+    struct error error;
+    struct trace_writer *writer = trace_writer_open(path, 1000, &error);
+    assert_non_null(writer);
+    uint64_t tick = 0;
+    for (size_t i = 0; i < n; i++) {
+        tick += random_bits() % 4 == 0 ? random_bits() % 8 : 0;
+        operations[i] = (struct operation){.tick = tick,
+                                           .delay = random_bits() % (max_delay + 1),
+                                           .id = (uint32_t)(random_bits() % ids),
+                                           .op = random_bits() % 3 == 0 ? TRACE_STOP : TRACE_START};
+        assert_true(trace_writer_add(writer, tick, operations[i].id, operations[i].op,
+                                     operations[i].delay, &error));
+    }
+    assert_true(trace_writer_commit(writer, tick / 2, 0, 0, "{\"source\":\"random\"}", &error));
+}
+
+static void test_large_round_trip(void **state)
+{
+    (void)state;
+    enum { N = 150000 };
+    struct operation *operations = calloc(N, sizeof *operations);
+    assert_non_null(operations);
+    write_random_trace(operations, N, 100000, UINT64_C(1) << 40);
+    free(operations);
+    char *first = dump(UINT64_MAX);
+    write_text(first);
+    import_text(NULL);
+    char *second = dump(UINT64_MAX);
+    assert_string_equal(first, second);
+    free(first);
+    free(second);
+}
+
+/* --- the summary ----------------------------------------------------------------------------- */
+
+static struct trace_info collect(void)
+{
+    struct error error = {""};
+    struct trace_info info;
+    struct trace_reader *reader = trace_reader_open(path, &error);
+    assert_non_null(reader);
+    if (!trace_info_collect(reader, &info, &error)) {
+        fail_msg("%s", error.text);
+    }
+    /* Both ways of showing it take it. */
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    trace_info_print(stream, path, trace_reader_header(reader), &info);
+    assert_int_equal(fclose(stream), 0);
+    assert_non_null(strstr(text, trace_reader_header(reader)->origin));
+    free(text);
+    json_t *json = trace_info_json(path, trace_reader_header(reader), &info);
+    assert_int_equal(json_integer_value(json_object_get(json, "fired")), info.fired);
+    assert_true(json_is_object(json_object_get(json, "origin")));
+    json_decref(json);
+    trace_reader_close(reader);
+    return info;
+}
+
+static void test_info_by_hand(void **state)
+{
+    (void)state;
+    write_text("tick,id,op,delay\n"
+               "0,0,start,10\n"  /* restarted at 5 */
+               "0,1,start,3\n"   /* fires at 3 */
+               "2,2,start,0\n"   /* fires at 3: three pending until then */
+               "5,0,start,7\n"   /* fires at 12, before the stop of that tick */
+               "5,1,stop,\n"     /* of nothing */
+               "6,1,start,100\n" /* stopped */
+               "7,1,stop,\n"
+               "12,0,stop,\n"      /* of nothing */
+               "12,3,start,8\n"    /* fires at 20, the end */
+               "13,4,start,1000\n" /* is left */
+               "# warmup_end_tick: 5\n# end_tick: 20\n");
+    import_text(NULL);
+    struct trace_info info = collect();
+    assert_int_equal(info.blocks, 1);
+    assert_int_equal(info.window_events, 7);
+    assert_int_equal(info.restarts, 1);
+    assert_int_equal(info.stops_idle, 2);
+    assert_int_equal(info.fired, 4);
+    assert_int_equal(info.pending_at_end, 1);
+    assert_int_equal(info.pending_max, 3);
+    assert_int_equal(info.pending_max_tick, 2);
+    assert_int_equal(info.busy_ticks, 7);
+    assert_int_equal(info.busiest_tick, 0);
+    assert_int_equal(info.busiest_tick_events, 2);
+    assert_int_equal(info.distinct_delays, 7);
+    assert_int_equal(info.delay_min, 0);
+    assert_int_equal(info.delay_p50, 8); /* 0 3 7 8 10 100 1000 */
+    assert_int_equal(info.delay_p90, 1000);
+    assert_int_equal(info.delay_max, 1000);
+}
+
+static void test_info_of_nothing(void **state)
+{
+    (void)state;
+    write_text("tick,id,op,delay\n");
+    import_text(NULL);
+    struct trace_info info = collect();
+    assert_int_equal(info.fired, 0);
+    assert_int_equal(info.delay_p50, 0);
+    assert_int_equal(info.pending_max, 0);
+}
+
+/* Against a timekeeper that looks at every timer at every tick. */
+static void test_info_random(void **state)
+{
+    (void)state;
+    enum { N = 4000, IDS = 60 };
+    static struct operation operations[N];
+    for (unsigned round = 0; round < 10; round++) {
+        const uint64_t max_delays[] = {0, 5, 60, 500, 5000};
+        write_random_trace(operations, N, IDS, max_delays[round % 5]);
+        struct trace_info want = {0};
+        uint64_t due[IDS] = {0};
+        uint64_t pending = 0;
+        size_t next = 0;
+        uint64_t end = operations[N - 1].tick + 1;
+        for (uint64_t tick = 0; tick <= end; tick++) {
+            for (unsigned id = 0; id < IDS; id++) {
+                if (due[id] != 0 && due[id] <= tick) {
+                    due[id] = 0;
+                    pending--;
+                    want.fired++;
+                }
+            }
+            for (; next < N && operations[next].tick == tick; next++) {
+                uint64_t *timer = &due[operations[next].id];
+                if (operations[next].op == TRACE_STOP) {
+                    want.stops_idle += *timer == 0;
+                    pending -= *timer != 0;
+                    *timer = 0;
+                } else {
+                    want.restarts += *timer != 0;
+                    pending += *timer == 0;
+                    *timer = tick + (operations[next].delay > 0 ? operations[next].delay : 1);
+                    want.pending_max = pending > want.pending_max ? pending : want.pending_max;
+                }
+            }
+        }
+        struct trace_info info = collect();
+        assert_int_equal(info.fired, want.fired);
+        assert_int_equal(info.restarts, want.restarts);
+        assert_int_equal(info.stops_idle, want.stops_idle);
+        assert_int_equal(info.pending_at_end, pending);
+        assert_int_equal(info.pending_max, want.pending_max);
+    }
+}
+
+static void test_info_many_delays(void **state)
+{
+    (void)state;
+    /* More different delays than are counted one by one: 0, 10, 20, ... */
+    const uint64_t n = TRACE_INFO_DISTINCT_MAX + 1000;
+    struct error error;
+    struct trace_writer *writer = trace_writer_open(path, 1000, &error);
+    assert_non_null(writer);
+    for (uint64_t i = 0; i < n; i++) {
+        assert_true(trace_writer_add(writer, i, 0, TRACE_START, i * 10, &error));
+    }
+    assert_true(trace_writer_commit(writer, 0, 0, 0, "{}", &error));
+    struct trace_info info = collect();
+    assert_true(info.distinct_bounded);
+    assert_int_equal(info.distinct_delays, TRACE_INFO_DISTINCT_MAX);
+    const struct {
+        uint64_t got;
+        uint64_t exact;
+    } percentiles[] = {{info.delay_p50, n / 2 * 10},
+                       {info.delay_p90, n * 9 / 10 * 10},
+                       {info.delay_p99, n * 99 / 100 * 10},
+                       {info.delay_max, (n - 1) * 10}};
+    for (unsigned i = 0; i < 4; i++) {
+        assert_in_range(percentiles[i].got, percentiles[i].exact - 10,
+                        percentiles[i].exact + percentiles[i].exact / 60);
+    }
+    assert_int_equal(info.delay_max, (n - 1) * 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_round_trip), cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_options_override), cmocka_unit_test(test_bad_text),
+        cmocka_unit_test(test_large_round_trip), cmocka_unit_test(test_info_by_hand),
+        cmocka_unit_test(test_info_of_nothing),  cmocka_unit_test(test_info_random),
+        cmocka_unit_test(test_info_many_delays),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
