@@ -852,10 +852,10 @@ static bool conclude(struct ftrace_import *import, struct error *error)
     uint64_t hz = import->hrtimer || import->hz_given ? import->hz : estimate_hz(import);
     if (hz != import->hz) {
         return error_set(error,
-                         "%s: its beginning says HZ %" PRIu64 ", the whole of it %" PRIu64
-                         "; the time stamps jump, or several recordings were joined; give --hz, or "
-                         "import them one by one",
-                         import->name, import->hz, hz);
+                         "%s: its beginning says HZ %" PRIu64
+                         ", but not the whole of it: the time stamps jump, or several recordings "
+                         "were joined; give --hz, or import them one by one",
+                         import->name, import->hz);
     }
     size_t function_count;
     const struct kernel_function **functions = sorted_functions(import, &function_count);

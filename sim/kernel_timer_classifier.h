@@ -10,8 +10,8 @@
  *   true cancel  the timer is deleted, and nothing of the kind follows
  *
  * So events are held back until each cancel among them is decided: for at most 10 ms of recording
- * or 32,768 events (the widest gap seen in real recordings is a tenth of a millisecond, and six
- * events). Then they go on in the order of the recording, each with its verdict. Memory is a
+ * or 32,768 events (the widest gaps seen in real recordings are a tenth of a millisecond and
+ * eleven events). Then they go on in the order of the recording, each with its verdict. Memory is a
  * constant plus a few words for each timer that ever appeared.
  *
  * A timer's life need not begin in the recording: one that is first seen being cancelled or

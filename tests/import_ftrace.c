@@ -1,0 +1,754 @@
+/* From the lines of a recording of kernel timers to a trace: lines, verdicts, operations, refusals,
+ * and the recording that comes with timerlab. */
+#include "command.h"
+#include "import_run.h"
+#include "kernel_timer_classifier.h"
+#include "kernel_timer_event.h"
+
+#include "test.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static enum kernel_line parse(const char *text, struct kernel_line_result *result)
+{
+    /* In memory of exactly its size, so that a read behind its end is caught. */
+    size_t length = strlen(text);
+    char *copy = malloc(length > 0 ? length : 1);
+    assert_non_null(copy);
+    memcpy(copy, text, length);
+    enum kernel_line line = kernel_line_parse(copy, length, result);
+    if (line == KERNEL_LINE_TIMER && result->event.function != NULL) {
+        size_t at = (size_t)(result->event.function - copy);
+        assert_true(at + result->event.function_length <= length);
+        result->event.function = text + at;
+    }
+    free(copy);
+    return line;
+}
+
+#define NS(seconds, us) (UINT64_C(1000000000) * (seconds) + UINT64_C(1000) * (us))
+
+static void events_of_the_three_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum kernel_event_kind kind;
+        uint32_t cpu, pid;
+        uint64_t time_ns, pointer;
+        const char *function;
+        int64_t timeout;
+        uint64_t now;
+    } rows[] = {
+        /* tracefs */
+        {"           nginx-22174   [000] d..1.  1179.366951: timer_start: timer=0000000026d8fef2 "
+         "function=tcp_write_timer expires=4295187052 [timeout=51] bucket_expiry=4295187053 cpu=0 "
+         "idx=45 flags=",
+         KERNEL_TIMER_START, 0, 22174, NS(1179, 366951), 0x26d8fef2, "tcp_write_timer", 51,
+         4295187001},
+        {"          <idle>-0       [011] d.s2.  3179.347203: timer_cancel: timer=ffff8881025f3438",
+         KERNEL_TIMER_CANCEL, 11, 0, NS(3179, 347203), 0xffff8881025f3438, NULL, 0, 0},
+        {"          <idle>-0       [000] ..s1.     9.000004: timer_expire_entry: "
+         "timer=00000000c8c0ff96 function=process_timeout now=4295687058 baseclk=4295687058",
+         KERNEL_TIMER_EXPIRE, 0, 0, NS(9, 4), 0xc8c0ff96, "process_timeout", 0, 4295687058},
+        {"            bash-977     (   977) [001] .....   10.5: timer_cancel: "
+         "timer=00000000000000a1",
+         KERNEL_TIMER_CANCEL, 1, 977, NS(10, 500000), 0xa1, NULL, 0, 0},
+        {"            bash-977     (-------) [001] .....   10.5: timer_cancel: "
+         "timer=00000000000000a1",
+         KERNEL_TIMER_CANCEL, 1, 977, NS(10, 500000), 0xa1, NULL, 0, 0},
+        {"           <...>-23367   [000] d.h2.  1226.595043: hrtimer_start: "
+         "hrtimer=00000000388f95ed function=tick_nohz_handler expires=1226568000000 "
+         "softexpires=1226568000000 mode=ABS was_armed=0",
+         KERNEL_HRTIMER_START, 0, 23367, NS(1226, 595043), 0x388f95ed, "tick_nohz_handler",
+         1226568000000, 0},
+        /* Before Linux 6.8 there was no bucket_expiry. A start in the past. */
+        {"             sh-1 [000] d... 5.000001: timer_start: timer=00000000000000b2 "
+         "function=delayed_work_timer_fn expires=4294900000 [timeout=-3] cpu=0 idx=0 flags=I",
+         KERNEL_TIMER_START, 0, 1, NS(5, 1), 0xb2, "delayed_work_timer_fn", -3, 4294900003},
+        /* trace-cmd report */
+        {"     kworker/1:1-41    [001]  1569.100043: timer_start:          "
+         "timer=0xffff888627d27600 "
+         "function=delayed_work_timer_fn expires=4295284747 [timeout=243] "
+         "bucket_expiry=4295284752 cpu=1 idx=66 flags=D|P|I",
+         KERNEL_TIMER_START, 1, 41, NS(1569, 100043), 0xffff888627d27600, "delayed_work_timer_fn",
+         243, 4295284504},
+        {"    nginx-22174 [000]  1546.040072123: hrtimer_expire_entry: hrtimer=0xffff888627d27600 "
+         "function=hrtimer_wakeup/0x0 now=1546040070000",
+         KERNEL_HRTIMER_EXPIRE, 0, 22174, UINT64_C(1546040072123), 0xffff888627d27600,
+         "hrtimer_wakeup", 0, 1546040070000},
+        /* perf script */
+        {"         swapper     0 [000]  1658.775991:       timer:hrtimer_cancel: "
+         "hrtimer=0xffff888627c1c6f8",
+         KERNEL_HRTIMER_CANCEL, 0, 0, NS(1658, 775991), 0xffff888627c1c6f8, NULL, 0, 0},
+        {"   kworker/1:0-eve 26654 [001]  1640.428100:        timer:timer_start: "
+         "timer=0xffff888627d27600 function=tcp_delack_timer expires=4295000010 [timeout=0] "
+         "bucket_expiry=4295284752 cpu=1 idx=66 flags=D|P|I",
+         KERNEL_TIMER_START, 1, 26654, NS(1640, 428100), 0xffff888627d27600, "tcp_delack_timer", 0,
+         4295000010},
+        /* Names that look like something else. */
+        {"  tmux: server-812   [001] d..1.  7.000002: timer_cancel: timer=00000000000000c3",
+         KERNEL_TIMER_CANCEL, 1, 812, NS(7, 2), 0xc3, NULL, 0, 0},
+        {"   a [000] 1.2: x-813   [001] d..1.  7.000002: timer_cancel: timer=00000000000000c3",
+         KERNEL_TIMER_CANCEL, 1, 813, NS(7, 2), 0xc3, NULL, 0, 0},
+        {"   -[9] [001] - 5 814 [003]  7.000002: timer:timer_cancel: timer=0xc3",
+         KERNEL_TIMER_CANCEL, 3, 814, NS(7, 2), 0xc3, NULL, 0, 0},
+        {"   # CPU:0 [LOST-815   [001] d..1.  7.000002: timer_cancel: timer=00000000000000c3",
+         KERNEL_TIMER_CANCEL, 1, 815, NS(7, 2), 0xc3, NULL, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct kernel_line_result result;
+        if (parse(rows[i].text, &result) != KERNEL_LINE_TIMER) {
+            fail_msg("%s: %s", rows[i].text, result.why);
+        }
+        const struct kernel_event *event = &result.event;
+        assert_int_equal(event->kind, rows[i].kind);
+        assert_int_equal(event->cpu, rows[i].cpu);
+        assert_int_equal(event->pid, rows[i].pid);
+        assert_int_equal(event->time_ns, rows[i].time_ns);
+        assert_int_equal(event->pointer, rows[i].pointer);
+        assert_int_equal(event->timeout, rows[i].timeout);
+        assert_int_equal(event->now, rows[i].now);
+        assert_int_equal(event->function != NULL, rows[i].function != NULL);
+        if (rows[i].function != NULL) {
+            assert_int_equal(event->function_length, strlen(rows[i].function));
+            assert_memory_equal(event->function, rows[i].function, event->function_length);
+        }
+    }
+}
+
+static void other_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum kernel_line line;
+        uint64_t lost_events;
+    } rows[] = {
+        {"", KERNEL_LINE_BLANK, 0},
+        {"   ", KERNEL_LINE_BLANK, 0},
+        {"# tracer: nop", KERNEL_LINE_BLANK, 0},
+        {"#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION", KERNEL_LINE_BLANK, 0},
+        {"##### CPU 1 buffer started ####", KERNEL_LINE_BLANK, 0},
+        {"cpus=2", KERNEL_LINE_BLANK, 0},
+        {"\tffffffff81a0d4b4 schedule+0x54 ([kernel.kallsyms])", KERNEL_LINE_BLANK, 0},
+        {" => schedule", KERNEL_LINE_BLANK, 0},
+        {"CPU:0 [LOST 2521 EVENTS]", KERNEL_LINE_LOST, 2521},
+        {"CPU:12 [LOST EVENTS]", KERNEL_LINE_LOST, 0},
+        {"CPU:3 [77 EVENTS DROPPED]", KERNEL_LINE_LOST, 77},
+        {"CPU:3 [EVENTS DROPPED]", KERNEL_LINE_LOST, 0},
+        {"  sh-1 [000] d... 5.000001: sched_switch: prev_comm=a", KERNEL_LINE_OTHER, 0},
+        {"  sh 1 [000] 5.000001: timer:timer_init: timer=0xa", KERNEL_LINE_OTHER, 0},
+        {"  sh-1 [000] d... 5.000001: timer_start_extra: timer=0xa", KERNEL_LINE_OTHER, 0},
+        {"CPU:0 [LOST 2521 EVENTS", KERNEL_LINE_MALFORMED, 0},
+        {"hello", KERNEL_LINE_MALFORMED, 0},
+        {"[[[[[[[[[ [ [0 [0] [0] 1", KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 [000] d... 5000001: timer_cancel: timer=0xa", KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 [000] d... 5.000001: timer_cancel", KERNEL_LINE_MALFORMED, 0},
+        {"  sh-x [000] d... 5.000001: timer_cancel: timer=0xa", KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 [000] d... 5.000001: timer_cancel: timer=", KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 [000] d... 5.000001: timer_cancel: timer=(null)", KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 [000] d... 5.000001: timer_cancel: timer=0x10000000000000000",
+         KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 [000] d... 5.000001: timer_start: timer=0xa function=f expires=5 [timeout=x]",
+         KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 [000] d... 5.000001: timer_start: timer=0xa function=f "
+         "expires=99999999999999999999 [timeout=1]",
+         KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 [000] d... 99999999999999.000001: timer_cancel: timer=0xa", KERNEL_LINE_MALFORMED,
+         0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct kernel_line_result result = {0};
+        if (parse(rows[i].text, &result) != rows[i].line) {
+            fail_msg("%s", rows[i].text);
+        }
+        if (rows[i].line == KERNEL_LINE_LOST) {
+            assert_int_equal(result.lost_events, rows[i].lost_events);
+        } else if (rows[i].line == KERNEL_LINE_MALFORMED) {
+            assert_non_null(result.why);
+        }
+    }
+}
+
+/* Cut anywhere before its last necessary character, a line is no event; nothing reads behind it. */
+static void cut_lines_are_no_events(void **state)
+{
+    (void)state;
+    static const char whole[] =
+        "  kworker/0:1-events-41  [000] d..1.  1.000002: timer_start: timer=00000000c8c0ff96 "
+        "function=process_timeout expires=4295687053 [timeout=15000]";
+    char text[sizeof whole];
+    struct kernel_line_result result;
+    for (size_t length = 0; length < sizeof whole - 1; length++) {
+        memcpy(text, whole, length);
+        text[length] = '\0';
+        assert_int_not_equal(parse(text, &result), KERNEL_LINE_TIMER);
+    }
+    assert_int_equal(parse(whole, &result), KERNEL_LINE_TIMER);
+}
+
+/* --- verdicts --------------------------------------------------------------------------------- */
+
+struct step {
+    char what; /* s start, c cancel, e expiry */
+    uint64_t us;
+    uint64_t pointer;
+    uint32_t cpu;
+    uint32_t pid;
+};
+
+static bool note(void *ctx, const struct kernel_operation *operation, struct error *error)
+{
+    (void)error;
+    char **end = ctx;
+    *(*end)++ = "ARSce"[operation->verdict];
+    *(*end)++ = (char)('0' + operation->timer % 10);
+    **end = '\0';
+    return true;
+}
+
+static struct kernel_event event_of(const struct step *step)
+{
+    struct kernel_event event = {
+        .cpu = step->cpu, .pid = step->pid, .time_ns = step->us * 1000, .pointer = step->pointer};
+    event.kind = step->what == 's'   ? KERNEL_TIMER_START
+                 : step->what == 'c' ? KERNEL_TIMER_CANCEL
+                                     : KERNEL_TIMER_EXPIRE;
+    if (step->what != 'c') {
+        event.function = "f";
+        event.function_length = 1;
+    }
+    return event;
+}
+
+/* The verdicts as text: A arm, R rearm, S start on armed, c true cancel, e expiry, each with the
+ * timer's index. */
+static struct kernel_counts classify(const struct step *steps, size_t count, char *verdicts)
+{
+    struct error error;
+    char *end = verdicts;
+    *end = '\0';
+    struct kernel_classifier *classifier = kernel_classifier_create(note, &end);
+    assert_non_null(classifier);
+    for (size_t i = 0; i < count; i++) {
+        struct kernel_event event = event_of(&steps[i]);
+        assert_true(kernel_classifier_add(classifier, &event, &error));
+    }
+    assert_true(kernel_classifier_finish(classifier, &error));
+    struct kernel_counts counts = *kernel_classifier_counts(classifier);
+    kernel_classifier_destroy(classifier);
+    assert_int_equal(counts.starts, counts.arm + counts.rearm + counts.start_on_armed);
+    assert_int_equal(counts.cancels,
+                     counts.true_cancel + counts.rearm + counts.expiry - counts.expiry_bare);
+    return counts;
+}
+
+#define MAX_STEPS 8
+
+static void cancels_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        struct step steps[MAX_STEPS];
+        const char *verdicts;
+        struct kernel_counts counts;
+    } cases[] = {
+        /* An expiry; the CPU and not the task must be the same. */
+        {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 2}, {'e', 101, 7, 0, 3}},
+         "A0e0",
+         {.starts = 1, .arm = 1, .cancels = 1, .expiry = 1, .max_armed = 1, .timers = 1}},
+        /* A rearm, at the longest gap. */
+        {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'s', 120, 7, 0, 1}},
+         "A0R0",
+         {.starts = 2,
+          .arm = 1,
+          .rearm = 1,
+          .cancels = 1,
+          .armed_at_end = 1,
+          .max_armed = 1,
+          .timers = 1}},
+        /* Too late, another CPU, another task: deleted, and started again. */
+        {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'s', 121, 7, 0, 1}},
+         "A0c0A0",
+         {.starts = 2,
+          .arm = 2,
+          .cancels = 1,
+          .true_cancel = 1,
+          .armed_at_end = 1,
+          .max_armed = 1,
+          .timers = 1}},
+        {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'s', 101, 7, 1, 1}},
+         "A0c0A0",
+         {.starts = 2,
+          .arm = 2,
+          .cancels = 1,
+          .true_cancel = 1,
+          .armed_at_end = 1,
+          .max_armed = 1,
+          .timers = 1}},
+        {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'s', 101, 7, 0, 2}},
+         "A0c0A0",
+         {.starts = 2,
+          .arm = 2,
+          .cancels = 1,
+          .true_cancel = 1,
+          .armed_at_end = 1,
+          .max_armed = 1,
+          .timers = 1}},
+        /* An expiry elsewhere has lost its own cancel. */
+        {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'e', 101, 7, 1, 1}},
+         "A0c0e0",
+         {.starts = 1,
+          .arm = 1,
+          .cancels = 1,
+          .true_cancel = 1,
+          .expiry = 1,
+          .expiry_bare = 1,
+          .max_armed = 1,
+          .timers = 1}},
+        /* One that comes after the look-ahead is none of the cancel's. */
+        {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'s', 10101, 8, 0, 1}, {'e', 10102, 7, 0, 1}},
+         "A0c0A1e0",
+         {.starts = 2,
+          .arm = 2,
+          .cancels = 1,
+          .true_cancel = 1,
+          .expiry = 1,
+          .expiry_bare = 1,
+          .armed_at_end = 1,
+          .max_armed = 1,
+          .timers = 2}},
+        /* The last event is a cancel. */
+        {{{'s', 0, 7, 0, 1}, {'c', 1, 7, 0, 1}},
+         "A0c0",
+         {.starts = 1, .arm = 1, .cancels = 1, .true_cancel = 1, .max_armed = 1, .timers = 1}},
+        /* Others come between, and the order is kept: timer 1's start waits for the verdict. */
+        {{{'s', 0, 7, 0, 1},
+          {'c', 5, 7, 0, 1},
+          {'s', 6, 8, 1, 9},
+          {'c', 7, 8, 1, 9},
+          {'e', 8, 7, 0, 1},
+          {'s', 9, 8, 1, 9}},
+         "A0A1e0R1",
+         {.starts = 3,
+          .arm = 2,
+          .rearm = 1,
+          .cancels = 2,
+          .expiry = 1,
+          .armed_at_end = 1,
+          .max_armed = 1,
+          .timers = 2}},
+        /* Armed before the recording: found by a cancel, a rearm, an expiry, a bare expiry. */
+        {{{'c', 0, 1, 0, 1},
+          {'c', 1, 2, 0, 1},
+          {'s', 2, 2, 0, 1},
+          {'c', 3, 3, 0, 1},
+          {'e', 4, 3, 0, 1},
+          {'e', 5, 4, 0, 1}},
+         "c0R1e2e3",
+         {.starts = 1,
+          .rearm = 1,
+          .cancels = 3,
+          .true_cancel = 1,
+          .expiry = 2,
+          .expiry_bare = 1,
+          .armed_before_start = 4,
+          .armed_at_end = 1,
+          .max_armed = 2,
+          .timers = 4}},
+        /* Lost events: a start on an armed timer, a cancel of an idle one. */
+        {{{'s', 0, 7, 0, 1}, {'s', 1000, 7, 0, 1}, {'c', 2000, 7, 0, 1}, {'c', 3000, 7, 0, 1}},
+         "A0S0c0c0",
+         {.starts = 2,
+          .arm = 1,
+          .start_on_armed = 1,
+          .cancels = 2,
+          .true_cancel = 2,
+          .cancel_on_idle = 1,
+          .max_armed = 1,
+          .timers = 1}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t count = 0;
+        while (count < MAX_STEPS && cases[i].steps[count].what != '\0') {
+            count++;
+        }
+        char verdicts[4 * MAX_STEPS];
+        struct kernel_counts counts = classify(cases[i].steps, count, verdicts);
+        assert_string_equal(verdicts, cases[i].verdicts);
+        if (memcmp(&counts, &cases[i].counts, sizeof counts) != 0) {
+            fail_msg("case %zu, %s: other counts than expected", i, verdicts);
+        }
+    }
+}
+
+/* More events behind an undecided cancel than are held back, and more timers than the tables
+ * begin with. */
+static void look_ahead_is_bounded(void **state)
+{
+    (void)state;
+    const size_t count = 100000;
+    struct step *steps = calloc(count, sizeof *steps);
+    char *verdicts = malloc(2 * count + 1);
+    assert_non_null(steps);
+    assert_non_null(verdicts);
+    steps[0] = (struct step){'c', 0, 999999999, 0, 1};
+    for (size_t i = 1; i < count; i++) {
+        steps[i] = (struct step){'s', 1, 1000 + i * 64, 1, 1};
+    }
+    steps[count - 1] = (struct step){'e', 1, 999999999, 0, 1};
+    struct kernel_counts counts = classify(steps, count, verdicts);
+    assert_int_equal(counts.true_cancel, 1);
+    assert_int_equal(counts.expiry_bare, 1);
+    assert_int_equal(counts.arm, count - 2);
+    assert_int_equal(counts.timers, count - 1);
+    assert_int_equal(verdicts[0], 'c');
+    assert_int_equal(verdicts[2 * count - 2], 'e');
+    free(verdicts);
+    free(steps);
+}
+
+/* --- imports ---------------------------------------------------------------------------------- */
+
+#define LINE(cpu, time, event) "  sh-1 [00" cpu "] d..1. " time ": " event "\n"
+#define START(pointer, function, expires, timeout)                                                 \
+    "timer_start: timer=" pointer " function=" function " expires=" expires " [timeout=" timeout   \
+    "] cpu=0 idx=0 flags="
+#define EXPIRE(pointer, function, now)                                                             \
+    "timer_expire_entry: timer=" pointer " function=" function " now=" now " baseclk=" now
+
+/* HZ 100, from 10.000000 s on; jiffies 1000 at 10.0 s. */
+static const char small[] =
+    LINE("0", "10.000000", START("a1", "red", "1005", "5"))    /* a1 at tick 0 */
+    LINE("0", "10.025000", START("b2", "blue", "998", "-4"))   /* b2 at tick 2, overdue */
+    LINE("1", "10.024000", START("c3", "red", "1102", "100"))  /* back in time: tick 2 */
+    LINE("0", "10.061000", "timer_cancel: timer=a1")           /* expires */
+    LINE("0", "10.061001", EXPIRE("a1", "red", "1006"))        /**/
+    LINE("0", "10.070000", "timer_cancel: timer=c3")           /* rearmed */
+    LINE("0", "10.070005", START("c3", "red", "1207", "200"))  /* tick 7 */
+    LINE("0", "10.080000", "timer_cancel: timer=d4")           /* never started */
+    LINE("0", "10.090000", "timer_cancel: timer=c3")           /* deleted at tick 9 */
+    LINE("0", "10.100000", START("a1", "blue", "1013", "3"))   /* used for something else */
+    LINE("0", "20.500000", START("e5", "green", "2051", "1")); /* tick 1050 */
+
+static struct import_run import_text(const char *text, const char *const *settings)
+{
+    return import_run(temporary_file("recording.txt", text, strlen(text)), settings);
+}
+
+static void assert_imports(const char *text, const char *const *settings, const char *operations)
+{
+    struct import_run run = import_text(text, settings);
+    if (run.result != IMPORT_DONE) {
+        fail_msg("%s", run.error.text);
+    }
+    char *found = import_run_operations(&run);
+    assert_string_equal(found, operations);
+    free(found);
+    import_run_free(&run);
+}
+
+static void operations_of_a_small_recording(void **state)
+{
+    (void)state;
+    struct import_run run = import_text(small, NULL);
+    assert_int_equal(run.result, IMPORT_DONE);
+    char *operations = import_run_operations(&run);
+    assert_string_equal(operations, "0,0,start,5\n"
+                                    "2,1,start,0\n"
+                                    "2,2,start,100\n"
+                                    "7,2,start,200\n"
+                                    "9,2,stop\n"
+                                    "10,0,start,3\n"
+                                    "1050,3,start,1\n");
+    free(operations);
+    assert_int_equal(run.header.tick_ns, 10000000);
+    assert_int_equal(run.header.ids, 4);
+    assert_int_equal(run.header.warmup_end_tick, 0);
+    assert_int_equal(run.header.end_tick, 1051);
+    assert_int_equal(import_run_number(&run, "hz"), 100);
+    assert_int_equal(import_run_number(&run, "duration_ns"), 10500000000);
+    assert_int_equal(import_run_number(&run, "counts.lines"), 11);
+    assert_int_equal(import_run_number(&run, "counts.time_goes_back"), 1);
+    assert_int_equal(import_run_number(&run, "counts.left_out_stops"), 1);
+    assert_int_equal(import_run_number(&run, "counts.trace_stops"), 1);
+    assert_int_equal(import_run_number(&run, "functions.red.start"), 3);
+    assert_int_equal(import_run_number(&run, "functions.red.rearm"), 1);
+    assert_int_equal(import_run_number(&run, "functions.blue.armed_at_end"), 2);
+    assert_string_equal(json_string_value(json_object_get(run.origin, "file")), "recording.txt");
+    assert_non_null(strstr(run.report, "HZ 100 (estimated), tick 10000000 ns"));
+    import_run_free(&run);
+}
+
+static void options_change_the_trace(void **state)
+{
+    (void)state;
+    static const char *const tick[] = {"tick-ns", "4000000", NULL};
+    assert_imports(small, tick,
+                   "0,0,start,13\n6,1,start,0\n6,2,start,250\n17,2,start,500\n22,2,stop\n"
+                   "25,0,start,8\n2625,3,start,3\n");
+    /* A timer whose memory becomes that of another function's ends there. */
+    static const char *const two[] = {"function", "red", "function", "green", NULL};
+    assert_imports(small, two,
+                   "0,0,start,5\n2,1,start,100\n7,1,start,200\n9,1,stop\n1050,2,start,1\n");
+    static const char *const blue[] = {"function", "blue", NULL};
+    assert_imports(small, blue, "2,0,start,0\n10,1,start,3\n");
+    static const char *const hz[] = {"hz", "1000", NULL};
+    assert_imports(small, hz,
+                   "0,0,start,5\n25,1,start,0\n25,2,start,100\n70,2,start,200\n90,2,stop\n"
+                   "100,0,start,3\n10500,3,start,1\n");
+}
+
+static void a_timer_of_interest_ends_when_its_memory_is_reused(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {"function", "red", "hz", "100", NULL};
+    assert_imports(LINE("0", "10.000000", START("a1", "red", "1005", "5"))
+                       LINE("0", "10.020000", START("a1", "blue", "1009", "7")),
+                   settings, "0,0,start,5\n2,0,stop\n");
+}
+
+static void high_resolution_timers(void **state)
+{
+    (void)state;
+    /* The clock of the timers is 5 s ahead of the time stamps; another one is far away. */
+    static const char text[] = LINE(
+        "0", "10.000000",
+        "hrtimer_start: hrtimer=a1 function=red expires=15000250500 softexpires=1 mode=ABS")
+        LINE("0", "10.000100",
+             "hrtimer_start: hrtimer=b2 function=blue expires=1700000010000600000 softexpires=1")
+            LINE("0", "10.000250", "hrtimer_expire_entry: hrtimer=a1 function=red now=15000250000")
+                LINE("0", "10.000300", "hrtimer_cancel: hrtimer=b2")
+                    LINE("0", "10.000400",
+                         "hrtimer_expire_entry: hrtimer=c3 function=blue now=1700000010000400000")
+                        LINE("0", "10.000500",
+                             "hrtimer_start: hrtimer=a1 function=red expires=9223372036854775807 "
+                             "softexpires=1");
+    static const char *const settings[] = {"timers", "hrtimer", NULL};
+    assert_imports(text, settings,
+                   "0,0,start,251\n100,1,start,500\n300,1,stop\n500,0,start,7523372026854276\n");
+}
+
+static void assert_refused(const char *text, size_t length, const char *const *settings,
+                           enum import_result result, const char *complaint)
+{
+    struct import_run run = import_run(temporary_file("odd.txt", text, length), settings);
+    assert_int_equal(run.result, result);
+    if (strstr(run.error.text, complaint) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", run.error.text, complaint);
+    }
+    /* Neither the trace nor its temporary file is left. */
+    assert_int_equal(temporary_files(), 1);
+    import_run_free(&run);
+    (void)remove(temporary_path("odd.txt"));
+}
+
+static void odd_files_are_refused(void **state)
+{
+    (void)state;
+    (void)remove(temporary_path("recording.txt"));
+    (void)remove(temporary_path("out.trace"));
+    assert_refused("", 0, NULL, IMPORT_FAILED, "odd.txt: is empty");
+    assert_refused("# tracer: nop\n", 14, NULL, IMPORT_FAILED,
+                   "odd.txt: none of its 1 lines is a timer event");
+    assert_refused(small, strlen(small), (const char *const[]){"timers", "hrtimer", NULL},
+                   IMPORT_FAILED, "none of its 11 lines is a hrtimer event");
+    static const char brief[] = LINE("0", "10.000000", START("a1", "red", "1005", "5"));
+    assert_refused(brief, strlen(brief), NULL, IMPORT_FAILED, "give it with --hz");
+    static const char jump[] = LINE("0", "10.0", START("a1", "red", "1005", "5"))
+        LINE("0", "20.1", START("a1", "red", "2015", "5"))
+            LINE("0", "20.2", START("a1", "red", "90000", "5"));
+    assert_refused(jump, strlen(jump), NULL, IMPORT_FAILED,
+                   "its beginning says HZ 100, but not the whole of it");
+    assert_refused(small, strlen(small), (const char *const[]){"function", "rad", NULL},
+                   IMPORT_FAILED,
+                   "no timer of a --function was started; the one most often "
+                   "started is red");
+
+    size_t length = 10 * 1000 * 1000;
+    char *junk = malloc(length);
+    assert_non_null(junk);
+    memset(junk, 'x', length);
+    assert_refused(junk, length, NULL, IMPORT_FAILED, "first line 1: longer than 1 MiB");
+    uint64_t noise = 1;
+    for (size_t i = 0; i < length; i++) {
+        noise = noise * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        junk[i] = (char)(noise >> 56);
+    }
+    assert_refused(junk, length, NULL, IMPORT_FAILED, "lines are not understood, first line 1");
+    free(junk);
+
+    static const struct {
+        const char *settings[3];
+        const char *complaint;
+    } wrong[] = {
+        {{"hz", "0", NULL}, "--hz 0: not a number from 1"},
+        {{"hz", "x", NULL}, "--hz x"},
+        {{"tick-ns", "-1", NULL}, "--tick-ns -1"},
+        {{"max-malformed", "101%", NULL}, "--max-malformed 101%"},
+        {{"max-malformed", "nan", NULL}, "--max-malformed nan"},
+        {{"timers", "whell", NULL}, "--timers whell: not wheel or hrtimer"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_refused(small, strlen(small), wrong[i].settings, IMPORT_USAGE, wrong[i].complaint);
+    }
+}
+
+static void some_malformed_lines_are_borne(void **state)
+{
+    (void)state;
+    char text[8192];
+    (void)snprintf(text, sizeof text, "%s%s", small, "what is this?\n");
+    /* One of twelve lines. */
+    struct import_run run = import_text(text, NULL);
+    assert_int_equal(run.result, IMPORT_FAILED);
+    assert_non_null(strstr(run.error.text,
+                           "recording.txt: 1 of 12 lines are not understood, first line 12: no "
+                           "[CPU] column"));
+    import_run_free(&run);
+    run = import_text(text, (const char *const[]){"max-malformed", "9%", NULL});
+    assert_int_equal(run.result, IMPORT_DONE);
+    assert_int_equal(import_run_number(&run, "counts.malformed_lines"), 1);
+    assert_non_null(strstr(run.report, "line 12: no [CPU] column with a time stamp in seconds "
+                                       "behind it: \"what is this?\""));
+    import_run_free(&run);
+}
+
+/* --- the recording that comes with timerlab ----------------------------------------------------
+ */
+
+/* Counted with another program (docs/recordings.md). */
+static const struct {
+    const char *path;
+    int64_t count;
+} shipped_facts[] = {
+    {"hz", 250},
+    {"duration_ns", 29998308000},
+    {"counts.lines", 179125},
+    {"counts.blank_lines", 12},
+    {"counts.malformed_lines", 0},
+    {"counts.lost_events", 0},
+    {"counts.timer_start", 66258},
+    {"counts.timer_cancel", 66329},
+    {"counts.timer_expire_entry", 46526},
+    {"counts.timers", 3221},
+    {"counts.arm", 51515},
+    {"counts.rearm", 14743},
+    {"counts.start_on_armed", 0},
+    {"counts.true_cancel", 5060},
+    {"counts.expiry", 46526},
+    {"counts.expiry_bare", 0},
+    {"counts.cancel_on_idle", 2},
+    {"counts.armed_before_start", 1276},
+    {"counts.armed_at_end", 1207},
+    {"counts.max_armed", 1241},
+    {"functions.tcp_write_timer.start", 36634},
+    {"functions.tcp_write_timer.rearm", 13238},
+    {"functions.tcp_write_timer.true_cancel", 974},
+    {"functions.tcp_write_timer.expiry", 22387},
+    {"functions.tcp_write_timer.armed_at_end", 254},
+    {"functions.tcp_keepalive_timer.start", 3894},
+    {"functions.tcp_keepalive_timer.arm", 3441},
+    {"functions.tcp_keepalive_timer.true_cancel", 508},
+    {"functions.tcp_keepalive_timer.expiry", 2933},
+    {"functions.tw_timer_handler.expiry", 597},
+    {"functions.?.true_cancel", 18},
+};
+
+static void the_shipped_recording(void **state)
+{
+    (void)state;
+    struct import_run run =
+        import_run(TL_SOURCE_DIR "/tests/data/kernel-nginx.ftrace.txt.zst", NULL);
+    if (run.result != IMPORT_DONE) {
+        fail_msg("%s", run.error.text);
+    }
+    for (size_t i = 0; i < sizeof shipped_facts / sizeof shipped_facts[0]; i++) {
+        int64_t count = import_run_number(&run, shipped_facts[i].path);
+        if (count != shipped_facts[i].count) {
+            fail_msg("%s is %" PRId64 ", not %" PRId64, shipped_facts[i].path, count,
+                     shipped_facts[i].count);
+        }
+    }
+    assert_int_equal(run.header.starts, 66258);
+    assert_int_equal(run.header.stops, 5060 - 18);
+    assert_int_equal(run.header.tick_ns, 4000000);
+    assert_int_equal(run.header.end_tick, 7500);
+    import_run_free(&run);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int command(const char *const *arguments)
+{
+    char *argv[12];
+    int argc = 0;
+    argv[argc++] = strdup("timerlab trace import");
+    while (arguments[argc - 1] != NULL) {
+        argv[argc] = strdup(arguments[argc - 1]);
+        argc++;
+    }
+    argv[argc] = NULL;
+    char *owned[12];
+    memcpy(owned, argv, sizeof owned[0] * (size_t)argc); /* argp reorders */
+    int status = command_trace_import(argc, argv);
+    for (int i = 0; i < argc; i++) {
+        free(owned[i]);
+    }
+    return status;
+}
+
+static void the_command(void **state)
+{
+    (void)state;
+    const char *in = temporary_file("recording.txt", small, strlen(small));
+    const char *out = temporary_path("out.trace");
+    assert_int_equal(command((const char *const[]){"ftrace", in, "-o", out, "--function", "red",
+                                                   "--function=blue", NULL}),
+                     EXIT_OK);
+    struct error error;
+    struct trace_reader *reader = trace_reader_open(out, &error);
+    assert_non_null(reader);
+    assert_int_equal(trace_reader_header(reader)->starts, 5);
+    trace_reader_close(reader);
+    assert_int_equal(command((const char *const[]){"ftrac", in, "-o", out, NULL}), EXIT_USAGE);
+    assert_int_equal(
+        command((const char *const[]){"ftrace", in, "-o", out, "--hz", "1", "--hz", "2", NULL}),
+        EXIT_USAGE);
+    assert_int_equal(command((const char *const[]){"ftrace", in, "-o", out, "--hz", "no", NULL}),
+                     EXIT_USAGE);
+    assert_int_equal(command((const char *const[]){"ftrace", "/nowhere", "-o", out, NULL}),
+                     EXIT_FAULT);
+    assert_int_equal(command((const char *const[]){"--list", NULL}), EXIT_OK);
+
+    struct error why;
+    assert_null(import_format_find("ftrac", &why));
+    assert_string_equal(why.text, "there is no import format 'ftrac'; did you mean 'ftrace'?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_of_the_three_shapes),
+        cmocka_unit_test(other_lines),
+        cmocka_unit_test(cut_lines_are_no_events),
+        cmocka_unit_test(cancels_are_told_apart),
+        cmocka_unit_test(look_ahead_is_bounded),
+        cmocka_unit_test(operations_of_a_small_recording),
+        cmocka_unit_test(options_change_the_trace),
+        cmocka_unit_test(a_timer_of_interest_ends_when_its_memory_is_reused),
+        cmocka_unit_test(high_resolution_timers),
+        cmocka_unit_test(odd_files_are_refused),
+        cmocka_unit_test(some_malformed_lines_are_borne),
+        cmocka_unit_test(the_shipped_recording),
+        cmocka_unit_test(the_command),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    temporary_remove();
+    return failed;
+}
