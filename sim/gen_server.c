@@ -470,7 +470,7 @@ static bool populate(struct server *server)
 static bool play(struct server *server)
 {
     struct gen_run *run = server->run;
-    double warmup_ticks;
+    double warmup_ticks = 0;
     if (!set_up(server, &warmup_ticks)) {
         return false;
     }
