@@ -1,0 +1,55 @@
+/*
+ * bench_shim.h: what the C side of timerlab-bench sees of Google Benchmark, which is C++. The
+ * library calls a function once per measurement, never once per operation, and the function times
+ * its own operations: the boundary between the languages costs nothing that is measured.
+ */
+#ifndef BENCH_SHIM_H
+#define BENCH_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a benchmark measured. */
+struct bench_measured {
+    uint64_t batches;       /* how many equal batches of operations were timed */
+    uint64_t operations;    /* in all of them */
+    uint64_t elapsed_ns;    /* in all of them, preparations left out */
+    double bytes_per_timer; /* all of the structure's memory at its peak, per timer */
+    const char *label;      /* a remark for the row, or NULL; outlives the run */
+};
+
+/* A benchmark. Returns NULL, or one sentence that becomes the row's error; it stays valid until the
+ * next call. */
+typedef const char *(*bench_fn)(void *arg, struct bench_measured *out);
+
+/* Adds a benchmark under a name of the form operation/structure/n, to which Google Benchmark
+ * appends /manual_time. `name` is copied; `arg` outlives bench_run. `fn` is called once for each
+ * repetition. */
+void bench_register(const char *name, bench_fn fn, void *arg);
+
+/* Adds a line to the context that heads every report. */
+void bench_context(const char *key, const char *value);
+
+/* Takes Google Benchmark's own flags out of the arguments, all but the minimum time, which is not
+ * to be among them: how many batches there are is for the benchmark to say, because the library
+ * counts only what is timed, and would wait hours for preparations. False if a flag is unknown or
+ * its value unusable: it has been named on standard error. A wrong word for a flag that takes one
+ * of a few ends the process with `exit_usage`, for the library leaves no other way. */
+bool bench_initialize(int *argc, char **argv, int exit_usage);
+
+/* Prints the help for Google Benchmark's own flags on standard output. */
+void bench_print_flags(void);
+
+/* Runs (or lists) what the filter selects. Returns how many benchmarks that were. */
+size_t bench_run(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

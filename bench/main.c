@@ -1,0 +1,347 @@
+/*
+ * timerlab-bench: the cost of single operations of the timer structures, measured by Google
+ * Benchmark. This file reads the command line; suite.c has the operations.
+ */
+#include "bench_shim.h"
+#include "build_info.h"
+#include "registry.h"
+#include "suite.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { STATUS_OK = 0, STATUS_FAULT = 1, STATUS_USAGE = 2 };
+
+enum { SUBJECTS_MAX = 256, SIZES_MAX = 32, MIN_TIME_MAX_S = 86400 };
+
+struct selection {
+    struct suite_subject subjects[SUBJECTS_MAX];
+    size_t subject_count;
+    uint32_t sizes[SIZES_MAX];
+    size_t size_count;
+    double min_time_s;
+    bool help;
+};
+
+static struct selection selection = {.min_time_s = 0.5};
+
+/* --- what to measure ------------------------------------------------------------------------- */
+
+/* Adds a structure under the options in `options_text`, once. */
+static bool add_subject(const struct tl_algo *algo, const char *options_text)
+{
+    if (selection.subject_count == SUBJECTS_MAX) {
+        (void)fprintf(stderr, "timerlab-bench: more than %d structures\n", (int)SUBJECTS_MAX);
+        return false;
+    }
+    struct suite_subject *subject = &selection.subjects[selection.subject_count];
+    char text[192];
+    subject->algo = algo;
+    if (tl_options_parse(algo, options_text, subject->options, text, sizeof text) != TL_OK) {
+        (void)fprintf(stderr, "timerlab-bench: %s\n", text);
+        return false;
+    }
+    (void)tl_options_format(algo, subject->options, false, text, sizeof text);
+    (void)snprintf(subject->name, sizeof subject->name, "%s%s%s", algo->name,
+                   text[0] != '\0' ? ":" : "", text);
+    for (size_t i = 0; i < selection.subject_count; i++) {
+        if (strcmp(selection.subjects[i].name, subject->name) == 0) {
+            return true;
+        }
+    }
+    selection.subject_count++;
+    return true;
+}
+
+static const char *nearest_name(const char *name)
+{
+    const char *nearest = tl_registry_at(0)->timed->name;
+    for (size_t i = 1; i < tl_registry_count(); i++) {
+        const char *candidate = tl_registry_at(i)->timed->name;
+        if (tl_name_distance(name, candidate) < tl_name_distance(name, nearest)) {
+            nearest = candidate;
+        }
+    }
+    return nearest;
+}
+
+/* NAME[:opt=v[:opt=v]...] */
+static bool select_structure(const char *spec)
+{
+    if (spec[0] == '\0') {
+        (void)fprintf(stderr, "timerlab-bench: --algo takes the name of a structure\n");
+        return false;
+    }
+    char name[128];
+    size_t length = strcspn(spec, ":");
+    if (length >= sizeof name) {
+        length = sizeof name - 1;
+    }
+    memcpy(name, spec, length);
+    name[length] = '\0';
+    const struct tl_entry *entry = tl_registry_find(name);
+    if (entry == NULL) {
+        (void)fprintf(stderr, "timerlab-bench: no structure is called '%s'; did you mean '%s'?\n",
+                      name, nearest_name(name));
+        return false;
+    }
+    return add_subject(entry->timed, spec[length] == ':' ? spec + length + 1 : "");
+}
+
+/* Everything registered, or what is missing of it to stand beside a selection: the floors. */
+static bool select_registered(bool floors_only)
+{
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        const struct tl_algo *algo = tl_registry_at(i)->timed;
+        bool wanted = !floors_only || (algo->capabilities & TL_CAP_FIRES_NOTHING) != 0;
+        if (wanted && !add_subject(algo, "")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One number with an optional k or m behind it; *end is set to what follows. */
+static bool parse_size(const char *text, const char **end, uint32_t *size)
+{
+    if (isdigit((unsigned char)text[0]) == 0) {
+        return false;
+    }
+    char *behind = NULL;
+    errno = 0;
+    unsigned long long number = strtoull(text, &behind, 10);
+    unsigned long long factor = 1;
+    if (*behind == 'k' || *behind == 'm') {
+        factor = *behind == 'k' ? 1000 : 1000000;
+        behind++;
+    }
+    *end = behind;
+    if (errno != 0 || number > SUITE_N_MAX || number * factor > SUITE_N_MAX ||
+        number * factor < SUITE_N_MIN) {
+        return false;
+    }
+    *size = (uint32_t)(number * factor);
+    return true;
+}
+
+/* N[,N...] */
+static bool select_sizes(const char *list)
+{
+    const char *at = list;
+    for (;;) {
+        uint32_t size = 0;
+        const char *end = at;
+        if (!parse_size(at, &end, &size) || (*end != ',' && *end != '\0')) {
+            (void)fprintf(stderr,
+                          "timerlab-bench: --n %s: takes numbers from %d to %d, such as "
+                          "1000,50k,1m\n",
+                          list, (int)SUITE_N_MIN, (int)SUITE_N_MAX);
+            return false;
+        }
+        bool known = false;
+        for (size_t i = 0; i < selection.size_count; i++) {
+            known = known || selection.sizes[i] == size;
+        }
+        if (!known && selection.size_count == SIZES_MAX) {
+            (void)fprintf(stderr, "timerlab-bench: --n: more than %d sizes\n", (int)SIZES_MAX);
+            return false;
+        }
+        if (!known) {
+            selection.sizes[selection.size_count++] = size;
+        }
+        if (*end == '\0') {
+            return true;
+        }
+        at = end + 1;
+    }
+}
+
+/* Seconds, with or without the s that newer versions of Google Benchmark want behind them. */
+static bool select_min_time(const char *text)
+{
+    char *end = NULL;
+    double seconds = strtod(text, &end);
+    if (*end == 's') {
+        end++;
+    }
+    if (end == text || *end != '\0' || !(seconds >= 0) || seconds > MIN_TIME_MAX_S) {
+        (void)fprintf(stderr,
+                      "timerlab-bench: --benchmark_min_time=%s: takes seconds from 0 to %d\n", text,
+                      (int)MIN_TIME_MAX_S);
+        return false;
+    }
+    selection.min_time_s = seconds;
+    return true;
+}
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+/* The value of --NAME VALUE or --NAME=VALUE at argv[*index], which is moved onto the value; NULL
+ * if it is another argument. A missing value is "". */
+static const char *flag_value(const char *flag, int argc, char **argv, int *index)
+{
+    const char *argument = argv[*index];
+    size_t length = strlen(flag);
+    if (strncmp(argument, flag, length) != 0) {
+        return NULL;
+    }
+    if (argument[length] == '=') {
+        return argument + length + 1;
+    }
+    if (argument[length] != '\0') {
+        return NULL;
+    }
+    if (*index + 1 == argc) {
+        return ""; /* which no flag takes */
+    }
+    return argv[++*index];
+}
+
+/* Takes the flags that are not Google Benchmark's out of the arguments. */
+static bool take_flags(int *argc, char **argv)
+{
+    int kept = 1;
+    for (int i = 1; i < *argc; i++) {
+        const char *value = NULL;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            selection.help = true;
+        } else if ((value = flag_value("--algo", *argc, argv, &i)) != NULL) {
+            if (!select_structure(value)) {
+                return false;
+            }
+        } else if ((value = flag_value("--n", *argc, argv, &i)) != NULL) {
+            if (!select_sizes(value)) {
+                return false;
+            }
+        } else if ((value = flag_value("--benchmark_min_time", *argc, argv, &i)) != NULL) {
+            if (!select_min_time(value)) {
+                return false;
+            }
+        } else {
+            argv[kept++] = argv[i];
+        }
+    }
+    *argc = kept;
+    argv[kept] = NULL;
+    return true;
+}
+
+static void print_help(void)
+{
+    (void)printf(
+        "usage: timerlab-bench [--algo NAME[:opt=v]...]... [--n LIST] [--benchmark_...]\n"
+        "\n"
+        "Measures single operations of the timer structures. Rows are called\n"
+        "operation/structure/n; the table or JSON goes to standard output.\n"
+        "\n"
+        "  --algo NAME[:opt=v...]  only this structure, with these options; repeatable.\n"
+        "                          What fires nothing, the floor, is always added.\n"
+        "  --n LIST                numbers of timers (default 1k,10k,100k,1m)\n"
+        "  --benchmark_min_time=S  how long a row's timed parts last together (default 0.5),\n"
+        "                          or less where preparations last several times that\n"
+        "\n"
+        "structures:");
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        (void)printf(" %s", tl_registry_at(i)->timed->name);
+    }
+    (void)printf("\n\noperations:\n");
+    struct suite_operation_text text;
+    for (size_t i = 0; suite_operation(i, &text); i++) {
+        (void)printf("  %-12s %s\n", text.name, text.what);
+    }
+    (void)printf("\nexit status: 0 measured; 1 a structure failed or fired something wrong (its\n"
+                 "row says so); 2 the command line cannot be followed\n"
+                 "\n"
+                 "For figures to rely on:\n"
+                 "  --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true\n"
+                 "\n"
+                 "Google Benchmark's own flags:\n");
+    (void)fflush(stdout);
+    bench_print_flags();
+}
+
+/* --- context --------------------------------------------------------------------------------- */
+
+/* What one reading of the clock costs. Every timed stretch contains about one. */
+static double clock_overhead_ns(void)
+{
+    enum { READINGS = 100000 };
+    struct timespec begun;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begun);
+    for (int i = 0; i < READINGS; i++) {
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+    return ((double)(now.tv_sec - begun.tv_sec) * 1e9 + (double)(now.tv_nsec - begun.tv_nsec)) /
+           READINGS;
+}
+
+static void add_context(void)
+{
+    bench_context("version", BUILD_VERSION);
+    bench_context("commit", BUILD_COMMIT);
+    bench_context("compiler", BUILD_COMPILER);
+    bench_context("flags", BUILD_FLAGS);
+    bench_context("build_type", BUILD_TYPE);
+    char text[320];
+    (void)snprintf(text, sizeof text, "%.1f", clock_overhead_ns());
+    bench_context("clock_overhead_ns", text);
+    for (size_t i = 0; i < selection.subject_count; i++) {
+        const struct suite_subject *subject = &selection.subjects[i];
+        if (tl_option_count(subject->algo) > 0) {
+            char key[320];
+            (void)snprintf(key, sizeof key, "options of %s", subject->name);
+            (void)tl_options_format(subject->algo, subject->options, true, text, sizeof text);
+            bench_context(key, text);
+        }
+    }
+#ifndef __OPTIMIZE__
+    (void)fprintf(stderr, "timerlab-bench: built without optimisation: these times say nothing; "
+                          "use the preset `release`\n");
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    if (!take_flags(&argc, argv)) {
+        return STATUS_USAGE;
+    }
+    if (selection.help) {
+        print_help();
+        return STATUS_OK;
+    }
+    if (!select_registered(selection.subject_count > 0) ||
+        (selection.size_count == 0 && !select_sizes("1k,10k,100k,1m")) ||
+        !bench_initialize(&argc, argv, STATUS_USAGE)) {
+        return STATUS_USAGE;
+    }
+    add_context();
+    if (!suite_register(selection.subjects, selection.subject_count, selection.sizes,
+                        selection.size_count, selection.min_time_s)) {
+        (void)fprintf(stderr, "timerlab-bench: out of memory\n");
+        return STATUS_FAULT;
+    }
+    size_t selected = bench_run();
+    uint64_t failures = suite_failures();
+    suite_end();
+    if (selected == 0) {
+        (void)fprintf(stderr, "timerlab-bench: no row is selected; --benchmark_list_tests lists "
+                              "all\n");
+        return STATUS_USAGE;
+    }
+    if (failures > 0) {
+        (void)fprintf(stderr, "timerlab-bench: %" PRIu64 " runs failed; their rows say why\n",
+                      failures);
+        return STATUS_FAULT;
+    }
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        (void)fprintf(stderr, "timerlab-bench: standard output: %s\n", strerror(errno));
+        return STATUS_FAULT;
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,68 @@
+/*
+ * workload.h: the operations that every structure is given, generated before any timing from a
+ * fixed seed, and equal for all. A tick is thought of as a millisecond.
+ */
+#ifndef BENCH_WORKLOAD_H
+#define BENCH_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    WORKLOAD_SPAN_TICKS = 60000,        /* the longest delay anywhere: what structures are told */
+    WORKLOAD_IDLE_MIN_TICKS = 30000,    /* an idle timeout lies between this and the span */
+    WORKLOAD_ROUND_TICKS = 10000,       /* in one round each connection restarts its timer once */
+    WORKLOAD_BATCH_OPERATIONS = 100000, /* a batch has at least so many, by repetition */
+};
+
+struct workload_start {
+    uint32_t id;
+    uint32_t delay_ticks;
+};
+
+struct workload_restart {
+    uint32_t tick; /* after the clock at the beginning of the first generated round */
+    uint32_t id;
+    uint32_t delay_ticks;
+};
+
+/* What an exact structure fires, in any order. */
+struct workload_expected {
+    uint64_t ids;      /* the sum of the ids */
+    uint64_t checksum; /* the sum of workload_mix over (id, tick after the starts) */
+};
+
+/* Treat as read-only. */
+struct workload {
+    uint32_t n;
+    uint32_t rounds;                   /* repetitions of n operations that make up a batch */
+    struct workload_start *starts;     /* n, random order of ids, delays uniform over 1..span */
+    uint32_t *stops;                   /* the ids in another random order */
+    uint32_t *order;                   /* scratch, for the order of a round */
+    struct workload_restart *restarts; /* room for `rounds` rounds of n */
+    struct workload_expected expected; /* of `starts` */
+};
+
+/* Allocates and generates all but the restarts. False for want of memory; nothing is left then. */
+bool workload_create(struct workload *workload, uint32_t n);
+
+/* Frees; harmless on a zeroed one. */
+void workload_destroy(struct workload *workload);
+
+/*
+ * Generates `count` <= workload->rounds rounds of restarts, the first of which has the number
+ * `first` (equal numbers, equal rounds). In a round every connection restarts its timer once, in
+ * random order, evenly over WORKLOAD_ROUND_TICKS: about every 10 s, never more than 20 s apart.
+ * Returns the earliest deadline pending behind the last round, in ticks after the beginning.
+ */
+uint32_t workload_restart_rounds(struct workload *workload, uint32_t first, uint32_t count);
+
+/* One timer's share of a checksum that does not depend on order. */
+static inline uint64_t workload_mix(uint32_t id, uint64_t tick)
+{
+    uint64_t mixed = ((uint64_t)id << 32 ^ tick) * UINT64_C(0x9E3779B97F4A7C15);
+    return mixed ^ mixed >> 32;
+}
+
+#endif
