@@ -74,17 +74,44 @@ static bool add_near(struct gen_ring *ring, uint64_t tick, uint32_t number)
     return true;
 }
 
-bool gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number)
+static bool add_far(struct gen_ring *ring, const struct gen_ring_entry *entry)
 {
-    if (tick - ring->now < ring->size) {
-        return add_near(ring, tick, number);
-    }
     void *far = ring->far;
     if (!grow(&far, ring->far_count, &ring->far_capacity, sizeof *ring->far)) {
         return false;
     }
     ring->far = far;
-    ring->far[ring->far_count++] = (struct gen_ring_far){.tick = tick, .number = number};
+    ring->far[ring->far_count++] = *entry;
+    return true;
+}
+
+/* Files the batch, in its order. */
+static bool file_batch(struct gen_ring *ring)
+{
+    for (size_t i = 0; i < ring->batch_count; i++) {
+        uint32_t head = ring->heads[ring->batch[i].tick & (ring->size - 1)];
+        if (head != NO_BLOCK) {
+            __builtin_prefetch(&ring->blocks[head], 1);
+        }
+    }
+    for (size_t i = 0; i < ring->batch_count; i++) {
+        const struct gen_ring_entry *entry = &ring->batch[i];
+        if (entry->tick - ring->now < ring->size ? !add_near(ring, entry->tick, entry->number)
+                                                 : !add_far(ring, entry)) {
+            return false;
+        }
+    }
+    ring->batch_count = 0;
+    return true;
+}
+
+bool gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number)
+{
+    if (ring->batch_count == GEN_RING_BATCH && !file_batch(ring)) {
+        return false;
+    }
+    __builtin_prefetch(&ring->heads[tick & (ring->size - 1)], 1);
+    ring->batch[ring->batch_count++] = (struct gen_ring_entry){.tick = tick, .number = number};
     return true;
 }
 
@@ -93,7 +120,7 @@ static bool bring_near(struct gen_ring *ring)
 {
     size_t kept = 0;
     for (size_t i = 0; i < ring->far_count; i++) {
-        const struct gen_ring_far far = ring->far[i];
+        const struct gen_ring_entry far = ring->far[i];
         if (far.tick - ring->now >= ring->size) {
             ring->far[kept++] = far;
         } else if (!add_near(ring, far.tick, far.number)) {
@@ -106,7 +133,7 @@ static bool bring_near(struct gen_ring *ring)
 
 bool gen_ring_take(struct gen_ring *ring, const uint32_t **numbers, size_t *count)
 {
-    if (ring->now % (ring->size / 2) == 0 && !bring_near(ring)) {
+    if (!file_batch(ring) || (ring->now % (ring->size / 2) == 0 && !bring_near(ring))) {
         return false;
     }
     uint32_t *head = &ring->heads[ring->now & (ring->size - 1)];

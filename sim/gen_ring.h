@@ -20,10 +20,14 @@ struct gen_ring_block {
     uint32_t numbers[GEN_RING_BLOCK];
 };
 
-struct gen_ring_far {
+struct gen_ring_entry {
     uint64_t tick;
     uint32_t number;
 };
+
+/* Additions wait until there are so many, and go in together: each waits for a place in memory that
+ * nothing foretells, and so they wait at the same time. */
+#define GEN_RING_BATCH 32u
 
 /* Treat as opaque. */
 struct gen_ring {
@@ -34,7 +38,9 @@ struct gen_ring {
     size_t block_count;
     size_t block_capacity;
     uint32_t free_block;
-    struct gen_ring_far *far;
+    struct gen_ring_entry batch[GEN_RING_BATCH];
+    size_t batch_count;
+    struct gen_ring_entry *far;
     size_t far_count;
     size_t far_capacity;
     uint32_t *taken;
@@ -48,7 +54,8 @@ bool gen_ring_create(struct gen_ring *ring, uint64_t reach_ticks);
 /* Harmless on a zeroed ring. */
 void gen_ring_destroy(struct gen_ring *ring);
 
-/* Files `number` under `tick`, which must not be taken yet. False for want of memory. */
+/* Files `number` under `tick`, which must not be taken yet. False for want of memory, for this or
+ * an earlier addition. */
 bool gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number);
 
 /* Takes the next tick's numbers, valid until the next call, and moves on by a tick. Their order
