@@ -97,7 +97,7 @@ static void complain(struct complaint *complaint, const char *what, const char *
     complaint->used += n > 0 ? (size_t)n : 0;
 }
 
-static bool name_is_well_formed(const char *name)
+bool tl_name_is_well_formed(const char *name)
 {
     if (name[0] < 'a' || name[0] > 'z') {
         return false;
@@ -129,7 +129,7 @@ static void validate_options(const struct tl_algo *algo, struct complaint *compl
     }
     for (size_t i = 0; i < count; i++) {
         const struct tl_option *option = &algo->options[i];
-        if (!name_is_well_formed(option->name)) {
+        if (!tl_name_is_well_formed(option->name)) {
             complain(complaint, "an option's name is not made of lower-case words: ", option->name);
         }
         if (option->help == NULL || option->help[0] == '\0') {
@@ -174,7 +174,7 @@ enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t wh
             complain(&complaint, "missing text: ", texts[i].field);
         }
     }
-    if (algo->name != NULL && algo->name[0] != '\0' && !name_is_well_formed(algo->name)) {
+    if (algo->name != NULL && algo->name[0] != '\0' && !tl_name_is_well_formed(algo->name)) {
         complain(&complaint, "the name is not lower-case words joined by dashes: ", algo->name);
     }
     const struct {

@@ -38,6 +38,9 @@ const struct tl_capability_row *tl_capabilities(size_t *count);
  * wrong, separated by "; ". */
 enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t why_bytes);
 
+/* Whether a name is what the contract asks for: lower-case words and digits, joined by dashes. */
+bool tl_name_is_well_formed(const char *name);
+
 /* A structure in two builds of the same source: `timed` without counters, `counted` with them.
  * A plug-in has only the one it was compiled as, in both places. */
 struct tl_entry {

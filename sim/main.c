@@ -12,6 +12,7 @@ static const struct command commands[] = {
     {"describe", "one structure: origin, how it works, options", command_describe},
     {"trace", "traces: generate, import, show, check", command_trace},
     {"sim", "replays traces through structures: right, how fast, at what cost", command_sim},
+    {"new", "writes a starter for a structure of your own, as a plug-in", command_new},
     {NULL, NULL, NULL},
 };
 

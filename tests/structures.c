@@ -9,6 +9,7 @@
  *
  * A failure names the structure, the options, the seed and the step.
  */
+#include "plugin.h"
 #include "registry.h"
 
 #include "test.h"
@@ -442,22 +443,39 @@ static enum tl_status open_subject(struct failing *memory, uint32_t capacity, ui
     return subject.algo->create(&config, self);
 }
 
+/* The files named on the command line; without any, the built-in structures are tested. */
+static char **plugin_files;
+static int plugin_count;
+
+static void for_each_seed(const struct tl_algo *algo, const char *build, void (*test)(void),
+                          uint32_t seeds)
+{
+    subject.algo = algo;
+    subject.build = build;
+    for (subject.seed = 0; subject.seed < seeds; subject.seed++) {
+        subject.step = 0;
+        test();
+    }
+}
+
 /* Runs `test` for each structure that keeps timers, in both builds, and each seed. */
 static void for_each_subject(void (*test)(void), uint32_t seeds)
 {
-    for (size_t i = 0; i < tl_registry_count(); i++) {
+    for (size_t i = 0; plugin_count == 0 && i < tl_registry_count(); i++) {
         const struct tl_entry *entry = tl_registry_at(i);
-        if ((entry->timed->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-            continue;
+        if ((entry->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0) {
+            for_each_seed(entry->timed, "timed", test, seeds);
+            for_each_seed(entry->counted, "counted", test, seeds);
         }
-        for (int counted = 0; counted < 2; counted++) {
-            subject.algo = counted ? entry->counted : entry->timed;
-            subject.build = counted ? "counted" : "timed";
-            for (subject.seed = 0; subject.seed < seeds; subject.seed++) {
-                subject.step = 0;
-                test();
-            }
+    }
+    for (int i = 0; i < plugin_count; i++) {
+        char why[1024] = "";
+        struct tl_plugin *plugin = tl_plugin_open(plugin_files[i], why, sizeof why);
+        if (plugin == NULL) {
+            fail_msg("%s", why);
         }
+        for_each_seed(tl_plugin_algo(plugin), "plug-in", test, seeds);
+        tl_plugin_close(plugin);
     }
 }
 
@@ -671,8 +689,10 @@ static void structures_fire_what_the_reference_fires(void **state)
     for_each_subject(same_as_the_reference, SEEDS);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    plugin_files = argv + 1;
+    plugin_count = argc - 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structures_keep_the_contract),
         cmocka_unit_test(structures_survive_failing_memory),

@@ -1,0 +1,223 @@
+/* timerlab new: a structure of one's own begins as a file that works. */
+#include "command.h"
+#include "outfile.h"
+#include "registry.h"
+#include "starter_texts.h" /* generated from the files in algos/starter/ */
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the starters are called, wherever they name themselves. */
+#define PLACEHOLDER    "starter"
+#define NAME_MAX_CHARS 64
+
+struct language {
+    const char *word;
+    const char *ending;
+    const char *compiler;
+    const char *text;
+};
+
+static const struct language languages[] = {
+    {"c", ".c", "cc -std=c17", text_starter_c},
+    {"c++", ".cc", "c++ -std=c++17", text_starter_cc_in},
+};
+
+struct new_arguments {
+    const char *name;
+    const char *dir;
+    const struct language *language;
+};
+
+static error_t parse_argument(int key, char *argument, struct argp_state *state)
+{
+    struct new_arguments *arguments = state->input;
+    switch (key) {
+    case 'o':
+        arguments->dir = argument;
+        return 0;
+    case 'l':
+        for (size_t i = 0; i < sizeof languages / sizeof languages[0]; i++) {
+            if (strcmp(languages[i].word, argument) == 0) {
+                arguments->language = &languages[i];
+                return 0;
+            }
+        }
+        argp_error(state, "--language takes c or c++, not '%s'", argument);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (arguments->name != NULL) {
+            argp_error(state, "one name at a time");
+        }
+        arguments->name = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (arguments->name == NULL) {
+            argp_error(state, "which name? As in `timerlab new my-wheel`");
+        } else if (!tl_name_is_well_formed(arguments->name) ||
+                   strlen(arguments->name) > NAME_MAX_CHARS) {
+            argp_error(state,
+                       "'%s': a structure's name is lower-case words joined by dashes, at most %d "
+                       "characters, as in my-wheel",
+                       arguments->name, NAME_MAX_CHARS);
+        } else if (tl_registry_find(arguments->name) != NULL) {
+            argp_error(state, "'%s' is the name of a built-in structure; choose another",
+                       arguments->name);
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"output", 'o', "DIR", 0, "Folder for the file (.); made if it is missing", 0},
+    {"language", 'l', "c|c++", 0,
+     "A structure from the ground up, in C (the default), or one that wraps existing intrusive "
+     "code, in C++",
+     0},
+    {0},
+};
+
+static const struct argp parser = {
+    options,
+    parse_argument,
+    "NAME",
+    "Writes NAME.c (dashes become underscores): a timer structure that compiles and is right, with "
+    "every hook explained. Prints the two commands that build it and check it; `timerlab new NAME "
+    "| sh` runs them."
+    "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never overwritten.",
+    NULL,
+    NULL,
+    NULL,
+};
+
+/* The text with its placeholder replaced: by `symbol` where it is part of an identifier, by `name`
+ * where it is the structure's name. */
+static void write_starter(FILE *stream, const char *text, const char *name, const char *symbol)
+{
+    const char *at = text;
+    for (const char *hit = strstr(at, PLACEHOLDER); hit != NULL; hit = strstr(at, PLACEHOLDER)) {
+        (void)fwrite(at, 1, (size_t)(hit - at), stream);
+        at = hit + strlen(PLACEHOLDER);
+        bool identifier = *at == '_' || *at == ')';
+        (void)fputs(identifier ? symbol : name, stream);
+    }
+    (void)fputs(at, stream);
+}
+
+/* Prints a word so that a shell reads it back as it is. */
+static void print_quoted(const char *word)
+{
+    if (strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:=@%") ==
+        strlen(word)) {
+        (void)fputs(word, stdout);
+        return;
+    }
+    (void)putchar('\'');
+    for (const char *c = word; *c != '\0'; c++) {
+        if (*c == '\'') {
+            (void)fputs("'\\''", stdout);
+        } else {
+            (void)putchar(*c);
+        }
+    }
+    (void)putchar('\'');
+}
+
+/* Prints the flag with which a compiler finds timerlab.h: beside this program, installed or in its
+ * build folder; else pkg-config has to know. */
+static void print_include_flag(void)
+{
+    static const char *const places[] = {"/../include", "/include"};
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof places / sizeof places[0]; i++) {
+        char header[PATH_MAX + 32];
+        char real[PATH_MAX];
+        *slash = '\0';
+        (void)snprintf(header, sizeof header, "%s%s/timerlab.h", program, places[i]);
+        bool found = access(header, R_OK) == 0;
+        (void)snprintf(header, sizeof header, "%s%s", program, places[i]);
+        if (!found || realpath(header, real) == NULL) {
+            continue;
+        }
+        /* where every compiler looks by itself */
+        if (strcmp(real, "/usr/include") != 0 && strcmp(real, "/usr/local/include") != 0) {
+            (void)fputs(" -I", stdout);
+            print_quoted(real);
+        }
+        return;
+    }
+    (void)fputs(" $(pkg-config --cflags timerlab)", stdout);
+}
+
+static void print_commands(const struct new_arguments *arguments, const char *source)
+{
+    char object[PATH_MAX];
+    (void)snprintf(object, sizeof object, "%s/%s.so", arguments->dir, arguments->name);
+    (void)printf("%s -O2 -shared -fPIC", arguments->language->compiler);
+    print_include_flag();
+    (void)putchar(' ');
+    print_quoted(source);
+    (void)fputs(" -o ", stdout);
+    print_quoted(object);
+    (void)fputs("\ntimerlab check --plugin ", stdout);
+    print_quoted(object);
+    (void)printf(" -a %s\n", arguments->name);
+}
+
+static bool run(const struct new_arguments *arguments, struct error *error)
+{
+    char symbol[NAME_MAX_CHARS + 1];
+    (void)snprintf(symbol, sizeof symbol, "%s", arguments->name);
+    for (char *c = symbol; *c != '\0'; c++) {
+        *c = *c == '-' ? '_' : *c;
+    }
+    char source[PATH_MAX];
+    int length = snprintf(source, sizeof source, "%s/%s%s", arguments->dir, symbol,
+                          arguments->language->ending);
+    if (length < 0 || (size_t)length >= sizeof source) {
+        return error_set(error, "the path of the folder is too long");
+    }
+    if (mkdir(arguments->dir, 0777) != 0 && errno != EEXIST) {
+        return error_set(error, "%s: cannot be made a folder: %s", arguments->dir, strerror(errno));
+    }
+    if (access(source, F_OK) == 0) {
+        return error_set(error, "%s exists; it is left as it is. Choose another name or folder",
+                         source);
+    }
+    struct outfile file;
+    if (!outfile_open(&file, source, error)) {
+        return false;
+    }
+    write_starter(file.stream, arguments->language->text, arguments->name, symbol);
+    if (!outfile_commit(&file, error)) {
+        return false;
+    }
+    (void)fprintf(stderr, "%s is written; these commands build and check it:\n", source);
+    print_commands(arguments, source);
+    return true;
+}
+
+int command_new(int argc, char **argv)
+{
+    struct new_arguments arguments = {.dir = ".", .language = &languages[0]};
+    struct error error;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) != 0) {
+        return EXIT_USAGE;
+    }
+    if (!run(&arguments, &error)) {
+        command_complain(&error);
+        return EXIT_FAULT;
+    }
+    return EXIT_OK;
+}

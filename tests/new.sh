@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# timerlab new: what it writes compiles without a warning, and times traces as the built-in
+# structures do; what it must refuse, it refuses.
+set -euo pipefail
+
+fail() {
+    printf 'new: %s\n' "$1" >&2
+    exit 1
+}
+
+# refuse STATUS WORDS ARGUMENTS...: `timerlab new` ends with that status and says that, and writes
+# nothing more.
+refuse() {
+    local wanted=$1 words=$2 status=0 before after
+    shift 2
+    before=$(ls -laR .)
+    "$TIMERLAB" new "$@" >/dev/null 2>"$scratch/said" || status=$?
+    after=$(ls -laR .)
+    [ "$status" -eq "$wanted" ] || fail "new $*: exit status $status, not $wanted"
+    grep -qF -- "$words" "$scratch/said" || fail "new $*: does not say '$words' but: $(cat "$scratch/said")"
+    [ "$before" = "$after" ] || fail "new $*: wrote something"
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/here"
+cd "$scratch/here"
+bin=$(dirname "$TIMERLAB")
+export PATH="$bin:$PATH"
+
+timerlab trace gen server -n 50 --seconds 2 -o "$scratch/trace" 2>/dev/null
+
+# NAME LANGUAGE FILE: written, built by the printed command with all warnings, and replayed.
+starter() {
+    local name=$1 language=$2 file=$3 folder=$4 commands
+    commands=$("$TIMERLAB" new "$name" --language "$language" -o "$folder" 2>"$scratch/said")
+    [ -f "$folder/$file" ] || fail "$name: no $folder/$file"
+    grep -qF "$file is written" "$scratch/said" || fail "$name: does not say what it wrote"
+    ! grep -q starter "$folder/$file" || fail "$name: still speaks of 'starter'"
+    [ "$(wc -l <<<"$commands")" -eq 2 ] || fail "$name: not two commands: $commands"
+    [ "$(sed -n 2p <<<"$commands" | cut -d ' ' -f 1,2)" = "timerlab check" ] ||
+        fail "$name: the second command is not the check: $commands"
+    # the compilers of this build, and every warning
+    local warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
+    sed -n 1p <<<"$commands" | sed "s|^c++|$CXX $warnings|; s|^cc|$CC $warnings|" | sh ||
+        fail "$name: does not compile: $commands"
+    "$TIMERLAB" describe --plugin "$folder/$name.so" "$name" >"$scratch/described"
+    grep -q "^$name: " "$scratch/described" || fail "$name: its name is not $name"
+    for drive in sleep poll; do
+        "$TIMERLAB" sim "$scratch/trace" --plugin "$folder/$name.so" -a "$name,ordered-list" \
+            --runs 0 --drive "$drive" --format csv 2>"$scratch/said" >"$scratch/rows" ||
+            fail "$name, $drive: $(cat "$scratch/said")"
+        grep -q 'exact structures fired the same timers' "$scratch/said" ||
+            fail "$name, $drive: not compared with ordered-list: $(cat "$scratch/said")"
+    done
+}
+
+starter my-wheel c my_wheel.c .
+starter timer c timer.c .
+starter double c++ double.cc .
+starter a-set_of2 c++ a_set_of2.cc "it's a folder"
+
+refuse 1 'my_wheel.c exists' my-wheel
+refuse 1 'cannot be made a folder' other -o no/such/folder
+touch plain
+refuse 1 'plain' other -o plain
+refuse 2 'built-in structure' null
+refuse 2 'lower-case words' My-Wheel
+refuse 2 'lower-case words' my--wheel-
+refuse 2 'lower-case words' ../wheel
+refuse 2 'lower-case words' "$(printf 'a%.0s' {1..65})"
+refuse 2 'which name' -o .
+refuse 2 'one name at a time' one two
+refuse 2 "takes c or c++, not 'rust'" one --language rust
