@@ -70,25 +70,28 @@ static error_t parse(int key, char *value, struct argp_state *state)
     }
 }
 
-/* Adds every format's options to argp's, each name once: formats may share one. */
-static void add_format_options(struct argp_option *options, size_t count)
+/* Adds every format's options to argp's, each format a group with a heading. An option that two
+ * formats have stands twice; argp takes either, which does not matter: only the name is looked at.
+ */
+static void add_format_options(struct argp_option *options, size_t count, char (*headings)[64])
 {
-    size_t own = count;
+    int group = 1;
     for (const struct import_format *format = import_formats(); format->name != NULL; format++) {
-        for (const struct import_option *option = format->options; option->name != NULL; option++) {
-            bool known = false;
-            for (size_t i = own; i < count; i++) {
-                known = known || strcmp(options[i].name, option->name) == 0;
-            }
-            if (!known && count + 1 < OPTIONS_MAX) {
-                options[count] = (struct argp_option){.name = option->name,
-                                                      .key = KEY_FORMAT_OPTION + (int)count,
-                                                      .arg = option->value,
-                                                      .doc = option->help,
-                                                      .group = 1};
-                count++;
-            }
+        if (count < OPTIONS_MAX - 1) {
+            char *heading = headings[count];
+            (void)snprintf(heading, sizeof headings[0], "Options of %s:", format->name);
+            options[count++] = (struct argp_option){.doc = heading, .group = group};
         }
+        for (const struct import_option *option = format->options;
+             option->name != NULL && count < OPTIONS_MAX - 1; option++) {
+            options[count] = (struct argp_option){.name = option->name,
+                                                  .key = KEY_FORMAT_OPTION + (int)count,
+                                                  .arg = option->value,
+                                                  .doc = option->help,
+                                                  .group = group};
+            count++;
+        }
+        group++;
     }
 }
 
@@ -129,7 +132,8 @@ int command_trace_import(int argc, char **argv)
         {.name = "output", .key = KEY_OUTPUT, .arg = "FILE", .doc = "the trace to write"},
         {.name = "list", .key = KEY_LIST, .doc = "print the formats and their options"},
     };
-    add_format_options(options, 2);
+    char headings[OPTIONS_MAX][64];
+    add_format_options(options, 2, headings);
     const struct argp argp = {
         .options = options,
         .parser = parse,

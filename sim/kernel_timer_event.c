@@ -232,23 +232,28 @@ static bool take_nothing(struct cursor *cursor, struct kernel_event *event)
     return true;
 }
 
+#define TEXT(literal) literal, sizeof(literal) - 1
+
 static const struct {
     const char *name;
+    size_t name_length;
     const char *pointer; /* the field that names the timer */
+    size_t pointer_length;
     enum kernel_event_kind kind;
     bool (*take)(struct cursor *cursor, struct kernel_event *event);
     const char *why;
 } timer_events[] = {
-    {"timer_start", "timer=", KERNEL_TIMER_START, take_timer_start,
+    {TEXT("timer_start"), TEXT("timer="), KERNEL_TIMER_START, take_timer_start,
      "timer_start without timer=, function=, expires= and [timeout=]"},
-    {"timer_cancel", "timer=", KERNEL_TIMER_CANCEL, take_nothing, "timer_cancel without timer="},
-    {"timer_expire_entry", "timer=", KERNEL_TIMER_EXPIRE, take_expire,
+    {TEXT("timer_cancel"), TEXT("timer="), KERNEL_TIMER_CANCEL, take_nothing,
+     "timer_cancel without timer="},
+    {TEXT("timer_expire_entry"), TEXT("timer="), KERNEL_TIMER_EXPIRE, take_expire,
      "timer_expire_entry without timer=, function= and now="},
-    {"hrtimer_start", "hrtimer=", KERNEL_HRTIMER_START, take_hrtimer_start,
+    {TEXT("hrtimer_start"), TEXT("hrtimer="), KERNEL_HRTIMER_START, take_hrtimer_start,
      "hrtimer_start without hrtimer=, function= and expires="},
-    {"hrtimer_cancel", "hrtimer=", KERNEL_HRTIMER_CANCEL, take_nothing,
+    {TEXT("hrtimer_cancel"), TEXT("hrtimer="), KERNEL_HRTIMER_CANCEL, take_nothing,
      "hrtimer_cancel without hrtimer="},
-    {"hrtimer_expire_entry", "hrtimer=", KERNEL_HRTIMER_EXPIRE, take_expire,
+    {TEXT("hrtimer_expire_entry"), TEXT("hrtimer="), KERNEL_HRTIMER_EXPIRE, take_expire,
      "hrtimer_expire_entry without hrtimer=, function= and now="},
 };
 
@@ -261,7 +266,7 @@ static enum kernel_line parse_event(struct cursor *cursor, struct kernel_line_re
         return KERNEL_LINE_MALFORMED;
     }
     for (size_t i = 0; i < sizeof timer_events / sizeof timer_events[0]; i++) {
-        if (strlen(timer_events[i].name) != length ||
+        if (timer_events[i].name_length != length ||
             memcmp(timer_events[i].name, name, length) != 0) {
             continue;
         }
@@ -272,8 +277,8 @@ static enum kernel_line parse_event(struct cursor *cursor, struct kernel_line_re
         event->timeout = 0;
         event->now = 0;
         skip_blanks(cursor);
-        const char *field = timer_events[i].pointer;
-        if (!take_text(cursor, field, strlen(field)) || !take_pointer(cursor, &event->pointer)) {
+        if (!take_text(cursor, timer_events[i].pointer, timer_events[i].pointer_length) ||
+            !take_pointer(cursor, &event->pointer)) {
             result->why = timer_events[i].why;
             return KERNEL_LINE_MALFORMED;
         }
