@@ -365,7 +365,7 @@ static bool ready_to_calibrate(const struct ftrace_import *import)
         return true;
     }
     if (import->hrtimer) {
-        return import->latest_ns - import->first_ns >= CLOCKS_SPAN_NS;
+        return import->clock_count > 0 && import->latest_ns - import->first_ns >= CLOCKS_SPAN_NS;
     }
     return import->hz != 0 ||
            (import->jiffies_seen && import->last_jiffies > import->first_jiffies &&
