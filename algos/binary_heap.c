@@ -90,10 +90,6 @@ static inline void put(struct binary_heap *heap, size_t index, struct entry entr
 static inline size_t first_child(struct binary_heap *heap, size_t hole)
 {
     size_t child = 2 * hole;
-    if (4 * child <= heap->count) {
-        __builtin_prefetch(&heap->entries[4 * child]);
-        __builtin_prefetch(&heap->entries[4 * child + 4]);
-    }
     if (child < heap->count) {
         TL_COUNT(heap, compares, 1);
         child += is_before(heap->entries[child + 1], heap->entries[child]);
@@ -141,6 +137,10 @@ static struct entry take_root(struct binary_heap *heap)
     }
     size_t hole = ROOT;
     while (2 * hole <= heap->count) {
+        if (8 * hole <= heap->count) { /* the hole's grandchildren's children: two lines */
+            __builtin_prefetch(&heap->entries[8 * hole]);
+            __builtin_prefetch(&heap->entries[8 * hole + 4]);
+        }
         size_t child = first_child(heap, hole);
         put(heap, hole, heap->entries[child]);
         hole = child;

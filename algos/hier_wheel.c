@@ -29,6 +29,10 @@
  * advance: filing is then as fine as can be. Kafka's own expiry is by a thread that sleeps on the
  * queue, and here `next` says how long.
  *
+ * A list gives the address of its next node only when a node has arrived from memory, and an upper
+ * bucket's timers lie everywhere. So a bucket deals its timers, by id, to four lists, and they are
+ * walked side by side when it expires: four fetches are under way instead of one.
+ *
  * Times are counted in units of `tick` inside. Expired timers are first moved to the list DUE and
  * fire from there; what is started when already due goes to the list LATE, which the next advance
  * puts behind DUE.
@@ -57,9 +61,10 @@
 #include <string.h>
 
 #define BLOCK_ALIGN  64
-#define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a bucket, without it a timer */
-#define DUE          HEAD_BIT            /* bucket 0: what the next advance fires first */
-#define LATE         (HEAD_BIT | 1u)     /* bucket 1: what was started when already due */
+#define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
+#define STRIPES      4u                  /* lists of a bucket; a power of two */
+#define DUE          0u                  /* the bucket of what the next advance fires first */
+#define LATE         1u                  /* the bucket of what was started when already due */
 #define FIRST_BUCKET 2u                  /* slot 0 of level 1 */
 #define LEVELS_MAX   64u                 /* of 2 slots each: 64 bits */
 #define SLOTS_MAX    (INT64_C(1) << 24)
@@ -69,12 +74,16 @@
 enum option { OPTION_TICK, OPTION_SLOTS, OPTION_ROUNDING };
 enum rounding { ROUNDING_FLOOR, ROUNDING_CEIL };
 
-/* A timer, or the head of a bucket's list. */
+/* A timer, or the head of one of a bucket's lists. */
 struct node {
-    uint64_t at; /* timer: the unit in which it is due; bucket: in which it expires, NOT_QUEUED */
+    uint64_t at; /* timer: the unit in which it is due; a bucket's first list: in which the bucket
+                    expires, or NOT_QUEUED */
     uint32_t next;
     uint32_t prev;
 };
+
+#define SLOT_LISTS struct hier_wheel
+#include "slot_list.h"
 
 struct level {
     uint64_t limit;    /* the first unit that it does not reach */
@@ -86,9 +95,9 @@ struct level {
 };
 
 struct hier_wheel {
-    struct node *nodes;   /* the timers */
-    struct node *buckets; /* DUE, LATE, the levels' buckets; followed by the queue, in one block */
-    uint32_t *queue;      /* binary heap of the buckets that are to expire, the first at 0 */
+    struct node *nodes; /* the timers */
+    struct node *heads; /* of DUE, LATE, the levels' buckets; and the queue, in one block */
+    uint32_t *queue;    /* binary heap of the buckets that are to expire, the first at 0 */
     uint32_t queued;
     uint32_t level_count;
     uint32_t slots;
@@ -103,18 +112,43 @@ struct hier_wheel {
     struct level levels[LEVELS_MAX];
 };
 
-#define SLOT_LISTS struct hier_wheel
 static inline struct node *slot_node(const struct hier_wheel *wheel, uint32_t index)
 {
-    return (index & HEAD_BIT) != 0 ? &wheel->buckets[index ^ HEAD_BIT] : &wheel->nodes[index];
+    return (index & HEAD_BIT) != 0 ? &wheel->heads[index ^ HEAD_BIT] : &wheel->nodes[index];
 }
-#include "slot_list.h"
+
+/* The list of a bucket that a timer goes to, by its id; or one of all STRIPES, by their number. */
+static inline uint32_t stripe_of(uint32_t bucket, uint32_t number)
+{
+    return HEAD_BIT | (bucket * STRIPES + number % STRIPES);
+}
+
+static bool bucket_is_empty(const struct hier_wheel *wheel, uint32_t bucket)
+{
+    bool empty = true;
+    for (uint32_t i = 0; i < STRIPES; i++) {
+        empty &= slot_is_empty(wheel, stripe_of(bucket, i));
+    }
+    return empty;
+}
+
+static void bucket_move_all(struct hier_wheel *wheel, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < STRIPES; i++) {
+        slot_move_all(wheel, stripe_of(from, i), stripe_of(to, i));
+    }
+}
 
 /* --- the delay queue ------------------------------------------------------------------------- */
 
+static inline uint64_t *expires(const struct hier_wheel *wheel, uint32_t bucket)
+{
+    return &wheel->heads[bucket * STRIPES].at;
+}
+
 static inline uint64_t expiration(const struct hier_wheel *wheel, uint32_t bucket)
 {
-    return wheel->buckets[bucket].at;
+    return *expires(wheel, bucket);
 }
 
 /* Puts a bucket, which is not in the queue, in its place by its expiration. */
@@ -166,7 +200,7 @@ static size_t bucket_count(const struct hier_wheel *wheel, uint32_t level_count)
 
 static size_t block_bytes(const struct hier_wheel *wheel, uint32_t level_count)
 {
-    return bucket_count(wheel, level_count) * (sizeof(struct node) + sizeof(uint32_t));
+    return bucket_count(wheel, level_count) * (STRIPES * sizeof(struct node) + sizeof(uint32_t));
 }
 
 /* Puts a level at the bucket that starts in the unit `start`. */
@@ -191,24 +225,24 @@ static bool level_add(struct hier_wheel *wheel, uint64_t now)
     uint32_t count = wheel->level_count;
     size_t old_buckets = count > 0 ? bucket_count(wheel, count) : 0;
     size_t new_buckets = bucket_count(wheel, count + 1);
-    if (new_buckets > HEAD_BIT) {
+    if (new_buckets > HEAD_BIT / STRIPES) {
         return false;
     }
-    struct node *buckets = tl_alloc(wheel->allocator, block_bytes(wheel, count + 1), BLOCK_ALIGN);
-    if (buckets == NULL) {
+    struct node *heads = tl_alloc(wheel->allocator, block_bytes(wheel, count + 1), BLOCK_ALIGN);
+    if (heads == NULL) {
         return false;
     }
-    uint32_t *queue = (uint32_t *)(void *)(buckets + new_buckets);
+    uint32_t *queue = (uint32_t *)(void *)(heads + new_buckets * STRIPES);
     if (count > 0) {
-        memcpy(buckets, wheel->buckets, old_buckets * sizeof *buckets);
+        memcpy(heads, wheel->heads, old_buckets * STRIPES * sizeof *heads);
         memcpy(queue, wheel->queue, wheel->queued * sizeof *queue);
-        tl_free(wheel->allocator, wheel->buckets, block_bytes(wheel, count), BLOCK_ALIGN);
+        tl_free(wheel->allocator, wheel->heads, block_bytes(wheel, count), BLOCK_ALIGN);
     }
-    for (size_t i = old_buckets; i < new_buckets; i++) {
+    for (size_t i = old_buckets * STRIPES; i < new_buckets * STRIPES; i++) {
         uint32_t head = HEAD_BIT | (uint32_t)i;
-        buckets[i] = (struct node){.at = NOT_QUEUED, .next = head, .prev = head};
+        heads[i] = (struct node){.at = NOT_QUEUED, .next = head, .prev = head};
     }
-    wheel->buckets = buckets;
+    wheel->heads = heads;
     wheel->queue = queue;
     struct level *level = &wheel->levels[count];
     level->width = count > 0 ? wheel->levels[count - 1].interval : 1;
@@ -260,10 +294,10 @@ static void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t due)
     uint64_t slot = level->hand + ahead;
     uint32_t bucket = level->first + (uint32_t)(slot < wheel->slots ? slot : slot - wheel->slots);
     wheel->nodes[index].at = due;
-    slot_append(wheel, HEAD_BIT | bucket, index);
+    slot_append(wheel, stripe_of(bucket, index), index);
     TL_COUNT(wheel, moves, 1);
-    if (wheel->buckets[bucket].at == NOT_QUEUED) {
-        wheel->buckets[bucket].at = level->start + ahead * level->width;
+    if (*expires(wheel, bucket) == NOT_QUEUED) {
+        *expires(wheel, bucket) = level->start + ahead * level->width;
         queue_push(wheel, bucket);
     }
 }
@@ -298,7 +332,7 @@ static void wheel_destroy(void *self)
     struct hier_wheel *wheel = self;
     tl_free(wheel->allocator, wheel->nodes, wheel->capacity * sizeof *wheel->nodes, BLOCK_ALIGN);
     if (wheel->level_count > 0) {
-        tl_free(wheel->allocator, wheel->buckets, block_bytes(wheel, wheel->level_count),
+        tl_free(wheel->allocator, wheel->heads, block_bytes(wheel, wheel->level_count),
                 BLOCK_ALIGN);
     }
     tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct hier_wheel));
@@ -352,7 +386,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     if (deadline > wheel->clock && due > wheel->levels[0].start) {
         file_timer(wheel, id, due);
     } else {
-        slot_append(wheel, LATE, id);
+        slot_append(wheel, stripe_of(LATE, 0), id);
         TL_COUNT(wheel, moves, 1);
     }
     return TL_OK;
@@ -370,28 +404,44 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* Empties a bucket that has expired, at which unit the levels stand: to DUE what is due by
- * `target`, the rest to where it is now reached. */
+/* Files a timer of a bucket that has expired: under DUE if it is due by `target`, else where it is
+ * now reached. */
+static inline void file_again(struct hier_wheel *wheel, uint32_t index, uint64_t target)
+{
+    uint64_t due = wheel->nodes[index].at;
+    TL_COUNT(wheel, compares, 1);
+    if (due <= target) {
+        slot_append(wheel, stripe_of(DUE, index), index);
+        TL_COUNT(wheel, moves, 1);
+    } else {
+        file_timer(wheel, index, due);
+        TL_COUNT(wheel, cascades, 1);
+    }
+}
+
+/* Empties a bucket that has expired, at which unit the levels stand. All its lists are walked at
+ * once: while one waits for memory the others go on. */
 static void flush_bucket(struct hier_wheel *wheel, uint32_t bucket, uint64_t target)
 {
-    uint32_t head = HEAD_BIT | bucket;
-    uint32_t index = wheel->buckets[bucket].next;
-    slot_clear(wheel, head);
-    while (index != head) {
-        uint32_t next = wheel->nodes[index].next;
-        if (next != head) {
-            __builtin_prefetch(&wheel->nodes[next]);
+    uint32_t nexts[STRIPES];
+    for (uint32_t i = 0; i < STRIPES; i++) {
+        uint32_t head = stripe_of(bucket, i);
+        nexts[i] = slot_node(wheel, head)->next;
+        __builtin_prefetch(slot_node(wheel, nexts[i]), 1);
+        slot_clear(wheel, head);
+    }
+    bool more = true;
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i < STRIPES; i++) {
+            uint32_t index = nexts[i];
+            if ((index & HEAD_BIT) == 0) {
+                nexts[i] = wheel->nodes[index].next;
+                __builtin_prefetch(slot_node(wheel, nexts[i]), 1);
+                file_again(wheel, index, target);
+                more = true;
+            }
         }
-        uint64_t due = wheel->nodes[index].at;
-        TL_COUNT(wheel, compares, 1);
-        if (due <= target) {
-            slot_append(wheel, DUE, index);
-            TL_COUNT(wheel, moves, 1);
-        } else {
-            file_timer(wheel, index, due);
-            TL_COUNT(wheel, cascades, 1);
-        }
-        index = next;
     }
 }
 
@@ -399,17 +449,17 @@ static void flush_bucket(struct hier_wheel *wheel, uint32_t bucket, uint64_t tar
  * the order of their expiration: so what is filed again meets no bucket of an earlier turn. */
 static void collect_due(struct hier_wheel *wheel, uint64_t now)
 {
-    slot_move_all(wheel, LATE, DUE);
+    slot_move_all(wheel, stripe_of(LATE, 0), stripe_of(DUE, 0));
     uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
     while (wheel->queued > 0 && expiration(wheel, wheel->queue[0]) <= target) {
         uint32_t bucket = queue_pop(wheel);
         uint64_t expired = expiration(wheel, bucket);
         uint64_t width = wheel->levels[(bucket - FIRST_BUCKET) / wheel->slots].width;
-        wheel->buckets[bucket].at = NOT_QUEUED;
+        *expires(wheel, bucket) = NOT_QUEUED;
         levels_move(wheel, expired);
         TL_COUNT(wheel, slots, 1);
         if (target - expired >= width - 1 && !wheel->overfilled) {
-            slot_move_all(wheel, HEAD_BIT | bucket, DUE);
+            bucket_move_all(wheel, bucket, DUE);
         } else {
             flush_bucket(wheel, bucket, target);
         }
@@ -423,8 +473,15 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     struct hier_wheel *wheel = self;
     collect_due(wheel, now);
     uint64_t fired = 0;
-    while (fired < budget && !slot_is_empty(wheel, DUE)) {
-        uint32_t id = slot_node(wheel, DUE)->next;
+    /* From each list in turn, so that a node's line is under way while the others' fire. */
+    for (uint32_t number = 0, empty = 0; empty < STRIPES && fired < budget; number++) {
+        uint32_t head = stripe_of(DUE, number);
+        uint32_t id = slot_node(wheel, head)->next;
+        if (id == head) {
+            empty++;
+            continue;
+        }
+        empty = 0;
         slot_remove(wheel, id);
         wheel->count--;
         TL_COUNT(wheel, moves, 1);
@@ -440,7 +497,7 @@ static uint64_t wheel_next(const void *self)
     if (wheel->count == 0) {
         return TL_NEVER;
     }
-    if (!slot_is_empty(wheel, DUE) || !slot_is_empty(wheel, LATE)) {
+    if (!bucket_is_empty(wheel, DUE) || !bucket_is_empty(wheel, LATE)) {
         return wheel->clock;
     }
     return expiration(wheel, wheel->queue[0]) * wheel->tick;
@@ -460,9 +517,9 @@ static enum tl_status check_bucket(const struct hier_wheel *wheel, const struct 
                                    uint32_t slot, char *why, size_t why_bytes)
 {
     uint32_t bucket = level->first + slot;
-    uint64_t at = wheel->buckets[bucket].at;
+    uint64_t at = expiration(wheel, bucket);
     if (at == NOT_QUEUED) {
-        if (!slot_is_empty(wheel, HEAD_BIT | bucket)) {
+        if (!bucket_is_empty(wheel, bucket)) {
             (void)snprintf(why, why_bytes, "bucket %" PRIu32 " holds timers and is not queued",
                            bucket);
             return TL_ERR_CORRUPT;
@@ -475,11 +532,14 @@ static enum tl_status check_bucket(const struct hier_wheel *wheel, const struct 
                        at);
         return TL_ERR_CORRUPT;
     }
-    for (uint32_t i = wheel->buckets[bucket].next; (i & HEAD_BIT) == 0; i = wheel->nodes[i].next) {
-        uint64_t due = wheel->nodes[i].at;
-        if (due < at || (due - at >= level->width && !wheel->overfilled)) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " is not due within its bucket", i);
-            return TL_ERR_CORRUPT;
+    for (uint32_t n = 0; n < STRIPES; n++) {
+        uint32_t i = slot_node(wheel, stripe_of(bucket, n))->next;
+        for (; (i & HEAD_BIT) == 0; i = wheel->nodes[i].next) {
+            uint64_t due = wheel->nodes[i].at;
+            if (due < at || (due - at >= level->width && !wheel->overfilled)) {
+                (void)snprintf(why, why_bytes, "timer %" PRIu32 " is not due within its bucket", i);
+                return TL_ERR_CORRUPT;
+            }
         }
     }
     return TL_OK;
@@ -489,7 +549,7 @@ static enum tl_status check_queue(const struct hier_wheel *wheel, char *why, siz
 {
     uint64_t marked = 0;
     for (size_t i = FIRST_BUCKET; i < bucket_count(wheel, wheel->level_count); i++) {
-        marked += wheel->buckets[i].at != NOT_QUEUED;
+        marked += expiration(wheel, (uint32_t)i) != NOT_QUEUED;
     }
     if (marked != wheel->queued) {
         (void)snprintf(why, why_bytes, "%" PRIu64 " buckets expire, %" PRIu32 " are queued", marked,
@@ -510,9 +570,9 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct hier_wheel *wheel = self;
     uint64_t seen = 0;
-    for (size_t i = 0; i < bucket_count(wheel, wheel->level_count); i++) {
+    for (size_t i = 0; i < bucket_count(wheel, wheel->level_count) * STRIPES; i++) {
         if (!slot_walk(wheel, HEAD_BIT | (uint32_t)i, wheel->count, &seen)) {
-            (void)snprintf(why, why_bytes, "the links of bucket %zu do not agree", i);
+            (void)snprintf(why, why_bytes, "the links of bucket %zu do not agree", i / STRIPES);
             return TL_ERR_CORRUPT;
         }
     }
@@ -554,15 +614,15 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     while ((index & HEAD_BIT) == 0) {
         index = wheel->nodes[index].next;
     }
-    if (index == DUE || index == LATE) {
+    uint32_t bucket = (index ^ HEAD_BIT) / STRIPES;
+    if (bucket < FIRST_BUCKET) {
         *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
         return TL_OK;
     }
-    uint32_t bucket = (index ^ HEAD_BIT) - FIRST_BUCKET;
     *out = (struct tl_place){
-        .level = bucket / wheel->slots + 1,
-        .slot = bucket % wheel->slots,
-        .bucket = expiration(wheel, index ^ HEAD_BIT) * wheel->tick,
+        .level = (bucket - FIRST_BUCKET) / wheel->slots + 1,
+        .slot = (bucket - FIRST_BUCKET) % wheel->slots,
+        .bucket = expiration(wheel, bucket) * wheel->tick,
     };
     return TL_OK;
 }

@@ -36,6 +36,8 @@
  *     hand visits that slot `rounds` times before the visit that fires it
  *   - the slots, DUE and LATE together hold exactly the pending timers
  *
+ * Scouts fetch the timers of the next slots while the hand is at this one: see slot_scouts.h.
+ *
  * Complexity: start and stop O(1), a tick O(n / slots), expiry O(1) and one visit for every round.
  * Bad at: more timers than slots with long delays, all of which are visited once a turn; sleeping,
  * since it must be driven every tick, idle or not.
@@ -64,6 +66,10 @@ struct node {
     uint32_t prev;
 };
 
+#define SLOT_LISTS struct round_wheel
+#include "slot_list.h"
+#include "slot_scouts.h"
+
 struct round_wheel {
     struct node *nodes;   /* DUE, LATE, the slots, the timers */
     uint32_t first_timer; /* index of timer 0 */
@@ -75,16 +81,20 @@ struct round_wheel {
     uint64_t tick;
     uint64_t count;
     uint32_t capacity;
+    struct slot_scouts scouts;
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
 
-#define SLOT_LISTS struct round_wheel
 static inline struct node *slot_node(const struct round_wheel *wheel, uint32_t index)
 {
     return &wheel->nodes[index];
 }
-#include "slot_list.h"
+
+static inline bool slot_is_timer(const struct round_wheel *wheel, uint32_t index)
+{
+    return index - wheel->first_timer < wheel->capacity;
+}
 
 static inline uint64_t turns_of(const struct round_wheel *wheel, uint64_t buckets)
 {
@@ -214,7 +224,7 @@ static void visit_slot(struct round_wheel *wheel, uint32_t head, uint64_t turns)
     while (index != head) {
         struct node *node = &wheel->nodes[index];
         uint32_t next = node->next;
-        __builtin_prefetch(&wheel->nodes[next]);
+        slot_scout_step(wheel, &wheel->scouts);
         TL_COUNT(wheel, compares, 1);
         if (node->rounds >= turns) {
             node->rounds -= turns;
@@ -236,8 +246,11 @@ static void collect_due(struct round_wheel *wheel, uint64_t now)
     uint64_t steps = after - wheel->current;
     uint64_t visits = steps < wheel->slots ? steps : wheel->slots;
     for (uint64_t i = 0; i < visits; i++) {
-        visit_slot(wheel, FIRST_SLOT + slot_of(wheel, wheel->current + i),
-                   turns_of(wheel, steps - 1 - i) + 1);
+        uint32_t slot = slot_of(wheel, wheel->current + i);
+        uint32_t ahead = slot + SLOT_SCOUTS;
+        slot_scout_send(wheel, &wheel->scouts, slot,
+                        FIRST_SLOT + (ahead < wheel->slots ? ahead : slot));
+        visit_slot(wheel, FIRST_SLOT + slot, turns_of(wheel, steps - 1 - i) + 1);
     }
     wheel->current = after;
     wheel->clock = now;

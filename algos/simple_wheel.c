@@ -27,6 +27,8 @@
  *     timer's is in current + 1 .. current + ring, `current` being the clock's; no two share a slot
  *   - the slots, DUE and LATE together hold exactly the pending timers
  *
+ * Scouts fetch the timers of the next slots while this one's fire: see slot_scouts.h.
+ *
  * Complexity: start, stop, expiry and a tick O(1); a jump visits each slot at most once. Bad at:
  * long delays, which cost 8 bytes for every tick of the longest, used or not; sleeping, since it
  * must be driven every tick.
@@ -56,6 +58,10 @@ struct node {
     uint32_t prev;
 };
 
+#define SLOT_LISTS struct simple_wheel
+#include "slot_list.h"
+#include "slot_scouts.h"
+
 struct simple_wheel {
     struct node *nodes;   /* DUE, LATE, the slots, the timers */
     uint32_t first_timer; /* index of timer 0 */
@@ -67,16 +73,20 @@ struct simple_wheel {
     uint64_t horizon; /* slots * tick */
     uint64_t tick;
     uint64_t count;
+    struct slot_scouts scouts;
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
 
-#define SLOT_LISTS struct simple_wheel
 static inline struct node *slot_node(const struct simple_wheel *wheel, uint32_t index)
 {
     return &wheel->nodes[index];
 }
-#include "slot_list.h"
+
+static inline bool slot_is_timer(const struct simple_wheel *wheel, uint32_t index)
+{
+    return index - wheel->first_timer < wheel->capacity;
+}
 
 static size_t nodes_bytes(const struct simple_wheel *wheel, uint32_t capacity)
 {
@@ -201,6 +211,9 @@ static void collect_due(struct simple_wheel *wheel, uint64_t now)
     for (uint32_t i = 0; i < visits; i++) {
         hand = hand + 1 < wheel->ring ? hand + 1 : 0;
         slot_move_all(wheel, FIRST_SLOT + hand, DUE);
+        uint32_t ahead = hand + SLOT_SCOUTS;
+        slot_scout_send(wheel, &wheel->scouts, hand,
+                        FIRST_SLOT + (ahead < wheel->ring ? ahead : hand));
     }
     TL_COUNT(wheel, slots, visits);
     wheel->hand = steps > visits ? (uint32_t)(target % wheel->ring) : hand;
@@ -215,6 +228,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     uint64_t fired = 0;
     while (fired < budget && !slot_is_empty(wheel, DUE)) {
         uint32_t index = wheel->nodes[DUE].next;
+        slot_scout_step(wheel, &wheel->scouts);
         slot_remove(wheel, index);
         wheel->count--;
         TL_COUNT(wheel, moves, 1);

@@ -9,9 +9,10 @@
  *
  * Internal to the structures, and a template: the including file first defines
  *
- *   struct node             with the members uint32_t next and uint32_t prev
- *   SLOT_LISTS              the type that holds the nodes
- *   slot_node(lists, index) the node, or the head, of that index: struct node *
+ *   struct node   with the members uint32_t next and uint32_t prev
+ *   SLOT_LISTS    the struct that holds the nodes
+ *
+ * and afterwards the functions that are declared below without a body.
  */
 #ifndef ALGOS_SLOT_LIST_H
 #define ALGOS_SLOT_LIST_H
@@ -20,6 +21,11 @@
 #include <stdint.h>
 
 #define SLOT_NONE UINT32_MAX
+
+SLOT_LISTS;
+
+/* The node, or the head, of that index. The including file's. */
+static inline struct node *slot_node(const SLOT_LISTS *lists, uint32_t index);
 
 /* Makes `head` an empty list. */
 static inline void slot_clear(SLOT_LISTS *lists, uint32_t head)
