@@ -17,8 +17,12 @@ struct timer {
 };
 
 /* Ids can be few in a wide range: their timers come by the page. */
-#define PAGE_TIMERS 4096u
+#define PAGE_TIMERS ((size_t)4096)
 #define PAGES       (UINT32_MAX / PAGE_TIMERS + 1)
+
+struct page {
+    struct timer *timers; /* NULL until one is named */
+};
 
 struct entry {
     uint64_t tick;
@@ -33,18 +37,18 @@ struct delay_count {
 };
 
 /* Half full at the most. */
-#define DELAY_SLOTS (2 * TRACE_INFO_DISTINCT_MAX)
+#define DELAY_SLOTS ((size_t)2 * TRACE_INFO_DISTINCT_MAX)
 
 /* Beyond the bound: 64 steps to a doubling. */
 #define STEPS       64u
-#define HISTOGRAM   (64u * STEPS)
+#define HISTOGRAM   ((size_t)64 * STEPS)
 
 struct collector {
     struct trace_info *info;
     uint64_t pending;
     uint64_t tick_events;
     uint64_t tick;
-    struct timer **pages;
+    struct page *pages;
     struct entry *heap;
     size_t heap_count;
     size_t heap_capacity;
@@ -88,11 +92,11 @@ static void heap_pop(struct collector *c)
 
 static struct timer *timer_of(struct collector *c, uint32_t id)
 {
-    struct timer **page = &c->pages[id / PAGE_TIMERS];
-    if (*page == NULL) {
-        *page = calloc(PAGE_TIMERS, sizeof **page);
+    struct page *page = &c->pages[id / PAGE_TIMERS];
+    if (page->timers == NULL) {
+        page->timers = calloc(PAGE_TIMERS, sizeof *page->timers);
     }
-    return *page != NULL ? &(*page)[id % PAGE_TIMERS] : NULL;
+    return page->timers != NULL ? &page->timers[id % PAGE_TIMERS] : NULL;
 }
 
 /* Fires what is due by `now`. */
@@ -124,7 +128,7 @@ static void count_delay(struct collector *c, uint64_t delay)
 {
     unsigned order = 63 - (unsigned)__builtin_clzll(delay | STEPS);
     unsigned shift = order - 6; /* 2^6 steps */
-    c->histogram[shift * STEPS + (delay >> shift)]++;
+    c->histogram[(size_t)shift * STEPS + (delay >> shift)]++;
     if (c->info->distinct_bounded) {
         return;
     }
@@ -243,10 +247,10 @@ static int by_delay(const void *a, const void *b)
 static size_t histogram_delays(const struct collector *c)
 {
     size_t n = 0;
-    for (unsigned i = 0; i < HISTOGRAM; i++) {
+    for (size_t i = 0; i < HISTOGRAM; i++) {
         if (c->histogram[i] != 0) {
-            unsigned shift = i / STEPS > 0 ? i / STEPS - 1 : 0;
-            uint64_t step = i - (uint64_t)shift * STEPS;
+            size_t shift = i / STEPS > 0 ? i / STEPS - 1 : 0;
+            uint64_t step = i - shift * STEPS;
             c->delays[n++] =
                 (struct delay_count){.delay = ((step + 1) << shift) - 1, .count = c->histogram[i]};
         }
@@ -307,7 +311,7 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info, st
         find_percentiles(&c, trace_reader_header(reader));
     }
     for (size_t i = 0; c.pages != NULL && i < PAGES; i++) {
-        free(c.pages[i]);
+        free(c.pages[i].timers);
     }
     free(c.pages);
     free(c.heap);
@@ -387,7 +391,7 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
     (void)fprintf(stream, "  origin            %s\n", header->origin);
 }
 
-/* JSON integers have 63 bits, which everything but the end of the longest trace is below. */
+/* JSON integers have 63 bits, which is more than any of these can need. */
 static json_t *number(uint64_t value)
 {
     return json_integer((json_int_t)value);

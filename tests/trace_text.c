@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 static char folder[] = "/tmp/timerlab-text-XXXXXX";
-static char path[64];
-static char text_path[64];
+static char trace_file[64];
+static char text_file[64];
 
 static int make_folder(void **state)
 {
@@ -21,22 +21,22 @@ static int make_folder(void **state)
     if (mkdtemp(folder) == NULL) {
         return -1;
     }
-    (void)snprintf(path, sizeof path, "%s/a.trace", folder);
-    (void)snprintf(text_path, sizeof text_path, "%s/a.csv", folder);
+    (void)snprintf(trace_file, sizeof trace_file, "%s/a.trace", folder);
+    (void)snprintf(text_file, sizeof text_file, "%s/a.csv", folder);
     return 0;
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    (void)unlink(path);
-    (void)unlink(text_path);
+    (void)unlink(trace_file);
+    (void)unlink(text_file);
     return rmdir(folder);
 }
 
 static void write_text(const char *text)
 {
-    FILE *file = fopen(text_path, "w");
+    FILE *file = fopen(text_file, "w");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);
@@ -46,12 +46,12 @@ static void import_text(const struct trace_text_options *options)
 {
     const struct trace_text_options none = {0};
     struct error error = {""};
-    if (!trace_text_read(text_path, path, options != NULL ? options : &none, &error)) {
+    if (!trace_text_read(text_file, trace_file, options != NULL ? options : &none, &error)) {
         fail_msg("%s", error.text);
     }
 }
 
-/* The trace at `path` as text; `limit` as in `head`, or UINT64_MAX for all. */
+/* The trace at `trace_file` as text; `limit` as in `head`, or UINT64_MAX for all. */
 static char *dump(uint64_t limit)
 {
     struct error error;
@@ -59,7 +59,7 @@ static char *dump(uint64_t limit)
     size_t bytes = 0;
     FILE *stream = open_memstream(&text, &bytes);
     assert_non_null(stream);
-    struct trace_reader *reader = trace_reader_open(path, &error);
+    struct trace_reader *reader = trace_reader_open(trace_file, &error);
     assert_non_null(reader);
     assert_true(limit == UINT64_MAX ? trace_text_write(reader, stream, &error)
                                     : trace_text_write_head(reader, limit, stream, &error));
@@ -102,7 +102,7 @@ static void test_defaults(void **state)
     /* Line ends of either kind, comments, empty lines, a stop without its last comma. */
     write_text("# made by hand\r\ntick,id,op,delay\r\n\r\n5,3,start,9\r\n# note: 7\n6,3,stop");
     import_text(NULL);
-    struct trace_reader *reader = trace_reader_open(path, &error);
+    struct trace_reader *reader = trace_reader_open(trace_file, &error);
     assert_non_null(reader);
     const struct trace_header *header = trace_reader_header(reader);
     assert_int_equal(header->events, 2);
@@ -134,7 +134,7 @@ static void test_options_override(void **state)
     write_text("tick,id,op,delay\n5,3,start,9\n# tick_ns: 7\n# ids: 9\n# warmup_end_tick: 1\n"
                "# end_tick: 6\n# origin: {}\n");
     import_text(&options);
-    struct trace_reader *reader = trace_reader_open(path, &error);
+    struct trace_reader *reader = trace_reader_open(trace_file, &error);
     assert_non_null(reader);
     const struct trace_header *header = trace_reader_header(reader);
     assert_int_equal(header->tick_ns, 4000000);
@@ -180,20 +180,20 @@ static void test_bad_text(void **state)
         {"tick,id,op,delay\n7,1,stop,\n# end_tick: 7\n", "end_tick 7"},
         {"tick,id,op,delay\n7,1,stop,\n# warmup_end_tick: 9\n", "window"},
     };
-    (void)unlink(path);
+    (void)unlink(trace_file);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const struct trace_text_options options = {0};
         struct error error = {""};
         write_text(bad[i].text);
-        assert_false(trace_text_read(text_path, path, &options, &error));
+        assert_false(trace_text_read(text_file, trace_file, &options, &error));
         if (strstr(error.text, bad[i].place) == NULL) {
             fail_msg("'%s' does not name '%s'", error.text, bad[i].place);
         }
-        assert_int_equal(access(path, F_OK), -1);
+        assert_int_equal(access(trace_file, F_OK), -1);
     }
     struct error error;
     const struct trace_text_options options = {0};
-    assert_false(trace_text_read("/nowhere.csv", path, &options, &error));
+    assert_false(trace_text_read("/nowhere.csv", trace_file, &options, &error));
     assert_non_null(strstr(error.text, "/nowhere.csv"));
 }
 
@@ -220,7 +220,7 @@ static void write_random_trace(struct operation *operations, size_t n, uint32_t 
                                uint64_t max_delay)
 {
     struct error error;
-    struct trace_writer *writer = trace_writer_open(path, 1000, &error);
+    struct trace_writer *writer = trace_writer_open(trace_file, 1000, &error);
     assert_non_null(writer);
     uint64_t tick = 0;
     for (size_t i = 0; i < n; i++) {
@@ -258,7 +258,7 @@ static struct trace_info collect(void)
 {
     struct error error = {""};
     struct trace_info info;
-    struct trace_reader *reader = trace_reader_open(path, &error);
+    struct trace_reader *reader = trace_reader_open(trace_file, &error);
     assert_non_null(reader);
     if (!trace_info_collect(reader, &info, &error)) {
         fail_msg("%s", error.text);
@@ -268,11 +268,11 @@ static struct trace_info collect(void)
     size_t bytes = 0;
     FILE *stream = open_memstream(&text, &bytes);
     assert_non_null(stream);
-    trace_info_print(stream, path, trace_reader_header(reader), &info);
+    trace_info_print(stream, trace_file, trace_reader_header(reader), &info);
     assert_int_equal(fclose(stream), 0);
     assert_non_null(strstr(text, trace_reader_header(reader)->origin));
     free(text);
-    json_t *json = trace_info_json(path, trace_reader_header(reader), &info);
+    json_t *json = trace_info_json(trace_file, trace_reader_header(reader), &info);
     assert_int_equal(json_integer_value(json_object_get(json, "fired")), info.fired);
     assert_true(json_is_object(json_object_get(json, "origin")));
     json_decref(json);
@@ -377,7 +377,7 @@ static void test_info_many_delays(void **state)
     /* More different delays than are counted one by one: 0, 10, 20, ... */
     const uint64_t n = TRACE_INFO_DISTINCT_MAX + 1000;
     struct error error;
-    struct trace_writer *writer = trace_writer_open(path, 1000, &error);
+    struct trace_writer *writer = trace_writer_open(trace_file, 1000, &error);
     assert_non_null(writer);
     for (uint64_t i = 0; i < n; i++) {
         assert_true(trace_writer_add(writer, i, 0, TRACE_START, i * 10, &error));
