@@ -43,7 +43,8 @@ enum {
     KEY_FORMAT,
     KEY_TIMEOUT,
     KEY_MEMORY,
-    KEY_PROGRESS
+    KEY_PROGRESS,
+    KEY_COLUMNS
 };
 
 static void remember(const char ***list, size_t *count, const char *text, struct argp_state *state)
@@ -120,6 +121,9 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
     case KEY_MEMORY:
         arguments->memory_limit_bytes = parse_bytes("--memory-limit", argument, state);
         return 0;
+    case KEY_COLUMNS:
+        results_write_columns(stdout);
+        exit(EXIT_OK);
     case KEY_PROGRESS:
         progress_set_mode(PROGRESS_ALWAYS);
         return 0;
@@ -174,6 +178,7 @@ static const struct argp_option options[] = {
     {"memory-limit", KEY_MEMORY, "BYTES", 0,
      "What one structure may use; K, M, G (default: nine tenths of this machine's memory)", 0},
     {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
+    {"columns", KEY_COLUMNS, NULL, 0, "Explain the columns of the results, and end", 0},
     {0},
 };
 

@@ -90,6 +90,13 @@ static const char *cell_format(const struct row *row, enum column column, const 
     }
 }
 
+void results_write_columns(FILE *stream)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        (void)fprintf(stream, "%-20s %s\n", columns[c].name, columns[c].help);
+    }
+}
+
 /* --- CSV ------------------------------------------------------------------------------------- */
 
 void csv_write_field(FILE *stream, const char *text)

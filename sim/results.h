@@ -42,30 +42,30 @@
     X(COL_EVENTS_PER_S, "events_per_s", 0, "operations per second")                                \
     X(COL_FLOOR_NS, "floor_ns_per_event", 2, "the same of null: the harness itself")               \
     X(COL_RUNS, "runs", 0, "throughput runs")                                                      \
-    X(COL_START_P50, "start_p50_ns", 0, "")                                                        \
-    X(COL_START_P90, "start_p90_ns", 0, "")                                                        \
-    X(COL_START_P99, "start_p99_ns", 0, "")                                                        \
-    X(COL_START_P999, "start_p999_ns", 0, "")                                                      \
-    X(COL_START_P9999, "start_p9999_ns", 0, "")                                                    \
-    X(COL_START_MAX, "start_max_ns", 0, "")                                                        \
-    X(COL_RESTART_P50, "restart_p50_ns", 0, "")                                                    \
-    X(COL_RESTART_P90, "restart_p90_ns", 0, "")                                                    \
-    X(COL_RESTART_P99, "restart_p99_ns", 0, "")                                                    \
-    X(COL_RESTART_P999, "restart_p999_ns", 0, "")                                                  \
-    X(COL_RESTART_P9999, "restart_p9999_ns", 0, "")                                                \
-    X(COL_RESTART_MAX, "restart_max_ns", 0, "")                                                    \
-    X(COL_STOP_P50, "stop_p50_ns", 0, "")                                                          \
-    X(COL_STOP_P90, "stop_p90_ns", 0, "")                                                          \
-    X(COL_STOP_P99, "stop_p99_ns", 0, "")                                                          \
-    X(COL_STOP_P999, "stop_p999_ns", 0, "")                                                        \
-    X(COL_STOP_P9999, "stop_p9999_ns", 0, "")                                                      \
-    X(COL_STOP_MAX, "stop_max_ns", 0, "")                                                          \
-    X(COL_ADVANCE_P50, "advance_p50_ns", 0, "")                                                    \
-    X(COL_ADVANCE_P90, "advance_p90_ns", 0, "")                                                    \
-    X(COL_ADVANCE_P99, "advance_p99_ns", 0, "")                                                    \
-    X(COL_ADVANCE_P999, "advance_p999_ns", 0, "")                                                  \
-    X(COL_ADVANCE_P9999, "advance_p9999_ns", 0, "")                                                \
-    X(COL_ADVANCE_MAX, "advance_max_ns", 0, "")                                                    \
+    X(COL_START_P50, "start_p50_ns", 0, "time of a single start, percentile 50")                   \
+    X(COL_START_P90, "start_p90_ns", 0, "time of a single start, percentile 90")                   \
+    X(COL_START_P99, "start_p99_ns", 0, "time of a single start, percentile 99")                   \
+    X(COL_START_P999, "start_p999_ns", 0, "time of a single start, percentile 99.9")               \
+    X(COL_START_P9999, "start_p9999_ns", 0, "time of a single start, percentile 99.99")            \
+    X(COL_START_MAX, "start_max_ns", 0, "longest single start")                                    \
+    X(COL_RESTART_P50, "restart_p50_ns", 0, "time of a single restart, percentile 50")             \
+    X(COL_RESTART_P90, "restart_p90_ns", 0, "time of a single restart, percentile 90")             \
+    X(COL_RESTART_P99, "restart_p99_ns", 0, "time of a single restart, percentile 99")             \
+    X(COL_RESTART_P999, "restart_p999_ns", 0, "time of a single restart, percentile 99.9")         \
+    X(COL_RESTART_P9999, "restart_p9999_ns", 0, "time of a single restart, percentile 99.99")      \
+    X(COL_RESTART_MAX, "restart_max_ns", 0, "longest single restart")                              \
+    X(COL_STOP_P50, "stop_p50_ns", 0, "time of a single stop, percentile 50")                      \
+    X(COL_STOP_P90, "stop_p90_ns", 0, "time of a single stop, percentile 90")                      \
+    X(COL_STOP_P99, "stop_p99_ns", 0, "time of a single stop, percentile 99")                      \
+    X(COL_STOP_P999, "stop_p999_ns", 0, "time of a single stop, percentile 99.9")                  \
+    X(COL_STOP_P9999, "stop_p9999_ns", 0, "time of a single stop, percentile 99.99")               \
+    X(COL_STOP_MAX, "stop_max_ns", 0, "longest single stop")                                       \
+    X(COL_ADVANCE_P50, "advance_p50_ns", 0, "time of a single advance, percentile 50")             \
+    X(COL_ADVANCE_P90, "advance_p90_ns", 0, "time of a single advance, percentile 90")             \
+    X(COL_ADVANCE_P99, "advance_p99_ns", 0, "time of a single advance, percentile 99")             \
+    X(COL_ADVANCE_P999, "advance_p999_ns", 0, "time of a single advance, percentile 99.9")         \
+    X(COL_ADVANCE_P9999, "advance_p9999_ns", 0, "time of a single advance, percentile 99.99")      \
+    X(COL_ADVANCE_MAX, "advance_max_ns", 0, "longest single advance of all runs")                  \
     X(COL_STALL, "stall_ns", 0, "the longest single advance, median of the runs")                  \
     X(COL_WAKEUPS, "wakeups", 0, "advances that the timers themselves asked for")                  \
     X(COL_IDLE_WAKEUPS, "idle_wakeups", 0, "those that fired nothing")                             \
@@ -128,6 +128,9 @@ void results_write_csv(const struct results *results, FILE *stream);
 
 /* {schema, context, rows}; takes no reference to `context`. */
 void results_write_json(const struct results *results, const json_t *context, FILE *stream);
+
+/* One line a column: its name, and what it holds. */
+void results_write_columns(FILE *stream);
 
 /* For people: the columns that matter most, aligned, one table for each trace and theme; with the
  * latencies if they were measured. */
