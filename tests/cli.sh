@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# The command line as its users meet it: exit statuses, what goes to which stream, what is left
+# behind. Usage: cli.sh PATH-TO-TIMERLAB
+set -u
+timerlab=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+# expect STATUS STDOUT-PATTERN STDERR-PATTERN ARGUMENT...   (extended regular expressions; "" = empty)
+expect() {
+    local status=$1 out_pattern=$2 err_pattern=$3
+    shift 3
+    "$timerlab" "$@" >out 2>err </dev/null
+    local got=$?
+    local complaint=""
+    [ "$got" -eq "$status" ] || complaint="exit status $got, not $status"
+    matches out "$out_pattern" || complaint="$complaint; standard output is not as expected"
+    matches err "$err_pattern" || complaint="$complaint; standard error is not as expected"
+    if [ -n "$complaint" ]; then
+        printf 'timerlab %s: %s\n--- out\n%s\n--- err\n%s\n' "$*" "$complaint" \
+            "$(head -c 2000 out)" "$(head -c 2000 err)"
+        failures=$((failures + 1))
+    fi
+}
+
+matches() {
+    if [ -z "$2" ]; then [ ! -s "$1" ]; else grep -qE -- "$2" "$1"; fi
+}
+
+cat >trace.csv <<'EOF'
+tick,id,op,delay
+0,0,start,5
+0,1,start,7
+3,0,start,5
+4,1,stop,
+6,2,start,100
+EOF
+
+expect 2 "" "Usage: timerlab COMMAND"
+expect 0 "Usage: timerlab COMMAND" "" --help
+expect 0 "^timerlab [0-9]" "" --version
+expect 2 "" "no command 'lst'; did you mean 'list'" lst
+expect 0 "^binary-heap " "" list
+expect 0 '"name": "hier-wheel"' "" list --format json
+expect 0 '^\| `round-wheel` \|' "" list --format md
+expect 2 "" "table, json or md, not 'xml'" list --format xml
+expect 0 "rounding" "" describe hier-wheel
+expect 2 "" "did you mean 'hier-wheel'" describe hier-whel
+expect 2 "" "which structure" describe
+
+expect 0 "" "" trace import csv trace.csv -o t.trace
+expect 0 "ordered-list +ok" "" sim t.trace -a ordered-list --runs 0
+expect 0 "^t.trace,binary-heap,,ok,5,3,1,1,1,1,0,0,0,0,0,0,0,0,0,0," "" \
+    sim t.trace -a binary-heap --runs 1 --format csv
+expect 0 '"schema": 1' "" sim t.trace -a binary-heap --runs 1 --format json
+expect 0 "unsupported" "" sim t.trace -a simple-wheel:slots=50 --runs 0
+expect 2 "" "did you mean 'binary-heap'" sim t.trace -a binaryheap
+expect 2 "" "has no option 'slot'; did you mean 'slots'" sim t.trace -a simple-wheel:slot=5
+expect 2 "" "slots=0 is not usable; it takes 1 to" sim t.trace -a round-wheel:slots=0
+expect 2 "" "named twice" sim t.trace -a binary-heap,all
+expect 2 "" "which trace" sim -a all
+expect 2 "" "which structures" sim t.trace
+expect 2 "" "sleep or poll" sim t.trace -a all --drive hop
+expect 2 "" "no such plug-in" sim t.trace --plugin ./none.so -a all
+expect 1 "" "none.trace: " sim none.trace -a all
+expect 1 "" "trace.csv: " sim trace.csv -a all
+
+# damage is refused with the file's name, and no half result stays behind
+head -c $(($(stat -c %s t.trace) - 9)) t.trace >cut.trace
+expect 1 "" "cut.trace: " sim cut.trace -a all -o res
+[ -z "$(ls res)" ] || { echo "sim left files behind after a failure: $(ls res)"; failures=1; }
+
+expect 0 "" "" trace validate t.trace
+expect 0 "^tick,id,op,delay$" "" trace dump t.trace
+expect 0 "ordered-list" "" sim t.trace -a ordered-list,all --runs 2 --latency -o res
+for file in results.csv results.json latency.csv faults.csv; do
+    [ -s "res/$file" ] || { echo "res/$file is missing"; failures=$((failures + 1)); }
+done
+[ "$(head -1 res/latency.csv)" = "trace,algo,options,op,percentile,latency_ns,count" ] ||
+    { echo "latency.csv has another header"; failures=$((failures + 1)); }
+
+if [ "$failures" -gt 0 ]; then
+    echo "$failures failed"
+    exit 1
+fi
