@@ -98,18 +98,19 @@ struct ftrace_import {
     const char *name; /* of the input, in messages */
 
     bool hrtimer;
-    uint64_t hz; /* 0: not known yet */
     bool hz_given;
+    bool begun;        /* an event was read: first_ns and latest_ns are set */
+    bool jiffies_seen; /* the four numbers of jiffies are set */
+    uint32_t ids;
+    uint64_t hz;      /* 0: not known yet */
     uint64_t tick_ns; /* 0: not known yet */
     double max_malformed;
 
     struct line_counts lines;
     struct sample samples[SAMPLES_MAX];
-    bool begun; /* an event was read: the times below are set */
     uint64_t first_ns;
     uint64_t latest_ns; /* latest so far */
 
-    bool jiffies_seen;
     uint64_t first_jiffies;
     uint64_t first_jiffies_ns;
     uint64_t last_jiffies;
@@ -122,7 +123,6 @@ struct ftrace_import {
     size_t timer_room;
     signed char *kept; /* by function: 1 kept, 0 not, -1 not looked at */
     size_t kept_room;
-    uint32_t ids;
 
     struct waiting *waiting;
     size_t waiting_count;
@@ -452,7 +452,7 @@ static bool take_operation(void *ctx, const struct kernel_operation *operation, 
     if (*kept < 0) {
         const struct kernel_function *function =
             kernel_classifier_function(import->classifier, operation->function);
-        *kept = function_is_kept(import->job, function->name);
+        *kept = function_is_kept(import->job, function->name) ? 1 : 0;
     }
     if (*kept == 0) {
         /* Memory that held a timer of interest has become another one, unseen: that one is over. */
@@ -481,7 +481,7 @@ static void count_malformed(struct ftrace_import *import, const struct line *lin
     size_t length = line->length < SAMPLE_BYTES ? line->length : SAMPLE_BYTES;
     for (size_t i = 0; i < length; i++) {
         char c = line->text[i];
-        sample->text[i] = c >= ' ' && c <= '~' ? c : '.';
+        sample->text[i] = (char)(c >= ' ' && c <= '~' ? c : '.');
     }
     sample->text[length] = '\0';
 }
@@ -605,25 +605,24 @@ static bool read_lines(struct ftrace_import *import, struct line_reader *reader,
 
 static int by_starts(const void *a, const void *b)
 {
-    const struct kernel_function *one = *(const struct kernel_function *const *)a;
-    const struct kernel_function *other = *(const struct kernel_function *const *)b;
+    const struct kernel_function *one = a;
+    const struct kernel_function *other = b;
     if (one->start != other->start) {
         return one->start > other->start ? -1 : 1;
     }
     return strcmp(one->name, other->name);
 }
 
-/* The functions, those with most starts first. Free it. */
-static const struct kernel_function **sorted_functions(const struct ftrace_import *import,
-                                                       size_t *count)
+/* Copies of the functions, those with most starts first. Free it. */
+static struct kernel_function *sorted_functions(const struct ftrace_import *import, size_t *count)
 {
     *count = kernel_classifier_functions(import->classifier);
-    const struct kernel_function **functions = calloc(*count, sizeof(*functions));
+    struct kernel_function *functions = calloc(*count, sizeof *functions);
     if (functions != NULL) {
         for (size_t i = 0; i < *count; i++) {
-            functions[i] = kernel_classifier_function(import->classifier, i);
+            functions[i] = *kernel_classifier_function(import->classifier, i);
         }
-        qsort(functions, *count, sizeof(*functions), by_starts);
+        qsort(functions, *count, sizeof *functions, by_starts);
     }
     return functions;
 }
@@ -692,7 +691,7 @@ static void print_samples(const struct ftrace_import *import)
 }
 
 static void print_summary(const struct ftrace_import *import,
-                          const struct kernel_function *const *functions, size_t function_count)
+                          const struct kernel_function *functions, size_t function_count)
 {
     FILE *out = import->job->report;
     const struct line_counts *lines = &import->lines;
@@ -715,7 +714,7 @@ static void print_summary(const struct ftrace_import *import,
     (void)fprintf(out, "\n  %-26s %9s %9s %9s %9s %9s %7s  %s\n", "function", "starts", "arm",
                   "rearm", "cancel", "expiry", "at end", import->hrtimer ? "" : "jiffies");
     for (size_t i = 0; i < function_count && i < FUNCTIONS_IN_SUMMARY; i++) {
-        const struct kernel_function *f = functions[i];
+        const struct kernel_function *f = &functions[i];
         (void)fprintf(
             out,
             "  %-26s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %7" PRIu64,
@@ -764,11 +763,11 @@ static json_t *json_count(uint64_t count)
     return json_integer((json_int_t)count);
 }
 
-static json_t *function_rows(const struct kernel_function *const *functions, size_t count)
+static json_t *function_rows(const struct kernel_function *functions, size_t count)
 {
     json_t *rows = json_object();
     for (size_t i = 0; i < count && i < FUNCTIONS_IN_ORIGIN; i++) {
-        const struct kernel_function *f = functions[i];
+        const struct kernel_function *f = &functions[i];
         json_t *name = printable_string(f->name);
         json_t *row = json_object();
         (void)json_object_set_new(row, "start", json_count(f->start));
@@ -786,7 +785,7 @@ static json_t *function_rows(const struct kernel_function *const *functions, siz
 
 /* The trace's origin: where it came from and what was counted. Free it. */
 static char *describe_origin(const struct ftrace_import *import,
-                             const struct kernel_function *const *functions, size_t function_count)
+                             const struct kernel_function *functions, size_t function_count)
 {
     const char *slash = strrchr(import->name, '/');
     json_t *origin = json_object();
@@ -858,12 +857,12 @@ static bool conclude(struct ftrace_import *import, struct error *error)
                          import->name, import->hz);
     }
     size_t function_count;
-    const struct kernel_function **functions = sorted_functions(import, &function_count);
+    struct kernel_function *functions = sorted_functions(import, &function_count);
     if (functions != NULL && import->starts == 0 && import->left_out_starts > 0) {
         (void)error_set(error,
                         "%s: no timer of a --function was started; the one most often started is "
                         "%s",
-                        import->name, functions[0]->name);
+                        import->name, functions[0].name);
         free(functions);
         return false;
     }

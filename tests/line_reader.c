@@ -63,14 +63,14 @@ static char *numbered_text(size_t *length)
 
 enum packing { GZIP, ZSTD, XZ };
 
-static size_t pack(enum packing packing, const char *text, size_t length, char *out, size_t room)
+static size_t pack(enum packing packing, char *text, size_t length, char *out, size_t room)
 {
     size_t used = 0;
     if (packing == GZIP) {
         z_stream stream = {0};
         assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY),
                          Z_OK);
-        stream.next_in = (unsigned char *)(uintptr_t)text;
+        stream.next_in = (unsigned char *)text;
         stream.avail_in = (uInt)length;
         stream.next_out = (unsigned char *)out;
         stream.avail_out = (uInt)room;
