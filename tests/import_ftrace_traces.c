@@ -82,9 +82,8 @@ static void check_recording(const char *file, const json_t *facts)
         fail_msg("%s", run.error.text);
     }
     for (size_t i = 0; i < sizeof wheel_facts / sizeof wheel_facts[0]; i++) {
-        const json_t *section = wheel_facts[i].section == NULL
-                                    ? facts
-                                    : json_object_get(facts, wheel_facts[i].section);
+        const json_t *section =
+            wheel_facts[i].section == NULL ? facts : json_object_get(facts, wheel_facts[i].section);
         compare(&run, wheel_facts[i].ours, json_object_get(section, wheel_facts[i].theirs));
     }
     const json_t *wheel = json_object_get(facts, "wheel");

@@ -15,8 +15,8 @@
 struct import_run {
     enum import_result result;
     struct error error;
-    char *report; /* the summary */
-    char *output; /* the trace's path */
+    char *report;               /* the summary */
+    char *output;               /* the trace's path */
     struct trace_header header; /* without origin */
     json_t *origin;             /* NULL unless the import is done */
 };
