@@ -4,6 +4,7 @@
  */
 #include "bench_shim.h"
 #include "build_info.h"
+#include "plugin.h"
 #include "registry.h"
 #include "suite.h"
 
@@ -17,9 +18,11 @@
 
 enum { STATUS_OK = 0, STATUS_FAULT = 1, STATUS_USAGE = 2 };
 
-enum { SUBJECTS_MAX = 256, SIZES_MAX = 32, MIN_TIME_MAX_S = 86400 };
+enum { SUBJECTS_MAX = 256, SIZES_MAX = 32, PLUGINS_MAX = 32, MIN_TIME_MAX_S = 86400 };
 
 struct selection {
+    struct tl_plugin *plugins[PLUGINS_MAX];
+    size_t plugin_count;
     struct suite_subject subjects[SUBJECTS_MAX];
     size_t subject_count;
     uint32_t sizes[SIZES_MAX];
@@ -58,16 +61,66 @@ static bool add_subject(const struct tl_algo *algo, const char *options_text)
     return true;
 }
 
-static const char *nearest_name(const char *name)
+/* The structures that can be selected: the registered ones, and behind them the plug-ins'. NULL
+ * behind the last. */
+static const struct tl_algo *known_at(size_t index)
 {
-    const char *nearest = tl_registry_at(0)->timed->name;
-    for (size_t i = 1; i < tl_registry_count(); i++) {
-        const char *candidate = tl_registry_at(i)->timed->name;
-        if (tl_name_distance(name, candidate) < tl_name_distance(name, nearest)) {
-            nearest = candidate;
+    size_t registered = tl_registry_count();
+    if (index < registered) {
+        return tl_registry_at(index)->timed;
+    }
+    return index - registered < selection.plugin_count
+               ? tl_plugin_algo(selection.plugins[index - registered])
+               : NULL;
+}
+
+static const struct tl_algo *find_known(const char *name)
+{
+    const struct tl_algo *algo = NULL;
+    for (size_t i = 0; (algo = known_at(i)) != NULL; i++) {
+        if (strcmp(algo->name, name) == 0) {
+            return algo;
         }
     }
-    return nearest;
+    return NULL;
+}
+
+static const char *nearest_name(const char *name)
+{
+    const struct tl_algo *nearest = known_at(0);
+    const struct tl_algo *algo = NULL;
+    for (size_t i = 1; (algo = known_at(i)) != NULL; i++) {
+        if (tl_name_distance(name, algo->name) < tl_name_distance(name, nearest->name)) {
+            nearest = algo;
+        }
+    }
+    return nearest->name;
+}
+
+/* FILE[,NAME] */
+static bool load_plugin(const char *spec)
+{
+    if (selection.plugin_count == PLUGINS_MAX) {
+        (void)fprintf(stderr, "timerlab-bench: more than %d plug-ins\n", (int)PLUGINS_MAX);
+        return false;
+    }
+    char why[512];
+    struct tl_plugin *plugin = tl_plugin_open(spec, why, sizeof why);
+    if (plugin == NULL) {
+        (void)fprintf(stderr, "timerlab-bench: %s\n", why);
+        return false;
+    }
+    const char *name = tl_plugin_algo(plugin)->name;
+    if (find_known(name) != NULL) {
+        (void)fprintf(stderr,
+                      "timerlab-bench: %s: the name '%s' is taken; --plugin FILE,NAME gives it "
+                      "another\n",
+                      tl_plugin_file(plugin), name);
+        tl_plugin_close(plugin);
+        return false;
+    }
+    selection.plugins[selection.plugin_count++] = plugin;
+    return true;
 }
 
 /* NAME[:opt=v[:opt=v]...] */
@@ -84,20 +137,20 @@ static bool select_structure(const char *spec)
     }
     memcpy(name, spec, length);
     name[length] = '\0';
-    const struct tl_entry *entry = tl_registry_find(name);
-    if (entry == NULL) {
+    const struct tl_algo *algo = find_known(name);
+    if (algo == NULL) {
         (void)fprintf(stderr, "timerlab-bench: no structure is called '%s'; did you mean '%s'?\n",
                       name, nearest_name(name));
         return false;
     }
-    return add_subject(entry->timed, spec[length] == ':' ? spec + length + 1 : "");
+    return add_subject(algo, spec[length] == ':' ? spec + length + 1 : "");
 }
 
-/* Everything registered, or what is missing of it to stand beside a selection: the floors. */
-static bool select_registered(bool floors_only)
+/* Everything known, or what is missing of it to stand beside a selection: the floors. */
+static bool select_known(bool floors_only)
 {
-    for (size_t i = 0; i < tl_registry_count(); i++) {
-        const struct tl_algo *algo = tl_registry_at(i)->timed;
+    const struct tl_algo *algo = NULL;
+    for (size_t i = 0; (algo = known_at(i)) != NULL; i++) {
         bool wanted = !floors_only || (algo->capabilities & TL_CAP_FIRES_NOTHING) != 0;
         if (wanted && !add_subject(algo, "")) {
             return false;
@@ -202,7 +255,24 @@ static const char *flag_value(const char *flag, int argc, char **argv, int *inde
     return argv[++*index];
 }
 
-/* Takes the flags that are not Google Benchmark's out of the arguments. */
+/* Loads the plug-ins, wherever on the command line they stand: --algo may name them. */
+static bool take_plugins(int *argc, char **argv)
+{
+    int kept = 1;
+    for (int i = 1; i < *argc; i++) {
+        const char *value = flag_value("--plugin", *argc, argv, &i);
+        if (value == NULL) {
+            argv[kept++] = argv[i];
+        } else if (!load_plugin(value)) {
+            return false;
+        }
+    }
+    *argc = kept;
+    argv[kept] = NULL;
+    return true;
+}
+
+/* Takes the other flags that are not Google Benchmark's out of the arguments. */
 static bool take_flags(int *argc, char **argv)
 {
     int kept = 1;
@@ -246,8 +316,9 @@ static void print_help(void)
         "                          or less where preparations last several times that\n"
         "\n"
         "structures:");
-    for (size_t i = 0; i < tl_registry_count(); i++) {
-        (void)printf(" %s", tl_registry_at(i)->timed->name);
+    const struct tl_algo *algo = NULL;
+    for (size_t i = 0; (algo = known_at(i)) != NULL; i++) {
+        (void)printf(" %s", algo->name);
     }
     (void)printf("\n\noperations:\n");
     struct suite_operation_text text;
@@ -306,18 +377,18 @@ static void add_context(void)
 #endif
 }
 
-int main(int argc, char **argv)
+static int measure(int *argc, char **argv)
 {
-    if (!take_flags(&argc, argv)) {
+    if (!take_plugins(argc, argv) || !take_flags(argc, argv)) {
         return STATUS_USAGE;
     }
     if (selection.help) {
         print_help();
         return STATUS_OK;
     }
-    if (!select_registered(selection.subject_count > 0) ||
+    if (!select_known(selection.subject_count > 0) ||
         (selection.size_count == 0 && !select_sizes("1k,10k,100k,1m")) ||
-        !bench_initialize(&argc, argv, STATUS_USAGE)) {
+        !bench_initialize(argc, argv, STATUS_USAGE)) {
         return STATUS_USAGE;
     }
     add_context();
@@ -344,4 +415,13 @@ int main(int argc, char **argv)
         return STATUS_FAULT;
     }
     return STATUS_OK;
+}
+
+int main(int argc, char **argv)
+{
+    int status = measure(&argc, argv);
+    for (size_t i = 0; i < selection.plugin_count; i++) {
+        tl_plugin_close(selection.plugins[i]);
+    }
+    return status;
 }

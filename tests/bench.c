@@ -233,6 +233,39 @@ static void a_structure_that_refuses_a_start_fails_its_row(void **state)
     }
 }
 
+/* Plug-ins that are wrong in one way each: the row says in which. */
+static void a_structure_that_is_wrong_fails_its_row(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fault;
+        const char *row;
+        const char *complaint;
+    } wrong[] = {
+        {"early", "expire", "the ticks at which timers fired"},
+        {"late", "expire", "timers fired"},
+        {"never", "expire", "timers fired"},
+        {"twice", "expire", "the timers that fired are not those that were started"},
+        {"stranger", "expire", "the timers that fired are not those that were started"},
+        {"after-stop", "stop", "timers fired after they had been stopped"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char command[512];
+        (void)snprintf(command, sizeof command,
+                       BENCH " --algo faulty-%s --plugin " TL_BINARY_DIR "/tests/faulty-%s.so "
+                             "--n 1000 --benchmark_filter=^%s/faulty --benchmark_min_time=0 "
+                             "--benchmark_format=json 2>" TL_BINARY_DIR "/bench.err",
+                       wrong[i].fault, wrong[i].fault, wrong[i].row);
+        char *text = NULL;
+        int status = run(command, &text);
+        if (status != 1 || strstr(text, wrong[i].complaint) == NULL) {
+            fail_msg("%s: exit status %d, and\n%s", wrong[i].fault, status, text);
+        }
+        assert_null(strstr(text, "ns_per_op"));
+        free(text);
+    }
+}
+
 static void what_cannot_be_followed_is_refused(void **state)
 {
     (void)state;
@@ -247,6 +280,9 @@ static void what_cannot_be_followed_is_refused(void **state)
         {"--n 99", "takes numbers from"},
         {"--n -1000", "takes numbers from"},
         {"--n 1000000000000m", "takes numbers from"},
+        {"--plugin", "timerlab-bench: "},
+        {"--plugin no-such.so", "no-such.so"},
+        {"--plugin " TL_BINARY_DIR "/tests/faulty-late.so,null", "the name 'null' is taken"},
         {"--frobnicate", "--frobnicate"},
         {"stray", "stray"},
         {"--benchmark_format=toml", "has a value that it does not take"},
@@ -357,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_reduced_run_measures_every_row),
         cmocka_unit_test(what_is_too_slow_is_left_out_and_says_so),
         cmocka_unit_test(a_structure_that_refuses_a_start_fails_its_row),
+        cmocka_unit_test(a_structure_that_is_wrong_fails_its_row),
         cmocka_unit_test(what_cannot_be_followed_is_refused),
         cmocka_unit_test(help_lists_structures_operations_and_both_kinds_of_flags),
         cmocka_unit_test(repetitions_become_medians),
