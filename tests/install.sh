@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Installs into a folder, moves that elsewhere, and uses it as someone would who has nothing else: by
+# pkg-config and by find_package, shared and static; the programs, the pages, and the completion.
+# Leaves the installation in $BUILD/tests/installed, for the tests that start from one.
+set -euo pipefail
+
+fail() {
+    printf 'install: %s\n' "$1" >&2
+    exit 1
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+installed=$BUILD/tests/installed
+rm -rf "$installed"
+cmake --install "$BUILD" --prefix "$scratch/prefix" >"$scratch/log"
+mv "$scratch/prefix" "$installed"
+
+libdir=$(dirname "$(find "$installed" -name libtimerlab.a)")
+flags=(-std=c17 -O1 -Wall -Wextra -Wpedantic -Werror)
+if [ -n "$SANITIZE" ]; then
+    flags+=("-fsanitize=$SANITIZE")
+fi
+
+# One version in the header, the library's name, and what programs ask for.
+abi=$(sed -n 's/^#define TL_ABI *\([0-9]*\)u$/\1/p' "$installed/include/timerlab.h")
+[ -f "$libdir/libtimerlab.so.$abi" ] || fail "no libtimerlab.so.$abi, though TL_ABI is $abi"
+
+# The shared library exports what the headers declare, and no more.
+nm -D --defined-only "$libdir/libtimerlab.so" | awk '{ print $3 }' | sort >"$scratch/exported"
+sed 's|/\*.*||' "$installed"/include/timerlab/*.h | grep -oE '\<tl_[a-z_]+\(' | tr -d '(' |
+    sort -u >"$scratch/declared"
+grep -vxFf "$scratch/declared" "$scratch/exported" >"$scratch/surplus" || true
+[ -s "$scratch/exported" ] || fail "the shared library exports nothing"
+[ ! -s "$scratch/surplus" ] || fail "exported, but not declared: $(paste -sd ' ' "$scratch/surplus")"
+
+# pkg-config, and the installed `timerlab new` for a plug-in.
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+read -ra cflags <<<"$(pkg-config --cflags timerlab)"
+read -ra libs <<<"$(pkg-config --libs timerlab)"
+"$CC" "${flags[@]}" "${cflags[@]}" "$SOURCE/tests/consumer.c" "${libs[@]}" -o "$scratch/consumer"
+PATH=$installed/bin:$PATH
+cd "$scratch"
+command=$(timerlab new my-wheel 2>/dev/null | sed -n 1p)
+[[ $command == *"-I$installed/include "* ]] || fail "timerlab new does not know the installed header: $command"
+sh -c "$command"
+timerlab list | awk 'NR > 1 { print $1 } END { print "my-wheel" }' >"$scratch/names"
+LD_LIBRARY_PATH=$libdir "$scratch/consumer" ./my-wheel.so | diff "$scratch/names" - ||
+    fail "the structures that a program finds (>) are not those that timerlab lists (<)"
+
+# find_package, both kinds
+mkdir "$scratch/project"
+cat >"$scratch/project/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C)
+find_package(timerlab $(pkg-config --modversion timerlab) REQUIRED)
+foreach(kind IN ITEMS timerlab timerlab_static)
+    add_executable(with_\${kind} "$SOURCE/tests/consumer.c")
+    target_link_libraries(with_\${kind} PRIVATE timerlab::\${kind})
+endforeach()
+END
+if ! {
+    cmake -S "$scratch/project" -B "$scratch/project/build" -DCMAKE_PREFIX_PATH="$installed" \
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="${flags[*]}" &&
+        cmake --build "$scratch/project/build"
+} >"$scratch/log" 2>&1; then
+    fail "$(cat "$scratch/log")"
+fi
+for kind in timerlab timerlab_static; do
+    "$scratch/project/build/with_$kind" ./my-wheel.so | diff "$scratch/names" - ||
+        fail "$kind: structures are missing"
+done
+readelf -d "$scratch/project/build/with_timerlab" | grep -qF "libtimerlab.so.$abi" ||
+    fail "timerlab::timerlab is not the shared library"
+! readelf -d "$scratch/project/build/with_timerlab_static" | grep -qF libtimerlab ||
+    fail "timerlab::timerlab_static is not the static library"
+
+# A page for each command of each table, which roff understands.
+page() {
+    local name=$1 file
+    file=$(find "$installed" -name "$name.1")
+    [ -s "$file" ] || fail "no manual page $name"
+    if command -v groff >/dev/null; then
+        groff -man -Tutf8 -ww "$file" 2>&1 >/dev/null | tee "$scratch/log"
+        [ ! -s "$scratch/log" ] || fail "$name: roff complains"
+    fi
+}
+commands_of() {
+    "$@" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'
+}
+page timerlab
+page timerlab-bench
+for command in $(commands_of timerlab); do
+    page "timerlab-$command"
+done
+for command in $(commands_of timerlab trace); do
+    page "timerlab-trace-$command"
+done
+grep -q -- 'drive' "$(find "$installed" -name timerlab-sim.1)" || fail "timerlab-sim has no options"
+
+# Completion is found by the name of the command.
+cmp -s "$SOURCE/sim/completion.bash" "$installed/share/bash-completion/completions/timerlab" ||
+    fail "no completion"
+timerlab-bench --help >/dev/null || fail "timerlab-bench does not start"
