@@ -247,6 +247,11 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         sift_up(heap, ++heap->count, entry);
         return TL_OK;
     }
+    /* Children and grandchildren come with the entry: a timer is mostly restarted to later. */
+    if (4 * position <= heap->count) {
+        __builtin_prefetch(&heap->entries[2 * position], 1);
+        __builtin_prefetch(&heap->entries[4 * position], 1);
+    }
     TL_COUNT(heap, compares, 1);
     if (is_before(entry, heap->entries[position])) {
         sift_up(heap, position, entry);
