@@ -13,7 +13,7 @@ static bool made;
 
 const char *temporary_path(const char *name)
 {
-    static char paths[4][256];
+    static char paths[4][320];
     static unsigned next;
     if (!made) {
         assert_non_null(mkdtemp(folder));
