@@ -55,6 +55,7 @@ json_t *context_json(int argc, char *const *argv)
 {
     char cpu[256];
     char governor[64];
+    char huge_pages[64];
     char date[64];
     char kernel[512];
     struct utsname system;
@@ -62,6 +63,7 @@ json_t *context_json(int argc, char *const *argv)
     struct tm utc;
     read_cpu(cpu, sizeof cpu);
     read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor);
+    read_line("/sys/kernel/mm/transparent_hugepage/enabled", huge_pages, sizeof huge_pages);
     (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     if (uname(&system) == 0) {
         (void)snprintf(kernel, sizeof kernel, "%s %s %s", system.sysname, system.release,
@@ -69,10 +71,11 @@ json_t *context_json(int argc, char *const *argv)
     } else {
         (void)snprintf(kernel, sizeof kernel, "unknown");
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:f, s:o, s:s}", "version",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:o, s:s}", "version",
                      BUILD_VERSION, "commit", BUILD_COMMIT, "compiler", BUILD_COMPILER, "flags",
                      BUILD_FLAGS, "build_type", BUILD_TYPE, "cpu", cpu, "cpus",
                      (int)sysconf(_SC_NPROCESSORS_ONLN), "kernel", kernel, "governor",
-                     governor[0] != '\0' ? governor : "none", "clock_overhead_ns",
+                     governor[0] != '\0' ? governor : "none", "huge_pages",
+                     huge_pages[0] != '\0' ? huge_pages : "none", "clock_overhead_ns",
                      clock_overhead_ns(), "command_line", command_line(argc, argv), "date", date);
 }
