@@ -8,7 +8,8 @@ value = "ns_per_op"; spread = "ns_per_op_mad"
 x_label = "timers"
 y_label = "ns per operation"
 x_tics = SCALED_TICS
-y_tics = PLAIN_TICS
+y_tics = PLAIN_TICS; y_fine_tics = PLAIN_FINE_TICS
 stats data using "n" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
+shared_y = 0
 load FOLDER."/lines.gp"

@@ -6,20 +6,30 @@
 #   spread                 column of the spread of y ("" if there is none)
 #   x_label, y_label       with units
 #   x_tics, y_tics         marks of the logarithmic axes
+#   y_fine_tics            those of a y axis that spans few powers of ten
 #   x_low, x_high
+#   shared_y               1: all panels have the same y axis; 0: each has its own
 
 # Which panels and series there are, how they look, and how far y reaches.
-panels = ""; series = ""; styles = ""; present = ""; longest = 0; y_low = 0; y_high = 0
+panels = ""; series = ""; styles = ""; present = ""; longest = 0
 stats data using (panels = joined(panels, strcol(panel_column)), \
     styles = member(series, strcol("series")) ? styles : styles." ".strcol("style"), \
     series = joined(series, strcol("series")), \
     longest = strlen(strcol("series")) > longest ? strlen(strcol("series")) : longest, \
     here = number(value), \
     present = here > 0 ? joined(present, strcol(panel_column)."/".strcol("series")) : present, \
-    y_low = here > 0 && (y_low == 0 || here < y_low) ? here : y_low, \
-    y_high = here > y_high ? here : y_high, \
     0) nooutput
-if (y_high == 0) { y_low = 1; y_high = 10 }
+array y_low[words(panels)]
+array y_high[words(panels)]
+do for [i = 1:words(panels)] {
+    low = 0; high = 0
+    stats data using (here = shared_y || strcol(panel_column) eq word(panels, i) ? number(value) : 0, \
+        low = here > 0 && (low == 0 || here < low) ? here : low, \
+        high = here > high ? here : high, \
+        0) nooutput
+    y_low[i] = high > 0 ? low : 1
+    y_high[i] = high > 0 ? high : 10
+}
 
 across = words(panels) > 1 ? 2 : 1
 down = (words(panels) + across - 1) / across
@@ -40,10 +50,8 @@ do for [terminal in TERMINALS] {
 
     set logscale xy
     set xrange [x_low:x_high]
-    set yrange [y_low / 1.3:y_high * 1.3]
     unset arrow; unset label
     eval "set xtics nomirror ".x_tics
-    eval "set ytics nomirror ".y_tics
     set grid xtics ytics
     unset key
     do for [i = 1:words(panels)] {
@@ -54,6 +62,8 @@ do for [terminal in TERMINALS] {
         set rmargin at screen left + 1.0 / across - 18.0 / WIDTH
         set tmargin at screen share(top + 30)
         set bmargin at screen share(top + panel_height - 52)
+        set yrange [y_low[i] / 1.5:y_high[i] * 1.5]
+        eval "set ytics nomirror ".(y_high[i] / y_low[i] < LOG_RATIO ? y_fine_tics : y_tics)
         set title heading(panel) noenhanced offset 0,-0.4
         set xlabel x_label offset 0,0.3
         set ylabel y_label offset 0.8,0

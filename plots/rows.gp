@@ -42,7 +42,8 @@ set grid xtics noytics
 unset logscale x
 if (logarithmic) {
     set logscale x
-    axis_low = 10 ** floor(log10(low) - 0.15)
+    # A little below the decade, so that rounding does not cut off what stands on it.
+    axis_low = 0.9999 * 10.0 ** floor(log10(low) - 0.15)
     axis_high = high * (high / axis_low) ** 0.22
     eval "set xtics nomirror ".log_tics
 } else {

@@ -2,7 +2,7 @@
 #
 #   awk -v keep=C,D,... -v by=C [-v at=D] [-v trace=T] -f csv.awk -f tidy.awk STYLES FILE.csv
 #
-#   STYLES  lines "series<TAB>style", see style.gp
+#   STYLES  lines "series<TAB>style", see style.gp; a series that is not among them is left out
 #   keep    the columns of the picture; `series`, `algo`, `options` and `style` are put before them;
 #           what is empty becomes nan
 #   by, at  series are put in rising order of the column `by`: of its geometric mean over the rows
@@ -39,6 +39,9 @@ FNR == 1 {
     algo = field[column["algo"]]
     options = ("options" in column) ? field[column["options"]] : ""
     series = csv_series(algo, options)
+    if (!(series in style)) {
+        next
+    }
     if (!(series in rows)) {
         order[++count] = series
         rows[series] = ""

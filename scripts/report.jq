@@ -87,15 +87,15 @@ def differ($a; $b):
 
 # --- verdicts ---------------------------------------------------------------------------------
 
-# Where `mine` stands among all for a figure of which less is better: "24.0 B, the least of 4", or
-# "24.0 B (the least: 12.0 B, `other`)".
+# Where a row stands among all by a figure of which less is better: "24.0 ns (the least of 4)", or
+# "24.0 ns (the least: 12.0 ns, `other`)".
 def standing($rows; $column; text):
     .[$column] as $mine
     | ($rows | map(select(.[$column] != null)) | sort_by(.[$column])) as $sorted
     | if $mine == null then "not measured"
       elif ($sorted | length) < 2 then ($mine | text)
-      elif $sorted[0][$column] == $sorted[-1][$column] then "\($mine | text), like all of them"
-      elif $mine <= $sorted[0][$column] then "\($mine | text), the least of \($sorted | length)"
+      elif $sorted[0][$column] == $sorted[-1][$column] then "\($mine | text) (like all of them)"
+      elif $mine <= $sorted[0][$column] then "\($mine | text) (the least of \($sorted | length))"
       else "\($mine | text) (the least: \($sorted[0][$column] | text), \($sorted[0] | series | code))"
       end;
 
@@ -124,7 +124,8 @@ def verdict($trace):
             elif ($equals | length) == 0 then
                 "**\($first | series | code) is the fastest**: "
             else
-                "**Cannot tell which is the fastest of \([$first] + $equals | map(series | code) | listed)**"
+                "**Cannot tell which is the fastest of \([$first] + $equals
+                    | map("\(series | code) (\(.value | figure) ± \(.spread | figure) ns)") | listed)**"
                 + (if ([$rows[].runs] | min) < 5 then " (it takes five runs)" else " (they differ by no more than the spread of the runs)" end)
                 + ". The smallest median is that of \($first | series | code): "
             end)
@@ -136,29 +137,39 @@ def verdict($trace):
                 + ($slower | map("\(series | code) \(.value | times($first.value)) times") | listed) + ".\n"
             else "" end)
          + "\nWhat \($first | series | code) costs:\n\n"
-         + "- memory: \($first | standing($rows; "bytes_per_timer"; "\(figure) B")) per timer; at the peak \($first | standing($rows; "bytes_peak"; size))\n"
+         + "- memory: \($first | standing($rows; "bytes_per_timer"; "\(figure) bytes a timer")); at the peak \($first | standing($rows; "bytes_peak"; size))\n"
          + "- stall, the longest single advance: \($first | standing($rows; "stall_ns"; duration))\n"
-         + "- wakeups: \($first | standing($rows; "wakeups"; grouped)), idle ones: \($first | standing($rows; "idle_wakeups"; grouped))\n"
+         + "- wakeups: \($first | standing($rows; "wakeups"; grouped)), of these idle: \($first | standing($rows; "idle_wakeups"; grouped))\n"
          + "- lateness: \($first | lateness_words)\n"
        end);
 
+# Of one operation, with one number of timers.
+def fastest_of_size:
+    sort_by(.value) as $sorted
+    | $sorted[0] as $first
+    | ($sorted[1:] | map(select(differ($first; .) | not))) as $equals
+    | "with \($first.n | grouped) timers "
+      + if ($sorted | length) < 2 then "only \($first | series | code) was measured"
+        elif ($equals | length) > 0 then
+            "cannot tell \([$first] + $equals | map(series | code) | listed) apart"
+        else
+            "\($first | series | code) (\($first.value | figure) ns; the next, "
+            + "\($sorted[1] | series | code), takes \($sorted[1].value | times($first.value)) times as long)"
+        end;
+
 def bench_verdict:
     map(select(contender and .value != null)) as $rows
-    | ($rows | map(.op) | reduce .[] as $op ([]; if index([$op]) then . else . + [$op] end))
-    | map(. as $op
-        | ($rows | map(select(.op == $op))) as $mine
-        | ($mine | map(.n) | unique) as $sizes
-        | [$sizes[0], $sizes[-1]] | unique
-        | map(. as $n
-            | ($mine | map(select(.n == $n)) | sort_by(.value)) as $at
-            | ($at[1:] | map(select(differ($at[0]; .) | not))) as $equals
-            | if ($at | length) < 2 then "with \($n | grouped) timers only \($at[0] | series | code) was measured"
-              elif ($equals | length) > 0 then
-                "with \($n | grouped) timers cannot tell \([$at[0]] + $equals | map(series | code) | listed) apart"
-              else "with \($n | grouped) timers \($at[0] | series | code) (\($at[0].value | figure) ns; the next, \($at[1] | series | code), takes \($at[1].value | times($at[0].value)) times as long)"
-              end)
-        | "- \($op): " + join("; "))
-    | join("\n");
+    | ($rows | map(.runs) | min) as $runs
+    | if $rows == [] then "Nothing was measured."
+      elif $runs < 5 then "Cannot tell: it takes five runs, and here are \($runs)."
+      else
+        "The fastest, by operation:\n\n"
+        + ($rows | map(.op) | reduce .[] as $op ([]; if index([$op]) then . else . + [$op] end)
+            | map(. as $op | "- \($op): "
+                + ($rows | map(select(.op == $op)) | group_by(.n) | if length > 1 then [.[0], .[-1]] else . end
+                    | map(fastest_of_size) | join("; ")))
+            | join("\n"))
+      end;
 
 # --- tables -----------------------------------------------------------------------------------
 
@@ -254,7 +265,7 @@ def context:
     "## In words",
     (if ($rows | length) == 0 then "There are no results of a simulation here." else empty end),
     ($traces[] as $trace | $rows | verdict($trace)),
-    (if ($bench_rows | length) > 0 then "### One operation at a time\n\nThe fastest, by operation:\n\n" + ($bench_rows | bench_verdict) else empty end),
+    (if ($bench_rows | length) > 0 then "### One operation at a time", ($bench_rows | bench_verdict) else empty end),
     "Structures in italics in the tables are yardsticks, not contenders. A difference counts if both sides have at least five runs, and their medians are further apart than three times their spreads (median absolute deviations, MAD) together; otherwise the word is \"cannot tell\". Stall, memory and wakeups are single figures without a spread; a stall can also be the machine's own.",
     "## Faults, and what did not run",
     ($rows | faults($bench_rows)),
