@@ -288,7 +288,8 @@ def context:
     | ($pictures[] | select(. as $picture | $endings | any(. as $ending | $picture | endswith("-" + $ending)) | not) | picture),
     "## How it was measured",
     ($results.context // {} | context),
-    "## The same again",
-    "```sh\n\($commands | rtrimstr("\n"))\n```"
+    (if $commands != "" then
+        "## The same again", "```sh\n\($commands | rtrimstr("\n"))\n```"
+     else empty end)
   ]
 | join("\n\n")
