@@ -75,6 +75,10 @@ readelf -d "$scratch/project/build/with_timerlab" | grep -qF "libtimerlab.so.$ab
 ! readelf -d "$scratch/project/build/with_timerlab_static" | grep -qF libtimerlab ||
     fail "timerlab::timerlab_static is not the static library"
 
+# The example, as its first lines say it is built, with every warning; another test runs it.
+"$CC" "${flags[@]}" -Wconversion -Wshadow "$SOURCE/docs/examples/echo-server.c" "${cflags[@]}" \
+    "${libs[@]}" "-Wl,-rpath,$libdir" -o "$installed/echo-server"
+
 # A page for each command of each table, which roff understands.
 page() {
     local name=$1 file
