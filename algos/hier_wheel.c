@@ -445,12 +445,30 @@ static void flush_bucket(struct hier_wheel *wheel, uint32_t bucket, uint64_t tar
     }
 }
 
+/* Moves the levels to the unit `target`, which none of them reaches, in one step: every bucket has
+ * expired by then. Step by step, what is due beyond the highest level, for want of memory for the
+ * next, would be filed again once every turn of it: a long jump would hardly end. */
+static void jump_past_levels(struct hier_wheel *wheel, uint64_t target)
+{
+    while (wheel->queued > 0) {
+        uint32_t bucket = wheel->queue[--wheel->queued];
+        *expires(wheel, bucket) = NOT_QUEUED;
+        bucket_move_all(wheel, bucket, LATE);
+        TL_COUNT(wheel, slots, 1);
+    }
+    levels_move(wheel, target);
+    flush_bucket(wheel, LATE, target);
+}
+
 /* Moves the clock to `now`, and everything that is due by then to DUE. From bucket to bucket, in
  * the order of their expiration: so what is filed again meets no bucket of an earlier turn. */
 static void collect_due(struct hier_wheel *wheel, uint64_t now)
 {
     slot_move_all(wheel, stripe_of(LATE, 0), stripe_of(DUE, 0));
     uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
+    if (wheel->overfilled && target >= wheel->levels[wheel->level_count - 1].limit) {
+        jump_past_levels(wheel, target);
+    }
     while (wheel->queued > 0 && expiration(wheel, wheel->queue[0]) <= target) {
         uint32_t bucket = queue_pop(wheel);
         uint64_t expired = expiration(wheel, bucket);

@@ -13,6 +13,8 @@ static const struct command commands[] = {
     {"trace", "traces: generate, import, show, check", command_trace},
     {"sim", "replays traces through structures: right, how fast, at what cost", command_sim},
     {"new", "writes a starter for a structure of your own, as a plug-in", command_new},
+    {"check", "holds structures to the contract: cases, then fuzzing against a model",
+     command_check},
     {NULL, NULL, NULL},
 };
 

@@ -1,0 +1,583 @@
+/* timerlab check: the conformance kit on structures, and what it found. */
+#include "catalog.h"
+#include "command.h"
+#include "context.h"
+#include "kit.h"
+#include "outfile.h"
+#include "progress.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_SECONDS 2.0
+
+/* What hangs once hangs often: after the first time, it is given up sooner. */
+#define HANG_SECONDS    1.0
+
+/* The fuzzer stands beside the cases under this name. */
+static const char fuzz_name[] = "fuzz";
+
+enum check_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_MD };
+
+struct check_arguments {
+    struct catalog catalog;
+    struct contender_list contenders;
+    const char **selections; /* -a, resolved once all plug-ins are loaded */
+    size_t selection_count;
+    const char *case_name; /* NULL: all, and the fuzzer */
+    const char *replay_path;
+    const char *save_path;
+    bool list;
+    enum check_format format;
+    struct kit_fuzz_plan plan;
+    struct kit_limits limits;
+    struct error error;
+};
+
+/* What came of one case on one structure. */
+struct check_row {
+    const struct contender *contender;
+    const char *name;
+    const char *group;
+    struct kit_verdict verdict;
+    struct kit_trace trace; /* of the fuzzer's fault */
+};
+
+struct check_report {
+    struct check_row *rows;
+    size_t count;
+    size_t faults;
+};
+
+enum {
+    KEY_PLUGIN = 256,
+    KEY_CASE,
+    KEY_LIST,
+    KEY_SECONDS,
+    KEY_OPERATIONS,
+    KEY_SEED,
+    KEY_REPLAY,
+    KEY_SAVE,
+    KEY_FORMAT,
+    KEY_PROGRESS
+};
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+static void remember(const char ***list, size_t *count, const char *text, struct argp_state *state)
+{
+    const char **longer = realloc(*list, (*count + 1) * sizeof *longer);
+    if (longer == NULL) {
+        argp_failure(state, EXIT_FAULT, 0, "out of memory");
+        return;
+    }
+    *list = longer;
+    longer[(*count)++] = text;
+}
+
+static double parse_seconds(const char *text, struct argp_state *state)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= 0 && value <= 1e7)) {
+        argp_error(state, "--seconds takes a number from 0 to 1e7, not '%s'", text);
+    }
+    return value;
+}
+
+/* A whole number; a mantissa and exponent such as 1e9 will do. */
+static uint64_t parse_whole(const char *option, const char *text, struct argp_state *state)
+{
+    char *end = NULL;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (end != text && *end == 'e') {
+        double number = strtod(text, &end);
+        value = number >= 0 && number <= 1e18 ? (unsigned long long)number : 0;
+    }
+    if (end == text || *end != '\0' || text[0] == '-') {
+        argp_error(state, "%s takes a whole number, not '%s'", option, text);
+    }
+    return (uint64_t)value;
+}
+
+static void check_case_name(const char *name, struct argp_state *state)
+{
+    if (strcmp(name, fuzz_name) == 0 || kit_case_find(name) != NULL) {
+        return;
+    }
+    size_t count = 0;
+    const struct kit_case *cases = kit_cases(&count);
+    const char *nearest = fuzz_name;
+    for (size_t i = 0; i < count; i++) {
+        if (tl_name_distance(name, cases[i].name) < tl_name_distance(name, nearest)) {
+            nearest = cases[i].name;
+        }
+    }
+    argp_error(state, "there is no case '%s'; did you mean '%s'? --list shows them", name, nearest);
+}
+
+static error_t parse_argument(int key, char *argument, struct argp_state *state)
+{
+    struct check_arguments *arguments = state->input;
+    switch (key) {
+    case 'a':
+        remember(&arguments->selections, &arguments->selection_count, argument, state);
+        return 0;
+    case KEY_PLUGIN:
+        if (!catalog_add_plugin(&arguments->catalog, argument, &arguments->error)) {
+            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
+        }
+        return 0;
+    case KEY_CASE:
+        check_case_name(argument, state);
+        arguments->case_name = argument;
+        return 0;
+    case KEY_LIST:
+        arguments->list = true;
+        return 0;
+    case KEY_SECONDS:
+        arguments->plan.seconds = parse_seconds(argument, state);
+        return 0;
+    case KEY_OPERATIONS:
+        arguments->plan.operations = parse_whole("--operations", argument, state);
+        return 0;
+    case KEY_SEED:
+        arguments->plan.seed = parse_whole("--seed", argument, state);
+        return 0;
+    case KEY_REPLAY:
+        arguments->replay_path = argument;
+        return 0;
+    case KEY_SAVE:
+        arguments->save_path = argument;
+        return 0;
+    case KEY_PROGRESS:
+        progress_set_mode(PROGRESS_ALWAYS);
+        return 0;
+    case KEY_FORMAT:
+        if (strcmp(argument, "table") == 0) {
+            arguments->format = FORMAT_TABLE;
+        } else if (strcmp(argument, "json") == 0) {
+            arguments->format = FORMAT_JSON;
+        } else if (strcmp(argument, "md") == 0) {
+            arguments->format = FORMAT_MD;
+        } else {
+            argp_error(state, "--format takes table, json or (with --list) md, not '%s'", argument);
+        }
+        return 0;
+    case ARGP_KEY_END:
+        if (arguments->list) {
+            return 0;
+        }
+        if (arguments->format == FORMAT_MD) {
+            argp_error(state, "--format md goes with --list");
+        }
+        if (arguments->selection_count == 0) {
+            argp_error(state, "which structures? -a all, or -a NAME,...; `timerlab list` shows "
+                              "them");
+        }
+        for (size_t i = 0; i < arguments->selection_count; i++) {
+            if (!catalog_select(&arguments->catalog, arguments->selections[i],
+                                &arguments->contenders, &arguments->error)) {
+                argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
+            }
+        }
+        if (arguments->replay_path != NULL && arguments->contenders.count != 1) {
+            argp_error(state, "--replay is for one structure");
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"algorithm", 'a', "NAME[:opt=v...],...|all", 0,
+     "Structures to check; with options, under these values only; may be repeated", 0},
+    {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
+    {"case", KEY_CASE, "NAME", 0, "Only this case; fuzz is the fuzzer", 0},
+    {"list", KEY_LIST, NULL, 0, "Show the cases and what each asserts", 0},
+    {"seconds", KEY_SECONDS, "S", 0, "How long to fuzz each structure (2); 0: not at all", 0},
+    {"operations", KEY_OPERATIONS, "N", 0, "Fuzz each for so many operations instead", 0},
+    {"seed", KEY_SEED, "K", 0, "Of the fuzzer's first session (1); the next has K + 1", 0},
+    {"replay", KEY_REPLAY, "FILE", 0, "Only run this trace; - is standard input", 0},
+    {"save", KEY_SAVE, "FILE", 0, "Write the trace of the first fault that fuzzing finds", 0},
+    {"format", KEY_FORMAT, "table|json|md", 0, "What to print (table); md with --list only", 0},
+    {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
+    {0},
+};
+
+static const struct argp parser = {
+    options,
+    parse_argument,
+    NULL,
+    "Holds structures to the contract and to what they promise: named cases, then random "
+    "operations against a model. Whatever a structure does, it does in a process of its own."
+    "\vExit status: 0 nothing is wrong, 1 a fault was found, 2 usage.",
+    NULL,
+    NULL,
+    NULL,
+};
+
+/* --- running --------------------------------------------------------------------------------- */
+
+static struct kit_target target_of(const struct contender *contender)
+{
+    struct kit_target target = kit_target_of(contender->timed, contender->counted);
+    memcpy(target.options, contender->options, sizeof target.options);
+    target.pinned = contender->option_text[0] != '\0';
+    return target;
+}
+
+static struct check_row *new_row(struct check_report *report, const struct contender *contender,
+                                 const char *group, const char *name)
+{
+    struct check_row *rows = realloc(report->rows, (report->count + 1) * sizeof *rows);
+    if (rows == NULL) {
+        return NULL;
+    }
+    report->rows = rows;
+    rows[report->count] = (struct check_row){.contender = contender, .group = group, .name = name};
+    return &rows[report->count++];
+}
+
+static void show_operations(void *ctx, uint64_t operations)
+{
+    progress_update(ctx, operations);
+}
+
+static void run_fuzz(const struct check_arguments *arguments, const struct kit_target *target,
+                     struct check_row *row)
+{
+    struct progress progress;
+    struct kit_fuzz_plan plan = arguments->plan;
+    progress_begin(&progress, target->algo->name, "operations", plan.operations);
+    plan.progress = show_operations;
+    plan.progress_ctx = &progress;
+    kit_fuzz(target, &plan, &arguments->limits, &row->verdict, &row->trace);
+    progress_end(&progress);
+}
+
+static bool run_replay(struct check_arguments *arguments, const struct kit_target *target,
+                       struct check_row *row)
+{
+    bool from_stdin = strcmp(arguments->replay_path, "-") == 0;
+    FILE *stream = from_stdin ? stdin : fopen(arguments->replay_path, "r");
+    if (stream == NULL) {
+        return error_set(&arguments->error, "%s: cannot be read: %s", arguments->replay_path,
+                         strerror(errno));
+    }
+    bool read = kit_trace_read(&row->trace, target->algo, stream, arguments->replay_path,
+                               &arguments->error);
+    if (!from_stdin) {
+        (void)fclose(stream);
+    }
+    if (read) {
+        kit_replay(target, &row->trace, &arguments->limits, &row->verdict);
+    }
+    return read;
+}
+
+/* Everything asked of one structure. False, with the error set, if it could not be carried out. */
+static bool check_one(struct check_arguments *arguments, const struct contender *contender,
+                      struct check_report *report)
+{
+    struct kit_target target = target_of(contender);
+    struct check_row *row;
+    if (arguments->replay_path != NULL) {
+        row = new_row(report, contender, "replay", "replay");
+        return row != NULL ? run_replay(arguments, &target, row)
+                           : error_set(&arguments->error, "out of memory");
+    }
+    size_t count = 0;
+    const struct kit_case *cases = kit_cases(&count);
+    struct kit_limits limits = arguments->limits;
+    struct progress progress;
+    progress_begin(&progress, contender->timed->name, "cases", count);
+    for (size_t i = 0; i < count; i++) {
+        if (arguments->case_name != NULL && strcmp(arguments->case_name, cases[i].name) != 0) {
+            continue;
+        }
+        row = new_row(report, contender, cases[i].group, cases[i].name);
+        if (row == NULL) {
+            progress_end(&progress);
+            return error_set(&arguments->error, "out of memory");
+        }
+        kit_check_case(&target, &cases[i], &limits, &row->verdict);
+        if (row->verdict.fault == KIT_FAULT_HANG) {
+            limits.processor_seconds = HANG_SECONDS;
+        }
+        progress_update(&progress, i + 1);
+    }
+    progress_end(&progress);
+    bool wanted = arguments->case_name == NULL || strcmp(arguments->case_name, fuzz_name) == 0;
+    if (wanted && (arguments->plan.seconds > 0 || arguments->plan.operations > 0)) {
+        row = new_row(report, contender, fuzz_name, fuzz_name);
+        if (row == NULL) {
+            return error_set(&arguments->error, "out of memory");
+        }
+        run_fuzz(arguments, &target, row);
+    }
+    return true;
+}
+
+/* --- what is printed ------------------------------------------------------------------------- */
+
+static void name_of(const struct contender *contender, char *text, size_t text_bytes)
+{
+    (void)snprintf(text, text_bytes, "%s%s%s", contender->timed->name,
+                   contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
+}
+
+static void print_trace(const struct check_row *row, const char *name)
+{
+    if (row->trace.count == 0 || row->name != fuzz_name) {
+        return;
+    }
+    (void)printf("    the shortest trace that fails so, for --replay:\n");
+    (void)fflush(stdout);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (memory != NULL) {
+        kit_trace_write(&row->trace, row->contender->timed, memory);
+        (void)fclose(memory);
+        for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+            (void)printf("        %s\n", line);
+        }
+    }
+    free(text);
+    (void)printf("    again: timerlab check -a %s --case fuzz --seed %" PRIu64
+                 " --operations 1 (and --plugin, if it is one)\n",
+                 name, row->trace.seed);
+}
+
+static void print_fault(const struct check_row *row)
+{
+    char name[400];
+    name_of(row->contender, name, sizeof name);
+    (void)printf("%s, case %s, %s: %s\n", name, row->name, kit_fault_word(row->verdict.fault),
+                 row->verdict.message);
+    print_trace(row, name);
+}
+
+/* One line for the rows [first, end), which share a structure and a group. */
+static void print_group(const struct check_row *first, const struct check_row *end)
+{
+    unsigned passed = 0;
+    unsigned judged = 0;
+    double seconds = 0;
+    uint64_t operations = 0;
+    for (const struct check_row *row = first; row < end; row++) {
+        judged += row->verdict.result != KIT_SKIPPED;
+        passed += row->verdict.result == KIT_OK;
+        seconds += row->verdict.seconds;
+        operations += row->verdict.operations;
+    }
+    char name[400];
+    name_of(first->contender, name, sizeof name);
+    char cases[40];
+    (void)snprintf(cases, sizeof cases, "%u/%u", passed, judged);
+    (void)printf("%-24s %-10s %-6s %-6s %12" PRIu64 " %8.2f", name, first->group,
+                 judged == 0        ? "-"
+                 : passed == judged ? "ok"
+                                    : "FAULT",
+                 cases, operations, seconds);
+    const char *separator = "  ";
+    for (const struct check_row *row = first; row < end; row++) {
+        if (row->verdict.result == KIT_FAULT) {
+            (void)printf("%s%s: %s", separator, row->name, kit_fault_word(row->verdict.fault));
+            separator = ", ";
+        }
+        if (row->verdict.result == KIT_SKIPPED && judged == 0 && row == first) {
+            (void)printf("  %s", row->verdict.message);
+        }
+    }
+    (void)putchar('\n');
+}
+
+/* Prints the groups of the structure whose rows begin at `from`. */
+static void print_structure(const struct check_report *report, size_t from)
+{
+    size_t first = from;
+    while (first < report->count) {
+        size_t end = first + 1;
+        while (end < report->count &&
+               strcmp(report->rows[end].group, report->rows[first].group) == 0) {
+            end++;
+        }
+        print_group(&report->rows[first], &report->rows[end]);
+        first = end;
+    }
+    (void)fflush(stdout);
+}
+
+static void print_faults(const struct check_report *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        if (report->rows[i].verdict.result == KIT_FAULT) {
+            (void)putchar('\n');
+            print_fault(&report->rows[i]);
+        }
+    }
+}
+
+static json_t *trace_json(const struct check_row *row)
+{
+    json_t *lines = json_array();
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (memory != NULL) {
+        kit_trace_write(&row->trace, row->contender->timed, memory);
+        (void)fclose(memory);
+        for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+            (void)json_array_append_new(lines, json_string(line));
+        }
+    }
+    free(text);
+    return lines;
+}
+
+static bool print_json(const struct check_report *report, int argc, char **argv)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < report->count; i++) {
+        const struct check_row *row = &report->rows[i];
+        bool fault = row->verdict.result == KIT_FAULT;
+        json_t *object =
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f}", "algo",
+                      row->contender->timed->name, "options", row->contender->option_text, "group",
+                      row->group, "case", row->name, "status",
+                      row->verdict.result == KIT_OK ? "ok"
+                      : fault                       ? "fault"
+                                                    : "skipped",
+                      "fault", fault ? kit_fault_word(row->verdict.fault) : "", "message",
+                      row->verdict.message, "operations", (json_int_t)row->verdict.operations,
+                      "seconds", row->verdict.seconds);
+        if (fault && row->name == fuzz_name) {
+            (void)json_object_set_new(object, "seed", json_integer((json_int_t)row->trace.seed));
+            (void)json_object_set_new(object, "trace", trace_json(row));
+        }
+        (void)json_array_append_new(rows, object);
+    }
+    json_t *root = json_pack("{s:s, s:o, s:o}", "schema", "timerlab-check-1", "context",
+                             context_json(argc, argv), "rows", rows);
+    bool written = root != NULL && json_dumpf(root, stdout, JSON_INDENT(1)) == 0;
+    (void)putchar('\n');
+    json_decref(root);
+    return written;
+}
+
+/* The table in docs/conformance.md. */
+static void print_cases_md(void)
+{
+    size_t count = 0;
+    const struct kit_case *cases = kit_cases(&count);
+    (void)printf("| group | case | asserts |\n|---|---|---|\n");
+    for (size_t i = 0; i < count; i++) {
+        (void)printf("| %s | `%s` | %s |\n", cases[i].group, cases[i].name, cases[i].asserts);
+    }
+}
+
+static void print_cases(void)
+{
+    size_t count = 0;
+    const struct kit_case *cases = kit_cases(&count);
+    size_t rows = 0;
+    const struct tl_capability_row *row = tl_capabilities(&rows);
+    (void)printf("%-24s %-10s %-10s %s\n", "case", "group", "needs", "asserts");
+    for (size_t i = 0; i < count; i++) {
+        const char *needs = "-";
+        for (size_t k = 0; k < rows; k++) {
+            needs = (cases[i].needs & row[k].bit) != 0 ? row[k].word : needs;
+        }
+        (void)printf("%-24s %-10s %-10s %s\n", cases[i].name, cases[i].group, needs,
+                     cases[i].asserts);
+    }
+    (void)printf("%-24s %-10s %-10s %s\n", fuzz_name, fuzz_name, "-",
+                 "random operations do what the model says");
+}
+
+static bool save_trace(const struct check_arguments *arguments, const struct check_report *report,
+                       struct error *error)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        const struct check_row *row = &report->rows[i];
+        if (row->name != fuzz_name || row->verdict.result != KIT_FAULT || row->trace.count == 0) {
+            continue;
+        }
+        struct outfile file;
+        if (!outfile_open(&file, arguments->save_path, error)) {
+            return false;
+        }
+        (void)fprintf(file.stream, "# %s, seed %" PRIu64 "\n# %s: %s\n",
+                      row->contender->timed->name, row->trace.seed,
+                      kit_fault_word(row->verdict.fault), row->verdict.message);
+        kit_trace_write(&row->trace, row->contender->timed, file.stream);
+        return outfile_commit(&file, error);
+    }
+    return true;
+}
+
+int command_check(int argc, char **argv)
+{
+    struct check_arguments arguments = {
+        .plan = {.seed = 1, .seconds = DEFAULT_SECONDS},
+        .limits = kit_limits_default(),
+    };
+    struct check_report report = {.rows = NULL};
+    if (!catalog_init(&arguments.catalog, &arguments.error)) {
+        command_complain(&arguments.error);
+        return EXIT_FAULT;
+    }
+    int status = EXIT_OK;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) != 0) {
+        status = EXIT_USAGE;
+    } else if (arguments.list && arguments.format == FORMAT_MD) {
+        print_cases_md();
+    } else if (arguments.list) {
+        print_cases();
+    } else {
+        bool table = arguments.format == FORMAT_TABLE;
+        if (table) {
+            (void)printf("%-24s %-10s %-6s %-6s %12s %8s  %s\n", "structure", "group", "result",
+                         "cases", "operations", "seconds", "faults");
+        }
+        for (size_t i = 0; i < arguments.contenders.count && status == EXIT_OK; i++) {
+            size_t from = report.count;
+            if (!check_one(&arguments, &arguments.contenders.items[i], &report)) {
+                command_complain(&arguments.error);
+                status = EXIT_USAGE;
+            } else if (table) {
+                print_structure(&report, from);
+            }
+        }
+        for (size_t i = 0; i < report.count; i++) {
+            report.faults += report.rows[i].verdict.result == KIT_FAULT;
+        }
+        if (table) {
+            print_faults(&report);
+        } else if (!print_json(&report, argc, argv)) {
+            status = EXIT_FAULT;
+        }
+        if (arguments.save_path != NULL && !save_trace(&arguments, &report, &arguments.error)) {
+            command_complain(&arguments.error);
+            status = EXIT_FAULT;
+        }
+        if (status == EXIT_OK && report.faults > 0) {
+            status = EXIT_FAULT;
+        }
+    }
+    for (size_t i = 0; i < report.count; i++) {
+        kit_trace_release(&report.rows[i].trace);
+    }
+    free(report.rows);
+    contender_list_free(&arguments.contenders);
+    free(arguments.selections);
+    catalog_free(&arguments.catalog);
+    return status;
+}

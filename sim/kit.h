@@ -1,0 +1,147 @@
+/*
+ * kit.h: the conformance kit. It holds a timer structure to the contract in timerlab.h and to what
+ * its own descriptor promises, and says what is wrong in terms of timers and ticks.
+ *
+ * Two instruments share one judge. The judge (kit_subject.h) drives a structure operation by
+ * operation, keeps beside it what the contract says must happen, and compares after every call.
+ * The contract cases are short scripts, each about one promise. The fuzzer turns bytes into
+ * operations (kit_trace.h), and a failing run into the shortest list of operations that still
+ * fails.
+ *
+ * Whatever runs a structure runs it in a child process of its own, on an allocator with guards:
+ * one that crashes, hangs, exits, prints, leaks or writes where it must not is a verdict like any
+ * other, and the caller goes on.
+ */
+#ifndef SIM_KIT_H
+#define SIM_KIT_H
+
+#include "error.h"
+#include "kit_trace.h"
+#include "registry.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What can be wrong: a word for tables and machines, and what it says. */
+#define KIT_FAULT_MAP(X)                                                                           \
+    X(KIT_FAULT_NONE, "none", "nothing is wrong")                                                  \
+    X(KIT_FAULT_DESCRIPTOR, "descriptor", "the descriptor cannot be used")                         \
+    X(KIT_FAULT_STATUS, "status", "a hook returned a status that the contract rules out")          \
+    X(KIT_FAULT_EARLY, "early", "a timer fired before the declared precision allows")              \
+    X(KIT_FAULT_LATE, "late", "a timer had not fired by the last tick at which it may")            \
+    X(KIT_FAULT_TWICE, "twice", "a timer fired again without being started again")                 \
+    X(KIT_FAULT_STOPPED, "stopped", "a timer fired after it was stopped")                          \
+    X(KIT_FAULT_STRAY, "stray", "a timer fired that was never started, or that has no such id")    \
+    X(KIT_FAULT_REENTRY, "reentry", "a timer fired in the same advance that started it")           \
+    X(KIT_FAULT_ORDER, "order", "timers fired out of the promised order of due ticks")             \
+    X(KIT_FAULT_FIFO, "fifo", "timers of one due tick fired out of the order of their starts")     \
+    X(KIT_FAULT_BUDGET, "budget", "more timers fired than the budget allows")                      \
+    X(KIT_FAULT_COUNT, "count", "a number that was returned is not what happened")                 \
+    X(KIT_FAULT_NEXT, "next", "next is not what it promises to be")                                \
+    X(KIT_FAULT_PLACE, "place", "place disagrees with which timers are pending")                   \
+    X(KIT_FAULT_COUNTERS, "counters", "the counters of work done are not counts")                  \
+    X(KIT_FAULT_CORRUPT, "corrupt", "the structure's own check found a broken invariant")          \
+    X(KIT_FAULT_RANDOM, "random", "equal operations gave different results")                       \
+    X(KIT_FAULT_ALLOCATION, "allocation", "a hook allocated that promised not to")                 \
+    X(KIT_FAULT_LEAK, "leak", "memory was not given back")                                         \
+    X(KIT_FAULT_GUARD, "guard", "memory was written or given back that is not the structure's")    \
+    X(KIT_FAULT_MEMORY, "memory", "memory use is out of proportion, or hidden from the allocator") \
+    X(KIT_FAULT_CRASH, "crash", "the process was ended by a signal")                               \
+    X(KIT_FAULT_HANG, "hang", "a hook did not return")                                             \
+    X(KIT_FAULT_EXIT, "exit", "the structure ended the process")                                   \
+    X(KIT_FAULT_OUTPUT, "output", "the structure printed")                                         \
+    X(KIT_FAULT_HARNESS, "harness", "the check itself could not be carried out")
+
+enum kit_fault {
+#define KIT_FAULT_ENUM(code, word, text) code,
+    KIT_FAULT_MAP(KIT_FAULT_ENUM)
+#undef KIT_FAULT_ENUM
+};
+
+/* The fault's word and its sentence; never NULL. */
+const char *kit_fault_word(enum kit_fault fault);
+const char *kit_fault_text(enum kit_fault fault);
+
+/* What is checked: a structure under given option values. */
+struct kit_target {
+    const struct tl_algo *algo;
+    const struct tl_algo *counted; /* its build with counters; may be the same */
+    int64_t options[TL_OPTIONS_MAX];
+    bool pinned; /* check under these values only, rather than also under others in range */
+};
+
+/* A target of that descriptor under its defaults, not pinned. */
+struct kit_target kit_target_of(const struct tl_algo *timed, const struct tl_algo *counted);
+
+struct kit_run; /* what a case gets; kit_cases.c */
+
+/* A contract case. */
+struct kit_case {
+    const char *name;
+    const char *group;
+    const char *asserts; /* one sentence */
+    uint32_t needs;      /* capabilities without which the case does not apply */
+    bool once;           /* not repeated under other option values */
+    void (*function)(struct kit_run *run);
+};
+
+/* The contract cases in their order; *count is set to how many. */
+const struct kit_case *kit_cases(size_t *count);
+
+/* The case of that name; NULL if there is none. */
+const struct kit_case *kit_case_find(const char *name);
+
+enum kit_result { KIT_OK, KIT_FAULT, KIT_SKIPPED };
+
+struct kit_verdict {
+    enum kit_result result;
+    enum kit_fault fault;
+    char message[2048]; /* what happened, or why it was skipped; names options, timer and tick */
+    uint64_t operations;
+    double seconds;
+};
+
+/* Processor time that one child may use, and the memory that a structure may ask for. */
+struct kit_limits {
+    double processor_seconds;
+    uint64_t bytes;
+};
+
+/* Generous for one case, and what `timerlab check` uses. */
+struct kit_limits kit_limits_default(void);
+
+/* Runs one case on one target in a child process. */
+void kit_check_case(const struct kit_target *target, const struct kit_case *contract_case,
+                    const struct kit_limits *limits, struct kit_verdict *verdict);
+
+/* How long to fuzz: until `operations` operations are done, or (where that is 0) for `seconds` of
+ * time. Sessions are numbered on from `seed`: session k of a run is session 0 of seed + k. */
+struct kit_fuzz_plan {
+    uint64_t seed;
+    double seconds;
+    uint64_t operations;
+    void (*progress)(void *ctx, uint64_t operations); /* may be NULL */
+    void *progress_ctx;
+};
+
+/* Differential fuzzing of one target. On a fault, `trace` is the shortest failing trace found (to
+ * be released with kit_trace_release), and its seed that of the failing session. */
+void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
+              const struct kit_limits *limits, struct kit_verdict *verdict,
+              struct kit_trace *trace);
+
+/* Runs a trace on a target in a child process. */
+void kit_replay(const struct kit_target *target, const struct kit_trace *trace,
+                const struct kit_limits *limits, struct kit_verdict *verdict);
+
+/* Runs what bytes mean as operations, in a child process; `trace` gets the operations done. */
+void kit_replay_bytes(const struct kit_target *target, const uint8_t *bytes, size_t size,
+                      const struct kit_limits *limits, struct kit_verdict *verdict,
+                      struct kit_trace *trace);
+
+/* Runs what bytes mean as operations in this process, and aborts on a fault: for a fuzzing engine
+ * that watches the process. */
+void kit_run_bytes(const struct kit_target *target, const uint8_t *bytes, size_t size);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * kit_guard.h: an allocator that watches its user. Each block lies between two canaries, is filled
+ * with a pattern when it is given out and another when it is given back, never grows in place, and
+ * stays out of use for a while after it was freed: writing outside a block, writing to a freed
+ * one, freeing one twice or with the wrong size are noticed, and reading what was never written
+ * gives values that make no sense.
+ */
+#ifndef SIM_KIT_GUARD_H
+#define SIM_KIT_GUARD_H
+
+#include "timerlab.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Told what the user did wrong, in words; does not return. */
+typedef void (*kit_guard_report_fn)(void *ctx, const char *what);
+
+struct kit_guard_block;
+
+#define KIT_GUARD_QUARANTINE 64u
+
+/* Treat as opaque but for the documented fields; initialise with kit_guard_init. */
+struct kit_guard {
+    struct tl_allocator allocator; /* hand this to create */
+    uint64_t bytes;                /* given out now */
+    uint64_t peak_bytes;           /* the most at any time */
+    uint64_t blocks;               /* given out now */
+    uint64_t allocations;          /* calls that asked for new or more memory */
+    uint64_t refused;              /* of those, how many were refused */
+    uint64_t limit_bytes;          /* settable: a request that would pass it is refused */
+    uint64_t grants;               /* settable: so many more requests succeed; UINT64_MAX: all */
+    uint8_t fresh;                 /* settable: the pattern in new memory */
+    kit_guard_report_fn report;
+    void *report_ctx;
+    struct kit_guard_block *first;
+    struct kit_guard_block *quarantine[KIT_GUARD_QUARANTINE];
+    size_t quarantine_at;
+};
+
+void kit_guard_init(struct kit_guard *guard, kit_guard_report_fn report, void *report_ctx);
+
+/* Looks at every canary, and at the freed blocks that are still at hand; reports what is broken. */
+void kit_guard_check(struct kit_guard *guard);
+
+/* Gives everything back to the system, blocks still given out included. Checks nothing. */
+void kit_guard_release(struct kit_guard *guard);
+
+#endif

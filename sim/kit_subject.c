@@ -1,0 +1,590 @@
+#include "kit_subject.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOT_PENDING UINT64_MAX
+
+void kit_fail(struct kit_witness *witness, enum kit_fault fault, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(witness->message, sizeof witness->message, format, arguments);
+    va_end(arguments);
+    witness->fault = fault;
+    witness->give_up(witness);
+    abort(); /* give_up does not return; the compiler cannot know */
+}
+
+uint64_t kit_add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+uint64_t kit_random(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+bool subject_can(const struct kit_subject *subject, uint32_t capabilities)
+{
+    return (subject->algo->capabilities & capabilities) == capabilities;
+}
+
+/* Notes which hook is about to be called, for the case that it never returns. */
+static void enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, uint64_t tick)
+{
+    struct kit_witness *witness = subject->witness;
+    witness->hook = hook;
+    witness->hook_id = id;
+    witness->hook_tick = tick;
+    witness->clock = subject->clock;
+}
+
+static const char *hook_name(enum kit_hook hook)
+{
+    static const char *const names[] = {
+#define KIT_HOOK_NAME(code, word) word,
+        KIT_HOOK_MAP(KIT_HOOK_NAME)
+#undef KIT_HOOK_NAME
+    };
+    return names[hook];
+}
+
+static void guard_report(void *ctx, const char *what)
+{
+    struct kit_subject *subject = ctx;
+    kit_fail(subject->witness, KIT_FAULT_GUARD, "%s (noticed at clock %" PRIu64 ", in or after %s)",
+             what, subject->clock, hook_name(subject->witness->hook));
+}
+
+void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const int64_t *options,
+                  uint64_t limit_bytes, struct kit_witness *witness)
+{
+    *subject = (struct kit_subject){.algo = algo, .options = options, .witness = witness};
+    kit_guard_init(&subject->guard, guard_report, subject);
+    subject->guard.limit_bytes = limit_bytes;
+    memcpy(witness->options, options, sizeof witness->options);
+}
+
+/* Room in the model for that many ids. */
+static void model_grow(struct kit_subject *subject, uint32_t capacity)
+{
+    if (capacity <= subject->usable) {
+        return;
+    }
+    struct kit_timer *timers = realloc(subject->timers, capacity * sizeof *timers);
+    uint64_t *limits = realloc(subject->limits, capacity * sizeof *limits);
+    if (timers == NULL || limits == NULL) {
+        kit_fail(subject->witness, KIT_FAULT_HARNESS, "no memory for a model of %" PRIu32 " timers",
+                 capacity);
+    }
+    subject->timers = timers;
+    subject->limits = limits;
+    for (uint32_t id = subject->usable; id < capacity; id++) {
+        timers[id] = (struct kit_timer){.state = KIT_TIMER_NEW};
+        limits[id] = NOT_PENDING;
+    }
+    subject->usable = capacity;
+}
+
+static void check_count(struct kit_subject *subject, const char *when)
+{
+    enum kit_hook hook = subject->witness->hook;
+    subject->witness->hook = KIT_HOOK_COUNT;
+    uint64_t count = subject->algo->count(subject->self);
+    subject->witness->hook = hook;
+    if (count != subject->pending) {
+        kit_fail(subject->witness, KIT_FAULT_COUNT,
+                 "%s at clock %" PRIu64 ", count is %" PRIu64 " where %" PRIu64
+                 " timers are pending",
+                 when, subject->clock, count, subject->pending);
+    }
+}
+
+/* Fails if the hook just called allocated though the structure promises otherwise. */
+static void check_allocations(struct kit_subject *subject, uint64_t allocations_before)
+{
+    if (subject->guard.allocations != allocations_before &&
+        !subject_can(subject, TL_CAP_ALLOCATES)) {
+        kit_fail(subject->witness, KIT_FAULT_ALLOCATION,
+                 "%s (timer %" PRIu64 ", tick %" PRIu64 ", clock %" PRIu64
+                 ") allocated, without the capability `allocates`",
+                 hook_name(subject->witness->hook), subject->witness->hook_id,
+                 subject->witness->hook_tick, subject->clock);
+    }
+}
+
+enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, uint64_t now,
+                               uint64_t max_delay_ticks)
+{
+    model_grow(subject, capacity);
+    subject->clock = now;
+    subject->capacity = capacity;
+    struct tl_config config = {
+        .capacity = capacity,
+        .now = now,
+        .max_delay_ticks = max_delay_ticks,
+        .options = subject->options,
+        .allocator = &subject->guard.allocator,
+    };
+    uint64_t refused = subject->guard.refused;
+    enter(subject, KIT_HOOK_CREATE, capacity, now);
+    subject->self = NULL;
+    enum tl_status status = subject->algo->create(&config, &subject->self);
+    if (status == TL_OK) {
+        if (subject->self == NULL) {
+            kit_fail(subject->witness, KIT_FAULT_STATUS, "create returned TL_OK and no structure");
+        }
+        check_count(subject, "after create");
+        return KIT_OPENED;
+    }
+    kit_guard_check(&subject->guard);
+    if (subject->guard.blocks != 0) {
+        kit_fail(subject->witness, KIT_FAULT_LEAK,
+                 "create refused (%s) and left %" PRIu64 " bytes in %" PRIu64 " blocks behind",
+                 tl_status_name(status), subject->guard.bytes, subject->guard.blocks);
+    }
+    if (status == TL_ERR_UNAVAILABLE) {
+        return KIT_UNAVAILABLE;
+    }
+    bool starved = subject->guard.refused != refused;
+    if (status == TL_ERR_OPTION || (status == TL_ERR_NOMEM && starved)) {
+        return KIT_REFUSED;
+    }
+    kit_fail(subject->witness, KIT_FAULT_STATUS, "create for %" PRIu32 " timers returned %s%s",
+             capacity, tl_status_name(status),
+             starved ? ", where memory was refused" : ", where nothing was refused");
+}
+
+void subject_discard(struct kit_subject *subject)
+{
+    kit_guard_release(&subject->guard);
+    free(subject->timers);
+    free(subject->limits);
+    subject->timers = NULL;
+    subject->limits = NULL;
+    subject->self = NULL;
+}
+
+void subject_destroy(struct kit_subject *subject)
+{
+    enter(subject, KIT_HOOK_DESTROY, 0, subject->clock);
+    subject->algo->destroy(subject->self);
+    kit_guard_check(&subject->guard);
+    if (subject->guard.blocks != 0) {
+        kit_fail(subject->witness, KIT_FAULT_LEAK,
+                 "destroy, with %" PRIu64 " timers pending, left %" PRIu64 " bytes in %" PRIu64
+                 " blocks behind",
+                 subject->pending, subject->guard.bytes, subject->guard.blocks);
+    }
+    subject_discard(subject);
+}
+
+bool subject_reserve(struct kit_subject *subject, uint32_t capacity)
+{
+    uint64_t refused = subject->guard.refused;
+    enter(subject, KIT_HOOK_RESERVE, capacity, subject->clock);
+    subject->calls++;
+    enum tl_status status = subject->algo->reserve(subject->self, capacity);
+    bool starved = subject->guard.refused != refused;
+    if (status == TL_OK) {
+        model_grow(subject, capacity);
+        if (capacity > subject->capacity) {
+            subject->capacity = capacity;
+        }
+    } else if (status != TL_ERR_NOMEM || !starved) {
+        kit_fail(subject->witness, KIT_FAULT_STATUS,
+                 "reserve(%" PRIu32 ") at clock %" PRIu64 " returned %s%s", capacity,
+                 subject->clock, tl_status_name(status),
+                 starved ? "" : ", where no memory was refused");
+    }
+    check_count(subject, "after reserve");
+    return status == TL_OK;
+}
+
+enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t deadline)
+{
+    struct kit_timer *timer = &subject->timers[id];
+    uint64_t allocations = subject->guard.allocations;
+    enter(subject, KIT_HOOK_START, id, deadline);
+    subject->calls++;
+    enum tl_status status = subject->algo->start(subject->self, id, deadline);
+    check_allocations(subject, allocations);
+    if (status == TL_OK) {
+        uint64_t due = deadline > subject->clock ? deadline : subject->clock;
+        subject->witness->hook = KIT_HOOK_PRECISION;
+        struct tl_precision precision =
+            tl_algo_precision(subject->algo, subject->options, due - subject->clock);
+        subject->pending += timer->state != KIT_TIMER_PENDING;
+        *timer = (struct kit_timer){
+            .due = due,
+            .deadline = deadline,
+            .started_at = subject->clock,
+            .early = precision.early_ticks,
+            .serial = subject->serial++,
+            .state = KIT_TIMER_PENDING,
+        };
+        /* The largest value says "not pending"; a window without end is as good one tick shorter.*/
+        uint64_t limit = kit_add(due, precision.late_ticks);
+        subject->limits[id] = limit == NOT_PENDING ? NOT_PENDING - 1 : limit;
+    } else if (status != TL_ERR_HORIZON || subject_can(subject, TL_CAP_UNLIMITED) ||
+               deadline <= subject->clock) {
+        kit_fail(subject->witness, KIT_FAULT_STATUS,
+                 "start of timer %" PRIu32 " with deadline %" PRIu64 " at clock %" PRIu64
+                 " returned %s, expected TL_OK%s",
+                 id, deadline, subject->clock, tl_status_name(status),
+                 subject_can(subject, TL_CAP_UNLIMITED) || deadline <= subject->clock
+                     ? ""
+                     : " or TL_ERR_HORIZON");
+    }
+    check_count(subject, status == TL_OK ? "after a start" : "after a refused start");
+    return status;
+}
+
+enum tl_status subject_stop(struct kit_subject *subject, uint32_t id)
+{
+    struct kit_timer *timer = &subject->timers[id];
+    uint64_t allocations = subject->guard.allocations;
+    enter(subject, KIT_HOOK_STOP, id, timer->due);
+    subject->calls++;
+    enum tl_status status = subject->algo->stop(subject->self, id);
+    check_allocations(subject, allocations);
+    enum tl_status expected = timer->state == KIT_TIMER_PENDING ? TL_OK : TL_IDLE;
+    if (status != expected) {
+        static const char *const states[] = {"was never started", "is pending", "has fired",
+                                             "was stopped before"};
+        kit_fail(subject->witness, KIT_FAULT_STATUS,
+                 "stop of timer %" PRIu32 ", which %s%s, at clock %" PRIu64
+                 " returned %s, expected %s",
+                 id, states[timer->state], subject->advancing ? " (inside a callback)" : "",
+                 subject->clock, tl_status_name(status), tl_status_name(expected));
+    }
+    if (status == TL_OK) {
+        timer->state = KIT_TIMER_STOPPED;
+        subject->limits[id] = NOT_PENDING;
+        subject->pending--;
+    }
+    check_count(subject, "after a stop");
+    return status;
+}
+
+static void check_fire_order(struct kit_subject *subject, uint32_t id)
+{
+    const struct kit_timer *timer = &subject->timers[id];
+    if (subject->fired == 0 || !subject_can(subject, TL_CAP_ORDERED)) {
+        return;
+    }
+    if (timer->due < subject->last_due) {
+        kit_fail(subject->witness, KIT_FAULT_ORDER,
+                 "timer %" PRIu32 ", due at %" PRIu64 ", fired at tick %" PRIu64
+                 " after one due at %" PRIu64 ", against the capability `ordered`",
+                 id, timer->due, subject->clock, subject->last_due);
+    }
+    if (subject_can(subject, TL_CAP_FIFO) && timer->due == subject->last_due &&
+        timer->serial < subject->last_serial) {
+        kit_fail(subject->witness, KIT_FAULT_FIFO,
+                 "timer %" PRIu32 ", due at %" PRIu64 " and started first, fired at tick %" PRIu64
+                 " after one with the same due tick that was started later, against the "
+                 "capability `fifo`",
+                 id, timer->due, subject->clock);
+    }
+}
+
+static void subject_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct kit_subject *subject = ctx;
+    struct kit_witness *witness = subject->witness;
+    if (id >= subject->capacity) {
+        kit_fail(witness, KIT_FAULT_STRAY,
+                 "timer %" PRIu32 " fired at tick %" PRIu64 ", where only %" PRIu32 " can be named",
+                 id, now, subject->capacity);
+    }
+    struct kit_timer *timer = &subject->timers[id];
+    switch (timer->state) {
+    case KIT_TIMER_PENDING:
+        break;
+    case KIT_TIMER_NEW:
+        kit_fail(witness, KIT_FAULT_STRAY,
+                 "timer %" PRIu32 " fired at tick %" PRIu64 ", and was never started", id, now);
+    case KIT_TIMER_FIRED:
+        kit_fail(witness, KIT_FAULT_TWICE,
+                 "timer %" PRIu32 " (due at %" PRIu64 ") fired at tick %" PRIu64
+                 ", and again at %" PRIu64 " without having been started between",
+                 id, timer->due, timer->fired_at, now);
+    case KIT_TIMER_STOPPED:
+        kit_fail(witness, KIT_FAULT_STOPPED,
+                 "timer %" PRIu32 " (due at %" PRIu64 ") fired at tick %" PRIu64
+                 " though it had been stopped",
+                 id, timer->due, now);
+    }
+    if (now != subject->clock) {
+        kit_fail(witness, KIT_FAULT_COUNT,
+                 "timer %" PRIu32 " was handed out with now = %" PRIu64
+                 " in an advance to %" PRIu64,
+                 id, now, subject->clock);
+    }
+    if (timer->serial >= subject->first_serial_inside) {
+        kit_fail(witness, KIT_FAULT_REENTRY,
+                 "timer %" PRIu32 ", started with deadline %" PRIu64
+                 " inside a callback at tick %" PRIu64 ", fired in that same advance",
+                 id, timer->deadline, now);
+    }
+    if (kit_add(now, timer->early) < timer->due) {
+        kit_fail(witness, KIT_FAULT_EARLY,
+                 "timer %" PRIu32 ", started at %" PRIu64 " with deadline %" PRIu64
+                 ", expected at %" PRIu64 " (at most %" PRIu64 " early), fired at tick %" PRIu64,
+                 id, timer->started_at, timer->deadline, timer->due, timer->early, now);
+    }
+    if (subject->fired >= subject->budget) {
+        kit_fail(witness, KIT_FAULT_BUDGET,
+                 "timer %" PRIu32 " fired at tick %" PRIu64 " as number %" PRIu64
+                 " of an advance with a budget of %" PRIu64,
+                 id, now, subject->fired + 1, subject->budget);
+    }
+    if (now < subject->next_bound) {
+        kit_fail(witness, KIT_FAULT_NEXT,
+                 "timer %" PRIu32 " (due at %" PRIu64 ") fired at tick %" PRIu64
+                 ", before the tick %" PRIu64 " that next had said just before",
+                 id, timer->due, now, subject->next_bound);
+    }
+    check_fire_order(subject, id);
+    subject->last_due = timer->due;
+    subject->last_serial = timer->serial;
+    subject->fired++;
+    subject->fired_hash = (subject->fired_hash ^ id ^ (now << 20)) * UINT64_C(0x100000001b3);
+    timer->state = KIT_TIMER_FIRED;
+    timer->fired_at = now;
+    subject->limits[id] = NOT_PENDING;
+    subject->pending--;
+    check_count(subject, "inside a callback");
+    if (subject->on_fire != NULL) {
+        subject->on_fire(subject, id);
+        enter(subject, KIT_HOOK_ADVANCE, id, now);
+    }
+}
+
+/* When, if ever, a timer that is overdue fires after all. Nothing is judged any more. */
+struct chase {
+    uint32_t id;
+    bool fired;
+};
+
+static void chase_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct chase *chase = ctx;
+    (void)now;
+    chase->fired = chase->fired || id == chase->id;
+}
+
+/* Reports a timer that did not fire in time. The fault is on record first; then the structure is
+ * driven on, which may end in anything, to say whether the timer is late or lost. */
+static noreturn void fail_late(struct kit_subject *subject, uint32_t id)
+{
+    const struct kit_timer *timer = &subject->timers[id];
+    struct kit_witness *witness = subject->witness;
+    char text[sizeof witness->message];
+    (void)snprintf(text, sizeof text,
+                   "timer %" PRIu32 ", started at %" PRIu64 " with deadline %" PRIu64
+                   ", expected at %" PRIu64 " (at most %" PRIu64
+                   " late), had not fired after the advance to %" PRIu64,
+                   id, timer->started_at, timer->deadline, timer->due,
+                   subject->limits[id] - timer->due, subject->clock);
+    memcpy(witness->message, text, sizeof text);
+    witness->fault = KIT_FAULT_LATE;
+    struct chase chase = {.id = id};
+    uint64_t step = 1;
+    uint64_t now = subject->clock;
+    for (unsigned i = 0; i < 200 && !chase.fired && now < TL_DEADLINE_MAX; i++) {
+        now += step;
+        step = i < 100 ? 1 : step * 2;
+        (void)subject->algo->advance(subject->self, now, TL_NO_BUDGET, chase_fired, &chase);
+    }
+    if (chase.fired) {
+        kit_fail(witness, KIT_FAULT_LATE, "%s; it fired at %s%" PRIu64, text,
+                 step > 1 ? "or before " : "", now);
+    }
+    kit_fail(witness, KIT_FAULT_LATE, "%s; it is lost: advancing to %" PRIu64 " did not bring it",
+             text, now);
+}
+
+/* After an advance that was not ended by its budget: nothing may be left that had to fire. */
+static void check_nothing_overdue(struct kit_subject *subject)
+{
+    for (uint32_t id = 0; id < subject->usable; id++) {
+        if (subject->limits[id] <= subject->clock &&
+            subject->timers[id].serial < subject->first_serial_inside) {
+            fail_late(subject, id);
+        }
+    }
+}
+
+/* After an advance that its budget ended: what is left is not before what fired. */
+static void check_left_over(struct kit_subject *subject)
+{
+    if (!subject_can(subject, TL_CAP_ORDERED | TL_CAP_EXACT) || subject->fired == 0) {
+        return;
+    }
+    for (uint32_t id = 0; id < subject->usable; id++) {
+        const struct kit_timer *timer = &subject->timers[id];
+        if (timer->state != KIT_TIMER_PENDING || timer->serial >= subject->first_serial_inside) {
+            continue;
+        }
+        if (timer->due < subject->last_due ||
+            (subject_can(subject, TL_CAP_FIFO) && timer->due == subject->last_due &&
+             timer->serial < subject->last_serial)) {
+            kit_fail(
+                subject->witness, timer->due < subject->last_due ? KIT_FAULT_ORDER : KIT_FAULT_FIFO,
+                "timer %" PRIu32 ", due at %" PRIu64 ", was left over by an advance to %" PRIu64
+                " with a budget of %" PRIu64 " that fired one due at %" PRIu64 "%s",
+                id, timer->due, subject->clock, subject->budget, subject->last_due,
+                timer->due < subject->last_due ? "" : ", started later");
+        }
+    }
+}
+
+static void check_next_after(struct kit_subject *subject, uint64_t bound)
+{
+    if (subject->fired != 0 || subject->budget == 0 || subject->clock < bound) {
+        return;
+    }
+    if (subject_can(subject, TL_CAP_NEXT_EXACT)) {
+        kit_fail(subject->witness, KIT_FAULT_NEXT,
+                 "next said %" PRIu64 ", and the advance to %" PRIu64
+                 " fired nothing, against the capability `next-exact`",
+                 bound, subject->clock);
+    }
+    uint64_t grown = subject_next(subject);
+    if (grown <= bound) {
+        kit_fail(subject->witness, KIT_FAULT_NEXT,
+                 "next said %" PRIu64 ", the advance to %" PRIu64
+                 " fired nothing, and next then said %" PRIu64 " where it must have grown",
+                 bound, subject->clock, grown);
+    }
+}
+
+uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t budget)
+{
+    bool asks_next = subject_can(subject, TL_CAP_NEXT);
+    uint64_t bound = asks_next ? subject_next(subject) : 0;
+    uint64_t allocations = subject->guard.allocations;
+    subject->next_bound = bound;
+    subject->budget = subject_can(subject, TL_CAP_BUDGET) ? budget : TL_NO_BUDGET;
+    subject->fired = 0;
+    subject->first_serial_inside = subject->serial;
+    subject->clock = now;
+    subject->advancing = true;
+    enter(subject, KIT_HOOK_ADVANCE, 0, now);
+    subject->calls++;
+    uint64_t fired =
+        subject->algo->advance(subject->self, now, subject->budget, subject_fired, subject);
+    subject->advancing = false;
+    check_allocations(subject, allocations);
+    if (fired != subject->fired) {
+        kit_fail(subject->witness, KIT_FAULT_COUNT,
+                 "advance to %" PRIu64 " returned %" PRIu64 ", and handed out %" PRIu64 " timers",
+                 now, fired, subject->fired);
+    }
+    check_count(subject, "after an advance");
+    if (fired < subject->budget) {
+        check_nothing_overdue(subject);
+    } else {
+        check_left_over(subject);
+    }
+    if (asks_next && bound != TL_NEVER) {
+        check_next_after(subject, bound);
+    }
+    return fired;
+}
+
+uint64_t subject_next(struct kit_subject *subject)
+{
+    enter(subject, KIT_HOOK_NEXT, 0, subject->clock);
+    uint64_t next = subject->algo->next(subject->self);
+    if (subject->pending == 0) {
+        if (next != TL_NEVER) {
+            kit_fail(subject->witness, KIT_FAULT_NEXT,
+                     "nothing is pending at clock %" PRIu64 ", and next says %" PRIu64
+                     ", expected TL_NEVER",
+                     subject->clock, next);
+        }
+        return next;
+    }
+    uint64_t limit = UINT64_MAX;
+    uint32_t first = 0;
+    for (uint32_t id = 0; id < subject->usable; id++) {
+        if (subject->limits[id] < limit) {
+            limit = subject->limits[id];
+            first = id;
+        }
+    }
+    uint64_t latest = limit > subject->clock ? limit : subject->clock;
+    if (next > latest) {
+        kit_fail(subject->witness, KIT_FAULT_NEXT,
+                 "timer %" PRIu32 " (due at %" PRIu64 ") must fire by %" PRIu64
+                 ", and at clock %" PRIu64 " next says %" PRIu64,
+                 first, subject->timers[first].due, latest, subject->clock, next);
+    }
+    if (subject_can(subject, TL_CAP_EXACT | TL_CAP_NEXT_EXACT) && next < latest &&
+        latest > subject->clock) {
+        kit_fail(subject->witness, KIT_FAULT_NEXT,
+                 "timer %" PRIu32 " is the first to fire, at %" PRIu64 ", and at clock %" PRIu64
+                 " next says %" PRIu64 ", against the capability `next-exact`",
+                 first, latest, subject->clock, next);
+    }
+    return next;
+}
+
+void subject_inspect(struct kit_subject *subject)
+{
+    kit_guard_check(&subject->guard);
+    if (subject->algo->check != NULL) {
+        char why[256] = "";
+        enter(subject, KIT_HOOK_CHECK, 0, subject->clock);
+        enum tl_status status = subject->algo->check(subject->self, why, sizeof why);
+        if (status != TL_OK) {
+            why[sizeof why - 1] = '\0';
+            kit_fail(subject->witness, KIT_FAULT_CORRUPT, "at clock %" PRIu64 ", check says %s: %s",
+                     subject->clock, tl_status_name(status), why);
+        }
+    }
+    if (subject->algo->place == NULL) {
+        return;
+    }
+    for (uint32_t id = 0; id < subject->capacity; id++) {
+        struct tl_place place = {0};
+        enter(subject, KIT_HOOK_PLACE, id, subject->clock);
+        enum tl_status status = subject->algo->place(subject->self, id, &place);
+        enum tl_status expected = subject->timers[id].state == KIT_TIMER_PENDING ? TL_OK : TL_IDLE;
+        if (status != expected) {
+            kit_fail(subject->witness, KIT_FAULT_PLACE,
+                     "place of timer %" PRIu32 " at clock %" PRIu64 " returned %s, expected %s", id,
+                     subject->clock, tl_status_name(status), tl_status_name(expected));
+        }
+    }
+}
+
+void subject_drain(struct kit_subject *subject)
+{
+    for (unsigned i = 0; i < 64 && subject_can(subject, TL_CAP_NEXT); i++) {
+        uint64_t next = subject_next(subject);
+        if (next == TL_NEVER) {
+            break;
+        }
+        (void)subject_advance(subject, next > subject->clock ? next : subject->clock, TL_NO_BUDGET);
+    }
+    while (subject->pending > 0) {
+        uint64_t latest = subject->clock;
+        for (uint32_t id = 0; id < subject->usable; id++) {
+            if (subject->limits[id] != NOT_PENDING && subject->limits[id] > latest) {
+                latest = subject->limits[id];
+            }
+        }
+        (void)subject_advance(subject, latest, TL_NO_BUDGET);
+    }
+}

@@ -1,0 +1,163 @@
+/*
+ * kit_subject.h: the judge. A subject is a structure with a model beside it: for every timer its
+ * due tick, the window in which it may fire, and how it last ended. Each function calls the hook
+ * of the same name, holds what came back against the model, and does not return if it differs.
+ *
+ * The model follows the structure where the contract leaves a choice (when inside its window a
+ * timer fires; which of several due timers a budget leaves over; their order, if none is
+ * promised), so the same judge serves exact and coarse structures.
+ */
+#ifndef SIM_KIT_SUBJECT_H
+#define SIM_KIT_SUBJECT_H
+
+#include "kit.h"
+#include "kit_guard.h"
+
+#include <stdnoreturn.h>
+
+/* --- the witness ----------------------------------------------------------------------------- */
+
+#define KIT_HOOK_MAP(X)                                                                            \
+    X(KIT_HOOK_NONE, "no hook")                                                                    \
+    X(KIT_HOOK_CREATE, "create")                                                                   \
+    X(KIT_HOOK_DESTROY, "destroy")                                                                 \
+    X(KIT_HOOK_RESERVE, "reserve")                                                                 \
+    X(KIT_HOOK_START, "start")                                                                     \
+    X(KIT_HOOK_STOP, "stop")                                                                       \
+    X(KIT_HOOK_ADVANCE, "advance")                                                                 \
+    X(KIT_HOOK_NEXT, "next")                                                                       \
+    X(KIT_HOOK_COUNT, "count")                                                                     \
+    X(KIT_HOOK_COUNTERS, "counters")                                                               \
+    X(KIT_HOOK_CHECK, "check")                                                                     \
+    X(KIT_HOOK_PLACE, "place")                                                                     \
+    X(KIT_HOOK_PRECISION, "precision")
+
+enum kit_hook {
+#define KIT_HOOK_ENUM(code, word) code,
+    KIT_HOOK_MAP(KIT_HOOK_ENUM)
+#undef KIT_HOOK_ENUM
+};
+
+/* What is known of a run while it goes on; in memory shared with the parent process, which reads
+ * it when the child has ended, whatever ended it. */
+struct kit_witness {
+    enum kit_fault fault;
+    char message[1024];
+    bool done;
+    bool unavailable; /* create said TL_ERR_UNAVAILABLE: there is nothing to check here */
+    /* where it is */
+    enum kit_hook hook;
+    uint64_t hook_id;
+    uint64_t hook_tick;
+    uint64_t clock;
+    int64_t options[TL_OPTIONS_MAX];
+    uint64_t operations;
+    /* the session under way, when operations come from bytes */
+    uint64_t seed;
+    struct kit_session session;
+    size_t op_count;
+    /* ends the run; does not return */
+    void (*give_up)(struct kit_witness *witness);
+    struct kit_op ops[KIT_OPS_MAX]; /* last: not cleared between runs */
+};
+
+/* Writes what is wrong and ends the run. */
+noreturn void kit_fail(struct kit_witness *witness, enum kit_fault fault, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* --- the subject ----------------------------------------------------------------------------- */
+
+enum kit_timer_state { KIT_TIMER_NEW, KIT_TIMER_PENDING, KIT_TIMER_FIRED, KIT_TIMER_STOPPED };
+
+struct kit_timer {
+    uint64_t due;        /* max(deadline, clock at its start) */
+    uint64_t deadline;   /* as it was given */
+    uint64_t started_at; /* the clock then */
+    uint64_t early;      /* ticks that it may be early */
+    uint64_t serial;     /* of its start */
+    uint64_t fired_at;
+    enum kit_timer_state state;
+};
+
+struct kit_subject {
+    const struct tl_algo *algo;
+    struct kit_witness *witness;
+    const int64_t *options;
+    void *self;
+    struct kit_guard guard;
+    uint32_t capacity;
+    uint32_t usable; /* ids at hand in `timers` and `limits` */
+    uint64_t clock;
+    uint64_t pending;
+    uint64_t serial; /* starts so far */
+    struct kit_timer *timers;
+    uint64_t *limits; /* the last tick at which each may fire; UINT64_MAX: not pending */
+    /* the advance under way */
+    bool advancing;
+    uint64_t budget;
+    uint64_t fired;
+    uint64_t first_serial_inside; /* of what its callbacks start */
+    uint64_t last_due;
+    uint64_t last_serial;
+    uint64_t next_bound; /* what next said just before */
+    /* what all advances fired, as a number that depends on ids, ticks and order */
+    uint64_t fired_hash;
+    uint64_t calls; /* of hooks that change something */
+    /* the caller's part of the callback; may be NULL */
+    void (*on_fire)(struct kit_subject *subject, uint32_t id);
+    void *on_fire_ctx;
+};
+
+/* How create ended where the contract leaves a choice. */
+enum kit_opened {
+    KIT_OPENED,
+    KIT_REFUSED, /* these options do not go together, or need more memory than is allowed */
+    KIT_UNAVAILABLE,
+};
+
+/* Readies a subject and its guard; subject_create then makes the structure. `options` must outlive
+ * it. To be ended by subject_destroy or subject_discard. */
+void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const int64_t *options,
+                  uint64_t limit_bytes, struct kit_witness *witness);
+enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, uint64_t now,
+                               uint64_t max_delay_ticks);
+
+/* Destroys the structure, and fails if memory is left or damaged. */
+void subject_destroy(struct kit_subject *subject);
+
+/* Frees the model and the guard of a subject whose structure was not made or is destroyed. */
+void subject_discard(struct kit_subject *subject);
+
+/* Returns false if memory was refused by the guard, which leaves everything as it was. */
+bool subject_reserve(struct kit_subject *subject, uint32_t capacity);
+
+/* TL_OK or TL_ERR_HORIZON. */
+enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t deadline);
+
+/* TL_OK or TL_IDLE. */
+enum tl_status subject_stop(struct kit_subject *subject, uint32_t id);
+
+/* Returns how many fired. Asks next before, where there is one. The budget is ignored for
+ * structures that do not promise to keep it. */
+uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t budget);
+
+/* What next says; only for structures with TL_CAP_NEXT. */
+uint64_t subject_next(struct kit_subject *subject);
+
+/* The structure's own check, the guard's, and, with place, whether it agrees about each timer. */
+void subject_inspect(struct kit_subject *subject);
+
+/* Drives the clock on until every pending timer must have fired, part of the way by next where
+ * there is one. */
+void subject_drain(struct kit_subject *subject);
+
+/* Whether the structure promises that. */
+bool subject_can(const struct kit_subject *subject, uint32_t capabilities);
+
+/* a + b, at most UINT64_MAX. */
+uint64_t kit_add(uint64_t a, uint64_t b);
+
+/* A small generator of the usual kind (splitmix64): the next number after *state. */
+uint64_t kit_random(uint64_t *state);
+
+#endif

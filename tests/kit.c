@@ -1,0 +1,527 @@
+/*
+ * The conformance kit: that it passes what is right, and finds what is wrong, by the case that is
+ * about it. Prints the table of what caught what.
+ */
+#include "kit.h"
+#include "kit_guard.h"
+
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define WRONG_STRUCTURE(symbol) extern const struct tl_algo tl_algo_##symbol;
+#include "wrong_list.h"
+#undef WRONG_STRUCTURE
+
+static const struct tl_algo *const made[] = {
+#define WRONG_STRUCTURE(symbol) &tl_algo_##symbol,
+#include "wrong_list.h"
+#undef WRONG_STRUCTURE
+};
+
+#define MADE_COUNT (sizeof made / sizeof made[0])
+
+static bool is_right(const struct tl_algo *algo)
+{
+    return strncmp(algo->name, "right-", 6) == 0;
+}
+
+static const struct tl_algo *made_called(const char *name)
+{
+    for (size_t i = 0; i < MADE_COUNT; i++) {
+        if (strcmp(made[i]->name, name) == 0) {
+            return made[i];
+        }
+    }
+    fail_msg("no structure %s", name);
+    return NULL;
+}
+
+/* What hangs here hangs soon. */
+static struct kit_limits short_limits(void)
+{
+    struct kit_limits limits = kit_limits_default();
+    limits.processor_seconds = 2;
+    return limits;
+}
+
+static void every_wrong_structure_is_caught_by_its_case(void **state)
+{
+    (void)state;
+    struct kit_limits limits = short_limits();
+    unsigned wrong = 0;
+    unsigned missed = 0;
+    print_message("%-32s %-22s %-10s %s\n", "wrong structure", "case", "fault", "what was said");
+    for (size_t i = 0; i < MADE_COUNT; i++) {
+        if (is_right(made[i])) {
+            continue;
+        }
+        char why[256];
+        assert_int_equal(tl_algo_validate(made[i], why, sizeof why), TL_OK);
+        const struct kit_case *contract_case = kit_case_find(made[i]->origin);
+        if (contract_case == NULL) {
+            fail_msg("%s names the case %s, which there is not", made[i]->name, made[i]->origin);
+        }
+        struct kit_target target = kit_target_of(made[i], made[i]);
+        struct kit_verdict verdict;
+        kit_check_case(&target, contract_case, &limits, &verdict);
+        wrong++;
+        bool caught = verdict.result == KIT_FAULT && verdict.fault != KIT_FAULT_HARNESS;
+        missed += !caught;
+        print_message("%-32s %-22s %-10s %s\n", made[i]->name, contract_case->name,
+                      caught ? kit_fault_word(verdict.fault) : "MISSED", verdict.message);
+    }
+    assert_int_equal(missed, 0);
+    assert_true(wrong >= 25);
+}
+
+/* All cases and some fuzzing; fails with the first fault. */
+static void assert_passes(const struct tl_algo *timed, const struct tl_algo *counted)
+{
+    struct kit_target target = kit_target_of(timed, counted);
+    struct kit_limits limits = kit_limits_default();
+    limits.processor_seconds = 60; /* under a sanitizer everything takes longer */
+    size_t count = 0;
+    const struct kit_case *cases = kit_cases(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct kit_verdict verdict;
+        kit_check_case(&target, &cases[i], &limits, &verdict);
+        if (verdict.result == KIT_FAULT) {
+            fail_msg("%s, case %s: %s", timed->name, cases[i].name, verdict.message);
+        }
+        if (verdict.result == KIT_OK) {
+            assert_int_equal(cases[i].needs & ~timed->capabilities, 0);
+        }
+    }
+    struct kit_fuzz_plan plan = {.seed = 1000, .operations = 30000};
+    struct kit_verdict verdict;
+    struct kit_trace trace;
+    kit_fuzz(&target, &plan, &limits, &verdict, &trace);
+    if (verdict.result == KIT_FAULT) {
+        kit_trace_write(&trace, timed, stderr);
+        fail_msg("%s, fuzz: %s", timed->name, verdict.message);
+    }
+    assert_true(verdict.operations >= 30000);
+    kit_trace_release(&trace);
+}
+
+static void what_is_right_passes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MADE_COUNT; i++) {
+        if (is_right(made[i])) {
+            assert_passes(made[i], made[i]);
+        }
+    }
+}
+
+static void every_registered_structure_passes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        const struct tl_entry *entry = tl_registry_at(i);
+        if ((entry->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0) {
+            assert_passes(entry->timed, entry->counted);
+        }
+    }
+}
+
+static void what_fires_nothing_is_skipped(void **state)
+{
+    (void)state;
+    const struct tl_entry *entry = tl_registry_find("null");
+    struct kit_target target = kit_target_of(entry->timed, entry->counted);
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    kit_check_case(&target, kit_case_find("deadline-now"), &limits, &verdict);
+    assert_int_equal(verdict.result, KIT_SKIPPED);
+    assert_non_null(strstr(verdict.message, "fires nothing"));
+}
+
+static void promises_not_made_are_not_checked(void **state)
+{
+    (void)state;
+    const struct tl_algo *wheel = made_called("right-wheel");
+    struct kit_target target = kit_target_of(wheel, wheel);
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    kit_check_case(&target, kit_case_find("fifo"), &limits, &verdict);
+    assert_int_equal(verdict.result, KIT_SKIPPED);
+    assert_non_null(strstr(verdict.message, "`fifo`"));
+    assert_null(kit_case_find("no-such-case"));
+}
+
+static void an_unusable_descriptor_is_named(void **state)
+{
+    (void)state;
+    struct tl_algo algo = *made_called("right-heap");
+    algo.advance = NULL;
+    struct kit_target target = {.algo = &algo, .counted = &algo};
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    kit_check_case(&target, kit_case_find("create"), &limits, &verdict);
+    assert_int_equal(verdict.result, KIT_FAULT);
+    assert_int_equal(verdict.fault, KIT_FAULT_DESCRIPTOR);
+    assert_non_null(strstr(verdict.message, "missing hook: advance"));
+}
+
+/* --- fuzzing, shrinking, replaying ----------------------------------------------------------- */
+
+/* Fuzzes until the fault, which must be there, and leaves the shrunk trace. */
+static void find_fault(const struct tl_algo *algo, enum kit_fault fault, struct kit_trace *trace)
+{
+    struct kit_target target = kit_target_of(algo, algo);
+    struct kit_fuzz_plan plan = {.seed = 1, .operations = 2000000};
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    kit_fuzz(&target, &plan, &limits, &verdict, trace);
+    if (verdict.result != KIT_FAULT || verdict.fault != fault) {
+        fail_msg("%s: expected the fault %s, got %s: %s", algo->name, kit_fault_word(fault),
+                 kit_fault_word(verdict.fault), verdict.message);
+    }
+    assert_true(trace->count > 0);
+    assert_true(trace->seed >= 1);
+}
+
+static void a_fault_is_shrunk_and_replayed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum kit_fault fault;
+        size_t most; /* operations in the shrunk trace */
+    } examples[] = {
+        {"cascade-loses-slot-start", KIT_FAULT_NEXT, 3},
+        {"heap-restart-keeps-place", KIT_FAULT_NEXT, 6},
+        {"heap-fires-stopped", KIT_FAULT_STATUS, 5},
+        {"heap-stale-entry-fires", KIT_FAULT_NEXT, 5},
+        {"heap-crashes", KIT_FAULT_CRASH, 1},
+    };
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        const struct tl_algo *algo = made_called(examples[i].name);
+        struct kit_target target = kit_target_of(algo, algo);
+        struct kit_trace trace;
+        find_fault(algo, examples[i].fault, &trace);
+        if (trace.count > examples[i].most) {
+            kit_trace_write(&trace, algo, stderr);
+            fail_msg("%s: %zu operations left", algo->name, trace.count);
+        }
+
+        /* To text and back, and once more through the structure. */
+        char *text = NULL;
+        size_t bytes = 0;
+        FILE *stream = open_memstream(&text, &bytes);
+        kit_trace_write(&trace, algo, stream);
+        (void)fclose(stream);
+        stream = fmemopen(text, bytes, "r");
+        struct kit_trace again;
+        struct error error;
+        if (!kit_trace_read(&again, algo, stream, "text", &error)) {
+            fail_msg("%s", error.text);
+        }
+        (void)fclose(stream);
+        assert_int_equal(again.count, trace.count);
+        struct kit_limits limits = kit_limits_default();
+        struct kit_verdict verdict;
+        kit_replay(&target, &again, &limits, &verdict);
+        assert_int_equal(verdict.result, KIT_FAULT);
+        assert_int_equal(verdict.fault, examples[i].fault);
+
+        /* The structure that is right has no trouble with it. */
+        const struct tl_algo *right = made_called("right-heap");
+        struct kit_target other = kit_target_of(right, right);
+        if (strncmp(algo->name, "heap-", 5) == 0) {
+            kit_replay(&other, &again, &limits, &verdict);
+            assert_int_equal(verdict.result, KIT_OK);
+        }
+        free(text);
+        kit_trace_release(&trace);
+        kit_trace_release(&again);
+    }
+}
+
+static void one_seed_finds_the_same_again(void **state)
+{
+    (void)state;
+    const struct tl_algo *algo = made_called("wheel-edge-one-turn-late");
+    struct kit_trace first;
+    find_fault(algo, KIT_FAULT_LATE, &first);
+    struct kit_target target = kit_target_of(algo, algo);
+    struct kit_fuzz_plan plan = {.seed = first.seed, .operations = 1};
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    struct kit_trace second;
+    kit_fuzz(&target, &plan, &limits, &verdict, &second);
+    assert_int_equal(verdict.fault, KIT_FAULT_LATE);
+    assert_int_equal(second.seed, first.seed);
+    assert_int_equal(second.count, first.count);
+    assert_memory_equal(second.ops, first.ops, first.count * sizeof *first.ops);
+    kit_trace_release(&first);
+    kit_trace_release(&second);
+}
+
+static void traces_are_read_or_refused_with_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *complaint; /* NULL: is read */
+    } examples[] = {
+        {"# a comment\ncreate capacity 4 now 0 max-delay 9 options slots=3\nstart 2 in -5 # past\n"
+         "start 1 in max\nstop 2\nadvance by 5\nadvance by 5 budget 1\nadvance to next\n"
+         "advance to next budget 0\nreserve 9\nwhen 2 fires start 0 in 3\nwhen 2 fires stop 0\n",
+         NULL},
+        {"", "t: empty"},
+        {"start 1 in 2\n", "t, line 1: expected 'create"},
+        {"create capacity 99999999 now 0 max-delay 0\n", "t, line 1: expected 'create"},
+        {"create capacity 4 now 0 max-delay 0 options slot=3\n", "did you mean 'slots'?"},
+        {"create capacity 4 now 0 max-delay 0\n\nstart 1\n",
+         "t, line 3: 'start 1' is no operation"},
+        {"create capacity 4 now 0 max-delay 0\nadvance by -1\n", "t, line 2"},
+        {"create capacity 4 now 0 max-delay 0\nstop 1 2\n", "t, line 2"},
+        {"create capacity 4 now 0 max-delay 0\nreserve 99999\n", "t, line 2"},
+    };
+    const struct tl_algo *algo = made_called("right-wheel");
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        FILE *stream = strlen(examples[i].text) > 0 ? fmemopen((void *)(uintptr_t)examples[i].text,
+                                                               strlen(examples[i].text), "r")
+                                                    : fopen("/dev/null", "r");
+        assert_non_null(stream);
+        struct kit_trace trace;
+        struct error error = {""};
+        bool read = kit_trace_read(&trace, algo, stream, "t", &error);
+        (void)fclose(stream);
+        if (examples[i].complaint == NULL) {
+            assert_true(read);
+            assert_int_equal(trace.count, 10);
+            assert_int_equal(trace.session.options[0], 3);
+            struct kit_target target = kit_target_of(algo, algo);
+            struct kit_limits limits = kit_limits_default();
+            struct kit_verdict verdict;
+            kit_replay(&target, &trace, &limits, &verdict);
+            assert_int_equal(verdict.result, KIT_OK);
+            kit_trace_release(&trace);
+        } else {
+            assert_false(read);
+            if (strstr(error.text, examples[i].complaint) == NULL) {
+                fail_msg("'%s' does not say '%s'", error.text, examples[i].complaint);
+            }
+        }
+    }
+}
+
+/* --- the allocator with guards --------------------------------------------------------------- */
+
+struct complaints {
+    jmp_buf back;
+    char text[256];
+};
+
+static void complain(void *ctx, const char *what)
+{
+    struct complaints *complaints = ctx;
+    (void)snprintf(complaints->text, sizeof complaints->text, "%s", what);
+    longjmp(complaints->back, 1);
+}
+
+static void misuse(struct kit_guard *guard, unsigned which)
+{
+    unsigned char *block = tl_alloc(&guard->allocator, 100, 32);
+    switch (which) {
+    case 0:
+        block[100] = 1;
+        kit_guard_check(guard);
+        break;
+    case 1:
+        block[-1] = 1;
+        tl_free(&guard->allocator, block, 100, 32);
+        break;
+    case 2:
+        tl_free(&guard->allocator, block, 100, 32);
+        block[7] = 1;
+        kit_guard_check(guard);
+        break;
+    case 3:
+        tl_free(&guard->allocator, block, 100, 32);
+        tl_free(&guard->allocator, block, 100, 32);
+        break;
+    case 4:
+        tl_free(&guard->allocator, block, 99, 32);
+        break;
+    case 5:
+        tl_free(&guard->allocator, block, 100, 16);
+        break;
+    default:
+        (void)tl_alloc(&guard->allocator, 10, 24);
+    }
+}
+
+static void misuse_of_memory_is_noticed(void **state)
+{
+    (void)state;
+    static const char *const said[] = {
+        "was written at offset 100",
+        "was written at offset -1",
+        "memory it had freed",
+        "back twice",
+        "as one of 99",
+        "as one aligned to 16",
+        "which is no power of two",
+    };
+    for (unsigned i = 0; i < sizeof said / sizeof said[0]; i++) {
+        struct complaints complaints = {.text = ""};
+        struct kit_guard guard;
+        kit_guard_init(&guard, complain, &complaints);
+        if (setjmp(complaints.back) == 0) {
+            misuse(&guard, i);
+            fail_msg("misuse %u was not noticed", i);
+        }
+        if (strstr(complaints.text, said[i]) == NULL) {
+            fail_msg("'%s' does not say '%s'", complaints.text, said[i]);
+        }
+        kit_guard_release(&guard);
+    }
+}
+
+static void memory_is_kept_counted_and_refused(void **state)
+{
+    (void)state;
+    struct complaints complaints = {.text = ""};
+    struct kit_guard guard;
+    kit_guard_init(&guard, complain, &complaints);
+    assert_int_equal(setjmp(complaints.back), 0);
+    const struct tl_allocator *allocator = &guard.allocator;
+    unsigned char *block = tl_alloc(allocator, 10, 4096);
+    assert_int_equal((uintptr_t)block % 4096, 0);
+    memset(block, 9, 10);
+    unsigned char *larger = allocator->resize(allocator->ctx, block, 10, 5000, 4096);
+    assert_ptr_not_equal(larger, block);
+    assert_int_equal(larger[9], 9);
+    assert_int_equal(guard.bytes, 5000);
+    assert_int_equal(guard.allocations, 2);
+    guard.grants = 1;
+    void *small = tl_alloc(allocator, 1, 1);
+    assert_non_null(small);
+    assert_null(tl_alloc(allocator, 1, 1));
+    assert_int_equal(guard.refused, 1);
+    guard.grants = UINT64_MAX;
+    guard.limit_bytes = 6000;
+    assert_null(allocator->resize(allocator->ctx, larger, 5000, 6001, 4096));
+    assert_int_equal(larger[0], 9);
+    tl_free(allocator, small, 1, 1);
+    tl_free(allocator, larger, 5000, 4096);
+    kit_guard_check(&guard);
+    assert_int_equal(guard.bytes, 0);
+    assert_int_equal(guard.blocks, 0);
+    kit_guard_release(&guard);
+}
+
+/* --- the command, the documentation ---------------------------------------------------------- */
+
+/* Runs `timerlab check` with these arguments; returns its exit status, `output` is what it wrote
+ * on standard output, to be freed. */
+static int run_check(const char *arguments, char **output)
+{
+    char command[1024];
+    (void)snprintf(command, sizeof command, "'%s/timerlab' check %s 2>&1", TL_BINARY_DIR,
+                   arguments);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    size_t bytes = 0;
+    *output = NULL;
+    FILE *memory = open_memstream(output, &bytes);
+    for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) {
+        (void)fputc(c, memory);
+    }
+    (void)fclose(memory);
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void the_command_reports_and_exits_accordingly(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments;
+        int status;
+        const char *says;
+    } examples[] = {
+        {"-a ordered-list --case budget", 0, "ordered-list             budget     ok     1/1"},
+        {"-a ordered-list --case fuzz --operations 5000", 0, "fuzz       ok     1/1"},
+        {"-a ordered-list --format json --case order", 0, "\"status\": \"ok\""},
+        {"-a null --case order", 0, "fires nothing"},
+        {"--list", 0, "callback-restart-self"},
+        {"-a ordered-list --case bugdet", 2, "did you mean 'budget'?"},
+        {"-a ordered-lis", 2, "ordered-list"},
+        {"", 2, "which structures?"},
+        {"-a ordered-list --replay /nonexistent", 2, "cannot be read"},
+        {"--plugin '" TL_BINARY_DIR "/tests/wrong-plugin.so' -a heap-writes-past-memory "
+         "--case memory-guard",
+         1, "case memory-guard, guard: wrote outside its memory"},
+        {"--plugin '" TL_BINARY_DIR "/tests/wrong-plugin.so' -a heap-writes-past-memory,right-heap"
+         " --case fuzz --operations 1000",
+         2, "right-heap"},
+    };
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        char *output = NULL;
+        int status = run_check(examples[i].arguments, &output);
+        if (status != examples[i].status || strstr(output, examples[i].says) == NULL) {
+            fail_msg("check %s: status %d, and not '%s':\n%s", examples[i].arguments, status,
+                     examples[i].says, output);
+        }
+        free(output);
+    }
+}
+
+static void the_documentation_lists_every_case(void **state)
+{
+    (void)state;
+    FILE *file = fopen(TL_SOURCE_DIR "/docs/conformance.md", "r");
+    assert_non_null(file);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    for (int c = fgetc(file); c != EOF; c = fgetc(file)) {
+        (void)fputc(c, memory);
+    }
+    (void)fclose(memory);
+    (void)fclose(file);
+    char *table = NULL;
+    assert_int_equal(run_check("--list --format md", &table), 0);
+    if (strstr(text, table) == NULL) {
+        fail_msg("docs/conformance.md does not hold what `timerlab check --list --format md` "
+                 "prints:\n%s",
+                 table);
+    }
+    free(table);
+    for (size_t i = 0; i < (size_t)KIT_FAULT_HARNESS; i++) {
+        char word[64];
+        (void)snprintf(word, sizeof word, "`%s`", kit_fault_word((enum kit_fault)i));
+        if (i != KIT_FAULT_NONE && strstr(text, word) == NULL) {
+            fail_msg("docs/conformance.md does not explain the fault %s", word);
+        }
+    }
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(misuse_of_memory_is_noticed),
+        cmocka_unit_test(memory_is_kept_counted_and_refused),
+        cmocka_unit_test(every_wrong_structure_is_caught_by_its_case),
+        cmocka_unit_test(what_is_right_passes),
+        cmocka_unit_test(every_registered_structure_passes),
+        cmocka_unit_test(what_fires_nothing_is_skipped),
+        cmocka_unit_test(promises_not_made_are_not_checked),
+        cmocka_unit_test(an_unusable_descriptor_is_named),
+        cmocka_unit_test(a_fault_is_shrunk_and_replayed),
+        cmocka_unit_test(one_seed_finds_the_same_again),
+        cmocka_unit_test(traces_are_read_or_refused_with_line),
+        cmocka_unit_test(the_command_reports_and_exits_accordingly),
+        cmocka_unit_test(the_documentation_lists_every_case),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

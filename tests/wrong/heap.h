@@ -1,0 +1,439 @@
+/*
+ * A binary heap by due tick and start, with a back-index per timer: exact, ordered, first in first
+ * out. Right where WRONG is NOTHING.
+ */
+#include "wrong.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum wrong {
+    NOTHING,
+    COMPARES_IDS,
+    NEVER_SIFTS_UP,
+    RESTART_KEEPS_PLACE,
+    RESTART_COUNTS_TWICE,
+    STALE_ENTRY_FIRES,
+    STALE_INDEX_STOPS_ANOTHER,
+    COUNTS_WITHOUT_CALLBACK,
+    FIRES_WHAT_CALLBACKS_STOP,
+    FIRES_WHAT_CALLBACKS_START,
+    DROPS_BUDGET_REMAINDER,
+    IGNORES_BUDGET,
+    NEXT_TOO_LATE,
+    NEXT_NEVER_GROWS,
+    NEXT_INEXACT,
+    LEAKS,
+    LEAKS_ON_FAILURE,
+    WRITES_PAST_ITS_MEMORY,
+    USES_FREED_MEMORY,
+    ALLOCATES_IN_START,
+    RESERVE_BREAKS_ITS_WORD,
+    RESERVE_FORGETS_TO_INITIALISE,
+    TIES_UNBROKEN,
+    UNORDERED,
+    TRUNCATES_DEADLINES,
+    SHARES_ITS_CLOCK,
+    READS_UNINITIALISED,
+    HIDES_MEMORY,
+    STOP_SAYS_OK,
+    CRASHES,
+    HANGS,
+    PRINTS,
+    EXITS,
+    COUNTERS_GO_BACK
+};
+
+#define NOWHERE UINT32_MAX
+
+struct entry {
+    uint64_t due;
+    uint64_t serial;
+    uint32_t id;
+};
+
+struct heap {
+    const struct tl_allocator *allocator;
+    struct entry *entries;
+    uint32_t *at; /* by id: index in entries, NOWHERE */
+    bool *dead;   /* by id: stopped, and its entry still there (STALE_ENTRY_FIRES) */
+    uint32_t *garbage;
+    void *hidden;
+    uint32_t size;
+    uint32_t dead_count;
+    uint32_t capacity;
+    uint32_t allocated;
+    uint64_t clock;
+    uint64_t serial;
+    uint64_t extra; /* by which count is wrong */
+    uint64_t operations;
+};
+
+static uint64_t shared_clock;
+
+static uint64_t *clock_of(struct heap *heap)
+{
+    return WRONG == SHARES_ITS_CLOCK ? &shared_clock : &heap->clock;
+}
+
+static bool before(const struct heap *heap, const struct entry *a, const struct entry *b)
+{
+    if (WRONG == COMPARES_IDS) {
+        return a->id < b->id;
+    }
+    if (WRONG == READS_UNINITIALISED && a->due == b->due && heap->garbage[0] % 2 != 0) {
+        return a->serial > b->serial;
+    }
+    if (a->due != b->due || WRONG == TIES_UNBROKEN) {
+        return a->due < b->due;
+    }
+    return a->serial < b->serial;
+}
+
+static void put(struct heap *heap, uint32_t index, struct entry entry)
+{
+    heap->entries[index] = entry;
+    heap->at[entry.id] = index;
+}
+
+static void sift_up(struct heap *heap, uint32_t index)
+{
+    struct entry entry = heap->entries[index];
+    while (index > 0 && before(heap, &entry, &heap->entries[(index - 1) / 2])) {
+        put(heap, index, heap->entries[(index - 1) / 2]);
+        index = (index - 1) / 2;
+    }
+    put(heap, index, entry);
+}
+
+static void sift_down(struct heap *heap, uint32_t index)
+{
+    struct entry entry = heap->entries[index];
+    for (uint32_t child = 2 * index + 1; child < heap->size; child = 2 * index + 1) {
+        if (child + 1 < heap->size &&
+            before(heap, &heap->entries[child + 1], &heap->entries[child])) {
+            child++;
+        }
+        if (!before(heap, &heap->entries[child], &entry)) {
+            break;
+        }
+        put(heap, index, heap->entries[child]);
+        index = child;
+    }
+    put(heap, index, entry);
+}
+
+static void remove_at(struct heap *heap, uint32_t index)
+{
+    uint32_t id = heap->entries[index].id;
+    heap->size--;
+    if (WRONG != STALE_INDEX_STOPS_ANOTHER) {
+        heap->at[id] = NOWHERE;
+    }
+    if (index < heap->size) {
+        uint32_t moved = heap->entries[heap->size].id;
+        put(heap, index, heap->entries[heap->size]);
+        sift_down(heap, index);
+        if (WRONG != NEVER_SIFTS_UP) {
+            sift_up(heap, heap->at[moved]);
+        }
+    }
+}
+
+/* One entry more than is used, but for the structure that writes past its memory. */
+static size_t entries_bytes(uint32_t capacity)
+{
+    return ((size_t)capacity + (WRONG == WRITES_PAST_ITS_MEMORY ? 0 : 1)) * sizeof(struct entry);
+}
+
+/* Room for that many timers. */
+static bool make_room(struct heap *heap, uint32_t capacity)
+{
+    struct heap old = *heap;
+    uint32_t had = heap->allocated;
+    size_t one = had > 0 ? had : 1;
+    size_t many = capacity > 0 ? capacity : 1;
+    struct entry *entries = tl_alloc(heap->allocator, entries_bytes((uint32_t)many), 16);
+    uint32_t *at = tl_alloc(heap->allocator, many * sizeof *at, 16);
+    bool *dead = tl_alloc(heap->allocator, many * sizeof *dead, 16);
+    uint32_t *garbage = tl_alloc(heap->allocator, many * sizeof *garbage, 16);
+    if (entries == NULL || at == NULL || dead == NULL || garbage == NULL) {
+        if (WRONG != LEAKS_ON_FAILURE) {
+            tl_free(heap->allocator, entries, entries_bytes((uint32_t)many), 16);
+            tl_free(heap->allocator, at, many * sizeof *at, 16);
+            tl_free(heap->allocator, dead, many * sizeof *dead, 16);
+            tl_free(heap->allocator, garbage, many * sizeof *garbage, 16);
+        }
+        return false;
+    }
+    for (uint32_t i = 0; i < heap->size; i++) {
+        entries[i] = heap->entries[i];
+    }
+    for (uint32_t id = 0; id < many; id++) {
+        at[id] = id < had ? heap->at[id] : NOWHERE;
+        dead[id] = id < had && heap->dead[id];
+        if (WRONG == RESERVE_FORGETS_TO_INITIALISE && id >= had && heap->entries != NULL) {
+            at[id] = 0;
+        }
+    }
+    heap->entries = entries;
+    heap->at = at;
+    heap->dead = dead;
+    heap->garbage = garbage;
+    heap->allocated = (uint32_t)many;
+    if (old.entries != NULL) {
+        tl_free(heap->allocator, old.entries, entries_bytes((uint32_t)one), 16);
+        tl_free(heap->allocator, old.at, one * sizeof *at, 16);
+        tl_free(heap->allocator, old.dead, one * sizeof *dead, 16);
+        tl_free(heap->allocator, old.garbage, one * sizeof *garbage, 16);
+        if (WRONG == USES_FREED_MEMORY) {
+            old.at[0] = NOWHERE;
+        }
+    }
+    return true;
+}
+
+static enum tl_status heap_reserve(void *self, uint32_t capacity)
+{
+    struct heap *heap = self;
+    if (capacity > heap->allocated) {
+        if (WRONG != RESERVE_BREAKS_ITS_WORD && !make_room(heap, capacity)) {
+            return TL_ERR_NOMEM;
+        }
+        heap->capacity = capacity;
+    }
+    return TL_OK;
+}
+
+static void heap_destroy(void *self)
+{
+    struct heap *heap = self;
+    const struct tl_allocator *allocator = heap->allocator;
+    if (WRONG != LEAKS || heap->size == 0) {
+        tl_free(allocator, heap->entries, entries_bytes(heap->allocated), 16);
+    }
+    tl_free(allocator, heap->at, heap->allocated * sizeof *heap->at, 16);
+    tl_free(allocator, heap->dead, heap->allocated * sizeof *heap->dead, 16);
+    tl_free(allocator, heap->garbage, heap->allocated * sizeof *heap->garbage, 16);
+    free(heap->hidden);
+    tl_free(allocator, heap, sizeof *heap, alignof(struct heap));
+}
+
+static enum tl_status heap_create(const struct tl_config *config, void **self)
+{
+    struct heap *heap = tl_alloc(config->allocator, sizeof *heap, alignof(struct heap));
+    if (heap == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *heap = (struct heap){.allocator = config->allocator, .capacity = config->capacity};
+    *clock_of(heap) = config->now;
+    if (!make_room(heap, config->capacity)) {
+        tl_free(config->allocator, heap, sizeof *heap, alignof(struct heap));
+        return TL_ERR_NOMEM;
+    }
+    if (WRONG == HIDES_MEMORY) {
+        heap->hidden = malloc((size_t)config->capacity * 40 + 1);
+    }
+    *self = heap;
+    return TL_OK;
+}
+
+static bool is_pending(const struct heap *heap, uint32_t id)
+{
+    uint32_t index = heap->at[id];
+    if (WRONG == STALE_INDEX_STOPS_ANOTHER || WRONG == RESERVE_FORGETS_TO_INITIALISE) {
+        return index != NOWHERE && index < heap->size;
+    }
+    return index != NOWHERE && !heap->dead[id];
+}
+
+static enum tl_status heap_stop(void *self, uint32_t id)
+{
+    struct heap *heap = self;
+    heap->operations++;
+    if (WRONG == RESERVE_BREAKS_ITS_WORD && id >= heap->allocated) {
+        return TL_IDLE;
+    }
+    if (WRONG == CRASHES && heap->size == 0) {
+        return heap->entries[(size_t)heap->at[id] << 20].due != 0 ? TL_IDLE : TL_OK;
+    }
+    if (!is_pending(heap, id)) {
+        return WRONG == STOP_SAYS_OK ? TL_OK : TL_IDLE;
+    }
+    if (WRONG == STALE_ENTRY_FIRES) {
+        heap->dead[id] = true;
+        heap->dead_count++;
+        return TL_OK;
+    }
+    remove_at(heap, heap->at[id]);
+    return TL_OK;
+}
+
+static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct heap *heap = self;
+    heap->operations++;
+    if (WRONG == RESERVE_BREAKS_ITS_WORD && id >= heap->allocated &&
+        !make_room(heap, heap->capacity)) {
+        return TL_ERR_NOMEM;
+    }
+    if (WRONG == ALLOCATES_IN_START) {
+        void *scratch = tl_alloc(heap->allocator, 64, 16);
+        tl_free(heap->allocator, scratch, 64, 16);
+    }
+    if (WRONG == PRINTS && is_pending(heap, id)) {
+        (void)printf("restarted %u\n", (unsigned)id);
+    }
+    if (WRONG == EXITS && heap->operations >= 700) {
+        exit(3);
+    }
+    uint64_t clock = *clock_of(heap);
+    uint64_t due = deadline > clock ? deadline : clock;
+    if (WRONG == TRUNCATES_DEADLINES) {
+        due = clock + (uint32_t)(due - clock);
+    }
+    if (heap->dead[id] && heap->at[id] != NOWHERE) {
+        heap->dead[id] = false; /* the old entry will do, it thinks */
+        heap->dead_count--;
+        return TL_OK;
+    }
+    bool restart = is_pending(heap, id);
+    if (restart && WRONG == RESTART_KEEPS_PLACE) {
+        heap->entries[heap->at[id]].due = due;
+        heap->entries[heap->at[id]].serial = heap->serial++;
+        return TL_OK;
+    }
+    if (restart) {
+        remove_at(heap, heap->at[id]);
+        heap->extra += WRONG == RESTART_COUNTS_TWICE;
+    }
+    uint32_t index = heap->size++;
+    if (WRONG == WRITES_PAST_ITS_MEMORY) {
+        heap->entries[index + 1].due = 0;
+    }
+    put(heap, index, (struct entry){.due = due, .serial = heap->serial++, .id = id});
+    sift_up(heap, index);
+    return TL_OK;
+}
+
+/* What the heap's top says may fire: due, and not started by this advance's callbacks. */
+static bool may_fire(const struct heap *heap, uint64_t now, uint64_t first_inside)
+{
+    return heap->size > 0 && heap->entries[0].due <= now &&
+           (heap->entries[0].serial < first_inside || WRONG == FIRES_WHAT_CALLBACKS_START);
+}
+
+/* In the order in which they stand in the array, which is a heap's, not that of their ticks. */
+static uint32_t find_any_due(const struct heap *heap, uint64_t now, uint64_t first_inside)
+{
+    for (uint32_t i = heap->size; i-- > 0;) {
+        if (heap->entries[i].due <= now && heap->entries[i].serial < first_inside) {
+            return i;
+        }
+    }
+    return NOWHERE;
+}
+
+static uint64_t fire_batch(struct heap *heap, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                           void *ctx)
+{
+    uint32_t batch[512];
+    uint64_t fired = 0;
+    while (fired < budget && fired < 512 && may_fire(heap, now, UINT64_MAX)) {
+        batch[fired++] = heap->entries[0].id;
+        remove_at(heap, 0);
+    }
+    heap->extra += fired;
+    for (uint64_t i = 0; i < fired; i++) {
+        heap->extra--;
+        fire(ctx, batch[i], now);
+    }
+    return fired;
+}
+
+static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct heap *heap = self;
+    uint64_t first_inside = heap->serial;
+    uint64_t fired = 0;
+    heap->operations++;
+    if (WRONG == HANGS) {
+        for (volatile uint64_t tick = heap->clock; tick < now; tick++) {
+        }
+    }
+    *clock_of(heap) = now;
+    if (WRONG == FIRES_WHAT_CALLBACKS_STOP) {
+        return fire_batch(heap, now, budget, fire, ctx);
+    }
+    while ((fired < budget || WRONG == IGNORES_BUDGET) &&
+           (WRONG == UNORDERED ? find_any_due(heap, now, first_inside) != NOWHERE
+                               : may_fire(heap, now, first_inside))) {
+        uint32_t index = WRONG == UNORDERED ? find_any_due(heap, now, first_inside) : 0;
+        uint32_t id = heap->entries[index].id;
+        remove_at(heap, index);
+        if (heap->dead[id]) {
+            heap->dead[id] = false;
+            heap->dead_count--;
+            continue;
+        }
+        fired++;
+        if (WRONG != COUNTS_WITHOUT_CALLBACK || fired == 1) {
+            fire(ctx, id, now);
+        }
+    }
+    while (WRONG == DROPS_BUDGET_REMAINDER && may_fire(heap, now, first_inside)) {
+        remove_at(heap, 0);
+    }
+    return fired;
+}
+
+static uint64_t heap_next(const void *self)
+{
+    const struct heap *heap = self;
+    if (heap->size == 0) {
+        return TL_NEVER;
+    }
+    uint64_t first = heap->entries[0].due;
+    if (WRONG == NEXT_NEVER_GROWS) {
+        return first > heap->clock ? heap->clock : first;
+    }
+    if (WRONG == NEXT_INEXACT) {
+        return first > heap->clock ? heap->clock + (first - heap->clock + 1) / 2 : first;
+    }
+    return WRONG == NEXT_TOO_LATE && heap->size > 1 ? heap->entries[1].due : first;
+}
+
+static uint64_t heap_count(const void *self)
+{
+    const struct heap *heap = self;
+    return heap->size - heap->dead_count + heap->extra;
+}
+
+static void heap_counters(const void *self, struct tl_counters *out)
+{
+    const struct heap *heap = self;
+    *out = (struct tl_counters){.compares = heap->operations,
+                                .moves = WRONG == COUNTERS_GO_BACK ? heap->size : 0};
+}
+
+enum {
+    KEEPS_NO_ORDER =
+        WRONG == STALE_ENTRY_FIRES || WRONG == NEXT_NEVER_GROWS || WRONG == READS_UNINITIALISED,
+    INEXACT_NEXT = WRONG == STALE_ENTRY_FIRES || WRONG == NEXT_NEVER_GROWS
+};
+
+TL_ALGO(WRONG_SYMBOL) = {
+    WRONG_TEXTS(WRONG_HOW, WRONG_CASE),
+    .capabilities = (KEEPS_NO_ORDER ? 0 : TL_CAP_ORDERED | TL_CAP_FIFO) | TL_CAP_EXACT |
+                    TL_CAP_NEXT | (INEXACT_NEXT ? 0 : TL_CAP_NEXT_EXACT) | TL_CAP_BUDGET |
+                    TL_CAP_UNLIMITED | (WRONG == RESERVE_BREAKS_ITS_WORD ? TL_CAP_ALLOCATES : 0),
+    .create = heap_create,
+    .destroy = heap_destroy,
+    .reserve = heap_reserve,
+    .start = heap_start,
+    .stop = heap_stop,
+    .advance = heap_advance,
+    .next = heap_next,
+    .count = heap_count,
+    .counters = heap_counters,
+};
