@@ -1,4 +1,5 @@
 /* timerlab new: a structure of one's own begins as a file that works. */
+#include "build_info.h"
 #include "command.h"
 #include "outfile.h"
 #include "registry.h"
@@ -90,8 +91,8 @@ static const struct argp parser = {
     parse_argument,
     "NAME",
     "Writes NAME.c (dashes become underscores): a timer structure that compiles and is right, with "
-    "every hook explained. Prints the two commands that build it and check it; `timerlab new NAME "
-    "| sh` runs them."
+    "every hook explained. Prints the two commands that build it, with the flags of the built-in "
+    "structures, and check it; `timerlab new NAME | sh -e` runs them."
     "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never overwritten.",
     NULL,
     NULL,
@@ -164,7 +165,9 @@ static void print_commands(const struct new_arguments *arguments, const char *so
 {
     char object[PATH_MAX];
     (void)snprintf(object, sizeof object, "%s/%s.so", arguments->dir, arguments->name);
-    (void)printf("%s -O2 -shared -fPIC", arguments->language->compiler);
+    /* The flags of the built-in structures, so that what is compared is the structures. */
+    (void)printf("%s %s -shared -fPIC", arguments->language->compiler,
+                 BUILD_FLAGS[0] != '\0' ? BUILD_FLAGS : "-O2");
     print_include_flag();
     (void)putchar(' ');
     print_quoted(source);

@@ -44,6 +44,10 @@ starter() {
     local warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
     sed -n 1p <<<"$commands" | sed "s|^c++|$CXX $warnings|; s|^cc|$CC $warnings|" | sh ||
         fail "$name: does not compile: $commands"
+    # the cases, and fuzzing that is cut short
+    sed -n '2s/$/ --operations 50000/p' <<<"$commands" | sh >"$scratch/said" 2>&1 ||
+        fail "$name: the check: $(cat "$scratch/said")"
+    grep -q 'fuzz *ok' "$scratch/said" || fail "$name: not fuzzed: $(cat "$scratch/said")"
     "$TIMERLAB" describe --plugin "$folder/$name.so" "$name" >"$scratch/described"
     grep -q "^$name: " "$scratch/described" || fail "$name: its name is not $name"
     for drive in sleep poll; do

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# run_document.sh DOCUMENT: runs the page's ```sh blocks, in order, in an empty folder, as its reader
+# would; with timerlab and timerlab-bench on the path, and the folder of the sources in
+# $timerlab_source.
+set -euo pipefail
+
+document=$1
+for tool in patch gnuplot jq; do
+    if ! command -v "$tool" >/dev/null; then
+        printf 'skipped: the commands in %s need %s\n' "$document" "$tool" >&2
+        exit 77
+    fi
+done
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+awk '
+    /^```sh$/ { inside = 1; blocks++; next }
+    /^```$/ { inside = 0 }
+    inside
+    END { exit blocks == 0 }' "$document" >"$scratch/commands"
+mkdir "$scratch/folder"
+cd "$scratch/folder"
+export PATH="${TIMERLAB%/*}:$BUILD/bench:$PATH" timerlab_source=$SOURCE
+# With -x, so that what fails is seen.
+bash -euxo pipefail "$scratch/commands" </dev/null
+
+# The pictures that the page names are there, and the structure that it adds is in each.
+grep -o '[a-z]*-server\.svg' "$document" | sort -u >"$scratch/pictures"
+[ -s "$scratch/pictures" ]
+while read -r picture; do
+    [ -s "results/pictures/$picture" ]
+    grep -q my-list "results/pictures/${picture%.svg}.csv"
+done <"$scratch/pictures"
