@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static const char *const operations[] = {"start",      "restart",     "stop", "e
 /* Runs a shell command; returns its exit status, and its standard output in *output. */
 static int run(const char *command, char **output)
 {
-    FILE *pipe = popen(command, "r");
+    FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): a shell is what is wanted */
     assert_non_null(pipe);
     size_t used = 0;
     size_t size = 1 << 16;
@@ -29,8 +30,9 @@ static int run(const char *command, char **output)
         used += got;
         if (size - used < 2) {
             size *= 2;
-            text = realloc(text, size);
-            assert_non_null(text);
+            char *longer = realloc(text, size);
+            assert_non_null(longer);
+            text = longer;
         }
     }
     text[used] = '\0';
@@ -222,10 +224,10 @@ static void a_structure_that_refuses_a_start_fails_its_row(void **state)
         const struct tl_option *option = &algo->options[0];
         char command[512];
         (void)snprintf(command, sizeof command,
-                       BENCH " --algo %s:%s=%lld --n 1000 --benchmark_filter=^start/%s "
+                       BENCH " --algo %s:%s=%" PRId64 " --n 1000 --benchmark_filter=^start/%s "
                              "--benchmark_min_time=0 --benchmark_format=json "
                              "2>" TL_BINARY_DIR "/bench.err",
-                       algo->name, option->name, (long long)(option->min + 10), algo->name);
+                       algo->name, option->name, option->min + 10, algo->name);
         char *text = NULL;
         assert_int_equal(run(command, &text), 1);
         assert_non_null(strstr(text, "TL_ERR_HORIZON"));

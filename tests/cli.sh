@@ -2,6 +2,7 @@
 # The command line as its users meet it: exit statuses, what goes to which stream, what is left
 # behind. TIMERLAB is the program.
 set -u
+# shellcheck disable=SC2153 # ctest sets it
 timerlab=$(realpath "$TIMERLAB")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
