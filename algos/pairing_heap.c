@@ -1,0 +1,367 @@
+/*
+ * pairing-heap: a tree of any shape in which every timer is due before its children.
+ *
+ *            [due 3, id 7]
+ *             |child
+ *            [due 9, id 0] -next-> [due 4, id 4] -next-> [due 8, id 2]
+ *                                   |child
+ *                                  [due 5, id 1]
+ *
+ * The only step is to link two trees: the later root becomes the first child of the earlier one.
+ * A start links a tree of one to the whole; that is one comparison. A restart to earlier cuts the
+ * timer off with all below it, and links it again at the root. Taking the root leaves its children,
+ * which are linked in pairs from left to right, and then the pairs one by one from right to left:
+ * this is where the work that starts put off is done, and what keeps it logarithmic on average.
+ * Stop, and restart to later, cut the timer off and do the same with its children alone.
+ *
+ * Nodes stand in one array by id, 32 bytes each, linked by 32-bit indices. `prev` is the left
+ * sibling, or the parent for a first child.
+ *
+ * Invariants
+ *   - no node is before its parent in the order (due, serial of the start)
+ *   - next and prev agree: a node's `prev` has it as `child` or as `next`
+ *   - a node is in the heap exactly if it is the root or its `prev` is not NONE
+ *   - an advance fires only serials given before it began: what callbacks start is due at `now` at
+ *     the earliest, and later in the order than all that was there before
+ *
+ * Complexity: start O(1), stop, restart and expiry O(log n) amortised, a tick O(1). Bad at: one
+ * single expiry, which takes n steps when n timers were started since the last one; and memory
+ * latency, since siblings lie anywhere.
+ *
+ * Source: M. L. Fredman, R. Sedgewick, D. D. Sleator, R. E. Tarjan, "The pairing heap: a new form
+ * of self-adjusting heap", Algorithmica 1, 1986 (two-pass variant).
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define NONE        UINT32_MAX
+#define NODES_ALIGN 64
+
+struct node {
+    uint64_t due;
+    uint64_t serial; /* of its start */
+    uint32_t child;  /* the first */
+    uint32_t next;   /* right sibling */
+    uint32_t prev;   /* left sibling, or parent; NONE: the root, or not in the heap */
+};
+
+struct pairing_heap {
+    struct node *nodes;
+    uint32_t root; /* NONE if empty */
+    uint32_t capacity;
+    uint64_t count;
+    uint64_t clock;
+    uint64_t serial;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+static inline bool is_pending(const struct pairing_heap *heap, uint32_t id)
+{
+    return heap->root == id || heap->nodes[id].prev != NONE;
+}
+
+static inline bool is_before(const struct node *a, const struct node *b)
+{
+    return (bool)((a->due < b->due) | ((a->due == b->due) & (a->serial < b->serial)));
+}
+
+/* Links two roots, the later below the earlier, and returns that. */
+static inline uint32_t link_roots(struct pairing_heap *heap, uint32_t a, uint32_t b)
+{
+    TL_COUNT(heap, compares, 1);
+    TL_COUNT(heap, moves, 1);
+    bool swap = is_before(&heap->nodes[b], &heap->nodes[a]);
+    uint32_t parent = swap ? b : a;
+    uint32_t below = swap ? a : b;
+    struct node *up = &heap->nodes[parent];
+    struct node *down = &heap->nodes[below];
+    down->next = up->child;
+    down->prev = parent;
+    if (up->child != NONE) {
+        heap->nodes[up->child].prev = below;
+    }
+    up->child = below;
+    return parent;
+}
+
+/* Makes one tree of a list of siblings, that of `first`; returns its root, or NONE. Its prev and
+ * next are whatever they were. */
+static uint32_t link_siblings(struct pairing_heap *heap, uint32_t first)
+{
+    uint32_t pairs = NONE; /* in reverse, by `next` */
+    while (first != NONE) {
+        uint32_t a = first;
+        uint32_t b = heap->nodes[a].next;
+        if (b == NONE) {
+            heap->nodes[a].next = pairs;
+            pairs = a;
+            break;
+        }
+        first = heap->nodes[b].next;
+        if (first != NONE) {
+            __builtin_prefetch(&heap->nodes[first], 1);
+        }
+        uint32_t pair = link_roots(heap, a, b);
+        heap->nodes[pair].next = pairs;
+        pairs = pair;
+    }
+    uint32_t tree = pairs;
+    if (tree != NONE) {
+        pairs = heap->nodes[tree].next;
+    }
+    while (pairs != NONE) {
+        uint32_t pair = pairs;
+        pairs = heap->nodes[pair].next;
+        tree = link_roots(heap, tree, pair);
+    }
+    return tree;
+}
+
+/* Adds a tree, whose root has no place, to the heap. */
+static void add_tree(struct pairing_heap *heap, uint32_t tree)
+{
+    uint32_t root = heap->root == NONE ? tree : link_roots(heap, heap->root, tree);
+    heap->nodes[root].next = NONE;
+    heap->nodes[root].prev = NONE;
+    heap->root = root;
+}
+
+/* Takes a node that is not the root from its siblings, with all below it. */
+static void cut(struct pairing_heap *heap, uint32_t id)
+{
+    struct node *node = &heap->nodes[id];
+    struct node *prev = &heap->nodes[node->prev];
+    if (prev->child == id) {
+        prev->child = node->next;
+    } else {
+        prev->next = node->next;
+    }
+    if (node->next != NONE) {
+        heap->nodes[node->next].prev = node->prev;
+    }
+    node->prev = NONE;
+    node->next = NONE;
+}
+
+/* Takes a pending timer out of the heap. */
+static void take(struct pairing_heap *heap, uint32_t id)
+{
+    struct node *node = &heap->nodes[id];
+    TL_COUNT(heap, moves, 1);
+    heap->count--;
+    if (heap->root == id) {
+        heap->root = NONE;
+    } else {
+        cut(heap, id);
+    }
+    uint32_t below = link_siblings(heap, node->child);
+    node->child = NONE;
+    node->prev = NONE;
+    if (below != NONE) {
+        add_tree(heap, below);
+    }
+}
+
+static size_t nodes_bytes(uint32_t capacity)
+{
+    return ((size_t)capacity + 1) * sizeof(struct node); /* never nothing */
+}
+
+static enum tl_status heap_reserve(void *self, uint32_t capacity)
+{
+    struct pairing_heap *heap = self;
+    if (capacity <= heap->capacity && heap->nodes != NULL) {
+        return TL_OK;
+    }
+    if (capacity >= NONE) {
+        return TL_ERR_CAPACITY;
+    }
+    struct node *nodes = heap->allocator->resize(
+        heap->allocator->ctx, heap->nodes, heap->nodes != NULL ? nodes_bytes(heap->capacity) : 0,
+        nodes_bytes(capacity), NODES_ALIGN);
+    if (nodes == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    for (uint32_t id = heap->capacity; id < capacity; id++) {
+        nodes[id] = (struct node){.child = NONE, .next = NONE, .prev = NONE};
+    }
+    heap->nodes = nodes;
+    heap->capacity = capacity;
+    return TL_OK;
+}
+
+static void heap_destroy(void *self)
+{
+    struct pairing_heap *heap = self;
+    tl_free(heap->allocator, heap->nodes, nodes_bytes(heap->capacity), NODES_ALIGN);
+    tl_free(heap->allocator, heap, sizeof *heap, alignof(struct pairing_heap));
+}
+
+static enum tl_status heap_create(const struct tl_config *config, void **self)
+{
+    struct pairing_heap *heap =
+        tl_alloc(config->allocator, sizeof *heap, alignof(struct pairing_heap));
+    if (heap == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *heap =
+        (struct pairing_heap){.root = NONE, .clock = config->now, .allocator = config->allocator};
+    enum tl_status status = heap_reserve(heap, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, heap, sizeof *heap, alignof(struct pairing_heap));
+        return status;
+    }
+    *self = heap;
+    return TL_OK;
+}
+
+static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct pairing_heap *heap = self;
+    struct node *node = &heap->nodes[id];
+    uint64_t due = deadline > heap->clock ? deadline : heap->clock;
+    if (is_pending(heap, id)) {
+        if (due < node->due) { /* what is below stays below */
+            node->due = due;
+            node->serial = heap->serial++;
+            if (heap->root != id) {
+                cut(heap, id);
+                add_tree(heap, id);
+            }
+            return TL_OK;
+        }
+        take(heap, id);
+    }
+    node->due = due;
+    node->serial = heap->serial++;
+    heap->count++;
+    TL_COUNT(heap, moves, heap->root == NONE);
+    add_tree(heap, id);
+    return TL_OK;
+}
+
+static enum tl_status heap_stop(void *self, uint32_t id)
+{
+    struct pairing_heap *heap = self;
+    if (!is_pending(heap, id)) {
+        return TL_IDLE;
+    }
+    take(heap, id);
+    return TL_OK;
+}
+
+static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct pairing_heap *heap = self;
+    heap->clock = now;
+    uint64_t first_serial_inside = heap->serial;
+    uint64_t fired = 0;
+    while (fired < budget && heap->root != NONE) {
+        uint32_t id = heap->root;
+        TL_COUNT(heap, compares, 1);
+        if (heap->nodes[id].due > now || heap->nodes[id].serial >= first_serial_inside) {
+            break;
+        }
+        take(heap, id);
+        fired++;
+        fire(ctx, id, now);
+    }
+    return fired;
+}
+
+static uint64_t heap_next(const void *self)
+{
+    const struct pairing_heap *heap = self;
+    return heap->root != NONE ? heap->nodes[heap->root].due : TL_NEVER;
+}
+
+static uint64_t heap_count(const void *self)
+{
+    return ((const struct pairing_heap *)self)->count;
+}
+
+static void heap_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct pairing_heap *)self)->counters;
+}
+
+static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct pairing_heap *heap = self;
+    uint64_t pending = 0;
+    for (uint32_t id = 0; id < heap->capacity; id++) {
+        const struct node *node = &heap->nodes[id];
+        pending += is_pending(heap, id);
+        if (heap->root != id && node->prev != NONE && heap->nodes[node->prev].child != id &&
+            heap->nodes[node->prev].next != id) {
+            (void)snprintf(why, why_bytes, "the links before timer %" PRIu32 " do not agree", id);
+            return TL_ERR_CORRUPT;
+        }
+        uint32_t left = id;
+        for (uint32_t child = node->child; child != NONE; child = heap->nodes[child].next) {
+            if (!is_pending(heap, id) || heap->nodes[child].prev != left) {
+                (void)snprintf(why, why_bytes, "the links below timer %" PRIu32 " do not agree",
+                               id);
+                return TL_ERR_CORRUPT;
+            }
+            if (is_before(&heap->nodes[child], node)) {
+                (void)snprintf(why, why_bytes, "timer %" PRIu32 " stands below a later one", child);
+                return TL_ERR_CORRUPT;
+            }
+            left = child;
+        }
+    }
+    if (pending != heap->count || (heap->root == NONE) != (heap->count == 0)) {
+        (void)snprintf(why, why_bytes, "%" PRIu64 " timers linked, %" PRIu64 " counted", pending,
+                       heap->count);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+/* The slot is the depth below the root. */
+static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct pairing_heap *heap = self;
+    if (!is_pending(heap, id)) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.bucket = heap->nodes[id].due};
+    for (uint32_t at = id; at != heap->root; at = heap->nodes[at].prev) {
+        out->slot += heap->nodes[heap->nodes[at].prev].child == at;
+    }
+    return TL_OK;
+}
+
+TL_ALGO(pairing_heap) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
+                    TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "pairing-heap",
+    .summary = "trees that are only ever linked: the later root below the earlier",
+    .origin = "Fredman, Sedgewick, Sleator and Tarjan 1986",
+    .description =
+        "A heap-ordered tree of any shape: a start links one node at the root, a restart to "
+        "earlier cuts and links again, and taking the root links its children in two passes, "
+        "which keeps the cost logarithmic on average. Exact in everything. Bad at: the one "
+        "expiry that follows very many starts and links them all; memory latency.",
+    .cost = {.start = "O(1); restart O(log n) amortised",
+             .stop = "O(log n) amortised",
+             .tick = "O(1)",
+             .expire = "O(log n) amortised"},
+    .create = heap_create,
+    .destroy = heap_destroy,
+    .reserve = heap_reserve,
+    .start = heap_start,
+    .stop = heap_stop,
+    .advance = heap_advance,
+    .next = heap_next,
+    .count = heap_count,
+    .counters = heap_counters,
+    .check = heap_check,
+    .place = heap_place,
+};

@@ -1,0 +1,360 @@
+/*
+ * splay-tree: a binary search tree that brings what was touched last to its root.
+ *
+ *            [due 5, id 1]  <- the last one touched
+ *            /           \
+ *     [due 3, id 7]    [due 8, id 2]
+ *                \          \
+ *          [due 4, id 4]  [due 9, id 0]
+ *
+ * No balance is kept. Instead, every access rotates the node that it ends at up to the root, two
+ * levels at a time, which halves the depth of all that lay on the path. What is touched again soon
+ * is found near the root: timers that are taken one after the other from the front cost a constant
+ * each, and n operations of any kind O(n log n) together. The literature on simulators found it the
+ * best of the trees, with the least bad worst case (Jones 1986; Ronngren and Ayani 1997).
+ *
+ * The order is (due tick, serial of the start), so equal ticks fire in the order of their starts.
+ * Splaying is from the top down, in one pass, and needs no parent links: 24 bytes a timer. Stop
+ * splays the timer to the root, and joins the two sides. `first` names the earliest timer, so that
+ * a tick looks at one node; when that one goes, the next is splayed to the root, ready to be taken.
+ *
+ * Invariants
+ *   - left is before, right is after; serials are distinct
+ *   - a node is in the tree exactly if its `left` is not UNLINKED
+ *   - `first` is the earliest node, NONE if there is none
+ *   - an advance fires only serials given before it began
+ *
+ * Complexity: start, stop, restart and expiry O(log n) amortised, a tick O(1). Bad at: a single
+ * operation, which may take n steps; reading, which writes; very many timers, whose paths are cache
+ * misses one after the other.
+ *
+ * Source: D. D. Sleator and R. E. Tarjan, "Self-adjusting binary search trees", JACM 32(3), 1985,
+ * section 4 (top-down splaying).
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define UNLINKED    UINT32_MAX
+#define NONE        0u /* no node; while splaying, the two side trees hang here. id is node id + 1 */
+#define NODES_ALIGN 64
+
+struct node {
+    uint64_t due;
+    uint64_t serial;
+    uint32_t left;
+    uint32_t right;
+};
+
+struct splay_tree {
+    struct node *nodes;
+    uint32_t root;
+    uint32_t first;
+    uint32_t capacity;
+    uint64_t count;
+    uint64_t clock;
+    uint64_t serial;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+static inline bool is_before(const struct node *a, const struct node *b)
+{
+    return (bool)((a->due < b->due) | ((a->due == b->due) & (a->serial < b->serial)));
+}
+
+/* Splays the tree below `top`, which is not NONE, for a key: the node with that key comes to the
+ * root, or else the last one on the way to it. Returns the root. */
+static uint32_t splay(struct splay_tree *tree, uint32_t top, struct node key)
+{
+    struct node *nodes = tree->nodes;
+    nodes[NONE] = (struct node){.left = NONE, .right = NONE};
+    uint32_t before = NONE; /* the last node of the tree of what is before, grown at its right */
+    uint32_t after = NONE;  /* the first node of the tree of what is after, grown at its left */
+    for (;;) {
+        TL_COUNT(tree, compares, 1);
+        if (is_before(&key, &nodes[top])) {
+            uint32_t next = nodes[top].left;
+            if (next != NONE && (TL_COUNT(tree, compares, 1), is_before(&key, &nodes[next]))) {
+                nodes[top].left = nodes[next].right;
+                nodes[next].right = top;
+                TL_COUNT(tree, moves, 1);
+                top = next;
+                next = nodes[top].left;
+            }
+            if (next == NONE) {
+                break;
+            }
+            nodes[after].left = top;
+            after = top;
+            top = next;
+        } else if (is_before(&nodes[top], &key)) {
+            uint32_t next = nodes[top].right;
+            if (next != NONE && (TL_COUNT(tree, compares, 1), is_before(&nodes[next], &key))) {
+                nodes[top].right = nodes[next].left;
+                nodes[next].left = top;
+                TL_COUNT(tree, moves, 1);
+                top = next;
+                next = nodes[top].right;
+            }
+            if (next == NONE) {
+                break;
+            }
+            nodes[before].right = top;
+            before = top;
+            top = next;
+        } else {
+            break;
+        }
+        TL_COUNT(tree, moves, 1);
+    }
+    /* Of the node NONE, `right` now is the tree of what is before, and `left` of what is after. */
+    nodes[before].right = nodes[top].left;
+    nodes[after].left = nodes[top].right;
+    nodes[top].left = nodes[NONE].right;
+    nodes[top].right = nodes[NONE].left;
+    return top;
+}
+
+/* Takes a node out of the tree. */
+static void take(struct splay_tree *tree, uint32_t index)
+{
+    struct node *nodes = tree->nodes;
+    tree->root = splay(tree, tree->root, nodes[index]);
+    uint32_t left = nodes[index].left;
+    uint32_t right = nodes[index].right;
+    if (left == NONE) {
+        tree->root = right;
+    } else {
+        tree->root =
+            splay(tree, left, nodes[index]); /* its last node comes up: none at its right */
+        nodes[tree->root].right = right;
+    }
+    nodes[index].left = UNLINKED;
+    tree->count--;
+    TL_COUNT(tree, moves, 1);
+    if (tree->first == index) {
+        if (tree->root != NONE) {
+            tree->root = splay(tree, tree->root, (struct node){0});
+        }
+        tree->first = tree->root;
+    }
+}
+
+static size_t nodes_bytes(uint32_t capacity)
+{
+    return ((size_t)capacity + 1) * sizeof(struct node);
+}
+
+static enum tl_status tree_reserve(void *self, uint32_t capacity)
+{
+    struct splay_tree *tree = self;
+    if (capacity <= tree->capacity && tree->nodes != NULL) {
+        return TL_OK;
+    }
+    if (capacity >= UNLINKED - 1) {
+        return TL_ERR_CAPACITY;
+    }
+    struct node *nodes = tree->allocator->resize(
+        tree->allocator->ctx, tree->nodes, tree->nodes != NULL ? nodes_bytes(tree->capacity) : 0,
+        nodes_bytes(capacity), NODES_ALIGN);
+    if (nodes == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    for (uint32_t id = tree->capacity; id < capacity; id++) {
+        nodes[id + 1] = (struct node){.left = UNLINKED};
+    }
+    tree->nodes = nodes;
+    tree->capacity = capacity;
+    return TL_OK;
+}
+
+static void tree_destroy(void *self)
+{
+    struct splay_tree *tree = self;
+    tl_free(tree->allocator, tree->nodes, nodes_bytes(tree->capacity), NODES_ALIGN);
+    tl_free(tree->allocator, tree, sizeof *tree, alignof(struct splay_tree));
+}
+
+static enum tl_status tree_create(const struct tl_config *config, void **self)
+{
+    struct splay_tree *tree = tl_alloc(config->allocator, sizeof *tree, alignof(struct splay_tree));
+    if (tree == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    /* Serials begin at 1: the key (0, 0) is before all. */
+    *tree = (struct splay_tree){.serial = 1, .clock = config->now, .allocator = config->allocator};
+    enum tl_status status = tree_reserve(tree, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, tree, sizeof *tree, alignof(struct splay_tree));
+        return status;
+    }
+    *self = tree;
+    return TL_OK;
+}
+
+static enum tl_status tree_stop(void *self, uint32_t id)
+{
+    struct splay_tree *tree = self;
+    if (tree->nodes[id + 1].left == UNLINKED) {
+        return TL_IDLE;
+    }
+    take(tree, id + 1);
+    return TL_OK;
+}
+
+static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct splay_tree *tree = self;
+    (void)tree_stop(tree, id);
+    struct node *nodes = tree->nodes;
+    uint32_t index = id + 1;
+    struct node node = {.due = deadline > tree->clock ? deadline : tree->clock,
+                        .serial = tree->serial++,
+                        .left = NONE,
+                        .right = NONE};
+    if (tree->root != NONE) {
+        uint32_t root = splay(tree, tree->root, node);
+        TL_COUNT(tree, compares, 1);
+        if (is_before(&node, &nodes[root])) {
+            node.left = nodes[root].left;
+            node.right = root;
+            nodes[root].left = NONE;
+        } else {
+            node.right = nodes[root].right;
+            node.left = root;
+            nodes[root].right = NONE;
+        }
+    }
+    nodes[index] = node;
+    tree->root = index;
+    if (tree->first == NONE || is_before(&node, &nodes[tree->first])) {
+        tree->first = index;
+    }
+    tree->count++;
+    TL_COUNT(tree, compares, 1);
+    TL_COUNT(tree, moves, 1);
+    return TL_OK;
+}
+
+static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct splay_tree *tree = self;
+    tree->clock = now;
+    uint64_t first_serial_inside = tree->serial;
+    uint64_t fired = 0;
+    while (fired < budget && tree->first != NONE) {
+        uint32_t index = tree->first;
+        TL_COUNT(tree, compares, 1);
+        if (tree->nodes[index].due > now || tree->nodes[index].serial >= first_serial_inside) {
+            break;
+        }
+        take(tree, index);
+        fired++;
+        fire(ctx, index - 1, now);
+    }
+    return fired;
+}
+
+static uint64_t tree_next(const void *self)
+{
+    const struct splay_tree *tree = self;
+    return tree->first != NONE ? tree->nodes[tree->first].due : TL_NEVER;
+}
+
+static uint64_t tree_count(const void *self)
+{
+    return ((const struct splay_tree *)self)->count;
+}
+
+static void tree_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct splay_tree *)self)->counters;
+}
+
+/* The depth at which a search from the root finds a node; UINT64_MAX if it does not. */
+static uint64_t depth_of(const struct splay_tree *tree, uint32_t index)
+{
+    const struct node *nodes = tree->nodes;
+    uint64_t depth = 0;
+    for (uint32_t at = tree->root; at != NONE && depth <= tree->count; depth++) {
+        if (at == index) {
+            return depth;
+        }
+        at = is_before(&nodes[index], &nodes[at]) ? nodes[at].left : nodes[at].right;
+    }
+    return UINT64_MAX;
+}
+
+static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct splay_tree *tree = self;
+    const struct node *nodes = tree->nodes;
+    uint64_t pending = 0;
+    uint64_t links = tree->root != NONE;
+    for (uint32_t index = 1; index <= tree->capacity; index++) {
+        if (nodes[index].left == UNLINKED) {
+            continue;
+        }
+        pending++;
+        links += nodes[index].left != NONE;
+        links += nodes[index].right != NONE;
+        if (depth_of(tree, index) == UINT64_MAX) {
+            (void)snprintf(why, why_bytes, "a search does not find timer %" PRIu32, index - 1);
+            return TL_ERR_CORRUPT;
+        }
+        if (tree->first == NONE || is_before(&nodes[index], &nodes[tree->first])) {
+            (void)snprintf(why, why_bytes, "timer %" PRIu32 " is before the first", index - 1);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    if (pending != tree->count || links != tree->count) {
+        (void)snprintf(why, why_bytes,
+                       "%" PRIu64 " timers pending, %" PRIu64 " linked, %" PRIu64 " counted",
+                       pending, links, tree->count);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+/* The slot is the depth below the root. */
+static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct splay_tree *tree = self;
+    if (tree->nodes[id + 1].left == UNLINKED) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.slot = depth_of(tree, id + 1), .bucket = tree->nodes[id + 1].due};
+    return TL_OK;
+}
+
+TL_ALGO(splay_tree) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
+                    TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "splay-tree",
+    .summary = "a search tree that rotates what was touched last to its root",
+    .origin = "Sleator and Tarjan 1985",
+    .description =
+        "A binary search tree without balance: every access splays, so that recent timers are "
+        "near the root and any sequence of operations costs a logarithm each on average; timers "
+        "taken from the front cost a constant. Exact in everything. Bad at: a single operation, "
+        "which may take n steps; very many timers, whose paths miss the cache at every level.",
+    .cost = {.start = "O(log n) amortised",
+             .stop = "O(log n) amortised",
+             .tick = "O(1)",
+             .expire = "O(log n) amortised"},
+    .create = tree_create,
+    .destroy = tree_destroy,
+    .reserve = tree_reserve,
+    .start = tree_start,
+    .stop = tree_stop,
+    .advance = tree_advance,
+    .next = tree_next,
+    .count = tree_count,
+    .counters = tree_counters,
+    .check = tree_check,
+    .place = tree_place,
+};
