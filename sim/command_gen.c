@@ -12,12 +12,10 @@
 enum { OPTION_SECONDS = 256, OPTION_SEED, OPTION_LIST };
 
 struct gen_arguments {
-    const struct gen_workload *workload;
+    struct gen_part part;
     const char *out_path;
-    uint64_t connections;
     uint64_t seed;
     double seconds;
-    double parameters[GEN_PARAMETERS_MAX];
     /* Kept until the workload is known: options may come before it. */
     const char **settings;
     size_t setting_count;
@@ -51,15 +49,16 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
     struct gen_arguments *arguments = state->input;
     struct error error;
     char *end;
+    uint64_t number = 0;
     switch (key) {
     case 'o':
         arguments->out_path = argument;
         return 0;
     case 'n':
-        if (!parse_count(argument, UINT32_MAX, &arguments->connections) ||
-            arguments->connections == 0) {
+        if (!parse_count(argument, UINT32_MAX, &number) || number == 0) {
             argp_error(state, "-n takes a number of connections, not '%s'", argument);
         }
+        arguments->part.connections = (uint32_t)number;
         return 0;
     case 'p':
         arguments->settings[arguments->setting_count++] = argument;
@@ -81,11 +80,11 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->list = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (arguments->workload != NULL) {
+        if (arguments->part.workload != NULL) {
             argp_error(state, "one workload at a time");
         }
-        arguments->workload = gen_find(argument, &error);
-        if (arguments->workload == NULL) {
+        arguments->part.workload = gen_find(argument, &error);
+        if (arguments->part.workload == NULL) {
             argp_failure(state, EXIT_USAGE, 0, "%s", error.text);
         }
         return 0;
@@ -93,7 +92,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         if (arguments->list) {
             return 0;
         }
-        if (arguments->workload == NULL) {
+        if (arguments->part.workload == NULL) {
             argp_error(state, "which workload? --list shows them");
         }
         if (arguments->out_path == NULL) {
@@ -120,11 +119,10 @@ static int list_workloads(const struct gen_workload *only)
 static int generate(const struct gen_arguments *arguments)
 {
     const struct gen_request request = {
-        .workload = arguments->workload,
-        .connections = (uint32_t)arguments->connections,
+        .parts = &arguments->part,
+        .part_count = 1,
         .seconds = arguments->seconds,
         .seed = arguments->seed,
-        .parameters = arguments->parameters,
     };
     struct gen_summary summary;
     struct error error;
@@ -166,7 +164,11 @@ int command_trace_gen(int argc, char **argv)
         NULL,
         NULL,
     };
-    struct gen_arguments arguments = {.connections = 10000, .seed = 1, .seconds = 10};
+    struct gen_arguments arguments = {
+        .part.connections = 10000,
+        .seed = 1,
+        .seconds = 10,
+    };
     arguments.settings = calloc((size_t)argc, sizeof *arguments.settings);
     if (arguments.settings == NULL) {
         (void)fputs("timerlab: out of memory\n", stderr);
@@ -175,19 +177,20 @@ int command_trace_gen(int argc, char **argv)
     int status = EXIT_USAGE;
     if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
         status = EXIT_OK;
-        if (arguments.workload != NULL) {
-            gen_parameters_default(arguments.workload, arguments.parameters);
+        if (arguments.part.workload != NULL) {
+            gen_parameters_default(arguments.part.workload, arguments.part.parameters);
         }
-        for (size_t i = 0; arguments.workload != NULL && i < arguments.setting_count; i++) {
+        for (size_t i = 0; arguments.part.workload != NULL && i < arguments.setting_count; i++) {
             struct error error;
-            if (!gen_parameter_set(arguments.workload, arguments.parameters, arguments.settings[i],
-                                   &error)) {
+            if (!gen_parameter_set(arguments.part.workload, arguments.part.parameters,
+                                   arguments.settings[i], &error)) {
                 command_complain(&error);
                 status = EXIT_USAGE;
             }
         }
         if (status == EXIT_OK) {
-            status = arguments.list ? list_workloads(arguments.workload) : generate(&arguments);
+            status =
+                arguments.list ? list_workloads(arguments.part.workload) : generate(&arguments);
         }
     }
     free(arguments.settings);

@@ -1,15 +1,29 @@
 #include "gen.h"
 
+#include "gen_model.h"
 #include "registry.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 extern const struct gen_workload gen_server;
+extern const struct gen_workload gen_idle;
+extern const struct gen_workload gen_rpc;
+extern const struct gen_workload gen_tcp;
+extern const struct gen_workload gen_quic;
+extern const struct gen_workload gen_heartbeat;
+extern const struct gen_workload gen_delay_queue;
+extern const struct gen_workload gen_retry;
+extern const struct gen_workload gen_hold;
+extern const struct gen_workload gen_phold;
+extern const struct gen_workload gen_burst;
+extern const struct gen_workload gen_adversary;
 
 static const struct gen_workload *const workloads[] = {
-    &gen_server,
+    &gen_server,      &gen_idle,  &gen_rpc,  &gen_tcp,   &gen_quic,  &gen_heartbeat,
+    &gen_delay_queue, &gen_retry, &gen_hold, &gen_phold, &gen_burst, &gen_adversary,
 };
 
 const struct gen_workload *const *gen_workloads(size_t *count)
@@ -51,6 +65,56 @@ void gen_parameters_default(const struct gen_workload *workload, double *values)
     }
 }
 
+size_t gen_word_count(const struct gen_parameter *row)
+{
+    size_t n = 0;
+    while (row->words != NULL && row->words[n] != NULL) {
+        n++;
+    }
+    return n;
+}
+
+const struct gen_parameter *gen_parameter_find(const struct gen_workload *workload,
+                                               const char *name, struct error *error)
+{
+    const struct gen_parameter *nearest = workload->parameters;
+    for (const struct gen_parameter *row = workload->parameters; row->name != NULL; row++) {
+        if (strcmp(row->name, name) == 0) {
+            return row;
+        }
+        if (tl_name_distance(name, row->name) < tl_name_distance(name, nearest->name)) {
+            nearest = row;
+        }
+    }
+    (void)error_set(error, "the workload %s has no parameter '%s'; did you mean '%s'?",
+                    workload->name, name, nearest->name);
+    return NULL;
+}
+
+bool gen_number_check(const struct gen_parameter *row, double value, struct error *error)
+{
+    /* Written so that what is not a number fails. */
+    return (value >= row->min && value <= row->max) ||
+           error_set(error, "%s: %g is not from %g to %g", row->name, value, row->min, row->max);
+}
+
+bool gen_word_find(const struct gen_parameter *row, const char *word, double *value,
+                   struct error *error)
+{
+    size_t nearest = 0;
+    for (size_t i = 0; i < gen_word_count(row); i++) {
+        if (strcmp(row->words[i], word) == 0) {
+            *value = (double)i;
+            return true;
+        }
+        if (tl_name_distance(word, row->words[i]) < tl_name_distance(word, row->words[nearest])) {
+            nearest = i;
+        }
+    }
+    return error_set(error, "%s: '%s' is not a word it takes; did you mean '%s'?", row->name, word,
+                     row->words[nearest]);
+}
+
 bool gen_parameter_set(const struct gen_workload *workload, double *values, const char *text,
                        struct error *error)
 {
@@ -60,90 +124,344 @@ bool gen_parameter_set(const struct gen_workload *workload, double *values, cons
     }
     char name[64];
     (void)snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
-    const struct gen_parameter *nearest = workload->parameters;
-    for (const struct gen_parameter *row = workload->parameters; row->name != NULL; row++) {
-        if (strcmp(row->name, name) == 0) {
-            char *end;
-            double value = strtod(equals + 1, &end);
-            if (end == equals + 1 || *end != '\0') {
-                return error_set(error, "%s: '%s' is not a number", name, equals + 1);
-            }
-            /* Written so that what is not a number fails. */
-            if (!(value >= row->min && value <= row->max)) {
-                return error_set(error, "%s: %s is not from %g to %g", name, equals + 1, row->min,
-                                 row->max);
-            }
-            values[row - workload->parameters] = value;
-            return true;
+    const struct gen_parameter *row = gen_parameter_find(workload, name, error);
+    if (row == NULL) {
+        return false;
+    }
+    double value;
+    if (row->words != NULL) {
+        if (!gen_word_find(row, equals + 1, &value, error)) {
+            return false;
         }
-        if (tl_name_distance(name, row->name) < tl_name_distance(name, nearest->name)) {
-            nearest = row;
+    } else {
+        char *end;
+        value = strtod(equals + 1, &end);
+        if (end == equals + 1 || *end != '\0') {
+            return error_set(error, "%s: '%s' is not a number", name, equals + 1);
+        }
+        if (!gen_number_check(row, value, error)) {
+            return false;
         }
     }
-    return error_set(error, "the workload %s has no parameter '%s'; did you mean '%s'?",
-                     workload->name, name, nearest->name);
+    values[row - workload->parameters] = value;
+    return true;
+}
+
+/* --- a run ----------------------------------------------------------------------------------- */
+
+struct generator {
+    const struct gen_request *request;
+    struct error *error;
+    struct trace_writer *writer;
+    struct progress progress;
+    uint64_t progress_done; /* ticks, of the parts that are warm */
+    uint64_t tick_ns;
+    struct gen_model *models; /* one per part */
+    json_t **counts;          /* likewise */
+    uint64_t warmup_end_tick;
+    uint64_t end_tick;
+    uint32_t ids;
+};
+
+/* A seed for each part: the first has the run's own, so that a part alone is the workload alone. */
+static uint64_t part_seed(uint64_t seed, size_t part)
+{
+    struct random random;
+    random_seed(&random, seed);
+    for (size_t i = 0; i < part; i++) {
+        seed = random_bits(&random);
+    }
+    return seed;
+}
+
+static json_t *parameters_json(const struct gen_part *part)
+{
+    json_t *parameters = json_object();
+    const struct gen_parameter *rows = part->workload->parameters;
+    for (size_t i = 0; rows[i].name != NULL; i++) {
+        double value = part->parameters[i];
+        (void)json_object_set_new(parameters, rows[i].name,
+                                  rows[i].words != NULL ? json_string(rows[i].words[(size_t)value])
+                                                        : json_real(value));
+    }
+    return parameters;
 }
 
 /* The trace's origin. It holds what determines the content, and nothing that changes from run to
  * run: the same request gives the same file. */
-static char *origin_text(const struct gen_request *request, const struct gen_run *run)
+static char *origin_text(const struct generator *generator, uint64_t generated_events)
 {
-    json_t *parameters = json_object();
-    const struct gen_parameter *rows = request->workload->parameters;
-    for (size_t i = 0; rows[i].name != NULL; i++) {
-        (void)json_object_set_new(parameters, rows[i].name, json_real(request->parameters[i]));
+    const struct gen_request *request = generator->request;
+    json_t *origin = json_pack("{s:s, s:I, s:f, s:I}", "source", "timerlab trace gen", "seed",
+                               (json_int_t)request->seed, "seconds", request->seconds,
+                               "generated_events", (json_int_t)generated_events);
+    json_t *parts = json_array();
+    for (size_t i = 0; i < request->part_count; i++) {
+        const struct gen_part *part = &request->parts[i];
+        json_t *text = json_pack("{s:s, s:I, s:I, s:o, s:O}", "workload", part->workload->name,
+                                 "connections", (json_int_t)part->connections, "first_id",
+                                 (json_int_t)generator->models[i].first_id, "parameters",
+                                 parameters_json(part), "counts", generator->counts[i]);
+        if (request->part_count == 1) {
+            (void)json_object_update(origin, text);
+        }
+        (void)json_array_append_new(parts, text);
     }
-    json_t *origin = json_pack(
-        "{s:s, s:s, s:I, s:I, s:f, s:o, s:I, s:O}", "source", "timerlab trace gen", "workload",
-        request->workload->name, "seed", (json_int_t)request->seed, "connections",
-        (json_int_t)request->connections, "seconds", request->seconds, "parameters", parameters,
-        "generated_events", (json_int_t)run->generated_events, "counts", run->counts);
+    if (request->part_count > 1) {
+        (void)json_object_set(origin, "parts", parts);
+    }
+    json_decref(parts);
     char *text = json_dumps(origin, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(origin);
     return text;
 }
 
+static bool check_request(const struct gen_request *request, struct error *error)
+{
+    uint64_t connections = 0;
+    for (size_t i = 0; i < request->part_count; i++) {
+        const struct gen_part *part = &request->parts[i];
+        if (part->connections == 0 || part->connections > part->workload->max_connections) {
+            return error_set(error, "%s: %" PRIu32 " connections are not from 1 to %" PRIu32,
+                             part->workload->name, part->connections,
+                             part->workload->max_connections);
+        }
+        connections += part->connections;
+        if (part->parameters[GEN_TICK_US] != request->parts[0].parameters[GEN_TICK_US]) {
+            return error_set(error, "%s: a trace has one tick_us", part->workload->name);
+        }
+    }
+    if (connections > UINT32_MAX) {
+        return error_set(error, "%" PRIu64 " connections are too many for one trace", connections);
+    }
+    if (!(request->seconds > 0) || request->seconds > 1e9 || request->seed > INT64_MAX) {
+        return error_set(error,
+                         "the length must be above 0 s, and at most 10^9 s; the seed at most "
+                         "%" PRId64,
+                         INT64_MAX);
+    }
+    return true;
+}
+
+/* Makes a part's model, and brings it into its steady state. */
+static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_ticks)
+{
+    const struct gen_part *part = &generator->request->parts[i];
+    struct gen_model *model = &generator->models[i];
+    *model = (struct gen_model){
+        .workload = part->workload,
+        .connections = part->connections,
+        .parameters = part->parameters,
+        .tick_ns = generator->tick_ns,
+        .seconds = generator->request->seconds,
+        .error = generator->error,
+        .writer = generator->writer,
+        .progress = &generator->progress,
+        .first_id = generator->ids,
+    };
+    while (part->workload->kinds[model->kind_count] != NULL) {
+        model->kind_count++;
+    }
+    random_seed(&model->random, part_seed(generator->request->seed, i));
+    if (!part->workload->create(model)) {
+        return false;
+    }
+    uint64_t timers = model->timer_number > 0 ? model->timer_number
+                                              : (uint64_t)part->connections * model->kind_count;
+    if (timers > UINT32_MAX - generator->ids) {
+        return error_set(generator->error, "%s: more timers than a trace can name",
+                         part->workload->name);
+    }
+    generator->ids += (uint32_t)timers;
+    uint64_t ticks = model->warmup_end - model->ring.now;
+    model->progress_offset = generator->progress_done - model->ring.now;
+    progress_begin(&generator->progress, part->workload->name, "ticks",
+                   generator->progress_done + ticks + recorded_ticks);
+    generator->progress_done += ticks;
+    return part->workload->simulate(model, model->warmup_end);
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The trace's warm-up ends where all parts' ticks are as they must be, and nothing was started
+ * before it begins. */
+static bool align_warmup(struct generator *generator, uint64_t longest_age)
+{
+    uint64_t align = 1;
+    for (size_t i = 0; i < generator->request->part_count; i++) {
+        uint64_t ticks = generator->models[i].align_ticks;
+        if (ticks > 1) {
+            align = align / common_divisor(align, ticks) * ticks;
+        }
+        if (align > GEN_TICKS_MAX) {
+            return error_set(generator->error,
+                             "the parts have spans of slots that do not go together; choose slots "
+                             "that are powers of one number");
+        }
+    }
+    generator->warmup_end_tick = (longest_age + align - 1) / align * align;
+    return true;
+}
+
+static bool record_warmup(struct generator *generator)
+{
+    size_t parts = generator->request->part_count;
+    struct gen_pending_list list = {0};
+    for (size_t i = 0; i < parts; i++) {
+        gen_pending_collect(&generator->models[i], &list);
+    }
+    struct gen_pending *pending = malloc((list.count + 1) * sizeof *pending);
+    struct gen_pending *spare = malloc((list.count + 1) * sizeof *spare);
+    bool good = pending != NULL && spare != NULL;
+    if (!good) {
+        (void)error_set(generator->error, "out of memory for %zu pending timers", list.count);
+    } else {
+        /* In ticks before the end of the warm-up, modulo 2^64: all the same sign. */
+        list = (struct gen_pending_list){.pending = pending};
+        for (size_t i = 0; i < parts; i++) {
+            list.trace_offset = 0 - generator->models[i].warmup_end;
+            list.first_id = generator->models[i].first_id;
+            gen_pending_collect(&generator->models[i], &list);
+        }
+        gen_pending_sort(pending, spare, list.count);
+        good = align_warmup(generator, list.count > 0 ? 0 - pending[0].started : 0);
+    }
+    for (size_t i = 0; good && i < list.count; i++) {
+        good =
+            trace_writer_add(generator->writer, pending[i].started + generator->warmup_end_tick,
+                             pending[i].id, TRACE_START, pending[i].delay_ticks, generator->error);
+    }
+    free(pending);
+    free(spare);
+    return good;
+}
+
+/* Puts a part's pending timers into its counts, by kind. */
+static void count_pending(struct generator *generator, size_t i, const char *when)
+{
+    const struct gen_model *model = &generator->models[i];
+    struct gen_pending_list list = {0};
+    gen_pending_collect(model, &list);
+    json_t *by_kind = json_object();
+    for (uint32_t k = 0; k < model->kind_count; k++) {
+        (void)json_object_set_new(by_kind, model->workload->kinds[k],
+                                  json_integer((json_int_t)list.by_kind[k]));
+    }
+    (void)json_object_set_new(generator->counts[i], when, by_kind);
+}
+
+/* Records all parts, merged in the order of ticks, and in one tick in that of the parts. */
+static bool record_parts(struct generator *generator, uint64_t ticks)
+{
+    size_t parts = generator->request->part_count;
+    for (size_t i = 0; i < parts; i++) {
+        struct gen_model *model = &generator->models[i];
+        count_pending(generator, i, "pending_at_warmup_end");
+        model->recording = true;
+        model->trace_offset = generator->warmup_end_tick - model->warmup_end;
+        model->progress_offset = generator->progress_done - model->warmup_end;
+        (void)memset(model->counts, 0, sizeof model->counts);
+    }
+    bool good = true;
+    uint64_t step = parts == 1 ? ticks : 1;
+    for (uint64_t done = 0; good && done < ticks; done += step) {
+        for (size_t i = 0; good && i < parts; i++) {
+            struct gen_model *model = &generator->models[i];
+            good = model->workload->simulate(model, model->warmup_end + done + step);
+        }
+    }
+    generator->end_tick = generator->warmup_end_tick + ticks;
+    for (size_t i = 0; i < parts; i++) {
+        const struct gen_model *model = &generator->models[i];
+        count_pending(generator, i, "pending_at_end");
+        for (size_t k = 0; model->workload->counts[k] != NULL; k++) {
+            (void)json_object_set_new(generator->counts[i], model->workload->counts[k],
+                                      json_integer((json_int_t)model->counts[k]));
+        }
+    }
+    return good;
+}
+
+static bool run(struct generator *generator, struct gen_summary *summary, char **origin)
+{
+    const struct gen_request *request = generator->request;
+    uint64_t ticks = gen_whole_ticks(request->seconds * 1e9 / (double)generator->tick_ns);
+    bool good = true;
+    for (size_t i = 0; good && i < request->part_count; i++) {
+        good = warm_up(generator, i, ticks);
+    }
+    good = good && record_warmup(generator) && record_parts(generator, ticks);
+    progress_end(&generator->progress);
+    if (!good) {
+        return false;
+    }
+    *summary = (struct gen_summary){.recorded_events = trace_writer_events(generator->writer)};
+    for (size_t i = 0; i < request->part_count; i++) {
+        summary->generated_events += generator->models[i].generated_events;
+    }
+    *origin = origin_text(generator, summary->generated_events);
+    return true;
+}
+
 bool gen_trace(const struct gen_request *request, const char *path, struct gen_summary *summary,
                struct error *error)
 {
-    const struct gen_workload *workload = request->workload;
-    if (request->connections == 0 || request->connections > workload->max_connections) {
-        return error_set(error, "%s: %" PRIu32 " connections are not from 1 to %" PRIu32,
-                         workload->name, request->connections, workload->max_connections);
-    }
-    if (!(request->seconds > 0) || request->seed > INT64_MAX) {
-        return error_set(error, "%s: the length must be above 0 s, the seed at most %" PRId64,
-                         workload->name, INT64_MAX);
-    }
-    /* Whole nanoseconds: the model counts in the tick that the trace declares. */
-    uint64_t tick_ns = (uint64_t)(request->parameters[GEN_TICK_US] * 1e3 + 0.5);
-    struct progress progress = {0};
-    struct gen_run run = {
-        .connections = request->connections,
-        .seconds = request->seconds,
-        .seed = request->seed,
-        .tick_ns = tick_ns,
-        .parameters = request->parameters,
-        .progress = &progress,
-        .writer = trace_writer_open(path, tick_ns, error),
-        .counts = json_object(),
-    };
-    if (run.writer == NULL) {
-        json_decref(run.counts);
+    if (!check_request(request, error)) {
         return false;
     }
-    bool good = workload->generate(&run, error);
-    progress_end(&progress);
-    if (good) {
-        char *origin = origin_text(request, &run);
-        *summary = (struct gen_summary){.generated_events = run.generated_events,
-                                        .recorded_events = trace_writer_events(run.writer)};
-        good = trace_writer_commit(run.writer, run.warmup_end_tick, run.end_tick, run.ids, origin,
-                                   error);
-        free(origin);
-    } else {
-        trace_writer_abort(run.writer);
+    struct generator generator = {
+        .request = request,
+        .error = error,
+        /* Whole nanoseconds: the models count in the tick that the trace declares. */
+        .tick_ns = (uint64_t)(request->parts[0].parameters[GEN_TICK_US] * 1e3 + 0.5),
+        .models = calloc(request->part_count, sizeof *generator.models),
+        .counts = calloc(request->part_count, sizeof *generator.counts),
+    };
+    bool good = generator.models != NULL && generator.counts != NULL;
+    if (!good) {
+        (void)error_set(error, "out of memory for %zu parts", request->part_count);
     }
-    json_decref(run.counts);
+    for (size_t i = 0; good && i < request->part_count; i++) {
+        generator.counts[i] = json_object();
+    }
+    if (good) {
+        generator.writer = trace_writer_open(path, generator.tick_ns, error);
+        good = generator.writer != NULL;
+    }
+    if (good) {
+        char *origin = NULL;
+        good = run(&generator, summary, &origin);
+        if (good) {
+            good = trace_writer_commit(generator.writer, generator.warmup_end_tick,
+                                       generator.end_tick, generator.ids, origin, error);
+        } else {
+            trace_writer_abort(generator.writer);
+        }
+        free(origin);
+    }
+    for (size_t i = 0; generator.models != NULL && i < request->part_count; i++) {
+        struct gen_model *model = &generator.models[i];
+        if (model->workload != NULL) {
+            if (model->workload->destroy != NULL) {
+                model->workload->destroy(model);
+            }
+            free(model->state);
+            gen_ring_destroy(&model->ring);
+            free(model->records);
+        }
+    }
+    for (size_t i = 0; generator.counts != NULL && i < request->part_count; i++) {
+        json_decref(generator.counts[i]);
+    }
+    free(generator.models);
+    free(generator.counts);
     return good;
 }

@@ -1,27 +1,25 @@
 /*
  * gen.h: workloads, that is, models whose timer operations become a trace. A workload is one file,
  * gen_*.c, with one constant struct gen_workload, and a line in the table in gen.c; the command,
- * its help and the tests come from the table.
+ * its help and the tests come from the table. gen_model.h holds what their models share.
  *
- * A model is simulated until it is in its steady state before anything is recorded. The trace then
- * opens with a warm-up section: the starts of the timers pending at that moment, each at the tick
- * and with the delay it was really last started with, so that every structure comes to hold what
- * it would hold, without a rush of starts at one tick. The recorded operations follow.
+ * A model is in its steady state before anything is recorded. The trace then opens with a warm-up
+ * section: the starts of the timers pending at that moment, each at the tick and with the delay it
+ * was really last started with, so that every structure comes to hold what it would hold, without
+ * a rush of starts at one tick. The recorded operations follow.
+ *
+ * Several workloads can share a trace, each a part with timers of its own.
  */
 #ifndef SIM_GEN_H
 #define SIM_GEN_H
 
 #include "error.h"
-#include "progress.h"
-#include "random.h"
-#include "trace.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A number that shapes a workload. A table of them ends with name == NULL. */
+/* What shapes a workload: a number or one of some words. A table of them ends with name == NULL. */
 struct gen_parameter {
     const char *name; /* with its unit */
     double default_value;
@@ -29,6 +27,9 @@ struct gen_parameter {
     double max;
     const char *help;
     const char *source; /* where the default comes from */
+
+    /* The words it takes, ended by NULL; NULL: it takes numbers. A word's value is its index. */
+    const char *const *words;
 };
 
 /* No workload has more. */
@@ -38,25 +39,12 @@ struct gen_parameter {
 #define GEN_TICK_US        0
 #define GEN_TICK_US_ROW(default_us)                                                                \
     {                                                                                              \
-        "tick_us", (default_us), 1, 1e6, "length of a tick", "1 ms: what servers count in"         \
+        "tick_us", (default_us), 1, 1e6, "length of a tick",                                       \
+            (default_us) == 1000 ? "1 ms: what servers count in" : "chosen", NULL                  \
     }
 
-/* What a model is given, and what it tells. */
-struct gen_run {
-    uint32_t connections;
-    double seconds; /* to be recorded */
-    uint64_t seed;
-    uint64_t tick_ns;
-    const double *parameters; /* one per row of the table */
-    struct trace_writer *writer;
-    struct progress *progress; /* of simulated ticks; begun by the model, ended by the caller */
-
-    uint64_t generated_events; /* operations simulated, recorded or not */
-    uint64_t warmup_end_tick;
-    uint64_t end_tick;
-    uint32_t ids;
-    json_t *counts; /* an object to be filled: what happened while recording */
-};
+struct gen_model;
+struct gen_pending_list;
 
 struct gen_workload {
     const char *name;
@@ -65,7 +53,23 @@ struct gen_workload {
     const char *resembles; /* whose traffic */
     const struct gen_parameter *parameters;
     uint32_t max_connections;
-    bool (*generate)(struct gen_run *run, struct error *error);
+
+    /* The timers that each connection has, and what is counted while recording; ended by NULL. */
+    const char *const *kinds;
+    const char *const *counts;
+
+    /* Makes a model: checks the parameters against one another, sets model->state, which the
+     * generator frees, and what else gen_model.h asks for. */
+    bool (*create)(struct gen_model *model);
+
+    /* Simulates the ticks before `end`, from where it last stopped. */
+    bool (*simulate)(struct gen_model *model, uint64_t end);
+
+    /* Lists a connection's pending timers. NULL: the state's records begin with them. */
+    void (*pending)(const struct gen_model *model, uint32_t number, struct gen_pending_list *list);
+
+    /* Frees what the state points to, if anything; after a failed `create` too. Optional. */
+    void (*destroy)(struct gen_model *model);
 };
 
 /* The workloads; *count is set to how many. */
@@ -76,20 +80,38 @@ const struct gen_workload *gen_find(const char *name, struct error *error);
 
 size_t gen_parameter_count(const struct gen_workload *workload);
 
+/* How many words a row takes; 0 if it takes numbers. */
+size_t gen_word_count(const struct gen_parameter *row);
+
 /* Sets all to their defaults; `values` has GEN_PARAMETERS_MAX elements. */
 void gen_parameters_default(const struct gen_workload *workload, double *values);
+
+/* The row of that name; NULL, with the nearest name in `error`. */
+const struct gen_parameter *gen_parameter_find(const struct gen_workload *workload,
+                                               const char *name, struct error *error);
+
+/* Checks `value` against the row's range; or `word` against its words, and sets *value. */
+bool gen_number_check(const struct gen_parameter *row, double value, struct error *error);
+bool gen_word_find(const struct gen_parameter *row, const char *word, double *value,
+                   struct error *error);
 
 /* Applies "name=value". False, with the reason, for an unknown name or a value out of range. */
 bool gen_parameter_set(const struct gen_workload *workload, double *values, const char *text,
                        struct error *error);
 
-/* What is to be generated. */
-struct gen_request {
+/* One workload's share of a trace. */
+struct gen_part {
     const struct gen_workload *workload;
     uint32_t connections; /* 1 .. workload->max_connections */
-    double seconds;       /* more than 0 */
-    uint64_t seed;        /* at most INT64_MAX: it is kept in the trace's origin */
-    const double *parameters;
+    double parameters[GEN_PARAMETERS_MAX];
+};
+
+/* What is to be generated. */
+struct gen_request {
+    const struct gen_part *parts; /* all with the same tick_us; their ids follow one another */
+    size_t part_count;            /* at least 1 */
+    double seconds;               /* more than 0 */
+    uint64_t seed;                /* at most INT64_MAX: it is kept in the trace's origin */
 };
 
 /* What was generated. */

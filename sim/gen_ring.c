@@ -9,9 +9,9 @@
 #define SIZE_MIN       (UINT64_C(1) << 10)
 #define SIZE_MAX_TICKS (UINT64_C(1) << 20)
 
-bool gen_ring_create(struct gen_ring *ring, uint64_t reach_ticks)
+bool gen_ring_create(struct gen_ring *ring, uint64_t now, uint64_t reach_ticks)
 {
-    *ring = (struct gen_ring){.size = SIZE_MIN, .free_block = NO_BLOCK};
+    *ring = (struct gen_ring){.now = now, .size = SIZE_MIN, .free_block = NO_BLOCK};
     while (ring->size <= reach_ticks && ring->size < SIZE_MAX_TICKS) {
         ring->size *= 2;
     }

@@ -47,9 +47,9 @@ struct gen_ring {
     size_t taken_capacity;
 };
 
-/* Makes an empty ring at tick 0 that reaches `reach_ticks` ahead without looking apart. False for
- * want of memory. */
-bool gen_ring_create(struct gen_ring *ring, uint64_t reach_ticks);
+/* Makes an empty ring at tick `now` that reaches `reach_ticks` ahead without looking apart. False
+ * for want of memory. */
+bool gen_ring_create(struct gen_ring *ring, uint64_t now, uint64_t reach_ticks);
 
 /* Harmless on a zeroed ring. */
 void gen_ring_destroy(struct gen_ring *ring);

@@ -15,12 +15,9 @@
  * Durations are rounded up to whole ticks: nothing takes no time. The model sees an expiry at the
  * tick the timer is due, before anything else of that tick, as an exact structure would show it.
  */
-#include "gen.h"
-#include "gen_ring.h"
+#include "gen_model.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     TICK_US = GEN_TICK_US,
@@ -86,35 +83,35 @@ struct connection {
     uint8_t backoff; /* retransmissions so far */
 };
 
-/* What is counted while recording; the names stand in the trace's origin. */
-#define SERVER_COUNT_MAP(X)                                                                        \
-    X(connects)                                                                                    \
-    X(requests)                                                                                    \
-    X(replies)                                                                                     \
-    X(transmissions)                                                                               \
-    X(losses)                                                                                      \
-    X(acks)                                                                                        \
-    X(idle_expiries)                                                                               \
-    X(request_expiries)                                                                            \
-    X(retransmission_expiries)                                                                     \
-    X(given_up)
+enum count {
+    COUNT_CONNECTS,
+    COUNT_REQUESTS,
+    COUNT_REPLIES,
+    COUNT_TRANSMISSIONS,
+    COUNT_LOSSES,
+    COUNT_ACKS,
+    COUNT_IDLE_EXPIRIES,
+    COUNT_REQUEST_EXPIRIES,
+    COUNT_RETRANSMISSION_EXPIRIES,
+    COUNT_GIVEN_UP,
+};
 
-struct counts {
-#define SERVER_COUNT_FIELD(name) uint64_t name;
-    SERVER_COUNT_MAP(SERVER_COUNT_FIELD)
-#undef SERVER_COUNT_FIELD
+static const char *const server_counts[] = {
+    [COUNT_CONNECTS] = "connects",
+    [COUNT_REQUESTS] = "requests",
+    [COUNT_REPLIES] = "replies",
+    [COUNT_TRANSMISSIONS] = "transmissions",
+    [COUNT_LOSSES] = "losses",
+    [COUNT_ACKS] = "acks",
+    [COUNT_IDLE_EXPIRIES] = "idle_expiries",
+    [COUNT_REQUEST_EXPIRIES] = "request_expiries",
+    [COUNT_RETRANSMISSION_EXPIRIES] = "retransmission_expiries",
+    [COUNT_GIVEN_UP] = "given_up",
+    NULL,
 };
 
 struct server {
-    struct gen_run *run;
-    struct error *error;
-    struct random random;
-    struct gen_ring ring;
-    struct connection *connections;
-    struct counts counts;
-    uint32_t first_tick; /* of the trace, in simulated ticks */
-    bool recording;
-    bool failed;
+    struct gen_model *model;
 
     /* The parameters in ticks, and others as the loops want them. */
     double ticks_per_second;
@@ -131,14 +128,11 @@ struct server {
     uint32_t retries;
 };
 
-/* A duration in whole ticks, rounded up, at least one. */
+/* A duration in whole ticks. */
 static uint32_t whole_ticks(double ticks)
 {
-    if (ticks >= (double)TICKS_MAX) {
-        return TICKS_MAX;
-    }
-    uint32_t whole = (uint32_t)ticks;
-    return whole + ((double)whole < ticks || whole == 0);
+    uint64_t whole = gen_whole_ticks(ticks);
+    return whole < TICKS_MAX ? (uint32_t)whole : TICKS_MAX;
 }
 
 static uint32_t timer_id(uint32_t number, enum kind kind)
@@ -155,12 +149,7 @@ static uint32_t rto(const struct server *server, unsigned backoff)
 static void record(struct server *server, uint32_t now, uint32_t number, enum kind kind,
                    enum trace_op op, uint32_t delay_ticks)
 {
-    server->run->generated_events++;
-    if (server->recording &&
-        !trace_writer_add(server->run->writer, now - server->first_tick, timer_id(number, kind), op,
-                          delay_ticks, server->error)) {
-        server->failed = true;
-    }
+    gen_record(server->model, now, timer_id(number, kind), op, delay_ticks);
 }
 
 /* --- the model ------------------------------------------------------------------------------- */
@@ -168,12 +157,12 @@ static void record(struct server *server, uint32_t now, uint32_t number, enum ki
 static void request(struct server *server, uint32_t now, uint32_t number,
                     struct connection *connection)
 {
-    server->counts.requests++;
+    server->model->counts[COUNT_REQUESTS]++;
     connection->state = STATE_SERVING;
     connection->idle_due = now + connection->idle_ticks;
     connection->timer_due = now + server->request_timeout_ticks;
     connection->event_at =
-        now + whole_ticks(random_lognormal(&server->random, server->reply_median_ticks,
+        now + whole_ticks(random_lognormal(&server->model->random, server->reply_median_ticks,
                                            server->reply_sigma));
     record(server, now, number, KIND_IDLE, TRACE_START, connection->idle_ticks);
     record(server, now, number, KIND_REQUEST, TRACE_START, server->request_timeout_ticks);
@@ -184,14 +173,15 @@ static void request(struct server *server, uint32_t now, uint32_t number,
 static void transmit(struct server *server, uint32_t now, uint32_t number,
                      struct connection *connection)
 {
-    server->counts.transmissions++;
+    server->model->counts[COUNT_TRANSMISSIONS]++;
     uint32_t timeout = rto(server, connection->backoff);
     connection->timer_due = now + timeout;
-    if (random_unit(&server->random) < server->loss) {
-        server->counts.losses++;
+    if (random_unit(&server->model->random) < server->loss) {
+        server->model->counts[COUNT_LOSSES]++;
     } else {
-        uint32_t ack_at = now + whole_ticks(random_lognormal(
-                                    &server->random, server->rtt_median_ticks, server->rtt_sigma));
+        uint32_t ack_at =
+            now + whole_ticks(random_lognormal(&server->model->random, server->rtt_median_ticks,
+                                               server->rtt_sigma));
         if (ack_at < connection->event_at) {
             connection->event_at = ack_at;
         }
@@ -213,7 +203,7 @@ static void close_connection(struct server *server, uint32_t now, uint32_t numbe
     }
     connection->state = STATE_CLOSED;
     connection->event_at =
-        now + whole_ticks(random_exponential(&server->random, server->pause_ticks));
+        now + whole_ticks(random_exponential(&server->model->random, server->pause_ticks));
 }
 
 /* The timers of a connection that are due now; false if that closed it. */
@@ -223,17 +213,17 @@ static bool expire(struct server *server, uint32_t now, uint32_t number,
     bool alive = true;
     bool again = false;
     if (connection->state == STATE_SERVING && connection->timer_due == now) {
-        server->counts.request_expiries++;
+        server->model->counts[COUNT_REQUEST_EXPIRIES]++;
         alive = false;
     }
     if (connection->state == STATE_UNACKNOWLEDGED && connection->timer_due == now) {
-        server->counts.retransmission_expiries++;
+        server->model->counts[COUNT_RETRANSMISSION_EXPIRIES]++;
         again = connection->backoff < server->retries;
-        server->counts.given_up += !again;
+        server->model->counts[COUNT_GIVEN_UP] += !again;
         alive = again;
     }
     if (connection->idle_due == now) {
-        server->counts.idle_expiries++;
+        server->model->counts[COUNT_IDLE_EXPIRIES]++;
         alive = false;
     }
     if (!alive) {
@@ -251,14 +241,14 @@ static void happen(struct server *server, uint32_t now, uint32_t number,
 {
     switch ((enum state)connection->state) {
     case STATE_CLOSED:
-        server->counts.connects++;
+        server->model->counts[COUNT_CONNECTS]++;
         request(server, now, number, connection);
         break;
     case STATE_THINKING:
         request(server, now, number, connection);
         break;
     case STATE_SERVING:
-        server->counts.replies++;
+        server->model->counts[COUNT_REPLIES]++;
         record(server, now, number, KIND_REQUEST, TRACE_STOP, 0);
         connection->state = STATE_UNACKNOWLEDGED;
         connection->backoff = 0;
@@ -266,18 +256,20 @@ static void happen(struct server *server, uint32_t now, uint32_t number,
         transmit(server, now, number, connection);
         break;
     case STATE_UNACKNOWLEDGED:
-        server->counts.acks++;
+        server->model->counts[COUNT_ACKS]++;
         record(server, now, number, KIND_RETRANSMISSION, TRACE_STOP, 0);
         connection->state = STATE_THINKING;
         connection->event_at =
-            now + whole_ticks(random_exponential(&server->random, server->think_ticks));
+            now + whole_ticks(random_exponential(&server->model->random, server->think_ticks));
         break;
     }
 }
 
-static void visit(struct server *server, uint32_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t tick, uint32_t number)
 {
-    struct connection *connection = &server->connections[number];
+    struct server *server = model->state;
+    struct connection *connection = &((struct connection *)model->records)[number];
+    uint32_t now = (uint32_t)tick;
     bool alive = connection->state == STATE_CLOSED || expire(server, now, number, connection);
     if (alive && connection->event_at == now) {
         happen(server, now, number, connection);
@@ -289,125 +281,30 @@ static void visit(struct server *server, uint32_t now, uint32_t number)
             next = connection->timer_due < next ? connection->timer_due : next;
         }
     }
-    if (!gen_ring_add(&server->ring, next, number)) {
-        server->failed = !server->failed ? !error_set(server->error, "out of memory") : true;
-    }
+    gen_file(model, next, number);
 }
 
-/* Simulates up to, and without, tick `end`. */
-static bool simulate(struct server *server, uint32_t end)
+static bool simulate(struct gen_model *model, uint64_t end)
 {
-    for (uint64_t now = server->ring.now; now < end; now++) {
-        const uint32_t *numbers;
-        size_t count;
-        if (!gen_ring_take(&server->ring, &numbers, &count)) {
-            return error_set(server->error, "out of memory");
-        }
-        /* The numbers are known ahead, the records lie anywhere: ask for them in time. */
-        enum { AHEAD = 12 };
-        for (size_t i = 0; i < count; i++) {
-            if (i + AHEAD < count) {
-                __builtin_prefetch(&server->connections[numbers[i + AHEAD]], 1);
-            }
-            visit(server, (uint32_t)now, numbers[i]);
-        }
-        if (server->failed) {
-            return false;
-        }
-        progress_update(server->run->progress, now);
-    }
-    return true;
+    return gen_simulate(model, end, visit);
 }
 
-/* --- the warm-up section --------------------------------------------------------------------- */
-
-struct pending {
-    uint32_t started;
-    uint32_t id;
-    uint32_t delay_ticks;
-};
-
-/* Sorts by `started`, equals by their order, with the help of as much memory again. */
-static void sort_pending(struct pending *pending, struct pending *spare, size_t count)
+static void pending(const struct gen_model *model, uint32_t number, struct gen_pending_list *list)
 {
-    for (unsigned shift = 0; shift < 32; shift += 8) {
-        size_t at[257] = {0};
-        for (size_t i = 0; i < count; i++) {
-            at[(pending[i].started >> shift & 0xff) + 1]++;
-        }
-        for (unsigned i = 0; i < 256; i++) {
-            at[i + 1] += at[i];
-        }
-        for (size_t i = 0; i < count; i++) {
-            spare[at[pending[i].started >> shift & 0xff]++] = pending[i];
-        }
-        struct pending *other = pending;
-        pending = spare;
-        spare = other;
+    const struct server *server = model->state;
+    const struct connection *connection = &((const struct connection *)model->records)[number];
+    if (connection->state != STATE_CLOSED) {
+        gen_pending_add(list, KIND_IDLE, timer_id(number, KIND_IDLE), connection->idle_due,
+                        connection->idle_ticks);
     }
-    /* Four passes: sorted where it began. */
-}
-
-/* The timers pending before tick `now` is played, each as it was last started. Returns how many;
- * `pending` may be NULL to count only. */
-static size_t collect_pending(const struct server *server, uint64_t by_kind[KINDS],
-                              struct pending *pending)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < server->run->connections; i++) {
-        const struct connection *connection = &server->connections[i];
-        if (connection->state == STATE_CLOSED) {
-            continue;
-        }
-        enum kind kinds[2] = {KIND_IDLE, KIND_REQUEST};
-        uint32_t due[2] = {connection->idle_due, connection->timer_due};
-        uint32_t delay[2] = {connection->idle_ticks, server->request_timeout_ticks};
-        if (connection->state == STATE_UNACKNOWLEDGED) {
-            kinds[1] = KIND_RETRANSMISSION;
-            delay[1] = rto(server, connection->backoff);
-        }
-        for (unsigned k = 0; k < (connection->state == STATE_THINKING ? 1 : 2); k++) {
-            if (pending != NULL) {
-                pending[count] = (struct pending){.started = due[k] - delay[k],
-                                                  .id = timer_id(i, kinds[k]),
-                                                  .delay_ticks = delay[k]};
-            }
-            by_kind[kinds[k]]++;
-            count++;
-        }
+    if (connection->state == STATE_SERVING) {
+        gen_pending_add(list, KIND_REQUEST, timer_id(number, KIND_REQUEST), connection->timer_due,
+                        server->request_timeout_ticks);
     }
-    return count;
-}
-
-static json_t *pending_json(const uint64_t by_kind[KINDS])
-{
-    return json_pack("{s:I, s:I, s:I}", "idle", (json_int_t)by_kind[KIND_IDLE], "request",
-                     (json_int_t)by_kind[KIND_REQUEST], "retransmission",
-                     (json_int_t)by_kind[KIND_RETRANSMISSION]);
-}
-
-static bool record_warmup(struct server *server, uint32_t now)
-{
-    uint64_t by_kind[KINDS] = {0};
-    size_t count = collect_pending(server, by_kind, NULL);
-    (void)json_object_set_new(server->run->counts, "pending_at_warmup_end", pending_json(by_kind));
-    struct pending *pending = malloc((count + 1) * sizeof *pending);
-    struct pending *spare = malloc((count + 1) * sizeof *spare);
-    bool good = pending != NULL && spare != NULL;
-    if (!good) {
-        (void)error_set(server->error, "out of memory");
-    } else {
-        (void)collect_pending(server, by_kind, pending);
-        sort_pending(pending, spare, count);
-        server->first_tick = count > 0 ? pending[0].started : now;
+    if (connection->state == STATE_UNACKNOWLEDGED) {
+        gen_pending_add(list, KIND_RETRANSMISSION, timer_id(number, KIND_RETRANSMISSION),
+                        connection->timer_due, rto(server, connection->backoff));
     }
-    for (size_t i = 0; good && i < count; i++) {
-        good = trace_writer_add(server->run->writer, pending[i].started - server->first_tick,
-                                pending[i].id, TRACE_START, pending[i].delay_ticks, server->error);
-    }
-    free(pending);
-    free(spare);
-    return good;
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
@@ -415,14 +312,14 @@ static bool record_warmup(struct server *server, uint32_t now)
 /* Takes the parameters over. */
 static bool set_up(struct server *server, double *warmup_ticks)
 {
-    const double *p = server->run->parameters;
-    const double per_second = 1e9 / (double)server->run->tick_ns;
-    const double per_ms = 1e6 / (double)server->run->tick_ns;
+    const double *p = server->model->parameters;
+    const double per_second = gen_per_second(server->model);
+    const double per_ms = gen_per_ms(server->model);
     if (p[IDLE_MIN_S] > p[IDLE_MAX_S]) {
-        return error_set(server->error, "server: idle_min_s is above idle_max_s");
+        return error_set(server->model->error, "server: idle_min_s is above idle_max_s");
     }
     if (p[RTO_MS] > p[RTO_MAX_S] * 1000) {
-        return error_set(server->error, "server: rto_ms is above rto_max_s");
+        return error_set(server->model->error, "server: rto_ms is above rto_max_s");
     }
     server->ticks_per_second = per_second;
     server->think_ticks = p[THINK_S] * per_second;
@@ -441,8 +338,8 @@ static bool set_up(struct server *server, double *warmup_ticks)
     *warmup_ticks = (p[THINK_S] + p[IDLE_MAX_S] + 3 * p[PAUSE_S]) * per_second;
     double longest = p[REQUEST_TIMEOUT_S] > p[RTO_MAX_S] ? p[REQUEST_TIMEOUT_S] : p[RTO_MAX_S];
     longest = longest > p[IDLE_MAX_S] ? longest : p[IDLE_MAX_S];
-    if (*warmup_ticks + server->run->seconds * per_second + longest * per_second >= TICKS_MAX) {
-        return error_set(server->error,
+    if (*warmup_ticks + server->model->seconds * per_second + longest * per_second >= TICKS_MAX) {
+        return error_set(server->model->error,
                          "server: warm-up and recording together are beyond %" PRIu32
                          " ticks; choose fewer seconds or a longer tick_us",
                          TICKS_MAX);
@@ -450,70 +347,49 @@ static bool set_up(struct server *server, double *warmup_ticks)
     return true;
 }
 
-static bool populate(struct server *server)
+static void populate(struct server *server)
 {
-    const double *p = server->run->parameters;
+    struct gen_model *model = server->model;
+    struct connection *connections = model->records;
+    const double *p = model->parameters;
     double idle_min = p[IDLE_MIN_S] * server->ticks_per_second;
     double idle_spread = p[IDLE_MAX_S] * server->ticks_per_second - idle_min;
-    for (uint32_t i = 0; i < server->run->connections; i++) {
-        struct connection *connection = &server->connections[i];
+    for (uint32_t i = 0; i < model->connections; i++) {
+        struct connection *connection = &connections[i];
         connection->state = STATE_CLOSED;
-        connection->idle_ticks = whole_ticks(idle_min + idle_spread * random_unit(&server->random));
-        connection->event_at = (uint32_t)(server->think_ticks * random_unit(&server->random));
-        if (!gen_ring_add(&server->ring, connection->event_at, i)) {
-            return error_set(server->error, "out of memory");
-        }
+        connection->idle_ticks = whole_ticks(idle_min + idle_spread * random_unit(&model->random));
+        connection->event_at = (uint32_t)(server->think_ticks * random_unit(&model->random));
+        gen_file(model, connection->event_at, i);
     }
-    return true;
 }
 
-static bool play(struct server *server)
+static bool create(struct gen_model *model)
 {
-    struct gen_run *run = server->run;
+    struct server *server = gen_state(model, sizeof *server);
+    if (server == NULL) {
+        return false;
+    }
+    server->model = model;
     double warmup_ticks = 0;
     if (!set_up(server, &warmup_ticks)) {
         return false;
     }
-    uint32_t warmup_end = whole_ticks(warmup_ticks);
-    uint32_t end = warmup_end + whole_ticks(run->seconds * server->ticks_per_second);
-    uint32_t longest = whole_ticks(run->parameters[IDLE_MAX_S] * server->ticks_per_second);
+    model->warmup_end = whole_ticks(warmup_ticks);
+    uint32_t longest = whole_ticks(model->parameters[IDLE_MAX_S] * server->ticks_per_second);
     longest = longest > server->rto_max_ticks ? longest : server->rto_max_ticks;
-    server->connections = calloc(run->connections, sizeof *server->connections);
-    if (server->connections == NULL || !gen_ring_create(&server->ring, longest)) {
-        return error_set(server->error, "server: out of memory for %" PRIu32 " connections",
-                         run->connections);
-    }
-    progress_begin(run->progress, "server", "ticks", end);
-    random_seed(&server->random, run->seed);
-    if (!populate(server) || !simulate(server, warmup_end) || !record_warmup(server, warmup_end)) {
+    if (!gen_model_begin(model, sizeof(struct connection), 0, longest)) {
         return false;
     }
-    server->recording = true;
-    server->counts = (struct counts){0};
-    if (!simulate(server, end)) {
-        return false;
-    }
-    uint64_t by_kind[KINDS] = {0};
-    (void)collect_pending(server, by_kind, NULL);
-    (void)json_object_set_new(run->counts, "pending_at_end", pending_json(by_kind));
-#define SERVER_COUNT_JSON(name)                                                                    \
-    (void)json_object_set_new(run->counts, #name, json_integer((json_int_t)server->counts.name));
-    SERVER_COUNT_MAP(SERVER_COUNT_JSON)
-#undef SERVER_COUNT_JSON
-    run->warmup_end_tick = warmup_end - server->first_tick;
-    run->end_tick = end - server->first_tick;
-    run->ids = run->connections * KINDS;
+    populate(server);
     return true;
 }
 
-static bool generate(struct gen_run *run, struct error *error)
-{
-    struct server server = {.run = run, .error = error};
-    bool good = play(&server);
-    free(server.connections);
-    gen_ring_destroy(&server.ring);
-    return good;
-}
+static const char *const server_kinds[] = {
+    [KIND_IDLE] = "idle",
+    [KIND_REQUEST] = "request",
+    [KIND_RETRANSMISSION] = "retransmission",
+    NULL,
+};
 
 extern const struct gen_workload gen_server;
 const struct gen_workload gen_server = {
@@ -523,5 +399,9 @@ const struct gen_workload gen_server = {
     .resembles = "a web or API server with keep-alive connections",
     .parameters = server_parameters,
     .max_connections = UINT32_MAX / KINDS,
-    .generate = generate,
+    .kinds = server_kinds,
+    .counts = server_counts,
+    .create = create,
+    .simulate = simulate,
+    .pending = pending,
 };

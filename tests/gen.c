@@ -9,6 +9,7 @@
 #include "trace_format.h"
 
 #include <dirent.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,7 +136,7 @@ static void test_ring(void **state)
     struct gen_ring ring;
     struct random random;
     random_seed(&random, 7);
-    assert_true(gen_ring_create(&ring, 2000));
+    assert_true(gen_ring_create(&ring, 0, 2000));
     for (uint32_t i = 0; i < NUMBERS; i++) {
         due[i] = random_bits(&random) % 5000;
         assert_true(gen_ring_add(&ring, due[i], i));
@@ -186,13 +187,10 @@ static void generate_workload(const struct gen_workload *workload, uint32_t conn
                               struct generated *generated)
 {
     struct error error = {""};
-    double parameters[GEN_PARAMETERS_MAX];
-    set_parameters(workload, parameters, settings);
-    const struct gen_request request = {.workload = workload,
-                                        .connections = connections,
-                                        .seconds = seconds,
-                                        .seed = seed,
-                                        .parameters = parameters};
+    struct gen_part part = {.workload = workload, .connections = connections};
+    set_parameters(workload, part.parameters, settings);
+    const struct gen_request request = {
+        .parts = &part, .part_count = 1, .seconds = seconds, .seed = seed};
     if (!gen_trace(&request, path, &generated->summary, &error)) {
         fail_msg("%s", error.text);
     }
@@ -241,7 +239,9 @@ static void test_every_workload(void **state)
         assert_string_equal(workload->parameters[GEN_TICK_US].name, "tick_us");
         for (size_t k = 0; k < gen_parameter_count(workload); k++) {
             const struct gen_parameter *row = &workload->parameters[k];
-            assert_true(row->min <= row->default_value && row->default_value <= row->max);
+            double last_word = (double)gen_word_count(row) - 1;
+            assert_true(row->min <= row->default_value);
+            assert_true(row->default_value <= (row->words != NULL ? last_word : row->max));
             assert_true(strlen(row->help) > 0 && strlen(row->source) > 0);
         }
         struct generated first;
@@ -271,25 +271,24 @@ static void test_refusals(void **state)
     assert_non_null(strstr(error.text, "'server'"));
     const struct gen_workload *server = gen_find("server", &error);
     assert_non_null(server);
-    double parameters[GEN_PARAMETERS_MAX];
-    gen_parameters_default(server, parameters);
+    struct gen_part part = {.workload = server, .connections = 10};
+    gen_parameters_default(server, part.parameters);
     const char *bad[] = {"loss",      "=1",       "loss=",    "loss=x",
                          "loss=0.1x", "loss=nan", "loss=1.1", "lss=0.1"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_false(gen_parameter_set(server, parameters, bad[i], &error));
+        assert_false(gen_parameter_set(server, part.parameters, bad[i], &error));
     }
     assert_non_null(strstr(error.text, "'loss'"));
-    struct gen_request request = {
-        .workload = server, .connections = 10, .seconds = 1, .parameters = parameters};
+    struct gen_request request = {.parts = &part, .part_count = 1, .seconds = 1};
     struct gen_summary summary;
     assert_false(gen_trace(&request, "/nowhere/a.trace", &summary, &error));
-    request.connections = 0;
+    part.connections = 0;
     assert_false(gen_trace(&request, path, &summary, &error));
-    request.connections = 10;
+    part.connections = 10;
     request.seconds = 1e7; /* beyond what the model counts */
     assert_false(gen_trace(&request, path, &summary, &error));
     request.seconds = 1;
-    assert_true(gen_parameter_set(server, parameters, "idle_min_s=70", &error));
+    assert_true(gen_parameter_set(server, part.parameters, "idle_min_s=70", &error));
     assert_false(gen_trace(&request, path, &summary, &error));
     assert_int_equal(files_in_folder(), before); /* nothing was left behind */
 }

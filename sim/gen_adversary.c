@@ -1,0 +1,236 @@
+/*
+ * adversary: streams that hurt. Each is aimed at one way of building a timer structure. `slots` and
+ * `levels` say what is aimed at: a wheel of so many slots, levels of wheels above it; a span is
+ * slots to the power of levels, which a slot of the level above them covers. Trace ticks that are
+ * multiples of the span are so in the model.
+ *
+ *   cascade    all timers are due in the last slots of one slot of the upper level: when that slot
+ *              opens, all of them move down, and again at every level below it
+ *   same-slot  all timers are due at multiples of the span, up to `rounds` of them ahead: one slot
+ *              of a hashed wheel holds them all, and is looked through again and again
+ *   horizon    delays are slots^l - 1, slots^l and slots^l + 1 for every level l
+ *   sorted     each timer is due after all that were started before
+ *   reverse    each timer is due before all that were started before and still wait
+ *   stale      timers are restarted far ahead and near, by turns, and never fire: what a structure
+ *              leaves behind at a restart heaps up
+ *   one-tick   all timers are due at one tick
+ *
+ * cascade, sorted, reverse and one-tick go in rounds of two spans: the starts are spread over the
+ * first, the due ticks lie in the second.
+ */
+#include "gen_model.h"
+
+#include <inttypes.h>
+
+enum {
+    TICK_US = GEN_TICK_US,
+    STREAM,
+    SLOTS,
+    LEVELS,
+    ROUNDS,
+};
+
+enum stream { CASCADE, SAME_SLOT, HORIZON, SORTED, REVERSE, STALE, ONE_TICK };
+static const char *const stream_words[] = {
+    [CASCADE] = "cascade", [SAME_SLOT] = "same-slot", [HORIZON] = "horizon",   [SORTED] = "sorted",
+    [REVERSE] = "reverse", [STALE] = "stale",         [ONE_TICK] = "one-tick", NULL};
+
+static const struct gen_parameter adversary_parameters[] = {
+    [TICK_US] = GEN_TICK_US_ROW(1000),
+    [STREAM] = {"stream", CASCADE, 0, 0,
+                "cascade: all move down at every level; same-slot: all in one slot of a hashed "
+                "wheel; horizon: delays around every level's reach; sorted, reverse: each due "
+                "after, before the others; stale: restarted far and near by turns; one-tick: all "
+                "due at one tick",
+                "chosen", stream_words},
+    [SLOTS] = {"slots", 20, 2, 1 << 24, "slots of the wheel that is aimed at",
+               "Kafka's wheelSize: 20", NULL},
+    [LEVELS] = {"levels", 2, 1, 24, "levels below the slot that is aimed at", "chosen", NULL},
+    [ROUNDS] = {"rounds", 16, 1, 1e6, "same-slot: the longest delay, in spans", "chosen", NULL},
+    {0},
+};
+
+enum { KIND_TIMER, KINDS };
+static const char *const adversary_kinds[] = {[KIND_TIMER] = "timer", NULL};
+
+enum { COUNT_STARTS, COUNT_RESTARTS, COUNT_EXPIRIES };
+static const char *const adversary_counts[] = {
+    [COUNT_STARTS] = "starts", [COUNT_RESTARTS] = "restarts", [COUNT_EXPIRIES] = "expiries", NULL};
+
+struct target {
+    struct gen_timer timers[KINDS];
+    uint64_t event_at;    /* the next start, unless the timer's expiry is first */
+    uint64_t phase_ticks; /* of its starts in a round */
+    bool near;            /* stale: what it was last restarted with */
+};
+
+/* The longest span: some hundred thousand seconds of 1 us. */
+#define SPAN_MAX (UINT64_C(1) << 37)
+
+struct adversary {
+    enum stream stream;
+    uint64_t slots;
+    uint64_t span_ticks;
+    uint32_t levels;
+    double rounds;
+    uint64_t step_ticks; /* stale: from restart to restart */
+};
+
+static uint64_t below(struct gen_model *model, uint64_t limit)
+{
+    return gen_uniform_age(model, limit) - 1;
+}
+
+static uint64_t horizon_delay(struct gen_model *model, const struct adversary *adversary)
+{
+    uint64_t edge = 1;
+    for (uint64_t level = gen_uniform_age(model, adversary->levels); level > 0; level--) {
+        edge *= adversary->slots;
+    }
+    return edge - 1 + below(model, 3);
+}
+
+/* The delay with which a timer is started. */
+static uint64_t draw_delay(struct gen_model *model, const struct target *target)
+{
+    const struct adversary *adversary = model->state;
+    uint64_t span = adversary->span_ticks;
+    uint64_t to_second_span = span - target->phase_ticks;
+    switch (adversary->stream) {
+    case CASCADE:
+        /* Not the first tick of the last slots: it would fire when they open. */
+        return to_second_span + span - adversary->slots + 1 + below(model, adversary->slots - 1);
+    case SAME_SLOT:
+        return (1 + below(model, (uint64_t)adversary->rounds)) * span;
+    case HORIZON:
+        return horizon_delay(model, adversary);
+    case SORTED:
+        return span;
+    case REVERSE:
+        return to_second_span + span - 1 - target->phase_ticks;
+    case STALE:
+        return target->near ? adversary->slots : span;
+    case ONE_TICK:
+        break;
+    }
+    return to_second_span + span - 1;
+}
+
+static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+{
+    const struct adversary *adversary = model->state;
+    struct target *target = &((struct target *)model->records)[number];
+    bool expires = gen_timer_expires(&target->timers[KIND_TIMER], now);
+    model->counts[COUNT_EXPIRIES] += expires;
+    bool in_rounds = adversary->stream != SAME_SLOT && adversary->stream != HORIZON &&
+                     adversary->stream != STALE;
+    if (!expires || !in_rounds) {
+        bool pending = target->timers[KIND_TIMER].delay_ticks > 0;
+        model->counts[pending ? COUNT_RESTARTS : COUNT_STARTS]++;
+        target->near = adversary->stream == STALE && !target->near;
+        gen_timer_start(model, now, number, target->timers, KIND_TIMER, draw_delay(model, target));
+        if (in_rounds) {
+            target->event_at = now + 2 * adversary->span_ticks;
+        } else if (adversary->stream == STALE) {
+            target->event_at = now + adversary->step_ticks;
+        }
+    }
+    gen_file(model, gen_next(target->timers, KINDS, target->event_at), number);
+}
+
+static bool simulate(struct gen_model *model, uint64_t end)
+{
+    return gen_simulate(model, end, visit);
+}
+
+/* The model begins three spans before the recording, which thus begins with the first due ticks of
+ * a round. What has no rounds is in its steady state from the beginning. */
+static void populate(struct gen_model *model, uint64_t begin)
+{
+    const struct adversary *adversary = model->state;
+    struct target *targets = model->records;
+    uint64_t first = below(model, model->connections);
+    for (uint32_t i = 0; i < model->connections; i++) {
+        struct target *target = &targets[i];
+        target->event_at = GEN_NEVER;
+        uint64_t delay;
+        switch (adversary->stream) {
+        case SAME_SLOT:
+            delay = draw_delay(model, target);
+            gen_timer_place(&target->timers[KIND_TIMER], begin, delay,
+                            gen_uniform_age(model, delay / adversary->span_ticks) *
+                                adversary->span_ticks);
+            break;
+        case HORIZON:
+            delay = draw_delay(model, target);
+            gen_timer_place(&target->timers[KIND_TIMER], begin, delay,
+                            gen_uniform_age(model, delay));
+            break;
+        case STALE:
+            target->near = gen_chance(model, 0.5);
+            target->event_at = begin + below(model, adversary->step_ticks);
+            break;
+        case CASCADE:
+        case ONE_TICK:
+            target->phase_ticks = below(model, adversary->span_ticks);
+            target->event_at = begin + target->phase_ticks;
+            break;
+        case SORTED:
+        case REVERSE:
+            /* In the order of numbers, beginning anywhere. */
+            target->phase_ticks =
+                (uint64_t)((double)((first + i) % model->connections) / (double)model->connections *
+                           (double)adversary->span_ticks);
+            target->event_at = begin + target->phase_ticks;
+            break;
+        }
+        gen_file(model, gen_next(target->timers, KINDS, target->event_at), i);
+    }
+}
+
+static bool create(struct gen_model *model)
+{
+    const double *p = model->parameters;
+    struct adversary *adversary = gen_state(model, sizeof *adversary);
+    if (adversary == NULL) {
+        return false;
+    }
+    adversary->stream = (enum stream)p[STREAM];
+    adversary->slots = (uint64_t)p[SLOTS];
+    adversary->levels = (uint32_t)p[LEVELS];
+    adversary->rounds = p[ROUNDS];
+    adversary->span_ticks = 1;
+    for (uint32_t i = 0; i < adversary->levels; i++) {
+        adversary->span_ticks *= adversary->slots;
+        if (adversary->span_ticks > SPAN_MAX) {
+            return error_set(model->error,
+                             "adversary: slots to the power of levels is above %" PRIu64
+                             " ticks; choose fewer levels",
+                             SPAN_MAX);
+        }
+    }
+    adversary->step_ticks = adversary->slots / 2;
+    uint64_t span = adversary->span_ticks;
+    uint64_t begin = (GEN_EPOCH / span + 1) * span;
+    model->align_ticks = span;
+    model->warmup_end = begin + 3 * span;
+    if (!gen_model_begin(model, sizeof(struct target), begin, 2 * span)) {
+        return false;
+    }
+    populate(model, begin);
+    return true;
+}
+
+extern const struct gen_workload gen_adversary;
+const struct gen_workload gen_adversary = {
+    .name = "adversary",
+    .summary = "the stream that hurts a kind of structure most, by choice",
+    .stresses = "cascades, hashed slots, horizons, insertion order, stale entries, one tick",
+    .resembles = "nobody's traffic, on purpose; an attacker's",
+    .parameters = adversary_parameters,
+    .max_connections = UINT32_MAX / KINDS,
+    .kinds = adversary_kinds,
+    .counts = adversary_counts,
+    .create = create,
+    .simulate = simulate,
+};

@@ -1,0 +1,136 @@
+/*
+ * burst: traffic that comes at once. At every multiple of a period some of the connections start a
+ * timer in the same tick; a given share of these is stopped together a little later, and the others
+ * fire, together too where they have the same duration.
+ */
+#include "gen_model.h"
+
+enum {
+    TICK_US = GEN_TICK_US,
+    PERIOD_MS,
+    JOIN,
+    TIMEOUT_MIN_S,
+    TIMEOUT_MAX_S,
+    TIMEOUTS,
+    CANCELLED,
+    LAG_MS,
+};
+
+static const struct gen_parameter burst_parameters[] = {
+    [TICK_US] = GEN_TICK_US_ROW(1000),
+    [PERIOD_MS] = {"period_ms", 100, 0.001, 1e7, "from one burst to the next", "chosen", NULL},
+    [JOIN] = {"join", 0.01, 1e-6, 1, "probability that an idle connection takes part in a burst",
+              "chosen", NULL},
+    [TIMEOUT_MIN_S] = {"timeout_min_s", 1, 0.001, 86400, "timeouts: from this", "chosen", NULL},
+    [TIMEOUT_MAX_S] = {"timeout_max_s", 1, 0.001, 86400, "to this", "chosen", NULL},
+    [TIMEOUTS] = {"timeouts", 1, 0, 1e6, "so many distinct ones, evenly apart; 0: any", "chosen",
+                  NULL},
+    [CANCELLED] = {"cancelled", 0.9, 0, 1, "share of timers that are stopped", "chosen", NULL},
+    [LAG_MS] = {"lag_ms", 50, 0.001, 1e7, "when they are: so long after the burst", "chosen", NULL},
+    {0},
+};
+
+enum { KIND_REQUEST, KINDS };
+static const char *const burst_kinds[] = {[KIND_REQUEST] = "request", NULL};
+
+enum { COUNT_STARTS, COUNT_STOPS, COUNT_EXPIRIES };
+static const char *const burst_counts[] = {
+    [COUNT_STARTS] = "starts", [COUNT_STOPS] = "stops", [COUNT_EXPIRIES] = "expiries", NULL};
+
+struct connection {
+    struct gen_timer timers[KINDS];
+    uint64_t event_at; /* pending: the stop; otherwise: its next burst */
+};
+
+struct burst {
+    struct gen_span timeouts;
+    uint64_t period_ticks;
+    uint64_t lag_ticks;
+    double cancelled;
+    double mean_passed; /* exponential bursts, to be rounded up, make the geometric number */
+};
+
+/* The burst in which a connection takes part next, after `now`. */
+static uint64_t next_burst(struct gen_model *model, uint64_t now)
+{
+    const struct burst *burst = model->state;
+    uint64_t bursts = burst->mean_passed > 0 ? gen_exponential(model, burst->mean_passed) : 1;
+    return (now / burst->period_ticks + bursts) * burst->period_ticks;
+}
+
+static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+{
+    const struct burst *burst = model->state;
+    struct connection *connection = &((struct connection *)model->records)[number];
+    if (gen_timer_expires(&connection->timers[KIND_REQUEST], now)) {
+        model->counts[COUNT_EXPIRIES]++;
+        connection->event_at = next_burst(model, now);
+    } else if (connection->timers[KIND_REQUEST].delay_ticks > 0) {
+        model->counts[COUNT_STOPS]++;
+        gen_timer_stop(model, now, number, connection->timers, KIND_REQUEST);
+        connection->event_at = next_burst(model, now);
+    } else {
+        model->counts[COUNT_STARTS]++;
+        gen_timer_start(model, now, number, connection->timers, KIND_REQUEST,
+                        gen_span_draw(model, &burst->timeouts));
+        connection->event_at =
+            gen_chance(model, burst->cancelled) ? now + burst->lag_ticks : GEN_NEVER;
+    }
+    gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), number);
+}
+
+static bool simulate(struct gen_model *model, uint64_t end)
+{
+    return gen_simulate(model, end, visit);
+}
+
+static bool create(struct gen_model *model)
+{
+    const double *p = model->parameters;
+    const double per_second = gen_per_second(model);
+    struct burst *burst = gen_state(model, sizeof *burst);
+    if (burst == NULL) {
+        return false;
+    }
+    burst->timeouts = (struct gen_span){.min_ticks = p[TIMEOUT_MIN_S] * per_second,
+                                        .max_ticks = p[TIMEOUT_MAX_S] * per_second,
+                                        .distinct = (uint32_t)p[TIMEOUTS]};
+    burst->period_ticks = gen_whole_ticks(p[PERIOD_MS] * gen_per_ms(model));
+    burst->lag_ticks = gen_whole_ticks(p[LAG_MS] * gen_per_ms(model));
+    burst->cancelled = p[CANCELLED];
+    burst->mean_passed = p[JOIN] < 1 ? -1 / random_log(1 - p[JOIN]) : 0;
+    if (p[TIMEOUT_MIN_S] > p[TIMEOUT_MAX_S]) {
+        return error_set(model->error, "burst: timeout_min_s is above timeout_max_s");
+    }
+    if (p[CANCELLED] > 0 && burst->lag_ticks >= gen_whole_ticks(burst->timeouts.min_ticks)) {
+        return error_set(model->error, "burst: lag_ms must be below timeout_min_s");
+    }
+    model->align_ticks = burst->period_ticks; /* a burst at every multiple, in the trace too */
+    double mean_idle = (double)burst->period_ticks / p[JOIN];
+    double warmup = burst->timeouts.max_ticks + 2 * mean_idle;
+    model->warmup_end = (gen_whole_ticks(warmup) / burst->period_ticks + 1) * burst->period_ticks;
+    if (!gen_model_begin(model, sizeof(struct connection), 0,
+                         gen_whole_ticks(burst->timeouts.max_ticks))) {
+        return false;
+    }
+    struct connection *connections = model->records;
+    for (uint32_t i = 0; i < model->connections; i++) {
+        connections[i].event_at = next_burst(model, 0);
+        gen_file(model, connections[i].event_at, i);
+    }
+    return true;
+}
+
+extern const struct gen_workload gen_burst;
+const struct gen_workload gen_burst = {
+    .name = "burst",
+    .summary = "many timers started in one tick, most of them stopped together a little later",
+    .stresses = "the worst tick: starts, stops and expiries in masses, with nothing in between",
+    .resembles = "fan-out to many shards, market data, thundering herds",
+    .parameters = burst_parameters,
+    .max_connections = UINT32_MAX / KINDS,
+    .kinds = burst_kinds,
+    .counts = burst_counts,
+    .create = create,
+    .simulate = simulate,
+};

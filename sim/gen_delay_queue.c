@@ -1,0 +1,224 @@
+/*
+ * delay-queue: jobs that are to run hours or days ahead: an unpaid order is cancelled, a reminder
+ * is sent, a campaign begins. Many are cancelled before, because the order is paid. A campaign is
+ * an instant, such as 20:00:00 of every day, for which very many jobs wait.
+ *
+ * A slot holds one job after the other. Ordinary jobs have log-uniform delays, since there are as
+ * many between an hour and two as between a day and two; those of a campaign are filed at any time
+ * since the one before. The model begins in its steady state, which has a closed form: to simulate
+ * days in order to record seconds would be a waste.
+ */
+#include "gen_model.h"
+
+enum {
+    TICK_US = GEN_TICK_US,
+    DELAY_MIN_S,
+    DELAY_MAX_S,
+    CANCELLED,
+    PAUSE_S,
+    CAMPAIGN,
+    CAMPAIGN_AT_S,
+    CAMPAIGN_PERIOD_S,
+};
+
+static const struct gen_parameter delay_queue_parameters[] = {
+    [TICK_US] = GEN_TICK_US_ROW(100000),
+    [DELAY_MIN_S] = {"delay_min_s", 1800, 0.001, 1e8,
+                     "ordinary jobs' delays: log-uniform from this",
+                     "chosen: an unpaid order is held for half an hour", NULL},
+    [DELAY_MAX_S] = {"delay_max_s", 604800, 0.001, 1e8, "to this", "chosen: a week", NULL},
+    [CANCELLED] = {"cancelled", 0.5, 0, 1,
+                   "share of ordinary jobs that are cancelled, at any time before they are due",
+                   "chosen", NULL},
+    [PAUSE_S] = {"pause_s", 60, 0.001, 1e8,
+                 "mean time from the end of an ordinary job to the next in its slot", "chosen",
+                 NULL},
+    [CAMPAIGN] = {"campaign", 0.1, 0, 1, "share of slots whose jobs are a campaign's", "chosen",
+                  NULL},
+    [CAMPAIGN_AT_S] = {"campaign_at_s", 5, 0, 1e8,
+                       "when the first campaign begins, after the warm-up", "chosen", NULL},
+    [CAMPAIGN_PERIOD_S] = {"campaign_period_s", 86400, 0.001, 1e8,
+                           "time from one campaign to the next", "daily at 20:00:00", NULL},
+    {0},
+};
+
+enum { KIND_JOB, KINDS };
+static const char *const delay_queue_kinds[] = {[KIND_JOB] = "job", NULL};
+
+enum { COUNT_JOBS, COUNT_CANCELS, COUNT_EXPIRIES, COUNT_CAMPAIGN_JOBS, COUNT_CAMPAIGN_EXPIRIES };
+static const char *const delay_queue_counts[] = {
+    [COUNT_JOBS] = "jobs",
+    [COUNT_CANCELS] = "cancels",
+    [COUNT_EXPIRIES] = "expiries",
+    [COUNT_CAMPAIGN_JOBS] = "campaign_jobs",
+    [COUNT_CAMPAIGN_EXPIRIES] = "campaign_expiries",
+    NULL,
+};
+
+struct slot {
+    struct gen_timer timers[KINDS];
+    uint64_t event_at; /* pending: the job is cancelled; otherwise: the next one comes */
+    bool campaign;
+};
+
+struct delay_queue {
+    double delay_min_ticks;
+    double delay_max_ticks;
+    double log_spread; /* of the longest delay to the shortest */
+    double cancelled;
+    double pause_ticks;
+    uint64_t campaign_tick; /* the last before the model begins */
+    uint64_t campaign_period_ticks;
+};
+
+/* When a job of so long a delay is cancelled, if it lives for that share of it. */
+static uint64_t cancel_after(double share, uint64_t delay_ticks)
+{
+    return 1 + (uint64_t)(share * (double)(delay_ticks - 1));
+}
+
+static void start_job(struct gen_model *model, uint64_t now, uint32_t number, struct slot *slot)
+{
+    const struct delay_queue *queue = model->state;
+    if (slot->campaign) {
+        model->counts[COUNT_CAMPAIGN_JOBS]++;
+        uint64_t period = queue->campaign_period_ticks;
+        uint64_t since = (now - queue->campaign_tick) % period;
+        gen_timer_start(model, now, number, slot->timers, KIND_JOB, period - since);
+        slot->event_at = GEN_NEVER;
+        return;
+    }
+    model->counts[COUNT_JOBS]++;
+    uint64_t delay = gen_whole_ticks(queue->delay_min_ticks *
+                                     random_exp(queue->log_spread * random_unit(&model->random)));
+    gen_timer_start(model, now, number, slot->timers, KIND_JOB, delay);
+    slot->event_at = GEN_NEVER;
+    if (delay > 1 && gen_chance(model, queue->cancelled)) {
+        slot->event_at = now + cancel_after(random_unit(&model->random), delay);
+    }
+}
+
+/* A time in which a campaign's next job comes: before the next campaign begins. */
+static uint64_t campaign_pause(struct gen_model *model)
+{
+    const struct delay_queue *queue = model->state;
+    return gen_uniform_age(model, queue->campaign_period_ticks - 1);
+}
+
+static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+{
+    const struct delay_queue *queue = model->state;
+    struct slot *slot = &((struct slot *)model->records)[number];
+    if (gen_timer_expires(&slot->timers[KIND_JOB], now)) {
+        model->counts[slot->campaign ? COUNT_CAMPAIGN_EXPIRIES : COUNT_EXPIRIES]++;
+        slot->event_at = now + (slot->campaign ? campaign_pause(model)
+                                               : gen_exponential(model, queue->pause_ticks));
+    } else if (slot->timers[KIND_JOB].delay_ticks > 0) {
+        model->counts[COUNT_CANCELS]++;
+        gen_timer_stop(model, now, number, slot->timers, KIND_JOB);
+        slot->event_at = now + gen_exponential(model, queue->pause_ticks);
+    } else {
+        start_job(model, now, number, slot);
+    }
+    gen_file(model, gen_next(slot->timers, KINDS, slot->event_at), number);
+}
+
+static bool simulate(struct gen_model *model, uint64_t end)
+{
+    return gen_simulate(model, end, visit);
+}
+
+static void populate_campaign(struct gen_model *model, uint64_t now, struct slot *slot)
+{
+    const struct delay_queue *queue = model->state;
+    uint64_t period = queue->campaign_period_ticks;
+    uint64_t after_last = campaign_pause(model);
+    uint64_t created = queue->campaign_tick + after_last;
+    slot->campaign = true;
+    slot->event_at = created;
+    if (created < now) {
+        gen_timer_place(&slot->timers[KIND_JOB], now, period - after_last, now - created);
+        slot->event_at = GEN_NEVER;
+    }
+}
+
+/* Among the jobs that are there at any moment, long ones are as frequent as they are long: what is
+ * log-uniform becomes uniform; and those that are cancelled live half as long. */
+static void populate_ordinary(struct gen_model *model, uint64_t now, struct slot *slot)
+{
+    const struct delay_queue *queue = model->state;
+    double spread = queue->delay_max_ticks - queue->delay_min_ticks;
+    double delay_mean = queue->log_spread > 0 ? spread / queue->log_spread : queue->delay_min_ticks;
+    double kept = (1 - queue->cancelled) * delay_mean;
+    double cancelled = queue->cancelled * delay_mean / 2;
+    double u = random_unit(&model->random) * (kept + cancelled + queue->pause_ticks);
+    if (u > kept + cancelled) {
+        slot->event_at = now - 1 + gen_exponential(model, queue->pause_ticks);
+        return;
+    }
+    uint64_t delay = gen_whole_ticks(queue->delay_min_ticks + spread * random_unit(&model->random));
+    uint64_t life = delay;
+    if (u > kept && delay > 1) {
+        /* The larger of two: again, long lives are frequent. */
+        double a = random_unit(&model->random);
+        double b = random_unit(&model->random);
+        life = cancel_after(a > b ? a : b, delay);
+    }
+    uint64_t age = gen_uniform_age(model, life);
+    gen_timer_place(&slot->timers[KIND_JOB], now, delay, age);
+    slot->event_at = life < delay ? now - age + life : GEN_NEVER;
+}
+
+static bool create(struct gen_model *model)
+{
+    const double *p = model->parameters;
+    const double per_second = gen_per_second(model);
+    struct delay_queue *queue = gen_state(model, sizeof *queue);
+    if (queue == NULL) {
+        return false;
+    }
+    if (p[DELAY_MIN_S] > p[DELAY_MAX_S]) {
+        return error_set(model->error, "delay-queue: delay_min_s is above delay_max_s");
+    }
+    queue->delay_min_ticks = p[DELAY_MIN_S] * per_second;
+    queue->delay_max_ticks = p[DELAY_MAX_S] * per_second;
+    queue->log_spread = random_log(p[DELAY_MAX_S] / p[DELAY_MIN_S]);
+    queue->cancelled = p[CANCELLED];
+    queue->pause_ticks = p[PAUSE_S] * per_second;
+    queue->campaign_period_ticks = gen_whole_ticks(p[CAMPAIGN_PERIOD_S] * per_second);
+    uint64_t at = (uint64_t)(p[CAMPAIGN_AT_S] * per_second);
+    if (at >= queue->campaign_period_ticks || queue->campaign_period_ticks < 2) {
+        return error_set(model->error, "delay-queue: campaign_period_s must be above campaign_at_s "
+                                       "and at least two ticks");
+    }
+    queue->campaign_tick = GEN_EPOCH + at - queue->campaign_period_ticks;
+    model->warmup_end = GEN_EPOCH;
+    if (!gen_model_begin(model, sizeof(struct slot), GEN_EPOCH,
+                         gen_whole_ticks(queue->delay_max_ticks))) {
+        return false;
+    }
+    struct slot *slots = model->records;
+    for (uint32_t i = 0; i < model->connections; i++) {
+        if (gen_chance(model, p[CAMPAIGN])) {
+            populate_campaign(model, GEN_EPOCH, &slots[i]);
+        } else {
+            populate_ordinary(model, GEN_EPOCH, &slots[i]);
+        }
+        gen_file(model, gen_next(slots[i].timers, KINDS, slots[i].event_at), i);
+    }
+    return true;
+}
+
+extern const struct gen_workload gen_delay_queue;
+const struct gen_workload gen_delay_queue = {
+    .name = "delay-queue",
+    .summary = "jobs hours and days ahead, a share of them at one instant",
+    .stresses = "very long delays, upper levels and overflow; a campaign: thousands at one tick",
+    .resembles = "order systems, reminders, campaigns: a message broker's delayed messages",
+    .parameters = delay_queue_parameters,
+    .max_connections = UINT32_MAX / KINDS,
+    .kinds = delay_queue_kinds,
+    .counts = delay_queue_counts,
+    .create = create,
+    .simulate = simulate,
+};

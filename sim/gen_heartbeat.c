@@ -1,0 +1,119 @@
+/*
+ * heartbeat: connections that are pinged again and again. Every timer fires, and is started again
+ * when it does. Phases are spread; or aligned, as when timers run by the clock on the wall or all
+ * clients connected at once: then all periods meet in the middle of the recording.
+ */
+#include "gen_model.h"
+
+enum {
+    TICK_US = GEN_TICK_US,
+    PERIOD_MIN_S,
+    PERIOD_MAX_S,
+    PERIODS,
+    PHASES,
+    JITTER,
+};
+
+enum { PHASES_SPREAD, PHASES_ALIGNED };
+static const char *const phases_words[] = {
+    [PHASES_SPREAD] = "spread", [PHASES_ALIGNED] = "aligned", NULL};
+
+static const struct gen_parameter heartbeat_parameters[] = {
+    [TICK_US] = GEN_TICK_US_ROW(1000),
+    [PERIOD_MIN_S] = {"period_min_s", 20, 0.001, 86400, "periods: from this",
+                      "WebSocket pings of uvicorn and Python's websockets: 20 s", NULL},
+    [PERIOD_MAX_S] = {"period_max_s", 60, 0.001, 86400, "to this", "MQTT keepalive: 60 s", NULL},
+    [PERIODS] = {"periods", 5, 0, 1e6, "so many distinct ones, evenly apart; 0: any", "chosen",
+                 NULL},
+    [PHASES] = {"phases", PHASES_SPREAD, 0, 0, "whether connections beat at different times",
+                "chosen", phases_words},
+    [JITTER] = {"jitter", 0, 0, 0.99, "each delay is up to this share shorter or longer", "chosen",
+                NULL},
+    {0},
+};
+
+enum { KIND_HEARTBEAT, KINDS };
+static const char *const heartbeat_kinds[] = {[KIND_HEARTBEAT] = "heartbeat", NULL};
+
+enum { COUNT_BEATS };
+static const char *const heartbeat_counts[] = {[COUNT_BEATS] = "beats", NULL};
+
+struct connection {
+    struct gen_timer timers[KINDS];
+    uint64_t period_ticks;
+};
+
+struct heartbeat {
+    double jitter;
+};
+
+static uint64_t draw_delay(struct gen_model *model, uint64_t period_ticks)
+{
+    const struct heartbeat *heartbeat = model->state;
+    if (!(heartbeat->jitter > 0)) {
+        return period_ticks;
+    }
+    double share = heartbeat->jitter * (2 * random_unit(&model->random) - 1);
+    return gen_whole_ticks((double)period_ticks * (1 + share));
+}
+
+static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+{
+    struct connection *connection = &((struct connection *)model->records)[number];
+    model->counts[COUNT_BEATS]++;
+    gen_timer_start(model, now, number, connection->timers, KIND_HEARTBEAT,
+                    draw_delay(model, connection->period_ticks));
+    gen_file(model, connection->timers[KIND_HEARTBEAT].due, number);
+}
+
+static bool simulate(struct gen_model *model, uint64_t end)
+{
+    return gen_simulate(model, end, visit);
+}
+
+static bool create(struct gen_model *model)
+{
+    const double *p = model->parameters;
+    const double per_second = gen_per_second(model);
+    struct heartbeat *heartbeat = gen_state(model, sizeof *heartbeat);
+    if (heartbeat == NULL) {
+        return false;
+    }
+    const struct gen_span span = {.min_ticks = p[PERIOD_MIN_S] * per_second,
+                                  .max_ticks = p[PERIOD_MAX_S] * per_second,
+                                  .distinct = (uint32_t)p[PERIODS]};
+    if (p[PERIOD_MIN_S] > p[PERIOD_MAX_S]) {
+        return error_set(model->error, "heartbeat: period_min_s is above period_max_s");
+    }
+    heartbeat->jitter = p[JITTER];
+    model->warmup_end = GEN_EPOCH;
+    if (!gen_model_begin(model, sizeof(struct connection), GEN_EPOCH,
+                         gen_whole_ticks(span.max_ticks * (1 + p[JITTER])))) {
+        return false;
+    }
+    struct connection *connections = model->records;
+    uint64_t middle = gen_whole_ticks(model->seconds * per_second) / 2;
+    for (uint32_t i = 0; i < model->connections; i++) {
+        uint64_t period = gen_span_draw(model, &span);
+        uint64_t age =
+            p[PHASES] == PHASES_ALIGNED ? period - middle % period : gen_uniform_age(model, period);
+        connections[i].period_ticks = period;
+        gen_timer_place(&connections[i].timers[KIND_HEARTBEAT], GEN_EPOCH, period, age);
+        gen_file(model, connections[i].timers[KIND_HEARTBEAT].due, i);
+    }
+    return true;
+}
+
+extern const struct gen_workload gen_heartbeat;
+const struct gen_workload gen_heartbeat = {
+    .name = "heartbeat",
+    .summary = "periodic timers, each started again when it fires",
+    .stresses = "expiries, and starts from within them; aligned: very many at one tick",
+    .resembles = "WebSocket and MQTT servers that ping their clients, cron, metrics",
+    .parameters = heartbeat_parameters,
+    .max_connections = UINT32_MAX / KINDS,
+    .kinds = heartbeat_kinds,
+    .counts = heartbeat_counts,
+    .create = create,
+    .simulate = simulate,
+};

@@ -1,0 +1,59 @@
+/*
+ * gen_increment.h: how far ahead the next event of a hold model lies: Jones's distributions (CACM
+ * 29(4), 1986), and the Pareto distribution of the ladder queue's paper, all scaled to mean 1.
+ */
+#ifndef SIM_GEN_INCREMENT_H
+#define SIM_GEN_INCREMENT_H
+
+#include "random.h"
+
+enum increment {
+    INCREMENT_EXPONENTIAL,
+    INCREMENT_UNIFORM,    /* from 0 to 2 */
+    INCREMENT_BIASED,     /* from 0.9 to 1.1 */
+    INCREMENT_BIMODAL,    /* nine of ten from 0 to 2/3, the tenth from 20/3 to 22/3 */
+    INCREMENT_TRIANGULAR, /* from 0 to 1.5, with a density that rises from 0 */
+    INCREMENT_PARETO,     /* cut off where it is so many times its least */
+};
+
+/* Their words, ended by NULL. */
+extern const char *const increment_words[];
+
+struct increments {
+    enum increment kind;
+    double alpha; /* Pareto's exponent; above 0, not 1 and not 2 */
+    double ratio; /* of its largest value to its least; above 1 */
+    double least;
+};
+
+/* alpha and ratio matter to Pareto alone. */
+struct increments increments_make(enum increment kind, double alpha, double ratio);
+
+/* A value. */
+double increments_draw(const struct increments *increments, struct random *random);
+
+/* A value as it is met at a random moment: values are as frequent as they are long. A uniform share
+ * of it has passed. */
+double increments_draw_met(const struct increments *increments, struct random *random);
+
+/* The four rows of parameters that go with it. The index of the first is `row`. */
+#define GEN_INCREMENT_ROWS(row)                                                                    \
+    [(row)] = {"increments",                                                                       \
+               INCREMENT_EXPONENTIAL,                                                              \
+               0,                                                                                  \
+               0,                                                                                  \
+               "how far ahead the next event lies",                                                \
+               "Jones 1986; Pareto: Tang, Goh, Thng 2005",                                         \
+               increment_words},                                                                   \
+    [(row) + 1] = {"mean_ms", 1000, 0.001, 1e9, "mean increment", "chosen", NULL},                 \
+    [(row) + 2] = {"pareto_alpha",                                                                 \
+                   1.5,                                                                            \
+                   0.1,                                                                            \
+                   10,                                                                             \
+                   "Pareto's exponent: infinite variance below 2",                                 \
+                   "Tang, Goh, Thng 2005: infinite variance; the value is chosen",                 \
+                   NULL},                                                                          \
+    [(row) + 3] = {"pareto_ratio", 1e4, 2, 1e9, "its longest increment, in shortest ones",         \
+                   "chosen",       NULL}
+
+#endif

@@ -1,0 +1,291 @@
+/*
+ * gen_model.h: what the workloads' models share: simulated time, the ring of what happens next,
+ * timers, records by connection number, counts, and the way into the trace.
+ *
+ * Time is counted in ticks of the model's own, which only `gen.c` relates to those of the trace.
+ * A connection stands in the ring once, under the tick at which something next happens to it; it is
+ * visited there, and filed again. An expiry is seen at the tick the timer is due, before anything
+ * else of that tick, as an exact structure would show it. Durations are rounded up to whole ticks:
+ * nothing takes no time.
+ */
+#ifndef SIM_GEN_MODEL_H
+#define SIM_GEN_MODEL_H
+
+#include "error.h"
+#include "gen.h"
+#include "gen_ring.h"
+#include "progress.h"
+#include "random.h"
+#include "trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GEN_COUNTS_MAX 24
+
+/* Where models begin that place timers started earlier. */
+#define GEN_EPOCH      (UINT64_C(1) << 50)
+
+/* Longest duration in ticks; the longest that a parameter allows fits. */
+#define GEN_TICKS_MAX  (UINT64_C(1) << 48)
+
+/* Of something that does not happen. */
+#define GEN_NEVER      UINT64_MAX
+
+struct gen_model {
+    /* Given to `create`. */
+    const struct gen_workload *workload;
+    uint32_t connections;
+    const double *parameters; /* one per row of the table */
+    uint64_t tick_ns;
+    double seconds; /* to be recorded */
+    struct error *error;
+    struct random random; /* seeded */
+
+    /* Set by `create`. */
+    void *state;
+    void *records;         /* one per connection */
+    size_t record_bytes;   /* of each */
+    uint64_t warmup_end;   /* tick up to which to simulate without recording */
+    uint64_t align_ticks;  /* the trace's ticks are the model's modulo this; 0: any */
+    struct gen_ring ring;  /* made by gen_model_begin */
+    uint32_t timer_number; /* timers that can be named; 0: connections times kinds */
+
+    /* The generator's own. */
+    struct trace_writer *writer;
+    struct progress *progress;
+    uint64_t trace_offset;    /* trace tick = model tick + this, modulo 2^64 */
+    uint64_t progress_offset; /* likewise */
+    uint32_t first_id;
+    uint32_t kind_count;
+    bool recording;
+    bool failed;
+    uint64_t generated_events;
+    uint64_t counts[GEN_COUNTS_MAX];
+};
+
+/* --- durations ------------------------------------------------------------------------------- */
+
+static inline double gen_per_second(const struct gen_model *model)
+{
+    return 1e9 / (double)model->tick_ns;
+}
+
+static inline double gen_per_ms(const struct gen_model *model)
+{
+    return 1e6 / (double)model->tick_ns;
+}
+
+/* A duration in whole ticks, rounded up, at least one. */
+static inline uint64_t gen_whole_ticks(double ticks)
+{
+    if (!(ticks < (double)GEN_TICKS_MAX)) {
+        return GEN_TICKS_MAX;
+    }
+    uint64_t whole = (uint64_t)ticks;
+    return whole + ((double)whole < ticks || whole == 0);
+}
+
+static inline uint64_t gen_exponential(struct gen_model *model, double mean_ticks)
+{
+    return gen_whole_ticks(random_exponential(&model->random, mean_ticks));
+}
+
+static inline uint64_t gen_lognormal(struct gen_model *model, double median_ticks, double sigma)
+{
+    return gen_whole_ticks(sigma > 0 ? random_lognormal(&model->random, median_ticks, sigma)
+                                     : median_ticks);
+}
+
+/* True with that probability. */
+static inline bool gen_chance(struct gen_model *model, double probability)
+{
+    return random_unit(&model->random) < probability;
+}
+
+/* Durations between two limits: any, or so many distinct ones, evenly apart. */
+struct gen_span {
+    double min_ticks;
+    double max_ticks;
+    uint32_t distinct; /* 0: any */
+};
+
+static inline uint64_t gen_span_draw(struct gen_model *model, const struct gen_span *span)
+{
+    double u = random_unit(&model->random);
+    if (span->distinct == 1) {
+        u = 0;
+    } else if (span->distinct > 1) {
+        u = (double)(uint32_t)(u * span->distinct) / (span->distinct - 1);
+    }
+    return gen_whole_ticks(span->min_ticks + u * (span->max_ticks - span->min_ticks));
+}
+
+/* --- the ring, the trace --------------------------------------------------------------------- */
+
+/* Makes the model's state, zeroed. NULL for want of memory, with the error set. */
+void *gen_state(struct gen_model *model, size_t bytes);
+
+/* Allocates the records, zeroed, and the ring, which begins at tick `now` and reaches so far. */
+bool gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
+                     uint64_t reach_ticks);
+
+/* Says that memory is short, and ends the simulation with it; always false. */
+bool gen_out_of_memory(struct gen_model *model);
+
+/* Files a connection to be visited. */
+static inline void gen_file(struct gen_model *model, uint64_t tick, uint32_t number)
+{
+    if (__builtin_expect(!gen_ring_add(&model->ring, tick, number), 0)) {
+        (void)gen_out_of_memory(model);
+    }
+}
+
+/* An operation of timer `id`, counted from the model's first. */
+static inline void gen_record(struct gen_model *model, uint64_t now, uint32_t id, enum trace_op op,
+                              uint64_t delay_ticks)
+{
+    model->generated_events++;
+    if (model->recording &&
+        !trace_writer_add(model->writer, now + model->trace_offset, model->first_id + id, op,
+                          delay_ticks, model->error)) {
+        model->failed = true;
+    }
+}
+
+/* Simulates the ticks before `end`: visits whoever is filed. To be inlined with `visit`. */
+static inline __attribute__((always_inline)) bool
+gen_simulate(struct gen_model *model, uint64_t end,
+             void (*visit)(struct gen_model *model, uint64_t now, uint32_t number))
+{
+    for (uint64_t now = model->ring.now; now < end; now++) {
+        const uint32_t *numbers;
+        size_t count;
+        if (!gen_ring_take(&model->ring, &numbers, &count)) {
+            return gen_out_of_memory(model);
+        }
+        /* The numbers are known ahead, the records lie anywhere: ask for them in time. */
+        enum { AHEAD = 12, LINE = 64 };
+        const char *records = model->records;
+        for (size_t i = 0; i < count; i++) {
+            if (i + AHEAD < count) {
+                const char *record = records + numbers[i + AHEAD] * model->record_bytes;
+                __builtin_prefetch(record, 1);
+                if (model->record_bytes > LINE / 2) {
+                    __builtin_prefetch(record + model->record_bytes - 1, 1);
+                }
+            }
+            visit(model, now, numbers[i]);
+        }
+        if (model->failed) {
+            return false;
+        }
+        progress_update(model->progress, now + model->progress_offset);
+    }
+    return true;
+}
+
+/* --- timers ---------------------------------------------------------------------------------- */
+
+/* A connection's timer. Records that begin with an array of these, one per kind, need no `pending`
+ * hook. */
+struct gen_timer {
+    uint64_t due;
+    uint64_t delay_ticks; /* 0: not pending */
+};
+
+static inline uint32_t gen_timer_id(const struct gen_model *model, uint32_t number, unsigned kind)
+{
+    return number * model->kind_count + kind;
+}
+
+/* Starts or restarts; `delay_ticks` is at least 1. */
+static inline void gen_timer_start(struct gen_model *model, uint64_t now, uint32_t number,
+                                   struct gen_timer *timers, unsigned kind, uint64_t delay_ticks)
+{
+    timers[kind] = (struct gen_timer){.due = now + delay_ticks, .delay_ticks = delay_ticks};
+    gen_record(model, now, gen_timer_id(model, number, kind), TRACE_START, delay_ticks);
+}
+
+/* Stops it, if it is pending. */
+static inline void gen_timer_stop(struct gen_model *model, uint64_t now, uint32_t number,
+                                  struct gen_timer *timers, unsigned kind)
+{
+    if (timers[kind].delay_ticks > 0) {
+        timers[kind].delay_ticks = 0;
+        gen_record(model, now, gen_timer_id(model, number, kind), TRACE_STOP, 0);
+    }
+}
+
+/* Whether it expires now; it is then no longer pending. */
+static inline bool gen_timer_expires(struct gen_timer *timer, uint64_t now)
+{
+    if (timer->delay_ticks == 0 || timer->due != now) {
+        return false;
+    }
+    timer->delay_ticks = 0;
+    return true;
+}
+
+/* Makes a timer pending at tick `now` as if started `age_ticks` before it: 1 .. delay_ticks. */
+static inline void gen_timer_place(struct gen_timer *timer, uint64_t now, uint64_t delay_ticks,
+                                   uint64_t age_ticks)
+{
+    *timer = (struct gen_timer){.due = now - age_ticks + delay_ticks, .delay_ticks = delay_ticks};
+}
+
+/* A uniform age for gen_timer_place. */
+static inline uint64_t gen_uniform_age(struct gen_model *model, uint64_t delay_ticks)
+{
+    return 1 + (uint64_t)((double)delay_ticks * random_unit(&model->random) * (1 - 0x1p-52));
+}
+
+/* The first of `event_at` and the timers' due ticks. */
+static inline uint64_t gen_next(const struct gen_timer *timers, unsigned count, uint64_t event_at)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (timers[i].delay_ticks > 0 && timers[i].due < event_at) {
+            event_at = timers[i].due;
+        }
+    }
+    return event_at;
+}
+
+/* --- the timers that are pending ------------------------------------------------------------- */
+
+struct gen_pending {
+    uint64_t started;
+    uint64_t delay_ticks;
+    uint32_t id;
+};
+
+struct gen_pending_list {
+    struct gen_pending *pending; /* NULL: they are only counted */
+    size_t count;
+    uint64_t by_kind[GEN_COUNTS_MAX];
+    uint64_t trace_offset; /* added to `started` */
+    uint32_t first_id;
+};
+
+/* `id` counts from the model's first. */
+static inline void gen_pending_add(struct gen_pending_list *list, unsigned kind, uint32_t id,
+                                   uint64_t due, uint64_t delay_ticks)
+{
+    if (list->pending != NULL) {
+        list->pending[list->count] =
+            (struct gen_pending){.started = due - delay_ticks + list->trace_offset,
+                                 .delay_ticks = delay_ticks,
+                                 .id = list->first_id + id};
+    }
+    list->by_kind[kind]++;
+    list->count++;
+}
+
+/* Adds all of a model's pending timers. */
+void gen_pending_collect(const struct gen_model *model, struct gen_pending_list *list);
+
+/* Sorts by `started`, equals by their order, with the help of as much memory again. */
+void gen_pending_sort(struct gen_pending *pending, struct gen_pending *spare, size_t count);
+
+#endif

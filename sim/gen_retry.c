@@ -1,0 +1,239 @@
+/*
+ * retry: callers that try again. An attempt that fails starts a backoff timer, each time a longer
+ * one, until the attempt succeeds or there have been too many; jitter spreads what would otherwise
+ * come at once. In an outage every attempt fails.
+ */
+#include "gen_model.h"
+
+enum {
+    TICK_US = GEN_TICK_US,
+    RATE_PER_S,
+    FAILURE,
+    BACKOFF_MS,
+    MULTIPLIER,
+    BACKOFF_MAX_S,
+    JITTER,
+    JITTER_SHARE,
+    ATTEMPTS,
+    CANCELLED,
+    OUTAGE_S,
+    OUTAGE_AT_S,
+    OUTAGE_PERIOD_S,
+};
+
+enum { JITTER_NONE, JITTER_PROPORTIONAL, JITTER_EQUAL, JITTER_FULL };
+static const char *const jitter_words[] = {[JITTER_NONE] = "none",
+                                           [JITTER_PROPORTIONAL] = "proportional",
+                                           [JITTER_EQUAL] = "equal",
+                                           [JITTER_FULL] = "full",
+                                           NULL};
+
+static const struct gen_parameter retry_parameters[] = {
+    [TICK_US] = GEN_TICK_US_ROW(1000),
+    [RATE_PER_S] = {"rate_per_s", 0.1, 1e-6, 1e5, "calls a second of a caller that is not retrying",
+                    "chosen", NULL},
+    [FAILURE] = {"failure", 0.05, 0, 1, "probability that an attempt fails", "chosen", NULL},
+    [BACKOFF_MS] = {"backoff_ms", 1000, 0.001, 1e7, "backoff after the first failure",
+                    "gRPC's connection backoff: 1 s", NULL},
+    [MULTIPLIER] = {"multiplier", 1.6, 1, 10, "by which each further one is longer",
+                    "gRPC's connection backoff: 1.6", NULL},
+    [BACKOFF_MAX_S] = {"backoff_max_s", 120, 0.001, 86400, "longest backoff, before jitter",
+                       "gRPC's connection backoff: 120 s", NULL},
+    [JITTER] = {"jitter", JITTER_PROPORTIONAL, 0, 0,
+                "of a backoff b: none; proportional: b less or more jitter_share; equal: b/2 to b; "
+                "full: 0 to b",
+                "gRPC's is proportional; equal and full are AWS's", jitter_words},
+    [JITTER_SHARE] = {"jitter_share", 0.2, 0, 1, "see jitter", "gRPC's connection backoff: 0.2",
+                      NULL},
+    [ATTEMPTS] = {"attempts", 10, 1, 100, "attempts in all before the call is given up", "chosen",
+                  NULL},
+    [CANCELLED] = {"cancelled", 0, 0, 1,
+                   "share of backoffs in which the caller loses interest: a stop", "chosen", NULL},
+    [OUTAGE_S] = {"outage_s", 0, 0, 86400, "length of an outage; 0: there are none", "chosen",
+                  NULL},
+    [OUTAGE_AT_S] = {"outage_at_s", 2, 0, 86400, "when the first begins, after the warm-up",
+                     "chosen", NULL},
+    [OUTAGE_PERIOD_S] = {"outage_period_s", 3600, 0.001, 86400, "from one outage to the next",
+                         "chosen", NULL},
+    {0},
+};
+
+enum { KIND_BACKOFF, KINDS };
+static const char *const retry_kinds[] = {[KIND_BACKOFF] = "backoff", NULL};
+
+enum { COUNT_CALLS, COUNT_ATTEMPTS, COUNT_FAILURES, COUNT_RETRIES, COUNT_CANCELS, COUNT_GIVEN_UP };
+static const char *const retry_counts[] = {
+    [COUNT_CALLS] = "calls",
+    [COUNT_ATTEMPTS] = "attempts",
+    [COUNT_FAILURES] = "failures",
+    [COUNT_RETRIES] = "retries",
+    [COUNT_CANCELS] = "cancels",
+    [COUNT_GIVEN_UP] = "given_up",
+    NULL,
+};
+
+struct caller {
+    struct gen_timer timers[KINDS]; /* pending: backing off */
+    uint64_t event_at;              /* backing off: loses interest; otherwise: the next call */
+    double backoff_ticks;
+    uint32_t failures;
+};
+
+struct retry {
+    double gap_ticks;
+    double failure;
+    double backoff_ticks;
+    double multiplier;
+    double backoff_max_ticks;
+    double jitter;
+    double jitter_share;
+    double cancelled;
+    uint32_t attempts;
+    uint64_t outage_tick;
+    uint64_t outage_ticks;
+    uint64_t outage_period_ticks;
+};
+
+static uint64_t draw_delay(struct gen_model *model, double backoff_ticks)
+{
+    const struct retry *retry = model->state;
+    if (retry->jitter == JITTER_PROPORTIONAL) {
+        double share = retry->jitter_share * (2 * random_unit(&model->random) - 1);
+        backoff_ticks *= 1 + share;
+    } else if (retry->jitter == JITTER_EQUAL) {
+        backoff_ticks *= 0.5 + 0.5 * random_unit(&model->random);
+    } else if (retry->jitter == JITTER_FULL) {
+        backoff_ticks *= random_unit(&model->random);
+    }
+    return gen_whole_ticks(backoff_ticks);
+}
+
+static bool is_outage(const struct retry *retry, uint64_t now)
+{
+    return now >= retry->outage_tick &&
+           (now - retry->outage_tick) % retry->outage_period_ticks < retry->outage_ticks;
+}
+
+static void next_call(struct gen_model *model, uint64_t now, struct caller *caller)
+{
+    const struct retry *retry = model->state;
+    caller->failures = 0;
+    caller->event_at = now + gen_exponential(model, retry->gap_ticks);
+}
+
+static void attempt(struct gen_model *model, uint64_t now, uint32_t number, struct caller *caller)
+{
+    const struct retry *retry = model->state;
+    model->counts[COUNT_ATTEMPTS]++;
+    if (!gen_chance(model, retry->failure) && !is_outage(retry, now)) {
+        next_call(model, now, caller);
+        return;
+    }
+    model->counts[COUNT_FAILURES]++;
+    double backoff = caller->backoff_ticks * retry->multiplier;
+    caller->backoff_ticks = caller->failures == 0 ? retry->backoff_ticks : backoff;
+    if (caller->backoff_ticks > retry->backoff_max_ticks) {
+        caller->backoff_ticks = retry->backoff_max_ticks;
+    }
+    if (++caller->failures == retry->attempts) {
+        model->counts[COUNT_GIVEN_UP]++;
+        next_call(model, now, caller);
+        return;
+    }
+    uint64_t delay = draw_delay(model, caller->backoff_ticks);
+    gen_timer_start(model, now, number, caller->timers, KIND_BACKOFF, delay);
+    caller->event_at = delay > 1 && gen_chance(model, retry->cancelled)
+                           ? now + gen_uniform_age(model, delay - 1)
+                           : GEN_NEVER;
+}
+
+static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+{
+    struct caller *caller = &((struct caller *)model->records)[number];
+    if (gen_timer_expires(&caller->timers[KIND_BACKOFF], now)) {
+        model->counts[COUNT_RETRIES]++;
+        attempt(model, now, number, caller);
+    } else if (caller->timers[KIND_BACKOFF].delay_ticks > 0) {
+        model->counts[COUNT_CANCELS]++;
+        gen_timer_stop(model, now, number, caller->timers, KIND_BACKOFF);
+        next_call(model, now, caller);
+    } else {
+        model->counts[COUNT_CALLS]++;
+        attempt(model, now, number, caller);
+    }
+    gen_file(model, gen_next(caller->timers, KINDS, caller->event_at), number);
+}
+
+static bool simulate(struct gen_model *model, uint64_t end)
+{
+    return gen_simulate(model, end, visit);
+}
+
+/* How long it takes until all but a few callers have met their first ladder of backoffs. */
+static double warmup_ticks(const struct retry *retry)
+{
+    double ticks = 2 * retry->gap_ticks;
+    double backoff = retry->backoff_ticks;
+    double share = retry->failure;
+    for (uint32_t i = 1; i < retry->attempts && share > 1e-3; i++) {
+        ticks += backoff < retry->backoff_max_ticks ? backoff : retry->backoff_max_ticks;
+        backoff *= retry->multiplier;
+        share *= retry->failure;
+    }
+    return ticks;
+}
+
+static bool create(struct gen_model *model)
+{
+    const double *p = model->parameters;
+    const double per_second = gen_per_second(model);
+    struct retry *retry = gen_state(model, sizeof *retry);
+    if (retry == NULL) {
+        return false;
+    }
+    *retry = (struct retry){
+        .gap_ticks = per_second / p[RATE_PER_S],
+        .failure = p[FAILURE],
+        .backoff_ticks = p[BACKOFF_MS] * gen_per_ms(model),
+        .multiplier = p[MULTIPLIER],
+        .backoff_max_ticks = p[BACKOFF_MAX_S] * per_second,
+        .jitter = p[JITTER],
+        .jitter_share = p[JITTER_SHARE],
+        .cancelled = p[CANCELLED],
+        .attempts = (uint32_t)p[ATTEMPTS],
+        .outage_ticks = p[OUTAGE_S] > 0 ? gen_whole_ticks(p[OUTAGE_S] * per_second) : 0,
+        .outage_period_ticks = gen_whole_ticks(p[OUTAGE_PERIOD_S] * per_second),
+    };
+    if (p[BACKOFF_MS] > p[BACKOFF_MAX_S] * 1000) {
+        return error_set(model->error, "retry: backoff_ms is above backoff_max_s");
+    }
+    if (p[OUTAGE_S] > p[OUTAGE_PERIOD_S]) {
+        return error_set(model->error, "retry: outage_s is above outage_period_s");
+    }
+    model->warmup_end = gen_whole_ticks(warmup_ticks(retry));
+    retry->outage_tick = model->warmup_end + (uint64_t)(p[OUTAGE_AT_S] * per_second);
+    if (!gen_model_begin(model, sizeof(struct caller), 0,
+                         gen_whole_ticks(retry->backoff_max_ticks))) {
+        return false;
+    }
+    struct caller *callers = model->records;
+    for (uint32_t i = 0; i < model->connections; i++) {
+        next_call(model, 0, &callers[i]);
+        gen_file(model, callers[i].event_at, i);
+    }
+    return true;
+}
+
+extern const struct gen_workload gen_retry;
+const struct gen_workload gen_retry = {
+    .name = "retry",
+    .summary = "failed calls that are tried again, with exponential backoff and jitter",
+    .stresses = "expiries at spread delays; after an outage: waves of them",
+    .resembles = "clients that reconnect, job runners, webhook senders",
+    .parameters = retry_parameters,
+    .max_connections = UINT32_MAX / KINDS,
+    .kinds = retry_kinds,
+    .counts = retry_counts,
+    .create = create,
+    .simulate = simulate,
+};
