@@ -102,6 +102,7 @@ bool gen_word_find(const struct gen_parameter *row, const char *word, double *va
                    struct error *error)
 {
     size_t nearest = 0;
+    *value = 0;
     for (size_t i = 0; i < gen_word_count(row); i++) {
         if (strcmp(row->words[i], word) == 0) {
             *value = (double)i;
@@ -128,7 +129,7 @@ bool gen_parameter_set(const struct gen_workload *workload, double *values, cons
     if (row == NULL) {
         return false;
     }
-    double value;
+    double value = 0;
     if (row->words != NULL) {
         if (!gen_word_find(row, equals + 1, &value, error)) {
             return false;
@@ -149,6 +150,11 @@ bool gen_parameter_set(const struct gen_workload *workload, double *values, cons
 
 /* --- a run ----------------------------------------------------------------------------------- */
 
+struct part {
+    struct gen_model model;
+    json_t *counts;
+};
+
 struct generator {
     const struct gen_request *request;
     struct error *error;
@@ -156,8 +162,7 @@ struct generator {
     struct progress progress;
     uint64_t progress_done; /* ticks, of the parts that are warm */
     uint64_t tick_ns;
-    struct gen_model *models; /* one per part */
-    json_t **counts;          /* likewise */
+    struct part *parts; /* one per part of the request */
     uint64_t warmup_end_tick;
     uint64_t end_tick;
     uint32_t ids;
@@ -200,8 +205,8 @@ static char *origin_text(const struct generator *generator, uint64_t generated_e
         const struct gen_part *part = &request->parts[i];
         json_t *text = json_pack("{s:s, s:I, s:I, s:o, s:O}", "workload", part->workload->name,
                                  "connections", (json_int_t)part->connections, "first_id",
-                                 (json_int_t)generator->models[i].first_id, "parameters",
-                                 parameters_json(part), "counts", generator->counts[i]);
+                                 (json_int_t)generator->parts[i].model.first_id, "parameters",
+                                 parameters_json(part), "counts", generator->parts[i].counts);
         if (request->part_count == 1) {
             (void)json_object_update(origin, text);
         }
@@ -247,7 +252,7 @@ static bool check_request(const struct gen_request *request, struct error *error
 static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_ticks)
 {
     const struct gen_part *part = &generator->request->parts[i];
-    struct gen_model *model = &generator->models[i];
+    struct gen_model *model = &generator->parts[i].model;
     *model = (struct gen_model){
         .workload = part->workload,
         .connections = part->connections,
@@ -297,7 +302,7 @@ static bool align_warmup(struct generator *generator, uint64_t longest_age)
 {
     uint64_t align = 1;
     for (size_t i = 0; i < generator->request->part_count; i++) {
-        uint64_t ticks = generator->models[i].align_ticks;
+        uint64_t ticks = generator->parts[i].model.align_ticks;
         if (ticks > 1) {
             align = align / common_divisor(align, ticks) * ticks;
         }
@@ -316,7 +321,7 @@ static bool record_warmup(struct generator *generator)
     size_t parts = generator->request->part_count;
     struct gen_pending_list list = {0};
     for (size_t i = 0; i < parts; i++) {
-        gen_pending_collect(&generator->models[i], &list);
+        gen_pending_collect(&generator->parts[i].model, &list);
     }
     struct gen_pending *pending = malloc((list.count + 1) * sizeof *pending);
     struct gen_pending *spare = malloc((list.count + 1) * sizeof *spare);
@@ -327,9 +332,9 @@ static bool record_warmup(struct generator *generator)
         /* In ticks before the end of the warm-up, modulo 2^64: all the same sign. */
         list = (struct gen_pending_list){.pending = pending};
         for (size_t i = 0; i < parts; i++) {
-            list.trace_offset = 0 - generator->models[i].warmup_end;
-            list.first_id = generator->models[i].first_id;
-            gen_pending_collect(&generator->models[i], &list);
+            list.trace_offset = 0 - generator->parts[i].model.warmup_end;
+            list.first_id = generator->parts[i].model.first_id;
+            gen_pending_collect(&generator->parts[i].model, &list);
         }
         gen_pending_sort(pending, spare, list.count);
         good = align_warmup(generator, list.count > 0 ? 0 - pending[0].started : 0);
@@ -347,7 +352,7 @@ static bool record_warmup(struct generator *generator)
 /* Puts a part's pending timers into its counts, by kind. */
 static void count_pending(struct generator *generator, size_t i, const char *when)
 {
-    const struct gen_model *model = &generator->models[i];
+    const struct gen_model *model = &generator->parts[i].model;
     struct gen_pending_list list = {0};
     gen_pending_collect(model, &list);
     json_t *by_kind = json_object();
@@ -355,7 +360,7 @@ static void count_pending(struct generator *generator, size_t i, const char *whe
         (void)json_object_set_new(by_kind, model->workload->kinds[k],
                                   json_integer((json_int_t)list.by_kind[k]));
     }
-    (void)json_object_set_new(generator->counts[i], when, by_kind);
+    (void)json_object_set_new(generator->parts[i].counts, when, by_kind);
 }
 
 /* Records all parts, merged in the order of ticks, and in one tick in that of the parts. */
@@ -363,7 +368,7 @@ static bool record_parts(struct generator *generator, uint64_t ticks)
 {
     size_t parts = generator->request->part_count;
     for (size_t i = 0; i < parts; i++) {
-        struct gen_model *model = &generator->models[i];
+        struct gen_model *model = &generator->parts[i].model;
         count_pending(generator, i, "pending_at_warmup_end");
         model->recording = true;
         model->trace_offset = generator->warmup_end_tick - model->warmup_end;
@@ -374,16 +379,16 @@ static bool record_parts(struct generator *generator, uint64_t ticks)
     uint64_t step = parts == 1 ? ticks : 1;
     for (uint64_t done = 0; good && done < ticks; done += step) {
         for (size_t i = 0; good && i < parts; i++) {
-            struct gen_model *model = &generator->models[i];
+            struct gen_model *model = &generator->parts[i].model;
             good = model->workload->simulate(model, model->warmup_end + done + step);
         }
     }
     generator->end_tick = generator->warmup_end_tick + ticks;
     for (size_t i = 0; i < parts; i++) {
-        const struct gen_model *model = &generator->models[i];
+        const struct gen_model *model = &generator->parts[i].model;
         count_pending(generator, i, "pending_at_end");
         for (size_t k = 0; model->workload->counts[k] != NULL; k++) {
-            (void)json_object_set_new(generator->counts[i], model->workload->counts[k],
+            (void)json_object_set_new(generator->parts[i].counts, model->workload->counts[k],
                                       json_integer((json_int_t)model->counts[k]));
         }
     }
@@ -405,7 +410,7 @@ static bool run(struct generator *generator, struct gen_summary *summary, char *
     }
     *summary = (struct gen_summary){.recorded_events = trace_writer_events(generator->writer)};
     for (size_t i = 0; i < request->part_count; i++) {
-        summary->generated_events += generator->models[i].generated_events;
+        summary->generated_events += generator->parts[i].model.generated_events;
     }
     *origin = origin_text(generator, summary->generated_events);
     return true;
@@ -422,15 +427,14 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
         .error = error,
         /* Whole nanoseconds: the models count in the tick that the trace declares. */
         .tick_ns = (uint64_t)(request->parts[0].parameters[GEN_TICK_US] * 1e3 + 0.5),
-        .models = calloc(request->part_count, sizeof *generator.models),
-        .counts = calloc(request->part_count, sizeof *generator.counts),
+        .parts = calloc(request->part_count, sizeof *generator.parts),
     };
-    bool good = generator.models != NULL && generator.counts != NULL;
+    bool good = generator.parts != NULL;
     if (!good) {
         (void)error_set(error, "out of memory for %zu parts", request->part_count);
     }
     for (size_t i = 0; good && i < request->part_count; i++) {
-        generator.counts[i] = json_object();
+        generator.parts[i].counts = json_object();
     }
     if (good) {
         generator.writer = trace_writer_open(path, generator.tick_ns, error);
@@ -447,8 +451,8 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
         }
         free(origin);
     }
-    for (size_t i = 0; generator.models != NULL && i < request->part_count; i++) {
-        struct gen_model *model = &generator.models[i];
+    for (size_t i = 0; generator.parts != NULL && i < request->part_count; i++) {
+        struct gen_model *model = &generator.parts[i].model;
         if (model->workload != NULL) {
             if (model->workload->destroy != NULL) {
                 model->workload->destroy(model);
@@ -457,11 +461,8 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
             gen_ring_destroy(&model->ring);
             free(model->records);
         }
+        json_decref(generator.parts[i].counts);
     }
-    for (size_t i = 0; generator.counts != NULL && i < request->part_count; i++) {
-        json_decref(generator.counts[i]);
-    }
-    free(generator.models);
-    free(generator.counts);
+    free(generator.parts);
     return good;
 }
