@@ -9,7 +9,7 @@
 enum { KEY_OUTPUT = 'o', KEY_LIST = 0x100, KEY_FORMAT_OPTION = 0x200 };
 
 /* More than any format's options together. */
-#define OPTIONS_MAX  64
+#define OPTIONS_MAX  128
 #define SETTINGS_MAX 64
 
 struct import_arguments {

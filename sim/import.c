@@ -7,6 +7,10 @@
 static const struct import_format formats[] = {
     {"ftrace", "Linux timer tracepoints as text: tracefs, trace-cmd report, perf script",
      import_ftrace_options, import_ftrace},
+    {"access-log", "a web server's log: Common, Combined, or any format of Apache or nginx",
+     import_access_log_options, import_access_log},
+    {"events", "a table of events with named columns: CSV, TSV or a Zeek log",
+     import_events_options, import_events},
     {"csv", "rows of tick,id,op,delay: what `timerlab trace dump` writes", import_csv_options,
      import_csv},
     {NULL, NULL, NULL, NULL},

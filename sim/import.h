@@ -61,8 +61,14 @@ const struct import_option *import_option_find(const struct import_format *forma
 
 /* --- the formats' own functions, one file each ------------------------------------------------ */
 
+extern const struct import_option import_access_log_options[];
+enum import_result import_access_log(const struct import_job *job, struct error *error);
+
 extern const struct import_option import_csv_options[];
 enum import_result import_csv(const struct import_job *job, struct error *error);
+
+extern const struct import_option import_events_options[];
+enum import_result import_events(const struct import_job *job, struct error *error);
 
 extern const struct import_option import_ftrace_options[];
 enum import_result import_ftrace(const struct import_job *job, struct error *error);

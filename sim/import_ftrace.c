@@ -15,12 +15,12 @@
  */
 #include "import.h"
 
+#include "import_settings.h"
+#include "import_tally.h"
 #include "kernel_timer_classifier.h"
 #include "line_reader.h"
-#include "progress.h"
 #include "trace.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -38,14 +38,8 @@
 #define CLOCKS_SPAN_NS       NS_PER_SECOND
 #define CLOCKS_MAX           8u
 
-#define SAMPLES_MAX          5u   /* malformed lines that are shown */
-#define SAMPLE_BYTES         120u /* of each */
 #define FUNCTIONS_IN_ORIGIN  256u
 #define FUNCTIONS_IN_SUMMARY 20u
-/* A file of which more than half is malformed after so many lines is not a recording: no need to
- * read the rest. */
-#define HOPELESS_LINES       10000u
-
 const struct import_option import_ftrace_options[] = {
     {"function", "NAME", true,
      "keep only timers of this callback function, such as tcp_write_timer (default: all)"},
@@ -71,20 +65,11 @@ struct traced_timer {
     bool pending;       /* in the trace */
 };
 
-struct sample {
-    uint64_t line;
-    const char *why;
-    char text[SAMPLE_BYTES + 1];
-};
-
 /* For products and differences of 64-bit numbers that a recording may hold. */
 __extension__ typedef __int128 wide;
 
-/* What the lines were. */
+/* What the lines were, beside the tally. */
 struct line_counts {
-    uint64_t lines;
-    uint64_t blank_lines;
-    uint64_t malformed_lines;
     uint64_t lost_markers;
     uint64_t lost_events;
     uint64_t wheel[3];   /* start, cancel, expiry */
@@ -96,6 +81,7 @@ struct line_counts {
 struct ftrace_import {
     const struct import_job *job;
     const char *name; /* of the input, in messages */
+    struct import_tally tally;
 
     bool hrtimer;
     bool hz_given;
@@ -104,10 +90,8 @@ struct ftrace_import {
     uint32_t ids;
     uint64_t hz;      /* 0: not known yet */
     uint64_t tick_ns; /* 0: not known yet */
-    double max_malformed;
 
     struct line_counts lines;
-    struct sample samples[SAMPLES_MAX];
     uint64_t first_ns;
     uint64_t latest_ns; /* latest so far */
 
@@ -138,63 +122,21 @@ struct ftrace_import {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static bool parse_count(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number < least ||
-        number > most) {
-        return false;
-    }
-    *value = number;
-    return true;
-}
-
-/* "1%" or "0.01". */
-static bool parse_share(const char *text, double *share)
-{
-    char *end;
-    double number = strtod(text, &end);
-    if (end == text) {
-        return false;
-    }
-    if (strcmp(end, "%") == 0) {
-        number /= 100;
-    } else if (*end != '\0') {
-        return false;
-    }
-    *share = number;
-    return number >= 0 && number <= 1;
-}
-
 static bool read_settings(struct ftrace_import *import, struct error *error)
 {
-    import->max_malformed = 0.01;
-    for (size_t i = 0; i < import->job->setting_count; i++) {
-        const char *name = import->job->settings[i].name;
-        const char *value = import->job->settings[i].value;
-        if (strcmp(name, "hz") == 0) {
-            if (!parse_count(value, 1, 1000000, &import->hz)) {
-                return error_set(error, "--hz %s: not a number from 1 to 1000000", value);
-            }
-            import->hz_given = true;
-        } else if (strcmp(name, "tick-ns") == 0) {
-            if (!parse_count(value, 1, UINT64_C(3600) * NS_PER_SECOND, &import->tick_ns)) {
-                return error_set(error, "--tick-ns %s: not a number from 1 to 3600000000000",
-                                 value);
-            }
-        } else if (strcmp(name, "max-malformed") == 0) {
-            if (!parse_share(value, &import->max_malformed)) {
-                return error_set(error, "--max-malformed %s: not a share, such as 1%% or 0.01",
-                                 value);
-            }
-        } else if (strcmp(name, "timers") == 0) {
-            import->hrtimer = strcmp(value, "hrtimer") == 0;
-            if (!import->hrtimer && strcmp(value, "wheel") != 0) {
-                return error_set(error, "--timers %s: not wheel or hrtimer", value);
-            }
-        }
+    const struct import_job *job = import->job;
+    const char *timers = import_setting(job, "timers");
+    import->tally.max_malformed = TALLY_MAX_MALFORMED;
+    import->hz_given = import_setting(job, "hz") != NULL;
+    import->hrtimer = timers != NULL && strcmp(timers, "hrtimer") == 0;
+    if (timers != NULL && !import->hrtimer && strcmp(timers, "wheel") != 0) {
+        return error_set(error, "--timers %s: not wheel or hrtimer", timers);
+    }
+    if (!import_setting_count(job, "hz", 1, 1000000, &import->hz, error) ||
+        !import_setting_count(job, "tick-ns", 1, UINT64_C(3600) * NS_PER_SECOND, &import->tick_ns,
+                              error) ||
+        !import_setting_share(job, "max-malformed", &import->tally.max_malformed, error)) {
+        return false;
     }
     if (import->hrtimer && import->tick_ns == 0) {
         import->tick_ns = HRTIMER_TICK_NS;
@@ -469,40 +411,6 @@ static bool take_operation(void *ctx, const struct kernel_operation *operation, 
 
 /* --- lines in --------------------------------------------------------------------------------- */
 
-static void count_malformed(struct ftrace_import *import, const struct line *line, const char *why)
-{
-    uint64_t n = import->lines.malformed_lines++;
-    if (n >= SAMPLES_MAX) {
-        return;
-    }
-    struct sample *sample = &import->samples[n];
-    sample->line = line->number;
-    sample->why = why;
-    size_t length = line->length < SAMPLE_BYTES ? line->length : SAMPLE_BYTES;
-    for (size_t i = 0; i < length; i++) {
-        char c = line->text[i];
-        sample->text[i] = (char)(c >= ' ' && c <= '~' ? c : '.');
-    }
-    sample->text[length] = '\0';
-}
-
-static bool too_many_malformed(const struct ftrace_import *import)
-{
-    return (double)import->lines.malformed_lines >
-           import->max_malformed * (double)(import->lines.lines - import->lines.blank_lines);
-}
-
-static bool refuse_malformed(const struct ftrace_import *import, struct error *error)
-{
-    const struct sample *first = &import->samples[0];
-    return error_set(error,
-                     "%s: %" PRIu64 " of %" PRIu64 " lines are not understood, first line %" PRIu64
-                     ": %s; if the file is a recording of timer events all the same, allow more "
-                     "of them with --max-malformed",
-                     import->name, import->lines.malformed_lines, import->lines.lines, first->line,
-                     first->why);
-}
-
 static bool take_event(struct ftrace_import *import, const struct kernel_event *event,
                        struct error *error)
 {
@@ -547,15 +455,11 @@ static void observe_time(struct ftrace_import *import, uint64_t time_ns)
     }
 }
 
-static bool take_line(struct ftrace_import *import, const struct line *line, struct error *error)
+static bool take_line(void *ctx, const struct line *line, struct error *error)
 {
+    struct ftrace_import *import = ctx;
     struct line_counts *lines = &import->lines;
     struct kernel_line_result result;
-    lines->lines++;
-    if (line->cut_off) {
-        count_malformed(import, line, "longer than 1 MiB");
-        return true;
-    }
     switch (kernel_line_parse(line->text, line->length, &result)) {
     case KERNEL_LINE_TIMER:
         observe_time(import, result.event.time_ns);
@@ -569,36 +473,13 @@ static bool take_line(struct ftrace_import *import, const struct line *line, str
         lines->lost_events += result.lost_events;
         return true;
     case KERNEL_LINE_BLANK:
-        lines->blank_lines++;
+        import->tally.blank++;
         return true;
     case KERNEL_LINE_MALFORMED:
     default:
-        count_malformed(import, line, result.why);
+        import_tally_malformed(&import->tally, line->number, line->text, line->length, result.why);
         return true;
     }
-}
-
-static bool read_lines(struct ftrace_import *import, struct line_reader *reader,
-                       struct error *error)
-{
-    struct progress progress;
-    progress_begin(&progress, "import", "bytes", line_reader_bytes_total(reader));
-    struct line line;
-    int status;
-    bool good = true;
-    while (good && (status = line_reader_next(reader, &line, error)) == 1) {
-        good = take_line(import, &line, error);
-        if ((import->lines.lines & 4095) == 0) {
-            progress_update(&progress, line_reader_bytes_done(reader));
-            if (import->lines.lines >= HOPELESS_LINES &&
-                import->lines.malformed_lines > import->lines.lines / 2 &&
-                too_many_malformed(import)) {
-                good = refuse_malformed(import, error);
-            }
-        }
-    }
-    progress_end(&progress);
-    return good && status == 0;
 }
 
 /* --- what was counted ------------------------------------------------------------------------- */
@@ -627,22 +508,17 @@ static struct kernel_function *sorted_functions(const struct ftrace_import *impo
     return functions;
 }
 
-struct named_count {
-    const char *name;
-    uint64_t count;
-};
-
 #define COUNTS_MAX 40u
 
 /* Everything that was counted, once for the summary and the origin alike. */
-static size_t list_counts(const struct ftrace_import *import, struct named_count *counts)
+static size_t list_counts(const struct ftrace_import *import, struct import_count *counts)
 {
     const struct line_counts *lines = &import->lines;
     const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
-    const struct named_count all[] = {
-        {"lines", lines->lines},
-        {"blank_lines", lines->blank_lines},
-        {"malformed_lines", lines->malformed_lines},
+    const struct import_count all[] = {
+        {"lines", import->tally.lines},
+        {"blank_lines", import->tally.blank},
+        {"malformed_lines", import->tally.malformed},
         {"lost_markers", lines->lost_markers},
         {"lost_events", lines->lost_events},
         {"timer_start", lines->wheel[0]},
@@ -676,28 +552,14 @@ static size_t list_counts(const struct ftrace_import *import, struct named_count
     return sizeof all / sizeof all[0];
 }
 
-static void print_samples(const struct ftrace_import *import)
-{
-    uint64_t malformed = import->lines.malformed_lines;
-    for (uint64_t i = 0; i < malformed && i < SAMPLES_MAX; i++) {
-        const struct sample *sample = &import->samples[i];
-        (void)fprintf(import->job->report, "%s: line %" PRIu64 ": %s: \"%s\"\n", import->name,
-                      sample->line, sample->why, sample->text);
-    }
-    if (malformed > SAMPLES_MAX) {
-        (void)fprintf(import->job->report, "%s: %" PRIu64 " more lines are not understood\n",
-                      import->name, malformed - SAMPLES_MAX);
-    }
-}
-
 static void print_summary(const struct ftrace_import *import,
                           const struct kernel_function *functions, size_t function_count)
 {
     FILE *out = import->job->report;
     const struct line_counts *lines = &import->lines;
     const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
-    print_samples(import);
-    (void)fprintf(out, "%s: %" PRIu64 " lines, %.6f s", import->name, lines->lines,
+    import_tally_print(&import->tally);
+    (void)fprintf(out, "%s: %" PRIu64 " lines, %.6f s", import->name, import->tally.lines,
                   (double)(import->latest_ns - import->first_ns) / 1e9);
     if (!import->hrtimer) {
         (void)fprintf(out, ", HZ %" PRIu64 " (%s)", import->hz,
@@ -705,12 +567,9 @@ static void print_summary(const struct ftrace_import *import,
     }
     (void)fprintf(out, ", tick %" PRIu64 " ns\n\n", import->tick_ns);
 
-    struct named_count counts[COUNTS_MAX];
+    struct import_count counts[COUNTS_MAX];
     size_t count = list_counts(import, counts);
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "  %-22s %12" PRIu64 "%s", counts[i].name, counts[i].count,
-                      i % 2 == 1 || i + 1 == count ? "\n" : "    ");
-    }
+    import_counts_print(out, counts, count);
     (void)fprintf(out, "\n  %-26s %9s %9s %9s %9s %9s %7s  %s\n", "function", "starts", "arm",
                   "rearm", "cancel", "expiry", "at end", import->hrtimer ? "" : "jiffies");
     for (size_t i = 0; i < function_count && i < FUNCTIONS_IN_SUMMARY; i++) {
@@ -741,42 +600,20 @@ static void print_summary(const struct ftrace_import *import,
     }
 }
 
-/* JSON wants UTF-8, and a recording may hold anything. */
-static json_t *printable_string(const char *text)
-{
-    char *copy = strdup(text);
-    if (copy == NULL) {
-        return NULL;
-    }
-    for (char *c = copy; *c != '\0'; c++) {
-        if (*c < ' ' || *c > '~') {
-            *c = '?';
-        }
-    }
-    json_t *string = json_string(copy);
-    free(copy);
-    return string;
-}
-
-static json_t *json_count(uint64_t count)
-{
-    return json_integer((json_int_t)count);
-}
-
 static json_t *function_rows(const struct kernel_function *functions, size_t count)
 {
     json_t *rows = json_object();
     for (size_t i = 0; i < count && i < FUNCTIONS_IN_ORIGIN; i++) {
         const struct kernel_function *f = &functions[i];
-        json_t *name = printable_string(f->name);
+        json_t *name = import_printable(f->name);
         json_t *row = json_object();
-        (void)json_object_set_new(row, "start", json_count(f->start));
-        (void)json_object_set_new(row, "arm", json_count(f->arm));
-        (void)json_object_set_new(row, "rearm", json_count(f->rearm));
-        (void)json_object_set_new(row, "start_on_armed", json_count(f->start_on_armed));
-        (void)json_object_set_new(row, "true_cancel", json_count(f->true_cancel));
-        (void)json_object_set_new(row, "expiry", json_count(f->expiry));
-        (void)json_object_set_new(row, "armed_at_end", json_count(f->armed_at_end));
+        (void)json_object_set_new(row, "start", import_json_count(f->start));
+        (void)json_object_set_new(row, "arm", import_json_count(f->arm));
+        (void)json_object_set_new(row, "rearm", import_json_count(f->rearm));
+        (void)json_object_set_new(row, "start_on_armed", import_json_count(f->start_on_armed));
+        (void)json_object_set_new(row, "true_cancel", import_json_count(f->true_cancel));
+        (void)json_object_set_new(row, "expiry", import_json_count(f->expiry));
+        (void)json_object_set_new(row, "armed_at_end", import_json_count(f->armed_at_end));
         (void)json_object_set_new(rows, name != NULL ? json_string_value(name) : "?", row);
         json_decref(name);
     }
@@ -785,38 +622,28 @@ static json_t *function_rows(const struct kernel_function *functions, size_t cou
 
 /* The trace's origin: where it came from and what was counted. Free it. */
 static char *describe_origin(const struct ftrace_import *import,
-                             const struct kernel_function *functions, size_t function_count)
+                             const struct kernel_function *functions, size_t function_count,
+                             struct error *error)
 {
-    const char *slash = strrchr(import->name, '/');
-    json_t *origin = json_object();
-    (void)json_object_set_new(origin, "format", json_string("ftrace"));
-    (void)json_object_set_new(origin, "file",
-                              printable_string(slash != NULL ? slash + 1 : import->name));
+    struct import_count counts[COUNTS_MAX];
+    size_t count = list_counts(import, counts);
+    json_t *origin = import_origin(&import->tally, "ftrace", counts, count);
     (void)json_object_set_new(origin, "timers", json_string(import->hrtimer ? "hrtimer" : "wheel"));
     if (!import->hrtimer) {
-        (void)json_object_set_new(origin, "hz", json_count(import->hz));
+        (void)json_object_set_new(origin, "hz", import_json_count(import->hz));
         (void)json_object_set_new(origin, "hz_estimated", json_boolean(!import->hz_given));
     }
     (void)json_object_set_new(origin, "duration_ns",
-                              json_count(import->latest_ns - import->first_ns));
+                              import_json_count(import->latest_ns - import->first_ns));
     json_t *kept = json_array();
     for (size_t i = 0; i < import->job->setting_count; i++) {
         if (strcmp(import->job->settings[i].name, "function") == 0) {
-            (void)json_array_append_new(kept, printable_string(import->job->settings[i].value));
+            (void)json_array_append_new(kept, import_printable(import->job->settings[i].value));
         }
     }
     (void)json_object_set_new(origin, "kept_functions", kept);
-    struct named_count counts[COUNTS_MAX];
-    size_t count = list_counts(import, counts);
-    json_t *numbers = json_object();
-    for (size_t i = 0; i < count; i++) {
-        (void)json_object_set_new(numbers, counts[i].name, json_count(counts[i].count));
-    }
-    (void)json_object_set_new(origin, "counts", numbers);
     (void)json_object_set_new(origin, "functions", function_rows(functions, function_count));
-    char *text = json_dumps(origin, JSON_COMPACT);
-    json_decref(origin);
-    return text;
+    return import_origin_text(&import->tally, origin, error);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -824,18 +651,18 @@ static char *describe_origin(const struct ftrace_import *import,
 /* After the last line: is it a recording, and of one HZ? */
 static bool judge(const struct ftrace_import *import, struct error *error)
 {
-    if (import->lines.lines == 0) {
+    if (import->tally.lines == 0) {
         return error_set(error, "%s: is empty: no line to import", import->name);
     }
-    if (import->lines.malformed_lines > 0 && too_many_malformed(import)) {
-        return refuse_malformed(import, error);
+    if (!import_tally_bearable(&import->tally, true, error)) {
+        return false;
     }
     const uint64_t *events = import->hrtimer ? import->lines.hrtimer : import->lines.wheel;
     if (events[0] + events[1] + events[2] == 0) {
         return error_set(error,
                          "%s: none of its %" PRIu64
                          " lines is a %s event; record %s, or choose the other kind with --timers",
-                         import->name, import->lines.lines, import->hrtimer ? "hrtimer" : "timer",
+                         import->name, import->tally.lines, import->hrtimer ? "hrtimer" : "timer",
                          import->hrtimer ? "hrtimer_start, hrtimer_cancel and hrtimer_expire_entry"
                                          : "timer_start, timer_cancel and timer_expire_entry");
     }
@@ -866,11 +693,14 @@ static bool conclude(struct ftrace_import *import, struct error *error)
         free(functions);
         return false;
     }
-    char *origin = functions != NULL ? describe_origin(import, functions, function_count) : NULL;
-    bool good = origin != NULL;
-    if (!good) {
+    char *origin = NULL;
+    if (functions == NULL) {
         (void)error_set(error, "%s: out of memory", import->name);
     } else {
+        origin = describe_origin(import, functions, function_count, error);
+    }
+    bool good = origin != NULL;
+    if (good) {
         uint64_t end_tick = (import->latest_ns - import->first_ns) / import->tick_ns + 1;
         struct trace_writer *writer = import->writer;
         import->writer = NULL;
@@ -895,14 +725,18 @@ enum import_result import_ftrace(const struct import_job *job, struct error *err
         return IMPORT_FAILED;
     }
     import.name = line_reader_name(reader);
+    import.tally.name = import.name;
+    import.tally.job = job;
+    import.tally.unit = "line";
     import.classifier = kernel_classifier_create(take_operation, &import);
     bool good = import.classifier != NULL;
     if (!good) {
         (void)error_set(error, "%s: out of memory", import.name);
     }
-    good = good && read_lines(&import, reader, error) && conclude(&import, error);
+    good = good && import_tally_read(&import.tally, reader, take_line, &import, error) &&
+           conclude(&import, error);
     if (!good) {
-        print_samples(&import);
+        import_tally_print(&import.tally);
     }
     trace_writer_abort(import.writer);
     kernel_classifier_destroy(import.classifier);

@@ -438,7 +438,7 @@ static const char small[] =
 
 static struct import_run import_text(const char *text, const char *const *settings)
 {
-    return import_run(temporary_file("recording.txt", text, strlen(text)), settings);
+    return import_run("ftrace", temporary_file("recording.txt", text, strlen(text)), settings);
 }
 
 static void assert_imports(const char *text, const char *const *settings, const char *operations)
@@ -537,7 +537,7 @@ static void high_resolution_timers(void **state)
 static void assert_refused(const char *text, size_t length, const char *const *settings,
                            enum import_result result, const char *complaint)
 {
-    struct import_run run = import_run(temporary_file("odd.txt", text, length), settings);
+    struct import_run run = import_run("ftrace", temporary_file("odd.txt", text, length), settings);
     assert_int_equal(run.result, result);
     if (strstr(run.error.text, complaint) == NULL) {
         fail_msg("\"%s\" does not say \"%s\"", run.error.text, complaint);
@@ -664,7 +664,7 @@ static void the_shipped_recording(void **state)
 {
     (void)state;
     struct import_run run =
-        import_run(TL_SOURCE_DIR "/tests/data/kernel-nginx.ftrace.txt.zst", NULL);
+        import_run("ftrace", TL_SOURCE_DIR "/tests/data/kernel-nginx.ftrace.txt.zst", NULL);
     if (run.result != IMPORT_DONE) {
         fail_msg("%s", run.error.text);
     }

@@ -77,7 +77,7 @@ static void check_recording(const char *file, const json_t *facts)
 {
     char path[512];
     (void)snprintf(path, sizeof path, "%s/%s.xz", folder(), file);
-    struct import_run run = import_run(path, NULL);
+    struct import_run run = import_run("ftrace", path, NULL);
     if (run.result != IMPORT_DONE) {
         fail_msg("%s", run.error.text);
     }
@@ -98,7 +98,7 @@ static void check_recording(const char *file, const json_t *facts)
     const json_t *hrtimer = json_object_get(facts, "hrtimer");
     if (json_integer_value(json_object_get(hrtimer, "starts")) > 0) {
         const char *const settings[] = {"timers", "hrtimer", NULL};
-        run = import_run(path, settings);
+        run = import_run("ftrace", path, settings);
         assert_int_equal(run.result, IMPORT_DONE);
         compare(&run, "counts.starts", json_object_get(hrtimer, "starts"));
         compare(&run, "counts.cancels", json_object_get(hrtimer, "cancels"));

@@ -67,7 +67,8 @@ void temporary_remove(void)
     }
 }
 
-struct import_run import_run(const char *input, const char *const *settings)
+struct import_run import_run(const char *format_name, const char *input,
+                             const char *const *settings)
 {
     struct import_run run = {0};
     run.output = strdup(temporary_path("out.trace"));
@@ -86,7 +87,14 @@ struct import_run import_run(const char *input, const char *const *settings)
                                    .settings = list,
                                    .setting_count = count,
                                    .report = report};
-    run.result = import_ftrace(&job, &run.error);
+    const struct import_format *format = import_format_find(format_name, &run.error);
+    assert_non_null(format);
+    for (size_t i = 0; i < count; i++) {
+        if (import_option_find(format, list[i].name) == NULL) {
+            fail_msg("%s has no option --%s", format_name, list[i].name);
+        }
+    }
+    run.result = format->run(&job, &run.error);
     (void)fclose(report);
     if (run.result != IMPORT_DONE) {
         assert_int_not_equal(run.error.text[0], '\0');

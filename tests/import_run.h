@@ -33,8 +33,8 @@ size_t temporary_files(void);
 /* Removes the folder and all in it. */
 void temporary_remove(void);
 
-/* Imports `input` as ftrace; `settings` are name, value pairs, ended by NULL; NULL for none. */
-struct import_run import_run(const char *input, const char *const *settings);
+/* Imports `input`; `settings` are name, value pairs, ended by NULL; NULL for none. */
+struct import_run import_run(const char *format, const char *input, const char *const *settings);
 void import_run_free(struct import_run *run);
 
 /* A number of the origin, by its path, such as "counts.arm"; -1 if there is none. */

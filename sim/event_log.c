@@ -1,0 +1,300 @@
+#include "event_log.h"
+
+#include "import_settings.h"
+#include "key_table.h"
+#include "reorder.h"
+#include "timer_model.h"
+#include "trace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+enum { IDLE_QUEUE, REQUEST_QUEUE };
+
+/* An event while it waits for its turn. */
+struct waiting {
+    uint64_t duration_ns; /* of a request */
+    uint32_t timer;       /* NO_TIMER: a request */
+};
+
+#define NO_TIMER UINT32_MAX
+
+struct event_log {
+    struct import_tally tally;
+    struct event_log_settings settings;
+    struct key_table *keys;
+    uint32_t *timers; /* by key */
+    uint32_t timers_room;
+    struct reorder *reorder;
+    struct timer_model *model;
+    struct error *error; /* of the call under way: what hands out events cannot pass it on */
+    uint64_t without_key;
+    uint64_t activities;
+    uint64_t requests;
+    uint64_t unanswered;
+    bool finished;
+};
+
+bool event_log_settings(const struct import_job *job, struct event_log_settings *settings,
+                        struct error *error)
+{
+    *settings = (struct event_log_settings){.tick_ns = 1000000,
+                                            .window_ns = 300 * NS_PER_SECOND,
+                                            .idle_ns = 60 * NS_PER_SECOND,
+                                            .max_malformed = TALLY_MAX_MALFORMED};
+    return import_setting_time(job, "idle", NS_PER_SECOND, 1, &settings->idle_ns, error) &&
+           import_setting_share(job, "max-malformed", &settings->max_malformed, error) &&
+           import_setting_time(job, "reorder-window", NS_PER_SECOND, 0, &settings->window_ns,
+                               error) &&
+           import_setting_count(job, "tick-ns", 1, TRACE_TICK_NS_MAX, &settings->tick_ns, error);
+}
+
+/* The reorder's events come here in order. */
+static bool take(void *ctx, uint64_t time_ns, const void *event)
+{
+    struct event_log *log = ctx;
+    const struct waiting *waiting = event;
+    if (!timer_model_advance(log->model, time_ns, log->error)) {
+        return false;
+    }
+    return waiting->timer == NO_TIMER
+               ? timer_model_request(log->model, REQUEST_QUEUE, waiting->duration_ns, log->error)
+               : timer_model_start(log->model, waiting->timer, log->error);
+}
+
+struct event_log *event_log_open(const struct import_job *job, const char *name, const char *unit,
+                                 const struct event_log_settings *settings, struct error *error)
+{
+    struct event_log *log = calloc(1, sizeof *log);
+    if (log == NULL) {
+        (void)error_set(error, "%s: out of memory", name);
+        return NULL;
+    }
+    log->tally = (struct import_tally){
+        .job = job, .name = name, .unit = unit, .max_malformed = settings->max_malformed};
+    log->settings = *settings;
+    log->keys = key_table_create();
+    log->reorder = reorder_create(settings->window_ns, sizeof(struct waiting), take, log);
+    if (log->keys == NULL || log->reorder == NULL) {
+        (void)error_set(error, "%s: out of memory", name);
+        event_log_close(log);
+        return NULL;
+    }
+    const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {settings->idle_ns, settings->request_ns};
+    log->model = timer_model_open(job->output, settings->tick_ns, timeouts_ns, error);
+    if (log->model == NULL) {
+        event_log_close(log);
+        return NULL;
+    }
+    return log;
+}
+
+struct import_tally *event_log_tally(struct event_log *log)
+{
+    return &log->tally;
+}
+
+static bool add(struct event_log *log, uint64_t time_ns, const struct waiting *waiting,
+                struct error *error)
+{
+    log->error = error;
+    if (reorder_add(log->reorder, time_ns, waiting)) {
+        return true;
+    }
+    return !reorder_short_of_memory(log->reorder)
+               ? false
+               : error_set(error, "%s: out of memory", log->tally.name);
+}
+
+/* The idle timer of a key, which is new with the key. */
+static bool find_timer(struct event_log *log, const void *key, size_t length, uint32_t *timer,
+                       struct error *error)
+{
+    uint32_t known = key_table_count(log->keys);
+    uint32_t number;
+    if (!key_table_number(log->keys, key, length, &number)) {
+        return error_set(error, "%s: out of memory: it has too many different keys",
+                         log->tally.name);
+    }
+    if (number < known) {
+        *timer = log->timers[number];
+        return true;
+    }
+    if (number >= log->timers_room) {
+        uint32_t room = log->timers_room == 0 ? 1024 : log->timers_room * 2;
+        uint32_t *timers = realloc(log->timers, room * sizeof *timers);
+        if (timers == NULL) {
+            return error_set(error, "%s: out of memory", log->tally.name);
+        }
+        log->timers = timers;
+        log->timers_room = room;
+    }
+    if (!timer_model_new_timer(log->model, IDLE_QUEUE, timer, error)) {
+        return false;
+    }
+    log->timers[number] = *timer;
+    return true;
+}
+
+bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
+                        struct error *error)
+{
+    struct waiting waiting = {0};
+    log->activities++;
+    return find_timer(log, key, length, &waiting.timer, error) &&
+           add(log, time_ns, &waiting, error);
+}
+
+bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,
+                       struct error *error)
+{
+    struct waiting waiting = {.duration_ns = duration_ns, .timer = NO_TIMER};
+    log->requests++;
+    log->unanswered += duration_ns == TIMER_MODEL_NEVER;
+    return add(log, time_ns, &waiting, error);
+}
+
+void event_log_without_key(struct event_log *log)
+{
+    log->without_key++;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+#define COUNTS_MAX 32u
+
+static size_t list_counts(const struct event_log *log, struct import_count *counts)
+{
+    const struct reorder_counts *order = reorder_counts(log->reorder);
+    const struct timer_queue_counts *idle = timer_model_counts(log->model, IDLE_QUEUE);
+    const struct timer_queue_counts *request = timer_model_counts(log->model, REQUEST_QUEUE);
+    const struct import_count all[] = {
+        {"lines", log->tally.lines},
+        {"blank_lines", log->tally.blank},
+        {"malformed_lines", log->tally.malformed},
+        {"without_key", log->without_key},
+        {"out_of_order", order->out_of_order},
+        {"too_late", order->too_late},
+        {"keys", key_table_count(log->keys)},
+        {"events", log->activities},
+        {"sessions", idle->arms},
+        {"rearms", idle->rearms},
+        {"expired_by_last_event", idle->expired},
+        {"armed_at_last_event", idle->armed},
+        {"max_armed", idle->max_armed},
+        {"requests", log->requests},
+        {"requests_unanswered", log->unanswered},
+        {"requests_stopped", request->stops},
+        {"requests_expired", request->expired_in_all},
+        {"max_requests_armed", request->max_armed},
+        {"timers", timer_model_timers(log->model)},
+        {"trace_starts", timer_model_starts(log->model)},
+        {"trace_stops", timer_model_stops(log->model)},
+    };
+    _Static_assert(sizeof all / sizeof all[0] <= COUNTS_MAX, "counts must fit");
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        counts[i] = all[i];
+    }
+    return sizeof all / sizeof all[0];
+}
+
+static bool judge(const struct event_log *log, struct error *error)
+{
+    const struct import_tally *tally = &log->tally;
+    const struct reorder_counts *order = reorder_counts(log->reorder);
+    if (tally->lines == 0) {
+        return error_set(error, "%s: is empty: no %s to import", tally->name, tally->unit);
+    }
+    if (!import_tally_bearable(tally, true, error)) {
+        return false;
+    }
+    if (order->events == 0) {
+        return error_set(error, "%s: none of its %" PRIu64 " %ss is an event that starts a timer",
+                         tally->name, tally->lines, tally->unit);
+    }
+    if ((double)order->too_late > tally->max_malformed * (double)order->events) {
+        return error_set(error,
+                         "%s: %" PRIu64 " of %" PRIu64 " events are more than %.9g s out of order, "
+                         "one of them %.9g s; sort the file by time, or raise --reorder-window, or "
+                         "bear more of them with --max-malformed",
+                         tally->name, order->too_late, order->events,
+                         (double)log->settings.window_ns / 1e9,
+                         (double)order->max_backward_ns / 1e9);
+    }
+    return true;
+}
+
+static void print_summary(const struct event_log *log, const struct import_count *counts,
+                          size_t count)
+{
+    const struct import_tally *tally = &log->tally;
+    const struct reorder_counts *order = reorder_counts(log->reorder);
+    FILE *out = tally->job->report;
+    import_tally_print(tally);
+    (void)fprintf(out, "%s: %" PRIu64 " %ss, %.6f s, tick %" PRIu64 " ns\n\n", tally->name,
+                  tally->lines, tally->unit, (double)(order->last_ns - order->first_ns) / 1e9,
+                  log->settings.tick_ns);
+    import_counts_print(out, counts, count);
+    (void)fprintf(out, "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu32 " timers\n",
+                  tally->job->output, timer_model_starts(log->model), timer_model_stops(log->model),
+                  timer_model_timers(log->model));
+    if (order->too_late > 0) {
+        (void)fprintf(out,
+                      "%s: %" PRIu64 " %ss were more than %.9g s out of order, and were moved; "
+                      "--reorder-window %.9g would have put them in their places\n",
+                      tally->name, order->too_late, tally->unit,
+                      (double)log->settings.window_ns / 1e9, (double)order->max_backward_ns / 1e9);
+    }
+}
+
+bool event_log_finish(struct event_log *log, const char *format, json_t *details,
+                      struct error *error)
+{
+    log->error = error;
+    if (!judge(log, error) || !reorder_finish(log->reorder) ||
+        !timer_model_finish(log->model, error)) {
+        json_decref(details);
+        return false;
+    }
+    struct import_count counts[COUNTS_MAX];
+    size_t count = list_counts(log, counts);
+    const struct reorder_counts *order = reorder_counts(log->reorder);
+    json_t *origin = import_origin(&log->tally, format, counts, count);
+    (void)json_object_update_missing(origin, details);
+    json_decref(details);
+    (void)json_object_set_new(origin, "duration_ns",
+                              import_json_count(order->last_ns - order->first_ns));
+    (void)json_object_set_new(origin, "max_backward_ns", import_json_count(order->max_backward_ns));
+    if (log->activities > 0) {
+        (void)json_object_set_new(origin, "idle_ns", import_json_count(log->settings.idle_ns));
+    }
+    if (log->requests > 0) {
+        (void)json_object_set_new(origin, "request_timeout_ns",
+                                  import_json_count(log->settings.request_ns));
+    }
+    char *text = import_origin_text(&log->tally, origin, error);
+    bool good = text != NULL && timer_model_commit(log->model, text, error);
+    free(text);
+    if (good) {
+        print_summary(log, counts, count);
+        log->finished = true;
+    }
+    return good;
+}
+
+void event_log_close(struct event_log *log)
+{
+    if (log == NULL) {
+        return;
+    }
+    if (!log->finished) {
+        import_tally_print(&log->tally);
+    }
+    timer_model_close(log->model);
+    reorder_destroy(log->reorder);
+    key_table_destroy(log->keys);
+    free(log->timers);
+    free(log);
+}

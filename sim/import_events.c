@@ -1,0 +1,401 @@
+/*
+ * import events: a table of events with named columns, as CSV or TSV with a header row, or a Zeek
+ * log. The columns that matter are named on the command line.
+ */
+#include "import.h"
+
+#include "event_log.h"
+#include "import_settings.h"
+#include "line_reader.h"
+#include "log_time.h"
+#include "timer_model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define KEYS_MAX      8u
+#define COLUMN_NONE   SIZE_MAX
+
+const struct import_option import_events_options[] = {
+    {"duration", "COLUMN", false,
+     "the column that says how long a request took: each has a timer of its own, stopped then"},
+    {"duration-unit", "UNIT", false, "s, ms, us or ns (default: that of the time)"},
+    {"key", "COLUMN[,COLUMN]", false, "the columns that say whose idle timer an event restarts"},
+    {"time", "COLUMN", false, "the column of the time (default: ts)"},
+    {"time-unit", "UNIT", false, "s, ms, us, ns since whenever, or iso: a date (default: s)"},
+    {"timeout", "SECONDS", false, "the requests' timeout, from 1e-9 s on (default: 5)"},
+    EVENT_LOG_OPTIONS,
+    {NULL, NULL, false, NULL},
+};
+
+struct cell {
+    const char *text;
+    size_t length;
+};
+
+/* A column by its name, and where the header says that it is. */
+struct column {
+    struct cell name;
+    size_t index;
+};
+
+struct events_import {
+    struct event_log *log;
+    struct line_reader *reader;
+    struct column time;
+    struct column duration; /* without a name: there are no requests */
+    struct column keys[KEYS_MAX];
+    size_t key_count;      /* 0: there are no idle timers */
+    size_t cells;          /* as many as must be looked at */
+    uint64_t time_unit_ns; /* 0: dates */
+    uint64_t duration_unit_ns;
+    char separator;
+    bool has_header;
+    bool zeek;
+    char unset[16]; /* what stands for a value that is not there */
+    struct cell *row;
+    char *joined_key;
+};
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static bool read_unit(const struct import_job *job, const char *name, bool dates, uint64_t *unit_ns,
+                      struct error *error)
+{
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {{"s", NS_PER_SECOND}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}, {"iso", 0}};
+    const char *text = import_setting(job, name);
+    if (text == NULL) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(units[i].name, text) == 0 && (dates || units[i].ns > 0)) {
+            *unit_ns = units[i].ns;
+            return true;
+        }
+    }
+    return error_set(error, "--%s %s: not %s", name, text,
+                     dates ? "s, ms, us, ns or iso" : "s, ms, us or ns");
+}
+
+static bool read_settings(const struct import_job *job, struct events_import *import,
+                          struct event_log_settings *settings, struct error *error)
+{
+    if (!event_log_settings(job, settings, error)) {
+        return false;
+    }
+    const char *time = import_setting(job, "time");
+    const char *duration = import_setting(job, "duration");
+    const char *keys = import_setting(job, "key");
+    import->time.name.text = time != NULL ? time : "ts";
+    import->time.name.length = strlen(import->time.name.text);
+    import->duration.name.text = duration;
+    import->duration.name.length = duration != NULL ? strlen(duration) : 0;
+    while (keys != NULL) {
+        if (import->key_count == KEYS_MAX) {
+            return error_set(error, "--key %s: more than %u columns", keys, KEYS_MAX);
+        }
+        const char *comma = strchr(keys, ',');
+        import->keys[import->key_count++].name = (struct cell){
+            .text = keys, .length = comma != NULL ? (size_t)(comma - keys) : strlen(keys)};
+        keys = comma != NULL ? comma + 1 : NULL;
+    }
+    if (import->key_count == 0 && duration == NULL) {
+        return error_set(error, "--key is needed, whose column says whose idle timer an event "
+                                "restarts; or --duration, whose column says what a request took");
+    }
+    import->time_unit_ns = NS_PER_SECOND;
+    if (!read_unit(job, "time-unit", true, &import->time_unit_ns, error)) {
+        return false;
+    }
+    import->duration_unit_ns = import->time_unit_ns != 0 ? import->time_unit_ns : NS_PER_SECOND;
+    settings->request_ns = 5 * NS_PER_SECOND;
+    return read_unit(job, "duration-unit", false, &import->duration_unit_ns, error) &&
+           import_setting_time(job, "timeout", NS_PER_SECOND, 1, &settings->request_ns, error);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* The next cell of a line; quotes around it are dropped, those inside it stay doubled. False if the
+ * line has no more, or a quote is not closed. */
+static bool next_cell(const struct events_import *import, const char **at, const char *end,
+                      struct cell *cell)
+{
+    const char *begin = *at;
+    if (begin == NULL) {
+        return false;
+    }
+    if (!import->zeek && begin < end && *begin == '"') {
+        const char *quote = begin + 1;
+        for (;;) {
+            quote = memchr(quote, '"', (size_t)(end - quote));
+            if (quote == NULL) {
+                return false;
+            }
+            if (quote + 1 == end || quote[1] != '"') {
+                break;
+            }
+            quote += 2;
+        }
+        *cell = (struct cell){.text = begin + 1, .length = (size_t)(quote - begin - 1)};
+        if (quote + 1 < end && quote[1] != import->separator) {
+            return false;
+        }
+        *at = quote + 1 < end ? quote + 2 : NULL;
+        return true;
+    }
+    const char *separator = memchr(begin, import->separator, (size_t)(end - begin));
+    *cell = (struct cell){.text = begin,
+                          .length = (size_t)((separator != NULL ? separator : end) - begin)};
+    *at = separator != NULL ? separator + 1 : NULL;
+    return true;
+}
+
+static bool cell_is(struct cell cell, const char *text)
+{
+    return strlen(text) == cell.length && memcmp(cell.text, text, cell.length) == 0;
+}
+
+/* --- the header ------------------------------------------------------------------------------- */
+
+static bool find_column(struct events_import *import, const char *header, const char *end,
+                        struct column *column, struct error *error)
+{
+    char names[400] = "";
+    size_t used = 0;
+    struct cell cell;
+    const char *at = header;
+    for (size_t index = 0; next_cell(import, &at, end, &cell); index++) {
+        if (cell.length == column->name.length &&
+            memcmp(cell.text, column->name.text, cell.length) == 0) {
+            column->index = index;
+            if (index >= import->cells) {
+                import->cells = index + 1;
+            }
+            return true;
+        }
+        if (used < sizeof names) {
+            used +=
+                (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", index > 0 ? ", " : "",
+                                 cell.length < 64 ? (int)cell.length : 64, cell.text);
+        }
+    }
+    return error_set(error, "%s: has no column '%.*s'; its columns are %s",
+                     line_reader_name(import->reader), (int)column->name.length, column->name.text,
+                     names);
+}
+
+static bool take_header(struct events_import *import, const char *text, const char *end,
+                        struct error *error)
+{
+    import->cells = 0;
+    bool good = find_column(import, text, end, &import->time, error) &&
+                (import->duration.name.text == NULL ||
+                 find_column(import, text, end, &import->duration, error));
+    for (size_t i = 0; good && i < import->key_count; i++) {
+        good = find_column(import, text, end, &import->keys[i], error);
+    }
+    if (!good) {
+        return false;
+    }
+    struct cell *row = realloc(import->row, import->cells * sizeof *row);
+    if (row == NULL) {
+        return error_set(error, "%s: out of memory", line_reader_name(import->reader));
+    }
+    import->row = row;
+    import->has_header = true;
+    return true;
+}
+
+/* Zeek's lines that begin with '#' say how the others are to be read. */
+static bool take_zeek_line(struct events_import *import, const struct line *line,
+                           struct error *error)
+{
+    const char *end = line->text + line->length;
+    const char *at = line->text;
+    struct cell name;
+    if (line->length > 11 && memcmp(line->text, "#separator ", 11) == 0) {
+        import->zeek = true;
+        unsigned code;
+        char digits[5] = {0};
+        memcpy(digits, line->text + 11, line->length - 11 < 4 ? line->length - 11 : 4);
+        import->separator = sscanf(digits, "\\x%2x", &code) == 1 ? (char)code : line->text[11];
+        return true;
+    }
+    if (import->zeek && next_cell(import, &at, end, &name)) {
+        struct cell value;
+        if (cell_is(name, "#fields") && at != NULL) {
+            return take_header(import, at, end, error);
+        }
+        if (cell_is(name, "#unset_field") && next_cell(import, &at, end, &value) &&
+            value.length < sizeof import->unset) {
+            memcpy(import->unset, value.text, value.length);
+            import->unset[value.length] = '\0';
+        }
+    }
+    return true;
+}
+
+/* The separator of a table that does not say: whichever of these the header has most of. */
+static char guess_separator(const char *text, const char *end)
+{
+    static const char candidates[] = {'\t', ',', ';', '|'};
+    char best = ',';
+    size_t most = 0;
+    for (size_t i = 0; i < sizeof candidates; i++) {
+        size_t count = 0;
+        bool quoted = false;
+        for (const char *c = text; c < end; c++) {
+            quoted = quoted != (*c == '"');
+            count += !quoted && *c == candidates[i];
+        }
+        if (count > most) {
+            most = count;
+            best = candidates[i];
+        }
+    }
+    return best;
+}
+
+static bool take_first_line(struct events_import *import, const struct line *line,
+                            struct error *error)
+{
+    const char *text = line->text;
+    const char *end = text + line->length;
+    if (line->length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3; /* a byte order mark */
+    }
+    import->separator = guess_separator(text, end);
+    return take_header(import, text, end, error);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static bool is_unset(const struct events_import *import, struct cell cell)
+{
+    return cell.length == 0 || (import->zeek && cell_is(cell, import->unset));
+}
+
+/* The key of a row; false if one of its columns is unset. */
+static bool join_key(const struct events_import *import, struct cell *key)
+{
+    *key = import->row[import->keys[0].index];
+    if (is_unset(import, *key)) {
+        return false;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < import->key_count && import->key_count > 1; i++) {
+        struct cell part = import->row[import->keys[i].index];
+        if (is_unset(import, part)) {
+            return false;
+        }
+        if (i > 0) {
+            import->joined_key[used++] = '\0';
+        }
+        memcpy(import->joined_key + used, part.text, part.length);
+        used += part.length;
+        *key = (struct cell){.text = import->joined_key, .length = used};
+    }
+    return true;
+}
+
+static bool take_row(struct events_import *import, const struct line *line, struct error *error)
+{
+    struct import_tally *tally = event_log_tally(import->log);
+    const char *why = NULL;
+    const char *at = line->text;
+    for (size_t i = 0; why == NULL && i < import->cells; i++) {
+        if (!next_cell(import, &at, line->text + line->length, &import->row[i])) {
+            why = "too few columns, or a quote that is not closed";
+        }
+    }
+    uint64_t time_ns = 0;
+    uint64_t duration_ns = TIMER_MODEL_NEVER;
+    if (why == NULL) {
+        struct cell time = import->row[import->time.index];
+        bool good = import->time_unit_ns == 0
+                        ? log_time_parse_iso(time.text, time.length, &time_ns)
+                        : import_parse_time(time.text, time.length, import->time_unit_ns, &time_ns);
+        why = good ? NULL : "no time in the column of the time";
+    }
+    if (why == NULL && import->duration.name.text != NULL) {
+        struct cell duration = import->row[import->duration.index];
+        if (!is_unset(import, duration) &&
+            !import_parse_time(duration.text, duration.length, import->duration_unit_ns,
+                               &duration_ns)) {
+            why = "no duration in the column of the duration";
+        }
+    }
+    if (why != NULL) {
+        import_tally_malformed(tally, line->number, line->text, line->length, why);
+        return true;
+    }
+    if (import->duration.name.text != NULL &&
+        !event_log_request(import->log, time_ns, duration_ns, error)) {
+        return false;
+    }
+    struct cell key;
+    if (import->key_count == 0) {
+        return true;
+    }
+    if (!join_key(import, &key)) {
+        event_log_without_key(import->log);
+        return true;
+    }
+    return event_log_activity(import->log, time_ns, key.text, key.length, error);
+}
+
+static bool take_line(void *ctx, const struct line *line, struct error *error)
+{
+    struct events_import *import = ctx;
+    struct import_tally *tally = event_log_tally(import->log);
+    bool comment =
+        line->length > 0 && line->text[0] == '#' && (import->zeek || !import->has_header);
+    if (line->length == 0 || comment) {
+        tally->blank++;
+        return line->length == 0 || take_zeek_line(import, line, error);
+    }
+    if (import->has_header) {
+        return take_row(import, line, error);
+    }
+    if (import->zeek) {
+        return error_set(error,
+                         "%s: line %" PRIu64 ": a row before the #fields that name its "
+                         "columns",
+                         line_reader_name(import->reader), line->number);
+    }
+    tally->blank++;
+    return take_first_line(import, line, error);
+}
+
+enum import_result import_events(const struct import_job *job, struct error *error)
+{
+    struct events_import import = {.unset = "-"};
+    struct event_log_settings settings;
+    if (!read_settings(job, &import, &settings, error)) {
+        return IMPORT_USAGE;
+    }
+    import.reader = line_reader_open(job->input, error);
+    if (import.reader == NULL) {
+        return IMPORT_FAILED;
+    }
+    import.joined_key = malloc((LINE_BYTES_MAX + 1) * KEYS_MAX);
+    import.log = event_log_open(job, line_reader_name(import.reader), "line", &settings, error);
+    bool good = import.log != NULL;
+    if (good && import.joined_key == NULL) {
+        good = error_set(error, "%s: out of memory", line_reader_name(import.reader));
+    }
+    good =
+        good &&
+        import_tally_read(event_log_tally(import.log), import.reader, take_line, &import, error) &&
+        event_log_finish(import.log, "events", json_object(), error);
+    event_log_close(import.log);
+    line_reader_close(import.reader);
+    free(import.row);
+    free(import.joined_key);
+    return good ? IMPORT_DONE : IMPORT_FAILED;
+}

@@ -1,0 +1,33 @@
+/* import_settings.h: the values of importers' options. Each sets `error` to a sentence that names
+ * the option and what it takes. */
+#ifndef SIM_IMPORT_SETTINGS_H
+#define SIM_IMPORT_SETTINGS_H
+
+#include "error.h"
+#include "import.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The value of the last option of that name; NULL if it was not given. */
+const char *import_setting(const struct import_job *job, const char *name);
+
+/* A whole number from `least` to `most`; `number` stays as it is where the option was not given. */
+bool import_setting_count(const struct import_job *job, const char *name, uint64_t least,
+                          uint64_t most, uint64_t *number, struct error *error);
+
+/* Likewise a share, such as "1%" or "0.01". */
+bool import_setting_share(const struct import_job *job, const char *name, double *share,
+                          struct error *error);
+
+/* Likewise seconds or milliseconds with up to nine decimals, in nanoseconds: at least `least_ns`,
+ * at most 10^9 s. `unit_ns` is 10^9 or 10^6. */
+bool import_setting_time(const struct import_job *job, const char *name, uint64_t unit_ns,
+                         uint64_t least_ns, uint64_t *time_ns, struct error *error);
+
+/* Takes a time apart, digits with perhaps a fraction, in units of `unit_ns` (a power of ten up to
+ * 10^9); what the fraction says below 1 ns is dropped. All `length` bytes must belong to it; false
+ * if they do not, or if it is beyond 2^63 ns. */
+bool import_parse_time(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns);
+
+#endif

@@ -1,0 +1,147 @@
+#include "import_tally.h"
+
+#include "progress.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file of which more than half is malformed after so many lines is not what it is said to be: no
+ * need to read the rest. */
+#define HOPELESS_LINES 10000u
+
+void import_tally_malformed(struct import_tally *tally, uint64_t number, const char *text,
+                            size_t length, const char *why)
+{
+    uint64_t n = tally->malformed++;
+    if (n >= TALLY_SAMPLES) {
+        return;
+    }
+    struct tally_sample *sample = &tally->samples[n];
+    sample->number = number;
+    sample->why = why;
+    if (length > TALLY_SAMPLE_BYTES) {
+        length = TALLY_SAMPLE_BYTES;
+    }
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        sample->text[i] = (char)(c >= ' ' && c <= '~' ? c : '.');
+    }
+    sample->text[length] = '\0';
+}
+
+bool import_tally_bearable(const struct import_tally *tally, bool at_end, struct error *error)
+{
+    if (tally->malformed == 0 ||
+        (double)tally->malformed <= tally->max_malformed * (double)(tally->lines - tally->blank)) {
+        return true;
+    }
+    if (!at_end && (tally->lines < HOPELESS_LINES || tally->malformed <= tally->lines / 2)) {
+        return true;
+    }
+    const struct tally_sample *first = &tally->samples[0];
+    return error_set(error,
+                     "%s: %" PRIu64 " of %" PRIu64 " %ss are not understood, first %s %" PRIu64
+                     ": %s; if the file is right all the same, allow more of them with "
+                     "--max-malformed",
+                     tally->name, tally->malformed, tally->lines, tally->unit, tally->unit,
+                     first->number, first->why);
+}
+
+bool import_tally_read(struct import_tally *tally, struct line_reader *reader, tally_line_fn take,
+                       void *ctx, struct error *error)
+{
+    struct progress progress;
+    progress_begin(&progress, "import", "bytes", line_reader_bytes_total(reader));
+    struct line line;
+    int status;
+    bool good = true;
+    while (good && (status = line_reader_next(reader, &line, error)) == 1) {
+        tally->lines++;
+        if (line.cut_off) {
+            import_tally_malformed(tally, line.number, line.text, line.length, "longer than 1 MiB");
+        } else {
+            good = take(ctx, &line, error);
+        }
+        if ((tally->lines & 4095) == 0) {
+            progress_update(&progress, line_reader_bytes_done(reader));
+            good = good && import_tally_bearable(tally, false, error);
+        }
+    }
+    progress_end(&progress);
+    return good && status == 0;
+}
+
+void import_tally_print(const struct import_tally *tally)
+{
+    FILE *out = tally->job->report;
+    for (uint64_t i = 0; i < tally->malformed && i < TALLY_SAMPLES; i++) {
+        const struct tally_sample *sample = &tally->samples[i];
+        (void)fprintf(out, "%s: %s %" PRIu64 ": %s", tally->name, tally->unit, sample->number,
+                      sample->why);
+        if (sample->text[0] != '\0') {
+            (void)fprintf(out, ": \"%s\"", sample->text);
+        }
+        (void)fputc('\n', out);
+    }
+    if (tally->malformed > TALLY_SAMPLES) {
+        (void)fprintf(out, "%s: %" PRIu64 " more %ss are not understood\n", tally->name,
+                      tally->malformed - TALLY_SAMPLES, tally->unit);
+    }
+}
+
+void import_counts_print(FILE *out, const struct import_count *counts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "  %-22s %12" PRIu64 "%s", counts[i].name, counts[i].count,
+                      i % 2 == 1 || i + 1 == count ? "\n" : "    ");
+    }
+}
+
+/* JSON wants UTF-8, and a recording may hold anything. */
+json_t *import_printable(const char *text)
+{
+    char *copy = strdup(text);
+    if (copy == NULL) {
+        return NULL;
+    }
+    for (char *c = copy; *c != '\0'; c++) {
+        if (*c < ' ' || *c > '~') {
+            *c = '?';
+        }
+    }
+    json_t *string = json_string(copy);
+    free(copy);
+    return string;
+}
+
+json_t *import_json_count(uint64_t count)
+{
+    return json_integer((json_int_t)count);
+}
+
+json_t *import_origin(const struct import_tally *tally, const char *format,
+                      const struct import_count *counts, size_t count)
+{
+    const char *slash = strrchr(tally->name, '/');
+    json_t *origin = json_object();
+    (void)json_object_set_new(origin, "format", json_string(format));
+    (void)json_object_set_new(origin, "file",
+                              import_printable(slash != NULL ? slash + 1 : tally->name));
+    json_t *numbers = json_object();
+    for (size_t i = 0; i < count; i++) {
+        (void)json_object_set_new(numbers, counts[i].name, import_json_count(counts[i].count));
+    }
+    (void)json_object_set_new(origin, "counts", numbers);
+    return origin;
+}
+
+char *import_origin_text(const struct import_tally *tally, json_t *origin, struct error *error)
+{
+    char *text = json_dumps(origin, JSON_COMPACT);
+    json_decref(origin);
+    if (text == NULL) {
+        (void)error_set(error, "%s: out of memory", tally->name);
+    }
+    return text;
+}

@@ -1,0 +1,81 @@
+/*
+ * import_tally.h: what importers count, show and refuse alike: lines (or packets) that are not
+ * understood, of which the first few are shown; and the numbers that go into the summary and the
+ * trace's origin.
+ */
+#ifndef SIM_IMPORT_TALLY_H
+#define SIM_IMPORT_TALLY_H
+
+#include "error.h"
+#include "import.h"
+#include "line_reader.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TALLY_SAMPLES      5u   /* malformed lines that are shown */
+#define TALLY_SAMPLE_BYTES 120u /* of each */
+
+struct tally_sample {
+    uint64_t number;
+    const char *why;
+    char text[TALLY_SAMPLE_BYTES + 1];
+};
+
+/* Set the first four; the rest is the tally's own, zero at first. */
+struct import_tally {
+    const struct import_job *job;
+    const char *name;     /* of the input, in messages */
+    const char *unit;     /* "line" or "packet" */
+    double max_malformed; /* greatest share of malformed lines that is borne */
+    uint64_t lines;       /* all of them */
+    uint64_t blank;       /* of these, those that need not say anything: comments, headings */
+    uint64_t malformed;
+    struct tally_sample samples[TALLY_SAMPLES];
+};
+
+/* What --max-malformed is where it is not given. */
+#define TALLY_MAX_MALFORMED 0.01
+
+/* Counts a malformed line and keeps it if it is one of the first. `why` must last. */
+void import_tally_malformed(struct import_tally *tally, uint64_t number, const char *text,
+                            size_t length, const char *why);
+
+/* Sets `error` and returns false if there are too many malformed lines: so many already that
+ * reading on is useless, or, at the end, more than the share. */
+bool import_tally_bearable(const struct import_tally *tally, bool at_end, struct error *error);
+
+/* Takes a line; false with `error` set ends the reading. */
+typedef bool (*tally_line_fn)(void *ctx, const struct line *line, struct error *error);
+
+/* Reads all lines, with progress; those that are too long are counted as malformed and not handed
+ * on. Ends as soon as there are too many malformed ones. */
+bool import_tally_read(struct import_tally *tally, struct line_reader *reader, tally_line_fn take,
+                       void *ctx, struct error *error);
+
+/* Writes the malformed lines that were kept to the job's report. */
+void import_tally_print(const struct import_tally *tally);
+
+struct import_count {
+    const char *name;
+    uint64_t count;
+};
+
+/* Writes the numbers to the job's report, in two columns. */
+void import_counts_print(FILE *out, const struct import_count *counts, size_t count);
+
+/* The beginning of an origin: the format, the input's name, and the numbers. Free it with
+ * json_decref, or hand it to import_origin_text. */
+json_t *import_origin(const struct import_tally *tally, const char *format,
+                      const struct import_count *counts, size_t count);
+
+/* The origin as text, to be freed; drops the object. NULL with `error` set. */
+char *import_origin_text(const struct import_tally *tally, json_t *origin, struct error *error);
+
+/* A JSON string of text that may hold anything: what is not printable becomes '?'. */
+json_t *import_printable(const char *text);
+json_t *import_json_count(uint64_t count);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * key_table.h: numbers keys. A key is a string of bytes (a client's name, a pointer, the two ends
+ * of a connection); the first that is new gets 0, the next 1, and so on. Open addressing over XXH3.
+ * Memory grows with the number of different keys, and with nothing else.
+ */
+#ifndef SIM_KEY_TABLE_H
+#define SIM_KEY_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct key_table;
+
+/* Longest key, in bytes; what is longer counts as its beginning. */
+#define KEY_BYTES_MAX ((size_t)1 << 16)
+
+/* NULL if memory is short. */
+struct key_table *key_table_create(void);
+
+/* The number of a key, which is a new one if it was never seen. False if memory is short, or if
+ * there are 2^31 keys. */
+bool key_table_number(struct key_table *table, const void *key, size_t length, uint32_t *number);
+
+/* How many keys there are. */
+uint32_t key_table_count(const struct key_table *table);
+
+/* The key of that number, and its length in bytes; valid until the next key is numbered. */
+const void *key_table_key(const struct key_table *table, uint32_t number, size_t *length);
+
+/* NULL is legal. */
+void key_table_destroy(struct key_table *table);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * log_format.h: a web server's log format, in the words of its own configuration: Apache's
+ * LogFormat
+ * (`%h %l %u %t "%r" %>s %b`) or nginx's log_format (`$remote_addr - $remote_user [$time_local]`).
+ * A format is a list of fields with text between them. Lines are taken apart only as far as the
+ * last field that is wanted.
+ */
+#ifndef SIM_LOG_FORMAT_H
+#define SIM_LOG_FORMAT_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LOG_FIELDS_MAX 64u
+
+enum log_field_kind {
+    LOG_FIELD_OTHER,
+    LOG_FIELD_CLIENT,    /* the client's address or name */
+    LOG_FIELD_TIME_CLF,  /* 17/May/2015:10:05:03 +0200 */
+    LOG_FIELD_TIME_ISO,  /* 2015-05-17T10:05:03+02:00 */
+    LOG_FIELD_TIME_UNIX, /* since 1970, in `unit_ns` */
+    LOG_FIELD_DURATION,  /* of the request, in `unit_ns` */
+};
+
+struct log_field {
+    enum log_field_kind kind;
+    bool at_end;      /* a time: that of the request's end, not of its beginning */
+    uint64_t unit_ns; /* of LOG_FIELD_TIME_UNIX and LOG_FIELD_DURATION */
+    char *name;       /* as in the format, without modifiers: %h, %{User-agent}i, $remote_addr */
+    char *after;      /* the text up to the next field */
+    size_t after_length;
+};
+
+struct log_format {
+    char *before; /* the text before the first field */
+    size_t before_length;
+    struct log_field fields[LOG_FIELDS_MAX];
+    size_t count;
+};
+
+struct log_value {
+    const char *text;
+    size_t length;
+};
+
+/* Understands a format. On failure `error` names what in it cannot be followed. Release it either
+ * way. */
+bool log_format_parse(struct log_format *format, const char *text, struct error *error);
+
+/* The number of the field of that name; the format's count if there is none. */
+size_t log_format_find(const struct log_format *format, const char *name);
+
+/* Takes the first `count` fields off a line. False if it does not have the format's shape. */
+bool log_format_match(const struct log_format *format, size_t count, const char *text,
+                      size_t length, struct log_value *values);
+
+void log_format_release(struct log_format *format);
+
+#endif

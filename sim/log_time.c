@@ -1,0 +1,159 @@
+#include "log_time.h"
+
+#include <string.h>
+
+#define NS_PER_SECOND INT64_C(1000000000)
+#define YEAR_MAX      2200u /* 2^63 ns last until 2262 */
+
+/* Days from 1970-01-01 to a day of the Gregorian calendar; the year begins with March here, so that
+ * the leap day is its last. */
+static int64_t days_since_1970(unsigned year, unsigned month, unsigned day)
+{
+    unsigned y = month <= 2 ? year - 1 : year;
+    unsigned m = month <= 2 ? month + 9 : month - 3;
+    unsigned days_of_months = (153 * m + 2) / 5; /* 31 30 31 30 31, twice and a bit */
+    return (int64_t)y * 365 + y / 4 - y / 100 + y / 400 + days_of_months + day - 1 - 719468;
+}
+
+static bool two_digits(const char *text, unsigned *number)
+{
+    unsigned tens = (unsigned)text[0] - '0';
+    unsigned ones = (unsigned)text[1] - '0';
+    *number = tens * 10 + ones;
+    return tens <= 9 && ones <= 9;
+}
+
+static bool day_of(unsigned year, unsigned month, unsigned day, int64_t *days)
+{
+    static const unsigned lengths[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (year < 1970 || year > YEAR_MAX || month < 1 || month > 12 || day < 1 ||
+        day > lengths[month - 1] ||
+        (month == 2 && day == 29 && (year % 4 != 0 || (year % 100 == 0 && year % 400 != 0)))) {
+        return false;
+    }
+    *days = days_since_1970(year, month, day);
+    return true;
+}
+
+/* "hh:mm:ss"; a second may be a leap second. */
+static bool take_clock(const char *text, int64_t *seconds)
+{
+    unsigned hour;
+    unsigned minute;
+    unsigned second;
+    if (!two_digits(text, &hour) || text[2] != ':' || !two_digits(text + 3, &minute) ||
+        text[5] != ':' || !two_digits(text + 6, &second) || hour > 23 || minute > 59 ||
+        second > 60) {
+        return false;
+    }
+    *seconds = (int64_t)hour * 3600 + (int64_t)minute * 60 + second;
+    return true;
+}
+
+/* "+hhmm" or "+hh:mm": seconds that the zone is ahead of UTC. */
+static bool take_zone(const char *text, size_t length, int64_t *seconds)
+{
+    unsigned hours;
+    unsigned minutes;
+    bool colon = length == 6 && text[3] == ':';
+    if ((length != 5 && !colon) || (text[0] != '+' && text[0] != '-') ||
+        !two_digits(text + 1, &hours) || !two_digits(text + (colon ? 4 : 3), &minutes) ||
+        hours > 23 || minutes > 59) {
+        return false;
+    }
+    *seconds = (int64_t)hours * 3600 + (int64_t)minutes * 60;
+    if (text[0] == '-') {
+        *seconds = -*seconds;
+    }
+    return true;
+}
+
+static unsigned month_of(const char *name)
+{
+    static const char names[] = "jan feb mar apr may jun jul aug sep oct nov dec";
+    for (unsigned month = 1; month <= 12; month++) {
+        const char *candidate = names + (size_t)(month - 1) * 4;
+        if ((name[0] | 0x20) == candidate[0] && (name[1] | 0x20) == candidate[1] &&
+            (name[2] | 0x20) == candidate[2]) {
+            return month;
+        }
+    }
+    return 0;
+}
+
+/* Fills the cache with the midnight that "dd/Mon/yyyy:" and "+hhmm" mean. */
+static bool take_midnight(struct log_time_cache *cache, const char *date, const char *zone)
+{
+    unsigned day;
+    unsigned century;
+    unsigned year;
+    int64_t days;
+    int64_t ahead;
+    unsigned month = month_of(date + 3);
+    if (!two_digits(date, &day) || date[2] != '/' || date[6] != '/' ||
+        !two_digits(date + 7, &century) || !two_digits(date + 9, &year) || date[11] != ':' ||
+        !day_of(century * 100 + year, month, day, &days) || !take_zone(zone, 5, &ahead)) {
+        return false;
+    }
+    int64_t seconds = days * 86400 - ahead;
+    if (seconds < 0) {
+        return false;
+    }
+    memcpy(cache->date, date, sizeof cache->date);
+    memcpy(cache->zone, zone, sizeof cache->zone);
+    cache->midnight_ns = (uint64_t)(seconds * NS_PER_SECOND);
+    cache->filled = true;
+    return true;
+}
+
+bool log_time_parse_clf(struct log_time_cache *cache, const char *text, size_t length,
+                        uint64_t *time_ns)
+{
+    int64_t seconds;
+    if (length != 26 || text[20] != ' ' || !take_clock(text + 12, &seconds)) {
+        return false;
+    }
+    bool same = cache->filled && memcmp(text, cache->date, sizeof cache->date) == 0 &&
+                memcmp(text + 21, cache->zone, sizeof cache->zone) == 0;
+    if (!same && !take_midnight(cache, text, text + 21)) {
+        return false;
+    }
+    *time_ns = cache->midnight_ns + (uint64_t)(seconds * NS_PER_SECOND);
+    return true;
+}
+
+bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns)
+{
+    unsigned century;
+    unsigned year;
+    unsigned month;
+    unsigned day;
+    int64_t days;
+    int64_t seconds;
+    if (length < 19 || !two_digits(text, &century) || !two_digits(text + 2, &year) ||
+        text[4] != '-' || !two_digits(text + 5, &month) || text[7] != '-' ||
+        !two_digits(text + 8, &day) || (text[10] != 'T' && text[10] != ' ') ||
+        !take_clock(text + 11, &seconds) || !day_of(century * 100 + year, month, day, &days)) {
+        return false;
+    }
+    size_t i = 19;
+    int64_t fraction_ns = 0;
+    if (i < length && (text[i] == '.' || text[i] == ',')) {
+        int64_t place_ns = NS_PER_SECOND;
+        for (i++; i < length && text[i] >= '0' && text[i] <= '9'; i++) {
+            place_ns /= 10;
+            fraction_ns += (text[i] - '0') * place_ns;
+        }
+    }
+    int64_t ahead = 0;
+    bool utc = i == length || (i + 1 == length && text[i] == 'Z');
+    if (!utc && !take_zone(text + i, length - i, &ahead)) {
+        return false;
+    }
+    seconds += days * 86400 - ahead;
+    if (seconds < 0) {
+        return false;
+    }
+    *time_ns = (uint64_t)(seconds * NS_PER_SECOND + fraction_ns);
+    return true;
+}

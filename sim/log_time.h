@@ -1,0 +1,26 @@
+/* log_time.h: dates as logs write them, in nanoseconds since 1970 UTC. */
+#ifndef SIM_LOG_TIME_H
+#define SIM_LOG_TIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Neighbouring lines have most of their date in common: what the last one was. Zero at first. */
+struct log_time_cache {
+    char date[12]; /* "17/May/2015:" */
+    char zone[5];  /* "+0200" */
+    bool filled;
+    uint64_t midnight_ns; /* of that day in that zone */
+};
+
+/* "17/May/2015:10:05:03 +0200", as Apache and nginx write it, all `length` bytes of it. False if it
+ * is not that, or before 1970. */
+bool log_time_parse_clf(struct log_time_cache *cache, const char *text, size_t length,
+                        uint64_t *time_ns);
+
+/* "2015-05-17T10:05:03.25+02:00" (ISO 8601): a blank for the T, no fraction, Z, +0200, or no zone,
+ * which is UTC, are understood as well. */
+bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns);
+
+#endif

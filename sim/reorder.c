@@ -1,0 +1,278 @@
+#include "reorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ROOM 1024u /* a power of two */
+
+/* Before each event's own bytes. The number, by order of arrival, decides between equal times. */
+struct head {
+    uint64_t time_ns;
+    uint64_t number;
+};
+
+/* Events that came in order: a ring. `room` is a power of two. */
+struct run {
+    unsigned char *slots;
+    size_t room;
+    uint64_t first;
+    uint64_t next;
+};
+
+/* The others: a heap. */
+struct heap {
+    unsigned char *slots;
+    size_t room;
+    size_t count;
+};
+
+struct reorder {
+    uint64_t window_ns;
+    size_t event_bytes;
+    size_t slot_bytes;
+    reorder_fn take;
+    void *ctx;
+    uint64_t latest_ns;   /* greatest time added */
+    uint64_t previous_ns; /* of the last event added */
+    struct run run;
+    struct heap heap;
+    unsigned char *spare; /* one slot */
+    bool short_of_memory;
+    struct reorder_counts counts;
+};
+
+static struct head head_of(const unsigned char *slot)
+{
+    struct head head;
+    memcpy(&head, slot, sizeof head);
+    return head;
+}
+
+static bool before(const unsigned char *a, const unsigned char *b)
+{
+    struct head one = head_of(a);
+    struct head other = head_of(b);
+    return one.time_ns != other.time_ns ? one.time_ns < other.time_ns : one.number < other.number;
+}
+
+static void fill(const struct reorder *reorder, unsigned char *slot, struct head head,
+                 const void *event)
+{
+    memcpy(slot, &head, sizeof head);
+    memcpy(slot + sizeof head, event, reorder->event_bytes);
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static unsigned char *run_slot(const struct reorder *reorder, uint64_t i)
+{
+    const struct run *run = &reorder->run;
+    return run->slots + (size_t)(i & (run->room - 1)) * reorder->slot_bytes;
+}
+
+static bool run_add(struct reorder *reorder, struct head head, const void *event)
+{
+    struct run *run = &reorder->run;
+    if (run->next - run->first == run->room) {
+        size_t room = run->room * 2;
+        unsigned char *slots = malloc(room * reorder->slot_bytes);
+        if (slots == NULL) {
+            return false;
+        }
+        for (uint64_t i = run->first; i < run->next; i++) {
+            memcpy(slots + (size_t)(i & (room - 1)) * reorder->slot_bytes, run_slot(reorder, i),
+                   reorder->slot_bytes);
+        }
+        free(run->slots);
+        run->slots = slots;
+        run->room = room;
+    }
+    fill(reorder, run_slot(reorder, run->next), head, event);
+    run->next++;
+    return true;
+}
+
+/* --- the heap --------------------------------------------------------------------------------- */
+
+static unsigned char *heap_slot(const struct reorder *reorder, size_t i)
+{
+    return reorder->heap.slots + i * reorder->slot_bytes;
+}
+
+static bool heap_add(struct reorder *reorder, struct head head, const void *event)
+{
+    struct heap *heap = &reorder->heap;
+    if (heap->count == heap->room) {
+        size_t room = heap->room * 2;
+        unsigned char *slots = realloc(heap->slots, room * reorder->slot_bytes);
+        if (slots == NULL) {
+            return false;
+        }
+        heap->slots = slots;
+        heap->room = room;
+    }
+    fill(reorder, reorder->spare, head, event);
+    size_t at = heap->count++;
+    while (at > 0 && before(reorder->spare, heap_slot(reorder, (at - 1) / 2))) {
+        memcpy(heap_slot(reorder, at), heap_slot(reorder, (at - 1) / 2), reorder->slot_bytes);
+        at = (at - 1) / 2;
+    }
+    memcpy(heap_slot(reorder, at), reorder->spare, reorder->slot_bytes);
+    return true;
+}
+
+/* Takes the first one off; it is in `spare` then. */
+static void heap_remove_first(struct reorder *reorder)
+{
+    struct heap *heap = &reorder->heap;
+    size_t count = --heap->count;
+    memcpy(reorder->spare, heap_slot(reorder, 0), reorder->slot_bytes);
+    const unsigned char *last = heap_slot(reorder, count);
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= count) {
+            break;
+        }
+        if (child + 1 < count && before(heap_slot(reorder, child + 1), heap_slot(reorder, child))) {
+            child++;
+        }
+        if (!before(heap_slot(reorder, child), last)) {
+            break;
+        }
+        memcpy(heap_slot(reorder, at), heap_slot(reorder, child), reorder->slot_bytes);
+        at = child;
+    }
+    if (at != count) {
+        memcpy(heap_slot(reorder, at), last, reorder->slot_bytes);
+    }
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_fn take, void *ctx)
+{
+    struct reorder *reorder = calloc(1, sizeof *reorder);
+    if (reorder == NULL) {
+        return NULL;
+    }
+    reorder->window_ns = window_ns;
+    reorder->event_bytes = event_bytes;
+    reorder->slot_bytes = (sizeof(struct head) + event_bytes + 7) / 8 * 8; /* aligned */
+    reorder->take = take;
+    reorder->ctx = ctx;
+    reorder->run.room = FIRST_ROOM;
+    reorder->run.slots = malloc(FIRST_ROOM * reorder->slot_bytes);
+    reorder->heap.room = FIRST_ROOM;
+    reorder->heap.slots = malloc(FIRST_ROOM * reorder->slot_bytes);
+    reorder->spare = malloc(reorder->slot_bytes);
+    if (reorder->run.slots == NULL || reorder->heap.slots == NULL || reorder->spare == NULL) {
+        reorder_destroy(reorder);
+        return NULL;
+    }
+    return reorder;
+}
+
+static size_t held(const struct reorder *reorder)
+{
+    return (size_t)(reorder->run.next - reorder->run.first) + reorder->heap.count;
+}
+
+/* The first event of all that are held back; NULL if there is none. */
+static const unsigned char *first_held(const struct reorder *reorder)
+{
+    const unsigned char *run =
+        reorder->run.first < reorder->run.next ? run_slot(reorder, reorder->run.first) : NULL;
+    const unsigned char *heap = reorder->heap.count > 0 ? heap_slot(reorder, 0) : NULL;
+    if (run == NULL || heap == NULL) {
+        return run != NULL ? run : heap;
+    }
+    return before(heap, run) ? heap : run;
+}
+
+static bool hand_out(struct reorder *reorder, const unsigned char *first)
+{
+    if (reorder->heap.count > 0 && first == reorder->heap.slots) {
+        heap_remove_first(reorder);
+        first = reorder->spare;
+    } else {
+        reorder->run.first++;
+    }
+    uint64_t time_ns = head_of(first).time_ns;
+    struct reorder_counts *counts = &reorder->counts;
+    if (counts->first_ns == UINT64_MAX) {
+        counts->first_ns = time_ns;
+    }
+    counts->last_ns = time_ns;
+    return reorder->take(reorder->ctx, time_ns, first + sizeof(struct head));
+}
+
+bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event)
+{
+    struct reorder_counts *counts = &reorder->counts;
+    if (counts->events == 0) {
+        reorder->latest_ns = time_ns;
+        counts->first_ns = UINT64_MAX;
+    }
+    struct head head = {.time_ns = time_ns, .number = counts->events++};
+    counts->out_of_order += head.number > 0 && time_ns < reorder->previous_ns;
+    reorder->previous_ns = time_ns;
+    bool in_order = time_ns >= reorder->latest_ns;
+    if (in_order) {
+        reorder->latest_ns = time_ns;
+    } else {
+        if (reorder->latest_ns - time_ns > counts->max_backward_ns) {
+            counts->max_backward_ns = reorder->latest_ns - time_ns;
+        }
+        if (counts->first_ns != UINT64_MAX && time_ns < counts->last_ns) {
+            counts->too_late++;
+            head.time_ns = counts->last_ns;
+        }
+    }
+    bool kept = in_order ? run_add(reorder, head, event) : heap_add(reorder, head, event);
+    if (!kept) {
+        reorder->short_of_memory = true;
+        return false;
+    }
+    const unsigned char *first = first_held(reorder);
+    while (first != NULL && (reorder->latest_ns - head_of(first).time_ns > reorder->window_ns ||
+                             reorder->window_ns == 0 || held(reorder) > REORDER_EVENTS_MAX)) {
+        if (!hand_out(reorder, first)) {
+            return false;
+        }
+        first = first_held(reorder);
+    }
+    return true;
+}
+
+bool reorder_finish(struct reorder *reorder)
+{
+    for (const unsigned char *first = first_held(reorder); first != NULL;
+         first = first_held(reorder)) {
+        if (!hand_out(reorder, first)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool reorder_short_of_memory(const struct reorder *reorder)
+{
+    return reorder->short_of_memory;
+}
+
+const struct reorder_counts *reorder_counts(const struct reorder *reorder)
+{
+    return &reorder->counts;
+}
+
+void reorder_destroy(struct reorder *reorder)
+{
+    if (reorder == NULL) {
+        return;
+    }
+    free(reorder->run.slots);
+    free(reorder->heap.slots);
+    free(reorder->spare);
+    free(reorder);
+}

@@ -1,0 +1,361 @@
+#include "timer_model.h"
+
+#include "trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+struct timer {
+    uint64_t due_tick; /* 0: not armed */
+    uint32_t previous; /* in its queue; NONE at the ends */
+    uint32_t next;
+    uint32_t queue;
+    bool request; /* belongs to a request, and is free when that is over */
+};
+
+struct queue {
+    uint64_t timeout_ns;
+    uint32_t first; /* due first */
+    uint32_t last;
+    uint32_t free; /* timers of requests that are over, linked by `next` */
+    struct timer_queue_counts counts;
+};
+
+/* The end of a request that is in time. */
+struct answer {
+    uint64_t time_ns;
+    uint64_t number; /* decides between equal times */
+    uint32_t timer;
+};
+
+struct timer_model {
+    const char *output;
+    struct trace_writer *writer;
+    uint64_t tick_ns;
+    bool begun;
+    uint64_t now_ns;
+    uint64_t now_tick;  /* of the same clock as now_ns: tick 0 is at 0 ns */
+    uint64_t base_tick; /* of the first event: the trace's tick 0 */
+    struct queue queues[TIMER_MODEL_QUEUES];
+    struct timer *timers;
+    uint32_t timer_count;
+    uint32_t timer_room;
+    struct answer *answers; /* a heap */
+    size_t answer_count;
+    size_t answer_room;
+    uint64_t requests;
+    uint64_t starts;
+    uint64_t stops;
+};
+
+struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
+                                     const uint64_t timeouts_ns[TIMER_MODEL_QUEUES],
+                                     struct error *error)
+{
+    struct timer_model *model = calloc(1, sizeof *model);
+    if (model == NULL) {
+        (void)error_set(error, "%s: out of memory", output);
+        return NULL;
+    }
+    model->output = output;
+    model->tick_ns = tick_ns;
+    for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
+        model->queues[i] =
+            (struct queue){.timeout_ns = timeouts_ns[i], .first = NONE, .last = NONE, .free = NONE};
+    }
+    model->writer = trace_writer_open(output, tick_ns, error);
+    if (model->writer == NULL) {
+        timer_model_close(model);
+        return NULL;
+    }
+    return model;
+}
+
+static bool short_of_memory(const struct timer_model *model, struct error *error)
+{
+    return error_set(error, "%s: out of memory: the recording has too many timers", model->output);
+}
+
+bool timer_model_new_timer(struct timer_model *model, unsigned queue, uint32_t *timer,
+                           struct error *error)
+{
+    if (model->timer_count == model->timer_room) {
+        uint32_t room = model->timer_room == 0 ? 1024 : model->timer_room * 2;
+        struct timer *timers =
+            room > model->timer_room ? realloc(model->timers, room * sizeof *timers) : NULL;
+        if (timers == NULL) {
+            return short_of_memory(model, error);
+        }
+        model->timers = timers;
+        model->timer_room = room;
+    }
+    *timer = model->timer_count++;
+    model->timers[*timer] = (struct timer){.queue = queue};
+    return true;
+}
+
+/* --- queues ----------------------------------------------------------------------------------- */
+
+static void unlink_timer(struct timer_model *model, struct queue *queue, struct timer *timer)
+{
+    if (timer->previous != NONE) {
+        model->timers[timer->previous].next = timer->next;
+    } else {
+        queue->first = timer->next;
+    }
+    if (timer->next != NONE) {
+        model->timers[timer->next].previous = timer->previous;
+    } else {
+        queue->last = timer->previous;
+    }
+    timer->due_tick = 0;
+}
+
+static void link_last(struct timer_model *model, struct queue *queue, uint32_t id)
+{
+    struct timer *timer = &model->timers[id];
+    timer->previous = queue->last;
+    timer->next = NONE;
+    if (queue->last != NONE) {
+        model->timers[queue->last].next = id;
+    } else {
+        queue->first = id;
+    }
+    queue->last = id;
+}
+
+static void disarm(struct timer_model *model, struct queue *queue, uint32_t id)
+{
+    struct timer *timer = &model->timers[id];
+    unlink_timer(model, queue, timer);
+    queue->counts.armed--;
+    if (timer->request) {
+        timer->next = queue->free;
+        queue->free = id;
+    }
+}
+
+static void expire(struct timer_model *model, struct queue *queue)
+{
+    while (queue->first != NONE && model->timers[queue->first].due_tick <= model->now_tick) {
+        disarm(model, queue, queue->first);
+        queue->counts.expired++;
+    }
+}
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+static bool write_stop(struct timer_model *model, uint64_t time_ns, uint32_t timer,
+                       struct error *error)
+{
+    model->stops++;
+    return trace_writer_add(model->writer, time_ns / model->tick_ns - model->base_tick, timer,
+                            TRACE_STOP, 0, error);
+}
+
+bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *error)
+{
+    struct queue *queue = &model->queues[model->timers[timer].queue];
+    struct timer_queue_counts *counts = &queue->counts;
+    uint64_t due_ns = model->now_ns + queue->timeout_ns;
+    uint64_t due_tick = due_ns / model->tick_ns + (due_ns % model->tick_ns != 0);
+    if (model->timers[timer].due_tick != 0) {
+        counts->rearms++;
+        if (queue->last != timer) {
+            unlink_timer(model, queue, &model->timers[timer]);
+            link_last(model, queue, timer);
+        }
+    } else {
+        counts->arms++;
+        if (++counts->armed > counts->max_armed) {
+            counts->max_armed = counts->armed;
+        }
+        link_last(model, queue, timer);
+    }
+    model->timers[timer].due_tick = due_tick;
+    model->starts++;
+    return trace_writer_add(model->writer, model->now_tick - model->base_tick, timer, TRACE_START,
+                            due_tick - model->now_tick, error);
+}
+
+bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *error)
+{
+    if (!timer_model_is_armed(model, timer)) {
+        return true;
+    }
+    struct queue *queue = &model->queues[model->timers[timer].queue];
+    disarm(model, queue, timer);
+    queue->counts.stops++;
+    return write_stop(model, model->now_ns, timer, error);
+}
+
+bool timer_model_is_armed(const struct timer_model *model, uint32_t timer)
+{
+    return model->timers[timer].due_tick != 0;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static bool sooner(const struct answer *a, const struct answer *b)
+{
+    return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->number < b->number;
+}
+
+static bool add_answer(struct timer_model *model, struct answer answer)
+{
+    if (model->answer_count == model->answer_room) {
+        size_t room = model->answer_room == 0 ? 1024 : model->answer_room * 2;
+        struct answer *answers = realloc(model->answers, room * sizeof *answers);
+        if (answers == NULL) {
+            return false;
+        }
+        model->answers = answers;
+        model->answer_room = room;
+    }
+    size_t at = model->answer_count++;
+    for (; at > 0 && sooner(&answer, &model->answers[(at - 1) / 2]); at = (at - 1) / 2) {
+        model->answers[at] = model->answers[(at - 1) / 2];
+    }
+    model->answers[at] = answer;
+    return true;
+}
+
+static struct answer remove_first_answer(struct timer_model *model)
+{
+    struct answer *heap = model->answers;
+    struct answer first = heap[0];
+    size_t count = --model->answer_count;
+    struct answer last = heap[count];
+    size_t at = 0;
+    for (size_t child = 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && sooner(&heap[child + 1], &heap[child])) {
+            child++;
+        }
+        if (!sooner(&heap[child], &last)) {
+            break;
+        }
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+    return first;
+}
+
+static bool end_first_request(struct timer_model *model, struct error *error)
+{
+    struct answer answer = remove_first_answer(model);
+    struct queue *queue = &model->queues[model->timers[answer.timer].queue];
+    disarm(model, queue, answer.timer);
+    queue->counts.stops++;
+    return write_stop(model, answer.time_ns, answer.timer, error);
+}
+
+bool timer_model_request(struct timer_model *model, unsigned queue_number, uint64_t duration_ns,
+                         struct error *error)
+{
+    struct queue *queue = &model->queues[queue_number];
+    uint32_t timer = queue->free;
+    if (timer != NONE) {
+        queue->free = model->timers[timer].next;
+    } else if (!timer_model_new_timer(model, queue_number, &timer, error)) {
+        return false;
+    }
+    model->timers[timer].request = true;
+    if (!timer_model_start(model, timer, error)) {
+        return false;
+    }
+    if (duration_ns > TIMER_MODEL_TIMEOUT_MAX_NS * 2) {
+        return true;
+    }
+    uint64_t end_ns = model->now_ns + duration_ns;
+    if (end_ns / model->tick_ns >= model->timers[timer].due_tick) {
+        return true; /* it will have expired */
+    }
+    return add_answer(
+               model,
+               (struct answer){.time_ns = end_ns, .number = model->requests++, .timer = timer}) ||
+           short_of_memory(model, error);
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+bool timer_model_advance(struct timer_model *model, uint64_t time_ns, struct error *error)
+{
+    if (model->begun && time_ns == model->now_ns && model->answer_count == 0) {
+        return true;
+    }
+    model->now_ns = time_ns;
+    model->now_tick = time_ns / model->tick_ns;
+    if (!model->begun) {
+        model->begun = true;
+        model->base_tick = model->now_tick;
+    }
+    while (model->answer_count > 0 && model->answers[0].time_ns <= time_ns) {
+        if (!end_first_request(model, error)) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
+        expire(model, &model->queues[i]);
+    }
+    return true;
+}
+
+bool timer_model_finish(struct timer_model *model, struct error *error)
+{
+    struct timer_queue_counts at_last_event[TIMER_MODEL_QUEUES];
+    for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
+        at_last_event[i] = model->queues[i].counts;
+    }
+    while (model->answer_count > 0) {
+        if (!end_first_request(model, error)) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
+        struct timer_queue_counts *counts = &model->queues[i].counts;
+        counts->expired_in_all = counts->expired + counts->armed;
+        counts->armed = at_last_event[i].armed;
+    }
+    return true;
+}
+
+const struct timer_queue_counts *timer_model_counts(const struct timer_model *model, unsigned queue)
+{
+    return &model->queues[queue].counts;
+}
+
+uint32_t timer_model_timers(const struct timer_model *model)
+{
+    return model->timer_count;
+}
+
+uint64_t timer_model_starts(const struct timer_model *model)
+{
+    return model->starts;
+}
+
+uint64_t timer_model_stops(const struct timer_model *model)
+{
+    return model->stops;
+}
+
+bool timer_model_commit(struct timer_model *model, const char *origin, struct error *error)
+{
+    struct trace_writer *writer = model->writer;
+    model->writer = NULL;
+    return trace_writer_commit(writer, 0, model->now_tick - model->base_tick + 1, 0, origin, error);
+}
+
+void timer_model_close(struct timer_model *model)
+{
+    if (model == NULL) {
+        return;
+    }
+    trace_writer_abort(model->writer);
+    free(model->timers);
+    free(model->answers);
+    free(model);
+}

@@ -1,0 +1,481 @@
+/* Importing access logs and tables of events: formats, times, keys, order, odd input; and the parts
+ * that they are made of. */
+#include "import_run.h"
+#include "key_table.h"
+#include "log_format.h"
+#include "log_time.h"
+#include "reorder.h"
+
+#include "test.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct import_run import_text(const char *format, const char *text,
+                                     const char *const *settings)
+{
+    return import_run(format, temporary_file("recording.txt", text, strlen(text)), settings);
+}
+
+static void assert_operations(const char *format, const char *text, const char *const *settings,
+                              const char *expected)
+{
+    struct import_run run = import_text(format, text, settings);
+    if (run.result != IMPORT_DONE) {
+        fail_msg("%s", run.error.text);
+    }
+    char *operations = import_run_operations(&run);
+    assert_string_equal(operations, expected);
+    free(operations);
+    import_run_free(&run);
+}
+
+static void assert_refused(const char *format, const char *text, const char *const *settings,
+                           enum import_result result, const char *complaint)
+{
+    struct import_run run = import_text(format, text, settings);
+    assert_int_equal(run.result, result);
+    if (strstr(run.error.text, complaint) == NULL) {
+        fail_msg("'%s' is not in '%s'", complaint, run.error.text);
+    }
+    import_run_free(&run);
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+static void keys_are_numbered_in_order(void **state)
+{
+    (void)state;
+    struct key_table *table = key_table_create();
+    assert_non_null(table);
+    uint32_t number;
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < 100000; i++) {
+            char key[32];
+            size_t length = (size_t)snprintf(key, sizeof key, "key %" PRIu32, i * 7);
+            assert_true(key_table_number(table, key, length, &number));
+            assert_int_equal(number, i);
+        }
+    }
+    assert_true(key_table_number(table, "key 7 ", 6, &number)); /* one byte more than a known one */
+    assert_int_equal(number, 100000);
+    assert_true(key_table_number(table, "", 0, &number));
+    assert_int_equal(number, 100001);
+    assert_true(key_table_number(table, "key", 0, &number));
+    assert_int_equal(number, 100001);
+    assert_int_equal(key_table_count(table), 100002);
+    size_t length;
+    assert_memory_equal(key_table_key(table, 1, &length), "key 7", 5);
+    assert_int_equal(length, 5);
+    key_table_destroy(table);
+}
+
+struct taken {
+    uint64_t last_ns;
+    uint32_t last;
+    size_t count;
+};
+
+/* Events carry their number of arrival: equal times must keep that order. */
+static bool take(void *ctx, uint64_t time_ns, const void *event)
+{
+    struct taken *taken = ctx;
+    uint32_t number;
+    memcpy(&number, event, sizeof number);
+    assert_true(time_ns >= taken->last_ns);
+    if (taken->count > 0 && time_ns == taken->last_ns) {
+        assert_true(number > taken->last);
+    }
+    taken->last_ns = time_ns;
+    taken->last = number;
+    taken->count++;
+    return true;
+}
+
+static void events_are_put_in_order(void **state)
+{
+    (void)state;
+    struct taken taken = {0};
+    struct reorder *reorder = reorder_create(1000, sizeof(uint32_t), take, &taken);
+    assert_non_null(reorder);
+    uint64_t noise = 1;
+    for (uint32_t i = 0; i < 200000; i++) {
+        noise = noise * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        uint64_t back = i % 3 == 0 ? (noise >> 33) % 1000 : 0;
+        assert_true(reorder_add(reorder, 5000 + i / 4 - back, &i));
+    }
+    assert_int_equal(reorder_counts(reorder)->too_late, 0);
+    assert_true(reorder_counts(reorder)->out_of_order > 1000);
+    assert_true(reorder_finish(reorder));
+    assert_int_equal(taken.count, 200000);
+    reorder_destroy(reorder);
+
+    taken = (struct taken){0};
+    reorder = reorder_create(10, sizeof(uint32_t), take, &taken);
+    static const uint64_t times[] = {100, 120, 105, 121, 90, 131, 121};
+    for (uint32_t i = 0; i < 7; i++) {
+        assert_true(reorder_add(reorder, times[i], &i));
+    }
+    /* 105 came after 100 and before 120 had to leave; 90 came after 105 had left. */
+    assert_true(reorder_finish(reorder));
+    assert_int_equal(taken.count, 7);
+    assert_int_equal(reorder_counts(reorder)->out_of_order, 3);
+    assert_int_equal(reorder_counts(reorder)->too_late, 1);
+    assert_int_equal(reorder_counts(reorder)->max_backward_ns, 31);
+    assert_int_equal(reorder_counts(reorder)->first_ns, 100);
+    assert_int_equal(reorder_counts(reorder)->last_ns, 131);
+    reorder_destroy(reorder);
+}
+
+static void dates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t seconds; /* 0: not a date */
+    } clf[] = {
+        {"01/Jul/1995:00:00:01 -0400", 804571201},
+        {"17/May/2015:10:05:03 +0000", 1431857103},
+        {"17/May/2015:23:59:59 +0530", 1431887399},
+        {"29/Feb/2000:00:00:00 +0000", 951782400},
+        {"31/dec/1969:23:00:00 -0100", 0},
+        {"02/Jan/1970:02:00:01 +0200", 86401},
+        {"30/Jun/2015:23:59:60 +0000", 1435708800},
+        {"29/Feb/1900:00:00:00 +0000", 0},
+        {"29/Feb/2015:00:00:00 +0000", 0},
+        {"00/May/2015:10:05:03 +0000", 0},
+        {"17/Mai/2015:10:05:03 +0000", 0},
+        {"17/May/2015:24:05:03 +0000", 0},
+        {"17/May/2015:10:05:03 0000", 0},
+        {"17/May/2015:10:05:03 +0000 ", 0},
+        {"17/May/2015:10:05:03", 0},
+        {"", 0},
+    };
+    struct log_time_cache cache = {0};
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof clf / sizeof clf[0]; i++) {
+            uint64_t time_ns = 0;
+            bool good = log_time_parse_clf(&cache, clf[i].text, strlen(clf[i].text), &time_ns);
+            if (good != (clf[i].seconds > 0) || time_ns / 1000000000 != clf[i].seconds) {
+                fail_msg("%s: %" PRIu64, clf[i].text, time_ns);
+            }
+        }
+    }
+    static const struct {
+        const char *text;
+        uint64_t time_ns;
+    } iso[] = {
+        {"2015-05-17T10:05:03+00:00", UINT64_C(1431857103000000000)},
+        {"2015-05-17 12:05:03.25+0200", UINT64_C(1431857103250000000)},
+        {"2015-05-17T10:05:03.123456789Z", UINT64_C(1431857103123456789)},
+        {"2015-05-17T10:05:03", UINT64_C(1431857103000000000)},
+        {"2015-05-17T10:05", 0},
+        {"2015-13-17T10:05:03Z", 0},
+        {"2015-05-17T10:05:03ZZ", 0},
+        {"2015-05-17T10:05:03+2", 0},
+    };
+    for (size_t i = 0; i < sizeof iso / sizeof iso[0]; i++) {
+        uint64_t time_ns = 0;
+        assert_int_equal(log_time_parse_iso(iso[i].text, strlen(iso[i].text), &time_ns),
+                         iso[i].time_ns > 0);
+        assert_int_equal(time_ns, iso[i].time_ns);
+    }
+}
+
+static void formats_are_taken_apart(void **state)
+{
+    (void)state;
+    struct error error;
+    struct log_format format;
+    struct log_value values[LOG_FIELDS_MAX];
+    assert_true(log_format_parse(
+        &format,
+        "%v:%p %h %l %u %t \\\"%r\\\" %>s %O \\\"%{Referer}i\\\" %400,501{User-agent}i %%%D",
+        &error));
+    static const char *const names[] = {
+        "%v", "%p", "%h", "%l", "%u", "%t", "%r", "%s", "%O", "%{Referer}i", "%{User-agent}i",
+        "%D"};
+    assert_int_equal(format.count, 12);
+    for (size_t i = 0; i < 12; i++) {
+        assert_string_equal(format.fields[i].name, names[i]);
+    }
+    static const char line[] =
+        "a.org:80 ::1 - John Q. Public [01/Jul/1995:00:00:01 -0400] \"GET /\\\"x\\\" y\" 200 17 "
+        "\"-\" agent/1 %250";
+    char *copy = malloc(sizeof line - 1); /* so that a read behind it is caught */
+    assert_non_null(copy);
+    memcpy(copy, line, sizeof line - 1);
+    assert_true(log_format_match(&format, 12, copy, sizeof line - 1, values));
+    assert_memory_equal(values[2].text, "::1", values[2].length);
+    assert_memory_equal(values[4].text, "John Q. Public", values[4].length);
+    assert_int_equal(values[5].length, 26);
+    assert_memory_equal(values[6].text, "GET /\\\"x\\\" y", values[6].length);
+    assert_int_equal(values[6].length, 12);
+    assert_memory_equal(values[11].text, "250", values[11].length);
+    assert_false(log_format_match(&format, 12, copy, 40, values));
+    free(copy);
+    log_format_release(&format);
+
+    static const char *const wrong[][2] = {
+        {"%h%t", "nothing stands between %h and %t"},
+        {"%h %{Referer", "the brace is not closed"},
+        {"%h %", "no letter of a field"},
+        {"$remote_addr $", "not a variable's name"},
+        {"${remote_addr", "not a variable's name"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_false(log_format_parse(&format, wrong[i][0], &error));
+        if (strstr(error.text, wrong[i][1]) == NULL) {
+            fail_msg("%s", error.text);
+        }
+        log_format_release(&format);
+    }
+}
+
+/* --- access logs ------------------------------------------------------------------------------ */
+
+#define SECONDS_TICKS "tick-ns", "1000000000"
+
+static void common_and_combined(void **state)
+{
+    (void)state;
+    static const char log[] =
+        "a - - [01/Jul/1995:00:00:01 -0400] \"GET / HTTP/1.0\" 200 1\n"
+        "b - Q Q [01/Jul/1995:00:00:01 -0400] \"GET / HTTP/1.0\" 200 1 \"-\" \"agent\"\r\n"
+        "\n"
+        "a - - [01/Jul/1995:06:00:09 +0159] \"GET [x] HTTP/1.0\" 200 1\n" /* 68 s after the first */
+        "b - - [01/Jul/1995:00:01:01 -0400] \"";                          /* exactly 60 s later */
+    struct import_run run =
+        import_text("access-log", log, (const char *const[]){SECONDS_TICKS, NULL});
+    assert_int_equal(run.result, IMPORT_DONE);
+    assert_int_equal(import_run_number(&run, "counts.keys"), 2);
+    assert_int_equal(import_run_number(&run, "counts.sessions"), 4);
+    assert_int_equal(import_run_number(&run, "counts.rearms"), 0);
+    assert_int_equal(import_run_number(&run, "counts.blank_lines"), 1);
+    assert_int_equal(import_run_number(&run, "counts.max_armed"), 2);
+    assert_int_equal(import_run_number(&run, "counts.expired_by_last_event"), 2);
+    assert_int_equal(import_run_number(&run, "counts.out_of_order"), 1);
+    assert_int_equal(run.header.end_tick, 69);
+    char *operations = import_run_operations(&run);
+    assert_string_equal(operations, "0,0,start,60\n0,1,start,60\n60,1,start,60\n68,0,start,60\n");
+    free(operations);
+    import_run_free(&run);
+}
+
+/* A fraction of a tick is never early. */
+static void deadlines_are_rounded_up(void **state)
+{
+    (void)state;
+    static const char log[] = "a 100.000000001\n"
+                              "b 100.999\n"
+                              "a 101.5\n"
+                              "b 103\n";
+    const char *const settings[] = {"log-format", "$remote_addr $msec", "idle",
+                                    "1.5",        SECONDS_TICKS,        NULL};
+    assert_operations("access-log", log, settings,
+                      "0,0,start,2\n0,1,start,3\n1,0,start,2\n3,1,start,2\n");
+}
+
+static void requests_have_timers_of_their_own(void **state)
+{
+    (void)state;
+    /* nginx writes the line at the request's end: the second began at 3.5 s, the first at 5 s. */
+    static const char log[] = "1000006.000 a 1.000\n"
+                              "1000006.500 b 3.000\n"
+                              "1000007.000 a 0.000\n";
+    const char *const nginx[] = {"log-format",
+                                 "$msec $remote_addr $request_time",
+                                 "request-timeout",
+                                 "2",
+                                 "tick-ns",
+                                 "500000000",
+                                 NULL};
+    assert_operations("access-log", log, nginx,
+                      "0,2,start,4\n"   /* b's request at 3.5 s: will not be over in 2 s */
+                      "3,3,start,4\n"   /* a's at 5 s */
+                      "5,3,stop\n"      /* is over at 6 s */
+                      "5,0,start,120\n" /* and a is idle then */
+                      "6,1,start,120\n" /* b's idle timer */
+                      "7,2,start,4\n"   /* a request that takes no time */
+                      "7,2,stop\n"
+                      "7,0,start,120\n"); /* a again */
+    /* Apache writes the time of the request's beginning. */
+    static const char apache_log[] = "a [17/May/2015:10:05:03 +0000] 1500000\n";
+    const char *const apache[] = {"log-format", "%h %t %D", "request-timeout", "2", "tick-ns",
+                                  "500000000",  NULL};
+    assert_operations("access-log", apache_log, apache, "0,1,start,4\n0,0,start,120\n3,1,stop\n");
+}
+
+static void keys_can_be_chosen(void **state)
+{
+    (void)state;
+    static const char log[] = "a 7 1\nb 7 2\na 8 3\na - 4\n";
+    struct import_run run =
+        import_text("access-log", log,
+                    (const char *const[]){"log-format", "$remote_addr $connection $msec", "key",
+                                          "$connection", NULL});
+    assert_int_equal(import_run_number(&run, "counts.keys"), 2);
+    assert_int_equal(import_run_number(&run, "counts.without_key"), 1);
+    import_run_free(&run);
+    run = import_text("access-log", log,
+                      (const char *const[]){"log-format", "$remote_addr $connection $msec", "key",
+                                            "$remote_addr,$connection", NULL});
+    assert_int_equal(import_run_number(&run, "counts.keys"), 3);
+    import_run_free(&run);
+    assert_refused("access-log", log,
+                   (const char *const[]){"log-format", "%h %t", "key", "%u", NULL}, IMPORT_USAGE,
+                   "--key %u: the format has no such field, but %h, %t");
+    assert_refused("access-log", log, (const char *const[]){"log-format", "%u %t", NULL},
+                   IMPORT_USAGE, "say with --key");
+    assert_refused("access-log", log, (const char *const[]){"log-format", "%h %u", NULL},
+                   IMPORT_USAGE, "has no time");
+}
+
+static void odd_logs_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("access-log", "", NULL, IMPORT_FAILED, "is empty: no line to import");
+    assert_refused("access-log", "\n\n", NULL, IMPORT_FAILED, "none of its 2 lines is an event");
+    assert_refused("access-log", "hello\n", NULL, IMPORT_FAILED,
+                   "1 of 1 lines are not understood, first line 1: not of the log's format");
+    assert_refused("access-log", "a - - [yesterday] \"\n", NULL, IMPORT_FAILED,
+                   "no time where the format has it");
+    assert_refused("access-log", " - - [01/Jul/1995:00:00:01 -0400] \"\n", NULL, IMPORT_FAILED,
+                   "no client");
+    assert_refused("access-log", "x", (const char *const[]){"idle", "0", NULL}, IMPORT_USAGE,
+                   "--idle 0: not a number of seconds");
+    assert_refused("access-log", "x", (const char *const[]){"tick-ns", "0", NULL}, IMPORT_USAGE,
+                   "--tick-ns 0");
+    assert_refused("access-log", "x", (const char *const[]){"reorder-window", "-1", NULL},
+                   IMPORT_USAGE, "--reorder-window -1");
+
+    /* Malformed lines are borne up to a share, and shown. */
+    static const char log[] = "a 1\nb 2\nc 3\n\x01 oops\nd 5\n";
+    const char *const few[] = {"log-format", "$remote_addr $msec", "max-malformed", "20%", NULL};
+    struct import_run run = import_text("access-log", log, few);
+    assert_int_equal(run.result, IMPORT_DONE);
+    assert_int_equal(import_run_number(&run, "counts.malformed_lines"), 1);
+    assert_non_null(strstr(run.report, "line 4: no time where the format has it: \". oops\""));
+    import_run_free(&run);
+    assert_refused("access-log", log,
+                   (const char *const[]){"log-format", "$remote_addr $msec", NULL}, IMPORT_FAILED,
+                   "1 of 5 lines");
+}
+
+static void lines_far_out_of_order(void **state)
+{
+    (void)state;
+    static const char log[] = "a 1000\nb 1500\nc 1400\nf 1750\nd 1100\ne 2000\n";
+    const char *const refused[] = {"log-format", "$remote_addr $msec", "reorder-window", "200",
+                                   NULL};
+    assert_refused("access-log", log, refused, IMPORT_FAILED, "raise --reorder-window");
+    const char *const borne[] = {"log-format",     "$remote_addr $msec",
+                                 "reorder-window", "200",
+                                 "max-malformed",  "50%",
+                                 SECONDS_TICKS,    NULL};
+    struct import_run run = import_text("access-log", log, borne);
+    assert_int_equal(run.result, IMPORT_DONE);
+    assert_int_equal(import_run_number(&run, "counts.too_late"), 1);
+    assert_non_null(strstr(run.report, "--reorder-window 650 would have put them"));
+    import_run_free(&run);
+    const char *const enough[] = {"log-format", "$remote_addr $msec", "reorder-window",
+                                  "650",        SECONDS_TICKS,        NULL};
+    assert_operations("access-log", log, enough,
+                      "0,0,start,60\n100,4,start,60\n400,2,start,60\n500,1,start,60\n"
+                      "750,3,start,60\n1000,5,start,60\n");
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void tables_in_several_shapes(void **state)
+{
+    (void)state;
+    static const char expected[] = "0,0,start,60\n1,1,start,60\n61,0,start,60\n";
+    assert_operations("events", "\xef\xbb\xbfts,who,what\n1,a,x\n2,b,x\n\n62.0,a,x\n",
+                      (const char *const[]){"key", "who", SECONDS_TICKS, NULL}, expected);
+    assert_operations(
+        "events", "who\tms\na\t1000\nb\t2000\na\t62000\n",
+        (const char *const[]){"key", "who", "time", "ms", "time-unit", "ms", SECONDS_TICKS, NULL},
+        expected);
+    assert_operations("events", "\"t,s\";\"w\"\"ho\"\n\"1\";\"a;\"\"\"\n2;b\n\"62\";\"a;\"\"\"\n",
+                      (const char *const[]){"key", "w\"\"ho", "time", "t,s", SECONDS_TICKS, NULL},
+                      expected);
+    assert_operations("events",
+                      "#separator \\x09\n#unset_field\t-\n#path\tx\n#fields\tts\tuid\n"
+                      "#types\ttime\tstring\n1.5\ta\n2.5\tb\n3\t-\n#close\n"
+                      "#fields\tuid\tts\na\t62.5\n",
+                      (const char *const[]){"key", "uid", SECONDS_TICKS, NULL},
+                      "0,0,start,61\n1,1,start,61\n61,0,start,61\n");
+    assert_operations(
+        "events", "at,who\n2015-05-17T10:05:03Z,a\n2015-05-17 12:05:04+02:00,b\n",
+        (const char *const[]){"key", "who", "time", "at", "time-unit", "iso", SECONDS_TICKS, NULL},
+        "0,0,start,60\n1,1,start,60\n");
+    /* Several columns: neither a,bc nor ab,c is the other. */
+    assert_operations("events", "ts,x,y\n1,a,bc\n2,ab,c\n3,a,bc\n",
+                      (const char *const[]){"key", "x,y", SECONDS_TICKS, NULL},
+                      "0,0,start,60\n1,1,start,60\n2,0,start,60\n");
+}
+
+static void requests_of_a_table(void **state)
+{
+    (void)state;
+    static const char table[] = "ts,rtt_ms,who\n"
+                                "10,500,a\n"  /* over at 10.5 s */
+                                "11,,b\n"     /* never */
+                                "12,2000,c\n" /* just at its deadline: too late */
+                                "15,1999,d\n";
+    const char *const requests[] = {"duration", "rtt_ms",  "duration-unit", "ms", "timeout",
+                                    "2",        "tick-ns", "100000000",     NULL};
+    assert_operations("events", table, requests,
+                      "0,0,start,20\n5,0,stop\n10,0,start,20\n20,1,start,20\n50,1,start,20\n"
+                      "69,1,stop\n");
+}
+
+static void odd_tables_are_refused(void **state)
+{
+    (void)state;
+    const char *const who[] = {"key", "who", NULL};
+    assert_refused("events", "ts,who\n", NULL, IMPORT_USAGE, "--key is needed");
+    assert_refused("events", "ts,he\n1,a\n", who, IMPORT_FAILED,
+                   "has no column 'who'; its columns are ts, he");
+    assert_refused("events", "ts,who\n", who, IMPORT_FAILED, "none of its 1 lines is an event");
+    assert_refused("events", "ts,who\nx,a\n", who, IMPORT_FAILED, "no time in the column");
+    assert_refused("events", "ts,who\n1\n", who, IMPORT_FAILED, "too few columns");
+    assert_refused("events", "ts,who\n1,\"a\n", who, IMPORT_FAILED, "a quote that is not closed");
+    assert_refused("events", "#separator \\x09\n1\ta\n", who, IMPORT_FAILED,
+                   "line 2: a row before the #fields");
+    assert_refused("events", "ts,who\n1,a\n",
+                   (const char *const[]){"key", "who", "time-unit", "h", NULL}, IMPORT_USAGE,
+                   "--time-unit h: not s, ms, us, ns or iso");
+    assert_refused("events", "ts,who\n99999999999999999999,a\n", who, IMPORT_FAILED,
+                   "no time in the column");
+    assert_refused("events", "ts,who\n-5,a\n", who, IMPORT_FAILED, "no time in the column");
+    static char long_row[4000];
+    memset(long_row, ',', sizeof long_row - 2);
+    long_row[sizeof long_row - 2] = '\n';
+    assert_refused("events", long_row, who, IMPORT_FAILED,
+                   "has no column 'ts'; its columns are , ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_are_numbered_in_order),
+        cmocka_unit_test(events_are_put_in_order),
+        cmocka_unit_test(dates),
+        cmocka_unit_test(formats_are_taken_apart),
+        cmocka_unit_test(common_and_combined),
+        cmocka_unit_test(deadlines_are_rounded_up),
+        cmocka_unit_test(requests_have_timers_of_their_own),
+        cmocka_unit_test(keys_can_be_chosen),
+        cmocka_unit_test(odd_logs_are_refused),
+        cmocka_unit_test(lines_far_out_of_order),
+        cmocka_unit_test(tables_in_several_shapes),
+        cmocka_unit_test(requests_of_a_table),
+        cmocka_unit_test(odd_tables_are_refused),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    temporary_remove();
+    return failed;
+}
