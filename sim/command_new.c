@@ -27,7 +27,7 @@ struct language {
 
 static const struct language languages[] = {
     {"c", ".c", "cc -std=c17", text_starter_c},
-    {"c++", ".cc", "c++ -std=c++17", text_starter_cc_in},
+    {"c++", ".cc", "c++ -std=c++17 -fvisibility=hidden", text_starter_cc_in},
 };
 
 struct new_arguments {
