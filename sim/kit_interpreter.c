@@ -4,10 +4,12 @@
 #include <string.h>
 
 /* A session's structure may take this much; options that ask for more are not what is fuzzed. */
-#define SESSION_BYTES ((uint64_t)32 << 20)
+#define SESSION_BYTES           ((uint64_t)32 << 20)
 
-/* The invariants and the guards are looked at every so many operations. */
-#define INSPECT_EVERY 32u
+/* The invariants and the guards are looked at every so many operations, and more seldom the more
+ * memory there is to look at: operations find more faults than looking does. */
+#define INSPECT_EVERY           32u
+#define INSPECT_BYTES_OPERATION 128u
 
 /* --- numbers worth trying -------------------------------------------------------------------- */
 
@@ -127,7 +129,7 @@ struct session {
     struct kit_subject subject;
     struct arm *arms; /* by the timer whose firing sets them off */
     uint32_t arm_count;
-    bool broken; /* no memory for the arms */
+    uint64_t inspected; /* the witness's count of operations at the last inspection */
 };
 
 static uint64_t deadline_at(const struct kit_subject *subject, int64_t ticks)
@@ -193,6 +195,7 @@ static bool session_begin(struct session *session, const struct kit_target *targ
         subject_discard(&session->subject);
         return false;
     }
+    session->inspected = witness->operations;
     if (!grow_arms(session)) {
         kit_fail(witness, KIT_FAULT_HARNESS, "no memory for a session of %u timers",
                  (unsigned)start->capacity);
@@ -269,7 +272,9 @@ static void session_do(struct session *session, const struct kit_op *op)
         break;
     }
     witness->operations++;
-    if (witness->operations % INSPECT_EVERY == 0) {
+    if (session->inspected + INSPECT_EVERY + subject->guard.bytes / INSPECT_BYTES_OPERATION <=
+        witness->operations) {
+        session->inspected = witness->operations;
         subject_inspect(subject);
     }
 }
