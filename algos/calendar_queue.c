@@ -1,0 +1,479 @@
+/*
+ * calendar-queue: a desk calendar, with a page for each day of a year, used again every year.
+ *
+ *   8 days of 4 ticks, a year of 32      today: day 9, ticks 36..39
+ *
+ *   page   0        1          2        3        4        5        6        7
+ *          -    due 37, 38     -     due 44      -     due 52      -     due 63
+ *               due 70 (the year after)
+ *
+ * A timer is written on the page of its day, in order of due tick; next year's days are on the same
+ * pages. What is due first is found by turning pages from today on and looking at the first entry
+ * of each: if it is of this year, that is it. After a whole year without one, the earliest of all
+ * first entries is looked up directly, and today jumps there.
+ *
+ * All is constant if a page has few entries and few pages are empty, so the calendar is remade when
+ * the timers become more than twice the days (twice as many days), or fewer than half of them (half
+ * as many). The new length of a day is three times the average distance of the first timers, up to
+ * 25 of them, leaving out distances of more than twice their average, as the paper says; and then
+ * rounded to a power of two, so that a page is found by a shift instead of a division.
+ *
+ * What is due at its start goes to the list LATE, and to its page with the next advance. Stopping
+ * the first timer does not look for the next first one; it leaves a lower bound, which `next`
+ * gives.
+ *
+ * Invariants
+ *   - page p holds what is due on days d with d mod days == p; in order of due tick, equal ticks in
+ *     order of start
+ *   - no timer in the pages is due before `bound`, nor before day `today`
+ *   - days/2 <= timers in the pages <= 2 days, once there are more than two days
+ *   - the pages and LATE together hold exactly the pending timers
+ *
+ * Complexity: start, stop, expiry O(1) if distances are of one kind; a tick O(1); making it anew
+ * O(n), amortised O(1). Bad at: timeouts of very different lengths, since the first few decide the
+ * day's length and the many far ones share pages or leave most of them empty: then start is O(n),
+ * or expiry turns all the pages. Bad at: the tick in which it is made anew.
+ *
+ * Source: R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
+ * event set problem", CACM 31(10), 1988.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLOCK_ALIGN 64
+#define HEAD_BIT    (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
+#define LATE        HEAD_BIT
+#define FIRST_PAGE  (HEAD_BIT + 1)
+#define DAYS_MIN    2u
+#define SAMPLES_MAX 25u
+
+struct node {
+    uint32_t next;
+    uint32_t prev;
+};
+
+struct timer {
+    struct node links;
+    uint64_t due;
+};
+
+#define SLOT_LISTS struct calendar_queue
+#include "slot_list.h"
+
+struct calendar_queue {
+    struct timer *timers;
+    struct node *heads; /* LATE and the pages, in one block behind the timers */
+    uint32_t capacity;
+    uint32_t days;  /* of a year, a power of two */
+    uint32_t shift; /* a day lasts 1 << shift ticks */
+    uint64_t today; /* the day up to which pages are turned, counted from tick 0 */
+    uint64_t bound;
+    uint64_t count;
+    uint64_t paged; /* timers in the pages */
+    uint64_t clock;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+static inline struct node *slot_node(const struct calendar_queue *queue, uint32_t index)
+{
+    return (index & HEAD_BIT) != 0 ? &queue->heads[index ^ HEAD_BIT] : &queue->timers[index].links;
+}
+
+static inline uint32_t page_of(const struct calendar_queue *queue, uint64_t day)
+{
+    return FIRST_PAGE + (uint32_t)(day & (queue->days - 1));
+}
+
+/* Writes a timer that is in no list on its page, behind what is due by its tick. */
+static void file(struct calendar_queue *queue, uint32_t id)
+{
+    uint64_t due = queue->timers[id].due;
+    uint64_t day = due >> queue->shift;
+    uint32_t page = page_of(queue, day);
+    uint32_t after = page; /* what the timer goes before */
+    for (;;) {
+        uint32_t last = slot_node(queue, after)->prev;
+        if (last == page) {
+            break;
+        }
+        TL_COUNT(queue, compares, 1);
+        if (queue->timers[last].due <= due) {
+            break;
+        }
+        after = last;
+    }
+    slot_append(queue, after, id); /* to the end of the list that would begin there */
+    TL_COUNT(queue, moves, 1);
+    queue->today = day < queue->today ? day : queue->today;
+    queue->bound = due < queue->bound ? due : queue->bound;
+}
+
+/* Turns pages to the first timer; there is one. Raises `today` and `bound` to it. */
+static uint32_t find_first(struct calendar_queue *queue)
+{
+    for (uint32_t turned = 0; turned < queue->days; turned++, queue->today++) {
+        uint32_t page = page_of(queue, queue->today);
+        uint32_t id = slot_node(queue, page)->next;
+        TL_COUNT(queue, slots, 1);
+        if (id != page && queue->timers[id].due >> queue->shift == queue->today) {
+            queue->bound = queue->timers[id].due;
+            return id;
+        }
+    }
+    uint32_t first = SLOT_NONE; /* nothing this year */
+    for (uint32_t page = FIRST_PAGE; page < FIRST_PAGE + queue->days; page++) {
+        uint32_t id = slot_node(queue, page)->next;
+        TL_COUNT(queue, slots, 1);
+        if (id != page &&
+            (first == SLOT_NONE || queue->timers[id].due < queue->timers[first].due)) {
+            first = id;
+        }
+    }
+    queue->bound = queue->timers[first].due;
+    queue->today = queue->bound >> queue->shift;
+    return first;
+}
+
+/* The length of a day, as a shift, that suits timers due at these ticks, in order. */
+static uint32_t day_for(const struct calendar_queue *queue, const uint64_t *due, uint32_t samples)
+{
+    if (samples < 2 || due[samples - 1] == due[0]) {
+        return queue->shift; /* says nothing about distances */
+    }
+    uint64_t average = (due[samples - 1] - due[0]) / (samples - 1);
+    uint64_t sum = 0;
+    uint64_t used = 0;
+    for (uint32_t i = 1; i < samples; i++) {
+        uint64_t distance = due[i] - due[i - 1];
+        if (distance / 2 <= average) {
+            sum += distance;
+            used++;
+        }
+    }
+    uint64_t width = used > 0 ? 3 * (sum / used) + 3 * (sum % used) / used : 0;
+    uint32_t shift = 0;
+    while (shift < 62 && width >> (shift + 1) > 0) { /* the nearest power of two, about */
+        shift++;
+    }
+    return shift > 0 && (width >> (shift - 1) & 1) != 0 ? shift + 1 : shift;
+}
+
+/* Makes the calendar anew, with so many days. Equal ticks keep their order. */
+static void remake(struct calendar_queue *queue, uint32_t days)
+{
+    uint64_t due[SAMPLES_MAX];
+    uint32_t samples = queue->paged <= 5    ? (uint32_t)queue->paged
+                       : queue->paged < 200 ? 5 + (uint32_t)queue->paged / 10
+                                            : SAMPLES_MAX;
+    uint32_t chain = SLOT_NONE; /* of all timers: the samples, and then page by page */
+    uint32_t *end = &chain;
+    for (uint32_t i = 0; i < samples; i++) {
+        uint32_t id = find_first(queue);
+        due[i] = queue->timers[id].due;
+        slot_remove(queue, id);
+        *end = id;
+        end = &queue->timers[id].links.next;
+    }
+    for (uint32_t page = FIRST_PAGE; page < FIRST_PAGE + queue->days; page++) {
+        struct node *head = slot_node(queue, page);
+        if (head->next != page) {
+            *end = head->next;
+            end = &slot_node(queue, head->prev)->next;
+        }
+    }
+    *end = SLOT_NONE;
+    queue->shift = day_for(queue, due, samples);
+    queue->days = days;
+    queue->today = UINT64_MAX;
+    for (uint32_t page = FIRST_PAGE; page < FIRST_PAGE + days; page++) {
+        slot_clear(queue, page);
+    }
+    TL_COUNT(queue, slots, days);
+    while (chain != SLOT_NONE) {
+        uint32_t id = chain;
+        chain = queue->timers[id].links.next;
+        if (chain != SLOT_NONE) {
+            __builtin_prefetch(&queue->timers[chain], 1);
+        }
+        file(queue, id);
+    }
+}
+
+/* Puts a timer, whose `due` is set, on its page, and keeps the days in proportion. */
+static void add(struct calendar_queue *queue, uint32_t id)
+{
+    if (queue->paged++ == 0) {
+        queue->today = UINT64_MAX;
+        queue->bound = TL_NEVER;
+    }
+    file(queue, id);
+    if (queue->paged > 2 * (uint64_t)queue->days) {
+        remake(queue, 2 * queue->days);
+    }
+}
+
+/* Takes a pending timer out of its list. */
+static void take(struct calendar_queue *queue, uint32_t id)
+{
+    bool late = queue->timers[id].due == TL_NEVER;
+    slot_remove(queue, id);
+    queue->count--;
+    queue->paged -= !late;
+    TL_COUNT(queue, moves, 1);
+}
+
+static void shrink(struct calendar_queue *queue)
+{
+    if (queue->paged < queue->days / 2 && queue->days > DAYS_MIN) {
+        remake(queue, queue->days / 2);
+    }
+}
+
+/* There are fewer days than timers, or the least number of them. */
+static size_t heads_of(uint32_t capacity)
+{
+    return 1 + (size_t)(capacity > DAYS_MIN ? capacity : DAYS_MIN);
+}
+
+static size_t block_bytes(uint32_t capacity)
+{
+    return (size_t)capacity * sizeof(struct timer) + heads_of(capacity) * sizeof(struct node);
+}
+
+static enum tl_status queue_reserve(void *self, uint32_t capacity)
+{
+    struct calendar_queue *queue = self;
+    bool fresh = queue->timers == NULL;
+    if (capacity <= queue->capacity && !fresh) {
+        return TL_OK;
+    }
+    if (capacity >= HEAD_BIT - 1) {
+        return TL_ERR_CAPACITY;
+    }
+    struct timer *timers = tl_alloc(queue->allocator, block_bytes(capacity), BLOCK_ALIGN);
+    if (timers == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    struct node *heads = (struct node *)(void *)&timers[capacity];
+    if (!fresh) {
+        memcpy(timers, queue->timers, (size_t)queue->capacity * sizeof *timers);
+        memcpy(heads, queue->heads, (1 + (size_t)queue->days) * sizeof *heads);
+        tl_free(queue->allocator, queue->timers, block_bytes(queue->capacity), BLOCK_ALIGN);
+    }
+    for (uint32_t id = queue->capacity; id < capacity; id++) {
+        timers[id] = (struct timer){.links = {.next = SLOT_NONE, .prev = SLOT_NONE}};
+    }
+    queue->timers = timers;
+    queue->heads = heads;
+    queue->capacity = capacity;
+    for (uint32_t i = 0; fresh && i < 1 + queue->days; i++) {
+        slot_clear(queue, HEAD_BIT | i);
+    }
+    return TL_OK;
+}
+
+static void queue_destroy(void *self)
+{
+    struct calendar_queue *queue = self;
+    tl_free(queue->allocator, queue->timers, block_bytes(queue->capacity), BLOCK_ALIGN);
+    tl_free(queue->allocator, queue, sizeof *queue, alignof(struct calendar_queue));
+}
+
+static enum tl_status queue_create(const struct tl_config *config, void **self)
+{
+    struct calendar_queue *queue =
+        tl_alloc(config->allocator, sizeof *queue, alignof(struct calendar_queue));
+    if (queue == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *queue = (struct calendar_queue){
+        .days = DAYS_MIN, .clock = config->now, .allocator = config->allocator};
+    enum tl_status status = queue_reserve(queue, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, queue, sizeof *queue, alignof(struct calendar_queue));
+        return status;
+    }
+    *self = queue;
+    return TL_OK;
+}
+
+static enum tl_status queue_stop(void *self, uint32_t id)
+{
+    struct calendar_queue *queue = self;
+    if (!slot_is_linked(queue, id)) {
+        return TL_IDLE;
+    }
+    take(queue, id);
+    shrink(queue);
+    return TL_OK;
+}
+
+static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct calendar_queue *queue = self;
+    if (slot_is_linked(queue, id)) {
+        take(queue, id);
+    }
+    queue->count++;
+    if (deadline > queue->clock) {
+        queue->timers[id].due = deadline;
+        add(queue, id);
+    } else {
+        queue->timers[id].due = TL_NEVER; /* marks it as in LATE; due at the clock */
+        slot_append(queue, LATE, id);
+        TL_COUNT(queue, moves, 1);
+        shrink(queue);
+    }
+    return TL_OK;
+}
+
+static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct calendar_queue *queue = self;
+    while (!slot_is_empty(queue, LATE)) {
+        uint32_t id = slot_node(queue, LATE)->next;
+        slot_remove(queue, id);
+        queue->timers[id].due = queue->clock;
+        TL_COUNT(queue, cascades, 1);
+        add(queue, id);
+    }
+    queue->clock = now;
+    uint64_t fired = 0;
+    while (fired < budget && queue->paged > 0 && queue->bound <= now) {
+        uint32_t id = find_first(queue);
+        TL_COUNT(queue, compares, 1);
+        if (queue->timers[id].due > now) {
+            break;
+        }
+        take(queue, id);
+        shrink(queue);
+        fired++;
+        fire(ctx, id, now);
+    }
+    return fired;
+}
+
+static uint64_t queue_next(const void *self)
+{
+    const struct calendar_queue *queue = self;
+    if (queue->count == 0) {
+        return TL_NEVER;
+    }
+    return queue->paged < queue->count ? queue->clock : queue->bound;
+}
+
+static uint64_t queue_count(const void *self)
+{
+    return ((const struct calendar_queue *)self)->count;
+}
+
+static void queue_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct calendar_queue *)self)->counters;
+}
+
+/* Whether a page's timers belong there, in order. */
+static bool page_is_right(const struct calendar_queue *queue, uint32_t page)
+{
+    uint64_t last = 0;
+    for (uint32_t id = slot_node(queue, page)->next; id != page;
+         id = queue->timers[id].links.next) {
+        uint64_t due = queue->timers[id].due;
+        if (due < last || due < queue->bound || due >> queue->shift < queue->today ||
+            page_of(queue, due >> queue->shift) != page) {
+            return false;
+        }
+        last = due;
+    }
+    return true;
+}
+
+static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct calendar_queue *queue = self;
+    uint64_t seen = 0;
+    uint64_t late = 0;
+    bool linked_right = slot_walk(queue, LATE, queue->count, &late);
+    for (uint32_t i = 0; linked_right && i < queue->days; i++) {
+        linked_right = slot_walk(queue, FIRST_PAGE + i, queue->count, &seen);
+        if (linked_right && !page_is_right(queue, FIRST_PAGE + i)) {
+            (void)snprintf(why, why_bytes, "a timer on page %" PRIu32 " is out of place", i);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    uint64_t linked = 0;
+    for (uint32_t id = 0; id < queue->capacity; id++) {
+        linked += slot_is_linked(queue, id);
+    }
+    if (!linked_right || seen != queue->paged || seen + late != queue->count ||
+        linked != queue->count) {
+        (void)snprintf(why, why_bytes,
+                       "%" PRIu64 " timers on pages, %" PRIu64 " with links, %" PRIu64 " counted",
+                       seen, linked, queue->count);
+        return TL_ERR_CORRUPT;
+    }
+    if (queue->paged > 2 * (uint64_t)queue->days ||
+        (queue->days > DAYS_MIN && queue->paged < queue->days / 2)) {
+        (void)snprintf(why, why_bytes, "%" PRIu64 " timers on %" PRIu32 " pages", queue->paged,
+                       queue->days);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+/* The slot is the page, the bucket the first tick of the day. */
+static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct calendar_queue *queue = self;
+    if (!slot_is_linked(queue, id)) {
+        return TL_IDLE;
+    }
+    uint64_t due = queue->timers[id].due;
+    if (due == TL_NEVER) {
+        *out = (struct tl_place){.bucket = queue->clock};
+        return TL_OK;
+    }
+    uint64_t day = due >> queue->shift;
+    *out = (struct tl_place){
+        .level = 1,
+        .slot = day & (queue->days - 1),
+        .rounds = (day - (queue->clock >> queue->shift)) / queue->days,
+        .bucket = day << queue->shift,
+    };
+    return TL_OK;
+}
+
+TL_ALGO(calendar_queue) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET |
+                    TL_CAP_UNLIMITED,
+    .name = "calendar-queue",
+    .summary = "a page a day, used again every year, made anew as the timers grow or shrink",
+    .origin = "Brown 1988",
+    .description =
+        "Sorted lists for the days of a year; a timer goes to the page of its day, whatever the "
+        "year, and the first one is found by turning pages from today. The days double or halve "
+        "with the timers, and their length is taken from the first 25 of them. Constant while "
+        "distances are of one kind. Bad at: timeouts of very different lengths, with which pages "
+        "are long or empty and operations linear; the tick in which it is made anew.",
+    .cost = {.start = "O(1) expected, O(n) worst",
+             .stop = "O(1) amortised",
+             .tick = "O(1)",
+             .expire = "O(1) expected, O(n) worst"},
+    .create = queue_create,
+    .destroy = queue_destroy,
+    .reserve = queue_reserve,
+    .start = queue_start,
+    .stop = queue_stop,
+    .advance = queue_advance,
+    .next = queue_next,
+    .count = queue_count,
+    .counters = queue_counters,
+    .check = queue_check,
+    .place = queue_place,
+};

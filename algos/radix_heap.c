@@ -1,0 +1,369 @@
+/*
+ * radix-heap: buckets by the leading bit in which a deadline differs from the last tick seen.
+ *
+ *   last       = 0b...0110 1011
+ *   bucket 0     due at or before it
+ *   bucket 1     0b...0110 101x, x differs          (none: bit 0 of `last` is 1 already)
+ *   bucket 3     0b...0110 11xx
+ *   bucket 5     0b...0111 xxxx
+ *   bucket 8     0b...1xxx xxxx         ... up to 64: all of 64 bits in 65 buckets
+ *
+ * Starting takes one exclusive-or and one count of leading zeros. Time passes by raising `last`:
+ * buckets below the one that the new tick itself belongs to are due altogether, those above it stay
+ * as they are, since the leading difference is the same, and that one bucket is dealt out again,
+ * each of its timers to a lower bucket or to the due ones. A timer can move as often as its delay
+ * has bits, and mostly moves much less: it is the bit that counts, not the number of timers.
+ *
+ * Seastar's timer_set is this structure: it does not sort, and it sleeps until the earliest timer
+ * that it saw. It looks for that one by walking the lowest bucket; here each bucket remembers the
+ * earliest due tick ever put into it, which is a lower bound when that timer has been stopped, and
+ * `last` is raised only when the lowest of these bounds is reached: until then nothing can be due,
+ * and an advance is one comparison.
+ *
+ * Expired timers go to the list DUE and fire from there, bucket by bucket. What is already due at
+ * its start goes to the list LATE, which the next advance moves behind DUE.
+ *
+ * A list gives the address of its next node only when a node has arrived from memory, so the timers
+ * of a bucket are dealt, by id, to four lists that are walked side by side.
+ *
+ * Invariants
+ *   - last <= clock, and every timer in bucket b > 0 is due after `last`, and differs from it
+ *     first in bit b - 1
+ *   - bit b of `occupied` is set if bucket b holds timers (and perhaps if it did: stops leave it)
+ *   - no timer of bucket b is due before earliest[b]
+ *   - the buckets, DUE and LATE together hold exactly the pending timers
+ *
+ * Complexity: start, stop O(1), a tick O(1), expiry O(1) and up to one move a bit of the delay,
+ * amortised. Bad at: order within one advance, which it does not keep; a bucket of very many timers
+ * that is dealt out within one advance.
+ *
+ * Source: R. Ahuja, K. Mehlhorn, J. Orlin, R. Tarjan, "Faster algorithms for the shortest path
+ * problem", JACM 37(2), 1990 (one-level radix heap); Seastar, include/seastar/core/timer-set.hh.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define BUCKETS     65u
+#define STRIPES     4u /* lists of a bucket; a power of two */
+#define DUE         (BUCKETS * STRIPES)
+#define LATE        (DUE + 1)
+#define FIRST_TIMER (LATE + 1)
+#define NODES_ALIGN 64
+
+struct node {
+    uint64_t due;
+    uint32_t next;
+    uint32_t prev;
+};
+
+#define SLOT_LISTS struct radix_heap
+#include "slot_list.h"
+
+struct radix_heap {
+    struct node *nodes; /* the buckets' lists, DUE, LATE, the timers */
+    uint32_t capacity;
+    uint64_t count;
+    uint64_t clock;
+    uint64_t last;     /* the tick that the buckets refer to */
+    uint64_t occupied; /* bit b - 1: bucket b; bucket 0 needs none, LATE takes its timers */
+    uint64_t earliest[BUCKETS];
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+static inline struct node *slot_node(const struct radix_heap *heap, uint32_t index)
+{
+    return &heap->nodes[index];
+}
+
+/* The bucket of what is due after `last`: 1 to 64. */
+static inline uint32_t bucket_of(const struct radix_heap *heap, uint64_t due)
+{
+    return 64 - (uint32_t)__builtin_clzll(due ^ heap->last);
+}
+
+static inline uint32_t stripe_of(uint32_t bucket, uint32_t number)
+{
+    return bucket * STRIPES + number % STRIPES;
+}
+
+static void file(struct radix_heap *heap, uint32_t index)
+{
+    uint64_t due = heap->nodes[index].due;
+    uint32_t bucket = bucket_of(heap, due);
+    uint64_t bit = UINT64_C(1) << (bucket - 1);
+    if ((heap->occupied & bit) == 0 || due < heap->earliest[bucket]) {
+        heap->earliest[bucket] = due;
+    }
+    heap->occupied |= bit;
+    slot_append(heap, stripe_of(bucket, index), index);
+    TL_COUNT(heap, moves, 1);
+}
+
+/* Empties a bucket whose timers the new `last` reaches, or may: to DUE, or to lower buckets. */
+static void deal_out(struct radix_heap *heap, uint32_t bucket)
+{
+    uint32_t at[STRIPES];
+    for (uint32_t i = 0; i < STRIPES; i++) {
+        at[i] = heap->nodes[stripe_of(bucket, i)].next;
+    }
+    for (uint32_t open = STRIPES; open > 0;) {
+        open = 0;
+        for (uint32_t i = 0; i < STRIPES; i++) {
+            uint32_t index = at[i];
+            if (index == stripe_of(bucket, i)) {
+                continue;
+            }
+            open++;
+            at[i] = heap->nodes[index].next;
+            __builtin_prefetch(&heap->nodes[at[i]], 1);
+            TL_COUNT(heap, compares, 1);
+            TL_COUNT(heap, cascades, heap->nodes[index].due > heap->last);
+            if (heap->nodes[index].due <= heap->last) {
+                slot_append(heap, DUE, index);
+                TL_COUNT(heap, moves, 1);
+            } else {
+                file(heap, index);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < STRIPES; i++) {
+        slot_clear(heap, stripe_of(bucket, i));
+    }
+}
+
+/* The earliest tick at which a timer in the buckets can be due; TL_NEVER if they are empty. */
+static inline uint64_t lower_bound(const struct radix_heap *heap)
+{
+    return heap->occupied != 0 ? heap->earliest[1 + __builtin_ctzll(heap->occupied)] : TL_NEVER;
+}
+
+/* Moves everything that is due by the clock to DUE. */
+static void collect_due(struct radix_heap *heap)
+{
+    if (lower_bound(heap) > heap->clock) {
+        return;
+    }
+    uint32_t own = bucket_of(heap, heap->clock);
+    heap->last = heap->clock;
+    while (heap->occupied != 0 && (uint32_t)__builtin_ctzll(heap->occupied) < own - 1) {
+        uint32_t bucket = 1 + (uint32_t)__builtin_ctzll(heap->occupied);
+        heap->occupied &= heap->occupied - 1;
+        for (uint32_t i = 0; i < STRIPES; i++) { /* due altogether */
+            slot_move_all(heap, stripe_of(bucket, i), DUE);
+        }
+        TL_COUNT(heap, slots, 1);
+    }
+    uint64_t bit = UINT64_C(1) << (own - 1);
+    if ((heap->occupied & bit) != 0) {
+        heap->occupied &= ~bit;
+        deal_out(heap, own);
+        TL_COUNT(heap, slots, 1);
+    }
+}
+
+static size_t nodes_bytes(uint32_t capacity)
+{
+    return ((size_t)FIRST_TIMER + capacity) * sizeof(struct node);
+}
+
+static enum tl_status heap_reserve(void *self, uint32_t capacity)
+{
+    struct radix_heap *heap = self;
+    bool fresh = heap->nodes == NULL;
+    if (capacity <= heap->capacity && !fresh) {
+        return TL_OK;
+    }
+    if (capacity >= SLOT_NONE - FIRST_TIMER) {
+        return TL_ERR_CAPACITY;
+    }
+    struct node *nodes = heap->allocator->resize(heap->allocator->ctx, heap->nodes,
+                                                 fresh ? 0 : nodes_bytes(heap->capacity),
+                                                 nodes_bytes(capacity), NODES_ALIGN);
+    if (nodes == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    heap->nodes = nodes;
+    for (uint32_t head = 0; fresh && head < FIRST_TIMER; head++) {
+        slot_clear(heap, head);
+    }
+    for (uint32_t id = heap->capacity; id < capacity; id++) {
+        nodes[FIRST_TIMER + id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
+    }
+    heap->capacity = capacity;
+    return TL_OK;
+}
+
+static void heap_destroy(void *self)
+{
+    struct radix_heap *heap = self;
+    tl_free(heap->allocator, heap->nodes, nodes_bytes(heap->capacity), NODES_ALIGN);
+    tl_free(heap->allocator, heap, sizeof *heap, alignof(struct radix_heap));
+}
+
+static enum tl_status heap_create(const struct tl_config *config, void **self)
+{
+    struct radix_heap *heap = tl_alloc(config->allocator, sizeof *heap, alignof(struct radix_heap));
+    if (heap == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *heap = (struct radix_heap){
+        .clock = config->now, .last = config->now, .allocator = config->allocator};
+    enum tl_status status = heap_reserve(heap, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, heap, sizeof *heap, alignof(struct radix_heap));
+        return status;
+    }
+    *self = heap;
+    return TL_OK;
+}
+
+static enum tl_status heap_stop(void *self, uint32_t id)
+{
+    struct radix_heap *heap = self;
+    uint32_t index = FIRST_TIMER + id;
+    if (!slot_is_linked(heap, index)) {
+        return TL_IDLE;
+    }
+    slot_remove(heap, index);
+    heap->count--;
+    TL_COUNT(heap, moves, 1);
+    return TL_OK;
+}
+
+static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct radix_heap *heap = self;
+    (void)heap_stop(heap, id);
+    heap->count++;
+    uint32_t index = FIRST_TIMER + id;
+    if (deadline <= heap->clock) {
+        heap->nodes[index].due = heap->clock;
+        slot_append(heap, LATE, index);
+        TL_COUNT(heap, moves, 1);
+    } else {
+        heap->nodes[index].due = deadline;
+        file(heap, index);
+    }
+    return TL_OK;
+}
+
+static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct radix_heap *heap = self;
+    heap->clock = now;
+    slot_move_all(heap, LATE, DUE);
+    collect_due(heap);
+    uint64_t fired = 0;
+    while (fired < budget && !slot_is_empty(heap, DUE)) {
+        uint32_t index = heap->nodes[DUE].next;
+        __builtin_prefetch(&heap->nodes[heap->nodes[index].next], 1);
+        slot_remove(heap, index);
+        heap->count--;
+        TL_COUNT(heap, moves, 1);
+        fired++;
+        fire(ctx, index - FIRST_TIMER, now);
+    }
+    return fired;
+}
+
+static uint64_t heap_next(const void *self)
+{
+    const struct radix_heap *heap = self;
+    if (heap->count == 0) {
+        return TL_NEVER;
+    }
+    if (!slot_is_empty(heap, DUE) || !slot_is_empty(heap, LATE)) {
+        return heap->clock;
+    }
+    return lower_bound(heap);
+}
+
+static uint64_t heap_count(const void *self)
+{
+    return ((const struct radix_heap *)self)->count;
+}
+
+static void heap_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct radix_heap *)self)->counters;
+}
+
+static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct radix_heap *heap = self;
+    uint64_t seen = 0;
+    for (uint32_t head = 0; head < FIRST_TIMER; head++) {
+        if (!slot_walk(heap, head, heap->count, &seen)) {
+            (void)snprintf(why, why_bytes, "the links of list %" PRIu32 " do not agree", head);
+            return TL_ERR_CORRUPT;
+        }
+        uint32_t bucket = head / STRIPES;
+        for (uint32_t at = heap->nodes[head].next; head < DUE && at != head;
+             at = heap->nodes[at].next) {
+            uint64_t due = heap->nodes[at].due;
+            if (due <= heap->last || bucket_of(heap, due) != bucket ||
+                due < heap->earliest[bucket] || (heap->occupied >> (bucket - 1) & 1) == 0) {
+                (void)snprintf(why, why_bytes,
+                               "timer %" PRIu32 " does not belong in bucket %" PRIu32,
+                               at - FIRST_TIMER, bucket);
+                return TL_ERR_CORRUPT;
+            }
+        }
+    }
+    uint64_t linked = 0;
+    for (uint32_t id = 0; id < heap->capacity; id++) {
+        linked += slot_is_linked(heap, FIRST_TIMER + id);
+    }
+    if (seen != heap->count || linked != heap->count || heap->last > heap->clock) {
+        (void)snprintf(why, why_bytes,
+                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
+                       seen, linked, heap->count);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+/* The slot is the bucket; 0 for what is due already. */
+static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct radix_heap *heap = self;
+    if (!slot_is_linked(heap, FIRST_TIMER + id)) {
+        return TL_IDLE;
+    }
+    uint64_t due = heap->nodes[FIRST_TIMER + id].due;
+    *out = (struct tl_place){.slot = due > heap->last ? bucket_of(heap, due) : 0, .bucket = due};
+    return TL_OK;
+}
+
+TL_ALGO(radix_heap) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "radix-heap",
+    .summary = "buckets by the leading bit that differs from the last tick",
+    .origin = "Ahuja, Mehlhorn, Orlin and Tarjan 1990; Seastar timer_set",
+    .description =
+        "Sixty-five lists: a timer goes to the one of the highest bit in which its deadline "
+        "differs from the last tick worked off. When time reaches the lowest occupied list, its "
+        "timers are dealt out to lower ones, at most once a bit. 16 bytes a timer, no horizon, no "
+        "comparisons between timers. Bad at: order, which it does not keep within one advance; a "
+        "list of very many timers that is dealt out at once.",
+    .cost = {.start = "O(1)",
+             .stop = "O(1)",
+             .tick = "O(1)",
+             .expire = "O(log of the delay) amortised"},
+    .create = heap_create,
+    .destroy = heap_destroy,
+    .reserve = heap_reserve,
+    .start = heap_start,
+    .stop = heap_stop,
+    .advance = heap_advance,
+    .next = heap_next,
+    .count = heap_count,
+    .counters = heap_counters,
+    .check = heap_check,
+    .place = heap_place,
+};
