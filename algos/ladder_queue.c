@@ -1,0 +1,595 @@
+/*
+ * ladder-queue: sorts late: far timers in a heap, near ones in buckets, the nearest in order.
+ *
+ *   TOP       everything due at or after top_start, in no order
+ *   rung 0    |   .   |   .   |  14   |  230  |   9   | ...      a bucket for each timer that TOP
+ * held ^ dealt out: 1 bucket of rung 0 is all of rung 1 rung 1    | . | . | 7 | 3 | ... 50 buckets
+ *                     ^ current: the next to become the bottom
+ *   BOTTOM    due 803, 803, 807, 811                             in order; fires from here
+ *
+ * A calendar queue guesses a day's length for all timers. A ladder looks closer only where they
+ * stand close: when time comes to a bucket of at most 50 timers, it is sorted and becomes the
+ * bottom; one of more is dealt out into a rung of 50 finer buckets, and so on, up to eight rungs.
+ * When the rungs are used up, TOP becomes the first: as many buckets as timers, from the earliest
+ * to the latest, so that it fits whatever the distribution. A start is a division and an append, or
+ * a place in the bottom; a bottom that grows above 50 is made a rung itself.
+ *
+ * Ticks are whole numbers here: a bucket of one tick needs no sorting, however many timers it
+ * holds. The first rung has never more buckets than there are ids, the others 50, so all are
+ * allocated beforehand. What is due at its start goes to the list LATE, and to the bottom with the
+ * next advance. `next` is a lower bound when the bottom is empty: the start of the first bucket
+ * with timers.
+ *
+ * Invariants
+ *   - what is due from top_start on is in TOP; before it, from a rung's `current` on, in the first
+ *     rung for which that holds; else in BOTTOM
+ *   - currents never increase from rung to rung; a rung ends where the current of the one before,
+ *     or top_start, is
+ *   - every list keeps equal ticks in order of start; BOTTOM is in order
+ *   - the lists together hold exactly the pending timers
+ *
+ * Complexity: start, stop, expiry O(1) amortised, a tick O(1). Bad at: the tick in which TOP, with
+ * all of its timers, becomes a rung; many timers in few distinct ticks far beyond eight rungs'
+ * resolution, which are sorted at once.
+ *
+ * Source: W. T. Tang, R. S. M. Goh, I. L.-J. Thng, "Ladder queue: an O(1) priority queue structure
+ * for large-scale discrete event simulation", ACM TOMACS 15(3), 2005 (THRES 50, eight rungs).
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLOCK_ALIGN 64
+#define HEAD_BIT    (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
+#define LATE        HEAD_BIT
+#define TOP         (HEAD_BIT + 1)
+#define BOTTOM      (HEAD_BIT + 2)
+#define SMALL_RUNGS (HEAD_BIT + 3) /* buckets of rung 1 and further; then those of rung 0 */
+#define THRESHOLD   50u
+#define RUNGS_MAX   8u
+#define FIRST_RUNG  (SMALL_RUNGS + (RUNGS_MAX - 1) * THRESHOLD)
+#define BINS        32u
+
+struct node {
+    uint32_t next;
+    uint32_t prev;
+};
+
+struct timer {
+    struct node links;
+    uint64_t due; /* TL_NEVER: in LATE, due at the clock */
+};
+
+#define SLOT_LISTS struct ladder_queue
+#include "slot_list.h"
+
+struct rung {
+    uint64_t start;
+    uint64_t current; /* where its first bucket that is still there starts */
+    uint64_t width;   /* ticks a bucket */
+    uint32_t bucket;  /* the number of that bucket */
+    uint32_t buckets;
+    uint32_t first; /* list of bucket 0 */
+};
+
+struct ladder_queue {
+    struct timer *timers;
+    struct node *heads; /* LATE, TOP, BOTTOM, the buckets; in one block behind the timers */
+    uint32_t capacity;
+    uint32_t rung_count;
+    struct rung rungs[RUNGS_MAX]; /* the finest last */
+    uint64_t top_start;
+    uint64_t top_count;
+    uint64_t top_earliest; /* no timer in TOP is due before, or after top_latest */
+    uint64_t top_latest;
+    uint64_t bottom_count;
+    uint64_t late_count;
+    uint64_t count;
+    uint64_t clock;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+static inline struct node *slot_node(const struct ladder_queue *queue, uint32_t index)
+{
+    return (index & HEAD_BIT) != 0 ? &queue->heads[index ^ HEAD_BIT] : &queue->timers[index].links;
+}
+
+/* The list that a tick belongs to. */
+static uint32_t list_of(const struct ladder_queue *queue, uint64_t due)
+{
+    if (due >= queue->top_start) {
+        return TOP;
+    }
+    for (uint32_t i = 0; i < queue->rung_count; i++) {
+        const struct rung *rung = &queue->rungs[i];
+        if (due >= rung->current) {
+            return rung->first + (uint32_t)((due - rung->start) / rung->width);
+        }
+    }
+    return BOTTOM;
+}
+
+/* Where the part of time ends that belongs to BOTTOM. */
+static inline uint64_t bottom_end(const struct ladder_queue *queue)
+{
+    return queue->rung_count > 0 ? queue->rungs[queue->rung_count - 1].current : queue->top_start;
+}
+
+/* The number of equal parts, of `width` each, that a span of ticks has. */
+static inline uint32_t parts_of(uint64_t span, uint64_t width)
+{
+    return (uint32_t)((span + width - 1) / width);
+}
+
+/* Adds a rung for the ticks from `start` to before `end`, in buckets of `width`, all empty. */
+static void add_rung(struct ladder_queue *queue, uint64_t start, uint64_t end, uint64_t width)
+{
+    uint32_t i = queue->rung_count++;
+    queue->rungs[i] = (struct rung){
+        .start = start,
+        .current = start,
+        .width = width,
+        .buckets = parts_of(end - start, width),
+        .first = i == 0 ? FIRST_RUNG : SMALL_RUNGS + (i - 1) * THRESHOLD,
+    };
+    for (uint32_t bucket = 0; bucket < queue->rungs[i].buckets; bucket++) {
+        slot_clear(queue, queue->rungs[i].first + bucket);
+    }
+    TL_COUNT(queue, slots, queue->rungs[i].buckets);
+}
+
+/* Deals the timers of a list that is not BOTTOM's into the last rung. */
+static void deal_out(struct ladder_queue *queue, uint32_t list)
+{
+    const struct rung *rung = &queue->rungs[queue->rung_count - 1];
+    uint32_t id = slot_node(queue, list)->next;
+    slot_clear(queue, list);
+    while (id != list) {
+        uint32_t next = queue->timers[id].links.next;
+        if ((next & HEAD_BIT) == 0) {
+            __builtin_prefetch(&queue->timers[next], 1);
+        }
+        uint64_t bucket = (queue->timers[id].due - rung->start) / rung->width;
+        slot_append(queue, rung->first + (uint32_t)bucket, id);
+        TL_COUNT(queue, moves, 1);
+        TL_COUNT(queue, cascades, 1);
+        id = next;
+    }
+}
+
+/* Makes a rung of a BOTTOM that has grown too long, if it is not all due at one tick. */
+static void raise_bottom(struct ladder_queue *queue)
+{
+    uint64_t start = queue->timers[slot_node(queue, BOTTOM)->next].due;
+    uint64_t last = queue->timers[slot_node(queue, BOTTOM)->prev].due;
+    if (queue->rung_count == RUNGS_MAX || start == last) {
+        return;
+    }
+    uint64_t end = bottom_end(queue);
+    uint64_t limit =
+        queue->rung_count == 0 && queue->capacity < THRESHOLD ? queue->capacity : THRESHOLD;
+    add_rung(queue, start, end, (end - start + limit - 1) / limit);
+    deal_out(queue, BOTTOM);
+    queue->bottom_count = 0;
+}
+
+/* Puts a timer, whose `due` is set and which is in no list, where it belongs. */
+static void file(struct ladder_queue *queue, uint32_t id)
+{
+    uint64_t due = queue->timers[id].due;
+    uint32_t list = list_of(queue, due);
+    TL_COUNT(queue, moves, 1);
+    if (list == TOP) {
+        if (queue->top_count++ == 0) {
+            queue->top_earliest = due;
+            queue->top_latest = due;
+        }
+        queue->top_earliest = due < queue->top_earliest ? due : queue->top_earliest;
+        queue->top_latest = due > queue->top_latest ? due : queue->top_latest;
+    } else if (list == BOTTOM) {
+        uint32_t last = slot_node(queue, BOTTOM)->prev;
+        while (last != BOTTOM && queue->timers[last].due > due) {
+            TL_COUNT(queue, compares, 1);
+            last = queue->timers[last].links.prev;
+        }
+        TL_COUNT(queue, compares, last != BOTTOM);
+        list = slot_node(queue, last)->next; /* its end is the place */
+    }
+    slot_append(queue, list, id);
+    bool in_bottom = due < bottom_end(queue);
+    queue->bottom_count += in_bottom;
+    if (in_bottom && queue->bottom_count > THRESHOLD) {
+        raise_bottom(queue);
+    }
+}
+
+/* Takes a pending timer out of its list. */
+static void take(struct ladder_queue *queue, uint32_t id)
+{
+    uint64_t due = queue->timers[id].due;
+    slot_remove(queue, id);
+    queue->count--;
+    if (due == TL_NEVER) {
+        queue->late_count--;
+    } else if (due >= queue->top_start) {
+        queue->top_count--;
+    } else if (due < bottom_end(queue)) {
+        queue->bottom_count--;
+    }
+    TL_COUNT(queue, moves, 1);
+}
+
+/* Merges two chains, linked by `next` up to SLOT_NONE; of equal ticks, those of `a` come first. */
+static uint32_t merge(struct ladder_queue *queue, uint32_t a, uint32_t b)
+{
+    uint32_t chain = SLOT_NONE;
+    uint32_t *end = &chain;
+    while (a != SLOT_NONE && b != SLOT_NONE) {
+        TL_COUNT(queue, compares, 1);
+        uint32_t *first = queue->timers[b].due < queue->timers[a].due ? &b : &a;
+        *end = *first;
+        end = &queue->timers[*first].links.next;
+        *first = *end;
+    }
+    *end = a != SLOT_NONE ? a : b;
+    return chain;
+}
+
+/* Sorts a bucket's timers, equal ticks in their order, into BOTTOM, which is empty. */
+static void sort_to_bottom(struct ladder_queue *queue, uint32_t list)
+{
+    uint32_t bins[BINS]; /* bin i: a sorted chain of 2 to the power of i, or none */
+    memset(bins, 0xff, sizeof bins);
+    uint32_t id = slot_node(queue, list)->next;
+    slot_clear(queue, list);
+    while (id != list) {
+        uint32_t chain = id;
+        id = queue->timers[id].links.next;
+        queue->timers[chain].links.next = SLOT_NONE;
+        uint32_t i = 0;
+        for (; bins[i] != SLOT_NONE; i++) {
+            chain = merge(queue, bins[i], chain);
+            bins[i] = SLOT_NONE;
+        }
+        bins[i] = chain;
+    }
+    uint32_t chain = SLOT_NONE;
+    for (uint32_t i = 0; i < BINS; i++) {
+        chain = merge(queue, bins[i], chain);
+    }
+    while (chain != SLOT_NONE) {
+        uint32_t next = queue->timers[chain].links.next;
+        slot_append(queue, BOTTOM, chain);
+        queue->bottom_count++;
+        TL_COUNT(queue, moves, 1);
+        TL_COUNT(queue, cascades, 1);
+        chain = next;
+    }
+}
+
+/* TOP's timers become the first rung. */
+static void lower_top(struct ladder_queue *queue)
+{
+    uint64_t span = queue->top_latest - queue->top_earliest + 1;
+    uint64_t width = (span + queue->top_count - 1) / queue->top_count;
+    add_rung(queue, queue->top_earliest, queue->top_latest + 1, width);
+    const struct rung *rung = &queue->rungs[0];
+    queue->top_start = rung->start + rung->width * rung->buckets;
+    deal_out(queue, TOP);
+    queue->top_count = 0;
+}
+
+/* One step towards a BOTTOM that is not empty, for what may be due by the clock. False: there is
+ * nothing. Requires an empty BOTTOM. */
+static bool refill(struct ladder_queue *queue)
+{
+    if (queue->rung_count == 0) {
+        if (queue->top_count == 0) {
+            queue->top_start = 0;
+        }
+        if (queue->top_count == 0 || queue->top_earliest > queue->clock) {
+            return false;
+        }
+        lower_top(queue);
+        return true;
+    }
+    struct rung *rung = &queue->rungs[queue->rung_count - 1];
+    while (rung->bucket < rung->buckets && slot_is_empty(queue, rung->first + rung->bucket)) {
+        rung->bucket++;
+        rung->current += rung->width;
+        TL_COUNT(queue, slots, 1);
+    }
+    if (rung->bucket == rung->buckets) {
+        queue->rung_count--;
+        return true;
+    }
+    if (rung->current > queue->clock) {
+        return false;
+    }
+    uint32_t list = rung->first + rung->bucket;
+    uint64_t start = rung->current;
+    rung->bucket++;
+    rung->current += rung->width;
+    TL_COUNT(queue, slots, 1);
+    uint32_t timers = 0;
+    for (uint32_t id = slot_node(queue, list)->next; id != list && timers <= THRESHOLD; timers++) {
+        id = queue->timers[id].links.next;
+    }
+    if (timers > THRESHOLD && rung->width > 1 && queue->rung_count < RUNGS_MAX) {
+        add_rung(queue, start, rung->current, (rung->width + THRESHOLD - 1) / THRESHOLD);
+        deal_out(queue, list);
+    } else {
+        sort_to_bottom(queue, list);
+    }
+    return true;
+}
+
+static size_t heads_of(uint32_t capacity)
+{
+    return FIRST_RUNG - HEAD_BIT + (size_t)capacity;
+}
+
+static size_t block_bytes(uint32_t capacity)
+{
+    return (size_t)capacity * sizeof(struct timer) + heads_of(capacity) * sizeof(struct node);
+}
+
+static enum tl_status queue_reserve(void *self, uint32_t capacity)
+{
+    struct ladder_queue *queue = self;
+    bool fresh = queue->timers == NULL;
+    if (capacity <= queue->capacity && !fresh) {
+        return TL_OK;
+    }
+    if (capacity >= SLOT_NONE - FIRST_RUNG) {
+        return TL_ERR_CAPACITY;
+    }
+    struct timer *timers = tl_alloc(queue->allocator, block_bytes(capacity), BLOCK_ALIGN);
+    if (timers == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    struct node *heads = (struct node *)(void *)&timers[capacity];
+    if (!fresh) {
+        memcpy(timers, queue->timers, (size_t)queue->capacity * sizeof *timers);
+        memcpy(heads, queue->heads, heads_of(queue->capacity) * sizeof *heads);
+        tl_free(queue->allocator, queue->timers, block_bytes(queue->capacity), BLOCK_ALIGN);
+    }
+    for (uint32_t id = queue->capacity; id < capacity; id++) {
+        timers[id] = (struct timer){.links = {.next = SLOT_NONE, .prev = SLOT_NONE}};
+    }
+    queue->timers = timers;
+    queue->heads = heads;
+    for (size_t i = fresh ? 0 : heads_of(queue->capacity); i < heads_of(capacity); i++) {
+        slot_clear(queue, HEAD_BIT + (uint32_t)i);
+    }
+    queue->capacity = capacity;
+    return TL_OK;
+}
+
+static void queue_destroy(void *self)
+{
+    struct ladder_queue *queue = self;
+    tl_free(queue->allocator, queue->timers, block_bytes(queue->capacity), BLOCK_ALIGN);
+    tl_free(queue->allocator, queue, sizeof *queue, alignof(struct ladder_queue));
+}
+
+static enum tl_status queue_create(const struct tl_config *config, void **self)
+{
+    struct ladder_queue *queue =
+        tl_alloc(config->allocator, sizeof *queue, alignof(struct ladder_queue));
+    if (queue == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *queue = (struct ladder_queue){.clock = config->now, .allocator = config->allocator};
+    enum tl_status status = queue_reserve(queue, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, queue, sizeof *queue, alignof(struct ladder_queue));
+        return status;
+    }
+    *self = queue;
+    return TL_OK;
+}
+
+static enum tl_status queue_stop(void *self, uint32_t id)
+{
+    struct ladder_queue *queue = self;
+    if (!slot_is_linked(queue, id)) {
+        return TL_IDLE;
+    }
+    take(queue, id);
+    return TL_OK;
+}
+
+static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct ladder_queue *queue = self;
+    (void)queue_stop(queue, id);
+    queue->count++;
+    if (deadline > queue->clock) {
+        queue->timers[id].due = deadline;
+        file(queue, id);
+    } else {
+        queue->timers[id].due = TL_NEVER;
+        queue->late_count++;
+        slot_append(queue, LATE, id);
+        TL_COUNT(queue, moves, 1);
+    }
+    return TL_OK;
+}
+
+static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct ladder_queue *queue = self;
+    while (queue->late_count > 0) {
+        uint32_t id = slot_node(queue, LATE)->next;
+        slot_remove(queue, id);
+        queue->late_count--;
+        queue->timers[id].due = queue->clock;
+        TL_COUNT(queue, cascades, 1);
+        file(queue, id);
+    }
+    queue->clock = now;
+    uint64_t fired = 0;
+    while (fired < budget) {
+        if (queue->bottom_count == 0) {
+            if (!refill(queue)) {
+                break;
+            }
+            continue;
+        }
+        uint32_t id = slot_node(queue, BOTTOM)->next;
+        TL_COUNT(queue, compares, 1);
+        if (queue->timers[id].due > now) {
+            break;
+        }
+        uint32_t next = queue->timers[id].links.next;
+        if ((next & HEAD_BIT) == 0) {
+            __builtin_prefetch(&queue->timers[next], 1);
+        }
+        take(queue, id);
+        fired++;
+        fire(ctx, id, now);
+    }
+    return fired;
+}
+
+static uint64_t queue_next(const void *self)
+{
+    const struct ladder_queue *queue = self;
+    if (queue->count == 0) {
+        return TL_NEVER;
+    }
+    if (queue->late_count > 0) {
+        return queue->clock;
+    }
+    if (queue->bottom_count > 0) {
+        return queue->timers[slot_node(queue, BOTTOM)->next].due;
+    }
+    return queue->rung_count > 0 ? queue->rungs[queue->rung_count - 1].current
+                                 : queue->top_earliest;
+}
+
+static uint64_t queue_count(const void *self)
+{
+    return ((const struct ladder_queue *)self)->count;
+}
+
+static void queue_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct ladder_queue *)self)->counters;
+}
+
+/* Adds a list's length to *seen. False if its links, or its timers, are not right. */
+static bool list_is_right(const struct ladder_queue *queue, uint32_t list, uint64_t *seen)
+{
+    if (!slot_walk(queue, list, queue->count, seen)) {
+        return false;
+    }
+    uint64_t last = 0;
+    for (uint32_t id = slot_node(queue, list)->next; id != list;
+         id = queue->timers[id].links.next) {
+        uint64_t due = queue->timers[id].due;
+        bool right = list == LATE ? due == TL_NEVER : list_of(queue, due) == list;
+        if (!right || (list == BOTTOM && due < last) ||
+            (list == TOP && (due < queue->top_earliest || due > queue->top_latest))) {
+            return false;
+        }
+        last = due;
+    }
+    return true;
+}
+
+static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct ladder_queue *queue = self;
+    uint64_t late = 0;
+    uint64_t top = 0;
+    uint64_t bottom = 0;
+    uint64_t in_rungs = 0;
+    bool right = list_is_right(queue, LATE, &late) && list_is_right(queue, TOP, &top) &&
+                 list_is_right(queue, BOTTOM, &bottom);
+    uint64_t end = queue->top_start;
+    for (uint32_t i = 0; right && i < queue->rung_count; i++) {
+        const struct rung *rung = &queue->rungs[i];
+        right = rung->start + rung->width * rung->buckets >= end &&
+                rung->current == rung->start + rung->width * rung->bucket;
+        for (uint32_t bucket = rung->bucket; right && bucket < rung->buckets; bucket++) {
+            right = list_is_right(queue, rung->first + bucket, &in_rungs);
+        }
+        end = rung->current;
+    }
+    if (!right) {
+        (void)snprintf(why, why_bytes, "a list holds a timer that does not belong there");
+        return TL_ERR_CORRUPT;
+    }
+    uint64_t linked = 0;
+    for (uint32_t id = 0; id < queue->capacity; id++) {
+        linked += slot_is_linked(queue, id);
+    }
+    if (late != queue->late_count || top != queue->top_count || bottom != queue->bottom_count ||
+        late + top + bottom + in_rungs != queue->count || linked != queue->count) {
+        (void)snprintf(why, why_bytes,
+                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
+                       late + top + bottom + in_rungs, linked, queue->count);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+/* Level 0: TOP, BOTTOM or LATE (slot 2, 1, 0); else the rung, from 1, and its bucket. */
+static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct ladder_queue *queue = self;
+    if (!slot_is_linked(queue, id)) {
+        return TL_IDLE;
+    }
+    uint64_t due = queue->timers[id].due;
+    *out = (struct tl_place){.bucket = due == TL_NEVER ? queue->clock : due};
+    if (due == TL_NEVER) {
+        return TL_OK;
+    }
+    if (due >= queue->top_start || due < bottom_end(queue)) {
+        out->slot = due >= queue->top_start ? 2 : 1;
+        return TL_OK;
+    }
+    uint32_t i = 0;
+    while (due < queue->rungs[i].current) {
+        i++;
+    }
+    const struct rung *rung = &queue->rungs[i];
+    out->level = i + 1;
+    out->slot = (due - rung->start) / rung->width;
+    out->bucket = rung->start + out->slot * rung->width;
+    return TL_OK;
+}
+
+TL_ALGO(ladder_queue) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET |
+                    TL_CAP_UNLIMITED,
+    .name = "ladder-queue",
+    .summary = "unsorted far timers, ever finer rungs of buckets, a short sorted bottom",
+    .origin = "Tang, Goh and Thng 2005",
+    .description =
+        "Far timers lie unsorted; when their time comes they are dealt into as many buckets as "
+        "there are timers, a bucket of more than 50 into 50 finer ones, up to eight rungs, and a "
+        "bucket of less is sorted and fires. It looks closer only where timers stand close, so "
+        "that no length of a day has to fit all. Bad at: the tick in which the unsorted timers, "
+        "all at once, become a rung.",
+    .cost = {.start = "O(1) amortised", .stop = "O(1)", .tick = "O(1)", .expire = "O(1) amortised"},
+    .create = queue_create,
+    .destroy = queue_destroy,
+    .reserve = queue_reserve,
+    .start = queue_start,
+    .stop = queue_stop,
+    .advance = queue_advance,
+    .next = queue_next,
+    .count = queue_count,
+    .counters = queue_counters,
+    .check = queue_check,
+    .place = queue_place,
+};
