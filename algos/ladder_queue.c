@@ -170,9 +170,7 @@ static void raise_bottom(struct ladder_queue *queue)
         return;
     }
     uint64_t end = bottom_end(queue);
-    uint64_t limit =
-        queue->rung_count == 0 && queue->capacity < THRESHOLD ? queue->capacity : THRESHOLD;
-    add_rung(queue, start, end, (end - start + limit - 1) / limit);
+    add_rung(queue, start, end, (end - start + THRESHOLD - 1) / THRESHOLD);
     deal_out(queue, BOTTOM);
     queue->bottom_count = 0;
 }

@@ -77,7 +77,7 @@ static uint32_t draw_height(struct skip_list *list)
     return height < most ? height : most;
 }
 
-/* The last node before `key` in each lane in use; HEAD if there is none. */
+/* The last node before `key` in each lane in use; the other lanes are left as they are, at HEAD. */
 static void search(struct skip_list *list, const struct node *key, uint32_t before[LANES_MAX])
 {
     const struct node *nodes = list->nodes;
@@ -170,7 +170,7 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
 static enum tl_status list_stop(void *self, uint32_t id)
 {
     struct skip_list *list = self;
-    uint32_t before[LANES_MAX];
+    uint32_t before[LANES_MAX] = {HEAD};
     if (list->nodes[id + 1].height == 0) {
         return TL_IDLE;
     }
@@ -185,14 +185,12 @@ static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
     (void)list_stop(list, id);
     struct node *nodes = list->nodes;
     struct node *node = &nodes[id + 1];
-    uint32_t before[LANES_MAX];
+    uint32_t before[LANES_MAX] = {HEAD};
     node->due = deadline > list->clock ? deadline : list->clock;
     node->serial = list->serial++;
     search(list, node, before);
     uint32_t height = draw_height(list);
-    if (height > list->lanes) {
-        before[list->lanes++] = HEAD;
-    }
+    list->lanes = height > list->lanes ? height : list->lanes;
     for (uint32_t lane = 0; lane < height; lane++) {
         node->next[lane] = nodes[before[lane]].next[lane];
         nodes[before[lane]].next[lane] = id + 1;
