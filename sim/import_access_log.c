@@ -205,7 +205,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     struct access_log_import *import = ctx;
     struct import_tally *tally = event_log_tally(import->log);
     struct log_value values[LOG_FIELDS_MAX];
-    struct log_value key;
+    struct log_value key = {0};
     bool unset = false;
     uint64_t time_ns = 0;
     uint64_t duration_ns = 0;
