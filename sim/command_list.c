@@ -88,22 +88,47 @@ struct list_arguments {
     const char *name; /* describe only */
 };
 
+/* The texts of a row of the table, in the order of its columns. */
+#define TABLE_TEXTS 5
+static void table_texts(const struct tl_algo *algo, const char *texts[TABLE_TEXTS])
+{
+    texts[0] = algo->name;
+    texts[1] = algo->cost.start;
+    texts[2] = algo->cost.stop;
+    texts[3] = algo->cost.tick;
+    texts[4] = algo->cost.expire;
+}
+
 static void list_table(const struct catalog *catalog)
 {
-    (void)printf("%-18s %-12s %-12s %-12s %-12s %10s %9s  %s\n", "name", "start", "stop", "tick",
-                 "expire", "fixed B", "B/timer", "capabilities");
+    const char *texts[TABLE_TEXTS] = {"name", "start", "stop", "tick", "expire"};
+    int widths[TABLE_TEXTS] = {0};
+    for (size_t i = 0; i <= catalog->count; i++) {
+        for (size_t c = 0; c < TABLE_TEXTS; c++) {
+            int width = (int)strlen(texts[c]);
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+        if (i < catalog->count) {
+            table_texts(&catalog->entries[i].timed, texts);
+        }
+    }
+    (void)printf("%-*s  %-*s  %-*s  %-*s  %-*s  %10s  %7s  %s\n", widths[0], "name", widths[1],
+                 "start", widths[2], "stop", widths[3], "tick", widths[4], "expire", "fixed B",
+                 "B/timer", "capabilities");
     for (size_t i = 0; i < catalog->count; i++) {
         const struct tl_algo *algo = &catalog->entries[i].timed;
         struct footprint footprint = measure_footprint(algo);
         char words[256];
         capability_words(algo, words, sizeof words);
-        (void)printf("%-18s %-12s %-12s %-12s %-12s ", algo->name, algo->cost.start,
-                     algo->cost.stop, algo->cost.tick, algo->cost.expire);
+        table_texts(algo, texts);
+        for (size_t c = 0; c < TABLE_TEXTS; c++) {
+            (void)printf("%-*s  ", widths[c], texts[c]);
+        }
         if (footprint.status == TL_OK) {
-            (void)printf("%10" PRIu64 " %9.1f  %s\n", footprint.bytes_fixed,
+            (void)printf("%10" PRIu64 "  %7.1f  %s\n", footprint.bytes_fixed,
                          footprint.bytes_per_timer, words);
         } else {
-            (void)printf("%10s %9s  %s (%s)\n", "-", "-", words, tl_status_text(footprint.status));
+            (void)printf("%10s  %7s  %s (%s)\n", "-", "-", words, tl_status_text(footprint.status));
         }
     }
 }
