@@ -32,7 +32,8 @@
  * Complexity: start, stop, expiry O(1) if distances are of one kind; a tick O(1); making it anew
  * O(n), amortised O(1). Bad at: timeouts of very different lengths, since the first few decide the
  * day's length and the many far ones share pages or leave most of them empty: then start is O(n),
- * or expiry turns all the pages. Bad at: the tick in which it is made anew.
+ * or expiry turns all the pages. Bad at: distances that change while the number of timers does not,
+ * since only a change of the number has days measured again. Bad at: the tick of making it anew.
  *
  * Source: R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
  * event set problem", CACM 31(10), 1988.
@@ -145,7 +146,7 @@ static uint32_t day_for(const struct calendar_queue *queue, const uint64_t *due,
     if (samples < 2 || due[samples - 1] == due[0]) {
         return queue->shift; /* says nothing about distances */
     }
-    uint64_t average = (due[samples - 1] - due[0]) / (samples - 1);
+    uint64_t average = (due[samples - 1] - due[0] + samples - 2) / (samples - 1);
     uint64_t sum = 0;
     uint64_t used = 0;
     for (uint32_t i = 1; i < samples; i++) {

@@ -1,0 +1,454 @@
+/*
+ * Heaps, ordered sets and event sets, held to their sources: the cost that each declares, by its
+ * counters and not by a clock; what a lazy heap keeps of cancelled timers; when a calendar is made
+ * anew; when a ladder grows a rung; where a radix heap and a find-first-set queue file a deadline.
+ */
+#include "registry.h"
+
+#include "test.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* --- a structure under test, with its work counted ------------------------------------------- */
+
+struct subject {
+    const struct tl_algo *algo;
+    void *self;
+    struct tl_memory memory;
+    uint64_t clock;
+    uint64_t fired;
+    uint64_t random;
+    uint64_t mean_delay; /* hold: each firing starts the timer again; 0: it does not */
+};
+
+static void open_subject(struct subject *s, const char *name, const char *options,
+                         uint32_t capacity, uint64_t now)
+{
+    char why[256] = "";
+    int64_t values[TL_OPTIONS_MAX];
+    const struct tl_entry *entry = tl_registry_find(name);
+    assert_non_null(entry);
+    *s = (struct subject){.algo = entry->counted, .clock = now, .random = 1};
+    if (tl_options_parse(s->algo, options, values, why, sizeof why) != TL_OK) {
+        fail_msg("%s:%s: %s", name, options, why);
+    }
+    tl_counting_allocator(&s->memory, tl_system_allocator());
+    struct tl_config config = {
+        .capacity = capacity, .now = now, .options = values, .allocator = &s->memory.allocator};
+    assert_int_equal(s->algo->create(&config, &s->self), TL_OK);
+}
+
+static void close_subject(struct subject *s)
+{
+    char why[256] = "";
+    if (s->algo->check(s->self, why, sizeof why) != TL_OK) {
+        fail_msg("%s: %s", s->algo->name, why);
+    }
+    s->algo->destroy(s->self);
+    assert_int_equal(s->memory.bytes, 0);
+}
+
+/* splitmix64 */
+static uint64_t draw(struct subject *s)
+{
+    uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* A delay of the uniform kind of Jones's hold model. */
+static uint64_t some_delay(struct subject *s)
+{
+    return 1 + draw(s) % (2 * s->mean_delay);
+}
+
+static void start(struct subject *s, uint32_t id, uint64_t deadline)
+{
+    assert_int_equal(s->algo->start(s->self, id, deadline), TL_OK);
+}
+
+static void on_fire(void *ctx, uint32_t id, uint64_t now)
+{
+    struct subject *s = ctx;
+    s->fired++;
+    if (s->mean_delay > 0) {
+        start(s, id, now + some_delay(s));
+    }
+}
+
+static void advance(struct subject *s, uint64_t now)
+{
+    s->clock = now;
+    (void)s->algo->advance(s->self, now, TL_NO_BUDGET, on_fire, s);
+}
+
+static uint64_t work_of(const struct subject *s)
+{
+    struct tl_counters counters = {0};
+    s->algo->counters(s->self, &counters);
+    return counters.compares + counters.moves + counters.slots;
+}
+
+static struct tl_place place_of(const struct subject *s, uint32_t id)
+{
+    struct tl_place place = {0};
+    assert_int_equal(s->algo->place(s->self, id, &place), TL_OK);
+    return place;
+}
+
+static double log2_of(uint32_t n)
+{
+    double bits = 0;
+    for (; n > 1; n /= 2) {
+        bits++;
+    }
+    return bits;
+}
+
+/* --- complexity ------------------------------------------------------------------------------ */
+
+/* Work for one expiry with the start that follows, in a hold of n timers that keep n / delay about
+ * one a tick, after one turnover. */
+static double hold_work(const char *name, const char *options, uint32_t n)
+{
+    struct subject s;
+    open_subject(&s, name, options, n, 1000);
+    s.mean_delay = n;
+    for (uint32_t id = 0; id < n; id++) {
+        start(&s, id, s.clock + some_delay(&s));
+    }
+    while (s.fired < (uint64_t)n) {
+        advance(&s, s.algo->next(s.self));
+    }
+    uint64_t work = work_of(&s);
+    uint64_t fired = s.fired;
+    while (s.fired < 2 * (uint64_t)n) {
+        advance(&s, s.algo->next(s.self));
+    }
+    double per_hold = (double)(work_of(&s) - work) / (double)(s.fired - fired);
+    close_subject(&s);
+    return per_hold;
+}
+
+/* Work for one restart to later among n, which moves the timer past half of the others. */
+static double restart_work(const char *name, const char *options, uint32_t n)
+{
+    struct subject s;
+    open_subject(&s, name, options, n, 1000);
+    for (uint32_t id = 0; id < n; id++) {
+        start(&s, id, 30000 + draw(&s) % 30000);
+    }
+    uint64_t work = work_of(&s);
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        start(&s, (uint32_t)(draw(&s) % n), 30000 + draw(&s) % 30000);
+        if (i % (n / 100) == 0) {
+            advance(&s, ++s.clock);
+        }
+    }
+    double per_restart = (double)(work_of(&s) - work) / (2.0 * n);
+    close_subject(&s);
+    return per_restart;
+}
+
+struct bound {
+    const char *name;
+    const char *options;
+    double hold;    /* most work a hold: times log2 n where `logarithmic`, else as it is */
+    double restart; /* and a restart, in the same way */
+    bool logarithmic;
+};
+
+static const struct bound bounds[] = {
+    {"binary-heap", "", 3, 1, true},
+    {"dary-heap", "", 3, 1, true},
+    {"dary-heap", "arity=2", 3, 1, true},
+    {"dary-heap", "arity=3", 3, 1, true},
+    {"dary-heap", "arity=16", 6, 1, true},
+    {"lazy-heap", "", 3, 1.5, true},
+    {"pairing-heap", "", 4, 1, true},
+    {"skip-list", "", 3, 5, true},
+    {"rbtree", "", 2, 2, true},
+    {"splay-tree", "", 7, 10, true},
+    {"radix-heap", "", 2, 0.5, true}, /* of the delay, which grows with n here */
+    {"calendar-queue", "", 12, 8, false},
+    {"ladder-queue", "", 12, 8, false},
+    {"ffs-queue", "", 12, 4, false},
+};
+
+static void work_stays_within_what_is_declared(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+        const struct bound *b = &bounds[i];
+        for (uint32_t n = 1000; n <= 100000; n *= 10) {
+            double unit = b->logarithmic ? log2_of(n) : 1;
+            double hold = hold_work(b->name, b->options, n);
+            double restart = restart_work(b->name, b->options, n);
+            if (hold > b->hold * unit || restart > b->restart * unit) {
+                fail_msg("%s:%s with %" PRIu32 " timers: %.1f steps a hold, %.1f a restart",
+                         b->name, b->options, n, hold, restart);
+            }
+        }
+    }
+}
+
+/* A heap with four children has half the levels, so it moves less. */
+static void four_children_move_less_than_two(void **state)
+{
+    (void)state;
+    uint64_t moves[2];
+    const char *const options[] = {"arity=2", "arity=4"};
+    for (size_t i = 0; i < 2; i++) {
+        struct subject s;
+        struct tl_counters counters = {0};
+        open_subject(&s, "dary-heap", options[i], 10000, 0);
+        for (uint32_t id = 0; id < 10000; id++) {
+            start(&s, id, 1 + draw(&s) % 100000);
+        }
+        advance(&s, 100000);
+        s.algo->counters(s.self, &counters);
+        moves[i] = counters.moves;
+        close_subject(&s);
+    }
+    assert_true(moves[1] * 10 < moves[0] * 7);
+}
+
+/* --- the lazy heap --------------------------------------------------------------------------- */
+
+/* n timers at a time, of which 99 of 100 are stopped soon; the bytes that this takes at the most.
+ */
+static uint64_t bytes_under_cancellation(const char *options, uint32_t n)
+{
+    struct subject s;
+    open_subject(&s, "lazy-heap", options, n, 0);
+    for (uint32_t i = 0; i < 100 * n; i++) {
+        uint32_t id = i % n;
+        start(&s, id, s.clock + 60000);
+        if (i % 100 != 0) {
+            assert_int_equal(s.algo->stop(s.self, id), TL_OK);
+        }
+        if (i % n == 0) {
+            advance(&s, s.clock + 1);
+        }
+    }
+    uint64_t bytes = s.memory.peak_bytes;
+    close_subject(&s);
+    return bytes;
+}
+
+static void a_lazy_heap_keeps_what_was_stopped_until_it_is_swept(void **state)
+{
+    (void)state;
+    const uint32_t n = 1000;
+    uint64_t one_each = n * 20; /* an entry and a serial an id */
+    uint64_t swept = bytes_under_cancellation("", n);
+    uint64_t kept = bytes_under_cancellation("compact=never", n);
+    assert_true(swept < 2 * one_each);
+    assert_true(kept > 50 * n * 16); /* nearly all of 100,000 starts: none came to the top */
+
+    struct subject s;
+    open_subject(&s, "lazy-heap", "compact=never", 8, 0);
+    start(&s, 3, 10);
+    start(&s, 3, 20);
+    assert_int_equal(s.algo->count(s.self), 1);
+    assert_int_equal(s.algo->next(s.self), 10); /* of an entry that is stale */
+    advance(&s, 10);
+    assert_int_equal(s.fired, 0);
+    assert_int_equal(s.algo->next(s.self), 20);
+    assert_int_equal(s.algo->stop(s.self, 3), TL_OK);
+    start(&s, 3, 30); /* the id is used again while its old entry is there */
+    advance(&s, 29);
+    assert_int_equal(s.fired, 0);
+    assert_int_equal(s.algo->count(s.self), 1);
+    advance(&s, 30);
+    assert_int_equal(s.fired, 1);
+    close_subject(&s);
+}
+
+/* --- the calendar ---------------------------------------------------------------------------- */
+
+/* Moves of one operation show whether all timers were written on new pages. */
+static uint64_t moves_of_start(struct subject *s, uint32_t id, uint64_t deadline)
+{
+    struct tl_counters before = {0};
+    struct tl_counters after = {0};
+    s->algo->counters(s->self, &before);
+    start(s, id, deadline);
+    s->algo->counters(s->self, &after);
+    return after.moves - before.moves;
+}
+
+static void a_calendar_is_made_anew_at_twice_and_at_half_the_days(void **state)
+{
+    (void)state;
+    struct subject s;
+    open_subject(&s, "calendar-queue", "", 100, 0);
+    for (uint32_t id = 0; id < 100; id++) {
+        /* 2 days, and twice as many when there are more than twice as many timers */
+        bool grows = id == 4 || id == 8 || id == 16 || id == 32 || id == 64;
+        assert_int_equal(moves_of_start(&s, id, 10 + 10 * (uint64_t)id), grows ? id + 2 : 1);
+    }
+    /* 64 days of three times the distance, 30, which is about 32 ticks */
+    struct tl_place place = place_of(&s, 7);
+    assert_int_equal(place.slot, 80 / 32 % 64);
+    assert_int_equal(place.bucket, 64);
+    for (uint32_t id = 99; id > 0; id--) {
+        struct tl_counters before = {0};
+        struct tl_counters after = {0};
+        s.algo->counters(s.self, &before);
+        assert_int_equal(s.algo->stop(s.self, id), TL_OK);
+        s.algo->counters(s.self, &after);
+        /* the timers that are left: one fewer than half of 64, 32, ... days */
+        bool shrinks = id == 31 || id == 15 || id == 7 || id == 3 || id == 1;
+        uint64_t moved = id == 1 ? 1 : id + 1; /* of 4 days, half are left with one timer */
+        assert_int_equal(after.moves - before.moves, shrinks ? moved + (id == 1) : 1);
+    }
+    close_subject(&s);
+}
+
+/* --- the ladder ------------------------------------------------------------------------------ */
+
+static void a_ladder_spawns_a_rung_where_timers_stand_close(void **state)
+{
+    (void)state;
+    struct subject s;
+    open_subject(&s, "ladder-queue", "", 200, 0);
+    for (uint32_t id = 0; id < 100; id++) { /* close: within one hundredth of the range */
+        start(&s, id, 1000 + id);
+    }
+    for (uint32_t id = 100; id < 200; id++) {
+        start(&s, id, 1000 + 1000 * (uint64_t)(id - 99));
+    }
+    assert_int_equal(place_of(&s, 0).level, 0); /* the top */
+    assert_int_equal(place_of(&s, 0).slot, 2);
+    advance(&s, 1000);
+    assert_int_equal(s.fired, 1);
+    /* The first rung: 200 buckets for 100,001 ticks, so 501 each. Its first holds 100 timers, more
+     * than 50, and is dealt out into buckets of 501 / 50, so 11. */
+    struct tl_place place = place_of(&s, 199);
+    assert_int_equal(place.level, 1);
+    assert_int_equal(place.slot, (101000 - 1000) / 501);
+    place = place_of(&s, 99);
+    assert_int_equal(place.level, 2);
+    assert_int_equal(place.slot, 99 / 11);
+    place = place_of(&s, 5); /* the first bucket of that is the bottom */
+    assert_int_equal(place.level, 0);
+    assert_int_equal(place.slot, 1);
+    /* What comes later than the range of the first rung waits in the top. */
+    start(&s, 0, 500000);
+    assert_int_equal(place_of(&s, 0).slot, 2);
+    advance(&s, 200000);
+    assert_int_equal(s.fired, 200);
+    close_subject(&s);
+}
+
+static void a_ladders_bottom_that_grows_becomes_a_rung(void **state)
+{
+    (void)state;
+    struct subject s;
+    open_subject(&s, "ladder-queue", "", 200, 0);
+    start(&s, 0, 100);
+    start(&s, 1, 100000);
+    advance(&s, 100); /* a rung of two buckets; the first is the bottom's time now */
+    for (uint32_t id = 2; id <= 51; id++) {
+        start(&s, id, 200 + id);
+        assert_int_equal(place_of(&s, id).level, 0);
+    }
+    start(&s, 52, 300); /* the 51st */
+    assert_int_equal(place_of(&s, 2).level, 2);
+    assert_int_equal(place_of(&s, 52).level, 2);
+    advance(&s, 100000);
+    assert_int_equal(s.fired, 53);
+    close_subject(&s);
+}
+
+/* --- buckets --------------------------------------------------------------------------------- */
+
+static void a_radix_heap_files_by_the_leading_bit_that_differs(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t last;
+        uint64_t deadline;
+        uint64_t bucket;
+    } rows[] = {
+        {0, 1, 1},
+        {0, 2, 2},
+        {0, 3, 2},
+        {0, 4, 3},
+        {6, 7, 1},
+        {7, 8, 4},
+        {107, 108, 3},
+        {107, 111, 3},
+        {107, 112, 5},
+        {107, 128, 8},
+        {1000, 1023, 5},
+        {1023, 1024, 11},
+        {0, TL_DEADLINE_MAX, 64},
+        {5, TL_DEADLINE_MAX - 1, 63},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct subject s;
+        open_subject(&s, "radix-heap", "", 1, rows[i].last);
+        start(&s, 0, rows[i].deadline);
+        assert_int_equal(place_of(&s, 0).slot, rows[i].bucket);
+        close_subject(&s);
+    }
+    /* Reaching the bucket deals it out: 112 and 120 differ from 107 in bit 4, from each other in
+     * bit 3. */
+    struct subject s;
+    open_subject(&s, "radix-heap", "", 2, 107);
+    start(&s, 0, 112);
+    start(&s, 1, 120);
+    assert_int_equal(place_of(&s, 1).slot, 5);
+    advance(&s, 111); /* nothing can be due: the buckets stay as they are */
+    assert_int_equal(place_of(&s, 1).slot, 5);
+    advance(&s, 112);
+    assert_int_equal(s.fired, 1);
+    assert_int_equal(place_of(&s, 1).slot, 4);
+    close_subject(&s);
+}
+
+static void find_first_set_windows_take_turns(void **state)
+{
+    (void)state;
+    struct subject s;
+    open_subject(&s, "ffs-queue", "buckets=100", 4, 1000);
+    start(&s, 0, 1099); /* the last bucket of the primary */
+    start(&s, 1, 1100); /* the first of the secondary */
+    start(&s, 2, 1199); /* its last, which also holds everything later */
+    start(&s, 3, 1250);
+    assert_int_equal(place_of(&s, 0).level, 1);
+    assert_int_equal(place_of(&s, 0).slot, 99);
+    assert_int_equal(place_of(&s, 1).level, 2);
+    assert_int_equal(place_of(&s, 1).slot, 0);
+    assert_int_equal(place_of(&s, 2).slot, 99);
+    assert_int_equal(place_of(&s, 3).slot, 99);
+    advance(&s, 1100);
+    assert_int_equal(s.fired, 2);
+    assert_int_equal(place_of(&s, 2).level, 1); /* the secondary is the primary now */
+    assert_int_equal(place_of(&s, 3).level, 2); /* and what was beyond has a bucket of its own */
+    assert_int_equal(place_of(&s, 3).slot, 50);
+    advance(&s, 1249);
+    assert_int_equal(s.fired, 3);
+    advance(&s, 1250);
+    assert_int_equal(s.fired, 4);
+    close_subject(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_stays_within_what_is_declared),
+        cmocka_unit_test(four_children_move_less_than_two),
+        cmocka_unit_test(a_lazy_heap_keeps_what_was_stopped_until_it_is_swept),
+        cmocka_unit_test(a_calendar_is_made_anew_at_twice_and_at_half_the_days),
+        cmocka_unit_test(a_ladder_spawns_a_rung_where_timers_stand_close),
+        cmocka_unit_test(a_ladders_bottom_that_grows_becomes_a_rung),
+        cmocka_unit_test(a_radix_heap_files_by_the_leading_bit_that_differs),
+        cmocka_unit_test(find_first_set_windows_take_turns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
