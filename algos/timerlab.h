@@ -172,7 +172,8 @@ struct tl_place {
 };
 
 /* Called for each expired timer, which is no longer pending by then. It may call start and stop
- * for any timer of the same structure, `id` included, but not advance, reserve or destroy. */
+ * for any timer of the same structure, `id` included, and count, which already leaves `id` out;
+ * no other hook. */
 typedef void (*tl_fire_fn)(void *ctx, uint32_t id, uint64_t now);
 
 /* --- the descriptor -------------------------------------------------------------------------- */
@@ -214,14 +215,18 @@ struct tl_algo {
     void (*destroy)(void *self);
 
     /* Grows to hold ids 0 .. capacity-1; pending timers stay as they are; never shrinks. After it
-     * returned TL_OK, start cannot fail for want of memory for any of these ids. On TL_ERR_NOMEM
-     * or TL_ERR_CAPACITY nothing has changed. */
+     * returned TL_OK, start cannot fail for want of memory for any of these ids, whether or not
+     * the structure says TL_CAP_ALLOCATES. On TL_ERR_NOMEM or TL_ERR_CAPACITY nothing has
+     * changed. */
     enum tl_status (*reserve)(void *self, uint32_t capacity);
 
     /* Starts timer `id`, or moves it if it is pending (a restart). A deadline that is not after
-     * the clock is legal: the timer fires in the next advance. Inside a callback the clock is the
-     * `now` of the running advance, and what is started there never fires in that same advance.
-     * TL_ERR_HORIZON: nothing changed, a pending timer keeps its old deadline.
+     * the clock is legal: its delay counts as 0, and the timer fires in the next advance, but for
+     * what the precision for a delay of 0 allows. Inside a callback the clock is the `now` of the
+     * running advance, and what is started there never fires in that same advance.
+     * TL_ERR_HORIZON: nothing changed, a pending timer keeps its old deadline. At one clock all
+     * that is nearer than an accepted deadline is accepted, and a deadline that is not after the
+     * clock always is.
      * Requires id < capacity and deadline <= TL_DEADLINE_MAX. */
     enum tl_status (*start)(void *self, uint32_t id, uint64_t deadline);
 
@@ -231,17 +236,19 @@ struct tl_algo {
 
     /* Moves the clock to `now` and hands every timer that is due by then to `fire`, each unlinked
      * before its callback. Returns how many fired. `now` never goes back, may stay, and may jump
-     * far ahead. At most `budget` timers fire; what is left over fires in the next calls, and
-     * counts as pending until then. */
+     * far ahead, up to TL_DEADLINE_MAX plus the declared lateness. At most `budget` timers fire;
+     * what is left over fires in the next calls, and counts as pending until then. With
+     * TL_CAP_ORDERED it is not due before what fired. A budget of 0 moves the clock and fires
+     * nothing. Callers of a structure without TL_CAP_BUDGET always pass TL_NO_BUDGET. */
     uint64_t (*advance)(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx);
 
     /* Optional, with TL_CAP_NEXT. The tick at which advance next has work: never after the next
      * firing, possibly before it unless TL_CAP_NEXT_EXACT; at or before the clock if timers are
      * due already; TL_NEVER if nothing is pending. After an advance to that tick that fires
-     * nothing, next has grown. */
+     * nothing, next has grown. Not called inside a callback. */
     uint64_t (*next)(const void *self);
 
-    /* How many timers are pending. */
+    /* How many timers are pending. Right inside a callback too. */
     uint64_t (*count)(const void *self);
 
     /* Optional. The work counted so far (see TL_COUNT). */
@@ -251,7 +258,8 @@ struct tl_algo {
      * sentence in `why`, if one does not hold. Not called inside a callback. */
     enum tl_status (*check)(const void *self, char *why, size_t why_bytes);
 
-    /* Optional. Where timer `id` sits. TL_IDLE if it is not pending. */
+    /* Optional. Where timer `id` sits. TL_IDLE if it is not pending. Not called inside a
+     * callback. */
     enum tl_status (*place)(const void *self, uint32_t id, struct tl_place *out);
 };
 
