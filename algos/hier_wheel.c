@@ -18,7 +18,9 @@
  *
  * A level is made when the first timer needs it, each as wide as all below: no horizon. That is the
  * one allocation outside create and reserve. If it fails, the timer is filed in the furthest bucket
- * of the highest level and filed again when that expires: no start ever fails for want of memory.
+ * of the highest level and filed again when that expires: no start ever fails for want of memory. A
+ * jump past the highest level then has everything filed again at once, instead of once every turn
+ * of it.
  *
  * With `tick` above 1, rounding=floor is Kafka's rule: a bucket fires at its start, so up to
  * tick - 1 early, and what is due before the end of the clock's own bucket is due at once.
@@ -447,7 +449,8 @@ static void flush_bucket(struct hier_wheel *wheel, uint32_t bucket, uint64_t tar
 
 /* Moves the levels to the unit `target`, which none of them reaches, in one step: every bucket has
  * expired by then. Step by step, what is due beyond the highest level, for want of memory for the
- * next, would be filed again once every turn of it: a long jump would hardly end. */
+ * next, would be filed again every turn of it: a long jump would hardly end. Requires that LATE is
+ * empty. */
 static void jump_past_levels(struct hier_wheel *wheel, uint64_t target)
 {
     while (wheel->queued > 0) {
@@ -457,6 +460,7 @@ static void jump_past_levels(struct hier_wheel *wheel, uint64_t target)
         TL_COUNT(wheel, slots, 1);
     }
     levels_move(wheel, target);
+    wheel->overfilled = false; /* until a timer that is filed again meets the same refusal */
     flush_bucket(wheel, LATE, target);
 }
 

@@ -29,7 +29,7 @@ static void bench_open(struct bench *b, const char *name, const char *options, u
     int64_t values[TL_OPTIONS_MAX];
     const struct tl_entry *entry = tl_registry_find(name);
     assert_non_null(entry);
-    b->algo = entry->timed;
+    b->algo = entry->counted;
     if (tl_options_parse(b->algo, options, values, why, sizeof why) != TL_OK) {
         fail_msg("%s:%s: %s", name, options, why);
     }
@@ -375,6 +375,41 @@ static void hier_wheel_does_without_overflow_wheels(void **state)
     bench_close(&b);
 }
 
+/* Nor does a jump over very many turns of its one level visit them: the work done is that of the
+ * slots and timers, whatever the distance. The level that is missing is made once there is memory.
+ */
+static void hier_wheel_jumps_without_overflow_wheels(void **state)
+{
+    (void)state;
+    const uint64_t far = UINT64_C(1) << 60;
+    struct bench b = {0};
+    bench_open(&b, "hier-wheel", "slots=10", 0, 0);
+    b.memory.limit_bytes = b.memory.bytes;
+    assert_int_equal(b.algo->start(b.self, 0, far), TL_OK);
+    assert_int_equal(b.algo->start(b.self, 1, far / 2), TL_OK);
+    assert_int_equal(b.algo->start(b.self, 2, 5), TL_OK);
+    assert_int_equal(tick(&b, far / 2), 2);
+    assert_int_equal(place_of(&b, 0).bucket, far / 2 + 9);
+    assert_int_equal(tick(&b, far - 13), 0);
+    assert_int_equal(place_of(&b, 0).bucket, far - 4);
+    struct tl_counters counters;
+    b.algo->counters(b.self, &counters);
+    assert_true(counters.slots < 10);
+    assert_true(counters.moves < 20);
+    b.memory.limit_bytes = UINT64_MAX;
+    assert_int_equal(tick(&b, far - 3), 0);
+    assert_int_equal(place_of(&b, 0).bucket, far);
+    assert_int_equal(b.algo->start(b.self, 1, far + 50), TL_OK);
+    assert_int_equal(place_of(&b, 1).level, 2);
+    assert_int_equal(tick(&b, far - 1), 0);
+    assert_int_equal(tick(&b, far), 1);
+    assert_int_equal(b.fired[0], 0);
+    assert_int_equal(tick(&b, far + 50), 1);
+    char why[256];
+    assert_int_equal(b.algo->check(b.self, why, sizeof why), TL_OK);
+    bench_close(&b);
+}
+
 /* --- every structure ------------------------------------------------------------------------- */
 
 /* A connection's idle timer, restarted at every heartbeat, fires 60 s after the last of them and
@@ -426,6 +461,7 @@ int main(void)
         cmocka_unit_test(hier_wheel_keeps_kafkas_clock),
         cmocka_unit_test(hier_wheel_goes_from_bucket_to_bucket),
         cmocka_unit_test(hier_wheel_does_without_overflow_wheels),
+        cmocka_unit_test(hier_wheel_jumps_without_overflow_wheels),
         cmocka_unit_test(idle_timer_fires_after_the_last_heartbeat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
