@@ -269,9 +269,13 @@ static void populate(struct gen_model *model, uint64_t now, double busy_ticks)
                             age_ticks < quic->idle_ticks ? age_ticks : quic->idle_ticks);
             connection->state = STATE_IDLE;
             connection->event_at = now - 1 + gen_exponential(model, quic->gap_ticks);
-            for (unsigned k = 0; k < 4; k++) {
+            /* One exchange for every request that came in time; more than so many change nothing.
+             */
+            enum { SAMPLES_MAX = 40 };
+            unsigned samples = 0;
+            do {
                 gen_rtt_sample(&connection->estimate, connection->rtt_ticks);
-            }
+            } while (++samples < SAMPLES_MAX && gen_chance(model, request));
         } else {
             connection->event_at = now - 1 + gen_exponential(model, quic->pause_ticks);
         }

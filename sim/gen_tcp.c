@@ -433,7 +433,10 @@ static void populate_idle(struct gen_model *model, uint64_t now, double mean_lif
     connection->heard_at = now - (heard < age ? heard : age);
     gen_timer_place(&connection->timers[KIND_KEEPALIVE], now, tcp->keepalive_ticks,
                     1 + (age - 1) % tcp->keepalive_ticks);
-    for (unsigned i = 0; i < 4; i++) {
+    /* One exchange for every gap of its age; more than so many change nothing. */
+    enum { SAMPLES_MAX = 40 };
+    double exchanges = (double)age / tcp->gap_ticks;
+    for (unsigned i = 0; i < SAMPLES_MAX && i <= exchanges; i++) {
         gen_rtt_sample(&connection->estimate, connection->rtt_ticks);
     }
 }

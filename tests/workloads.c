@@ -1,0 +1,1147 @@
+/*
+ * workloads.c: each workload against its own arithmetic: what is in the trace, seen by an exact
+ * timekeeper that looks at every timer, is what the model says and what its parameters imply. And
+ * every structure replays every workload.
+ */
+#include "test.h"
+
+#include "gen.h"
+#include "registry.h"
+#include "simulate.h"
+#include "trace.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/timerlab-workloads-XXXXXX";
+
+static int make_path(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void expect_close(double got, double want, double relative)
+{
+    if (!(fabs(got - want) <= relative * fabs(want))) {
+        fail_msg("%.17g is not within %g of %.17g", got, relative, want);
+    }
+}
+
+/* A share of n that was drawn n times: within five standard deviations. */
+static void expect_share(double count, double n, double share)
+{
+    double deviation = sqrt(n * share * (1 - share));
+    if (!(fabs(count - n * share) <= 5 * deviation + 1)) {
+        fail_msg("%g of %g is not a share of %g", count, n, share);
+    }
+}
+
+/* --- a trace in memory ----------------------------------------------------------------------- */
+
+struct operation {
+    uint64_t tick;
+    uint64_t delay;
+    uint32_t id;
+    bool start;
+    bool recorded; /* not of the warm-up */
+    bool pending;  /* the timer was, before the operation */
+};
+
+enum { KINDS_MAX = 4 };
+
+struct tally {
+    uint64_t starts;
+    uint64_t restarts;
+    uint64_t stops;
+    uint64_t expiries;
+    uint64_t pending_warm; /* when the warm-up ends */
+    uint64_t pending_end;
+    double pending_ticks; /* timers times ticks */
+};
+
+struct story {
+    const struct gen_workload *workload;
+    struct trace_header header;
+    json_t *origin;
+    struct operation *operations;
+    size_t count;
+    uint32_t kinds;
+    struct tally tally[KINDS_MAX];
+    uint64_t window_ticks;
+    uint64_t busiest; /* expiries in one tick of the window */
+    uint64_t busiest_tick;
+};
+
+static uint64_t count_of(const struct story *story, const char *name)
+{
+    const json_t *value = json_object_get(json_object_get(story->origin, "counts"), name);
+    assert_true(json_is_integer(value));
+    return (uint64_t)json_integer_value(value);
+}
+
+static void read_operations(struct story *story)
+{
+    struct error error;
+    struct trace_reader *reader = trace_reader_open(path, &error);
+    assert_non_null(reader);
+    story->header = *trace_reader_header(reader);
+    story->origin = json_loads(story->header.origin, 0, NULL);
+    assert_non_null(story->origin);
+    story->operations = calloc(story->header.events + 1, sizeof *story->operations);
+    assert_non_null(story->operations);
+    struct trace_block block;
+    int got;
+    while ((got = trace_reader_next(reader, &block, &error)) == 1) {
+        for (size_t g = 0; g < block.group_count; g++) {
+            const struct trace_group *group = &block.groups[g];
+            for (uint32_t i = group->first; i < group->first + group->count; i++) {
+                const struct trace_record *record = &block.records[i];
+                bool start = record->op == TRACE_START;
+                story->operations[story->count++] = (struct operation){
+                    .tick = group->tick,
+                    .delay = start ? record->deadline - group->tick : 0,
+                    .id = record->id,
+                    .start = start,
+                    .recorded = group->tick >= story->header.warmup_end_tick,
+                };
+            }
+        }
+    }
+    assert_int_equal(got, 0);
+    trace_reader_close(reader);
+}
+
+/* The exact timekeeper. */
+struct keeper {
+    struct story *story;
+    uint64_t *due; /* 0: not pending */
+    uint64_t *started;
+    uint64_t *expiries; /* by tick of the window */
+};
+
+/* The timer is pending no more from `ended` on. */
+static void keep_end(struct keeper *keeper, uint32_t id, uint64_t ended)
+{
+    struct tally *tally = &keeper->story->tally[id % keeper->story->kinds];
+    uint64_t from = keeper->story->header.warmup_end_tick;
+    from = from > keeper->started[id] ? from : keeper->started[id];
+    tally->pending_ticks += ended > from ? (double)(ended - from) : 0;
+    keeper->due[id] = 0;
+}
+
+static void keep_expiry(struct keeper *keeper, uint32_t id)
+{
+    uint64_t due = keeper->due[id];
+    assert_true(due >= keeper->story->header.warmup_end_tick);
+    keeper->story->tally[id % keeper->story->kinds].expiries++;
+    uint64_t at = ++keeper->expiries[due - keeper->story->header.warmup_end_tick];
+    if (at > keeper->story->busiest) {
+        keeper->story->busiest = at;
+        keeper->story->busiest_tick = due - keeper->story->header.warmup_end_tick;
+    }
+    keep_end(keeper, id, due);
+}
+
+static void keep_operation(struct keeper *keeper, struct operation *operation)
+{
+    uint32_t id = operation->id;
+    struct tally *tally = &keeper->story->tally[id % keeper->story->kinds];
+    if (keeper->due[id] != 0 && keeper->due[id] <= operation->tick) {
+        keep_expiry(keeper, id);
+    }
+    operation->pending = keeper->due[id] != 0;
+    if (!operation->start) {
+        assert_true(operation->recorded && operation->pending);
+        tally->stops++;
+        keep_end(keeper, id, operation->tick);
+        return;
+    }
+    assert_true(operation->delay > 0);
+    if (operation->recorded) {
+        tally->starts++;
+        tally->restarts += operation->pending;
+    } else {
+        assert_false(operation->pending);
+        tally->pending_warm++;
+    }
+    if (operation->pending) {
+        keep_end(keeper, id, operation->tick);
+    }
+    keeper->due[id] = operation->tick + operation->delay;
+    keeper->started[id] = operation->tick;
+}
+
+static void expect_pending(const struct story *story)
+{
+    const json_t *counts = json_object_get(story->origin, "counts");
+    for (uint32_t k = 0; k < story->kinds; k++) {
+        const char *kind = story->workload->kinds[k];
+        const json_t *warm = json_object_get(counts, "pending_at_warmup_end");
+        const json_t *end = json_object_get(counts, "pending_at_end");
+        assert_int_equal(json_integer_value(json_object_get(warm, kind)),
+                         story->tally[k].pending_warm);
+        assert_int_equal(json_integer_value(json_object_get(end, kind)),
+                         story->tally[k].pending_end);
+    }
+}
+
+/* Generates, and holds the trace to what no model does: a stop of what is not pending, a start
+ * without delay, anything but the pending timers' starts in the warm-up. */
+static void tell(struct story *story, const char *name, uint32_t connections, double seconds,
+                 const char *const *settings)
+{
+    struct error error = {""};
+    struct gen_part part = {.workload = gen_find(name, &error), .connections = connections};
+    assert_non_null(part.workload);
+    gen_parameters_default(part.workload, part.parameters);
+    for (; settings != NULL && *settings != NULL; settings++) {
+        if (!gen_parameter_set(part.workload, part.parameters, *settings, &error)) {
+            fail_msg("%s", error.text);
+        }
+    }
+    const struct gen_request request = {
+        .parts = &part, .part_count = 1, .seconds = seconds, .seed = 11};
+    struct gen_summary summary;
+    if (!gen_trace(&request, path, &summary, &error)) {
+        fail_msg("%s", error.text);
+    }
+    *story = (struct story){.workload = part.workload};
+    while (part.workload->kinds[story->kinds] != NULL) {
+        story->kinds++;
+    }
+    assert_in_range(story->kinds, 1, KINDS_MAX);
+    read_operations(story);
+    story->window_ticks = story->header.end_tick - story->header.warmup_end_tick;
+    struct keeper keeper = {
+        .story = story,
+        .due = calloc(story->header.ids, sizeof *keeper.due),
+        .started = calloc(story->header.ids, sizeof *keeper.started),
+        .expiries = calloc(story->window_ticks, sizeof *keeper.expiries),
+    };
+    assert_true(keeper.due != NULL && keeper.started != NULL && keeper.expiries != NULL);
+    for (size_t i = 0; i < story->count; i++) {
+        keep_operation(&keeper, &story->operations[i]);
+    }
+    for (uint32_t id = 0; id < story->header.ids; id++) {
+        /* The model stops before the end tick is played, so what is due there pends. */
+        if (keeper.due[id] != 0 && keeper.due[id] < story->header.end_tick) {
+            keep_expiry(&keeper, id);
+        } else if (keeper.due[id] != 0) {
+            story->tally[id % story->kinds].pending_end++;
+            keep_end(&keeper, id, story->header.end_tick);
+        }
+    }
+    free(keeper.due);
+    free(keeper.started);
+    free(keeper.expiries);
+    expect_pending(story);
+}
+
+static void forget(struct story *story)
+{
+    free(story->operations);
+    json_decref(story->origin);
+}
+
+/* The next recorded start of that kind, from *i on; NULL at the end. */
+static const struct operation *next_start(const struct story *story, size_t *i, unsigned kind)
+{
+    while (*i < story->count) {
+        const struct operation *operation = &story->operations[(*i)++];
+        if (operation->start && operation->recorded && operation->id % story->kinds == kind) {
+            return operation;
+        }
+    }
+    return NULL;
+}
+
+/* Recorded starts of that kind with a delay from `min` to `max`. */
+static double starts_between(const struct story *story, unsigned kind, uint64_t min, uint64_t max)
+{
+    double n = 0;
+    size_t i = 0;
+    for (const struct operation *start; (start = next_start(story, &i, kind)) != NULL;) {
+        n += start->delay >= min && start->delay <= max;
+    }
+    return n;
+}
+
+static int compare_ticks(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The recorded starts' delays of that kind, sorted. */
+static uint64_t *sorted_delays(const struct story *story, unsigned kind, size_t *count)
+{
+    uint64_t *delays = malloc((story->count + 1) * sizeof *delays);
+    assert_non_null(delays);
+    *count = 0;
+    size_t i = 0;
+    for (const struct operation *start; (start = next_start(story, &i, kind)) != NULL;) {
+        delays[(*count)++] = start->delay;
+    }
+    assert_true(*count > 0);
+    qsort(delays, *count, sizeof *delays, compare_ticks);
+    return delays;
+}
+
+/* --- idle ------------------------------------------------------------------------------------ */
+
+static void test_idle(void **state)
+{
+    (void)state;
+    const double n = 20000;
+    const double seconds = 30;
+    const char *const settings[] = {"rate_per_s=0.05", "timeout_min_s=20", "timeout_max_s=60",
+                                    "timeouts=3",      "close=0.1",        NULL};
+    struct story story;
+    tell(&story, "idle", (uint32_t)n, seconds, settings);
+    /* A slot's life: with timeout T a packet comes in time with probability q; a connection is
+     * a chain of starts, and then a pause. */
+    double starts = 0;
+    double expiries = 0;
+    double closes = 0;
+    double open = 0;
+    for (unsigned timeout = 20; timeout <= 60; timeout += 20) {
+        double q = 1 - exp(-(double)timeout / 20);
+        double chain = 1 / (1 - q * 0.9);
+        double open_s = chain * 20 * q;
+        double cycle_s = open_s + 10;
+        starts += chain / cycle_s / 3;
+        expiries += chain * (1 - q) / cycle_s / 3;
+        closes += chain * q * 0.1 / cycle_s / 3;
+        open += open_s / cycle_s / 3;
+    }
+    const struct tally *idle = &story.tally[0];
+    expect_close((double)idle->starts, starts * n * seconds, 0.02);
+    expect_close((double)idle->expiries, expiries * n * seconds, 0.05);
+    expect_close((double)idle->stops, closes * n * seconds, 0.05);
+    expect_share((double)idle->pending_warm, n, open);
+    expect_close((double)idle->pending_end, (double)idle->pending_warm, 0.02);
+    expect_close(idle->pending_ticks, open * n * seconds * 1000, 0.01);
+    assert_int_equal(idle->starts - idle->restarts, count_of(&story, "connects"));
+    assert_int_equal(idle->restarts + idle->stops, count_of(&story, "packets"));
+    assert_int_equal(idle->stops, count_of(&story, "closes"));
+    assert_int_equal(idle->expiries, count_of(&story, "expiries"));
+    assert_true(starts_between(&story, 0, 20000, 20000) + starts_between(&story, 0, 40000, 40000) +
+                    starts_between(&story, 0, 60000, 60000) ==
+                (double)idle->starts);
+    forget(&story);
+}
+
+/* --- rpc ------------------------------------------------------------------------------------- */
+
+static void test_rpc(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *setting;
+        double share;
+    } cancelled[] = {{"cancelled=0", 0}, {"cancelled=0.5", 0.5}, {"cancelled=0.999", 0.999}};
+    for (unsigned i = 0; i < 3; i++) {
+        const char *const settings[] = {cancelled[i].setting, "timeout_min_s=1", "timeout_max_s=3",
+                                        "timeouts=2",         "reply_sigma=1",   NULL};
+        struct story story;
+        tell(&story, "rpc", 10000, 30, settings);
+        const struct tally *request = &story.tally[0];
+        double ended = (double)(request->stops + request->expiries);
+        expect_share((double)request->stops, ended, cancelled[i].share);
+        assert_int_equal(request->restarts, 0);
+        assert_int_equal(request->stops, count_of(&story, "replies"));
+        /* Think 10 s, then wait: for the reply, or for the timeout of 1 or 3 s. */
+        double reply_s = 0.02 * exp(0.5) + 0.0005;
+        double wait_s = cancelled[i].share * reply_s + (1 - cancelled[i].share) * 2;
+        double requests = 10000 * 30 / (10.0005 + wait_s);
+        expect_close((double)request->starts, requests, 0.02);
+        expect_close(request->pending_ticks, requests * wait_s * 1000, 0.05);
+        expect_close((double)request->pending_end, (double)request->pending_warm, 0.3);
+        expect_share(starts_between(&story, 0, 1000, 1000), (double)request->starts, 0.5);
+        expect_share(starts_between(&story, 0, 3000, 3000), (double)request->starts, 0.5);
+        forget(&story);
+    }
+    /* The median of the replies' times, at a fine tick. */
+    const char *const settings[] = {"tick_us=20", "cancelled=1", "reply_median_ms=5", NULL};
+    struct story story;
+    tell(&story, "rpc", 5000, 10, settings);
+    uint64_t *started = calloc(story.header.ids, sizeof *started);
+    assert_non_null(started);
+    double fast = 0;
+    double replies = 0;
+    for (size_t i = 0; i < story.count; i++) {
+        const struct operation *operation = &story.operations[i];
+        if (operation->start) {
+            started[operation->id] = operation->tick;
+        } else {
+            fast += operation->tick - started[operation->id] <= 250;
+            replies++;
+        }
+    }
+    expect_share(fast, replies, 0.5);
+    free(started);
+    forget(&story);
+}
+
+/* --- tcp ------------------------------------------------------------------------------------- */
+
+enum { RETRANSMIT, DELAYED_ACK, KEEPALIVE, TIME_WAIT };
+
+static void test_tcp_loss(void **state)
+{
+    (void)state;
+    /* Every round trip takes 1 ms, and the variation fades: timeouts of 201, 402, 804 ms and so on,
+     * and of 1, 2, 4 s for the SYN. Each doubling takes one loss more. */
+    const char *const settings[] = {"rtt_median_ms=1", "rtt_sigma=0",   "jitter=0",
+                                    "loss=0.2",        "reply_sigma=0", NULL};
+    struct story story;
+    tell(&story, "tcp", 20000, 60, settings);
+    double first = starts_between(&story, RETRANSMIT, 201, 201);
+    assert_true(first > 50000);
+    uint64_t timeout = 201;
+    double share = 1;
+    for (unsigned k = 0; k < 5; k++, timeout *= 2, share *= 0.2) {
+        expect_close(starts_between(&story, RETRANSMIT, timeout, timeout), first * share,
+                     0.01 + 5 / sqrt(first * share));
+    }
+    double syns = starts_between(&story, RETRANSMIT, 1000, 1000);
+    expect_share(starts_between(&story, RETRANSMIT, 2000, 2000), syns, 0.2);
+    expect_share((double)count_of(&story, "losses"), (double)count_of(&story, "transmissions"),
+                 0.2);
+    const struct tally *retransmit = &story.tally[RETRANSMIT];
+    assert_int_equal(retransmit->starts, count_of(&story, "transmissions"));
+    assert_int_equal(retransmit->restarts, 0);
+    assert_int_equal(retransmit->expiries, count_of(&story, "retransmissions"));
+    assert_int_equal(retransmit->stops, count_of(&story, "acks"));
+    forget(&story);
+}
+
+static void test_tcp_nothing_arrives(void **state)
+{
+    (void)state;
+    /* All is lost, from the first SYN: six times it is repeated, and given up after 127 s. */
+    const char *const settings[] = {"loss=1",    "close=1",       "vanish=0", "rate_per_s=1000",
+                                    "retries=2", "time_wait_s=1", NULL};
+    struct story story;
+    tell(&story, "tcp", 2000, 512, settings);
+    for (uint64_t timeout = 1000; timeout <= 64000; timeout *= 2) {
+        /* Each takes its turn in a cycle of 127 s and a pause of 1 s; the connections began
+         * together. */
+        expect_close(starts_between(&story, RETRANSMIT, timeout, timeout), 2000 * 512 / 128.0, 0.3);
+    }
+    assert_true(starts_between(&story, RETRANSMIT, 64001, UINT64_MAX) == 0);
+    assert_int_equal(count_of(&story, "acks"), 0);
+    assert_true(count_of(&story, "given_up") > 2 * 2000);
+    forget(&story);
+}
+
+static void test_tcp_others(void **state)
+{
+    (void)state;
+    const double n = 20000;
+    const char *const settings[] = {"reply_median_ms=100", "reply_sigma=1", NULL};
+    struct story story;
+    tell(&story, "tcp", (uint32_t)n, 100, settings);
+    /* A delayed ACK is stopped if the reply is sooner than a timeout of 40 to 200 ms. */
+    double in_time = 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        double delack_ms = 40 + 160 * (i + 0.5) / 1000;
+        in_time += 0.5 * erfc(-log(delack_ms / 100) / sqrt(2)) / 1000;
+    }
+    const struct tally *delayed = &story.tally[DELAYED_ACK];
+    expect_close((double)delayed->stops / (double)(delayed->stops + delayed->expiries), in_time,
+                 0.02);
+    assert_int_equal(delayed->expiries, count_of(&story, "delayed_acks"));
+    assert_true(starts_between(&story, DELAYED_ACK, 40, 201) == (double)delayed->starts);
+    /* TIME_WAIT: 60 s, and it always fires. One reply in twenty ends a connection. */
+    const struct tally *time_wait = &story.tally[TIME_WAIT];
+    assert_true(starts_between(&story, TIME_WAIT, 60000, 60000) == (double)time_wait->starts);
+    assert_int_equal(time_wait->stops, 0);
+    expect_close((double)time_wait->expiries, (double)time_wait->starts, 0.05);
+    double exchange_s = 10 + 0.1 * exp(0.5) + 0.034 + 0.002;
+    double life_s = exchange_s / 0.0501;
+    double vanished_s = 0.0001 / 0.0501 * (7200 + 9 * 75);
+    double cycle_s = life_s + vanished_s + 60 * 0.05 / 0.0501 + 1 + 0.034 + 0.01;
+    expect_close((double)time_wait->starts, n * 100 / cycle_s * 0.05 / 0.0501, 0.03);
+    expect_close(time_wait->pending_ticks / 1e5, n * 60 / cycle_s, 0.05);
+    expect_close((double)time_wait->pending_end, (double)time_wait->pending_warm, 0.05);
+    const struct tally *keepalive = &story.tally[KEEPALIVE];
+    expect_close((double)keepalive->pending_end, n * (life_s + vanished_s) / cycle_s, 0.02);
+    assert_int_equal(keepalive->restarts, 0);
+    assert_int_equal(keepalive->expiries, count_of(&story, "keepalive_expiries"));
+    forget(&story);
+}
+
+static void test_tcp_vanished(void **state)
+{
+    (void)state;
+    /* Peers vanish at their first request: 7200 s, then nine intervals of 75 s, and the end. */
+    const double n = 2000;
+    const char *const settings[] = {"tick_us=10000", "vanish=1", "loss=0", "rate_per_s=1", NULL};
+    struct story story;
+    tell(&story, "tcp", (uint32_t)n, 7878, settings);
+    expect_close((double)count_of(&story, "dropped"), n, 0.05);
+    expect_close((double)count_of(&story, "probes"), 9 * n, 0.05);
+    expect_close(starts_between(&story, KEEPALIVE, 7500, 7500), 9 * n, 0.05);
+    expect_close(starts_between(&story, KEEPALIVE, 720000, 720000), n, 0.05);
+    assert_int_equal(count_of(&story, "requests"), 0);
+    forget(&story);
+}
+
+/* --- quic ------------------------------------------------------------------------------------ */
+
+enum { PTO, QUIC_IDLE };
+
+static void test_quic(void **state)
+{
+    (void)state;
+    const double n = 10000;
+    const double seconds = 30;
+    const char *const settings[] = {"rtt_median_ms=100", "rtt_sigma=0", "jitter=0", NULL};
+    struct story story;
+    tell(&story, "quic", (uint32_t)n, seconds, settings);
+    const struct tally *pto = &story.tally[PTO];
+    const struct tally *idle = &story.tally[QUIC_IDLE];
+    assert_int_equal(pto->starts, count_of(&story, "packets") + count_of(&story, "probes") +
+                                      count_of(&story, "connects"));
+    assert_int_equal(pto->expiries - count_of(&story, "probes"), 0);
+    assert_int_equal(idle->starts, count_of(&story, "requests") + count_of(&story, "acks") +
+                                       count_of(&story, "connects"));
+    assert_int_equal(idle->expiries, count_of(&story, "idle_expiries"));
+    expect_close((double)count_of(&story, "packets"), 10 * (double)count_of(&story, "requests"),
+                 0.01);
+    expect_share((double)count_of(&story, "losses"),
+                 (double)(count_of(&story, "flights") + count_of(&story, "probes") +
+                          count_of(&story, "connects")),
+                 0.01);
+    /* srtt + max(4 rttvar, 1 ms) + 25 ms: rttvar is 50 at the first sample, and loses a quarter
+     * with each further one; in the end 1 ms stands. Before the first sample: three times 333. */
+    double first = starts_between(&story, PTO, 325, 325);
+    double second = starts_between(&story, PTO, 275, 275);
+    double third = starts_between(&story, PTO, 238, 238); /* 237.5 */
+    assert_true(first > 0 && second > 0 && third > 0);
+    expect_close(second, first * (1 - exp(-3)), 0.12); /* else no request came within 30 s */
+    assert_true(starts_between(&story, PTO, 1, 125) == 0);
+    assert_true(starts_between(&story, PTO, 999, 999) >
+                0.98 * (double)count_of(&story, "connects"));
+    /* Doubling: the first probe after each loss at the end of a flight. */
+    assert_true(starts_between(&story, PTO, 2 * 126, 2 * 126) +
+                    starts_between(&story, PTO, 2 * 144, 2 * 650) >
+                0);
+    /* Open connections: each wait for a request ends with one, or after 30 s with a pause. */
+    double q = 1 - exp(-3);
+    double busy_s = 0.109 + 0.01 * (0.15);
+    double wait_s = 10 * q + busy_s + (1 - q) * 10.1;
+    expect_close((double)count_of(&story, "requests"), n * seconds * q / wait_s, 0.03);
+    expect_close((double)idle->expiries, n * seconds * (1 - q) / wait_s, 0.06);
+    expect_close((double)idle->pending_end, (double)idle->pending_warm, 0.02);
+    forget(&story);
+
+    /* Nothing is acknowledged: 999 ms, doubled until the idle timer ends it. */
+    const char *const lost[] = {"loss=1", "rate_per_s=1000", "pause_s=1", NULL};
+    tell(&story, "quic", 1000, 620, lost);
+    assert_int_equal(count_of(&story, "acks"), 0);
+    double starts = starts_between(&story, PTO, 999, 999);
+    for (uint64_t timeout = 1998; timeout <= 15984; timeout *= 2) {
+        expect_close(starts_between(&story, PTO, timeout, timeout), starts, 0.1);
+    }
+    /* 1, 2, 4, 8 s are over before 30 s, and the fifth timer is stopped. */
+    assert_true(starts_between(&story, PTO, 16000, UINT64_MAX) == 0);
+    expect_close((double)story.tally[PTO].stops, (double)count_of(&story, "idle_expiries"), 0.001);
+    forget(&story);
+}
+
+/* --- heartbeat ------------------------------------------------------------------------------- */
+
+static void test_heartbeat(void **state)
+{
+    (void)state;
+    const double n = 10000;
+    struct story story;
+    tell(&story, "heartbeat", (uint32_t)n, 120, NULL);
+    const struct tally *beat = &story.tally[0];
+    double rate = 0;
+    for (unsigned period = 20; period <= 60; period += 10) {
+        rate += 1.0 / period / 5;
+        expect_close(starts_between(&story, 0, period * 1000, period * 1000), n / 5 * 120 / period,
+                     0.1);
+    }
+    expect_close((double)beat->starts, n * 120 * rate, 0.02);
+    assert_int_equal(beat->starts, beat->expiries);
+    assert_int_equal(beat->stops + beat->restarts, 0);
+    assert_int_equal(beat->pending_warm, n);
+    assert_int_equal(beat->pending_end, n);
+    assert_true(story.busiest < 12); /* 0.35 a tick */
+    forget(&story);
+
+    const char *const aligned[] = {"phases=aligned", NULL};
+    tell(&story, "heartbeat", (uint32_t)n, 120, aligned);
+    assert_int_equal(story.busiest, n);
+    assert_int_equal(story.busiest_tick, 60000);
+    forget(&story);
+
+    const char *const jitter[] = {"jitter=0.1", "periods=1", NULL};
+    tell(&story, "heartbeat", (uint32_t)n, 120, jitter);
+    size_t count;
+    uint64_t *delays = sorted_delays(&story, 0, &count);
+    assert_in_range(delays[0], 18000, 18010);
+    assert_in_range(delays[count - 1], 21990, 22000);
+    expect_close((double)delays[count / 2], 20000, 0.005);
+    free(delays);
+    forget(&story);
+}
+
+/* --- delay-queue ----------------------------------------------------------------------------- */
+
+static void test_delay_queue(void **state)
+{
+    (void)state;
+    const double n = 20000;
+    struct story story;
+    tell(&story, "delay-queue", (uint32_t)n, 10, NULL);
+    /* The campaign: a tenth of the slots, less those whose job is not filed yet, at one instant. */
+    expect_share((double)story.busiest, n, 0.1);
+    assert_int_equal(story.busiest_tick, 50);
+    assert_true(story.header.max_delay_ticks > 6000000 && story.header.max_delay_ticks <= 6048000);
+    forget(&story);
+
+    /* Half an hour to four hours, watched for a day: a campaign every six hours. */
+    const char *const settings[] = {"tick_us=1e6", "delay_max_s=14400", "campaign_at_s=20000",
+                                    "campaign_period_s=21600", NULL};
+    tell(&story, "delay-queue", (uint32_t)n, 86400, settings);
+    double campaign = (double)count_of(&story, "campaign_expiries");
+    expect_close(campaign, 4 * n / 10, 0.1);
+    expect_close((double)count_of(&story, "campaign_jobs"), campaign, 0.05);
+    assert_true((double)story.busiest >= n / 10 * 0.9);
+    assert_true(story.busiest_tick % 21600 == 20000);
+    /* Ordinary jobs: half of them cancelled after half the time on average. */
+    double jobs = (double)count_of(&story, "jobs");
+    double ended = (double)(count_of(&story, "cancels") + count_of(&story, "expiries"));
+    expect_close((double)count_of(&story, "cancels") / ended, 0.5, 0.02);
+    double mean_s = (14400 - 1800) / log(8);
+    expect_close(jobs, 0.9 * n * 86400 / (0.75 * mean_s + 60), 0.03);
+    expect_close((double)story.tally[0].pending_end, (double)story.tally[0].pending_warm, 0.1);
+    /* Log-uniform: a third each from 1,800 to 3,600 to 7,200 to 14,400 s. */
+    double first = starts_between(&story, 0, 1801, 3600);
+    expect_share(first, jobs, 1 / 3.0 + 0.0005); /* and a few campaign jobs, which are rare there */
+    forget(&story);
+}
+
+/* --- retry ----------------------------------------------------------------------------------- */
+
+static void test_retry(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"failure=0.3", "multiplier=2",    "jitter=none",
+                                    "attempts=6",  "backoff_max_s=4", NULL};
+    struct story story;
+    tell(&story, "retry", 20000, 60, settings);
+    double first = starts_between(&story, 0, 1000, 1000);
+    expect_share(first, (double)count_of(&story, "calls"), 0.3);
+    expect_close(starts_between(&story, 0, 2000, 2000), 0.3 * first, 0.05);
+    /* The third, fourth and fifth backoff are all as long as it may be. */
+    expect_close(starts_between(&story, 0, 4000, 4000), (0.09 + 0.027 + 0.0081) * first, 0.05);
+    expect_close((double)count_of(&story, "given_up"), 0.00243 * first, 0.5);
+    assert_int_equal(story.tally[0].expiries, count_of(&story, "retries"));
+    assert_int_equal(story.tally[0].stops, 0);
+    /* A cycle: 10 s, and the backoffs. */
+    double cycle_s = 10 + 0.3 * 1 + 0.09 * 2 + (0.027 + 0.0081 + 0.00243) * 4;
+    expect_close((double)count_of(&story, "calls"), 20000 * 60 / cycle_s, 0.02);
+    expect_close((double)story.tally[0].pending_end, (double)story.tally[0].pending_warm, 0.1);
+    forget(&story);
+
+    static const struct {
+        const char *setting;
+        double least_ms;
+        double most_ms;
+    } jitters[] = {
+        {"jitter=full", 0, 1000}, {"jitter=equal", 500, 1000}, {"jitter=proportional", 800, 1200}};
+    for (unsigned i = 0; i < 3; i++) {
+        const char *const jitter[] = {jitters[i].setting, "multiplier=1", "failure=0.5",
+                                      "cancelled=0.25", NULL};
+        tell(&story, "retry", 10000, 30, jitter);
+        size_t count;
+        uint64_t *delays = sorted_delays(&story, 0, &count);
+        double width = jitters[i].most_ms - jitters[i].least_ms;
+        assert_true((double)delays[0] >= jitters[i].least_ms);
+        assert_true((double)delays[count - 1] <= jitters[i].most_ms);
+        for (unsigned q = 1; q < 10; q++) {
+            expect_close((double)delays[count * q / 10], jitters[i].least_ms + width * q / 10,
+                         0.08);
+        }
+        const struct tally *backoff = &story.tally[0];
+        expect_share((double)backoff->stops, (double)(backoff->stops + backoff->expiries), 0.25);
+        free(delays);
+        forget(&story);
+    }
+
+    /* Nobody fails but in an outage from 5 to 8 s; what fails then is tried again. */
+    const char *const outage[] = {"failure=0", "outage_s=3", "outage_at_s=5", "rate_per_s=1", NULL};
+    tell(&story, "retry", 10000, 20, outage);
+    size_t i = 0;
+    for (const struct operation *start; (start = next_start(&story, &i, 0)) != NULL;) {
+        uint64_t tick = start->tick - story.header.warmup_end_tick;
+        assert_in_range(tick, 5000, 7999);
+    }
+    assert_true(story.tally[0].starts > 9000);
+    assert_int_equal(story.tally[0].pending_warm, 0);
+    forget(&story);
+}
+
+/* --- hold, phold ----------------------------------------------------------------------------- */
+
+static double pareto_cut(double x, double alpha, double ratio, double least)
+{
+    return (1 - pow(least / x, alpha)) / (1 - pow(ratio, -alpha));
+}
+
+static double share_below(const char *word, double x)
+{
+    if (strcmp(word, "exponential") == 0) {
+        return 1 - exp(-x);
+    }
+    if (strcmp(word, "uniform") == 0) {
+        return fmin(x / 2, 1);
+    }
+    if (strcmp(word, "biased") == 0) {
+        return fmin(fmax((x - 0.9) / 0.2, 0), 1);
+    }
+    if (strcmp(word, "bimodal") == 0) {
+        return 0.9 * fmin(1.5 * x, 1) + 0.1 * fmin(fmax(1.5 * x - 10, 0), 1);
+    }
+    if (strcmp(word, "triangular") == 0) {
+        return fmin(x * x / 2.25, 1);
+    }
+    double mean = 1.5 / 0.5 * (1 - pow(1e4, -0.5)) / (1 - pow(1e4, -1.5));
+    return x * mean < 1 ? 0 : pareto_cut(x, 1.5, 1e4, 1 / mean);
+}
+
+static void test_hold(void **state)
+{
+    (void)state;
+    struct error error;
+    const struct gen_workload *hold = gen_find("hold", &error);
+    const char *const *words = gen_parameter_find(hold, "increments", &error)->words;
+    const double n = 10000;
+    for (unsigned w = 0; words[w] != NULL; w++) {
+        char setting[64];
+        (void)snprintf(setting, sizeof setting, "increments=%s", words[w]);
+        /* The tick is fine enough to take increments for what they are. */
+        const char *const settings[] = {setting, "tick_us=100", NULL};
+        struct story story;
+        tell(&story, "hold", (uint32_t)n, 20, settings);
+        const struct tally *event = &story.tally[0];
+        assert_int_equal(event->pending_warm, n);
+        assert_int_equal(event->pending_end, n);
+        assert_int_equal(event->starts, event->expiries);
+        assert_int_equal(event->stops + event->restarts, 0);
+        assert_int_equal(event->starts, count_of(&story, "holds"));
+        bool heavy = strcmp(words[w], "pareto") == 0;
+        expect_close((double)event->starts, n * 20, heavy ? 0.05 : 0.01);
+        /* In the steady state from the beginning: the first second is like the others. */
+        double early = 0;
+        size_t i = 0;
+        for (const struct operation *start; (start = next_start(&story, &i, 0)) != NULL;) {
+            early += start->tick - story.header.warmup_end_tick < 5000;
+        }
+        expect_close(early, n / 2, heavy ? 0.1 : 0.05);
+        static const double xs[] = {0.2, 0.5, 0.65, 0.95, 1, 1.2, 1.4, 1.8, 3, 7, 30};
+        for (unsigned k = 0; k < sizeof xs / sizeof xs[0]; k++) {
+            double share = share_below(words[w], xs[k]);
+            double got = starts_between(&story, 0, 1, (uint64_t)(xs[k] * 10000));
+            expect_close(got / (double)event->starts + 1, share + 1, 0.005);
+        }
+        forget(&story);
+    }
+}
+
+static void test_phold(void **state)
+{
+    (void)state;
+    const double n = 10000;
+    const char *const settings[] = {"lookahead=0.4", "remote=0.3", "idle=0.5", NULL};
+    struct story story;
+    tell(&story, "phold", (uint32_t)n, 10, settings);
+    const struct tally *event = &story.tally[0];
+    assert_int_equal(story.header.ids, 15001);
+    assert_int_equal(event->pending_warm, n);
+    assert_int_equal(event->pending_end, n);
+    assert_int_equal(event->starts, event->expiries);
+    assert_int_equal(event->stops + event->restarts, 0);
+    expect_close((double)event->starts, n * 10, 0.02);
+    expect_share((double)count_of(&story, "remote"), (double)event->starts, 0.3);
+    size_t count;
+    uint64_t *delays = sorted_delays(&story, 0, &count);
+    assert_in_range(delays[0], 400, 402);
+    expect_close((double)delays[count / 2], 400 + 600 * log(2), 0.02);
+    free(delays);
+    forget(&story);
+}
+
+/* --- burst ----------------------------------------------------------------------------------- */
+
+static void test_burst(void **state)
+{
+    (void)state;
+    const double n = 20000;
+    struct story story;
+    tell(&story, "burst", (uint32_t)n, 30, NULL);
+    const struct tally *request = &story.tally[0];
+    expect_share((double)request->stops, (double)(request->stops + request->expiries), 0.9);
+    for (size_t i = 0; i < story.count; i++) {
+        const struct operation *operation = &story.operations[i];
+        assert_int_equal(operation->tick % 100, operation->start ? 0 : 50);
+        assert_true(!operation->start || operation->delay == 1000);
+    }
+    /* A cycle: on average a hundred bursts to wait for (half a one is over when a stop comes, and
+     * none when a timer fires), and then the stop or the expiry. */
+    double cycle_s = 0.9 * (10 - 0.05 + 0.05) + 0.1 * (10 + 1);
+    expect_close((double)request->starts, n * 30 / cycle_s, 0.03);
+    expect_close((double)request->pending_end, (double)request->pending_warm, 0.3);
+    /* All that fires does so a second after its burst. */
+    expect_close((double)story.busiest, n * 0.1 / cycle_s * 0.1, 0.9);
+    assert_int_equal(story.busiest_tick % 100, 0);
+    forget(&story);
+}
+
+/* --- adversary ------------------------------------------------------------------------------- */
+
+static void count_fired(void *context, uint32_t id, uint64_t now)
+{
+    (void)id;
+    (void)now;
+    ++*(uint64_t *)context;
+}
+
+/* Drives a structure through the whole story, tick by tick, and until all has fired. */
+static struct tl_counters drive(const struct story *story, const char *name, const char *options,
+                                uint64_t *worst_cascades)
+{
+    const struct tl_algo *algo = tl_registry_find(name)->counted;
+    int64_t values[TL_OPTIONS_MAX];
+    char why[256];
+    assert_int_equal(tl_options_parse(algo, options, values, why, sizeof why), TL_OK);
+    const struct tl_config config = {.capacity = story->header.ids,
+                                     .max_delay_ticks = story->header.max_delay_ticks,
+                                     .options = values,
+                                     .allocator = tl_system_allocator()};
+    void *self;
+    assert_int_equal(algo->create(&config, &self), TL_OK);
+    uint64_t fired = 0;
+    size_t at = 0;
+    struct tl_counters counters = {0};
+    *worst_cascades = 0;
+    for (uint64_t now = 0; at < story->count || algo->count(self) > 0; now++) {
+        uint64_t before = counters.cascades;
+        (void)algo->advance(self, now, TL_NO_BUDGET, count_fired, &fired);
+        algo->counters(self, &counters);
+        uint64_t moved = counters.cascades - before;
+        *worst_cascades = moved > *worst_cascades ? moved : *worst_cascades;
+        for (; at < story->count && story->operations[at].tick == now; at++) {
+            const struct operation *operation = &story->operations[at];
+            if (operation->start) {
+                assert_int_equal(algo->start(self, operation->id, now + operation->delay), TL_OK);
+            } else {
+                assert_int_equal(algo->stop(self, operation->id), TL_OK);
+            }
+        }
+    }
+    algo->counters(self, &counters);
+    algo->destroy(self);
+    return counters;
+}
+
+static void test_adversary_cascade(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"stream=cascade", "slots=8", "levels=3", NULL};
+    struct story story;
+    tell(&story, "adversary", 1000, 4, settings);
+    uint64_t worst;
+    struct tl_counters counters = drive(&story, "hier-wheel", "slots=8", &worst);
+    /* Every timer moves once at every level, and all of them at once. */
+    assert_int_equal(counters.cascades, 3 * story.count);
+    assert_int_equal(worst, 1000);
+    assert_int_equal(story.tally[0].stops + story.tally[0].restarts, 0);
+    forget(&story);
+}
+
+static void test_adversary_same_slot(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"stream=same-slot", "slots=64", "levels=1", "rounds=10", NULL};
+    struct story story;
+    tell(&story, "adversary", 1000, 4, settings);
+    for (size_t i = 0; i < story.count; i++) {
+        assert_int_equal(story.operations[i].tick % 64, 0);
+        assert_int_equal(story.operations[i].delay % 64, 0);
+        assert_in_range(story.operations[i].delay, 64, 640);
+    }
+    assert_int_equal(story.tally[0].pending_warm, 1000);
+    /* One slot is looked through at each turn: a timer is passed as often as it has turns to wait.
+     * In a wheel that is not met by it, nearly never. */
+    uint64_t worst;
+    uint64_t hit = drive(&story, "round-wheel", "slots=64", &worst).compares;
+    uint64_t missed = drive(&story, "round-wheel", "slots=1021", &worst).compares;
+    assert_true(hit > 3 * missed);
+    forget(&story);
+}
+
+static void test_adversary_horizon(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"stream=horizon", "slots=8", "levels=3", NULL};
+    struct story story;
+    tell(&story, "adversary", 1000, 5, settings);
+    double starts = (double)story.tally[0].starts;
+    double seen = 0;
+    for (uint64_t edge = 8; edge <= 512; edge *= 8) {
+        for (uint64_t delay = edge - 1; delay <= edge + 1; delay++) {
+            double n = starts_between(&story, 0, delay, delay);
+            expect_share(n, starts, 1 / 9.0);
+            seen += n;
+        }
+    }
+    assert_true(seen == starts);
+    forget(&story);
+}
+
+static void test_adversary_order(void **state)
+{
+    (void)state;
+    static const char *const streams[] = {"stream=sorted", "stream=reverse"};
+    uint64_t moves[2];
+    for (unsigned s = 0; s < 2; s++) {
+        const char *const settings[] = {streams[s], "slots=16", "levels=2", NULL};
+        struct story story;
+        tell(&story, "adversary", 1000, 4, settings);
+        uint64_t round_begin = 0;
+        for (size_t i = 1; i < story.count; i++) {
+            const struct operation *a = &story.operations[i - 1];
+            const struct operation *b = &story.operations[i];
+            if (b->tick - a->tick > 128) {
+                round_begin = b->tick; /* the other half of a round is without starts */
+                continue;
+            }
+            uint64_t before = a->tick + a->delay;
+            uint64_t now = b->tick + b->delay;
+            assert_true(s == 0 ? now >= before : now <= before);
+        }
+        assert_true(round_begin > 0);
+        uint64_t worst;
+        moves[s] = drive(&story, "binary-heap", "", &worst).moves;
+        forget(&story);
+    }
+    assert_true(moves[1] > moves[0] + moves[0] / 4); /* sifted up to the root every time */
+}
+
+static void test_adversary_stale(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"stream=stale", "slots=16", "levels=2", NULL};
+    struct story story;
+    tell(&story, "adversary", 100, 1, settings);
+    const struct tally *timer = &story.tally[0];
+    assert_int_equal(timer->expiries + timer->stops, 0);
+    assert_int_equal(timer->starts, timer->restarts);
+    assert_int_equal(timer->starts, 100 * 1000 / 8);
+    uint64_t last[100] = {0};
+    for (size_t i = 0; i < story.count; i++) {
+        const struct operation *operation = &story.operations[i];
+        assert_true(operation->delay == 16 || operation->delay == 256);
+        assert_int_not_equal(operation->delay, last[operation->id]);
+        last[operation->id] = operation->delay;
+    }
+    forget(&story);
+}
+
+static void test_adversary_one_tick(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"stream=one-tick", "slots=16", "levels=2", NULL};
+    struct story story;
+    tell(&story, "adversary", 1000, 4, settings);
+    assert_int_equal(story.busiest, 1000);
+    size_t count;
+    uint64_t *delays = sorted_delays(&story, 0, &count);
+    assert_in_range(delays[0], 256, 258);
+    assert_in_range(delays[count - 1], 509, 511);
+    free(delays);
+    forget(&story);
+}
+
+/* --- several in one trace -------------------------------------------------------------------- */
+
+static void test_parts(void **state)
+{
+    (void)state;
+    struct error error = {""};
+    struct gen_part parts[3] = {{.workload = gen_find("rpc", &error), .connections = 300},
+                                {.workload = gen_find("tcp", &error), .connections = 200},
+                                {.workload = gen_find("adversary", &error), .connections = 100}};
+    for (unsigned i = 0; i < 3; i++) {
+        gen_parameters_default(parts[i].workload, parts[i].parameters);
+    }
+    struct gen_request request = {.parts = parts, .part_count = 3, .seconds = 5, .seed = 11};
+    struct gen_summary summary;
+    assert_true(gen_trace(&request, path, &summary, &error));
+    struct story all = {0};
+    read_operations(&all);
+    assert_int_equal(all.header.ids, 300 + 4 * 200 + 100);
+    /* The first part is the workload alone, tick by tick. */
+    request.part_count = 1;
+    assert_true(gen_trace(&request, path, &summary, &error));
+    struct story alone = {0};
+    read_operations(&alone);
+    uint64_t shift = all.header.warmup_end_tick - alone.header.warmup_end_tick;
+    assert_int_equal(all.header.end_tick - shift, alone.header.end_tick);
+    size_t matched = 0;
+    uint64_t others = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        const struct operation *operation = &all.operations[i];
+        assert_true(i == 0 || operation->tick >= all.operations[i - 1].tick);
+        if (operation->id >= 300) {
+            others++;
+            continue;
+        }
+        assert_true(matched < alone.count);
+        const struct operation *same = &alone.operations[matched++];
+        assert_int_equal(operation->tick - shift, same->tick);
+        assert_int_equal(operation->id, same->id);
+        assert_int_equal(operation->delay, same->delay);
+        assert_int_equal(operation->start, same->start);
+    }
+    assert_int_equal(matched, alone.count);
+    assert_true(others > 0);
+    /* The adversary's slots are where it aims, whatever stands beside it. */
+    assert_int_equal(all.header.warmup_end_tick % 400, 0);
+    const json_t *told = json_object_get(all.origin, "parts");
+    assert_int_equal(json_array_size(told), 3);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(told, 2), "first_id")),
+                     1100);
+    parts[1].parameters[GEN_TICK_US] = 10;
+    request.part_count = 2;
+    assert_false(gen_trace(&request, path, &summary, &error));
+    assert_non_null(strstr(error.text, "tcp: a trace has one tick_us"));
+    forget(&all);
+    forget(&alone);
+}
+
+/* --- every structure ------------------------------------------------------------------------- */
+
+static void replay_everywhere(const char *what)
+{
+    struct error error;
+    struct catalog catalog;
+    struct contender_list contenders = {0};
+    struct simulation simulation;
+    bool all_right = false;
+    assert_true(catalog_init(&catalog, &error));
+    assert_true(catalog_select(&catalog, "ordered-list,all", &contenders, &error));
+    const char *traces[] = {path};
+    const struct simulate_request request = {.traces = traces,
+                                             .trace_count = 1,
+                                             .contenders = &contenders,
+                                             .drive = DRIVE_SLEEP,
+                                             .timeout_seconds = 300,
+                                             .memory_limit_bytes = UINT64_C(1) << 32};
+    if (!simulate(&request, &simulation, &all_right, &error)) {
+        fail_msg("%s: %s", what, error.text);
+    }
+    assert_true(simulation.results.count > 1);
+    for (size_t i = 0; i < simulation.results.count; i++) {
+        const struct row *row = &simulation.results.rows[i];
+        const char *status = row_text(row, COL_STATUS);
+        bool right = strcmp(status, "ok") == 0 ||
+                     (strcmp(status, "unsupported") == 0 && strlen(row_text(row, COL_REASON)) > 0);
+        if (!right) {
+            fail_msg("%s: %s is %s: %s", what, row_text(row, COL_ALGO), status,
+                     row_text(row, COL_REASON));
+        }
+    }
+    assert_true(all_right);
+    for (size_t i = 0; i < simulation.fired_set_count; i++) {
+        if (simulation.fired_sets[i].exact) {
+            assert_int_equal(simulation.fired_sets[i].digest, simulation.fired_sets[0].digest);
+        }
+    }
+    simulation_free(&simulation);
+    contender_list_free(&contenders);
+    catalog_free(&catalog);
+}
+
+/* Each workload, and each word that it takes. */
+static void test_every_structure(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct gen_workload *const *all = gen_workloads(&count);
+    for (size_t i = 0; i < count; i++) {
+        for (const struct gen_parameter *row = all[i]->parameters; row->name != NULL; row++) {
+            /* The row of ticks stands for the defaults. A tick of 10 ms, so that hours are short
+             * enough for what is driven tick by tick. */
+            size_t words = gen_word_count(row);
+            bool defaults = row == all[i]->parameters;
+            for (size_t word = 0; word < (defaults ? 1 : words); word++) {
+                struct gen_part part = {.workload = all[i], .connections = 200};
+                gen_parameters_default(all[i], part.parameters);
+                if (part.parameters[GEN_TICK_US] < 10000) {
+                    part.parameters[GEN_TICK_US] = 10000;
+                }
+                if (!defaults) {
+                    part.parameters[row - all[i]->parameters] = (double)word;
+                }
+                const struct gen_request request = {
+                    .parts = &part, .part_count = 1, .seconds = 20, .seed = 3};
+                struct gen_summary summary;
+                struct error error;
+                assert_true(gen_trace(&request, path, &summary, &error));
+                char what[128];
+                (void)snprintf(what, sizeof what, "%s, %s %s", all[i]->name, row->name,
+                               defaults ? "" : row->words[word]);
+                replay_everywhere(what);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_rpc),
+        cmocka_unit_test(test_tcp_loss),
+        cmocka_unit_test(test_tcp_nothing_arrives),
+        cmocka_unit_test(test_tcp_others),
+        cmocka_unit_test(test_tcp_vanished),
+        cmocka_unit_test(test_quic),
+        cmocka_unit_test(test_heartbeat),
+        cmocka_unit_test(test_delay_queue),
+        cmocka_unit_test(test_retry),
+        cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_phold),
+        cmocka_unit_test(test_burst),
+        cmocka_unit_test(test_adversary_cascade),
+        cmocka_unit_test(test_adversary_same_slot),
+        cmocka_unit_test(test_adversary_horizon),
+        cmocka_unit_test(test_adversary_order),
+        cmocka_unit_test(test_adversary_stale),
+        cmocka_unit_test(test_adversary_one_tick),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_every_structure),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
