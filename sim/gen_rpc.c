@@ -26,10 +26,8 @@ static const struct gen_parameter rpc_parameters[] = {
                        "h2o's request I/O timeout: 5 s; Kafka's is 30 s", NULL},
     [TIMEOUTS] = {"timeouts", 1, 0, 1e6, "so many distinct ones, evenly apart; 0: any",
                   "one service, one timeout", NULL},
-    [CANCELLED] =
-        {"cancelled", 0.99, 0, 1, "share of timers that the reply stops",
-         "chosen: \"the vast majority\", says Linux's timer.c; 0 to 0.999 is the range to try",
-         NULL},
+    [CANCELLED] = {"cancelled", 0.99, 0, 1, "share of timers that the reply stops",
+                   "chosen; Linux's timer.c says of network timeouts: the vast majority", NULL},
     [REPLY_MEDIAN_MS] = {"reply_median_ms", 20, 0.001, 1e7, "median of the log-normal reply time",
                          "log-normal as in Kafka's purgatory benchmark; the value is chosen", NULL},
     [REPLY_SIGMA] = {"reply_sigma", 1.5, 0, 5, "standard deviation of its logarithm", "chosen",

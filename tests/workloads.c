@@ -558,8 +558,9 @@ static void test_quic(void **state)
     for (uint64_t timeout = 1998; timeout <= 15984; timeout *= 2) {
         expect_close(starts_between(&story, PTO, timeout, timeout), starts, 0.1);
     }
-    /* 1, 2, 4, 8 s are over before 30 s, and the fifth timer is stopped. */
-    assert_true(starts_between(&story, PTO, 16000, UINT64_MAX) == 0);
+    /* 1, 2, 4, 8 s are over before 30 s, and the fifth timer is stopped. Other timeouts have only
+     * those that were connected when it began. */
+    assert_true(starts_between(&story, PTO, 16000, UINT64_MAX) <= 1000);
     expect_close((double)story.tally[PTO].stops, (double)count_of(&story, "idle_expiries"), 0.001);
     forget(&story);
 }

@@ -1,0 +1,407 @@
+#include "scenario.h"
+
+#include "registry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longest file, in bytes. */
+#define FILE_MAX (UINT64_C(1) << 20)
+
+struct reading {
+    const char *path;
+    char *text;
+    struct error *error;
+};
+
+/* Where a value stands: the keys and indices that lead to it. */
+struct place {
+    const char *key; /* of the scenario */
+    size_t part;     /* if key is "parts": which, and what in it; SIZE_MAX: the array itself */
+    const char *part_key;
+    const char *parameter;
+};
+
+/* --- the line of a place --------------------------------------------------------------------- */
+
+/* These walk through text that has been parsed before, and so is JSON. */
+
+static const char *skip_blanks(const char *at)
+{
+    return at + strspn(at, " \t\r\n");
+}
+
+static const char *skip_string(const char *at)
+{
+    for (at++; *at != '\0' && *at != '"'; at++) {
+        at += *at == '\\' && at[1] != '\0';
+    }
+    return *at == '"' ? at + 1 : at;
+}
+
+static const char *skip_value(const char *at)
+{
+    size_t depth = 0;
+    at = skip_blanks(at);
+    do {
+        if (*at == '"') {
+            at = skip_string(at);
+        } else if (*at == '{' || *at == '[') {
+            depth++;
+            at++;
+        } else if (*at == '}' || *at == ']') {
+            depth--;
+            at++;
+        } else {
+            size_t plain = strcspn(at, "\"{}[] \t\r\n,:");
+            at += plain > 0 ? plain : 1;
+        }
+        if (depth > 0) {
+            at += strspn(at, " \t\r\n,:");
+        }
+    } while (depth > 0 && *at != '\0');
+    return at;
+}
+
+/* The value of `key` in the object at `at`; *key_at is set to the key. NULL if it is not there.
+ * Keys that are written with escapes are not found. */
+static const char *find_key(const char *at, const char *key, const char **key_at)
+{
+    at = skip_blanks(at);
+    if (*at != '{') {
+        return NULL;
+    }
+    at = skip_blanks(at + 1);
+    while (*at == '"') {
+        const char *end = skip_string(at);
+        const char *value = skip_blanks(skip_blanks(end) + 1);
+        size_t length = strlen(key);
+        if ((size_t)(end - at) == length + 2 && strncmp(at + 1, key, length) == 0) {
+            *key_at = at;
+            return value;
+        }
+        at = skip_blanks(skip_value(value));
+        at = *at == ',' ? skip_blanks(at + 1) : at;
+    }
+    return NULL;
+}
+
+static const char *find_element(const char *at, size_t index)
+{
+    at = skip_blanks(at);
+    if (*at != '[') {
+        return NULL;
+    }
+    at = skip_blanks(at + 1);
+    for (size_t i = 0; i < index && *at != '\0'; i++) {
+        at = skip_blanks(skip_value(at));
+        at = *at == ',' ? skip_blanks(at + 1) : at;
+    }
+    return at;
+}
+
+/* The text of a place, or of what is nearest above it. */
+static const char *find_place(const char *text, const struct place *place)
+{
+    const char *found = skip_blanks(text);
+    const char *at = place->key != NULL ? find_key(found, place->key, &found) : NULL;
+    if (at == NULL || place->part == SIZE_MAX) {
+        return found;
+    }
+    at = find_element(at, place->part);
+    found = at != NULL ? at : found;
+    if (at != NULL && place->part_key != NULL) {
+        at = find_key(at, place->part_key, &found);
+        if (at != NULL && place->parameter != NULL) {
+            (void)find_key(at, place->parameter, &found);
+        }
+    }
+    return found;
+}
+
+/* Says what is wrong at a place: file, line, key, and the sentence. */
+static bool complain(const struct reading *reading, const struct place *place, const char *sentence)
+{
+    const char *found = find_place(reading->text, place);
+    size_t line = 1;
+    for (const char *at = reading->text; at < found; at++) {
+        line += *at == '\n';
+    }
+    char key[200] = "";
+    if (place->key != NULL && place->part == SIZE_MAX) {
+        (void)snprintf(key, sizeof key, "%s: ", place->key);
+    } else if (place->key != NULL) {
+        (void)snprintf(
+            key, sizeof key, "%s[%zu]%s%s%s%s: ", place->key, place->part,
+            place->part_key != NULL ? "." : "", place->part_key != NULL ? place->part_key : "",
+            place->parameter != NULL ? "." : "", place->parameter != NULL ? place->parameter : "");
+    }
+    return error_set(reading->error, "%s:%zu: %s%s", reading->path, line, key, sentence);
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+/* Refuses keys of `object` that are not among `known`, which ends with NULL. */
+static bool check_keys(const struct reading *reading, json_t *object, const char *const *known,
+                       const struct place *above)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        const char *nearest = known[0];
+        bool found = false;
+        for (size_t i = 0; known[i] != NULL; i++) {
+            found = found || strcmp(known[i], key) == 0;
+            if (tl_name_distance(key, known[i]) < tl_name_distance(key, nearest)) {
+                nearest = known[i];
+            }
+        }
+        if (!found) {
+            struct place place = *above;
+            *(place.key == NULL ? &place.key : &place.part_key) = key;
+            char sentence[300];
+            (void)snprintf(sentence, sizeof sentence, "there is no such key; did you mean '%s'?",
+                           nearest);
+            return complain(reading, &place, sentence);
+        }
+    }
+    return true;
+}
+
+/* Takes a number from min to max, whole if so asked; leaves *number where there is no value. */
+static bool take_number(const struct reading *reading, const struct place *place,
+                        const json_t *value, bool whole, double min, double max, double *number)
+{
+    if (value == NULL) {
+        return true;
+    }
+    char sentence[200];
+    if (!json_is_number(value) || (whole && !json_is_integer(value))) {
+        return complain(reading, place, whole ? "it takes a whole number" : "it takes a number");
+    }
+    double got = json_number_value(value);
+    if (!(got >= min && got <= max)) {
+        (void)snprintf(sentence, sizeof sentence, "%g is not from %g to %g", got, min, max);
+        return complain(reading, place, sentence);
+    }
+    *number = got;
+    return true;
+}
+
+static bool take_parameter(const struct reading *reading, struct gen_part *part,
+                           const struct place *place, const json_t *value)
+{
+    struct error why;
+    const struct gen_parameter *row = gen_parameter_find(part->workload, place->parameter, &why);
+    if (row == NULL) {
+        return complain(reading, place, why.text);
+    }
+    if (row == &part->workload->parameters[GEN_TICK_US]) {
+        return complain(reading, place, "all parts have the scenario's tick_us; set it there");
+    }
+    double *parameter = &part->parameters[row - part->workload->parameters];
+    if (row->words != NULL) {
+        if (!json_is_string(value)) {
+            return complain(reading, place, "it takes a word");
+        }
+        return gen_word_find(row, json_string_value(value), parameter, &why) ||
+               complain(reading, place, why.text);
+    }
+    return take_number(reading, place, value, false, row->min, row->max, parameter);
+}
+
+static bool take_connections(const struct reading *reading, struct gen_part *part,
+                             struct place place, const json_t *object, double total)
+{
+    const json_t *connections = json_object_get(object, "connections");
+    const json_t *share = json_object_get(object, "share");
+    double number = 0;
+    double max = (double)part->workload->max_connections;
+    if ((connections == NULL) == (share == NULL)) {
+        return complain(reading, &place, "a part has either 'connections' or 'share'");
+    }
+    place.part_key = connections != NULL ? "connections" : "share";
+    if (connections != NULL) {
+        if (!take_number(reading, &place, connections, true, 1, max, &number)) {
+            return false;
+        }
+    } else {
+        if (total == 0) {
+            return complain(reading, &place,
+                            "a share is of the scenario's 'connections', which are missing");
+        }
+        if (!take_number(reading, &place, share, false, 0, 1, &number)) {
+            return false;
+        }
+        number = (double)(uint64_t)(number * total + 0.5);
+        if (number < 1 || number > max) {
+            return complain(reading, &place, "that is no connection, or more than there can be");
+        }
+    }
+    part->connections = (uint32_t)number;
+    return true;
+}
+
+static bool take_part(const struct reading *reading, struct gen_part *part, size_t index,
+                      json_t *object, double total, double tick_us)
+{
+    static const char *const known[] = {"workload", "connections", "share", "parameters", NULL};
+    struct place place = {.key = "parts", .part = index};
+    if (!json_is_object(object)) {
+        return complain(reading, &place, "a part is an object: {\"workload\": ...}");
+    }
+    if (!check_keys(reading, object, known, &place)) {
+        return false;
+    }
+    const json_t *name = json_object_get(object, "workload");
+    place.part_key = "workload";
+    if (!json_is_string(name)) {
+        return complain(reading, &place, "a part names its workload");
+    }
+    struct error why;
+    part->workload = gen_find(json_string_value(name), &why);
+    if (part->workload == NULL) {
+        return complain(reading, &place, why.text);
+    }
+    gen_parameters_default(part->workload, part->parameters);
+    part->parameters[GEN_TICK_US] = tick_us;
+    place.part_key = NULL;
+    if (!take_connections(reading, part, place, object, total)) {
+        return false;
+    }
+    json_t *parameters = json_object_get(object, "parameters");
+    place.part_key = "parameters";
+    if (parameters != NULL && !json_is_object(parameters)) {
+        return complain(reading, &place, "parameters are an object: {\"name\": value}");
+    }
+    json_t *value;
+    json_object_foreach(parameters, place.parameter, value)
+    {
+        if (!take_parameter(reading, part, &place, value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Shares that are more than the whole are a mistake; less may be meant. */
+static bool check_shares(const struct reading *reading, const json_t *parts)
+{
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        const json_t *share = json_object_get(json_array_get(parts, i), "share");
+        sum += share != NULL ? json_number_value(share) : 0;
+    }
+    const struct place place = {.key = "parts", .part = SIZE_MAX};
+    return sum <= 1 + 1e-9 || complain(reading, &place, "the shares add up to more than 1");
+}
+
+static bool take_scenario(const struct reading *reading, json_t *root, struct scenario *scenario)
+{
+    static const char *const known[] = {"tick_us", "seconds", "seed", "connections", "parts", NULL};
+    struct place place = {.part = SIZE_MAX};
+    if (!json_is_object(root)) {
+        return complain(reading, &place, "a scenario is an object: {\"parts\": [...]}");
+    }
+    if (!check_keys(reading, root, known, &place)) {
+        return false;
+    }
+    double tick_us = 1000;
+    double seconds = 10;
+    double seed = 1;
+    double total = 0;
+    const struct {
+        const char *key;
+        bool whole;
+        double min;
+        double max;
+        double *number;
+    } numbers[] = {
+        {"tick_us", false, 1, 1e6, &tick_us},
+        {"seconds", false, 1e-9, 1e9, &seconds},
+        {"seed", true, 0, 0x1p53, &seed}, /* what JSON's readers agree on */
+        {"connections", true, 1, UINT32_MAX, &total},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        place.key = numbers[i].key;
+        if (!take_number(reading, &place, json_object_get(root, place.key), numbers[i].whole,
+                         numbers[i].min, numbers[i].max, numbers[i].number)) {
+            return false;
+        }
+    }
+    scenario->seconds = seconds;
+    scenario->seed = (uint64_t)seed;
+    json_t *parts = json_object_get(root, "parts");
+    place.key = "parts";
+    if (!json_is_array(parts) || json_array_size(parts) == 0) {
+        return complain(reading, &place, "a scenario has parts: [{\"workload\": ...}, ...]");
+    }
+    scenario->parts = calloc(json_array_size(parts), sizeof *scenario->parts);
+    if (scenario->parts == NULL) {
+        return complain(reading, &place, "out of memory");
+    }
+    for (; scenario->part_count < json_array_size(parts); scenario->part_count++) {
+        size_t i = scenario->part_count;
+        if (!take_part(reading, &scenario->parts[i], i, json_array_get(parts, i), total, tick_us)) {
+            return false;
+        }
+    }
+    return check_shares(reading, parts);
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static char *read_file(const char *path, struct error *error)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        (void)error_set(error, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    char *text = malloc(FILE_MAX + 1);
+    size_t bytes = text != NULL ? fread(text, 1, FILE_MAX + 1, file) : 0;
+    bool good = text != NULL && ferror(file) == 0;
+    (void)fclose(file);
+    if (!good) {
+        (void)error_set(error, "%s: it cannot be read", path);
+    } else if (bytes > FILE_MAX) {
+        (void)error_set(error, "%s: a scenario has at most %" PRIu64 " bytes", path, FILE_MAX);
+    } else if (memchr(text, '\0', bytes) != NULL) {
+        (void)error_set(error, "%s: it holds a zero byte, and so is no text", path);
+    } else {
+        text[bytes] = '\0';
+        return text;
+    }
+    free(text);
+    return NULL;
+}
+
+bool scenario_read(const char *path, struct scenario *scenario, struct error *error)
+{
+    *scenario = (struct scenario){0};
+    struct reading reading = {.path = path, .text = read_file(path, error), .error = error};
+    if (reading.text == NULL) {
+        return false;
+    }
+    json_error_t why;
+    json_t *root = json_loads(reading.text, JSON_REJECT_DUPLICATES, &why);
+    bool good = root != NULL ? take_scenario(&reading, root, scenario)
+                             : error_set(error, "%s:%d: %s", path, why.line, why.text);
+    json_decref(root);
+    free(reading.text);
+    if (!good) {
+        scenario_free(scenario);
+    }
+    return good;
+}
+
+void scenario_free(struct scenario *scenario)
+{
+    free(scenario->parts);
+    *scenario = (struct scenario){0};
+}

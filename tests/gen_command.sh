@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# `timerlab trace gen` as its users meet it: the list and its page in docs/, scenarios, and what is
+# said of those that are wrong. TIMERLAB is the program, SOURCE the source tree.
+set -u
+timerlab=$(realpath "$TIMERLAB")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+fail() {
+    printf '%s\n' "$*"
+    failures=$((failures + 1))
+}
+
+# The page holds what the program says.
+"$timerlab" trace gen --list --format md >wanted || fail "--list --format md failed"
+sed -n '/^<!-- workloads -->$/,/^<!-- end of workloads -->$/p' "$SOURCE/docs/workloads.md" |
+    sed '1d;$d' >present
+diff wanted present >difference ||
+    fail "docs/workloads.md is not what 'timerlab trace gen --list --format md' prints: $(head -20 difference)"
+"$timerlab" trace gen --list | grep -q "^    phases .*spread (spread, aligned)" ||
+    fail "--list does not show a parameter's words"
+[ "$("$timerlab" trace gen --list rpc | grep -c '^[a-z]')" -eq 1 ] || fail "--list rpc lists others"
+
+# complains SCENARIO PATTERN: refused with status 1, one sentence, and no file.
+complains() {
+    printf '%s\n' "$1" >wrong.json
+    "$timerlab" trace gen --scenario wrong.json -o wrong.trace >out 2>err
+    local status=$?
+    [ "$status" -eq 1 ] || fail "exit status $status for: $1"
+    [ -s out ] && fail "standard output is not empty for: $1"
+    grep -qE "$2" err || fail "'$(cat err)' is not '$2' for: $1"
+    [ "$(wc -l <err)" -eq 1 ] || fail "more than a sentence for: $1"
+    [ -z "$(ls wrong.trace* 2>/dev/null)" ] || fail "a file is left behind by: $1"
+}
+
+complains '{"parts": [' '^timerlab: wrong.json:[12]: '
+complains '[]' 'wrong.json:1: a scenario is an object'
+complains '{"seconds": 1}' 'wrong.json:1: parts: a scenario has parts'
+complains '{"tick_us": 1000,
+ "secnds": 1, "parts": []}' "wrong.json:2: secnds: there is no such key; did you mean 'seconds'"
+complains '{"seconds": "long"}' 'wrong.json:1: seconds: it takes a number'
+complains '{
+"seed": 1.5}' 'wrong.json:2: seed: it takes a whole number'
+complains '{"tick_us": 0.5}' 'wrong.json:1: tick_us: 0.5 is not from 1 to 1e'
+complains '{"seed": 1, "seed": 2}' 'wrong.json:1: duplicate'
+complains '{"parts": [
+ {"workload": "idle", "connections": 5},
+ {"workload": "idel", "connections": 5}]}' "wrong.json:3: parts\[1\].workload: there is no workload 'idel'; did you mean 'idle'"
+complains '{"parts": [{"workload": "idle",
+ "conections": 5}]}' "wrong.json:2: parts\[0\].conections: .*'connections'"
+complains '{"parts": [{"connections": 5}]}' 'parts\[0\].workload: a part names its workload'
+complains '{"parts": [5]}' 'parts\[0\]: a part is an object'
+complains '{"parts": [{"workload": "idle"}]}' "parts\[0\]: a part has either 'connections' or 'share'"
+complains '{"parts": [{"workload": "idle", "connections": 0}]}' 'connections: 0 is not from 1'
+complains '{"parts": [{"workload": "idle", "share": 0.5}]}' "share: a share is of the scenario's 'connections'"
+complains '{"connections": 10, "parts": [{"workload": "idle", "share": 0.6},
+ {"workload": "rpc", "share": 0.6}]}' 'parts: the shares add up to more than 1'
+complains '{"parts": [{"workload": "idle", "connections": 5, "parameters": {
+ "close": 0.5,
+ "rate_per_sec": 1}}]}' "wrong.json:3: parts\[0\].parameters.rate_per_sec: .*did you mean 'rate_per_s'"
+complains '{"parts": [{"workload": "idle", "connections": 5, "parameters": {"close": 2}}]}' \
+    'parts\[0\].parameters.close: 2 is not from 0 to 1'
+complains '{"parts": [{"workload": "hold", "connections": 5, "parameters": {"increments": "unifrom"}}]}' \
+    "increments: .*did you mean 'uniform'"
+complains '{"parts": [{"workload": "hold", "connections": 5, "parameters": {"increments": 1}}]}' \
+    'increments: it takes a word'
+complains '{"parts": [{"workload": "hold", "connections": 5, "parameters": {"tick_us": 1}}]}' \
+    "tick_us: all parts have the scenario's"
+"$timerlab" trace gen --scenario none.json -o wrong.trace 2>err && fail "a missing scenario is taken"
+grep -q "^timerlab: none.json: " err || fail "a missing scenario is not named"
+"$timerlab" trace gen --scenario wrong.json idle -o wrong.trace 2>/dev/null
+[ $? -eq 2 ] || fail "a scenario and a workload are taken together"
+"$timerlab" trace gen --scenario wrong.json --seed 5 -o wrong.trace 2>/dev/null
+[ $? -eq 2 ] || fail "a scenario and a seed are taken together"
+
+# One part alone is the workload alone.
+cat >one.json <<'END'
+{"seconds": 3, "seed": 9,
+ "parts": [{"workload": "burst", "connections": 500, "parameters": {"cancelled": 0.5, "lag_ms": 20}}]}
+END
+"$timerlab" trace gen --scenario one.json -o one.trace 2>/dev/null || fail "one.json is refused"
+"$timerlab" trace gen burst -n 500 --seconds 3 --seed 9 -p cancelled=0.5 -p lag_ms=20 -o same.trace \
+    2>/dev/null || fail "burst is refused"
+cmp -s one.trace same.trace || fail "a scenario of one part is not the workload"
+
+# The page's own example, in small: shares, ids behind one another, and every structure agrees.
+sed -n '/^    {$/,/^    }$/p' "$SOURCE/docs/workloads.md" |
+    sed 's/1000000/1000/; s/20000/20/' >mixed.json
+"$timerlab" trace gen --scenario mixed.json -o mixed.trace 2>err || fail "the example: $(cat err)"
+"$timerlab" trace info mixed.trace | grep -qE "timer ids +1000$" || fail "the example's ids are not 1000"
+"$timerlab" sim mixed.trace -a ordered-list,all --runs 0 >out 2>err || fail "the example: $(cat out err)"
+
+if [ "$failures" -gt 0 ]; then
+    echo "$failures failed"
+    exit 1
+fi
