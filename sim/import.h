@@ -73,4 +73,7 @@ enum import_result import_events(const struct import_job *job, struct error *err
 extern const struct import_option import_ftrace_options[];
 enum import_result import_ftrace(const struct import_job *job, struct error *error);
 
+extern const struct import_option import_pcap_options[];
+enum import_result import_pcap(const struct import_job *job, struct error *error);
+
 #endif

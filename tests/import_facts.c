@@ -198,6 +198,92 @@ static void request_timers_of_a_dns_log(void **state)
     assert_int_equal(cases, 3);
 }
 
+static const char *const captures[] = {
+    "lo_loss3_mixed.pcap",
+    "pcap_ndpi_dnscrypt.pcap",
+    "pcap_ndpi_skype.pcap",
+    "pcap_ndpi_wechat.pcap",
+};
+
+static void idle_timers_of_captures(void **state)
+{
+    static const struct name_pair packets[] = {
+        {"counts.lines", "packets"},
+        {"packets.tcp", "tcp_packets"},
+        {"packets.udp", "udp_packets"},
+        {"packets.other", "other_packets"},
+        {"packets.truncated", "truncated_packets"},
+    };
+    for (size_t i = 0; i < LENGTH(captures); i++) {
+        const json_t *facts = json_object_get(*state, captures[i]);
+        const json_t *idle = json_object_get(facts, "idle");
+        const char *key;
+        const json_t *of_case;
+        size_t cases = 0;
+        json_object_foreach((json_t *)idle, key, of_case)
+        {
+            char timeout[16];
+            char tick_ns[16];
+            if (!read_case(key, 'T', timeout, tick_ns)) {
+                continue;
+            }
+            cases++;
+            struct import_run run =
+                run_file(captures[i], "pcap", (const char *const[]){NULL},
+                         (const char *const[]){"idle", timeout, "tick-ns", tick_ns, NULL});
+            compare(captures[i], &run, packets, LENGTH(packets), facts);
+            compare(captures[i], &run, file_counts, LENGTH(file_counts), idle);
+            compare(captures[i], &run, idle_counts, LENGTH(idle_counts), of_case);
+            check_trace(&run, of_case);
+            import_run_free(&run);
+        }
+        assert_int_equal(cases, 6);
+    }
+}
+
+static void retransmission_timers_of_captures(void **state)
+{
+    static const struct name_pair counts[] = {
+        {"counts.arm", "arm"},
+        {"counts.rearm", "rearm"},
+        {"counts.cancel", "cancel"},
+        {"counts.cancel_reset", "cancel_reset"},
+        {"counts.expiry", "expiry"},
+        {"counts.retransmissions", "retransmissions"},
+        {"counts.data_segments", "data_segments"},
+        {"counts.max_armed", "max_armed"},
+        {"counts.armed_at_end", "armed_at_end"},
+    };
+    size_t cases = 0;
+    for (size_t i = 0; i < LENGTH(captures); i++) {
+        const json_t *facts = json_object_get(json_object_get(*state, captures[i]), "rto");
+        const char *key;
+        const json_t *of_case;
+        json_object_foreach((json_t *)facts, key, of_case)
+        {
+            char timeout[16];
+            char tick_ns[16];
+            assert_true(read_case(key, 'R', timeout, tick_ns));
+            if (json_integer_value(json_object_get(of_case, "data_segments")) == 0) {
+                continue; /* no TCP in it, which is refused */
+            }
+            cases++;
+            struct import_run run =
+                run_file(captures[i], "pcap", (const char *const[]){"model", "rto", NULL},
+                         (const char *const[]){"rto-ms", timeout, "tick-ns", tick_ns, NULL});
+            compare(captures[i], &run, counts, LENGTH(counts), of_case);
+            assert_int_equal(run.header.starts,
+                             json_integer_value(json_object_get(of_case, "arm")) +
+                                 json_integer_value(json_object_get(of_case, "rearm")));
+            assert_int_equal(run.header.stops,
+                             json_integer_value(json_object_get(of_case, "cancel")) +
+                                 json_integer_value(json_object_get(of_case, "cancel_reset")));
+            import_run_free(&run);
+        }
+    }
+    assert_int_equal(cases, 12);
+}
+
 int main(void)
 {
     char path[512];
@@ -210,6 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(idle_timers_of_logs, facts),
         cmocka_unit_test_prestate(request_timers_of_a_dns_log, facts),
+        cmocka_unit_test_prestate(idle_timers_of_captures, facts),
+        cmocka_unit_test_prestate(retransmission_timers_of_captures, facts),
     };
     int failed = facts == NULL || cmocka_run_group_tests(tests, NULL, NULL) != 0;
     json_decref(facts);

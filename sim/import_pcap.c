@@ -1,0 +1,532 @@
+/*
+ * import pcap: captured packets. Each belongs to a flow, which is a connection: either every packet
+ * restarts the flow's idle timer; or each end of a TCP connection has a retransmission timer, which
+ * runs while data that it sent is not acknowledged.
+ */
+#include "import.h"
+
+#include "event_log.h"
+#include "import_settings.h"
+#include "import_tally.h"
+#include "key_table.h"
+#include "packed_file.h"
+#include "packet.h"
+#include "progress.h"
+#include "reorder.h"
+#include "timer_model.h"
+#include "trace.h"
+
+#include <inttypes.h>
+#include <pcap/pcap.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+const struct import_option import_pcap_options[] = {
+    {"model", "MODEL", false,
+     "idle: packets restart their flow's idle timer; rto: data of TCP starts a retransmission "
+     "timer, acknowledgements stop it (default: idle)"},
+    {"rto-ms", "MS", false, "the retransmission timers' timeout in milliseconds (default: 200)"},
+    EVENT_LOG_OPTIONS,
+    {NULL, NULL, false, NULL},
+};
+
+/* One end of a TCP connection, as a sender. Sequence numbers wrap. */
+struct sender {
+    uint32_t initial;  /* of its last SYN */
+    uint32_t unacked;  /* the first that is not acknowledged */
+    uint32_t next;     /* behind the last that was sent */
+    uint32_t timer;    /* NO_TIMER: it never sent anything */
+    bool begun;        /* `unacked` and `next` are known */
+    bool synchronised; /* `initial` is known */
+};
+
+#define NO_TIMER UINT32_MAX
+
+struct rto_counts {
+    uint64_t data_segments;
+    uint64_t retransmissions;
+    uint64_t cancels; /* by an acknowledgement */
+    uint64_t resets;  /* by SYN or RST */
+};
+
+/* What is kept of a packet until its turn comes. */
+struct segment {
+    uint32_t flow;
+    uint32_t sequence;
+    uint32_t acknowledged;
+    uint32_t payload_bytes;
+    bool reversed;
+    bool syn;
+    bool ack;
+    bool fin;
+    bool rst;
+};
+
+struct packet_counts {
+    uint64_t tcp;
+    uint64_t udp;
+    uint64_t other;
+    uint64_t truncated; /* not all of the packet was captured */
+    uint64_t cut_short; /* so little that its flow cannot be told */
+};
+
+struct pcap_import {
+    const struct import_job *job;
+    bool rto;
+    struct event_log_settings settings;
+    uint64_t rto_ns;
+    struct packed_file *file;
+    const char *why; /* reading the file failed */
+    pcap_t *pcap;
+    struct packet_counts packets;
+    bool cut_off; /* the capture ends within a packet */
+    /* model idle */
+    struct event_log *log;
+    /* model rto */
+    struct import_tally tally;
+    struct key_table *flows;
+    struct sender (*senders)[2]; /* by flow */
+    uint32_t senders_room;
+    struct reorder *reorder;
+    struct timer_model *model;
+    struct rto_counts rto_counts;
+    struct error *error; /* of the call under way */
+};
+
+static struct import_tally *tally_of(struct pcap_import *import)
+{
+    return import->rto ? &import->tally : event_log_tally(import->log);
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static bool read_settings(struct pcap_import *import, struct error *error)
+{
+    const struct import_job *job = import->job;
+    const char *model = import_setting(job, "model");
+    import->rto = model != NULL && strcmp(model, "rto") == 0;
+    if (model != NULL && !import->rto && strcmp(model, "idle") != 0) {
+        return error_set(error, "--model %s: not idle or rto", model);
+    }
+    if (import_setting(job, import->rto ? "idle" : "rto-ms") != NULL) {
+        return error_set(error, import->rto ? "--idle is of no use to --model rto"
+                                            : "--rto-ms needs --model rto");
+    }
+    import->rto_ns = 200000000;
+    return event_log_settings(job, &import->settings, error) &&
+           import_setting_time(job, "rto-ms", 1000000, 1, &import->rto_ns, error);
+}
+
+/* --- retransmission timers -------------------------------------------------------------------- */
+
+/* Whether a comes before b, on the circle of 2^32 numbers. */
+static bool before(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+static bool reset(struct pcap_import *import, struct sender *sender, struct error *error)
+{
+    if (sender->timer == NO_TIMER || !timer_model_is_armed(import->model, sender->timer)) {
+        return true;
+    }
+    import->rto_counts.resets++;
+    return timer_model_stop(import->model, sender->timer, error);
+}
+
+/* An acknowledgement of what `peer` sent. */
+static bool acknowledge(struct pcap_import *import, struct sender *peer, uint32_t number,
+                        struct error *error)
+{
+    if (!peer->begun || !before(peer->unacked, number) || before(peer->next, number)) {
+        return true;
+    }
+    peer->unacked = number;
+    if (peer->timer == NO_TIMER || !timer_model_is_armed(import->model, peer->timer)) {
+        return true;
+    }
+    if (peer->unacked != peer->next) {
+        return timer_model_start(import->model, peer->timer, error);
+    }
+    import->rto_counts.cancels++;
+    return timer_model_stop(import->model, peer->timer, error);
+}
+
+/* Data, SYN or FIN: what must be acknowledged. */
+static bool send_data(struct pcap_import *import, struct sender *sender,
+                      const struct segment *segment, uint32_t length, struct error *error)
+{
+    uint32_t end = segment->sequence + length;
+    import->rto_counts.data_segments++;
+    if (!sender->begun) {
+        sender->begun = true;
+        sender->unacked = segment->sequence;
+        sender->next = end;
+    } else if (before(sender->next, end)) {
+        sender->next = end;
+    } else {
+        import->rto_counts.retransmissions++;
+    }
+    if (sender->timer == NO_TIMER &&
+        !timer_model_new_timer(import->model, 0, &sender->timer, error)) {
+        return false;
+    }
+    /* What is sent again although it was acknowledged waits for nothing. */
+    return sender->unacked == sender->next || timer_model_is_armed(import->model, sender->timer) ||
+           timer_model_start(import->model, sender->timer, error);
+}
+
+static bool take_segment(void *ctx, uint64_t time_ns, const void *event)
+{
+    struct pcap_import *import = ctx;
+    const struct segment *segment = event;
+    struct error *error = import->error;
+    struct sender *sender = &import->senders[segment->flow][segment->reversed];
+    struct sender *peer = &import->senders[segment->flow][!segment->reversed];
+    if (!timer_model_advance(import->model, time_ns, error)) {
+        return false;
+    }
+    if (segment->syn && (!sender->synchronised || sender->initial != segment->sequence)) {
+        /* A new connection between the same ends; the answer to a SYN belongs to it. */
+        bool answer = segment->ack;
+        if (!reset(import, sender, error) || (!answer && !reset(import, peer, error))) {
+            return false;
+        }
+        sender->begun = false;
+        sender->synchronised = true;
+        sender->initial = segment->sequence;
+        if (!answer) {
+            peer->begun = false;
+            peer->synchronised = false;
+        }
+    }
+    if (segment->rst) {
+        return reset(import, sender, error) && reset(import, peer, error);
+    }
+    if (segment->ack && !acknowledge(import, peer, segment->acknowledged, error)) {
+        return false;
+    }
+    uint32_t length = segment->payload_bytes + segment->syn + segment->fin;
+    return length == 0 || send_data(import, sender, segment, length, error);
+}
+
+/* The number of a flow; makes room for its two ends. */
+static bool find_flow(struct pcap_import *import, const struct packet *packet, uint32_t *flow,
+                      struct error *error)
+{
+    uint32_t known = key_table_count(import->flows);
+    if (!key_table_number(import->flows, packet->flow, packet->flow_bytes, flow)) {
+        return error_set(error, "%s: out of memory: too many flows", import->tally.name);
+    }
+    if (*flow >= import->senders_room) {
+        uint32_t room = import->senders_room == 0 ? 1024 : import->senders_room * 2;
+        struct sender(*senders)[2] = realloc(import->senders, room * sizeof *senders);
+        if (senders == NULL) {
+            return error_set(error, "%s: out of memory: too many flows", import->tally.name);
+        }
+        import->senders = senders;
+        import->senders_room = room;
+    }
+    if (*flow == known) {
+        import->senders[*flow][0] = (struct sender){.timer = NO_TIMER};
+        import->senders[*flow][1] = (struct sender){.timer = NO_TIMER};
+    }
+    return true;
+}
+
+static bool add_segment(struct pcap_import *import, uint64_t time_ns, const struct packet *packet,
+                        struct error *error)
+{
+    struct segment segment = {.sequence = packet->sequence,
+                              .acknowledged = packet->acknowledged,
+                              .payload_bytes = packet->payload_bytes,
+                              .reversed = packet->reversed,
+                              .syn = packet->syn,
+                              .ack = packet->ack,
+                              .fin = packet->fin,
+                              .rst = packet->rst};
+    if (!find_flow(import, packet, &segment.flow, error)) {
+        return false;
+    }
+    import->error = error;
+    return reorder_add(import->reorder, time_ns, &segment) ||
+           (reorder_short_of_memory(import->reorder) &&
+            error_set(error, "%s: out of memory", import->tally.name));
+}
+
+/* --- packets ---------------------------------------------------------------------------------- */
+
+static bool take_packet(struct pcap_import *import, const struct pcap_pkthdr *header,
+                        const uint8_t *data, struct error *error)
+{
+    struct import_tally *tally = tally_of(import);
+    struct packet packet;
+    const char *why;
+    tally->lines++;
+    import->packets.truncated += header->caplen < header->len;
+    /* The fraction is in nanoseconds: that is how the capture was opened. */
+    int64_t seconds = header->ts.tv_sec;
+    if (seconds < 0 || seconds > INT64_C(9000000000) || header->ts.tv_usec < 0 ||
+        header->ts.tv_usec > 999999999) {
+        import_tally_malformed(tally, tally->lines, "", 0, "an impossible time stamp");
+        return true;
+    }
+    uint64_t time_ns = (uint64_t)seconds * NS_PER_SECOND + (uint64_t)header->ts.tv_usec;
+    switch (packet_parse(pcap_datalink(import->pcap), data, header->caplen, &packet, &why)) {
+    case PACKET_FLOW:
+        break;
+    case PACKET_OTHER:
+        import->packets.other++;
+        return true;
+    case PACKET_CUT_SHORT:
+        import->packets.cut_short++;
+        import_tally_malformed(tally, tally->lines, "", 0, why);
+        return true;
+    case PACKET_MALFORMED:
+    default:
+        import_tally_malformed(tally, tally->lines, "", 0, why);
+        return true;
+    }
+    import->packets.tcp += packet.tcp;
+    import->packets.udp += !packet.tcp;
+    if (!import->rto) {
+        return event_log_activity(import->log, time_ns, packet.flow, packet.flow_bytes, error);
+    }
+    return !packet.tcp || add_segment(import, time_ns, &packet, error);
+}
+
+static ssize_t read_cookie(void *cookie, char *to, size_t room)
+{
+    struct pcap_import *import = cookie;
+    return packed_file_read(import->file, to, room, &import->why);
+}
+
+/* Opens the capture within the file, which may be compressed. */
+static bool open_capture(struct pcap_import *import, struct error *error)
+{
+    const char *name = packed_file_name(import->file);
+    char why[PCAP_ERRBUF_SIZE] = "";
+    FILE *stream = fopencookie(import, "r", (cookie_io_functions_t){.read = read_cookie});
+    if (stream == NULL) {
+        return error_set(error, "%s: out of memory", name);
+    }
+    import->pcap =
+        pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, why);
+    if (import->pcap == NULL) {
+        (void)fclose(stream);
+        return error_set(error, "%s: not a capture: %s", name,
+                         import->why != NULL ? import->why : why);
+    }
+    int link = pcap_datalink(import->pcap);
+    if (!packet_link_known(link)) {
+        const char *link_name = pcap_datalink_val_to_name(link);
+        return error_set(error,
+                         "%s: its packets are of the link type %s (%d), which is not understood; "
+                         "capture on an Ethernet, loopback or 'any' interface",
+                         name, link_name != NULL ? link_name : "unknown", link);
+    }
+    return true;
+}
+
+static bool read_packets(struct pcap_import *import, struct error *error)
+{
+    struct import_tally *tally = tally_of(import);
+    struct progress progress;
+    progress_begin(&progress, "import", "bytes", packed_file_bytes_total(import->file));
+    struct pcap_pkthdr *header;
+    const uint8_t *data;
+    int status;
+    bool good = true;
+    while (good && (status = pcap_next_ex(import->pcap, &header, &data)) == 1) {
+        good = take_packet(import, header, data, error);
+        if ((tally->lines & 4095) == 0) {
+            progress_update(&progress, packed_file_bytes_done(import->file));
+            good = good && import_tally_bearable(tally, false, error);
+        }
+    }
+    progress_end(&progress);
+    if (!good || status == PCAP_ERROR_BREAK) {
+        return good;
+    }
+    if (import->why != NULL) {
+        return error_set(error, "%s: %s after packet %" PRIu64 "; copy or record the file again",
+                         tally->name, import->why, tally->lines);
+    }
+    const char *why = pcap_geterr(import->pcap);
+    if (tally->lines > 0 && strstr(why, "truncated") != NULL) {
+        /* Whoever captured was interrupted: what is there is right. */
+        import->cut_off = true;
+        return true;
+    }
+    return error_set(error, "%s: cannot be read behind packet %" PRIu64 ": %s", tally->name,
+                     tally->lines, why);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static json_t *packet_counts_json(const struct pcap_import *import)
+{
+    const struct packet_counts *packets = &import->packets;
+    json_t *counts = json_object();
+    (void)json_object_set_new(counts, "tcp", import_json_count(packets->tcp));
+    (void)json_object_set_new(counts, "udp", import_json_count(packets->udp));
+    (void)json_object_set_new(counts, "other", import_json_count(packets->other));
+    (void)json_object_set_new(counts, "truncated", import_json_count(packets->truncated));
+    (void)json_object_set_new(counts, "cut_short", import_json_count(packets->cut_short));
+    return counts;
+}
+
+static void print_packets(const struct pcap_import *import, const char *name)
+{
+    const struct packet_counts *packets = &import->packets;
+    FILE *out = import->job->report;
+    (void)fprintf(out,
+                  "%s: %" PRIu64 " TCP, %" PRIu64 " UDP, %" PRIu64 " other packets; %" PRIu64
+                  " captured in part, %" PRIu64 " of them too little\n",
+                  name, packets->tcp, packets->udp, packets->other, packets->truncated,
+                  packets->cut_short);
+    if (import->cut_off) {
+        (void)fprintf(out, "%s: ends within a packet; what precedes it was taken\n", name);
+    }
+}
+
+static bool judge_rto(const struct pcap_import *import, struct error *error)
+{
+    const struct import_tally *tally = &import->tally;
+    const struct reorder_counts *order = reorder_counts(import->reorder);
+    if (!import_tally_bearable(tally, true, error)) {
+        return false;
+    }
+    if (import->rto_counts.data_segments == 0 && order->events == 0) {
+        return error_set(error, "%s: none of its %" PRIu64 " packets is of TCP", tally->name,
+                         tally->lines);
+    }
+    return true;
+}
+
+static bool finish_rto(struct pcap_import *import, json_t *origin_packets, struct error *error)
+{
+    import->error = error;
+    if (!judge_rto(import, error) || !reorder_finish(import->reorder) ||
+        !timer_model_finish(import->model, error)) {
+        json_decref(origin_packets);
+        return false;
+    }
+    const struct timer_queue_counts *queue = timer_model_counts(import->model, 0);
+    const struct reorder_counts *order = reorder_counts(import->reorder);
+    const struct rto_counts *rto = &import->rto_counts;
+    const struct import_count counts[] = {
+        {"packets", import->tally.lines},
+        {"malformed_packets", import->tally.malformed},
+        {"out_of_order", order->out_of_order},
+        {"too_late", order->too_late},
+        {"flows", key_table_count(import->flows)},
+        {"data_segments", rto->data_segments},
+        {"retransmissions", rto->retransmissions},
+        {"arm", queue->arms},
+        {"rearm", queue->rearms},
+        {"cancel", rto->cancels},
+        {"cancel_reset", rto->resets},
+        {"expiry", queue->expired},
+        {"armed_at_end", queue->armed},
+        {"max_armed", queue->max_armed},
+        {"timers", timer_model_timers(import->model)},
+        {"trace_starts", timer_model_starts(import->model)},
+        {"trace_stops", timer_model_stops(import->model)},
+    };
+    size_t count = sizeof counts / sizeof counts[0];
+    json_t *origin = import_origin(&import->tally, "pcap", counts, count);
+    (void)json_object_set_new(origin, "packets", origin_packets);
+    (void)json_object_set_new(origin, "model", json_string("rto"));
+    (void)json_object_set_new(origin, "rto_ns", import_json_count(import->rto_ns));
+    (void)json_object_set_new(origin, "duration_ns",
+                              import_json_count(order->last_ns - order->first_ns));
+    char *text = import_origin_text(&import->tally, origin, error);
+    bool good = text != NULL && timer_model_commit(import->model, text, error);
+    free(text);
+    if (good) {
+        import_tally_print(&import->tally);
+        (void)fprintf(import->job->report,
+                      "%s: %" PRIu64 " packets, %.6f s, tick %" PRIu64 " ns\n\n",
+                      import->tally.name, import->tally.lines,
+                      (double)(order->last_ns - order->first_ns) / 1e9, import->settings.tick_ns);
+        import_counts_print(import->job->report, counts, count);
+    }
+    return good;
+}
+
+/* Opens what the model needs. */
+static bool open_model(struct pcap_import *import, struct error *error)
+{
+    const char *name = packed_file_name(import->file);
+    if (!import->rto) {
+        import->log = event_log_open(import->job, name, "packet", &import->settings, error);
+        return import->log != NULL;
+    }
+    import->tally = (struct import_tally){.job = import->job,
+                                          .name = name,
+                                          .unit = "packet",
+                                          .max_malformed = import->settings.max_malformed};
+    import->flows = key_table_create();
+    import->reorder =
+        reorder_create(import->settings.window_ns, sizeof(struct segment), take_segment, import);
+    if (import->flows == NULL || import->reorder == NULL) {
+        return error_set(error, "%s: out of memory", name);
+    }
+    const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {import->rto_ns, import->rto_ns};
+    import->model =
+        timer_model_open(import->job->output, import->settings.tick_ns, timeouts_ns, error);
+    return import->model != NULL;
+}
+
+static bool import_packets(struct pcap_import *import, struct error *error)
+{
+    if (!open_model(import, error) || !open_capture(import, error) ||
+        !read_packets(import, error)) {
+        return false;
+    }
+    const char *name = packed_file_name(import->file);
+    json_t *packets = packet_counts_json(import);
+    if (import->rto) {
+        if (!finish_rto(import, packets, error)) {
+            return false;
+        }
+    } else {
+        json_t *details = json_object();
+        (void)json_object_set_new(details, "packets", packets);
+        (void)json_object_set_new(details, "model", json_string("idle"));
+        if (!event_log_finish(import->log, "pcap", details, error)) {
+            return false;
+        }
+    }
+    print_packets(import, name);
+    return true;
+}
+
+enum import_result import_pcap(const struct import_job *job, struct error *error)
+{
+    struct pcap_import import = {.job = job};
+    if (!read_settings(&import, error)) {
+        return IMPORT_USAGE;
+    }
+    import.file = packed_file_open(job->input, error);
+    if (import.file == NULL) {
+        return IMPORT_FAILED;
+    }
+    bool good = import_packets(&import, error);
+    if (!good && import.rto) {
+        import_tally_print(&import.tally);
+    }
+    if (import.pcap != NULL) {
+        pcap_close(import.pcap);
+    }
+    event_log_close(import.log);
+    timer_model_close(import.model);
+    reorder_destroy(import.reorder);
+    key_table_destroy(import.flows);
+    free(import.senders);
+    packed_file_close(import.file);
+    return good ? IMPORT_DONE : IMPORT_FAILED;
+}
