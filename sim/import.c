@@ -7,6 +7,8 @@
 static const struct import_format formats[] = {
     {"ftrace", "Linux timer tracepoints as text: tracefs, trace-cmd report, perf script",
      import_ftrace_options, import_ftrace},
+    {"process", "a program's own timers, as `timerlab record` writes them", import_process_options,
+     import_process},
     {"pcap", "captured packets: idle timers of flows, or TCP's retransmission timers",
      import_pcap_options, import_pcap},
     {"access-log", "a web server's log: Common, Combined, or any format of Apache or nginx",

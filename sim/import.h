@@ -76,4 +76,7 @@ enum import_result import_ftrace(const struct import_job *job, struct error *err
 extern const struct import_option import_pcap_options[];
 enum import_result import_pcap(const struct import_job *job, struct error *error);
 
+extern const struct import_option import_process_options[];
+enum import_result import_process(const struct import_job *job, struct error *error);
+
 #endif

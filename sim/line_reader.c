@@ -38,21 +38,35 @@ static bool fill_buffer(struct line_reader *reader, struct error *error)
     return true;
 }
 
-struct line_reader *line_reader_open(const char *path, struct error *error)
+struct line_reader *line_reader_continue(struct packed_file *file, const void *bytes, size_t count,
+                                         struct error *error)
 {
     struct line_reader *reader = calloc(1, sizeof *reader);
     char *buffer = malloc(BUFFER_BYTES);
     if (reader == NULL || buffer == NULL) {
-        (void)error_set(error, "%s: out of memory", path);
+        (void)error_set(error, "%s: out of memory", packed_file_name(file));
         free(reader);
         free(buffer);
         return NULL;
     }
+    reader->file = file;
     reader->buffer = buffer;
-    reader->file = packed_file_open(path, error);
-    if (reader->file == NULL) {
-        line_reader_close(reader);
+    if (count > 0) {
+        memcpy(buffer, bytes, count);
+    }
+    reader->end = count;
+    return reader;
+}
+
+struct line_reader *line_reader_open(const char *path, struct error *error)
+{
+    struct packed_file *file = packed_file_open(path, error);
+    if (file == NULL) {
         return NULL;
+    }
+    struct line_reader *reader = line_reader_continue(file, NULL, 0, error);
+    if (reader == NULL) {
+        packed_file_close(file);
     }
     return reader;
 }

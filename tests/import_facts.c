@@ -284,6 +284,35 @@ static void retransmission_timers_of_captures(void **state)
     assert_int_equal(cases, 12);
 }
 
+static void timers_of_a_process(void **state)
+{
+    static const struct name_pair counts[] = {
+        {"counts.records", "lines"},
+        {"counts.malformed_records", "malformed"},
+        {"counts.pointers", "distinct_pointers"},
+        {"counts.timers", "distinct_pointers_with_timeout"},
+        {"counts.without_timeout", "add_without_timeout"},
+        {"counts.arm", "arm"},
+        {"counts.expiry", "expiry"},
+        {"counts.stop_not_armed", "del_not_armed"},
+        {"counts.cancel", "cancel"},
+        {"counts.expiry_unknown", "expiry_unknown"},
+        {"counts.armed_at_end", "armed_at_end"},
+        {"counts.max_armed", "max_armed"},
+        {"counts.time_goes_back", "timestamp_goes_back"},
+    };
+    const json_t *facts = json_object_get(*state, "libevent_unbound.evshim.txt");
+    struct import_run run = run_file("libevent_unbound.evshim.txt", "process",
+                                     (const char *const[]){NULL}, (const char *const[]){NULL});
+    compare("libevent_unbound", &run, counts, LENGTH(counts), facts);
+    assert_int_equal(run.header.starts, json_integer_value(json_object_get(facts, "arm")));
+    assert_int_equal(run.header.stops, json_integer_value(json_object_get(facts, "cancel")));
+    assert_int_equal(import_run_number(&run, "counts.rearm"), 0);
+    assert_int_equal(import_run_number(&run, "counts.cancel_by_io"), 0);
+    assert_int_equal(import_run_number(&run, "counts.persist_rearm"), 0);
+    import_run_free(&run);
+}
+
 int main(void)
 {
     char path[512];
@@ -298,6 +327,7 @@ int main(void)
         cmocka_unit_test_prestate(request_timers_of_a_dns_log, facts),
         cmocka_unit_test_prestate(idle_timers_of_captures, facts),
         cmocka_unit_test_prestate(retransmission_timers_of_captures, facts),
+        cmocka_unit_test_prestate(timers_of_a_process, facts),
     };
     int failed = facts == NULL || cmocka_run_group_tests(tests, NULL, NULL) != 0;
     json_decref(facts);

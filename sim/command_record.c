@@ -1,0 +1,278 @@
+/* timerlab record: runs a program and writes down what it asks of its timers. */
+#include "command.h"
+#include "error.h"
+#include "outfile.h"
+#include "timer_record.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct record_arguments {
+    const char *output;
+    char **command; /* ended by NULL */
+};
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct record_arguments *arguments = state->input;
+    switch (key) {
+    case 'o':
+        arguments->output = value;
+        return 0;
+    case ARGP_KEY_ARG:
+        arguments->command = &state->argv[state->next - 1];
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_END:
+        if (arguments->command == NULL) {
+            argp_error(state, "COMMAND is needed: the program to run");
+        } else if (arguments->output == NULL) {
+            argp_error(state, "-o FILE is needed: where the recording is to be written");
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- the recorder ----------------------------------------------------------------------------- */
+
+/* Where the recorder lies, seen from the program: in a build, and when installed. */
+static const char *const recorder_places[] = {"sim/timerlab-recorder.so", TL_RECORDER_INSTALLED};
+
+static bool find_recorder(char path[PATH_MAX], struct error *error)
+{
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0) {
+        return error_set(error, "the program's own place cannot be told: %s", strerror(errno));
+    }
+    program[length] = '\0';
+    const char *folder = dirname(program);
+    for (size_t i = 0; i < sizeof recorder_places / sizeof recorder_places[0]; i++) {
+        char candidate[PATH_MAX];
+        if (snprintf(candidate, sizeof candidate, "%s/%s", folder, recorder_places[i]) <
+                (int)sizeof candidate &&
+            realpath(candidate, path) != NULL) {
+            return true;
+        }
+    }
+    return error_set(error,
+                     "timerlab-recorder.so is neither in %s/sim nor in %s/%s; build or "
+                     "install timerlab again",
+                     folder, folder, TL_RECORDER_INSTALLED);
+}
+
+/* The file that is recorded into: the outfile's temporary one would be closed under the feet of
+ * processes that live on. */
+struct workspace {
+    char path[PATH_MAX];
+    int file;
+    struct timer_record_header *header;
+};
+
+static bool workspace_open(struct workspace *workspace, const char *output, struct error *error)
+{
+    size_t bytes = TIMER_RECORD_HEADER_BYTES + TIMER_RECORDS_MAX * sizeof(struct timer_record);
+    char folder[PATH_MAX];
+    char absolute[PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%s", output);
+    if (realpath(dirname(folder), absolute) == NULL ||
+        snprintf(workspace->path, sizeof workspace->path, "%s/.timerlab-record-XXXXXX", absolute) >=
+            (int)sizeof workspace->path) {
+        return error_set(error, "%s: its folder cannot be found: %s", output, strerror(errno));
+    }
+    workspace->file = mkostemp(workspace->path, O_CLOEXEC);
+    if (workspace->file < 0 || ftruncate(workspace->file, (off_t)bytes) != 0) {
+        return error_set(error, "%s: cannot be written: %s", workspace->path, strerror(errno));
+    }
+    void *map = mmap(NULL, TIMER_RECORD_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+                     workspace->file, 0);
+    if (map == MAP_FAILED) {
+        return error_set(error, "%s: cannot be mapped: %s", workspace->path, strerror(errno));
+    }
+    workspace->header = map;
+    memcpy(workspace->header->magic, TIMER_RECORD_MAGIC, TIMER_RECORD_MAGIC_BYTES);
+    workspace->header->version = TIMER_RECORD_VERSION;
+    workspace->header->record_bytes = sizeof(struct timer_record);
+    return true;
+}
+
+static void workspace_close(struct workspace *workspace)
+{
+    if (workspace->header != NULL) {
+        (void)munmap(workspace->header, TIMER_RECORD_HEADER_BYTES);
+    }
+    if (workspace->file >= 0) {
+        (void)close(workspace->file);
+        (void)unlink(workspace->path);
+    }
+}
+
+/* --- the program ------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t child;
+static volatile sig_atomic_t interrupted;
+
+/* The first signal is for the program; with the second, those that it left behind are not waited
+ * for. */
+static void pass_on(int signal)
+{
+    interrupted++;
+    if (child > 0) {
+        (void)kill((pid_t)child, signal);
+    }
+}
+
+static void run_child(char **command, const char *recorder, const char *workspace)
+{
+    const char *others = getenv("LD_PRELOAD");
+    char preload[2 * PATH_MAX];
+    (void)snprintf(preload, sizeof preload, "%s%s%s", recorder, others != NULL ? ":" : "",
+                   others != NULL ? others : "");
+    (void)setenv("LD_PRELOAD", preload, 1);
+    (void)setenv(TIMER_RECORD_ENVIRONMENT, workspace, 1);
+    (void)execvp(command[0], command);
+    (void)fprintf(stderr, "timerlab: %s: cannot be run: %s\n", command[0], strerror(errno));
+    _exit(127);
+}
+
+/* Runs the program, and waits for it and for all that it leaves running. */
+static bool run(char **command, const char *recorder, const char *workspace, int *status,
+                struct error *error)
+{
+    /* Daemons become our children when their parents end. */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    struct sigaction action = {.sa_handler = pass_on};
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    pid_t pid = fork();
+    if (pid < 0) {
+        return error_set(error, "%s: cannot be run: %s", command[0], strerror(errno));
+    }
+    if (pid == 0) {
+        run_child(command, recorder, workspace);
+    }
+    child = pid;
+    for (;;) {
+        int ended;
+        pid_t which = waitpid(-1, &ended, 0);
+        if (which == pid) {
+            *status = ended;
+            child = 0;
+        } else if (which < 0 && (errno != EINTR || (interrupted > 0 && child == 0))) {
+            return true;
+        }
+    }
+}
+
+/* Copies what was recorded to where it is wanted. */
+static bool save(struct workspace *workspace, const char *output, uint64_t *count,
+                 struct error *error)
+{
+    struct timer_record_header *header = workspace->header;
+    atomic_store(&header->closed, 1);
+    uint64_t claimed = atomic_load(&header->claimed);
+    uint64_t room = atomic_load(&header->room);
+    *count = claimed < room ? claimed : room;
+    struct outfile file;
+    if (!outfile_open(&file, output, error)) {
+        return false;
+    }
+    uint64_t left = TIMER_RECORD_HEADER_BYTES + *count * sizeof(struct timer_record);
+    char buffer[1 << 16];
+    off_t at = 0;
+    while (left > 0) {
+        ssize_t n = pread(workspace->file, buffer, left < sizeof buffer ? left : sizeof buffer, at);
+        if (n <= 0 || fwrite(buffer, 1, (size_t)n, file.stream) != (size_t)n) {
+            (void)error_set(error, "%s: could not be written: %s", output, strerror(errno));
+            outfile_abort(&file);
+            return false;
+        }
+        at += n;
+        left -= (uint64_t)n;
+    }
+    return outfile_commit(&file, error);
+}
+
+static enum exit_status conclude(const struct record_arguments *arguments,
+                                 struct workspace *workspace, int status, struct error *error)
+{
+    uint64_t count;
+    const char *name = arguments->command[0];
+    bool ran = !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
+    if (!ran || atomic_load(&workspace->header->claimed) == 0) {
+        if (ran) {
+            (void)fprintf(stderr,
+                          "timerlab: %s started no timer of libevent, libev or libuv; it must link "
+                          "one of them dynamically (ldd shows it)\n",
+                          name);
+        }
+        return EXIT_FAULT;
+    }
+    if (!save(workspace, arguments->output, &count, error)) {
+        command_complain(error);
+        return EXIT_FAULT;
+    }
+    uint64_t lost = atomic_load(&workspace->header->claimed) - count;
+    (void)fprintf(stderr, "%s: %" PRIu64 " records", arguments->output, count);
+    if (lost > 0) {
+        (void)fprintf(stderr, "; %" PRIu64 " or more were lost: the disk or the file was full",
+                      lost);
+    }
+    (void)fputc('\n', stderr);
+    bool by_itself = interrupted == 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0;
+    bool crashed = interrupted == 0 && WIFSIGNALED(status);
+    if (by_itself || crashed) {
+        (void)fprintf(stderr, "timerlab: %s ended with %s %d\n", name,
+                      crashed ? "signal" : "exit status",
+                      crashed ? WTERMSIG(status) : WEXITSTATUS(status));
+    }
+    return by_itself || crashed || lost > 0 ? EXIT_FAULT : EXIT_OK;
+}
+
+int command_record(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {.name = "output", .key = 'o', .arg = "FILE", .doc = "the recording to write"},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "-o FILE [--] COMMAND [ARGUMENT...]",
+        .doc = "Runs COMMAND and records the timers that it starts and stops with libevent, libev "
+               "or libuv.\vThe program must link one of these libraries dynamically. Processes "
+               "that it forks are recorded too. Recording ends when all of them have ended; SIGINT "
+               "and SIGTERM are passed on to the program. `timerlab trace import process FILE` "
+               "makes a trace of the recording.",
+    };
+    struct record_arguments arguments = {0};
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0) {
+        return EXIT_USAGE;
+    }
+    struct error error = {0};
+    char recorder[PATH_MAX];
+    struct workspace workspace = {.file = -1};
+    int status = 0;
+    enum exit_status result = EXIT_FAULT;
+    if (find_recorder(recorder, &error) && workspace_open(&workspace, arguments.output, &error) &&
+        run(arguments.command, recorder, workspace.path, &status, &error)) {
+        result = conclude(&arguments, &workspace, status, &error);
+    } else {
+        command_complain(&error);
+    }
+    workspace_close(&workspace);
+    return result;
+}

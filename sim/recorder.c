@@ -1,0 +1,376 @@
+/*
+ * recorder: a shared object that is loaded into a program before its libraries (LD_PRELOAD), and
+ * stands between it and the timers of libevent, libev and libuv. Each call is written down and
+ * passed on. It needs no header of theirs: what it must know of them is their calls' arguments, and
+ * the beginning of libev's watcher.
+ *
+ * A call made by a library within a recorded call (uv_timer_again starts and stops) is not
+ * recorded.
+ */
+#include "timer_record.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct timer_record_header *header; /* NULL: nothing is recorded */
+static struct timer_record *records;
+static int record_file = -1;
+static uint32_t process;
+static _Thread_local unsigned depth; /* of recorded calls under way */
+
+/* --- writing records -------------------------------------------------------------------------- */
+
+/* Sets space aside until `index` has some. Two threads may do so at once, to no harm. */
+static bool make_room(uint64_t index)
+{
+    uint64_t room = (index / TIMER_RECORD_STEP + 1) * TIMER_RECORD_STEP;
+    if (room > TIMER_RECORDS_MAX) {
+        return false;
+    }
+    off_t bytes = (off_t)(TIMER_RECORD_HEADER_BYTES + room * sizeof(struct timer_record));
+    /* Writing to a mapped page that the full disk has no space for would kill the program. */
+    if (posix_fallocate(record_file, 0, bytes) != 0) {
+        atomic_store(&header->closed, 1);
+        return false;
+    }
+    uint64_t known = atomic_load(&header->room);
+    while (known < room && !atomic_compare_exchange_weak(&header->room, &known, room)) {
+    }
+    return true;
+}
+
+static void record(enum timer_record_library library, enum timer_record_op op, const void *timer,
+                   uint64_t delay_ns, unsigned flags)
+{
+    if (header == NULL || atomic_load_explicit(&header->closed, memory_order_relaxed) != 0) {
+        return;
+    }
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t index = atomic_fetch_add_explicit(&header->claimed, 1, memory_order_relaxed);
+    if (index >= atomic_load_explicit(&header->room, memory_order_relaxed) && !make_room(index)) {
+        return;
+    }
+    struct timer_record *to = &records[index];
+    to->time_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    to->timer = (uint64_t)(uintptr_t)timer;
+    to->delay_ns = delay_ns;
+    to->process = process;
+    to->library = (uint8_t)library;
+    to->flags = (uint8_t)flags;
+    atomic_store_explicit(&to->op, (uint8_t)op, memory_order_release);
+}
+
+#define SHELVES 4096u
+/* Of events, by their address. */
+static struct shelf {
+    pthread_mutex_t lock;
+    struct shim *first;
+} shelves[SHELVES];
+
+/* At the beginning, and in a child after a fork, where another thread may have held a lock. */
+static void begin_process(void)
+{
+    process = (uint32_t)getpid();
+    for (size_t i = 0; i < SHELVES; i++) {
+        (void)pthread_mutex_init(&shelves[i].lock, NULL);
+    }
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *path = getenv(TIMER_RECORD_ENVIRONMENT);
+    if (path == NULL || header != NULL) {
+        return;
+    }
+    record_file = open(path, O_RDWR | O_CLOEXEC);
+    if (record_file < 0) {
+        return;
+    }
+    size_t bytes = TIMER_RECORD_HEADER_BYTES + TIMER_RECORDS_MAX * sizeof(struct timer_record);
+    void *map =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, record_file, 0);
+    if (map == MAP_FAILED) {
+        return;
+    }
+    begin_process();
+    (void)pthread_atfork(NULL, NULL, begin_process);
+    records = (struct timer_record *)(void *)((char *)map + TIMER_RECORD_HEADER_BYTES);
+    header = map;
+}
+
+/* The library's own function of that name. Without it the program would not have started. */
+static void find_next(void *function, const char *name)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    if (symbol == NULL) {
+        abort();
+    }
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+#define FIND(pointer, name)                                                                        \
+    do {                                                                                           \
+        if ((pointer) == NULL) {                                                                   \
+            find_next(&(pointer), name);                                                           \
+        }                                                                                          \
+    } while (0)
+
+/* --- libevent --------------------------------------------------------------------------------- */
+
+/* Opaque here. */
+struct event;
+struct event_base;
+
+typedef void (*event_callback)(int descriptor, short what, void *argument);
+
+#define LIBEVENT_TIMEOUT 0x01
+#define LIBEVENT_SIGNAL  0x08
+#define LIBEVENT_PERSIST 0x10
+
+/* What stands between an event and its callback. Found by the event's address, and kept for the
+ * next event at that address. */
+struct shim {
+    struct shim *next;
+    const struct event *event;
+    event_callback callback;
+    void *argument;
+    short events;
+    atomic_bool timed; /* it may have a timeout, so that its firing matters */
+};
+
+static struct shim *find_shim(const struct event *event, bool make)
+{
+    uint64_t h = (uint64_t)(uintptr_t)event * UINT64_C(0x9e3779b97f4a7c15);
+    struct shelf *shelf = &shelves[h >> 52];
+    (void)pthread_mutex_lock(&shelf->lock);
+    struct shim *shim = shelf->first;
+    while (shim != NULL && shim->event != event) {
+        shim = shim->next;
+    }
+    if (shim == NULL && make) {
+        shim = calloc(1, sizeof *shim);
+        if (shim != NULL) {
+            shim->event = event;
+            shim->next = shelf->first;
+            shelf->first = shim;
+        }
+    }
+    (void)pthread_mutex_unlock(&shelf->lock);
+    return shim;
+}
+
+static void fire(int descriptor, short what, void *argument)
+{
+    const struct shim *shim = argument;
+    if (atomic_load_explicit(&shim->timed, memory_order_relaxed)) {
+        unsigned flags = ((what & LIBEVENT_TIMEOUT) != 0 ? TIMER_RECORD_TIMEOUT : 0) |
+                         ((shim->events & LIBEVENT_PERSIST) != 0 ? TIMER_RECORD_REPEATS : 0);
+        record(TIMER_RECORD_LIBEVENT, TIMER_RECORD_FIRE, shim->event, 0, flags);
+    }
+    shim->callback(descriptor, what, shim->argument);
+}
+
+EXPORT int event_assign(struct event *event, struct event_base *base, int descriptor, short events,
+                        event_callback callback, void *argument);
+int event_assign(struct event *event, struct event_base *base, int descriptor, short events,
+                 event_callback callback, void *argument)
+{
+    static int (*next)(struct event *, struct event_base *, int, short, event_callback, void *);
+    FIND(next, "event_assign");
+    struct shim *shim = NULL;
+    if (header != NULL && callback != NULL && (events & LIBEVENT_SIGNAL) == 0) {
+        shim = find_shim(event, true);
+    }
+    if (shim == NULL) {
+        return next(event, base, descriptor, events, callback, argument);
+    }
+    /* A certain argument stands for the event itself. */
+    static void *(*self)(void);
+    if (self == NULL) {
+        void *symbol = dlsym(RTLD_NEXT, "event_self_cbarg");
+        memcpy(&self, &symbol, sizeof symbol);
+    }
+    shim->callback = callback;
+    shim->argument = self != NULL && argument == self() ? event : argument;
+    shim->events = events;
+    atomic_store(&shim->timed, false);
+    return next(event, base, descriptor, events, fire, shim);
+}
+
+EXPORT int event_add(struct event *event, const struct timeval *timeout);
+int event_add(struct event *event, const struct timeval *timeout)
+{
+    static int (*next)(struct event *, const struct timeval *);
+    FIND(next, "event_add");
+    if (timeout != NULL && depth == 0 && header != NULL) {
+        struct shim *shim = find_shim(event, false);
+        bool persists = shim != NULL && (shim->events & LIBEVENT_PERSIST) != 0;
+        if (shim != NULL) {
+            atomic_store_explicit(&shim->timed, true, memory_order_relaxed);
+        }
+        /* A high bit or two of the microseconds mark a common timeout. */
+        uint64_t us = (uint64_t)timeout->tv_usec & 0xfffff;
+        record(TIMER_RECORD_LIBEVENT, TIMER_RECORD_START, event,
+               (uint64_t)timeout->tv_sec * UINT64_C(1000000000) + us * 1000,
+               persists ? TIMER_RECORD_REPEATS : 0);
+    }
+    depth++;
+    int status = next(event, timeout);
+    depth--;
+    return status;
+}
+
+/* The calls that end an event's timeout differ in nothing else. */
+#define LIBEVENT_STOP(name)                                                                        \
+    EXPORT int name(struct event *event);                                                          \
+    int name(struct event *event)                                                                  \
+    {                                                                                              \
+        static int (*next)(struct event *);                                                        \
+        FIND(next, #name);                                                                         \
+        if (depth == 0 && header != NULL) {                                                        \
+            const struct shim *shim = find_shim(event, false);                                     \
+            if (shim == NULL || atomic_load_explicit(&shim->timed, memory_order_relaxed)) {        \
+                record(TIMER_RECORD_LIBEVENT, TIMER_RECORD_STOP, event, 0, 0);                     \
+            }                                                                                      \
+        }                                                                                          \
+        depth++;                                                                                   \
+        int status = next(event);                                                                  \
+        depth--;                                                                                   \
+        return status;                                                                             \
+    }
+
+LIBEVENT_STOP(event_del)
+LIBEVENT_STOP(event_del_block)
+LIBEVENT_STOP(event_del_noblock)
+LIBEVENT_STOP(event_remove_timer)
+
+/* --- libev ------------------------------------------------------------------------------------ */
+
+struct ev_loop;
+
+/* As libev is built by default, and by Debian. */
+struct ev_timer {
+    int active;
+    int pending;
+    int priority;
+    void *data;
+    void (*callback)(struct ev_loop *loop, struct ev_timer *timer, int events);
+    double at; /* before the start: seconds from then on */
+    double repeat;
+};
+
+static uint64_t seconds_to_ns(double seconds)
+{
+    return seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
+}
+
+EXPORT void ev_timer_start(struct ev_loop *loop, struct ev_timer *timer);
+void ev_timer_start(struct ev_loop *loop, struct ev_timer *timer)
+{
+    static void (*next)(struct ev_loop *, struct ev_timer *);
+    FIND(next, "ev_timer_start");
+    if (depth == 0 && timer->active == 0) {
+        record(TIMER_RECORD_LIBEV, TIMER_RECORD_START, timer, seconds_to_ns(timer->at),
+               timer->repeat > 0 ? TIMER_RECORD_REPEATS : 0);
+    }
+    depth++;
+    next(loop, timer);
+    depth--;
+}
+
+EXPORT void ev_timer_stop(struct ev_loop *loop, struct ev_timer *timer);
+void ev_timer_stop(struct ev_loop *loop, struct ev_timer *timer)
+{
+    static void (*next)(struct ev_loop *, struct ev_timer *);
+    FIND(next, "ev_timer_stop");
+    if (depth == 0 && timer->active != 0) {
+        record(TIMER_RECORD_LIBEV, TIMER_RECORD_STOP, timer, 0, 0);
+    }
+    depth++;
+    next(loop, timer);
+    depth--;
+}
+
+EXPORT void ev_timer_again(struct ev_loop *loop, struct ev_timer *timer);
+void ev_timer_again(struct ev_loop *loop, struct ev_timer *timer)
+{
+    static void (*next)(struct ev_loop *, struct ev_timer *);
+    FIND(next, "ev_timer_again");
+    if (depth == 0 && timer->repeat > 0) {
+        record(TIMER_RECORD_LIBEV, TIMER_RECORD_START, timer, seconds_to_ns(timer->repeat),
+               TIMER_RECORD_REPEATS);
+    } else if (depth == 0 && timer->active != 0) {
+        record(TIMER_RECORD_LIBEV, TIMER_RECORD_STOP, timer, 0, 0);
+    }
+    depth++;
+    next(loop, timer);
+    depth--;
+}
+
+/* --- libuv ------------------------------------------------------------------------------------ */
+
+/* Opaque here. When a timer of libuv's is due, the library stops it, and starts it again if it
+ * repeats, by these very calls. */
+struct uv_timer;
+
+typedef void (*uv_callback)(struct uv_timer *timer);
+
+EXPORT int uv_timer_start(struct uv_timer *timer, uv_callback callback, uint64_t timeout_ms,
+                          uint64_t repeat_ms);
+int uv_timer_start(struct uv_timer *timer, uv_callback callback, uint64_t timeout_ms,
+                   uint64_t repeat_ms)
+{
+    static int (*next)(struct uv_timer *, uv_callback, uint64_t, uint64_t);
+    FIND(next, "uv_timer_start");
+    if (depth == 0) {
+        uint64_t ms = timeout_ms < UINT64_C(1000000000000) ? timeout_ms : UINT64_C(1000000000000);
+        record(TIMER_RECORD_LIBUV, TIMER_RECORD_START, timer, ms * 1000000, 0);
+    }
+    depth++;
+    int status = next(timer, callback, timeout_ms, repeat_ms);
+    depth--;
+    return status;
+}
+
+EXPORT int uv_timer_stop(struct uv_timer *timer);
+int uv_timer_stop(struct uv_timer *timer)
+{
+    static int (*next)(struct uv_timer *);
+    FIND(next, "uv_timer_stop");
+    if (depth == 0) {
+        record(TIMER_RECORD_LIBUV, TIMER_RECORD_STOP, timer, 0, 0);
+    }
+    depth++;
+    int status = next(timer);
+    depth--;
+    return status;
+}
+
+EXPORT int uv_timer_again(struct uv_timer *timer);
+int uv_timer_again(struct uv_timer *timer)
+{
+    static int (*next)(struct uv_timer *);
+    static uint64_t (*get_repeat)(const struct uv_timer *);
+    FIND(next, "uv_timer_again");
+    FIND(get_repeat, "uv_timer_get_repeat");
+    uint64_t repeat_ms = get_repeat(timer);
+    if (depth == 0 && repeat_ms > 0) {
+        uint64_t ms = repeat_ms < UINT64_C(1000000000000) ? repeat_ms : UINT64_C(1000000000000);
+        record(TIMER_RECORD_LIBUV, TIMER_RECORD_START, timer, ms * 1000000, 0);
+    }
+    depth++;
+    int status = next(timer);
+    depth--;
+    return status;
+}

@@ -1,0 +1,64 @@
+/*
+ * timer_record.h: the file in which a process's own timer calls are recorded: a header and records
+ * of fixed size. It is mapped by every process that is recorded; each call claims the next record
+ * by adding to a counter that all share, so that threads and forked processes write into one file,
+ * in the order of their calls, without a lock, and nothing is lost with a process that is killed.
+ *
+ * The numbers are in the machine's own byte order.
+ */
+#ifndef SIM_TIMER_RECORD_H
+#define SIM_TIMER_RECORD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define TIMER_RECORD_MAGIC        "TLTIMER\n"
+#define TIMER_RECORD_MAGIC_BYTES  8u
+#define TIMER_RECORD_VERSION      1u
+#define TIMER_RECORD_HEADER_BYTES 4096u
+
+/* Space on the disk is set aside for so many records at a time, before they are written. */
+#define TIMER_RECORD_STEP         (UINT64_C(1) << 16)
+/* As many as there is address space for in every process: 4 GiB. */
+#define TIMER_RECORDS_MAX         (UINT64_C(1) << 27)
+
+/* The environment variable that tells the recorder which file. */
+#define TIMER_RECORD_ENVIRONMENT  "TIMERLAB_RECORD"
+
+enum timer_record_library { TIMER_RECORD_LIBEVENT = 1, TIMER_RECORD_LIBEV, TIMER_RECORD_LIBUV };
+
+enum timer_record_op {
+    TIMER_RECORD_NOTHING, /* claimed, but never filled in: the process was killed there */
+    TIMER_RECORD_START,   /* delay_ns from then on */
+    TIMER_RECORD_STOP,
+    TIMER_RECORD_FIRE, /* libevent: the callback of an event that may have a timeout was called */
+};
+
+/* Flags: of a start, that the library starts the timer again by itself; of a firing, that it was
+ * the timeout's, and not that of a descriptor, and that the event stays pending. */
+#define TIMER_RECORD_REPEATS 1u
+#define TIMER_RECORD_TIMEOUT 2u
+
+struct timer_record {
+    uint64_t time_ns; /* CLOCK_MONOTONIC */
+    uint64_t timer;   /* its address; names the timer within the process and library */
+    uint64_t delay_ns;
+    uint32_t process;
+    uint8_t library;
+    uint8_t flags;
+    uint8_t reserved;
+    _Atomic uint8_t op; /* written last */
+};
+
+_Static_assert(sizeof(struct timer_record) == 32, "records are of fixed size");
+
+struct timer_record_header {
+    char magic[TIMER_RECORD_MAGIC_BYTES];
+    uint32_t version;
+    uint32_t record_bytes;
+    _Atomic uint64_t claimed; /* records; those beyond `room` were lost */
+    _Atomic uint64_t room;    /* records for which there is space on the disk */
+    _Atomic uint32_t closed;  /* no more records are taken */
+};
+
+#endif

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Records programs of our own that use libevent, libev and libuv, imports the recordings, and compares
+# every count. TIMERLAB is the program, BUILD the build.
+set -u
+timerlab=$(realpath "$TIMERLAB")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+fail() {
+    printf 'record: %s\n' "$1" >&2
+    failures=$((failures + 1))
+}
+
+# is TARGET NAME COUNT: what the import has counted
+is() {
+    local got
+    got=$(tr -s ' ' '\n' <"$1.counts" | grep -A1 -x "$2" | tail -n 1)
+    [ "$got" = "$3" ] || fail "$1: $2 is $got, not $3"
+}
+
+tried=0
+for library in libevent libev libuv; do
+    target=$BUILD/tests/record_target_$library
+    [ -x "$target" ] || continue
+    tried=$((tried + 1))
+    if ! "$timerlab" record -o "$library.rec" -- "$target" 2>err; then
+        fail "$library: $(cat err)"
+        continue
+    fi
+    if ! "$timerlab" trace import process "$library.rec" -o "$library.trace" 2>"$library.counts"; then
+        fail "$library: $(cat "$library.counts")"
+        continue
+    fi
+    # The program's calls, and those of its child.
+    is "$library" timers 4
+    is "$library" arm 4
+    is "$library" rearm 2
+    is "$library" malformed_records 0
+    is "$library" armed_at_end 0
+    if [ "$library" = libevent ]; then
+        is libevent persist_rearm 6
+        is libevent expiry 6
+        is libevent cancel 4
+    else
+        is "$library" cancel 2
+        is "$library" expiry 2
+    fi
+    "$timerlab" sim "$library.trace" -a ordered-list --runs 0 >out || fail "$library: $(cat out)"
+done
+
+# What cannot be recorded leaves nothing behind.
+"$timerlab" record -o none.rec -- true 2>err && fail "true has no timers"
+grep -q 'started no timer' err || fail "true: $(cat err)"
+"$timerlab" record -o none.rec -- ./no-such-program 2>err && fail "no-such-program runs"
+grep -q 'cannot be run' err || fail "no-such-program: $(cat err)"
+"$timerlab" record -o nowhere/none.rec -- true 2>err && fail "nowhere is no folder"
+"$timerlab" record true 2>err && fail "without -o"
+[ ! -e none.rec ] || fail "none.rec was left behind"
+[ -z "$(find . -name '.timerlab-record-*')" ] || fail "a workspace was left behind"
+
+[ "$failures" -eq 0 ] || exit 1
+if [ "$tried" -eq 0 ]; then
+    echo "skipped: none of libevent-dev, libev-dev and libuv1-dev was there when this was built" >&2
+    exit 77
+fi
