@@ -44,8 +44,7 @@ struct call {
 
 struct process_timer {
     uint64_t delay_ns;
-    uint64_t due_ns; /* of the last start */
-    uint32_t id;     /* NO_ID: never started */
+    uint32_t id; /* NO_ID: never started */
     bool pending;
 };
 
@@ -130,9 +129,8 @@ static bool start(struct process_import *import, struct process_timer *timer, ui
     }
     timer->pending = true;
     timer->delay_ns = delay_ns;
-    timer->due_ns = import->latest_ns + delay_ns;
     /* Never early: the first tick that is not before the deadline. */
-    uint64_t due_ns = timer->due_ns - import->first_ns;
+    uint64_t due_ns = import->latest_ns - import->first_ns + delay_ns;
     uint64_t due_tick = due_ns / import->tick_ns + (due_ns % import->tick_ns != 0);
     return trace_writer_add(import->writer, tick_now(import), timer->id, TRACE_START,
                             due_tick - tick_now(import), error);
@@ -150,16 +148,11 @@ static bool stop(struct process_import *import, struct process_timer *timer, str
     return trace_writer_add(import->writer, tick_now(import), timer->id, TRACE_STOP, 0, error);
 }
 
-static bool take_stop(struct process_import *import, const struct call *call,
-                      struct process_timer *timer, struct error *error)
+static bool take_stop(struct process_import *import, struct process_timer *timer,
+                      struct error *error)
 {
     if (!timer->pending) {
         import->counts.stop_not_armed++;
-        return true;
-    }
-    if (call->library != TIMER_RECORD_LIBEVENT && import->latest_ns >= timer->due_ns) {
-        import->counts.expiry++;
-        end(import, timer);
         return true;
     }
     import->counts.cancel++;
@@ -191,7 +184,7 @@ static bool take_firing(struct process_import *import, const struct call *call,
 
 static bool take_call(struct process_import *import, const struct call *call, struct error *error)
 {
-    struct process_timer *timer;
+    struct process_timer *timer = NULL;
     if (!import->begun) {
         import->begun = true;
         import->first_ns = call->time_ns;
@@ -217,7 +210,7 @@ static bool take_call(struct process_import *import, const struct call *call, st
             call->library == TIMER_RECORD_LIBEV && (call->flags & TIMER_RECORD_REPEATS) != 0;
         return start(import, timer, call->delay_ns, error);
     case TIMER_RECORD_STOP:
-        return take_stop(import, call, timer, error);
+        return take_stop(import, timer, error);
     case TIMER_RECORD_FIRE:
         return take_firing(import, call, timer, error);
     case TIMER_RECORD_NOTHING:

@@ -7,30 +7,35 @@
 #define FIRST_SLOTS 1024u /* a power of two */
 #define SLOTS_MAX   (UINT32_C(1) << 31)
 
-/* The upper half of a key's hash beside its number saves most comparisons, and finding a key's new
- * place when the table grows needs the lower half only, which is beside its end. */
+/* Keys lie one behind the other in one piece of memory, each with its entry before it; places in it
+ * count in units of so many bytes. */
+#define UNIT        8u
+
+/* The upper half of a key's hash, beside its place, saves most looks at other keys. */
 struct slot {
     uint32_t tag;
-    uint32_t number_plus_1; /* 0: empty */
+    uint32_t place_plus_1; /* 0: empty */
 };
 
-struct key {
-    uint64_t end; /* of its bytes; they begin where the key before it ends */
-    uint32_t hash;
+struct entry {
+    uint32_t hash; /* the lower half */
+    uint32_t number;
+    uint32_t length;
+    unsigned char bytes[];
 };
 
 struct key_table {
     struct slot *slots;
     uint32_t slot_count; /* a power of two, at least twice the number of keys */
     uint32_t count;
-    struct key *keys; /* room for slot_count / 2 */
-    unsigned char *bytes;
-    size_t bytes_room;
+    unsigned char *memory;
+    uint32_t used; /* in units */
+    uint32_t room;
 };
 
-static uint64_t begin_of(const struct key_table *table, uint32_t number)
+static struct entry *entry_at(const struct key_table *table, uint32_t place)
 {
-    return number == 0 ? 0 : table->keys[number - 1].end;
+    return (struct entry *)(void *)(table->memory + (size_t)place * UNIT);
 }
 
 struct key_table *key_table_create(void)
@@ -41,10 +46,9 @@ struct key_table *key_table_create(void)
     }
     table->slot_count = FIRST_SLOTS;
     table->slots = calloc(FIRST_SLOTS, sizeof *table->slots);
-    table->keys = malloc(FIRST_SLOTS / 2 * sizeof *table->keys);
-    table->bytes_room = (size_t)FIRST_SLOTS * 16;
-    table->bytes = malloc(table->bytes_room);
-    if (table->slots == NULL || table->keys == NULL || table->bytes == NULL) {
+    table->room = FIRST_SLOTS * 2;
+    table->memory = malloc((size_t)table->room * UNIT);
+    if (table->slots == NULL || table->memory == NULL) {
         key_table_destroy(table);
         return NULL;
     }
@@ -57,23 +61,17 @@ static bool grow(struct key_table *table)
         return false;
     }
     uint32_t slot_count = table->slot_count * 2;
-    struct key *keys = realloc(table->keys, slot_count / 2 * sizeof *keys);
-    if (keys == NULL) {
-        return false;
-    }
-    table->keys = keys;
     struct slot *slots = calloc(slot_count, sizeof *slots);
     if (slots == NULL) {
         return false;
     }
-    /* A slot's tag says nothing of its place, and a key's hash says nothing of its tag. */
     for (uint32_t i = 0; i < table->slot_count; i++) {
         const struct slot *old = &table->slots[i];
-        if (old->number_plus_1 == 0) {
+        if (old->place_plus_1 == 0) {
             continue;
         }
-        uint32_t at = keys[old->number_plus_1 - 1].hash & (slot_count - 1);
-        while (slots[at].number_plus_1 != 0) {
+        uint32_t at = entry_at(table, old->place_plus_1 - 1)->hash & (slot_count - 1);
+        while (slots[at].place_plus_1 != 0) {
             at = (at + 1) & (slot_count - 1);
         }
         slots[at] = *old;
@@ -84,23 +82,31 @@ static bool grow(struct key_table *table)
     return true;
 }
 
-/* Keeps a copy of a key's bytes behind those of the keys before it. */
-static bool keep(struct key_table *table, const void *key, size_t length)
+/* Keeps a copy of a key behind those before it. */
+static bool keep(struct key_table *table, const void *key, size_t length, uint32_t hash,
+                 uint32_t *place)
 {
-    uint64_t used = begin_of(table, table->count);
-    if (length > table->bytes_room - used) {
-        size_t room = (table->bytes_room + length) * 2;
-        unsigned char *bytes = realloc(table->bytes, room);
-        if (bytes == NULL) {
+    uint32_t units = (uint32_t)((sizeof(struct entry) + length + UNIT - 1) / UNIT);
+    if (units > table->room - table->used) {
+        uint64_t room = ((uint64_t)table->room + units) * 2;
+        room = room < UINT32_MAX ? room : UINT32_MAX;
+        unsigned char *memory =
+            units <= room - table->used ? realloc(table->memory, room * UNIT) : NULL;
+        if (memory == NULL) {
             return false;
         }
-        table->bytes = bytes;
-        table->bytes_room = room;
+        table->memory = memory;
+        table->room = (uint32_t)room;
     }
+    *place = table->used;
+    struct entry *entry = entry_at(table, *place);
+    entry->hash = hash;
+    entry->number = table->count;
+    entry->length = (uint32_t)length;
     if (length > 0) {
-        memcpy(table->bytes + used, key, length);
+        memcpy(entry->bytes, key, length);
     }
-    table->keys[table->count].end = used + length;
+    table->used += units;
     return true;
 }
 
@@ -112,27 +118,25 @@ bool key_table_number(struct key_table *table, const void *key, size_t length, u
     XXH64_hash_t hash = XXH3_64bits(key, length);
     uint32_t tag = (uint32_t)(hash >> 32);
     uint32_t at = (uint32_t)hash & (table->slot_count - 1);
-    for (; table->slots[at].number_plus_1 != 0; at = (at + 1) & (table->slot_count - 1)) {
+    for (; table->slots[at].place_plus_1 != 0; at = (at + 1) & (table->slot_count - 1)) {
         if (table->slots[at].tag != tag) {
             continue;
         }
-        uint32_t candidate = table->slots[at].number_plus_1 - 1;
-        uint64_t begin = begin_of(table, candidate);
-        if (table->keys[candidate].end - begin == length &&
-            (length == 0 || memcmp(table->bytes + begin, key, length) == 0)) {
-            *number = candidate;
+        const struct entry *entry = entry_at(table, table->slots[at].place_plus_1 - 1);
+        if (entry->length == length && (length == 0 || memcmp(entry->bytes, key, length) == 0)) {
+            *number = entry->number;
             return true;
         }
     }
     if (table->count == table->slot_count / 2) {
         return grow(table) && key_table_number(table, key, length, number);
     }
-    if (!keep(table, key, length)) {
+    uint32_t place;
+    if (!keep(table, key, length, (uint32_t)hash, &place)) {
         return false;
     }
-    table->keys[table->count].hash = (uint32_t)hash;
     *number = table->count++;
-    table->slots[at] = (struct slot){.tag = tag, .number_plus_1 = *number + 1};
+    table->slots[at] = (struct slot){.tag = tag, .place_plus_1 = place + 1};
     return true;
 }
 
@@ -141,20 +145,12 @@ uint32_t key_table_count(const struct key_table *table)
     return table->count;
 }
 
-const void *key_table_key(const struct key_table *table, uint32_t number, size_t *length)
-{
-    uint64_t begin = begin_of(table, number);
-    *length = (size_t)(table->keys[number].end - begin);
-    return table->bytes + begin;
-}
-
 void key_table_destroy(struct key_table *table)
 {
     if (table == NULL) {
         return;
     }
     free(table->slots);
-    free(table->keys);
-    free(table->bytes);
+    free(table->memory);
     free(table);
 }

@@ -19,14 +19,11 @@ struct key_table;
 struct key_table *key_table_create(void);
 
 /* The number of a key, which is a new one if it was never seen. False if memory is short, or if
- * there are 2^31 keys. */
+ * there are 2^30 keys or 32 GiB of them. */
 bool key_table_number(struct key_table *table, const void *key, size_t length, uint32_t *number);
 
 /* How many keys there are. */
 uint32_t key_table_count(const struct key_table *table);
-
-/* The key of that number, and its length in bytes; valid until the next key is numbered. */
-const void *key_table_key(const struct key_table *table, uint32_t number, size_t *length);
 
 /* NULL is legal. */
 void key_table_destroy(struct key_table *table);

@@ -109,6 +109,14 @@ __attribute__((constructor)) static void begin(void)
     header = map;
 }
 
+/* libev and libuv stop a timer that is due with the same call as their user does: by their own
+ * clock, which they do not read anew for every call, it is an expiry. */
+static void record_end(enum timer_record_library library, const void *timer, bool due)
+{
+    record(library, due ? TIMER_RECORD_FIRE : TIMER_RECORD_STOP, timer, 0,
+           due ? TIMER_RECORD_TIMEOUT : 0);
+}
+
 /* The library's own function of that name. Without it the program would not have started. */
 static void find_next(void *function, const char *name)
 {
@@ -294,8 +302,10 @@ void ev_timer_stop(struct ev_loop *loop, struct ev_timer *timer)
 {
     static void (*next)(struct ev_loop *, struct ev_timer *);
     FIND(next, "ev_timer_stop");
+    static double (*remaining)(struct ev_loop *, struct ev_timer *);
+    FIND(remaining, "ev_timer_remaining");
     if (depth == 0 && timer->active != 0) {
-        record(TIMER_RECORD_LIBEV, TIMER_RECORD_STOP, timer, 0, 0);
+        record_end(TIMER_RECORD_LIBEV, timer, remaining(loop, timer) <= 0);
     }
     depth++;
     next(loop, timer);
@@ -348,8 +358,12 @@ int uv_timer_stop(struct uv_timer *timer)
 {
     static int (*next)(struct uv_timer *);
     FIND(next, "uv_timer_stop");
-    if (depth == 0) {
-        record(TIMER_RECORD_LIBUV, TIMER_RECORD_STOP, timer, 0, 0);
+    static int (*is_active)(const struct uv_timer *);
+    static uint64_t (*due_in_ms)(const struct uv_timer *);
+    FIND(is_active, "uv_is_active");
+    FIND(due_in_ms, "uv_timer_get_due_in");
+    if (depth == 0 && is_active(timer) != 0) {
+        record_end(TIMER_RECORD_LIBUV, timer, due_in_ms(timer) == 0);
     }
     depth++;
     int status = next(timer);

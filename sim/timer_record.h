@@ -31,7 +31,7 @@ enum timer_record_op {
     TIMER_RECORD_NOTHING, /* claimed, but never filled in: the process was killed there */
     TIMER_RECORD_START,   /* delay_ns from then on */
     TIMER_RECORD_STOP,
-    TIMER_RECORD_FIRE, /* libevent: the callback of an event that may have a timeout was called */
+    TIMER_RECORD_FIRE, /* it was due; or, with libevent, its event came before its timeout */
 };
 
 /* Flags: of a start, that the library starts the timer again by itself; of a firing, that it was

@@ -2,7 +2,7 @@
 # Records programs of our own that use libevent, libev and libuv, imports the recordings, and compares
 # every count. TIMERLAB is the program, BUILD the build.
 set -u
-timerlab=$(realpath "$TIMERLAB")
+timerlab=$(realpath "${TIMERLAB:?}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
