@@ -1,0 +1,340 @@
+/*
+ * bitmap-wheel: a hierarchical wheel without ticks, a bitmap for each level, as in wahern/timeout
+ * and tokio.
+ *
+ *   bits=6, levels=6
+ *   level   ticks a slot   takes delays from .. to      occupied (one bit a slot)
+ *     1                1          1 ..         63       ...x....x.........
+ *     2               64         64 ..      4,095       .x................
+ *     3            4,096      4,096 ..    262,143       ......x...........
+ *     4          262,144    262,144 ..     2^24-1
+ *     5             2^24       2^24 ..     2^30-1
+ *     6             2^30       2^30 ..     2^36-1       and all that is further
+ *
+ * The position of a delay's highest bit names its level, so filing is a table look-up, a shift and
+ * an append, and no level is ever searched. A slot of an upper level expires when the clock enters
+ * it; its timers are then filed again, on lower levels. Each level keeps one word with a bit for
+ * each slot that holds timers: an advance, however far, looks at one word a level and at the
+ * occupied slots among those passed, and `next` at one word a level.
+ *
+ * A delay of slots^levels or more goes to the furthest slot of the highest level, and is filed
+ * again when that expires: no horizon. tokio's six levels reach 2^36 ms, wahern's four 2^24.
+ *
+ * `next` is the tick at which the first occupied slot expires: on level 1 that is a firing, above
+ * it is a cascade, so it is a lower bound, as in both models. Stopping a slot's last timer clears
+ * its bit.
+ *
+ * A slot that was passed as a whole has nothing left to decide: it goes to DUE unopened. What is
+ * filed again must not meet a slot that is still to be emptied for this advance, which may be the
+ * same slot a turn later: so all levels are collected first, into FLUSH, and filed afterwards.
+ *
+ * Invariants
+ *   - a slot of a level with `shift` holds timers of one bucket b, `clock >> shift` < b <= `clock
+ *     >> shift` + slots; b << shift is when it expires, at the latest when its first timer is due
+ *   - a slot's bit is set exactly if it holds timers
+ *   - the slots, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
+ * calls
+ *
+ * Complexity (m levels): start and stop O(1), a tick O(1), expiry O(m) filings at most, a jump
+ * O(m * slots) slots at most; `next` O(m). Bad at: an upper slot with very many timers, all filed
+ * again in the one advance that enters it.
+ *
+ * Source: W. Ahern, timeout.c (github.com/wahern/timeout); tokio, runtime/time/wheel; G. Varghese
+ * and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section 6.2.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define BUCKET_STRIPES 4u
+struct node {
+    uint64_t due;
+    uint32_t next;
+    uint32_t prev;
+};
+#include "slot_bitmap.h"
+#include "timer_buckets.h"
+
+#define BUCKET_FLUSH 2u /* what an advance has collected and is to file again */
+#define FIRST_BUCKET 3u /* slot 0 of level 1 */
+#define BITS_MAX     6
+#define LEVELS_MAX   22u /* of 8 slots each: 64 bits */
+
+enum option { OPTION_BITS, OPTION_LEVELS };
+
+struct bitmap_wheel {
+    struct timer_buckets buckets;
+    uint64_t clock;
+    uint64_t reach; /* the first delay that no level takes; UINT64_MAX where all are */
+    uint32_t bits;  /* log2 of slots */
+    uint32_t slots; /* of each level */
+    uint32_t level_count;
+    uint8_t level_of[64]; /* by the number of the delay's highest bit */
+    uint64_t occupied[LEVELS_MAX];
+};
+
+static void wheel_destroy(void *self)
+{
+    struct bitmap_wheel *wheel = self;
+    buckets_free(&wheel->buckets);
+    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct bitmap_wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct bitmap_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct bitmap_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    uint32_t bits = (uint32_t)config->options[OPTION_BITS];
+    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
+    uint32_t all = (63 + bits) / bits; /* more would shift by more than there is */
+    levels = levels < all ? levels : all;
+    *wheel = (struct bitmap_wheel){
+        .clock = config->now,
+        .reach = levels * bits < 64 ? UINT64_C(1) << (levels * bits) : UINT64_MAX,
+        .bits = bits,
+        .slots = UINT32_C(1) << bits,
+        .level_count = levels,
+    };
+    for (uint32_t bit = 0; bit < 64; bit++) {
+        wheel->level_of[bit] = (uint8_t)(bit / bits);
+    }
+    enum tl_status status = buckets_create(&wheel->buckets, FIRST_BUCKET + levels * wheel->slots,
+                                           config->capacity, config->allocator);
+    if (status != TL_OK) {
+        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct bitmap_wheel));
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+/* A bucket has become empty: its bit goes out. BUCKET_NONE and the lists before the slots are no
+ * concern. */
+static inline void clear_bit(struct bitmap_wheel *wheel, uint32_t bucket)
+{
+    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
+        uint32_t slot = bucket - FIRST_BUCKET;
+        wheel->occupied[slot >> wheel->bits] &= ~(UINT64_C(1) << (slot & (wheel->slots - 1)));
+    }
+}
+
+/* Files a timer that is in no list and due after the clock. */
+static inline void file_timer(struct bitmap_wheel *wheel, uint32_t index, uint64_t due)
+{
+    uint64_t delay = due - wheel->clock;
+    delay = delay < wheel->reach ? delay : wheel->reach - 1;
+    uint32_t level = wheel->level_of[63 - __builtin_clzll(delay)];
+    uint32_t slot =
+        (uint32_t)((wheel->clock + delay) >> (level * wheel->bits)) & (wheel->slots - 1);
+    wheel->occupied[level] |= UINT64_C(1) << slot;
+    bucket_append(&wheel->buckets, FIRST_BUCKET + (level << wheel->bits) + slot, index);
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct bitmap_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    clear_bit(wheel, buckets_take(&wheel->buckets, index));
+    wheel->buckets.nodes[index].due = deadline;
+    if (deadline > wheel->clock) {
+        file_timer(wheel, index, deadline);
+    } else {
+        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct bitmap_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (!slot_is_linked(&wheel->buckets, index)) {
+        return TL_IDLE;
+    }
+    clear_bit(wheel, bucket_remove(&wheel->buckets, index));
+    wheel->buckets.count--;
+    return TL_OK;
+}
+
+/* Files a timer of a slot that has expired: under DUE, or where the clock now reaches it. */
+static void file_again(void *self, uint32_t index)
+{
+    struct bitmap_wheel *wheel = self;
+    uint64_t due = wheel->buckets.nodes[index].due;
+    TL_COUNT(&wheel->buckets, compares, 1);
+    if (due <= wheel->clock) {
+        bucket_append(&wheel->buckets, BUCKET_DUE, index);
+    } else {
+        file_timer(wheel, index, due);
+        TL_COUNT(&wheel->buckets, cascades, 1);
+    }
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    uint64_t old = wheel->clock;
+    wheel->clock = now;
+    bool flush = false;
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint32_t shift = level * wheel->bits;
+        uint64_t from = old >> shift;
+        uint64_t steps = (now >> shift) - from;
+        if (steps == 0) {
+            break; /* nor has any level above moved */
+        }
+        uint32_t hand = (uint32_t)from & (wheel->slots - 1);
+        uint64_t passed =
+            bitmap_after(wheel->occupied[level], hand, wheel->slots) & bitmap_low(steps);
+        TL_COUNT(buckets, slots, 1);
+        for (; passed != 0; passed &= passed - 1) {
+            uint32_t ahead = bitmap_first(passed) + 1;
+            uint32_t slot = (hand + ahead) & (wheel->slots - 1);
+            uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + slot;
+            uint64_t last = ((from + ahead + 1) << shift) - 1; /* tick of that slot */
+            bool whole = level + 1 < wheel->level_count && last <= now;
+            bucket_move_all(buckets, bucket, whole ? BUCKET_DUE : BUCKET_FLUSH);
+            flush |= !whole;
+            wheel->occupied[level] &= ~(UINT64_C(1) << slot);
+            TL_COUNT(buckets, slots, 1);
+        }
+    }
+    if (flush) {
+        bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
+    }
+    bucket_prefetch(buckets, FIRST_BUCKET + ((uint32_t)(now + 2) & (wheel->slots - 1)));
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct bitmap_wheel *wheel = self;
+    collect_due(wheel, now);
+    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+}
+
+/* The tick at which the first occupied slot of a level expires, or TL_NEVER. */
+static uint64_t level_next(const struct bitmap_wheel *wheel, uint32_t level)
+{
+    uint32_t shift = level * wheel->bits;
+    uint64_t from = wheel->clock >> shift;
+    uint64_t after =
+        bitmap_after(wheel->occupied[level], (uint32_t)from & (wheel->slots - 1), wheel->slots);
+    return after != 0 ? (from + 1 + bitmap_first(after)) << shift : TL_NEVER;
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct bitmap_wheel *wheel = self;
+    if (buckets_are_due(&wheel->buckets)) {
+        return wheel->clock;
+    }
+    uint64_t next = TL_NEVER;
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint64_t tick = level_next(wheel, level);
+        next = tick < next ? tick : next;
+    }
+    return next;
+}
+
+/* The tick at which a slot expires. */
+static uint64_t slot_expires(const struct bitmap_wheel *wheel, uint32_t level, uint32_t slot)
+{
+    uint64_t from = wheel->clock >> (level * wheel->bits);
+    uint64_t ahead = (slot - from - 1) & (wheel->slots - 1);
+    return (from + 1 + ahead) << (level * wheel->bits);
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct bitmap_wheel *wheel = self;
+    const struct timer_buckets *buckets = &wheel->buckets;
+    if (buckets_check(buckets, 0, why, why_bytes) != TL_OK) {
+        return TL_ERR_CORRUPT;
+    }
+    for (uint32_t n = 0; n < wheel->level_count * wheel->slots; n++) {
+        uint32_t level = n >> wheel->bits;
+        uint32_t slot = n & (wheel->slots - 1);
+        bool marked = (wheel->occupied[level] >> slot & 1) != 0;
+        if (marked == bucket_is_empty(buckets, FIRST_BUCKET + n)) {
+            (void)snprintf(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " lies",
+                           slot, level + 1);
+            return TL_ERR_CORRUPT;
+        }
+        uint64_t at = slot_expires(wheel, level, slot);
+        for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
+            uint32_t index = buckets->nodes[bucket_head(FIRST_BUCKET + n, i)].next;
+            for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
+                if (buckets->nodes[index].due < at) {
+                    (void)snprintf(why, why_bytes, "timer %" PRIu32 " is due before its slot",
+                                   index - buckets->first_timer);
+                    return TL_ERR_CORRUPT;
+                }
+            }
+        }
+    }
+    if (!bucket_is_empty(buckets, BUCKET_FLUSH)) {
+        (void)snprintf(why, why_bytes, "timers that were to be filed again are not");
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct bitmap_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (!slot_is_linked(&wheel->buckets, index)) {
+        return TL_IDLE;
+    }
+    uint32_t bucket = bucket_of(&wheel->buckets, index);
+    if (bucket < FIRST_BUCKET) {
+        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
+        return TL_OK;
+    }
+    uint32_t level = (bucket - FIRST_BUCKET) >> wheel->bits;
+    uint32_t slot = (bucket - FIRST_BUCKET) & (wheel->slots - 1);
+    *out = (struct tl_place){
+        .level = level + 1, .slot = slot, .bucket = slot_expires(wheel, level, slot)};
+    return TL_OK;
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_BITS] = {"bits", 6, 1, BITS_MAX, NULL, "slots of a level are 2^bits (WHEEL_BIT)"},
+    [OPTION_LEVELS] = {"levels", 6, 1, LEVELS_MAX, NULL,
+                       "levels (WHEEL_NUM); delays of 2^(bits*levels) or more wait in the last"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(bitmap_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "bitmap-wheel",
+    .summary = "a tickless hierarchical wheel with a bitmap for each level",
+    .origin = "wahern/timeout; tokio; Varghese and Lauck 1987, scheme 7",
+    .description =
+        "Levels of 2^bits slots, each slot as wide as the whole level below. A delay's highest bit "
+        "names its level; a slot's timers are filed again, lower, when the clock enters it. One "
+        "word a level says which slots hold timers, so a jump visits only those, and `next` needs "
+        "one look a level. Bad at: an upper slot with very many timers, all filed again in the one "
+        "advance that enters it.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
+    .options = wheel_options,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = buckets_reserve,
+    .start = wheel_start,
+    .stop = wheel_stop,
+    .advance = wheel_advance,
+    .next = wheel_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+};

@@ -1,0 +1,366 @@
+/*
+ * cache-wheel: the wheel that expires a cache's entries in Caffeine: five coarse levels, and nobody
+ * minds a second.
+ *
+ *   span=1024                 (a tick of 1 ms: Caffeine's 2^30 ns, the second rounded up)
+ *   level   buckets   ticks a bucket             takes delays below        late by at most
+ *     1        64          1,024   1.07 s                65,536                   1,024
+ *     2        64         65,536   1.14 m             4,194,304                  65,536
+ *     3        32      4,194,304   1.22 h           134,217,728               4,194,304
+ *     4         4    134,217,728   1.63 d           536,870,912             134,217,728
+ *     5         1    536,870,912    6.5 d                   all             134,217,728
+ *
+ * A cache drops an entry some time after it has expired; no reader sees it in between, since it
+ * looks at the clock itself. So the buckets are as wide as a second, a minute, an hour, a day, each
+ * rounded up to a power of two so that finding one is a shift; a timer goes to the first level
+ * whose successor's bucket is longer than its delay; and a bucket is emptied when the clock has
+ * left it. Everything in it is due by then, never early, late by up to the bucket's width.
+ *
+ * Exceptions are filed again: on the last level, whose one bucket holds whatever is further; and a
+ * timer that is a whole turn away, in the very bucket in which the clock stands, and so is looked
+ * at a turn too soon.
+ *
+ * Where Caffeine looks at the buckets one by one, a bitmap for each level shows which are occupied.
+ *
+ * All levels are collected before anything is filed again, into FLUSH, lest a timer be filed in a
+ * bucket that this advance has yet to empty.
+ *
+ * Invariants
+ *   - a timer of a level with a `shift` is in bucket due >> shift mod buckets, and that is emptied
+ * by the first advance that finds clock >> shift beyond it
+ *   - a bucket's bit is set exactly if it holds timers
+ *   - the buckets, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
+ *     calls
+ *
+ * Complexity: start and stop O(1) over five levels, a tick O(1), expiry O(1), `next` O(1). Bad at:
+ * precision, by design: a timeout of 70 s may come at 135 s. Many entries of one bucket expire
+ * together, in one long advance.
+ *
+ * Source: ben-manes/caffeine, TimerWheel.java.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define BUCKET_STRIPES 4u
+struct node {
+    uint64_t due;
+    uint32_t next;
+    uint32_t prev;
+};
+#include "slot_bitmap.h"
+#include "timer_buckets.h"
+
+#define BUCKET_FLUSH 2u /* what an advance has collected and is to look at */
+#define FIRST_BUCKET 3u /* bucket 0 of level 1 */
+#define LEVELS       5u
+#define SPAN_MAX     (INT64_C(1) << 30)
+
+enum option { OPTION_SPAN };
+
+/* Caffeine's, the widths in units of `span`. Level n begins with bucket `first`. */
+static const struct level {
+    uint32_t buckets;
+    uint32_t shift; /* log2 of the width */
+    uint32_t first;
+} levels[LEVELS] = {{64, 0, 0}, {64, 6, 64}, {32, 12, 128}, {4, 17, 160}, {1, 19, 164}};
+
+#define BUCKETS 165u
+
+struct cache_wheel {
+    struct timer_buckets buckets;
+    uint64_t clock;
+    uint32_t span_shift; /* log2 of span */
+    uint64_t occupied[LEVELS];
+};
+
+static uint32_t span_shift_of(const int64_t *options)
+{
+    uint32_t shift = 0;
+    while ((INT64_C(1) << shift) < options[OPTION_SPAN]) {
+        shift++;
+    }
+    return shift;
+}
+
+/* The level, from 0, that takes a delay. */
+static inline uint32_t level_of(uint32_t span_shift, uint64_t delay)
+{
+    uint64_t spans = delay >> span_shift;
+    uint32_t level = 0;
+    while (level + 1 < LEVELS && spans >> levels[level + 1].shift != 0) {
+        level++;
+    }
+    return level;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct cache_wheel *wheel = self;
+    buckets_free(&wheel->buckets);
+    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct cache_wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct cache_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct cache_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *wheel = (struct cache_wheel){
+        .clock = config->now,
+        .span_shift = span_shift_of(config->options),
+    };
+    enum tl_status status = buckets_create(&wheel->buckets, FIRST_BUCKET + BUCKETS,
+                                           config->capacity, config->allocator);
+    if (status != TL_OK) {
+        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct cache_wheel));
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+/* The level of a bucket that is not one of the first lists. */
+static inline uint32_t level_of_bucket(uint32_t bucket)
+{
+    uint32_t level = LEVELS - 1;
+    while (bucket - FIRST_BUCKET < levels[level].first) {
+        level--;
+    }
+    return level;
+}
+
+/* A bucket has become empty: its bit goes out. BUCKET_NONE and the first lists are no concern. */
+static inline void clear_bit(struct cache_wheel *wheel, uint32_t bucket)
+{
+    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
+        uint32_t level = level_of_bucket(bucket);
+        uint32_t slot = bucket - FIRST_BUCKET - levels[level].first;
+        wheel->occupied[level] &= ~(UINT64_C(1) << slot);
+    }
+}
+
+/* Files a timer that is in no list and due after the clock. */
+static inline void file_timer(struct cache_wheel *wheel, uint32_t index, uint64_t due)
+{
+    uint32_t n = level_of(wheel->span_shift, due - wheel->clock);
+    const struct level *level = &levels[n];
+    uint32_t slot = (uint32_t)(due >> wheel->span_shift >> level->shift) & (level->buckets - 1);
+    wheel->occupied[n] |= UINT64_C(1) << slot;
+    bucket_append(&wheel->buckets, FIRST_BUCKET + level->first + slot, index);
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct cache_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    clear_bit(wheel, buckets_take(&wheel->buckets, index));
+    wheel->buckets.nodes[index].due = deadline;
+    if (deadline > wheel->clock) {
+        file_timer(wheel, index, deadline);
+    } else {
+        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct cache_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (!slot_is_linked(&wheel->buckets, index)) {
+        return TL_IDLE;
+    }
+    clear_bit(wheel, bucket_remove(&wheel->buckets, index));
+    wheel->buckets.count--;
+    return TL_OK;
+}
+
+/* Fires, or files again, a timer of a bucket that the clock has left. */
+static void file_again(void *self, uint32_t index)
+{
+    struct cache_wheel *wheel = self;
+    uint64_t due = wheel->buckets.nodes[index].due;
+    TL_COUNT(&wheel->buckets, compares, 1);
+    if (due <= wheel->clock) {
+        bucket_append(&wheel->buckets, BUCKET_DUE, index);
+    } else {
+        file_timer(wheel, index, due);
+        TL_COUNT(&wheel->buckets, cascades, 1);
+    }
+}
+
+/* Moves the clock to `now`, and what expired in the buckets that it leaves to DUE. */
+static void collect_due(struct cache_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    uint64_t old = wheel->clock;
+    wheel->clock = now;
+    bool flush = false;
+    for (uint32_t n = 0; n < LEVELS; n++) {
+        const struct level *level = &levels[n];
+        uint32_t shift = wheel->span_shift + level->shift;
+        uint64_t from = old >> shift;
+        uint64_t steps = (now >> shift) - from;
+        if (steps == 0) {
+            break; /* nor has it left a wider one */
+        }
+        uint32_t first = (uint32_t)(from - 1) & (level->buckets - 1); /* the one before `from` */
+        uint64_t left = bitmap_after(wheel->occupied[n], first, level->buckets) & bitmap_low(steps);
+        TL_COUNT(buckets, slots, 1);
+        for (; left != 0; left &= left - 1) {
+            uint32_t slot = (first + 1 + bitmap_first(left)) & (level->buckets - 1);
+            bucket_move_all(buckets, FIRST_BUCKET + level->first + slot, BUCKET_FLUSH);
+            wheel->occupied[n] &= ~(UINT64_C(1) << slot);
+            flush = true;
+            TL_COUNT(buckets, slots, 1);
+        }
+    }
+    if (flush) {
+        bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
+    }
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct cache_wheel *wheel = self;
+    collect_due(wheel, now);
+    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+}
+
+/* The tick at which the clock leaves a bucket. */
+static uint64_t bucket_left(const struct cache_wheel *wheel, uint32_t n, uint32_t slot)
+{
+    uint32_t shift = wheel->span_shift + levels[n].shift;
+    uint64_t from = wheel->clock >> shift;
+    return (from + 1 + ((slot - from) & (levels[n].buckets - 1))) << shift;
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct cache_wheel *wheel = self;
+    if (buckets_are_due(&wheel->buckets)) {
+        return wheel->clock;
+    }
+    uint64_t next = TL_NEVER;
+    for (uint32_t n = 0; n < LEVELS; n++) {
+        const struct level *level = &levels[n];
+        uint64_t from = wheel->clock >> (wheel->span_shift + level->shift);
+        uint64_t after = bitmap_after(wheel->occupied[n],
+                                      (uint32_t)(from - 1) & (level->buckets - 1), level->buckets);
+        if (after != 0) {
+            uint32_t slot = (uint32_t)(from + bitmap_first(after)) & (level->buckets - 1);
+            uint64_t tick = bucket_left(wheel, n, slot);
+            next = tick < next ? tick : next;
+        }
+    }
+    return next;
+}
+
+static enum tl_status check_bucket(const struct cache_wheel *wheel, uint32_t n, uint32_t slot,
+                                   char *why, size_t why_bytes)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t bucket = FIRST_BUCKET + levels[n].first + slot;
+    uint32_t shift = wheel->span_shift + levels[n].shift;
+    if ((wheel->occupied[n] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
+        (void)snprintf(why, why_bytes, "the bit of bucket %" PRIu32 " of level %" PRIu32 " lies",
+                       slot, n + 1);
+        return TL_ERR_CORRUPT;
+    }
+    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
+        uint32_t index = buckets->nodes[bucket_head(bucket, i)].next;
+        for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
+            uint64_t due = buckets->nodes[index].due;
+            if (due <= wheel->clock ? due >> shift != wheel->clock >> shift
+                                    : (due >> shift & (levels[n].buckets - 1)) != slot) {
+                (void)snprintf(why, why_bytes, "timer %" PRIu32 " is in the wrong bucket",
+                               index - buckets->first_timer);
+                return TL_ERR_CORRUPT;
+            }
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct cache_wheel *wheel = self;
+    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
+    for (uint32_t n = 0; n < LEVELS; n++) {
+        for (uint32_t slot = 0; status == TL_OK && slot < levels[n].buckets; slot++) {
+            status = check_bucket(wheel, n, slot, why, why_bytes);
+        }
+    }
+    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, BUCKET_FLUSH)) {
+        (void)snprintf(why, why_bytes, "timers that were to be filed again are not");
+        status = TL_ERR_CORRUPT;
+    }
+    return status;
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct cache_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (!slot_is_linked(&wheel->buckets, index)) {
+        return TL_IDLE;
+    }
+    uint32_t bucket = bucket_of(&wheel->buckets, index);
+    if (bucket < FIRST_BUCKET) {
+        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
+        return TL_OK;
+    }
+    uint32_t n = level_of_bucket(bucket);
+    uint32_t slot = bucket - FIRST_BUCKET - levels[n].first;
+    *out = (struct tl_place){.level = n + 1, .slot = slot, .bucket = bucket_left(wheel, n, slot)};
+    return TL_OK;
+}
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    uint32_t span_shift = span_shift_of(options);
+    uint32_t level = level_of(span_shift, delay_ticks);
+    /* The last level only keeps timers until another takes them. */
+    level = level < LEVELS - 1 ? level : LEVELS - 2;
+    return (struct tl_precision){.late_ticks = UINT64_C(1) << (span_shift + levels[level].shift)};
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_SPAN] = {"span", 1024, 1, SPAN_MAX, NULL,
+                     "ticks of a bucket of level 1, rounded up to a power of two"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(cache_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "cache-wheel",
+    .summary = "five coarse wheels for what may come a bucket late",
+    .origin = "Caffeine, TimerWheel.java",
+    .description =
+        "Wheels of 64, 64, 32, 4 and 1 buckets, as wide as a second, a minute, an hour, a day and "
+        "a week or so, each a power of two. A timer fires when the clock has left its bucket: "
+        "never early, late by up to the bucket's width. Made for caches, where an entry that has "
+        "expired is only to be dropped some time. Bad at: precision, by design, and many timers of "
+        "one bucket, which fire in one advance.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
+    .options = wheel_options,
+    .precision = wheel_precision,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = buckets_reserve,
+    .start = wheel_start,
+    .stop = wheel_stop,
+    .advance = wheel_advance,
+    .next = wheel_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+};

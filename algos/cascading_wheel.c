@@ -1,0 +1,349 @@
+/*
+ * cascading-wheel: Varghese and Lauck's scheme 7 as they drew it, driven tick by tick: hours,
+ * minutes, seconds; and, with other numbers, the kernel's wheel from 1997 to 2016.
+ *
+ *   l1=60:l2=60:l3=24:l4=100          one tick a second; the clock reads 10 days 11:24:30
+ *   level   slots   ticks a slot      a timer of 50 min 45 s is due at 12:15:15:
+ *     1       60          1             3. slot 15 of the seconds, where it fires
+ *     2       60         60             2. at 12:00:00 to slot 15 of the minutes
+ *     3       24      3,600             1. slot 12 of the hours
+ *     4      100     86,400
+ *
+ * A level has `lk` slots, each as wide as all of the level below; l1=256 and 64 for all others is
+ * the kernel's old wheel (TVR_SIZE, TVN_SIZE), which reaches 2^32 ticks. A timer goes to the lowest
+ * level that reaches it. Each tick the first hand moves by one slot and fires what lies there; when
+ * a hand has gone round, the next level's moves by one slot, and the timers in it are filed again,
+ * each lower than before: so a timer moves once a level at most, and only if it lives so long.
+ *
+ * What no level reaches waits in the furthest slot of the last one, and is filed again when that is
+ * entered: no horizon. lk=0 means that there is no such level and none above.
+ *
+ * A jump visits each slot of each level at most once. A slot that it passed as a whole goes to DUE
+ * unopened. What is to be filed again must not meet a slot that is still to be emptied for this
+ * advance: so all levels are collected first, into FLUSH, and filed afterwards.
+ *
+ * Invariants
+ *   - `start` of a level is the clock floored to its width, and its hand the slot of that; a slot
+ *     `ahead` of the hand, 1 to slots, holds what is due from start + ahead * width on, and before
+ *     the next one starts (or later, where no level reached it)
+ *   - the slots, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
+ * calls
+ *
+ * Complexity (m levels): start O(m), stop O(1), a tick O(1), expiry O(m) filings at most. Bad at:
+ * an upper slot with very many timers, all filed again in one tick; sleeping, since it must be
+ * driven every tick. Most timeouts are stopped before they fire, after they have paid for their
+ * cascades: that is why the kernel left it (see coarse-wheel).
+ *
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
+ * 6.2; torvalds/linux before 4.8, kernel/time/timer.c.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define BUCKET_STRIPES 4u
+struct node {
+    uint64_t due;
+    uint32_t next;
+    uint32_t prev;
+};
+#include "timer_buckets.h"
+
+#define BUCKET_FLUSH 2u /* what an advance has collected and is to file again */
+#define FIRST_BUCKET 3u /* slot 0 of level 1 */
+#define LEVELS_MAX   5u
+#define SLOTS_MAX    (INT64_C(1) << 20)
+#define NO_SHIFT     64u
+
+struct level {
+    uint64_t start;    /* the clock, floored to `width` */
+    uint64_t width;    /* ticks of one slot */
+    uint64_t interval; /* ticks of all of them; UINT64_MAX where 64 bits do not hold it */
+    uint32_t shift;    /* log2 of `width`, or NO_SHIFT if it is no power of two */
+    uint32_t slots;
+    uint32_t hand;  /* slot of `start` */
+    uint32_t first; /* bucket of slot 0 */
+};
+
+struct cascading_wheel {
+    struct timer_buckets buckets;
+    uint64_t clock;
+    uint32_t level_count;
+    bool overfilled; /* some timer was out of reach: slots of the last level may hold such */
+    struct level levels[LEVELS_MAX];
+};
+
+static inline uint64_t widths_of(const struct level *level, uint64_t ticks)
+{
+    return level->shift < NO_SHIFT ? ticks >> level->shift : ticks / level->width;
+}
+
+/* Puts a level where it stands at the tick `now`. */
+static void level_place(struct level *level, uint64_t now)
+{
+    uint64_t bucket = widths_of(level, now);
+    level->start = bucket * level->width;
+    level->hand = (uint32_t)(bucket % level->slots);
+}
+
+/* Fills in the levels. Returns how many buckets they need. */
+static uint64_t make_levels(struct cascading_wheel *wheel, const int64_t *slots)
+{
+    uint64_t buckets = FIRST_BUCKET;
+    uint64_t width = 1;
+    while (wheel->level_count < LEVELS_MAX && slots[wheel->level_count] > 0 && width < UINT64_MAX) {
+        struct level *level = &wheel->levels[wheel->level_count];
+        *level = (struct level){
+            .width = width,
+            .shift = (width & (width - 1)) == 0 ? (uint32_t)__builtin_ctzll(width) : NO_SHIFT,
+            .slots = (uint32_t)slots[wheel->level_count],
+            .first = (uint32_t)buckets,
+        };
+        level->interval = width > UINT64_MAX / level->slots ? UINT64_MAX : width * level->slots;
+        level_place(level, wheel->clock);
+        width = level->interval;
+        buckets += level->slots;
+        wheel->level_count++;
+    }
+    return buckets;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct cascading_wheel *wheel = self;
+    buckets_free(&wheel->buckets);
+    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct cascading_wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct cascading_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct cascading_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *wheel = (struct cascading_wheel){.clock = config->now};
+    uint64_t buckets = make_levels(wheel, config->options);
+    enum tl_status status =
+        buckets_create(&wheel->buckets, (uint32_t)buckets, config->capacity, config->allocator);
+    if (status != TL_OK) {
+        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct cascading_wheel));
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+/* Files a timer that is in no list and due after the clock. */
+static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uint64_t due)
+{
+    uint64_t delay = due - wheel->clock;
+    const struct level *level = wheel->levels;
+    const struct level *last = level + wheel->level_count - 1;
+    TL_COUNT(&wheel->buckets, compares, 1);
+    while (delay >= level->interval && level < last) {
+        TL_COUNT(&wheel->buckets, compares, 1);
+        level++;
+    }
+    uint64_t ahead = level->slots;
+    if (delay < level->interval) {
+        ahead = widths_of(level, due - level->start);
+    } else {
+        wheel->overfilled = true;
+    }
+    uint64_t slot = level->hand + ahead;
+    slot = slot < level->slots ? slot : slot - level->slots;
+    bucket_append(&wheel->buckets, level->first + (uint32_t)slot, index);
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct cascading_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    (void)buckets_take(&wheel->buckets, index);
+    wheel->buckets.nodes[index].due = deadline;
+    if (deadline > wheel->clock) {
+        file_timer(wheel, index, deadline);
+    } else {
+        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+    }
+    return TL_OK;
+}
+
+/* Files a timer of a slot that was entered: under DUE, or where the clock now reaches it. */
+static void file_again(void *self, uint32_t index)
+{
+    struct cascading_wheel *wheel = self;
+    uint64_t due = wheel->buckets.nodes[index].due;
+    TL_COUNT(&wheel->buckets, compares, 1);
+    if (due <= wheel->clock) {
+        bucket_append(&wheel->buckets, BUCKET_DUE, index);
+    } else {
+        file_timer(wheel, index, due);
+        TL_COUNT(&wheel->buckets, cascades, 1);
+    }
+}
+
+/* Moves a level's hand to where it stands at `now`, and what lies in the slots on the way to DUE or
+ * FLUSH. */
+static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    bool opens = level == &wheel->levels[wheel->level_count - 1] && wheel->overfilled;
+    uint64_t steps =
+        now - level->start < 2 * level->width ? 1 : widths_of(level, now - level->start);
+    uint32_t visits = steps < level->slots ? (uint32_t)steps : level->slots;
+    uint64_t last = level->start + level->width - 1; /* tick of the slot that the hand leaves */
+    uint32_t slot = level->hand;
+    for (uint32_t i = 0; i < visits; i++) {
+        slot = slot + 1 < level->slots ? slot + 1 : 0;
+        last += level->width;
+        bool whole = last <= now && !opens;
+        bucket_move_all(buckets, level->first + slot, whole ? BUCKET_DUE : BUCKET_FLUSH);
+    }
+    TL_COUNT(buckets, slots, visits);
+    if (steps == visits) {
+        level->start += steps * level->width;
+        level->hand = slot;
+    } else {
+        level_place(level, now);
+    }
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct cascading_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    for (uint32_t i = 0; i < wheel->level_count; i++) {
+        struct level *level = &wheel->levels[i];
+        if (now - level->start < level->width) {
+            break; /* nor has any hand above moved */
+        }
+        move_hand(wheel, level, now);
+    }
+    wheel->clock = now;
+    bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
+    const struct level *first = &wheel->levels[0];
+    if (first->hand + 2 < first->slots) {
+        bucket_prefetch(buckets, first->first + first->hand + 2);
+    }
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct cascading_wheel *wheel = self;
+    collect_due(wheel, now);
+    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+}
+
+/* The tick at which a slot is entered. */
+static uint64_t slot_starts(const struct level *level, uint32_t slot)
+{
+    uint32_t ahead = slot > level->hand ? slot - level->hand : slot + level->slots - level->hand;
+    return level->start + ahead * level->width;
+}
+
+static enum tl_status check_slot(const struct cascading_wheel *wheel, const struct level *level,
+                                 uint32_t slot, char *why, size_t why_bytes)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint64_t starts = slot_starts(level, slot);
+    bool last = level == &wheel->levels[wheel->level_count - 1];
+    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
+        uint32_t index = buckets->nodes[bucket_head(level->first + slot, i)].next;
+        for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
+            uint64_t due = buckets->nodes[index].due;
+            if (due < starts || (due - starts >= level->width && !(last && wheel->overfilled))) {
+                (void)snprintf(why, why_bytes, "timer %" PRIu32 " is not due within its slot",
+                               index - buckets->first_timer);
+                return TL_ERR_CORRUPT;
+            }
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct cascading_wheel *wheel = self;
+    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
+    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, BUCKET_FLUSH)) {
+        (void)snprintf(why, why_bytes, "timers that were to be filed again are not");
+        return TL_ERR_CORRUPT;
+    }
+    for (uint32_t n = 0; status == TL_OK && n < wheel->level_count; n++) {
+        const struct level *level = &wheel->levels[n];
+        struct level right = *level;
+        level_place(&right, wheel->clock);
+        if (level->start != right.start || level->hand != right.hand) {
+            (void)snprintf(why, why_bytes,
+                           "the hand of level %" PRIu32 " is at slot %" PRIu32 " at tick %" PRIu64,
+                           n + 1, level->hand, wheel->clock);
+            return TL_ERR_CORRUPT;
+        }
+        for (uint32_t slot = 0; status == TL_OK && slot < level->slots; slot++) {
+            status = check_slot(wheel, level, slot, why, why_bytes);
+        }
+    }
+    return status;
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct cascading_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (!slot_is_linked(&wheel->buckets, index)) {
+        return TL_IDLE;
+    }
+    uint32_t bucket = bucket_of(&wheel->buckets, index);
+    if (bucket < FIRST_BUCKET) {
+        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
+        return TL_OK;
+    }
+    uint32_t n = wheel->level_count - 1;
+    while (bucket < wheel->levels[n].first) {
+        n--;
+    }
+    uint32_t slot = bucket - wheel->levels[n].first;
+    *out = (struct tl_place){
+        .level = n + 1, .slot = slot, .bucket = slot_starts(&wheel->levels[n], slot)};
+    return TL_OK;
+}
+
+static const struct tl_option wheel_options[] = {
+    {"l1", 256, 1, SLOTS_MAX, NULL, "slots of level 1, one tick each"},
+    {"l2", 64, 0, SLOTS_MAX, NULL, "slots of level 2, each as wide as level 1; 0: no such level"},
+    {"l3", 64, 0, SLOTS_MAX, NULL, "slots of level 3, each as wide as level 2; 0: no such level"},
+    {"l4", 64, 0, SLOTS_MAX, NULL, "slots of level 4, each as wide as level 3; 0: no such level"},
+    {"l5", 64, 0, SLOTS_MAX, NULL, "slots of level 5, each as wide as level 4; 0: no such level"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(cascading_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "cascading-wheel",
+    .summary = "seconds, minutes, hours: wheels whose slots cascade, tick by tick",
+    .origin = "Varghese and Lauck 1987, scheme 7; Linux before 4.8",
+    .description =
+        "Up to five levels, each slot as wide as the whole level below; the spans are options, so "
+        "l1=60:l2=60:l3=24 is a clock. When a hand has gone round, the next level's moves by one "
+        "slot and that slot's timers are filed again, lower. What no level reaches waits in the "
+        "furthest slot. Bad at: an upper slot with very many timers, all filed again in one tick, "
+        "and idle times, since it must be driven every tick.",
+    .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
+    .options = wheel_options,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = buckets_reserve,
+    .start = wheel_start,
+    .stop = buckets_stop,
+    .advance = wheel_advance,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+};

@@ -1,0 +1,366 @@
+/*
+ * coarse-wheel: the wheel of Linux since 4.8, which never cascades: the further a timer, the
+ * coarser its slot, and from there it fires.
+ *
+ *   levels=9                                               the table that opens kernel/time/timer.c
+ *   level   offset   granularity   takes delays from       (HZ=1000: a tick is 1 ms)
+ *     1         0              1                   1           0 ms -         63 ms
+ *     2        64              8                  63          64 ms -        511 ms
+ *     3       128             64                 504         512 ms -       4095 ms
+ *     4       192            512               4,032        4096 ms -      32767 ms
+ *     5       256          4,096              32,256       32768 ms -     262143 ms
+ *     6       320         32,768             258,048      262144 ms -    2097151 ms
+ *     7       384        262,144           2,064,384     2097152 ms -   16777215 ms
+ *     8       448      2,097,152          16,515,072    16777216 ms -  134217727 ms
+ *     9       512     16,777,216         132,120,576   134217728 ms - 1073741822 ms
+ *             cutoff                   1,056,964,608   (63 << 24)
+ *
+ * Each level has 64 slots and 1/8 of the resolution of the one before. A deadline is rounded up to
+ * the granularity of its level, and the timer fires when the level's own clock comes to that slot:
+ * never early, late by less than the granularity, which is at most 8/63 of the delay. Most timeouts
+ * are stopped before they expire, and for those that are not it does not matter much whether they
+ * come a little late: so there is nothing to cascade, ever.
+ *
+ * The kernel begins each level at 63 << 3*(n-1), one granule of the level below sooner than the
+ * ranges in its comment (which say when timers fire, after rounding), for a slot is 64 granules
+ * away at most, and rounding up may add one. So does this. Where the comment and the code differ, a
+ * delay of 63 or 504, the code counts.
+ *
+ * rounding=ceil rounds up to a multiple of the granularity. rounding=next is the kernel's own: on
+ * to the next multiple even from a multiple, since a timer is armed somewhere within a jiffy and
+ * the whole delay must pass; here, where time is ticks, that makes every timer of level 1 one tick
+ * late.
+ *
+ * Beyond the cutoff (12 days at HZ=1000; the kernel has 8 levels where HZ is 100 or less) the
+ * kernel fires at the furthest slot, and so early. That is not allowed here: such a timer is filed
+ * there, and filed again when that slot comes. Those are the only ones that ever move.
+ *
+ * A bitmap for each level (the kernel's pending_map) leads an advance, and `next`, from occupied
+ * slot to occupied slot; nothing is visited that is empty.
+ *
+ * Invariants
+ *   - a slot of a level with granularity 8^k holds timers of one bucket b, clock / 8^k < b <=
+ *     clock / 8^k + 64, which fires at b * 8^k
+ *   - a timer is due at that tick or less than a granule before, but for those filed beyond the
+ *     cutoff, on the highest level
+ *   - a slot's bit is set exactly if it holds timers
+ *
+ * Complexity (m levels): start O(m), stop O(1), a tick O(1), expiry O(1), `next` O(m). Bad at:
+ * precision, by design; what fires at the same granule, fires together, in one long advance.
+ *
+ * Source: torvalds/linux, kernel/time/timer.c (T. Gleixner, 2016).
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define BUCKET_STRIPES 4u
+struct node {
+    uint64_t due;
+    uint32_t next;
+    uint32_t prev;
+};
+#include "slot_bitmap.h"
+#include "timer_buckets.h"
+
+#define BUCKET_FLUSH 2u /* the timers of the highest level that may have to be filed again */
+#define FIRST_BUCKET 3u /* slot 0 of level 1 */
+#define SLOTS_BITS   6u
+#define SLOTS        64u
+#define CLOCK_SHIFT  3u /* a level is 2^3 times as coarse as the one before */
+#define LEVELS_MAX   19 /* the last then reaches 2^60 */
+
+enum option { OPTION_LEVELS, OPTION_ROUNDING };
+enum rounding { ROUNDING_CEIL, ROUNDING_NEXT };
+
+struct coarse_wheel {
+    struct timer_buckets buckets;
+    uint64_t clock;
+    uint32_t level_count;
+    bool next; /* rounding=next */
+    uint64_t occupied[LEVELS_MAX];
+};
+
+/* The shortest delay that `level` (from 0) takes; of the level behind the last: the cutoff. */
+static inline uint64_t level_start(uint32_t level)
+{
+    return level > 0 ? (uint64_t)(SLOTS - 1) << ((level - 1) * CLOCK_SHIFT) : 0;
+}
+
+/* The level, from 0, that takes a delay. */
+static inline uint32_t level_of(uint32_t level_count, uint64_t delay)
+{
+    uint32_t level = 0;
+    while (level + 1 < level_count && delay >= level_start(level + 1)) {
+        level++;
+    }
+    return level;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct coarse_wheel *wheel = self;
+    buckets_free(&wheel->buckets);
+    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct coarse_wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct coarse_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct coarse_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *wheel = (struct coarse_wheel){
+        .clock = config->now,
+        .level_count = (uint32_t)config->options[OPTION_LEVELS],
+        .next = config->options[OPTION_ROUNDING] == ROUNDING_NEXT,
+    };
+    enum tl_status status =
+        buckets_create(&wheel->buckets, FIRST_BUCKET + wheel->level_count * SLOTS, config->capacity,
+                       config->allocator);
+    if (status != TL_OK) {
+        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct coarse_wheel));
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+/* A bucket has become empty: its bit goes out. BUCKET_NONE and the lists before the slots are no
+ * concern. */
+static inline void clear_bit(struct coarse_wheel *wheel, uint32_t bucket)
+{
+    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
+        uint32_t slot = bucket - FIRST_BUCKET;
+        wheel->occupied[slot / SLOTS] &= ~(UINT64_C(1) << slot % SLOTS);
+    }
+}
+
+/* Files a timer that is in no list and due after the clock. */
+static inline void file_timer(struct coarse_wheel *wheel, uint32_t index, uint64_t due)
+{
+    uint64_t delay = due - wheel->clock;
+    uint32_t level = level_of(wheel->level_count, delay);
+    uint32_t shift = level * CLOCK_SHIFT;
+    uint64_t granularity = UINT64_C(1) << shift;
+    uint64_t cutoff = level_start(wheel->level_count);
+    uint64_t at = delay < cutoff ? due : wheel->clock + cutoff - granularity;
+    uint64_t bucket = wheel->next ? (at >> shift) + 1 : (at + granularity - 1) >> shift;
+    uint32_t slot = (uint32_t)bucket % SLOTS;
+    wheel->occupied[level] |= UINT64_C(1) << slot;
+    bucket_append(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, index);
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct coarse_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    clear_bit(wheel, buckets_take(&wheel->buckets, index));
+    wheel->buckets.nodes[index].due = deadline;
+    if (deadline > wheel->clock) {
+        file_timer(wheel, index, deadline);
+    } else {
+        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct coarse_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (!slot_is_linked(&wheel->buckets, index)) {
+        return TL_IDLE;
+    }
+    clear_bit(wheel, bucket_remove(&wheel->buckets, index));
+    wheel->buckets.count--;
+    return TL_OK;
+}
+
+/* Fires, or files again, a timer of the highest level. */
+static void file_again(void *self, uint32_t index)
+{
+    struct coarse_wheel *wheel = self;
+    uint64_t due = wheel->buckets.nodes[index].due;
+    TL_COUNT(&wheel->buckets, compares, 1);
+    if (due <= wheel->clock) {
+        bucket_append(&wheel->buckets, BUCKET_DUE, index);
+    } else {
+        file_timer(wheel, index, due);
+        TL_COUNT(&wheel->buckets, cascades, 1);
+    }
+}
+
+/* Moves the clock to `now`, and everything whose slot has come by then to DUE. */
+static void collect_due(struct coarse_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    uint64_t old = wheel->clock;
+    wheel->clock = now;
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint32_t shift = level * CLOCK_SHIFT;
+        uint64_t from = old >> shift;
+        uint64_t steps = (now >> shift) - from;
+        if (steps == 0) {
+            break; /* nor has any coarser clock moved */
+        }
+        uint32_t hand = (uint32_t)from % SLOTS;
+        uint64_t passed = bitmap_after(wheel->occupied[level], hand, SLOTS) & bitmap_low(steps);
+        TL_COUNT(buckets, slots, 1);
+        bool last = level + 1 == wheel->level_count;
+        for (; passed != 0; passed &= passed - 1) {
+            uint32_t slot = (hand + 1 + bitmap_first(passed)) % SLOTS;
+            uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
+            bucket_move_all(buckets, bucket, last ? BUCKET_FLUSH : BUCKET_DUE);
+            wheel->occupied[level] &= ~(UINT64_C(1) << slot);
+            TL_COUNT(buckets, slots, 1);
+        }
+        if (last) {
+            bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
+        }
+    }
+    bucket_prefetch(buckets, FIRST_BUCKET + (uint32_t)(now + 2) % SLOTS);
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct coarse_wheel *wheel = self;
+    collect_due(wheel, now);
+    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct coarse_wheel *wheel = self;
+    if (buckets_are_due(&wheel->buckets)) {
+        return wheel->clock;
+    }
+    uint64_t next = TL_NEVER;
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint64_t from = wheel->clock >> (level * CLOCK_SHIFT);
+        uint64_t after = bitmap_after(wheel->occupied[level], (uint32_t)from % SLOTS, SLOTS);
+        if (after != 0) {
+            uint64_t tick = (from + 1 + bitmap_first(after)) << (level * CLOCK_SHIFT);
+            next = tick < next ? tick : next;
+        }
+    }
+    return next;
+}
+
+/* The tick at which a slot fires. */
+static uint64_t slot_fires(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot)
+{
+    uint64_t from = wheel->clock >> (level * CLOCK_SHIFT);
+    return (from + 1 + (slot - from - 1) % SLOTS) << (level * CLOCK_SHIFT);
+}
+
+static enum tl_status check_slot(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot,
+                                 char *why, size_t why_bytes)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
+    if ((wheel->occupied[level] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
+        (void)snprintf(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " lies",
+                       slot, level + 1);
+        return TL_ERR_CORRUPT;
+    }
+    uint64_t at = slot_fires(wheel, level, slot);
+    uint64_t late = (UINT64_C(1) << (level * CLOCK_SHIFT)) - !wheel->next;
+    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
+        uint32_t index = buckets->nodes[bucket_head(bucket, i)].next;
+        for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
+            uint64_t due = buckets->nodes[index].due;
+            if ((due > at && level + 1 < wheel->level_count) || at > due + late) {
+                (void)snprintf(why, why_bytes,
+                               "timer %" PRIu32 ", due at %" PRIu64 ", fires at %" PRIu64,
+                               index - buckets->first_timer, due, at);
+                return TL_ERR_CORRUPT;
+            }
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct coarse_wheel *wheel = self;
+    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
+    for (uint32_t n = 0; status == TL_OK && n < wheel->level_count * SLOTS; n++) {
+        status = check_slot(wheel, n / SLOTS, n % SLOTS, why, why_bytes);
+    }
+    return status;
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct coarse_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (!slot_is_linked(&wheel->buckets, index)) {
+        return TL_IDLE;
+    }
+    uint32_t bucket = bucket_of(&wheel->buckets, index);
+    if (bucket < FIRST_BUCKET) {
+        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
+        return TL_OK;
+    }
+    uint32_t level = (bucket - FIRST_BUCKET) / SLOTS;
+    uint32_t slot = (bucket - FIRST_BUCKET) % SLOTS;
+    *out = (struct tl_place){
+        .level = level + 1, .slot = slot, .bucket = slot_fires(wheel, level, slot)};
+    return TL_OK;
+}
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    uint32_t level = level_of((uint32_t)options[OPTION_LEVELS], delay_ticks);
+    uint64_t granularity = UINT64_C(1) << (level * CLOCK_SHIFT);
+    bool next = options[OPTION_ROUNDING] == ROUNDING_NEXT;
+    return (struct tl_precision){.late_ticks = granularity - !next};
+}
+
+static const struct tl_choice rounding_choices[] = {
+    {"ceil", ROUNDING_CEIL, "up to a multiple of the granularity"},
+    {"next", ROUNDING_NEXT, "on to the next multiple even from a multiple, as the kernel"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_LEVELS] = {"levels", 9, 1, LEVELS_MAX, NULL,
+                       "levels of 64 slots (LVL_DEPTH); what is further waits in the last"},
+    [OPTION_ROUNDING] = {"rounding", ROUNDING_CEIL, 1, 0, rounding_choices,
+                         "where a deadline inside a granule goes"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(coarse_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "coarse-wheel",
+    .summary = "levels that grow coarser and fire in place: nothing cascades",
+    .origin = "Linux 4.8, kernel/time/timer.c",
+    .description =
+        "Nine levels of 64 slots, each eight times as coarse as the one before. A timer's delay "
+        "names its level, its deadline is rounded up to the level's granularity, and it fires from "
+        "that slot: never early, late by at most 8/63 of the delay. A bitmap a level leads from "
+        "occupied slot to occupied slot. What is beyond the cutoff, where the kernel would fire "
+        "early, waits in the furthest slot and is filed again. Bad at: precision, by design, and "
+        "many timers of one granule, which fire in one advance.",
+    .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
+    .options = wheel_options,
+    .precision = wheel_precision,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = buckets_reserve,
+    .start = wheel_start,
+    .stop = wheel_stop,
+    .advance = wheel_advance,
+    .next = wheel_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+};

@@ -1,0 +1,562 @@
+/*
+ * duration-queues: one FIFO for each distinct duration, as in Lawn, libevent's common timeouts, and
+ * Envoy's scaled timers.
+ *
+ *   duration     200    due 1010 <-> due 1180 <-> due 1199
+ *   duration   5,000    due 1020 <-> due 3500
+ *   duration  60,000    due 7000 <-> due 9001 <-> due 61,000 <-> due 61,200
+ *
+ *   heap         [200: 1010] [5,000: 1020] [60,000: 7000] [alone: 1333]
+ *
+ * Who starts later with the same duration is due later: so a timer goes to the end of its
+ * duration's queue, which is in order without a comparison, and only the queues' first timers
+ * compete. A server has many connections and few durations. A hash table finds the queue of a
+ * duration; a small heap, or a scan, the queue that is due first.
+ *
+ * Lawn makes a queue for every duration, and suffers from as many as there are timers; libevent
+ * wants to be told which are common, at most 256, and keeps all other timers in a heap. Here both
+ * are one: the first `queues` durations that are in use at a time get a queue, given back when it
+ * is empty, and a timer for whom none is left stands alone in the heap, among the queues. With few
+ * durations that is Lawn, O(log t) with t of them; with very many it comes down to a binary heap of
+ * timers, O(log n), in four bytes a timer, and never to more memory than was reserved.
+ *
+ * expiry=heap keeps queues and single timers in a binary heap by the tick at which they are due.
+ * When the first timer of a queue goes, the queue's tick is left as it is, too early, and put right
+ * when it comes to the top. expiry=scan is Lawn's own: no order, one lower bound for all, and a
+ * look at every queue when that has come. Then single timers are looked at, too: use it with few
+ * durations only.
+ *
+ * Expired timers are first moved to the list DUE and fire from there; what is started when already
+ * due goes to the list LATE, which the next advance puts behind DUE. Within one advance queues are
+ * emptied one after another.
+ *
+ * Invariants
+ *   - along a queue `due` never decreases, and due - duration is when each was started
+ *   - a queue is in the heap and in the table exactly if it holds timers; else it is in `idle`
+ *   - an entry of the heap comes due at its `at` or later, and no entry is before its parent's `at`
+ *     (expiry=scan: none is before `bound`)
+ *   - `prev` of a timer in the heap is its place, `next` is ALONE
+ *
+ * Complexity (t: queues and single timers): start O(1), or O(log t) for the first of its duration
+ * and for single ones; stop the same; a tick O(1), with scan O(t) when something is due; expiry
+ * O(1) and O(log t) for each queue that had any due. Bad at: very many distinct durations.
+ *
+ * Source: A. Lev-Libfeld, "Lawn: an Unbound Low Latency Timer Data Structure", 2019; libevent,
+ * event.c (event_base_init_common_timeout); envoyproxy/envoy, scaled_range_timer_manager_impl.cc.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BUCKET_STRIPES 1u
+/* A timer, or the head of a queue. */
+struct node {
+    uint64_t at; /* timer: when it is due; queue: its place in the heap's order */
+    uint32_t next;
+    uint32_t prev;
+};
+#include "timer_buckets.h"
+
+#define FIRST_QUEUE 2u /* behind DUE and LATE */
+#define HEAP_ALIGN  64
+#define ALONE       (SLOT_NONE - 1) /* `next` of a timer that is in the heap itself */
+#define QUEUES_MAX  (INT64_C(1) << 20)
+#define NO_QUEUE    0u
+
+enum option { OPTION_QUEUES, OPTION_EXPIRY };
+enum expiry { EXPIRY_HEAP, EXPIRY_SCAN };
+
+struct queue {
+    uint64_t duration;
+    uint32_t place; /* in the heap; while idle: the next idle queue */
+};
+
+struct duration_queues {
+    struct timer_buckets buckets; /* bucket FIRST_QUEUE + q is queue q */
+    struct queue *queues;
+    uint32_t *table; /* open addressing: FIRST_QUEUE + queue, or NO_QUEUE */
+    uint32_t *heap;  /* node indices: heads of queues, and single timers */
+    uint32_t heap_count;
+    uint32_t queue_count;
+    uint32_t idle; /* head of the first idle queue, or NO_QUEUE */
+    uint32_t table_mask;
+    uint32_t table_shift; /* 64 - log2 of its size */
+    bool scan;
+    uint64_t bound; /* expiry=scan: nothing comes due before */
+    uint64_t clock;
+};
+
+static inline bool is_queue(const struct duration_queues *q, uint32_t index)
+{
+    return index < q->buckets.first_timer;
+}
+
+static inline struct queue *queue_of(const struct duration_queues *q, uint32_t head)
+{
+    return &q->queues[head - FIRST_QUEUE];
+}
+
+/* --- the heap -------------------------------------------------------------------------------- */
+
+static inline uint64_t entry_at(const struct duration_queues *q, uint32_t place)
+{
+    return q->buckets.nodes[q->heap[place]].at;
+}
+
+static inline void heap_put(struct duration_queues *q, uint32_t place, uint32_t index)
+{
+    q->heap[place] = index;
+    if (is_queue(q, index)) {
+        queue_of(q, index)->place = place;
+    } else {
+        q->buckets.nodes[index].prev = place;
+        TL_COUNT(&q->buckets, moves, 1);
+    }
+}
+
+/* Puts an entry where it belongs, from the hole at `place` up or down. */
+static void heap_settle(struct duration_queues *q, uint32_t place, uint32_t index)
+{
+    uint64_t at = q->buckets.nodes[index].at;
+    if (q->scan) {
+        q->bound = at < q->bound ? at : q->bound;
+        heap_put(q, place, index);
+        return;
+    }
+    while (place > 0) {
+        uint32_t parent = (place - 1) / 2;
+        TL_COUNT(&q->buckets, compares, 1);
+        if (entry_at(q, parent) <= at) {
+            break;
+        }
+        heap_put(q, place, q->heap[parent]);
+        place = parent;
+    }
+    for (uint32_t child = 2 * place + 1; child < q->heap_count; child = 2 * place + 1) {
+        TL_COUNT(&q->buckets, compares, 2);
+        if (child + 1 < q->heap_count && entry_at(q, child + 1) < entry_at(q, child)) {
+            child++;
+        }
+        if (at <= entry_at(q, child)) {
+            break;
+        }
+        heap_put(q, place, q->heap[child]);
+        place = child;
+    }
+    heap_put(q, place, index);
+}
+
+static void heap_remove(struct duration_queues *q, uint32_t place)
+{
+    uint32_t last = q->heap[--q->heap_count];
+    if (place != q->heap_count) {
+        heap_settle(q, place, last);
+    }
+}
+
+/* --- queues by duration ---------------------------------------------------------------------- */
+
+static inline uint32_t table_slot(const struct duration_queues *q, uint64_t duration)
+{
+    return (uint32_t)(duration * UINT64_C(0x9e3779b97f4a7c15) >> q->table_shift);
+}
+
+/* The slot in the table of a duration: of its queue, or the free one where it would be put. */
+static uint32_t table_find(struct duration_queues *q, uint64_t duration)
+{
+    uint32_t slot = table_slot(q, duration);
+    while (q->table[slot] != NO_QUEUE) {
+        TL_COUNT(&q->buckets, compares, 1);
+        if (queue_of(q, q->table[slot])->duration == duration) {
+            break;
+        }
+        slot = (slot + 1) & q->table_mask;
+    }
+    return slot;
+}
+
+/* Takes a queue out of the table; those that were pushed on by it move up, so that there are never
+ * marks of what was deleted. */
+static void table_remove(struct duration_queues *q, uint64_t duration)
+{
+    uint32_t gap = table_find(q, duration);
+    for (uint32_t slot = (gap + 1) & q->table_mask; q->table[slot] != NO_QUEUE;
+         slot = (slot + 1) & q->table_mask) {
+        uint32_t home = table_slot(q, queue_of(q, q->table[slot])->duration);
+        if (((slot - home) & q->table_mask) >= ((slot - gap) & q->table_mask)) {
+            q->table[gap] = q->table[slot];
+            gap = slot;
+        }
+    }
+    q->table[gap] = NO_QUEUE;
+}
+
+/* Gives an empty queue back. */
+static void queue_close(struct duration_queues *q, uint32_t head)
+{
+    struct queue *queue = queue_of(q, head);
+    table_remove(q, queue->duration);
+    heap_remove(q, queue->place);
+    queue->place = q->idle;
+    q->idle = head;
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+static uint32_t table_size(uint32_t queue_count)
+{
+    uint32_t size = 4;
+    while (size < 2 * queue_count) {
+        size *= 2;
+    }
+    return size;
+}
+
+static size_t queues_bytes(uint32_t queue_count)
+{
+    return queue_count * sizeof(struct queue) + table_size(queue_count) * sizeof(uint32_t);
+}
+
+static size_t heap_bytes(const struct duration_queues *q, uint32_t capacity)
+{
+    return ((size_t)q->queue_count + capacity) * sizeof(uint32_t);
+}
+
+static enum tl_status queues_reserve(void *self, uint32_t capacity)
+{
+    struct duration_queues *q = self;
+    uint32_t old = q->buckets.capacity;
+    if (capacity <= old && q->heap != NULL) {
+        return TL_OK;
+    }
+    if (capacity >= ALONE - q->buckets.first_timer) {
+        return TL_ERR_CAPACITY;
+    }
+    uint32_t *heap = tl_alloc(q->buckets.allocator, heap_bytes(q, capacity), HEAP_ALIGN);
+    if (heap == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    enum tl_status status = buckets_reserve(q, capacity);
+    if (status != TL_OK) {
+        tl_free(q->buckets.allocator, heap, heap_bytes(q, capacity), HEAP_ALIGN);
+        return status;
+    }
+    if (q->heap != NULL) {
+        memcpy(heap, q->heap, q->heap_count * sizeof *heap);
+        tl_free(q->buckets.allocator, q->heap, heap_bytes(q, old), HEAP_ALIGN);
+    }
+    q->heap = heap;
+    return TL_OK;
+}
+
+static void queues_destroy(void *self)
+{
+    struct duration_queues *q = self;
+    const struct tl_allocator *allocator = q->buckets.allocator;
+    if (q->heap != NULL) {
+        tl_free(allocator, q->heap, heap_bytes(q, q->buckets.capacity), HEAP_ALIGN);
+    }
+    buckets_free(&q->buckets);
+    tl_free(allocator, q->queues, queues_bytes(q->queue_count), alignof(struct queue));
+    tl_free(allocator, q, sizeof *q, alignof(struct duration_queues));
+}
+
+static enum tl_status queues_create(const struct tl_config *config, void **self)
+{
+    struct duration_queues *q =
+        tl_alloc(config->allocator, sizeof *q, alignof(struct duration_queues));
+    if (q == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    uint32_t queue_count = (uint32_t)config->options[OPTION_QUEUES];
+    uint32_t size = table_size(queue_count);
+    *q = (struct duration_queues){
+        .queue_count = queue_count,
+        .table_mask = size - 1,
+        .table_shift = 64 - (uint32_t)__builtin_ctz(size),
+        .scan = config->options[OPTION_EXPIRY] == EXPIRY_SCAN,
+        .bound = TL_NEVER,
+        .clock = config->now,
+    };
+    enum tl_status status =
+        buckets_create(&q->buckets, FIRST_QUEUE + queue_count, 0, config->allocator);
+    if (status == TL_OK) {
+        q->queues = tl_alloc(config->allocator, queues_bytes(queue_count), alignof(struct queue));
+        status = q->queues != NULL ? queues_reserve(q, config->capacity) : TL_ERR_NOMEM;
+    }
+    if (status != TL_OK) {
+        queues_destroy(q);
+        return status;
+    }
+    q->table = (uint32_t *)(void *)(q->queues + queue_count);
+    memset(q->table, 0, size * sizeof *q->table);
+    for (uint32_t head = FIRST_QUEUE + queue_count; head-- > FIRST_QUEUE;) {
+        queue_of(q, head)->place = q->idle;
+        q->idle = head;
+    }
+    *self = q;
+    return TL_OK;
+}
+
+/* Files a timer that is in no list and due after the clock. */
+static void file_timer(struct duration_queues *q, uint32_t index, uint64_t due)
+{
+    uint64_t duration = due - q->clock;
+    uint32_t slot = table_find(q, duration);
+    uint32_t head = q->table[slot];
+    if (head == NO_QUEUE && q->idle != NO_QUEUE) {
+        head = q->idle;
+        q->idle = queue_of(q, head)->place;
+        q->table[slot] = head;
+        queue_of(q, head)->duration = duration;
+        q->buckets.nodes[head].at = due;
+        heap_settle(q, q->heap_count++, head);
+    }
+    if (head != NO_QUEUE) {
+        bucket_append(&q->buckets, head, index);
+    } else {
+        q->buckets.nodes[index].next = ALONE;
+        heap_settle(q, q->heap_count++, index);
+    }
+}
+
+/* Takes a pending timer out of where it is. */
+static void take_out(struct duration_queues *q, uint32_t index)
+{
+    struct node *node = &q->buckets.nodes[index];
+    if (node->next == ALONE) {
+        node->next = SLOT_NONE;
+        TL_COUNT(&q->buckets, moves, 1);
+        heap_remove(q, node->prev);
+        return;
+    }
+    uint32_t emptied = bucket_remove(&q->buckets, index);
+    if (emptied != BUCKET_NONE && emptied >= FIRST_QUEUE) {
+        queue_close(q, emptied);
+    }
+}
+
+static enum tl_status queues_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct duration_queues *q = self;
+    uint32_t index = q->buckets.first_timer + id;
+    if (slot_is_linked(&q->buckets, index)) {
+        take_out(q, index);
+    } else {
+        q->buckets.count++;
+    }
+    q->buckets.nodes[index].at = deadline;
+    if (deadline > q->clock) {
+        file_timer(q, index, deadline);
+    } else {
+        bucket_append(&q->buckets, BUCKET_LATE, index);
+    }
+    return TL_OK;
+}
+
+static enum tl_status queues_stop(void *self, uint32_t id)
+{
+    struct duration_queues *q = self;
+    uint32_t index = q->buckets.first_timer + id;
+    if (!slot_is_linked(&q->buckets, index)) {
+        return TL_IDLE;
+    }
+    take_out(q, index);
+    q->buckets.count--;
+    return TL_OK;
+}
+
+/* Moves what is due by `now` of an entry of the heap to DUE. Returns whether the entry is gone;
+ * else its tick has been put right. */
+static bool take_due(struct duration_queues *q, uint32_t index, uint64_t now)
+{
+    struct timer_buckets *buckets = &q->buckets;
+    TL_COUNT(buckets, slots, 1);
+    if (!is_queue(q, index)) {
+        if (buckets->nodes[index].at > now) {
+            return false;
+        }
+        take_out(q, index);
+        bucket_append(buckets, BUCKET_DUE, index);
+        return true;
+    }
+    uint32_t first = buckets->nodes[index].next;
+    while (first != index) {
+        TL_COUNT(buckets, compares, 1);
+        if (buckets->nodes[first].at > now) {
+            buckets->nodes[index].at = buckets->nodes[first].at;
+            return false;
+        }
+        uint32_t next = buckets->nodes[first].next;
+        __builtin_prefetch(&buckets->nodes[next]);
+        slot_remove(buckets, first);
+        bucket_append(buckets, BUCKET_DUE, first);
+        first = next;
+    }
+    queue_close(q, index);
+    return true;
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct duration_queues *q, uint64_t now)
+{
+    bucket_move_all(&q->buckets, BUCKET_LATE, BUCKET_DUE);
+    q->clock = now;
+    if (!q->scan) {
+        while (q->heap_count > 0 && entry_at(q, 0) <= now) {
+            uint32_t index = q->heap[0];
+            if (!take_due(q, index, now)) {
+                heap_settle(q, 0, index);
+            }
+        }
+        return;
+    }
+    if (q->bound > now) {
+        return;
+    }
+    q->bound = TL_NEVER;
+    for (uint32_t place = 0; place < q->heap_count;) {
+        uint32_t index = q->heap[place];
+        if (!take_due(q, index, now)) { /* else another has taken its place */
+            uint64_t at = q->buckets.nodes[index].at;
+            q->bound = at < q->bound ? at : q->bound;
+            place++;
+        }
+    }
+}
+
+static uint64_t queues_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                               void *ctx)
+{
+    struct duration_queues *q = self;
+    collect_due(q, now);
+    return buckets_fire(&q->buckets, now, budget, fire, ctx);
+}
+
+static uint64_t queues_next(const void *self)
+{
+    const struct duration_queues *q = self;
+    if (buckets_are_due(&q->buckets)) {
+        return q->clock;
+    }
+    if (q->heap_count == 0) {
+        return TL_NEVER;
+    }
+    return q->scan ? q->bound : entry_at(q, 0);
+}
+
+/* A queue that holds timers: its place, its order, its time. */
+static bool check_queue(const struct duration_queues *q, uint32_t head, uint32_t place)
+{
+    const struct node *nodes = q->buckets.nodes;
+    const struct queue *queue = queue_of(q, head);
+    uint32_t slot = table_slot(q, queue->duration);
+    while (q->table[slot] != head) {
+        if (q->table[slot] == NO_QUEUE) {
+            return false;
+        }
+        slot = (slot + 1) & q->table_mask;
+    }
+    uint64_t before = nodes[head].at > q->clock ? nodes[head].at : q->clock + 1;
+    for (uint32_t i = nodes[head].next; i != head; i = nodes[i].next) {
+        if (nodes[i].at < before || nodes[i].at - queue->duration > q->clock) {
+            return false;
+        }
+        before = nodes[i].at;
+    }
+    return queue->place == place && nodes[head].next != head;
+}
+
+static enum tl_status queues_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct duration_queues *q = self;
+    uint32_t busy = 0;
+    for (uint32_t place = 0; place < q->heap_count; place++) {
+        uint32_t index = q->heap[place];
+        bool right = q->scan ? entry_at(q, place) >= q->bound
+                             : entry_at(q, place) >= entry_at(q, place > 0 ? (place - 1) / 2 : 0);
+        if (is_queue(q, index)) {
+            busy++;
+            right = right && check_queue(q, index, place);
+        } else {
+            const struct node *node = &q->buckets.nodes[index];
+            right = right && node->next == ALONE && node->prev == place && node->at > q->clock;
+        }
+        if (!right) {
+            (void)snprintf(why, why_bytes, "entry %" PRIu32 " of the heap is wrong", place);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    uint32_t idle = 0;
+    for (uint32_t head = q->idle; head != NO_QUEUE && idle <= q->queue_count; idle++) {
+        head = queue_of(q, head)->place;
+    }
+    if (busy + idle != q->queue_count) {
+        (void)snprintf(why, why_bytes,
+                       "%" PRIu32 " queues are in use and %" PRIu32 " idle, of %" PRIu32, busy,
+                       idle, q->queue_count);
+        return TL_ERR_CORRUPT;
+    }
+    return buckets_check(&q->buckets, q->heap_count - busy, why, why_bytes);
+}
+
+static enum tl_status queues_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct duration_queues *q = self;
+    uint32_t index = q->buckets.first_timer + id;
+    const struct node *node = &q->buckets.nodes[index];
+    if (node->next == SLOT_NONE) {
+        return TL_IDLE;
+    }
+    uint32_t bucket = node->next == ALONE ? BUCKET_DUE : bucket_of(&q->buckets, index);
+    *out = (struct tl_place){.level = 0, .bucket = node->at};
+    if (bucket >= FIRST_QUEUE) {
+        out->level = 1;
+        out->slot = bucket - FIRST_QUEUE;
+    }
+    return TL_OK;
+}
+
+static const struct tl_choice expiry_choices[] = {
+    {"heap", EXPIRY_HEAP, "a heap of the queues: O(log t)"},
+    {"scan", EXPIRY_SCAN, "a look at every queue when one may be due: O(t), Lawn's"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option queues_options[] = {
+    [OPTION_QUEUES] = {"queues", 4096, 1, QUEUES_MAX, NULL,
+                       "distinct durations that get a queue; timers of more go to the heap"},
+    [OPTION_EXPIRY] = {"expiry", EXPIRY_HEAP, 1, 0, expiry_choices,
+                       "how the queue that is due first is found"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(duration_queues) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "duration-queues",
+    .summary = "one FIFO for each distinct duration",
+    .origin = "Lawn; libevent's common timeouts; Envoy's scaled timers",
+    .description =
+        "Timers of the same duration are due in the order of their starts, so each duration has a "
+        "queue to which starts append; a hash table finds it, and a heap of the queues, or a scan, "
+        "finds which is due first. A server has few durations. When more of them are in use than "
+        "there are queues, the timers of the others stand in the heap one by one. Bad at: very "
+        "many distinct durations, with which it becomes a binary heap.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(log t)"},
+    .options = queues_options,
+    .create = queues_create,
+    .destroy = queues_destroy,
+    .reserve = queues_reserve,
+    .start = queues_start,
+    .stop = queues_stop,
+    .advance = queues_advance,
+    .next = queues_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = queues_check,
+    .place = queues_place,
+};

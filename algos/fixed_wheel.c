@@ -1,0 +1,250 @@
+/*
+ * fixed-wheel: the connection wheel: one timeout for all.
+ *
+ *   timeout=60000, tick=1000                         a minute for every connection, in 60 steps
+ *
+ *              hand: next to fire
+ *                v
+ *   slot ...  [ 58 ] [ 59 ] [ 60 ] [  0 ] [  1 ] ...
+ *                               ^
+ *                        where every start goes: as far behind the hand as the ring is long
+ *
+ * A server gives all its idle connections the same timeout. Then a wheel need not look at deadlines
+ * at all: a connection that is added, or heard from again, goes to the slot behind the hand, which
+ * the hand will reach in just one turn; what the hand finds in its slot has been silent that long.
+ * Nothing is computed, compared or searched, and a node is nothing but its two links: 8 bytes.
+ *
+ * The timeout is an option, in ticks, and the wheel has timeout / tick slots and one spare. Other
+ * delays are not what it is for. A shorter one is served all the same, with the timeout: late by
+ * the difference, which the declared precision says, so use it for nothing else. A longer one would
+ * be served early, and is refused as beyond the horizon. The longest delay that a caller announces
+ * is not taken as the timeout: the precision could not be told beforehand.
+ *
+ * With `tick` above 1, a slot stands for so many ticks, and a timer fires at its slot's end: never
+ * early, late by up to tick - 1.
+ *
+ * Expired slots are first moved, whole, to the list DUE, and fire from there. What is started with
+ * a deadline that is not after the clock goes to the list LATE, which the next advance puts behind
+ * DUE.
+ *
+ * Scouts fetch the timers of the next slots while this one's fire: see slot_scouts.h.
+ *
+ * Invariants
+ *   - bucket b (b * tick is the tick at which it fires) is in slot b mod slots; every filed timer's
+ *     is in current + 1 .. current + slots, `current` being the clock's
+ *   - the slots, DUE and LATE together hold exactly the pending timers
+ *
+ * Complexity: start, stop, expiry and a tick O(1); a jump visits each slot at most once. Bad at: a
+ * second timeout; sleeping, since it must be driven every tick.
+ *
+ * Source: the idle-connection wheel of many servers, a ring of lists that a pointer goes round;
+ * G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section 5, with one
+ * interval.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define BUCKET_STRIPES 1u
+struct node {
+    uint32_t next;
+    uint32_t prev;
+};
+#include "timer_buckets.h"
+
+#include "slot_scouts.h"
+
+#define FIRST_BUCKET 2u /* slot 0 */
+#define SLOTS_MAX    (UINT64_C(1) << 30)
+#define TIMEOUT_MAX  (INT64_C(1) << 40)
+#define TICK_MAX     (INT64_C(1) << 32)
+
+enum option { OPTION_TIMEOUT, OPTION_TICK };
+
+struct fixed_wheel {
+    struct timer_buckets buckets;
+    uint64_t clock;
+    uint64_t current; /* clock / tick */
+    uint64_t timeout;
+    uint64_t tick;
+    uint32_t slots;
+    uint32_t hand;   /* slot of `current` */
+    uint32_t behind; /* slot of clock + timeout, where every start goes */
+    struct slot_scouts scouts;
+};
+
+/* The bucket that ends at a tick or within a `tick` after. */
+static inline uint64_t bucket_at(const struct fixed_wheel *wheel, uint64_t ticks)
+{
+    return wheel->tick == 1 ? ticks : (ticks + wheel->tick - 1) / wheel->tick;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct fixed_wheel *wheel = self;
+    buckets_free(&wheel->buckets);
+    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct fixed_wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    uint64_t timeout = (uint64_t)config->options[OPTION_TIMEOUT];
+    uint64_t tick = (uint64_t)config->options[OPTION_TICK];
+    uint64_t slots = (timeout + tick - 1) / tick + 1;
+    if (slots > SLOTS_MAX) {
+        return TL_ERR_OPTION; /* the timeout needs a larger `tick` */
+    }
+    struct fixed_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct fixed_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *wheel = (struct fixed_wheel){
+        .clock = config->now,
+        .current = config->now / tick,
+        .timeout = timeout,
+        .tick = tick,
+        .slots = (uint32_t)slots,
+    };
+    wheel->hand = (uint32_t)(wheel->current % slots);
+    wheel->behind = (uint32_t)(bucket_at(wheel, wheel->clock + timeout) % slots);
+    enum tl_status status = buckets_create(&wheel->buckets, FIRST_BUCKET + wheel->slots,
+                                           config->capacity, config->allocator);
+    if (status != TL_OK) {
+        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct fixed_wheel));
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct fixed_wheel *wheel = self;
+    uint32_t bucket = BUCKET_LATE;
+    if (deadline > wheel->clock) {
+        if (deadline - wheel->clock > wheel->timeout) {
+            return TL_ERR_HORIZON;
+        }
+        bucket = FIRST_BUCKET + wheel->behind;
+    }
+    uint32_t index = wheel->buckets.first_timer + id;
+    (void)buckets_take(&wheel->buckets, index);
+    bucket_append(&wheel->buckets, bucket, index);
+    return TL_OK;
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct fixed_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
+    uint64_t steps = target - wheel->current;
+    uint32_t visits = steps < wheel->slots ? (uint32_t)steps : wheel->slots;
+    uint32_t slot = wheel->hand;
+    for (uint32_t i = 0; i < visits; i++) {
+        slot = slot + 1 < wheel->slots ? slot + 1 : 0;
+        bucket_move_all(buckets, FIRST_BUCKET + slot, BUCKET_DUE);
+        uint32_t ahead = slot + SLOT_SCOUTS;
+        slot_scout_send(buckets, &wheel->scouts, slot,
+                        bucket_head(FIRST_BUCKET + (ahead < wheel->slots ? ahead : slot), 0));
+    }
+    TL_COUNT(buckets, slots, visits);
+    if (now - wheel->clock == 1 && wheel->tick == 1) { /* the usual step, without divisions */
+        wheel->hand = slot;
+        wheel->behind = wheel->behind + 1 < wheel->slots ? wheel->behind + 1 : 0;
+    } else {
+        wheel->hand = (uint32_t)(target % wheel->slots);
+        wheel->behind = (uint32_t)(bucket_at(wheel, now + wheel->timeout) % wheel->slots);
+    }
+    wheel->current = target;
+    wheel->clock = now;
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct fixed_wheel *wheel = self;
+    struct timer_buckets *buckets = &wheel->buckets;
+    collect_due(wheel, now);
+    uint64_t fired = 0;
+    while (fired < budget && !slot_is_empty(buckets, bucket_head(BUCKET_DUE, 0))) {
+        slot_scout_step(buckets, &wheel->scouts);
+        fired += buckets_fire(buckets, now, 1, fire, ctx);
+    }
+    return fired;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct fixed_wheel *wheel = self;
+    if (wheel->hand != wheel->clock / wheel->tick % wheel->slots ||
+        wheel->behind != bucket_at(wheel, wheel->clock + wheel->timeout) % wheel->slots) {
+        (void)snprintf(why, why_bytes, "the hand is at slot %" PRIu32 " at tick %" PRIu64,
+                       wheel->hand, wheel->clock);
+        return TL_ERR_CORRUPT;
+    }
+    return buckets_check(&wheel->buckets, 0, why, why_bytes);
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct fixed_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (!slot_is_linked(&wheel->buckets, index)) {
+        return TL_IDLE;
+    }
+    uint32_t bucket = bucket_of(&wheel->buckets, index);
+    if (bucket < FIRST_BUCKET) {
+        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
+        return TL_OK;
+    }
+    uint32_t slot = bucket - FIRST_BUCKET;
+    uint32_t ahead = slot > wheel->hand ? slot - wheel->hand : slot + wheel->slots - wheel->hand;
+    *out = (struct tl_place){
+        .level = 1, .slot = slot, .bucket = (wheel->current + ahead) * wheel->tick};
+    return TL_OK;
+}
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    uint64_t timeout = (uint64_t)options[OPTION_TIMEOUT];
+    uint64_t shorter = delay_ticks < timeout ? timeout - delay_ticks : 0;
+    return (struct tl_precision){.late_ticks = shorter + (uint64_t)options[OPTION_TICK] - 1};
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_TIMEOUT] = {"timeout", 60000, 1, TIMEOUT_MAX, NULL,
+                        "the one timeout, in ticks: shorter delays are late, longer are refused"},
+    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL, "ticks per slot: timers fire at a slot's end"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(fixed_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_BUDGET,
+    .name = "fixed-wheel",
+    .summary = "the connection wheel: one timeout for all",
+    .origin = "the idle-connection wheel of many servers",
+    .description =
+        "All timers have the same timeout, an option, so each start goes to the slot behind the "
+        "hand, whatever its delay, and what the hand finds has been silent for a whole turn. Eight "
+        "bytes a timer, nothing computed. A shorter delay is served with the timeout and so late "
+        "by the difference; a longer one is refused. Bad at: a second timeout, and idle times, "
+        "since it must be driven every tick.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
+    .options = wheel_options,
+    .precision = wheel_precision,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = buckets_reserve,
+    .start = wheel_start,
+    .stop = buckets_stop,
+    .advance = wheel_advance,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+};

@@ -1,0 +1,248 @@
+/*
+ * hashed-ordered-wheel: Varghese and Lauck's scheme 5, a hashed wheel whose slots are kept in
+ * order.
+ *
+ *             hand (clock 9)
+ *               v
+ *   slot    0   1   2   3        slots=4
+ *               |       |
+ *               |      due 11
+ *              due 13 <-> due 21 <-> due 29
+ *
+ * A timer goes to slot `due mod slots`, in its place by due tick. Each tick the hand moves by one
+ * slot and looks at the first timer there only: if that is not due, none is. Where round-wheel
+ * (scheme 6) pays at every turn for the timers that it passes over, this one pays once, when a
+ * timer is started, for finding its place.
+ *
+ * The place is searched from the end, which is right at once for whoever is due last in the slot,
+ * as every timer of one constant timeout is; and always, if no delay exceeds the turn.
+ *
+ * The number of slots is rounded up to a power of two. It should not be far below the number of
+ * timers: with n/slots timers in each, that many must be passed in the worst case.
+ *
+ * Expired timers are first moved to the list DUE, and fire from there; a jump visits each slot at
+ * most once. What is started with a deadline that is not after the clock goes to the list LATE,
+ * which the next advance puts behind DUE.
+ *
+ * Scouts fetch the first timers of the next slots while the hand is at this one.
+ *
+ * Invariants
+ *   - a timer is in slot due mod slots; along a slot `due` never decreases
+ *   - what is in the slots is due after the clock; the slots, DUE and LATE together hold exactly
+ * the pending timers
+ *
+ * Complexity: start O(n / slots) on average where they are spread, O(n) where all fall into one
+ * slot; stop O(1), a tick O(1), expiry O(1). Bad at: many timers on few slots with delays of many
+ * turns; sleeping, since it must be driven every tick.
+ *
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
+ * 6.1.1.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#define BUCKET_STRIPES 1u
+struct node {
+    uint64_t due;
+    uint32_t next;
+    uint32_t prev;
+};
+#include "timer_buckets.h"
+
+#include "slot_scouts.h"
+
+#define FIRST_BUCKET 2u /* slot 0 */
+#define SLOTS_MAX    (INT64_C(1) << 30)
+
+enum option { OPTION_SLOTS };
+
+struct hashed_wheel {
+    struct timer_buckets buckets;
+    uint64_t clock;
+    uint32_t slots; /* a power of two */
+    struct slot_scouts scouts;
+};
+
+static void wheel_destroy(void *self)
+{
+    struct hashed_wheel *wheel = self;
+    buckets_free(&wheel->buckets);
+    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct hashed_wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct hashed_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct hashed_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    uint32_t slots = 1;
+    while (slots < (uint32_t)config->options[OPTION_SLOTS]) {
+        slots *= 2;
+    }
+    *wheel = (struct hashed_wheel){.clock = config->now, .slots = slots};
+    enum tl_status status =
+        buckets_create(&wheel->buckets, FIRST_BUCKET + slots, config->capacity, config->allocator);
+    if (status != TL_OK) {
+        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct hashed_wheel));
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+/* Files a timer that is in no list: in its slot, behind all that are not due later. */
+static void file_timer(struct hashed_wheel *wheel, uint32_t index, uint64_t due)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t head = bucket_head(FIRST_BUCKET + ((uint32_t)due & (wheel->slots - 1)), 0);
+    uint32_t before = buckets->nodes[head].prev;
+    while (before != head && buckets->nodes[before].due > due) {
+        TL_COUNT(buckets, compares, 1);
+        before = buckets->nodes[before].prev;
+    }
+    TL_COUNT(buckets, compares, before != head);
+    uint32_t after = buckets->nodes[before].next;
+    buckets->nodes[index] = (struct node){.due = due, .next = after, .prev = before};
+    buckets->nodes[before].next = index;
+    buckets->nodes[after].prev = index;
+    TL_COUNT(buckets, moves, 1);
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct hashed_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    (void)buckets_take(&wheel->buckets, index);
+    if (deadline > wheel->clock) {
+        file_timer(wheel, index, deadline);
+    } else {
+        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+    }
+    return TL_OK;
+}
+
+/* The hand at a slot, at the tick `now`. */
+static void visit_slot(struct hashed_wheel *wheel, uint32_t bucket, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t head = bucket_head(bucket, 0);
+    uint32_t index = buckets->nodes[head].next;
+    while (index != head) {
+        TL_COUNT(buckets, compares, 1);
+        slot_scout_step(buckets, &wheel->scouts);
+        if (buckets->nodes[index].due > now) {
+            break;
+        }
+        slot_remove(buckets, index);
+        bucket_append(buckets, BUCKET_DUE, index);
+        index = buckets->nodes[head].next;
+    }
+    TL_COUNT(buckets, slots, 1);
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct hashed_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    uint64_t steps = now - wheel->clock;
+    uint32_t visits = steps < wheel->slots ? (uint32_t)steps : wheel->slots;
+    uint32_t mask = wheel->slots - 1;
+    for (uint32_t i = 1; i <= visits; i++) {
+        uint32_t slot = ((uint32_t)wheel->clock + i) & mask;
+        slot_scout_send(buckets, &wheel->scouts, slot,
+                        bucket_head(FIRST_BUCKET + ((slot + SLOT_SCOUTS) & mask), 0));
+        visit_slot(wheel, FIRST_BUCKET + slot, now);
+    }
+    wheel->clock = now;
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct hashed_wheel *wheel = self;
+    collect_due(wheel, now);
+    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct hashed_wheel *wheel = self;
+    const struct timer_buckets *buckets = &wheel->buckets;
+    if (buckets_check(buckets, 0, why, why_bytes) != TL_OK) {
+        return TL_ERR_CORRUPT;
+    }
+    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+        uint32_t head = bucket_head(FIRST_BUCKET + slot, 0);
+        uint64_t before = wheel->clock + 1;
+        for (uint32_t i = buckets->nodes[head].next; i != head; i = buckets->nodes[i].next) {
+            uint64_t due = buckets->nodes[i].due;
+            if (due < before || (due & (wheel->slots - 1)) != slot) {
+                (void)snprintf(why, why_bytes,
+                               "timer %" PRIu32 " is not in its place in slot %" PRIu32,
+                               i - buckets->first_timer, slot);
+                return TL_ERR_CORRUPT;
+            }
+            before = due;
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct hashed_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (!slot_is_linked(&wheel->buckets, index)) {
+        return TL_IDLE;
+    }
+    uint32_t bucket = bucket_of(&wheel->buckets, index);
+    if (bucket < FIRST_BUCKET) {
+        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
+        return TL_OK;
+    }
+    uint64_t due = wheel->buckets.nodes[index].due;
+    *out = (struct tl_place){
+        .level = 1,
+        .slot = bucket - FIRST_BUCKET,
+        .rounds = (due - wheel->clock - 1) / wheel->slots,
+        .bucket = due,
+    };
+    return TL_OK;
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_SLOTS] = {"slots", 65536, 1, SLOTS_MAX, NULL,
+                      "slots of the wheel, rounded up to a power of two"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(hashed_ordered_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "hashed-ordered-wheel",
+    .summary = "a hashed wheel whose slots are in order",
+    .origin = "Varghese and Lauck 1987, scheme 5",
+    .description =
+        "One wheel of lists; a timer is filed under its due tick modulo the slots, in its place by "
+        "due tick, so the hand looks at the first of each slot only. The search for the place "
+        "begins at the end, right at once where delays are constant or shorter than a turn. Bad "
+        "at: many timers on few slots with delays of many turns, each start passing many others, "
+        "and idle times, since it must be driven every tick.",
+    .cost = {.start = "O(n/slots)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
+    .options = wheel_options,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = buckets_reserve,
+    .start = wheel_start,
+    .stop = buckets_stop,
+    .advance = wheel_advance,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+};

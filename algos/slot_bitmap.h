@@ -1,0 +1,35 @@
+/*
+ * slot_bitmap.h: which slots of a small wheel hold timers, one bit each, so that empty ones cost
+ * nothing to pass over.
+ *
+ *   occupied    slot  7 6 5 4 3 2 1 0        seen from slot 4, the clock's:
+ *                     . x . . x . . x        slots 5 6 7 0 1 2 3 4 are bits 0 to 7
+ *
+ * Internal to the structures. A wheel has at most 64 slots.
+ */
+#ifndef ALGOS_SLOT_BITMAP_H
+#define ALGOS_SLOT_BITMAP_H
+
+#include <stdint.h>
+
+/* The lowest `count` bits; any count from 64 on means all. */
+static inline uint64_t bitmap_low(uint64_t count)
+{
+    return count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
+}
+
+/* The bitmap turned so that bit 0 is the slot after `slot` and bit slots-1 is `slot` itself.
+ * Requires slot < slots <= 64. */
+static inline uint64_t bitmap_after(uint64_t occupied, uint32_t slot, uint32_t slots)
+{
+    uint32_t turn = slot + 1 < slots ? slot + 1 : 0;
+    return (occupied >> turn | occupied << ((slots - turn) & 63)) & bitmap_low(slots);
+}
+
+/* The number of the lowest set bit. Requires one. */
+static inline uint32_t bitmap_first(uint64_t bits)
+{
+    return (uint32_t)__builtin_ctzll(bits);
+}
+
+#endif

@@ -1,0 +1,304 @@
+/*
+ * timer_buckets.h: what structures that file their timers in buckets have in common: the block of
+ * nodes, growing it, stopping, firing what is due, and checking the links.
+ *
+ *   block    [heads of bucket 0][heads of bucket 1] ... [timer 0][timer 1] ...
+ *
+ *   bucket   stripe 0: head <-> timer 8 <-> timer 4 <-> head
+ *            stripe 1: head <-> timer 5 <-> head
+ *
+ * A bucket is BUCKET_STRIPES lists (slot_list.h), and a timer goes to the one that its index says.
+ * A list gives the address of its next node only when a node has arrived from memory; with four
+ * lists walked side by side four fetches are under way at once. One list is right where order
+ * counts, or where buckets are so many that their heads would not stay in the cache.
+ *
+ * Bucket DUE holds what fires first, LATE what was started when already due: the next advance puts
+ * it behind DUE. Callbacks file into any bucket but DUE, so what they start waits for its turn.
+ *
+ * Internal, and a template. The including file first defines
+ *
+ *   struct node      with the members uint32_t next and uint32_t prev
+ *   BUCKET_STRIPES   lists of a bucket, a power of two
+ *
+ * and begins its own struct with a `struct timer_buckets`, so that the hooks here can serve it.
+ */
+#ifndef ALGOS_TIMER_BUCKETS_H
+#define ALGOS_TIMER_BUCKETS_H
+
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define SLOT_LISTS struct timer_buckets
+#include "slot_list.h"
+
+#define BUCKETS_ALIGN 64
+#define BUCKET_DUE    0u
+#define BUCKET_LATE   1u
+#define BUCKET_NONE   UINT32_MAX
+
+struct timer_buckets {
+    struct node *nodes;   /* the heads, then the timers */
+    uint32_t first_timer; /* index of timer 0: the number of heads */
+    uint32_t capacity;
+    uint64_t count; /* timers pending */
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+static inline struct node *slot_node(const struct timer_buckets *buckets, uint32_t index)
+{
+    return &buckets->nodes[index];
+}
+
+/* Whether an index is a timer's: neither a head's nor SLOT_NONE. */
+static inline bool slot_is_timer(const struct timer_buckets *buckets, uint32_t index)
+{
+    return index - buckets->first_timer < buckets->capacity;
+}
+
+/* --- buckets --------------------------------------------------------------------------------- */
+
+/* The head of the list of `bucket` that goes with a number: a timer's index, or a stripe's. */
+static inline uint32_t bucket_head(uint32_t bucket, uint32_t number)
+{
+    return bucket * BUCKET_STRIPES + number % BUCKET_STRIPES;
+}
+
+static inline bool bucket_is_empty(const struct timer_buckets *buckets, uint32_t bucket)
+{
+    bool empty = true;
+    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
+        empty &= slot_is_empty(buckets, bucket_head(bucket, i));
+    }
+    return empty;
+}
+
+/* Files a timer that is in no list. */
+static inline void bucket_append(struct timer_buckets *buckets, uint32_t bucket, uint32_t index)
+{
+    slot_append(buckets, bucket_head(bucket, index), index);
+    TL_COUNT(buckets, moves, 1);
+}
+
+/* Takes a filed timer out. Returns the bucket that it leaves empty, or BUCKET_NONE. */
+static inline uint32_t bucket_remove(struct timer_buckets *buckets, uint32_t index)
+{
+    uint32_t next = buckets->nodes[index].next;
+    bool alone = next == buckets->nodes[index].prev; /* both are then the head */
+    slot_remove(buckets, index);
+    TL_COUNT(buckets, moves, 1);
+    if (alone && bucket_is_empty(buckets, next / BUCKET_STRIPES)) {
+        return next / BUCKET_STRIPES;
+    }
+    return BUCKET_NONE;
+}
+
+/* Moves all timers of `from` behind those of `to`; touches but the lists' ends. */
+static inline void bucket_move_all(struct timer_buckets *buckets, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
+        slot_move_all(buckets, bucket_head(from, i), bucket_head(to, i));
+    }
+}
+
+/* Fetches the ends of a bucket's lists, which bucket_move_all is going to touch. */
+static inline void bucket_prefetch(const struct timer_buckets *buckets, uint32_t bucket)
+{
+    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
+        const struct node *head = slot_node(buckets, bucket_head(bucket, i));
+        __builtin_prefetch(slot_node(buckets, head->next), 1);
+        __builtin_prefetch(slot_node(buckets, head->prev), 1);
+    }
+}
+
+/* Empties `count` <= 8 lists, the heads of which stand side by side from `first`: calls `file` for
+ * every timer, which is then in no list. All are walked at once: while one waits for memory the
+ * others go on. */
+static inline void lists_empty(struct timer_buckets *buckets, uint32_t first, uint32_t count,
+                               void (*file)(void *self, uint32_t index), void *self)
+{
+    uint32_t nexts[8];
+    for (uint32_t i = 0; i < count; i++) {
+        nexts[i] = slot_node(buckets, first + i)->next;
+        __builtin_prefetch(slot_node(buckets, nexts[i]), 1);
+        slot_clear(buckets, first + i);
+    }
+    bool more = true;
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t index = nexts[i];
+            if (index >= buckets->first_timer) {
+                nexts[i] = slot_node(buckets, index)->next;
+                __builtin_prefetch(slot_node(buckets, nexts[i]), 1);
+                file(self, index);
+                more = true;
+            }
+        }
+    }
+}
+
+/* The same for a bucket. `file` must not file into that bucket. */
+static inline void bucket_empty(struct timer_buckets *buckets, uint32_t bucket,
+                                void (*file)(void *self, uint32_t index), void *self)
+{
+    lists_empty(buckets, bucket_head(bucket, 0), BUCKET_STRIPES, file, self);
+}
+
+/* The bucket of a filed timer; walks its list to the end. */
+static inline uint32_t bucket_of(const struct timer_buckets *buckets, uint32_t index)
+{
+    while (index >= buckets->first_timer) {
+        index = buckets->nodes[index].next;
+    }
+    return index / BUCKET_STRIPES;
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static inline size_t buckets_bytes(const struct timer_buckets *buckets, uint32_t capacity)
+{
+    return ((size_t)buckets->first_timer + capacity) * sizeof(struct node);
+}
+
+/* Grows to `capacity` timers, which is what the hook promises. */
+static inline enum tl_status buckets_reserve(void *self, uint32_t capacity)
+{
+    struct timer_buckets *buckets = self;
+    bool fresh = buckets->nodes == NULL;
+    if (capacity <= buckets->capacity && !fresh) {
+        return TL_OK;
+    }
+    if (capacity >= SLOT_NONE - buckets->first_timer) {
+        return TL_ERR_CAPACITY;
+    }
+    struct node *nodes =
+        buckets->allocator->resize(buckets->allocator->ctx, buckets->nodes,
+                                   fresh ? 0 : buckets_bytes(buckets, buckets->capacity),
+                                   buckets_bytes(buckets, capacity), BUCKETS_ALIGN);
+    if (nodes == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    buckets->nodes = nodes;
+    for (uint32_t head = 0; fresh && head < buckets->first_timer; head++) {
+        slot_clear(buckets, head);
+    }
+    for (uint32_t id = buckets->capacity; id < capacity; id++) {
+        nodes[buckets->first_timer + id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
+    }
+    buckets->capacity = capacity;
+    return TL_OK;
+}
+
+/* Makes `bucket_count` empty buckets, DUE and LATE included, and room for `capacity` timers. On
+ * failure there is nothing to free. */
+static inline enum tl_status buckets_create(struct timer_buckets *buckets, uint32_t bucket_count,
+                                            uint32_t capacity, const struct tl_allocator *allocator)
+{
+    *buckets = (struct timer_buckets){
+        .first_timer = bucket_count * BUCKET_STRIPES,
+        .allocator = allocator,
+    };
+    return buckets_reserve(buckets, capacity);
+}
+
+static inline void buckets_free(struct timer_buckets *buckets)
+{
+    tl_free(buckets->allocator, buckets->nodes, buckets_bytes(buckets, buckets->capacity),
+            BUCKETS_ALIGN);
+}
+
+/* --- what is the same in every structure ----------------------------------------------------- */
+
+/* For a start: takes the timer out of where it may be filed, and counts it as pending. Returns the
+ * bucket that this leaves empty, or BUCKET_NONE. */
+static inline uint32_t buckets_take(struct timer_buckets *buckets, uint32_t index)
+{
+    if (slot_is_linked(buckets, index)) {
+        return bucket_remove(buckets, index);
+    }
+    buckets->count++;
+    return BUCKET_NONE;
+}
+
+/* The hook `stop`, of structures that need not know what it leaves empty. */
+static inline enum tl_status buckets_stop(void *self, uint32_t id)
+{
+    struct timer_buckets *buckets = self;
+    uint32_t index = buckets->first_timer + id;
+    if (!slot_is_linked(buckets, index)) {
+        return TL_IDLE;
+    }
+    slot_remove(buckets, index);
+    buckets->count--;
+    TL_COUNT(buckets, moves, 1);
+    return TL_OK;
+}
+
+/* Fires from DUE, from each of its lists in turn, so that a node's line is under way while the
+ * others' fire. Returns how many. */
+static inline uint64_t buckets_fire(struct timer_buckets *buckets, uint64_t now, uint64_t budget,
+                                    tl_fire_fn fire, void *ctx)
+{
+    uint64_t fired = 0;
+    for (uint32_t number = 0, empty = 0; empty < BUCKET_STRIPES && fired < budget; number++) {
+        uint32_t head = bucket_head(BUCKET_DUE, number);
+        uint32_t index = slot_node(buckets, head)->next;
+        if (index == head) {
+            empty++;
+            continue;
+        }
+        empty = 0;
+        slot_remove(buckets, index);
+        buckets->count--;
+        TL_COUNT(buckets, moves, 1);
+        fired++;
+        fire(ctx, index - buckets->first_timer, now);
+    }
+    return fired;
+}
+
+/* Whether something waits for the next advance, whatever its tick. */
+static inline bool buckets_are_due(const struct timer_buckets *buckets)
+{
+    return !bucket_is_empty(buckets, BUCKET_DUE) || !bucket_is_empty(buckets, BUCKET_LATE);
+}
+
+static inline uint64_t buckets_count(const void *self)
+{
+    return ((const struct timer_buckets *)self)->count;
+}
+
+static inline void buckets_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct timer_buckets *)self)->counters;
+}
+
+/* The links of all lists, and that they hold `apart` timers less than are pending. */
+static inline enum tl_status buckets_check(const struct timer_buckets *buckets, uint64_t apart,
+                                           char *why, size_t why_bytes)
+{
+    uint64_t seen = apart;
+    for (uint32_t head = 0; head < buckets->first_timer; head++) {
+        if (!slot_walk(buckets, head, buckets->count, &seen)) {
+            (void)snprintf(why, why_bytes, "the links of bucket %" PRIu32 " do not agree",
+                           head / BUCKET_STRIPES);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    uint64_t linked = 0;
+    for (uint32_t id = 0; id < buckets->capacity; id++) {
+        linked += slot_is_linked(buckets, buckets->first_timer + id);
+    }
+    if (seen != buckets->count || linked != buckets->count) {
+        (void)snprintf(why, why_bytes,
+                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
+                       seen, linked, buckets->count);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+#endif

@@ -1,0 +1,601 @@
+/*
+ * two-level-wheel: Erlang's: a wheel for what comes soon, one for what comes later, and an ordered
+ * remainder for the rest.
+ *
+ *   soon-bits=14, later-bits=14; a tick is 1 ms
+ *
+ *   soon     16,384 slots of 1 tick         clock .. clock + 2^14              16 s
+ *   later    16,384 slots of 8,192 ticks    .. 2^14 slots from `later_slot`    37 h
+ *   beyond   a heap                         everything else
+ *
+ *            clock                      later_slot
+ *              v                            v
+ *   later   |        |         |        |        |        |
+ *           |<- 8,192 ->|               moved to the soon wheel when the clock is a slot's width
+ * away
+ *           [------------ soon wheel ------------)
+ *
+ * A slot of the later wheel is half as wide as the whole soon wheel. When the clock comes within a
+ * slot's width of the next one, its timers move to the soon wheel, 8 to 16 s before they are due:
+ * so a timer moves once at most, and two thirds of all timeouts never do, for they are stopped
+ * before.
+ *
+ * In Erlang, timers beyond one turn of the later wheel are kept in a red-black tree, and fire from
+ * there. Here it is a binary heap of ids, which needs four bytes a timer and no links.
+ *
+ * To find the next timeout, Erlang counts the timers in every 512 slots. Here each wheel has a bit
+ * for every slot and a bit for every 64 of those, so that looking for the next occupied slot, or
+ * collecting after a jump, visits no empty one.
+ *
+ * A soon slot is one list: what comes soon is fetched ahead by scouts (slot_scouts.h). A later slot
+ * is four, dealt by id, which are walked side by side: see timer_buckets.h.
+ *
+ * Invariants
+ *   - soon slot t mod 2^s holds what is due at t, clock < t <= clock + 2^s
+ *   - later_slot = clock / w + 2, w being a later slot's width; later slot l mod 2^m holds what is
+ *     due in l * w .. l * w + w-1, later_slot <= l < later_slot + 2^m
+ *   - a slot's bit is set exactly if it holds timers, a word's bit in the summary exactly if the
+ *     word is not 0
+ *   - in the heap no timer is due before its parent; `prev` of a timer in it is its place, `next`
+ *     is IN_HEAP
+ *
+ * Complexity (o: timers in the heap): start and stop O(1), or O(log o); a tick O(1), expiry O(1)
+ * and one more filing, or O(log o). Bad at: a later slot with very many timers, all moved in one
+ * advance; small memories, since the wheels alone take 1.3 MB.
+ *
+ * Source: erlang/otp, erts/emulator/beam/time.c and erl_hl_timer.c.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BUCKET_STRIPES 1u
+struct node {
+    uint64_t due;
+    uint32_t next;
+    uint32_t prev;
+};
+#include "slot_bitmap.h"
+#include "timer_buckets.h"
+
+#include "slot_scouts.h"
+
+#define FIRST_BUCKET  2u /* soon slot 0; the later slots' lists follow */
+#define LATER_STRIPES 4u /* lists of a later slot */
+#define BITS_MAX      18 /* then the summary of a wheel has 64 words */
+#define BITS_MIN      6
+#define WORDS_MAX     (1u << (BITS_MAX - 6))
+#define HEAP_ALIGN    64
+#define IN_HEAP       (SLOT_NONE - 1)
+
+enum option { OPTION_SOON_BITS, OPTION_LATER_BITS };
+
+/* Which slots of a wheel are occupied. */
+struct occupied {
+    uint64_t words[WORDS_MAX];
+    uint64_t summary[WORDS_MAX / 64];
+    uint32_t slots;
+};
+
+struct two_level_wheel {
+    struct timer_buckets buckets;
+    uint64_t clock;
+    uint64_t later_slot;  /* the next to be moved, counted from tick 0 */
+    uint32_t width_shift; /* log2 of a later slot's width */
+    uint32_t first_later; /* list of later slot 0 */
+    uint32_t *heap;       /* node indices, the first due at 0 */
+    uint32_t heap_count;
+    struct slot_scouts scouts;
+    struct occupied soon;
+    struct occupied later;
+};
+
+/* --- occupied slots -------------------------------------------------------------------------- */
+
+static inline void occupied_set(struct occupied *occupied, uint32_t slot)
+{
+    occupied->words[slot / 64] |= UINT64_C(1) << slot % 64;
+    occupied->summary[slot / 4096] |= UINT64_C(1) << slot / 64 % 64;
+}
+
+static inline void occupied_clear(struct occupied *occupied, uint32_t slot)
+{
+    occupied->words[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    if (occupied->words[slot / 64] == 0) {
+        occupied->summary[slot / 4096] &= ~(UINT64_C(1) << slot / 64 % 64);
+    }
+}
+
+/* The first occupied slot from `slot` on, or the number of slots. */
+static uint32_t occupied_from(const struct occupied *occupied, uint32_t slot)
+{
+    if (slot >= occupied->slots) {
+        return occupied->slots;
+    }
+    uint64_t word = occupied->words[slot / 64] >> slot % 64;
+    if (word != 0) {
+        return slot + bitmap_first(word);
+    }
+    uint32_t words = (occupied->slots + 63) / 64;
+    for (uint32_t at = slot / 64 + 1; at < words;) {
+        uint64_t summary = occupied->summary[at / 64] >> at % 64;
+        if (summary != 0) {
+            at += bitmap_first(summary);
+            return at * 64 + bitmap_first(occupied->words[at]);
+        }
+        at = (at / 64 + 1) * 64;
+    }
+    return occupied->slots;
+}
+
+/* How many slots from `slot` on, going round, the first occupied one is; the number of slots if
+ * there is none. */
+static uint32_t occupied_ahead(const struct occupied *occupied, uint32_t slot)
+{
+    uint32_t found = occupied_from(occupied, slot);
+    if (found < occupied->slots) {
+        return found - slot;
+    }
+    found = occupied_from(occupied, 0);
+    return found < slot ? found + occupied->slots - slot : occupied->slots;
+}
+
+/* --- the heap of what is beyond -------------------------------------------------------------- */
+
+static inline uint64_t heap_due(const struct two_level_wheel *wheel, uint32_t place)
+{
+    return wheel->buckets.nodes[wheel->heap[place]].due;
+}
+
+static inline void heap_put(struct two_level_wheel *wheel, uint32_t place, uint32_t index)
+{
+    wheel->heap[place] = index;
+    wheel->buckets.nodes[index].prev = place;
+    TL_COUNT(&wheel->buckets, moves, 1);
+}
+
+/* Puts a timer where it belongs, from the hole at `place` up or down. */
+static void heap_settle(struct two_level_wheel *wheel, uint32_t place, uint32_t index)
+{
+    uint64_t due = wheel->buckets.nodes[index].due;
+    while (place > 0) {
+        uint32_t parent = (place - 1) / 2;
+        TL_COUNT(&wheel->buckets, compares, 1);
+        if (heap_due(wheel, parent) <= due) {
+            break;
+        }
+        heap_put(wheel, place, wheel->heap[parent]);
+        place = parent;
+    }
+    for (uint32_t child = 2 * place + 1; child < wheel->heap_count; child = 2 * place + 1) {
+        TL_COUNT(&wheel->buckets, compares, 2);
+        if (child + 1 < wheel->heap_count && heap_due(wheel, child + 1) < heap_due(wheel, child)) {
+            child++;
+        }
+        if (due <= heap_due(wheel, child)) {
+            break;
+        }
+        heap_put(wheel, place, wheel->heap[child]);
+        place = child;
+    }
+    heap_put(wheel, place, index);
+}
+
+static void heap_add(struct two_level_wheel *wheel, uint32_t index)
+{
+    wheel->buckets.nodes[index].next = IN_HEAP;
+    heap_settle(wheel, wheel->heap_count++, index);
+}
+
+static void heap_remove(struct two_level_wheel *wheel, uint32_t index)
+{
+    uint32_t place = wheel->buckets.nodes[index].prev;
+    uint32_t last = wheel->heap[--wheel->heap_count];
+    wheel->buckets.nodes[index].next = SLOT_NONE;
+    TL_COUNT(&wheel->buckets, moves, 1);
+    if (last != index) {
+        heap_settle(wheel, place, last);
+    }
+}
+
+/* --- filing ---------------------------------------------------------------------------------- */
+
+static inline uint64_t later_slots(const struct two_level_wheel *wheel)
+{
+    return wheel->later.slots;
+}
+
+/* The first of a later slot's lists. */
+static inline uint32_t later_lists(const struct two_level_wheel *wheel, uint32_t slot)
+{
+    return wheel->first_later + slot * LATER_STRIPES;
+}
+
+/* Files a timer that is in no list and due after the clock. */
+static inline void file_timer(struct two_level_wheel *wheel, uint32_t index, uint64_t due)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    if (due - wheel->clock <= wheel->soon.slots) {
+        uint32_t slot = (uint32_t)due & (wheel->soon.slots - 1);
+        occupied_set(&wheel->soon, slot);
+        bucket_append(buckets, FIRST_BUCKET + slot, index);
+    } else if ((due >> wheel->width_shift) - wheel->later_slot < later_slots(wheel)) {
+        uint32_t slot = (uint32_t)(due >> wheel->width_shift) & (wheel->later.slots - 1);
+        occupied_set(&wheel->later, slot);
+        bucket_append(buckets, later_lists(wheel, slot) + index % LATER_STRIPES, index);
+    } else {
+        heap_add(wheel, index);
+    }
+}
+
+/* Takes a filed timer out of where it is. */
+static void take_out(struct two_level_wheel *wheel, uint32_t index)
+{
+    if (wheel->buckets.nodes[index].next == IN_HEAP) {
+        heap_remove(wheel, index);
+        return;
+    }
+    uint32_t list = bucket_remove(&wheel->buckets, index);
+    if (list == BUCKET_NONE || list < FIRST_BUCKET) {
+        return;
+    }
+    if (list < wheel->first_later) {
+        occupied_clear(&wheel->soon, list - FIRST_BUCKET);
+        return;
+    }
+    uint32_t slot = (list - wheel->first_later) / LATER_STRIPES;
+    bool empty = true;
+    for (uint32_t i = 0; i < LATER_STRIPES; i++) {
+        empty &= slot_is_empty(&wheel->buckets, later_lists(wheel, slot) + i);
+    }
+    if (empty) {
+        occupied_clear(&wheel->later, slot);
+    }
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct two_level_wheel *wheel = self;
+    uint32_t old = wheel->buckets.capacity;
+    if (capacity <= old) {
+        return buckets_reserve(wheel, capacity);
+    }
+    uint32_t *heap = tl_alloc(wheel->buckets.allocator, capacity * sizeof *heap, HEAP_ALIGN);
+    if (heap == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    enum tl_status status = capacity < IN_HEAP - wheel->buckets.first_timer
+                                ? buckets_reserve(wheel, capacity)
+                                : TL_ERR_CAPACITY;
+    if (status != TL_OK) {
+        tl_free(wheel->buckets.allocator, heap, capacity * sizeof *heap, HEAP_ALIGN);
+        return status;
+    }
+    if (wheel->heap != NULL) {
+        memcpy(heap, wheel->heap, wheel->heap_count * sizeof *heap);
+        tl_free(wheel->buckets.allocator, wheel->heap, old * sizeof *heap, HEAP_ALIGN);
+    }
+    wheel->heap = heap;
+    return TL_OK;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct two_level_wheel *wheel = self;
+    const struct tl_allocator *allocator = wheel->buckets.allocator;
+    tl_free(allocator, wheel->heap, wheel->buckets.capacity * sizeof *wheel->heap, HEAP_ALIGN);
+    buckets_free(&wheel->buckets);
+    tl_free(allocator, wheel, sizeof *wheel, alignof(struct two_level_wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct two_level_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct two_level_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    memset(wheel, 0, sizeof *wheel);
+    uint32_t soon_bits = (uint32_t)config->options[OPTION_SOON_BITS];
+    uint32_t later_bits = (uint32_t)config->options[OPTION_LATER_BITS];
+    wheel->clock = config->now;
+    wheel->width_shift = soon_bits - 1;
+    wheel->later_slot = (config->now >> wheel->width_shift) + 2;
+    wheel->soon.slots = UINT32_C(1) << soon_bits;
+    wheel->later.slots = UINT32_C(1) << later_bits;
+    wheel->first_later = FIRST_BUCKET + wheel->soon.slots;
+    enum tl_status status =
+        buckets_create(&wheel->buckets, wheel->first_later + wheel->later.slots * LATER_STRIPES, 0,
+                       config->allocator);
+    if (status == TL_OK) {
+        status = wheel_reserve(wheel, config->capacity);
+        if (status != TL_OK) {
+            buckets_free(&wheel->buckets);
+        }
+    }
+    if (status != TL_OK) {
+        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct two_level_wheel));
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct two_level_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (slot_is_linked(&wheel->buckets, index)) {
+        take_out(wheel, index);
+    } else {
+        wheel->buckets.count++;
+    }
+    wheel->buckets.nodes[index].due = deadline;
+    if (deadline > wheel->clock) {
+        file_timer(wheel, index, deadline);
+    } else {
+        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct two_level_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    if (!slot_is_linked(&wheel->buckets, index)) {
+        return TL_IDLE;
+    }
+    take_out(wheel, index);
+    wheel->buckets.count--;
+    return TL_OK;
+}
+
+/* Files a timer of a later slot that has come near: under DUE after a jump, else in the soon wheel.
+ */
+static void file_again(void *self, uint32_t index)
+{
+    struct two_level_wheel *wheel = self;
+    uint64_t due = wheel->buckets.nodes[index].due;
+    TL_COUNT(&wheel->buckets, compares, 1);
+    if (due <= wheel->clock) {
+        bucket_append(&wheel->buckets, BUCKET_DUE, index);
+    } else {
+        file_timer(wheel, index, due);
+        TL_COUNT(&wheel->buckets, cascades, 1);
+    }
+}
+
+/* Moves the soon slots from after `old` to the clock to DUE. */
+static void collect_soon(struct two_level_wheel *wheel, uint64_t old)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint64_t left = wheel->clock - old;
+    left = left < wheel->soon.slots ? left : wheel->soon.slots;
+    uint32_t mask = wheel->soon.slots - 1;
+    uint32_t slot = (uint32_t)(old + 1) & mask;
+    while (left > 0) {
+        uint32_t ahead = 0;
+        if (left > 1) {
+            ahead = occupied_ahead(&wheel->soon, slot);
+            if (ahead >= left) {
+                break;
+            }
+        }
+        slot = (slot + ahead) & mask;
+        left -= ahead + 1;
+        bucket_move_all(buckets, FIRST_BUCKET + slot, BUCKET_DUE);
+        occupied_clear(&wheel->soon, slot);
+        slot_scout_send(buckets, &wheel->scouts, slot,
+                        bucket_head(FIRST_BUCKET + ((slot + SLOT_SCOUTS) & mask), 0));
+        TL_COUNT(buckets, slots, 1);
+        slot = (slot + 1) & mask;
+    }
+}
+
+/* Moves the later slots that are within a slot's width of the clock to the soon wheel, the places
+ * of which have been emptied. */
+static void collect_later(struct two_level_wheel *wheel)
+{
+    uint64_t old = wheel->later_slot;
+    wheel->later_slot = (wheel->clock >> wheel->width_shift) + 2;
+    uint64_t left = wheel->later_slot - old;
+    left = left < wheel->later.slots ? left : wheel->later.slots;
+    uint32_t mask = wheel->later.slots - 1;
+    uint32_t slot = (uint32_t)old & mask;
+    for (;;) {
+        uint32_t ahead = occupied_ahead(&wheel->later, slot);
+        if (ahead >= left) {
+            return;
+        }
+        slot = (slot + ahead) & mask;
+        left -= ahead + 1;
+        occupied_clear(&wheel->later, slot);
+        lists_empty(&wheel->buckets, later_lists(wheel, slot), LATER_STRIPES, file_again, wheel);
+        TL_COUNT(&wheel->buckets, slots, 1);
+        slot = (slot + 1) & mask;
+    }
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct two_level_wheel *wheel, uint64_t now)
+{
+    bucket_move_all(&wheel->buckets, BUCKET_LATE, BUCKET_DUE);
+    uint64_t old = wheel->clock;
+    wheel->clock = now;
+    collect_soon(wheel, old);
+    if ((now >> wheel->width_shift) + 2 != wheel->later_slot) {
+        collect_later(wheel);
+    }
+    while (wheel->heap_count > 0 && heap_due(wheel, 0) <= now) {
+        uint32_t index = wheel->heap[0];
+        heap_remove(wheel, index);
+        bucket_append(&wheel->buckets, BUCKET_DUE, index);
+    }
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct two_level_wheel *wheel = self;
+    struct timer_buckets *buckets = &wheel->buckets;
+    collect_due(wheel, now);
+    uint64_t fired = 0;
+    while (fired < budget && !slot_is_empty(buckets, bucket_head(BUCKET_DUE, 0))) {
+        slot_scout_step(buckets, &wheel->scouts);
+        fired += buckets_fire(buckets, now, 1, fire, ctx);
+    }
+    return fired;
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct two_level_wheel *wheel = self;
+    if (buckets_are_due(&wheel->buckets)) {
+        return wheel->clock;
+    }
+    uint64_t next = wheel->heap_count > 0 ? heap_due(wheel, 0) : TL_NEVER;
+    uint32_t mask = wheel->soon.slots - 1;
+    uint32_t ahead = occupied_ahead(&wheel->soon, (uint32_t)(wheel->clock + 1) & mask);
+    if (ahead < wheel->soon.slots && wheel->clock + 1 + ahead < next) {
+        next = wheel->clock + 1 + ahead;
+    }
+    mask = wheel->later.slots - 1;
+    ahead = occupied_ahead(&wheel->later, (uint32_t)wheel->later_slot & mask);
+    if (ahead < wheel->later.slots) {
+        /* Not when its first timer is due: when it must have been moved. */
+        uint64_t moved = (wheel->later_slot + ahead - 1) << wheel->width_shift;
+        next = moved < next ? moved : next;
+    }
+    return next;
+}
+
+/* A wheel's lists beside its bits: `stripes` lists a slot, from `first` on. */
+static bool check_occupied(const struct two_level_wheel *wheel, const struct occupied *occupied,
+                           uint32_t first, uint32_t stripes)
+{
+    bool right = true;
+    for (uint32_t slot = 0; slot < occupied->slots; slot++) {
+        bool empty = true;
+        for (uint32_t i = 0; i < stripes; i++) {
+            empty &= slot_is_empty(&wheel->buckets, first + slot * stripes + i);
+        }
+        right &= (occupied->words[slot / 64] >> slot % 64 & 1) == !empty;
+        right &= (occupied->summary[slot / 4096] >> slot / 64 % 64 & 1) ==
+                 (occupied->words[slot / 64] != 0);
+    }
+    return right;
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct two_level_wheel *wheel = self;
+    uint32_t index = wheel->buckets.first_timer + id;
+    const struct node *node = &wheel->buckets.nodes[index];
+    if (node->next == SLOT_NONE) {
+        return TL_IDLE;
+    }
+    if (node->next == IN_HEAP) {
+        *out = (struct tl_place){.level = 0, .slot = node->prev, .bucket = node->due};
+        return TL_OK;
+    }
+    uint32_t list = bucket_of(&wheel->buckets, index);
+    if (list < FIRST_BUCKET) {
+        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
+    } else if (list < wheel->first_later) {
+        *out = (struct tl_place){.level = 1, .slot = list - FIRST_BUCKET, .bucket = node->due};
+    } else {
+        *out = (struct tl_place){
+            .level = 2,
+            .slot = (list - wheel->first_later) / LATER_STRIPES,
+            .bucket = ((node->due >> wheel->width_shift) - 1) << wheel->width_shift,
+        };
+    }
+    return TL_OK;
+}
+
+/* Whether a pending timer is where its due tick says. */
+static bool check_timer(const struct two_level_wheel *wheel, uint32_t id)
+{
+    const struct node *node = &wheel->buckets.nodes[wheel->buckets.first_timer + id];
+    if (node->next == IN_HEAP) {
+        return node->prev < wheel->heap_count &&
+               wheel->heap[node->prev] == wheel->buckets.first_timer + id &&
+               heap_due(wheel, (node->prev > 0 ? node->prev - 1 : 0) / 2) <= node->due;
+    }
+    struct tl_place place = {0};
+    if (wheel_place(wheel, id, &place) != TL_OK || place.level == 0) {
+        return true;
+    }
+    if (place.level == 1) {
+        return node->due > wheel->clock && node->due - wheel->clock <= wheel->soon.slots &&
+               (node->due & (wheel->soon.slots - 1)) == place.slot;
+    }
+    uint64_t slot = node->due >> wheel->width_shift;
+    return slot - wheel->later_slot < later_slots(wheel) &&
+           (slot & (wheel->later.slots - 1)) == place.slot;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct two_level_wheel *wheel = self;
+    if (buckets_check(&wheel->buckets, wheel->heap_count, why, why_bytes) != TL_OK) {
+        return TL_ERR_CORRUPT;
+    }
+    if (wheel->later_slot != (wheel->clock >> wheel->width_shift) + 2) {
+        (void)snprintf(why, why_bytes, "the later wheel is at slot %" PRIu64 " at tick %" PRIu64,
+                       wheel->later_slot, wheel->clock);
+        return TL_ERR_CORRUPT;
+    }
+    if (!check_occupied(wheel, &wheel->soon, FIRST_BUCKET, 1) ||
+        !check_occupied(wheel, &wheel->later, wheel->first_later, LATER_STRIPES)) {
+        (void)snprintf(why, why_bytes, "the bit of some slot lies");
+        return TL_ERR_CORRUPT;
+    }
+    for (uint32_t id = 0; id < wheel->buckets.capacity; id++) {
+        if (!check_timer(wheel, id)) {
+            (void)snprintf(why, why_bytes, "timer %" PRIu32 " is in the wrong place", id);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    return TL_OK;
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_SOON_BITS] = {"soon-bits", 14, BITS_MIN, BITS_MAX, NULL,
+                          "the soon wheel has 2^bits slots of a tick, a later slot is half of it"},
+    [OPTION_LATER_BITS] = {"later-bits", 14, BITS_MIN, BITS_MAX, NULL,
+                           "the later wheel has 2^bits slots"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(two_level_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "two-level-wheel",
+    .summary = "a wheel for soon, one for later, a heap for the rest",
+    .origin = "Erlang/OTP, erts/emulator/beam/time.c",
+    .description =
+        "Two large wheels: 2^14 slots of one tick, and 2^14 slots of 2^13 ticks, each of which "
+        "moves to the first wheel when it comes near; what is beyond both stands in a heap. A "
+        "timer moves once at most. Bits for slots, and for words of bits, lead to the next "
+        "timeout. Bad at: a later slot with very many timers, all moved in one advance, and small "
+        "memories, since the wheels alone take 1.3 MB.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
+    .options = wheel_options,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = wheel_reserve,
+    .start = wheel_start,
+    .stop = wheel_stop,
+    .advance = wheel_advance,
+    .next = wheel_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+};

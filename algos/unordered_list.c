@@ -1,0 +1,267 @@
+/*
+ * unordered-list: Varghese and Lauck's scheme 1, no order at all, as in Redis's event loop.
+ *
+ *   pending   [due 8, id 4] [due 3, id 7] [due 20, id 0] [due 3, id 1] ...
+ *
+ * A start puts the timer at the end, a stop puts the last one in its place, and every tick looks at
+ * all of them. The paper counts each down by one; comparing with the clock comes to the same and
+ * writes nothing.
+ *
+ * A linked list would wait for memory at every timer. The order means nothing, so the timers stand
+ * side by side in one array, which a processor reads as fast as memory delivers; `where` says for
+ * each id at which place.
+ *
+ * `next` looks at all of them, too, and for that is exact.
+ *
+ * What is due is first gathered at the front of the array, and fires from there; so a budget can
+ * leave some for the next advance, and what callbacks start, behind, is not looked at again.
+ *
+ * Invariants
+ *   - entries [0, due_count) are due and wait to fire; [due_count, count) are as they were started
+ *   - entries[where[id]].id == id for every pending timer; where[id] is IDLE for all others
+ *
+ * Complexity: start and stop O(1), a tick O(n), expiry O(1). Bad at: ticks, with more than some
+ * dozens of timers; for fewer nothing is simpler.
+ *
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
+ * 3.1; redis/redis, ae.c.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLOCK_ALIGN 64
+#define IDLE        UINT32_MAX
+
+struct entry {
+    uint64_t due;
+    uint32_t id;
+};
+
+struct unordered_list {
+    struct tl_counters counters;
+    const struct tl_allocator *allocator;
+    struct entry *entries;
+    uint32_t *where; /* place of each id in `entries`; behind them, in the same block */
+    uint32_t capacity;
+    uint32_t count;
+    uint32_t due_count;
+    uint64_t clock;
+};
+
+static size_t block_bytes(uint32_t capacity)
+{
+    return capacity * (sizeof(struct entry) + sizeof(uint32_t));
+}
+
+static enum tl_status list_reserve(void *self, uint32_t capacity)
+{
+    struct unordered_list *list = self;
+    if (capacity <= list->capacity) {
+        return TL_OK;
+    }
+    if (capacity >= IDLE) {
+        return TL_ERR_CAPACITY;
+    }
+    struct entry *entries = tl_alloc(list->allocator, block_bytes(capacity), BLOCK_ALIGN);
+    if (entries == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    uint32_t *where = (uint32_t *)(void *)(entries + capacity);
+    memset(where, 0xff, capacity * sizeof *where);
+    if (list->entries != NULL) {
+        memcpy(entries, list->entries, list->count * sizeof *entries);
+        memcpy(where, list->where, list->capacity * sizeof *where);
+        tl_free(list->allocator, list->entries, block_bytes(list->capacity), BLOCK_ALIGN);
+    }
+    list->entries = entries;
+    list->where = where;
+    list->capacity = capacity;
+    return TL_OK;
+}
+
+static void list_destroy(void *self)
+{
+    struct unordered_list *list = self;
+    tl_free(list->allocator, list->entries, block_bytes(list->capacity), BLOCK_ALIGN);
+    tl_free(list->allocator, list, sizeof *list, alignof(struct unordered_list));
+}
+
+static enum tl_status list_create(const struct tl_config *config, void **self)
+{
+    struct unordered_list *list =
+        tl_alloc(config->allocator, sizeof *list, alignof(struct unordered_list));
+    if (list == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *list = (struct unordered_list){.allocator = config->allocator, .clock = config->now};
+    enum tl_status status = list_reserve(list, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, list, sizeof *list, alignof(struct unordered_list));
+        return status;
+    }
+    *self = list;
+    return TL_OK;
+}
+
+static inline void put(struct unordered_list *list, uint32_t place, struct entry entry)
+{
+    list->entries[place] = entry;
+    list->where[entry.id] = place;
+    TL_COUNT(list, moves, 1);
+}
+
+/* Takes out the timer at `place`, and closes the gap: among those that are due with the last of
+ * them, and then with the last of all. */
+static void take_out(struct unordered_list *list, uint32_t place)
+{
+    list->where[list->entries[place].id] = IDLE;
+    if (place < list->due_count) {
+        list->due_count--;
+        if (place != list->due_count) {
+            put(list, place, list->entries[list->due_count]);
+        }
+        place = list->due_count;
+    }
+    list->count--;
+    if (place != list->count) {
+        put(list, place, list->entries[list->count]);
+    }
+    TL_COUNT(list, moves, 1);
+}
+
+static enum tl_status list_stop(void *self, uint32_t id)
+{
+    struct unordered_list *list = self;
+    if (list->where[id] == IDLE) {
+        return TL_IDLE;
+    }
+    take_out(list, list->where[id]);
+    return TL_OK;
+}
+
+static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct unordered_list *list = self;
+    uint32_t place = list->where[id];
+    if (place != IDLE && place >= list->due_count) {
+        list->entries[place].due = deadline; /* one place is as good as another */
+        return TL_OK;
+    }
+    if (place != IDLE) {
+        take_out(list, place);
+    }
+    put(list, list->count++, (struct entry){deadline, id});
+    return TL_OK;
+}
+
+/* Gathers everything that is due by `now` at the front. */
+static void collect_due(struct unordered_list *list, uint64_t now)
+{
+    list->clock = now;
+    TL_COUNT(list, compares, list->count - list->due_count);
+    for (uint32_t i = list->due_count; i < list->count; i++) {
+        if (list->entries[i].due <= now) {
+            struct entry due = list->entries[i];
+            if (i != list->due_count) {
+                put(list, i, list->entries[list->due_count]);
+            }
+            put(list, list->due_count++, due);
+        }
+    }
+}
+
+static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct unordered_list *list = self;
+    collect_due(list, now);
+    uint64_t fired = 0;
+    while (fired < budget && list->due_count > 0) {
+        uint32_t id = list->entries[0].id;
+        take_out(list, 0);
+        fired++;
+        fire(ctx, id, now);
+    }
+    return fired;
+}
+
+static uint64_t list_next(const void *self)
+{
+    const struct unordered_list *list = self;
+    if (list->due_count > 0) {
+        return list->clock;
+    }
+    uint64_t next = TL_NEVER;
+    for (uint32_t i = 0; i < list->count; i++) {
+        next = list->entries[i].due < next ? list->entries[i].due : next;
+    }
+    return next;
+}
+
+static uint64_t list_count(const void *self)
+{
+    return ((const struct unordered_list *)self)->count;
+}
+
+static void list_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct unordered_list *)self)->counters;
+}
+
+static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct unordered_list *list = self;
+    uint32_t placed = 0;
+    for (uint32_t id = 0; id < list->capacity; id++) {
+        uint32_t place = list->where[id];
+        placed += place != IDLE;
+        if (place != IDLE && (place >= list->count || list->entries[place].id != id)) {
+            (void)snprintf(why, why_bytes, "timer %" PRIu32 " is not where it should be", id);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    if (placed != list->count || list->due_count > list->count) {
+        (void)snprintf(why, why_bytes, "%" PRIu32 " timers placed, %" PRIu32 " counted", placed,
+                       list->count);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct unordered_list *list = self;
+    if (list->where[id] == IDLE) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.slot = list->where[id], .bucket = list->entries[list->where[id]].due};
+    return TL_OK;
+}
+
+TL_ALGO(unordered_list) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_BUDGET |
+                    TL_CAP_UNLIMITED | TL_CAP_SLOW,
+    .name = "unordered-list",
+    .summary = "no order at all: every tick looks at every timer",
+    .origin = "Varghese and Lauck 1987, scheme 1; Redis",
+    .description =
+        "All pending timers side by side in one array, in no order. A start appends, a stop closes "
+        "the gap with the last one, and each tick compares every deadline with the clock. Nothing "
+        "is simpler, and for a few dozen timers nothing need be. Bad at: everything beyond.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n)", .expire = "O(1)"},
+    .create = list_create,
+    .destroy = list_destroy,
+    .reserve = list_reserve,
+    .start = list_start,
+    .stop = list_stop,
+    .advance = list_advance,
+    .next = list_next,
+    .count = list_count,
+    .counters = list_counters,
+    .check = list_check,
+    .place = list_place,
+};
