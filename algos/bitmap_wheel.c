@@ -18,7 +18,8 @@
  * occupied slots among those passed, and `next` at one word a level.
  *
  * A delay of slots^levels or more goes to the furthest slot of the highest level, and is filed
- * again when that expires: no horizon. tokio's six levels reach 2^36 ms, wahern's four 2^24.
+ * again when that expires: no horizon. tokio's six levels reach 2^36 ms, wahern's four 2^24; less
+ * than 2^18 is refused.
  *
  * `next` is the tick at which the first occupied slot expires: on level 1 that is a firing, above
  * it is a cascade, so it is a lower bound, as in both models. Stopping a slot's last timer clears
@@ -59,7 +60,10 @@ struct node {
 
 #define BUCKET_FLUSH 2u /* what an advance has collected and is to file again */
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
+#define BITS_MIN     3
 #define BITS_MAX     6
+#define LEVELS_MIN   3u
+#define REACH_BITS   18u /* with less, what is beyond reach would be filed again without end */
 #define LEVELS_MAX   22u /* of 8 slots each: 64 bits */
 
 enum option { OPTION_BITS, OPTION_LEVELS };
@@ -84,13 +88,16 @@ static void wheel_destroy(void *self)
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
+    uint32_t bits = (uint32_t)config->options[OPTION_BITS];
+    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
+    if (levels * bits < REACH_BITS) {
+        return TL_ERR_OPTION;
+    }
     struct bitmap_wheel *wheel =
         tl_alloc(config->allocator, sizeof *wheel, alignof(struct bitmap_wheel));
     if (wheel == NULL) {
         return TL_ERR_NOMEM;
     }
-    uint32_t bits = (uint32_t)config->options[OPTION_BITS];
-    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
     uint32_t all = (63 + bits) / bits; /* more would shift by more than there is */
     levels = levels < all ? levels : all;
     *wheel = (struct bitmap_wheel){
@@ -306,8 +313,9 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
 }
 
 static const struct tl_option wheel_options[] = {
-    [OPTION_BITS] = {"bits", 6, 1, BITS_MAX, NULL, "slots of a level are 2^bits (WHEEL_BIT)"},
-    [OPTION_LEVELS] = {"levels", 6, 1, LEVELS_MAX, NULL,
+    [OPTION_BITS] = {"bits", 6, BITS_MIN, BITS_MAX, NULL,
+                     "slots of a level are 2^bits (WHEEL_BIT)"},
+    [OPTION_LEVELS] = {"levels", 6, LEVELS_MIN, LEVELS_MAX, NULL,
                        "levels (WHEEL_NUM); delays of 2^(bits*levels) or more wait in the last"},
     {NULL, 0, 0, 0, NULL, NULL},
 };

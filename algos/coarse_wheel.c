@@ -70,6 +70,7 @@ struct node {
 #define SLOTS_BITS   6u
 #define SLOTS        64u
 #define CLOCK_SHIFT  3u /* a level is 2^3 times as coarse as the one before */
+#define LEVELS_MIN   5  /* 2^18 ticks: with less, what is beyond would be filed again without end */
 #define LEVELS_MAX   19 /* the last then reaches 2^60 */
 
 enum option { OPTION_LEVELS, OPTION_ROUNDING };
@@ -329,7 +330,7 @@ static const struct tl_choice rounding_choices[] = {
 };
 
 static const struct tl_option wheel_options[] = {
-    [OPTION_LEVELS] = {"levels", 9, 1, LEVELS_MAX, NULL,
+    [OPTION_LEVELS] = {"levels", 9, LEVELS_MIN, LEVELS_MAX, NULL,
                        "levels of 64 slots (LVL_DEPTH); what is further waits in the last"},
     [OPTION_ROUNDING] = {"rounding", ROUNDING_CEIL, 1, 0, rounding_choices,
                          "where a deadline inside a granule goes"},

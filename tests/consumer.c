@@ -39,7 +39,12 @@ static int drive(const struct tl_algo *algo)
     for (uint32_t id = 0; id < TIMERS; id += 3) {
         (void)algo->stop(self, id);
     }
-    for (uint64_t now = 1; now <= 2 * TIMERS; now++) {
+    uint64_t end = 2 * TIMERS;
+    for (uint64_t delay = 1; delay <= TIMERS; delay++) {
+        uint64_t last = delay + tl_algo_precision(algo, options, delay).late_ticks;
+        end = last > end ? last : end;
+    }
+    for (uint64_t now = 1; now <= end; now++) {
         (void)algo->advance(self, now, TL_NO_BUDGET, count_firing, fired);
     }
     int wrong = 0;
