@@ -140,6 +140,18 @@ static bool keep_faults(struct job *job, const struct subject *subject, struct e
     return true;
 }
 
+/* Whether a structure promises exact firing for every delay of a trace, as far as the shortest and
+ * the longest tell: precision may get worse with the delay, or, where one timeout serves all,
+ * better. */
+static bool is_exact(const struct subject *subject, uint64_t max_delay_ticks)
+{
+    struct tl_precision shortest = tl_algo_precision(subject->timed, subject->options, 0);
+    struct tl_precision longest =
+        tl_algo_precision(subject->timed, subject->options, max_delay_ticks);
+    return shortest.early_ticks == 0 && shortest.late_ticks == 0 && longest.early_ticks == 0 &&
+           longest.late_ticks == 0;
+}
+
 static bool keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks,
                            struct error *error)
 {
@@ -152,13 +164,11 @@ static bool keep_fired_set(struct job *job, const struct subject *subject, uint6
         free(trace);
         return error_set(error, "out of memory");
     }
-    struct tl_precision precision =
-        tl_algo_precision(subject->timed, subject->options, max_delay_ticks);
     simulation->fired_sets = sets;
     sets[simulation->fired_set_count++] =
         (struct fired_set){.trace = trace,
                            .contender = subject->contender,
-                           .exact = precision.early_ticks == 0 && precision.late_ticks == 0,
+                           .exact = is_exact(subject, max_delay_ticks),
                            .digest = subject->check->digest};
     return true;
 }
