@@ -27,6 +27,7 @@ struct sim_arguments {
     size_t trace_count;
     enum replay_drive drive;
     bool latency;
+    bool slow;
     unsigned runs;
     double timeout_seconds;
     uint64_t memory_limit_bytes;
@@ -44,7 +45,8 @@ enum {
     KEY_TIMEOUT,
     KEY_MEMORY,
     KEY_PROGRESS,
-    KEY_COLUMNS
+    KEY_COLUMNS,
+    KEY_SLOW
 };
 
 static void remember(const char ***list, size_t *count, const char *text, struct argp_state *state)
@@ -112,6 +114,9 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
     case KEY_LATENCY:
         arguments->latency = true;
         return 0;
+    case KEY_SLOW:
+        arguments->slow = true;
+        return 0;
     case KEY_RUNS:
         arguments->runs = (unsigned)parse_number("--runs", argument, 0, 1000, state);
         return 0;
@@ -178,6 +183,10 @@ static const struct argp_option options[] = {
     {"memory-limit", KEY_MEMORY, "BYTES", 0,
      "What one structure may use; K, M, G (default: nine tenths of this machine's memory)", 0},
     {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
+    {"slow", KEY_SLOW, NULL, 0,
+     "Also run structures whose operations are linear in the timers through traces of more than "
+     "50,000",
+     0},
     {"columns", KEY_COLUMNS, NULL, 0, "Explain the columns of the results, and end", 0},
     {0},
 };
@@ -428,6 +437,7 @@ static int run(struct sim_arguments *arguments, int argc, char **argv)
         .drive = arguments->drive,
         .runs = arguments->runs,
         .latency = arguments->latency,
+        .slow = arguments->slow,
         .timeout_seconds = arguments->timeout_seconds,
         .memory_limit_bytes = arguments->memory_limit_bytes,
     };

@@ -173,10 +173,29 @@ static bool keep_fired_set(struct job *job, const struct subject *subject, uint6
     return true;
 }
 
-static bool check_all(struct job *job, uint64_t max_delay_ticks, struct error *error)
+/* Refuses what would take hours, in words. */
+static bool is_too_slow(const struct job *job, struct subject *subject, uint32_t ids)
+{
+    if ((subject->timed->capabilities & TL_CAP_SLOW) == 0 || job->request->slow ||
+        ids <= SIMULATE_SLOW_IDS_MAX) {
+        return false;
+    }
+    char reason[200];
+    (void)snprintf(reason, sizeof reason,
+                   "an operation is linear in the timers, and the trace has %" PRIu32
+                   "; --slow runs it all the same",
+                   ids);
+    fail(subject, "unsupported", reason);
+    return true;
+}
+
+static bool check_all(struct job *job, const struct trace_header *header, struct error *error)
 {
     for (size_t i = 0; i < job->subject_count; i++) {
         struct subject *subject = &job->subjects[i];
+        if (is_too_slow(job, subject, header->ids)) {
+            continue;
+        }
         struct replay_result *result = malloc(sizeof *result);
         bool usable = false;
         if (result == NULL) {
@@ -195,7 +214,7 @@ static bool check_all(struct job *job, uint64_t max_delay_ticks, struct error *e
             return false;
         }
         if (subject->judged && subject->right &&
-            !keep_fired_set(job, subject, max_delay_ticks, error)) {
+            !keep_fired_set(job, subject, header->max_delay_ticks, error)) {
             return false;
         }
     }
@@ -509,12 +528,11 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
     if (reader == NULL) {
         return false;
     }
-    uint64_t events = trace_reader_header(reader)->events;
-    uint64_t max_delay_ticks = trace_reader_header(reader)->max_delay_ticks;
-    trace_reader_close(reader);
-    bool done = open_subjects(job, error) && check_all(job, max_delay_ticks, error) &&
-                time_all(job, error) && fill_rows(job, events, all_right, error);
+    const struct trace_header *header = trace_reader_header(reader);
+    bool done = open_subjects(job, error) && check_all(job, header, error) &&
+                time_all(job, error) && fill_rows(job, header->events, all_right, error);
     close_subjects(job);
+    trace_reader_close(reader);
     return done;
 }
 

@@ -15,6 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A structure that promises `slow` is not run through traces of more timers than this, unless it is
+ * asked for: a row says so. */
+#define SIMULATE_SLOW_IDS_MAX UINT32_C(50000)
+
 struct simulate_request {
     const char *const *traces;
     size_t trace_count;
@@ -23,6 +27,7 @@ struct simulate_request {
     enum replay_drive drive;
     unsigned runs; /* throughput runs; 0: only the check */
     bool latency;
+    bool slow;              /* also what is linear in the timers, on traces of very many */
     double timeout_seconds; /* of one pass */
     uint64_t memory_limit_bytes;
 };

@@ -69,6 +69,10 @@ expect 2 "" "no such plug-in" sim t.trace --plugin ./none.so -a all
 expect 1 "" "none.trace: " sim none.trace -a all
 expect 1 "" "trace.csv: " sim trace.csv -a all
 
+# what is linear in the timers is left out of large traces, and says so
+expect 0 "" "operations recorded" trace gen idle -n 60000 --seconds 1 -o large.trace
+expect 0 "ordered-list: unsupported: .*--slow" "" sim large.trace -a ordered-list --runs 0
+
 # damage is refused with the file's name, and no half result stays behind
 head -c $(($(stat -c %s t.trace) - 9)) t.trace >cut.trace
 expect 1 "" "cut.trace: " sim cut.trace -a all -o res
