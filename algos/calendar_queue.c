@@ -143,7 +143,7 @@ static uint32_t find_first(struct calendar_queue *queue)
 /* The length of a day, as a shift, that suits timers due at these ticks, in order. */
 static uint32_t day_for(const struct calendar_queue *queue, const uint64_t *due, uint32_t samples)
 {
-    if (samples < 2 || due[samples - 1] == due[0]) {
+    if (samples < 2) {
         return queue->shift; /* says nothing about distances */
     }
     uint64_t average = (due[samples - 1] - due[0] + samples - 2) / (samples - 1);
