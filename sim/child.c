@@ -4,13 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,173 +28,222 @@
 #define SANITIZED 0
 #endif
 
-/* What the child writes in front of its result. */
-struct child_header {
-    bool done;
-    char reason[sizeof((struct error *)0)->text];
+/* How far the child got; in front of its result, which is aligned by it. */
+struct note {
+    _Alignas(max_align_t) bool returned; /* from the function, with `good` */
+    bool good;
+    struct error error;
 };
 
-static bool write_all(int fd, const void *data, size_t bytes)
+/* The note and the result, in memory that both processes see. */
+struct shared {
+    struct note *note;
+    void *result;
+    size_t bytes;
+};
+
+void *child_memory_new(size_t bytes)
 {
-    const char *at = data;
-    while (bytes > 0) {
-        ssize_t n = write(fd, at, bytes);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return false;
-        }
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
 }
 
-static _Noreturn void be_child(const struct child_request *request, int result_fd, int output_fd)
+void child_memory_free(void *memory, size_t bytes)
 {
-    (void)dup2(output_fd, STDOUT_FILENO);
-    /* A crash is to end this process, whatever handlers the parent had set up for its own. */
-    static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
-    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++) {
-        (void)signal(deadly[i], SIG_DFL);
+    if (memory != NULL) {
+        (void)munmap(memory, bytes);
     }
-    if (request->address_space_bytes > 0 && !SANITIZED) {
+}
+
+/* --- in the child ---------------------------------------------------------------------------- */
+
+static void limit_child(const struct child_request *request)
+{
+    struct rlimit no_core = {0, 0};
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    if (!SANITIZED && request->address_space_bytes > 0) {
         struct rlimit limit = {request->address_space_bytes, request->address_space_bytes};
         (void)setrlimit(RLIMIT_AS, &limit);
     }
-    struct rlimit no_core = {0, 0};
-    (void)setrlimit(RLIMIT_CORE, &no_core);
-    struct child_header header = {0};
-    struct error error = {{0}};
-    void *result = calloc(1, request->result_bytes > 0 ? request->result_bytes : 1);
-    if (result == NULL) {
-        (void)error_set(&error, "out of memory");
-    } else {
-        header.done = request->run(request->ctx, result, &error);
+    /* What the parent does about signals is not for the child: a test program's handlers would go
+     * on with its other tests. */
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
+                                  SIGABRT, SIGSYS, SIGTERM, SIGPROF};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        (void)signal(signals[i], SIG_DFL);
     }
-    (void)fflush(stdout);
-    memcpy(header.reason, error.text, sizeof header.reason);
-    bool written = write_all(result_fd, &header, sizeof header) &&
-                   (!header.done || write_all(result_fd, result, request->result_bytes));
-    free(result);
-    _exit(written ? 0 : 1);
+    if (request->processor_seconds > 0) {
+        /* Again and again, lest the first one be lost on a structure that catches it. */
+        struct itimerval timer = {.it_interval = {0, 100000}};
+        timer.it_value.tv_sec = (time_t)request->processor_seconds;
+        timer.it_value.tv_usec =
+            (suseconds_t)((request->processor_seconds - (double)timer.it_value.tv_sec) * 1e6);
+        (void)setitimer(ITIMER_PROF, &timer, NULL);
+    }
 }
 
-/* Collects what the child writes until both pipes are closed or time is up. */
-static bool collect(const struct child_request *request, int result_fd, int output_fd, char *buffer,
-                    size_t buffer_bytes, size_t *received, struct child_outcome *outcome)
+/* The child's whole life. */
+static noreturn void live(const struct child_request *request, const struct shared *shared,
+                          int output_fd)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (dup2(output_fd, STDOUT_FILENO) < 0 ||
+        (request->keep_stderr && dup2(output_fd, STDERR_FILENO) < 0)) {
+        _exit(1);
+    }
+    limit_child(request);
+    bool good = request->run(request->ctx, shared->result, &shared->note->error);
+    (void)fflush(NULL); /* what was printed into a buffer was printed */
+    shared->note->good = good;
+    shared->note->returned = true;
+    _exit(0);
+}
+
+/* --- in the parent --------------------------------------------------------------------------- */
+
+/* Reads what there is to be read: all that a pipe holds, but not for ever. Closes *fd, and makes it
+ * negative, at its end. */
+static void read_output(int *fd, struct child_outcome *outcome)
+{
+    char text[4096];
+    ssize_t n = 1;
+    for (unsigned reads = 0; reads < 64 && (n = read(*fd, text, sizeof text)) > 0; reads++) {
+        for (ssize_t i = 0; i < n && outcome->output_bytes + (uint64_t)i < CHILD_OUTPUT_BYTES - 1;
+             i++) {
+            bool control = (unsigned char)text[i] < ' ' || text[i] == 127;
+            outcome->output[outcome->output_bytes + (uint64_t)i] = control ? ' ' : text[i];
+        }
+        outcome->output_bytes += (uint64_t)n;
+    }
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+        (void)close(*fd);
+        *fd = -1;
+    }
+}
+
+/* Reads the child's output until it has ended, or its time has. False: it has not ended. */
+static bool watch(int pid_fd, int *output_fd, double seconds, struct child_outcome *outcome)
 {
     uint64_t begun_ns = clock_now_ns();
-    struct pollfd fds[2] = {{result_fd, POLLIN, 0}, {output_fd, POLLIN, 0}};
-    while (fds[0].fd >= 0) {
-        double left = request->timeout_seconds - (double)(clock_now_ns() - begun_ns) / 1e9;
+    bool ended = false;
+    while (!ended) {
+        double left = seconds - (double)(clock_now_ns() - begun_ns) / 1e9;
         if (left <= 0) {
             return false;
         }
+        struct pollfd fds[2] = {{pid_fd, POLLIN, 0}, {*output_fd, POLLIN, 0}};
         int ready = poll(fds, 2, left < 1 ? (int)(left * 1000) + 1 : 1000);
-        if (ready < 0 && errno != EINTR) {
-            break;
+        ended = ready > 0 && fds[0].revents != 0;
+        if (ready > 0 && fds[1].revents != 0) {
+            read_output(output_fd, outcome);
         }
-        if (ready <= 0) {
-            continue;
-        }
-        if (fds[0].revents != 0) {
-            char spill[512];
-            bool full = *received == buffer_bytes;
-            ssize_t n = full ? read(result_fd, spill, sizeof spill)
-                             : read(result_fd, buffer + *received, buffer_bytes - *received);
-            if (n == 0 || (n < 0 && errno != EINTR)) {
-                fds[0].fd = -1;
-            } else if (n > 0 && !full) {
-                *received += (size_t)n;
-            }
-        }
-        if (fds[1].fd >= 0 && fds[1].revents != 0) {
-            char output[4096];
-            ssize_t n = read(output_fd, output, sizeof output);
-            if (n == 0 || (n < 0 && errno != EINTR)) {
-                fds[1].fd = -1;
-            } else if (n > 0) {
-                outcome->output_bytes += (uint64_t)n;
-            }
-        }
+    }
+    if (*output_fd >= 0) {
+        read_output(output_fd, outcome); /* its last words */
     }
     return true;
 }
 
-static void judge(pid_t pid, bool in_time, const struct child_request *request, const char *buffer,
-                  size_t received, void *result, struct child_outcome *outcome)
+static void tell_timeout(const char *kind, double seconds, struct child_outcome *outcome)
 {
-    int status = 0;
+    outcome->end = CHILD_TIMEOUT;
+    (void)snprintf(outcome->reason, sizeof outcome->reason, "not done after %.0f s%s", seconds,
+                   kind);
+}
+
+static void judge(const struct child_request *request, const struct note *note, bool in_time,
+                  int status, struct child_outcome *outcome)
+{
     if (!in_time) {
-        (void)kill(pid, SIGKILL);
-    }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    struct child_header header;
-    size_t whole = sizeof header + request->result_bytes;
-    if (!in_time) {
-        outcome->end = CHILD_TIMEOUT;
-        (void)snprintf(outcome->reason, sizeof outcome->reason, "not done after %.0f s",
-                       request->timeout_seconds);
+        tell_timeout("", request->timeout_seconds, outcome);
+    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF &&
+               request->processor_seconds > 0) {
+        tell_timeout(" of processor time", request->processor_seconds, outcome);
     } else if (WIFSIGNALED(status)) {
         outcome->end = CHILD_CRASHED;
+        outcome->signal = WTERMSIG(status);
         (void)snprintf(outcome->reason, sizeof outcome->reason, "killed by signal %d (%s)",
-                       WTERMSIG(status), strsignal(WTERMSIG(status)));
-    } else if (WEXITSTATUS(status) != 0 || received < sizeof header) {
-        outcome->end = CHILD_CRASHED;
+                       outcome->signal, strsignal(outcome->signal));
+    } else if (!note->returned) {
+        outcome->end = CHILD_EXITED;
+        outcome->exit_status = WEXITSTATUS(status);
         (void)snprintf(outcome->reason, sizeof outcome->reason,
-                       "the process ended itself with exit status %d", WEXITSTATUS(status));
+                       "the process ended itself with exit status %d", outcome->exit_status);
     } else {
-        memcpy(&header, buffer, sizeof header);
-        if (header.done && received == whole) {
-            outcome->end = CHILD_DONE;
-            memcpy(result, buffer + sizeof header, request->result_bytes);
-        } else {
-            outcome->end = CHILD_FAILED;
-            memcpy(outcome->reason, header.reason, sizeof header.reason);
-        }
+        outcome->end = note->good ? CHILD_DONE : CHILD_FAILED;
+        (void)snprintf(outcome->reason, sizeof outcome->reason, "%s", note->error.text);
     }
+}
+
+/* Makes the process. Its pid, and in *pid_fd and *output_fd what to watch; or -1. */
+static pid_t fork_child(const struct child_request *request, const struct shared *shared,
+                        int *pid_fd, int *output_fd)
+{
+    int output[2];
+    /* The reading end never waits; the writing end does, as standard output should. */
+    if (pipe2(output, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    (void)fcntl(output[0], F_SETFL, O_NONBLOCK);
+    /* What is buffered now would be written twice. */
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)close(output[0]);
+        live(request, shared, output[1]);
+    }
+    int why = errno;
+    (void)close(output[1]);
+    *output_fd = output[0];
+    *pid_fd = pid > 0 ? pidfd_open(pid, 0) : -1;
+    if (pid > 0 && *pid_fd < 0) {
+        why = errno;
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+        pid = -1;
+    }
+    if (pid < 0) {
+        (void)close(output[0]);
+        errno = why;
+    }
+    return pid;
 }
 
 bool child_run(const struct child_request *request, void *result, struct child_outcome *outcome,
                struct error *error)
 {
     *outcome = (struct child_outcome){0};
-    size_t buffer_bytes = sizeof(struct child_header) + request->result_bytes;
-    char *buffer = malloc(buffer_bytes);
-    int result_pipe[2] = {-1, -1};
-    int output_pipe[2] = {-1, -1};
-    if (buffer == NULL || pipe2(result_pipe, O_CLOEXEC) != 0 ||
-        pipe2(output_pipe, O_CLOEXEC) != 0) {
-        int why = errno;
-        free(buffer);
-        (void)close(result_pipe[0]);
-        (void)close(result_pipe[1]);
-        return error_set(error, "no process can be made: %s", strerror(why));
+    struct shared shared = {.bytes = sizeof *shared.note + request->result_bytes};
+    shared.note = child_memory_new(shared.bytes);
+    if (shared.note == NULL) {
+        return error_set(error, "no process can be made: %s", strerror(errno));
     }
+    shared.result = shared.note + 1;
     uint64_t begun_ns = clock_now_ns();
-    /* What is buffered now would be written twice. */
-    (void)fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)close(result_pipe[0]);
-        (void)close(output_pipe[0]);
-        be_child(request, result_pipe[1], output_pipe[1]);
+    int pid_fd = -1;
+    int output_fd = -1;
+    pid_t pid = fork_child(request, &shared, &pid_fd, &output_fd);
+    if (pid < 0) {
+        (void)error_set(error, "no process can be made: %s", strerror(errno));
+        child_memory_free(shared.note, shared.bytes);
+        return false;
     }
-    int why = errno;
-    (void)close(result_pipe[1]);
-    (void)close(output_pipe[1]);
-    if (pid > 0) {
-        size_t received = 0;
-        bool in_time = collect(request, result_pipe[0], output_pipe[0], buffer, buffer_bytes,
-                               &received, outcome);
-        judge(pid, in_time, request, buffer, received, result, outcome);
-        outcome->seconds = (double)(clock_now_ns() - begun_ns) / 1e9;
+    bool in_time = watch(pid_fd, &output_fd, request->timeout_seconds, outcome);
+    if (!in_time) {
+        (void)kill(pid, SIGKILL);
     }
-    (void)close(result_pipe[0]);
-    (void)close(output_pipe[0]);
-    free(buffer);
-    return pid > 0 ? true : error_set(error, "no process can be made: %s", strerror(why));
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    judge(request, shared.note, in_time, status, outcome);
+    if (outcome->end == CHILD_DONE && request->result_bytes > 0) {
+        memcpy(result, shared.result, request->result_bytes);
+    }
+    outcome->seconds = (double)(clock_now_ns() - begun_ns) / 1e9;
+    if (output_fd >= 0) {
+        (void)close(output_fd);
+    }
+    (void)close(pid_fd);
+    child_memory_free(shared.note, shared.bytes);
+    return true;
 }

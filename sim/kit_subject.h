@@ -43,7 +43,6 @@ enum kit_hook {
 struct kit_witness {
     enum kit_fault fault;
     char message[1024];
-    bool done;
     bool unavailable; /* create said TL_ERR_UNAVAILABLE: there is nothing to check here */
     /* where it is */
     enum kit_hook hook;

@@ -86,6 +86,7 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
         /* The trace or the replay itself: not the structure's doing. */
         return error_set(error, "%s", outcome.reason);
     case CHILD_CRASHED:
+    case CHILD_EXITED:
         fail(subject, "crashed", outcome.reason);
         return true;
     case CHILD_TIMEOUT:
