@@ -1,8 +1,7 @@
 /* Fuzzing target: bytes as operations on a built-in structure, held against the model. The first
  * byte says which. */
 #include "kit.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

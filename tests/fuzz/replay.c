@@ -1,12 +1,9 @@
 /* Stands in for the fuzzing engine: runs a target on every file of the folders given, so that a
  * corpus is an ordinary test. */
-#include <dirent.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include <dirent.h>
+#include <string.h>
 
 static int run_file(const char *path)
 {

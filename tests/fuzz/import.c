@@ -1,0 +1,201 @@
+/*
+ * Fuzzing target: the importers, whichever the table has. The input is text first:
+ *
+ *   ftrace            its first byte picks the format: its name's, or else its number in the table
+ *   timers=hrtimer    settings of the format, one a line; others are passed over
+ *                     an empty line ends them; behind it the recording begins
+ *
+ * An import that is done has written a trace that can be read, dumped as text, and made of that
+ * text again; one that is not has said why and left nothing behind.
+ */
+#include "import.h"
+#include "fuzz.h"
+#include "trace.h"
+#include "trace_text.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SETTINGS_MAX 16u
+
+/* --- a folder for the output ----------------------------------------------------------------- */
+
+static char folder[64];
+static char output[80];
+
+static void remove_folder(void)
+{
+    (void)unlink(output);
+    (void)rmdir(folder);
+}
+
+static void make_folder(void)
+{
+    if (folder[0] == '\0') {
+        /* In memory if possible: what is written there is synced. */
+        bool in_memory = access("/dev/shm", W_OK | X_OK) == 0;
+        (void)snprintf(folder, sizeof folder, "%s/timerlab-fuzz-XXXXXX",
+                       in_memory ? "/dev/shm" : "/tmp");
+        FUZZ_REQUIRE(mkdtemp(folder) != NULL);
+        (void)snprintf(output, sizeof output, "%s/out", folder);
+        FUZZ_REQUIRE(atexit(remove_folder) == 0);
+    }
+}
+
+static unsigned files_left(void)
+{
+    DIR *directory = opendir(folder);
+    FUZZ_REQUIRE(directory != NULL);
+    unsigned count = 0;
+    for (struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
+        count += entry->d_name[0] != '.';
+    }
+    (void)closedir(directory);
+    return count;
+}
+
+/* --- the job --------------------------------------------------------------------------------- */
+
+static const struct import_format *pick_format(uint8_t byte)
+{
+    const struct import_format *formats = import_formats();
+    size_t count = 0;
+    for (; formats[count].name != NULL; count++) {
+        if (formats[count].name[0] == (char)byte) {
+            return &formats[count];
+        }
+    }
+    return &formats[byte % count];
+}
+
+/* Cuts the next line off as a string of its own; NULL at the end. */
+static char *take_line(const uint8_t **at, size_t *left)
+{
+    if (*left == 0) {
+        return NULL;
+    }
+    const uint8_t *end = memchr(*at, '\n', *left);
+    size_t length = end != NULL ? (size_t)(end - *at) : *left;
+    char *line = strndup((const char *)*at, length);
+    FUZZ_REQUIRE(line != NULL);
+    length += end != NULL;
+    *at += length;
+    *left -= length;
+    return line;
+}
+
+struct settings {
+    char *lines[SETTINGS_MAX];
+    struct import_setting items[SETTINGS_MAX];
+    size_t count;
+};
+
+/* As the command line would have it: options of the format, once unless they are repeatable. */
+static bool may_add(const struct import_format *format, const struct settings *settings,
+                    const char *name)
+{
+    const struct import_option *option = import_option_find(format, name);
+    if (option == NULL || settings->count == SETTINGS_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < settings->count && !option->repeatable; i++) {
+        if (strcmp(settings->items[i].name, name) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void take_settings(const struct import_format *format, struct settings *settings,
+                          const uint8_t **at, size_t *left)
+{
+    char *line = NULL;
+    while ((line = take_line(at, left)) != NULL && line[0] != '\0') {
+        char *value = strchr(line, '=');
+        if (value != NULL) {
+            *value++ = '\0';
+        }
+        if (value == NULL || !may_add(format, settings, line)) {
+            free(line);
+            continue;
+        }
+        settings->lines[settings->count] = line;
+        settings->items[settings->count++] = (struct import_setting){line, value};
+    }
+    free(line);
+}
+
+/* --- what must hold -------------------------------------------------------------------------- */
+
+/* The output as text, to be freed. */
+static char *dump(size_t *bytes)
+{
+    struct error error = {{0}};
+    struct trace_reader *reader = trace_reader_open(output, &error);
+    if (reader == NULL) {
+        fuzz_fail(output, 0, error.text);
+    }
+    char *text = NULL;
+    FILE *stream = open_memstream(&text, bytes);
+    FUZZ_REQUIRE(stream != NULL);
+    if (!trace_text_write(reader, stream, &error)) {
+        fuzz_fail(output, 0, error.text);
+    }
+    FUZZ_REQUIRE(fclose(stream) == 0);
+    trace_reader_close(reader);
+    FUZZ_REQUIRE(unlink(output) == 0);
+    return text;
+}
+
+/* The text's trace is the trace: dumped, it is the same text. */
+static void check_output(void)
+{
+    size_t bytes;
+    char *text = dump(&bytes);
+    struct error error = {{0}};
+    const struct trace_text_options options = {0};
+    if (!trace_text_read(fuzz_file(text, bytes), output, &options, &error)) {
+        fuzz_fail(output, 0, error.text);
+    }
+    size_t bytes_again;
+    char *again = dump(&bytes_again);
+    FUZZ_REQUIRE(bytes == bytes_again && memcmp(text, again, bytes) == 0);
+    free(again);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    static FILE *report;
+    if (report == NULL) {
+        report = fopen("/dev/null", "w");
+        FUZZ_REQUIRE(report != NULL);
+    }
+    make_folder();
+    const struct import_format *format = pick_format(data[0]);
+    free(take_line(&data, &size));
+    struct settings settings = {0};
+    take_settings(format, &settings, &data, &size);
+
+    struct error error = {{0}};
+    const struct import_job job = {.input = fuzz_file(data, size),
+                                   .output = output,
+                                   .settings = settings.items,
+                                   .setting_count = settings.count,
+                                   .report = report};
+    if (format->run(&job, &error) == IMPORT_DONE) {
+        FUZZ_REQUIRE(files_left() == 1);
+        check_output();
+    } else {
+        FUZZ_REQUIRE(error.text[0] != '\0');
+    }
+    FUZZ_REQUIRE(files_left() == 0);
+    for (size_t i = 0; i < settings.count; i++) {
+        free(settings.lines[i]);
+    }
+    return 0;
+}
