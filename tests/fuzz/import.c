@@ -1,7 +1,7 @@
 /*
  * Fuzzing target: the importers, whichever the table has. The input is text first:
  *
- *   ftrace            its first byte picks the format: its name's, or else its number in the table
+ *   ftrace            the format; any other line picks one by its first byte
  *   timers=hrtimer    settings of the format, one a line; others are passed over
  *                     an empty line ends them; behind it the recording begins
  *
@@ -57,18 +57,6 @@ static unsigned files_left(void)
 
 /* --- the job --------------------------------------------------------------------------------- */
 
-static const struct import_format *pick_format(uint8_t byte)
-{
-    const struct import_format *formats = import_formats();
-    size_t count = 0;
-    for (; formats[count].name != NULL; count++) {
-        if (formats[count].name[0] == (char)byte) {
-            return &formats[count];
-        }
-    }
-    return &formats[byte % count];
-}
-
 /* Cuts the next line off as a string of its own; NULL at the end. */
 static char *take_line(const uint8_t **at, size_t *left)
 {
@@ -83,6 +71,19 @@ static char *take_line(const uint8_t **at, size_t *left)
     *at += length;
     *left -= length;
     return line;
+}
+
+static const struct import_format *take_format(const uint8_t **at, size_t *left)
+{
+    uint8_t first = **at;
+    char *name = take_line(at, left);
+    const struct import_format *formats = import_formats();
+    size_t count = 0;
+    while (formats[count].name != NULL && strcmp(formats[count].name, name) != 0) {
+        count++;
+    }
+    free(name);
+    return formats[count].name != NULL ? &formats[count] : &formats[first % count];
 }
 
 struct settings {
@@ -176,8 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_REQUIRE(report != NULL);
     }
     make_folder();
-    const struct import_format *format = pick_format(data[0]);
-    free(take_line(&data, &size));
+    const struct import_format *format = take_format(&data, &size);
     struct settings settings = {0};
     take_settings(format, &settings, &data, &size);
 

@@ -1,0 +1,44 @@
+/* Fuzzing target: scenario files. What is taken must be in the range of every workload and
+ * parameter; what is refused must say why. */
+#include "scenario.h"
+#include "fuzz.h"
+
+#include <string.h>
+
+static void check_part(const struct gen_part *part)
+{
+    FUZZ_REQUIRE(part->workload != NULL);
+    FUZZ_REQUIRE(part->connections >= 1 && part->connections <= part->workload->max_connections);
+    for (size_t i = 0; i < gen_parameter_count(part->workload); i++) {
+        const struct gen_parameter *row = &part->workload->parameters[i];
+        double value = part->parameters[i];
+        size_t words = gen_word_count(row);
+        if (words > 0) {
+            FUZZ_REQUIRE(value >= 0 && value < (double)words && value == (double)(size_t)value);
+        } else {
+            FUZZ_REQUIRE(value >= row->min && value <= row->max);
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct scenario scenario;
+    struct error error = {{0}};
+    const char *path = fuzz_file(data, size);
+    if (scenario_read(path, &scenario, &error)) {
+        FUZZ_REQUIRE(scenario.part_count > 0);
+        FUZZ_REQUIRE(scenario.seconds > 0);
+        FUZZ_REQUIRE(scenario.seed <= INT64_MAX);
+        for (size_t i = 0; i < scenario.part_count; i++) {
+            check_part(&scenario.parts[i]);
+            FUZZ_REQUIRE(scenario.parts[i].parameters[GEN_TICK_US] ==
+                         scenario.parts[0].parameters[GEN_TICK_US]);
+        }
+        scenario_free(&scenario);
+    } else {
+        FUZZ_REQUIRE(strncmp(error.text, path, strlen(path)) == 0);
+        FUZZ_REQUIRE(scenario.parts == NULL);
+    }
+    return 0;
+}
