@@ -42,8 +42,9 @@ marker(style) = style > 0 ? int(cycle(MARKERS, style)) : int(cycle("2 1 3", 1 - 
 number(name) = strcol(name) eq "nan" ? 0 : real(strcol(name))
 
 # Numbers with three digits that count, and the unit that suits.
-digits(x)   = abs(x) >= 99.95 ? sprintf("%.0f", x) : abs(x) >= 9.995 ? sprintf("%.1f", x) \
-            : x == 0 ? "0" : sprintf("%.2f", x)
+digits(x)   = abs(x) >= 999.5 ? grouped(floor(x + 0.5)) : abs(x) >= 99.95 ? sprintf("%.0f", x) \
+            : abs(x) >= 9.995 ? sprintf("%.1f", x) : x == 0 ? "0" : sprintf("%.2f", x)
+grouped(n)  = n < 1000 ? sprintf("%d", n) : grouped(n / 1000).sprintf(",%03d", n % 1000)
 duration(x) = x < 1e3 ? digits(x)." ns" : x < 1e6 ? digits(x / 1e3)." µs" \
             : x < 1e9 ? digits(x / 1e6)." ms" : digits(x / 1e9)." s"
 # Counts and bytes, in powers of ten.
