@@ -1,6 +1,7 @@
 #include "kit_guard.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,10 +41,16 @@ static struct kit_guard_block *block_of(void *ptr)
                                               sizeof(struct kit_guard_block));
 }
 
-static void report(struct kit_guard *guard, const char *format, size_t bytes, long long offset)
+static void report(struct kit_guard *guard, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void report(struct kit_guard *guard, const char *format, ...)
 {
     char what[256];
-    (void)snprintf(what, sizeof what, format, bytes, offset);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
     guard->report(guard->report_ctx, what);
 }
 
@@ -145,10 +152,10 @@ static void *guard_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_byt
     struct kit_guard *guard = ctx;
     struct kit_guard_block *block = ptr != NULL ? block_of(ptr) : NULL;
     if (block != NULL && block->magic == FREED_MAGIC) {
-        report(guard, "gave a block of %zu bytes back twice", block->bytes, 0);
+        report(guard, "gave a block of %zu bytes back twice", block->bytes);
     }
     if (block != NULL && block->magic != LIVE_MAGIC) {
-        report(guard, "gave back memory that the allocator never gave out", 0, 0);
+        report(guard, "gave back memory that the allocator never gave out");
     }
     if (block != NULL && block->bytes != old_bytes) {
         report(guard, "gave a block of %zu bytes back as one of %lld", block->bytes,

@@ -2,6 +2,7 @@
 # `timerlab trace gen` as its users meet it: the list and its page in docs/, scenarios, and what is
 # said of those that are wrong. TIMERLAB is the program, SOURCE the source tree.
 set -u
+# shellcheck disable=SC2153 # ctest sets it
 timerlab=$(realpath "$TIMERLAB")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
