@@ -274,5 +274,5 @@ int command_record(int argc, char **argv)
         command_complain(&error);
     }
     workspace_close(&workspace);
-    return result;
+    return (int)result;
 }

@@ -1221,6 +1221,7 @@ static void case_memory_guard(struct kit_run *run)
 }
 
 /* The sanitizers bring a malloc of their own, which mallinfo2 knows nothing of. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): their name for it */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 /* What the process has by way of malloc. */

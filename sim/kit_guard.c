@@ -77,7 +77,7 @@ static void check_canaries(struct kit_guard *guard, struct kit_guard_block *bloc
     at = first_other(payload(block) + block->bytes, CANARY_PATTERN, CANARY_BYTES);
     if (at < CANARY_BYTES) {
         report(guard, "wrote outside its memory: a block of %zu bytes was written at offset %lld",
-               block->bytes, (long long)(block->bytes + at));
+               block->bytes, (long long)block->bytes + (long long)at);
     }
 }
 
