@@ -85,6 +85,10 @@ def differ($a; $b):
     ([$a.runs, $b.runs] | min) >= 5
     and (($a.value - $b.value) | minus) > 3 * (($a.spread // 0) + ($b.spread // 0));
 
+# A trace by its file's name; and as plots/draw calls it in the names of pictures.
+def base: split("/") | last;
+def picture_ending: base | sub("\\.[^.]*$"; "") | "-" + gsub("[^A-Za-z0-9._-]"; "_");
+
 # --- verdicts ---------------------------------------------------------------------------------
 
 # Where a row stands among all by a figure of which less is better: "24.0 ns (the least of 4)", or
@@ -99,49 +103,60 @@ def standing($rows; $column; text):
       else "\($mine | text) (the least: \($sorted[0][$column] | text), \($sorted[0] | series | code))"
       end;
 
+def ticks: "\(grouped) \(plural("tick"; "ticks"))";
 def lateness_words:
-    if .lateness_min == null then "no timer fired, so there is no lateness"
+    if .lateness_min == null then "no timer fired, so there is none"
     elif .lateness_min == 0 and .lateness_max == 0 then "every timer fired on its due tick"
     else
         "timers fired "
-        + ([(if .lateness_min < 0 then "up to \(-.lateness_min | grouped) \(-.lateness_min | plural("tick"; "ticks")) early" else empty end),
-            (if .lateness_max > 0 then "up to \(.lateness_max | grouped) \(.lateness_max | plural("tick"; "ticks")) late" else empty end)]
-           | join(" and "))
+        + ([(select(.lateness_min < 0) | "up to \(-.lateness_min | ticks) early"),
+            (select(.lateness_max > 0) | "up to \(.lateness_max | ticks) late")] | join(" and "))
     end;
 
-def verdict($trace):
-    map(select(.trace == $trace)) as $all
-    | ($all | map(select(.status == "ok" and contender and .ns_per_event != null)
-        | . + {value: .ns_per_event, spread: .ns_per_event_mad}) | sort_by(.value)) as $rows
-    | "### \($trace | split("/") | last)\n\n"
-    + (if ($rows | length) == 0 then "No structure ran this trace to its end without a fault: there is nothing to compare.\n"
-       else
-         $rows[0] as $first
-         | ($rows[1:] | map(select(differ($first; .) | not))) as $equals
-         | ($rows[1:] | map(select(differ($first; .)))) as $slower
-         | (if ($rows | length) == 1 then
-                "Only \($first | series | code) ran this trace: "
-            elif ($equals | length) == 0 then
-                "**\($first | series | code) is the fastest**: "
-            else
-                "**Cannot tell which is the fastest of \([$first] + $equals
-                    | map("\(series | code) (\(.value | figure) ± \(.spread | figure) ns)") | listed)**"
-                + (if ([$rows[].runs] | min) < 5 then " (it takes five runs)" else " (they differ by no more than the spread of the runs)" end)
-                + ". The smallest median is that of \($first | series | code): "
-            end)
-         + "\($first.ns_per_event | figure) ns per event, \($first.events_per_s | rate) events per second"
-         + (if $first.floor_ns_per_event != null then "; \($first.floor_ns_per_event | figure) ns of it is the harness itself" else "" end)
-         + ".\n"
-         + (if ($slower | length) > 0 then
-                "\nTime per event compared with it: "
-                + ($slower | map("\(series | code) \(.value | times($first.value)) times") | listed) + ".\n"
-            else "" end)
-         + "\nWhat \($first | series | code) costs:\n\n"
-         + "- memory: \($first | standing($rows; "bytes_per_timer"; "\(figure) bytes a timer")); at the peak \($first | standing($rows; "bytes_peak"; size))\n"
-         + "- stall, the longest single advance: \($first | standing($rows; "stall_ns"; duration))\n"
-         + "- wakeups: \($first | standing($rows; "wakeups"; grouped)), of these idle: \($first | standing($rows; "idle_wakeups"; grouped))\n"
-         + "- lateness: \($first | lateness_words)\n"
-       end);
+# The first sentence: who is the fastest, of all that ran.
+def winner($rows; $equals):
+    . as $first
+    | if ($rows | length) == 1 then "Only \(series | code) ran this trace: "
+      elif $equals == [] then "**\(series | code) is the fastest**: "
+      else
+        "**Cannot tell which is the fastest of "
+        + ([$first] + $equals
+            | map("\(series | code) (\(.value | figure) ± \(.spread | figure) ns)") | listed) + "**"
+        + (if ([$rows[].runs] | min) < 5 then " (it takes five runs)"
+           else " (they differ by no more than the spread of the runs)" end)
+        + ". The smallest median is that of \(series | code): "
+      end
+      + "\(.value | figure) ns per event, \(.events_per_s | rate) events per second"
+      + (if .floor_ns_per_event == null then ""
+         else "; \(.floor_ns_per_event | figure) ns of it is the harness itself" end)
+      + ".";
+
+def costs($rows):
+    "What \(series | code) costs:\n",
+    "- memory: \(standing($rows; "bytes_per_timer"; "\(figure) bytes a timer"));"
+        + " at the peak \(standing($rows; "bytes_peak"; size))",
+    "- stall, the longest single advance: \(standing($rows; "stall_ns"; duration))",
+    "- wakeups: \(standing($rows; "wakeups"; grouped)), of these idle:"
+        + " \(standing($rows; "idle_wakeups"; grouped))",
+    "- lateness: \(lateness_words)";
+
+# What the rows of one trace say.
+def verdict:
+    map(select(.status == "ok" and contender and .ns_per_event != null)
+        | . + {value: .ns_per_event, spread: .ns_per_event_mad})
+    | sort_by(.value) as $rows
+    | if $rows == [] then "No structure ran this trace to its end without a fault."
+      else
+        $rows[0] as $first
+        | ($rows[1:] | map(select(differ($first; .) | not))) as $equals
+        | ($rows[1:] | map(select(differ($first; .)))) as $slower
+        | ($first | winner($rows; $equals)),
+          (if $slower == [] then empty else
+            "Time per event compared with it: "
+            + ($slower | map("\(series | code) \(.value | times($first.value)) times") | listed)
+            + "." end),
+          ([$first | costs($rows)] | join("\n"))
+      end;
 
 # Of one operation, with one number of timers.
 def fastest_of_size:
@@ -154,7 +169,8 @@ def fastest_of_size:
             "cannot tell \([$first] + $equals | map(series | code) | listed) apart"
         else
             "\($first | series | code) (\($first.value | figure) ns; the next, "
-            + "\($sorted[1] | series | code), takes \($sorted[1].value | times($first.value)) times as long)"
+            + "\($sorted[1] | series | code), takes \($sorted[1].value | times($first.value)) times"
+            + " as long)"
         end;
 
 def bench_verdict:
@@ -166,7 +182,8 @@ def bench_verdict:
         "The fastest, by operation:\n\n"
         + ($rows | map(.op) | reduce .[] as $op ([]; if index([$op]) then . else . + [$op] end)
             | map(. as $op | "- \($op): "
-                + ($rows | map(select(.op == $op)) | group_by(.n) | if length > 1 then [.[0], .[-1]] else . end
+                + ($rows | map(select(.op == $op)) | group_by(.n)
+                    | if length > 1 then [.[0], .[-1]] else . end
                     | map(fastest_of_size) | join("; ")))
             | join("\n"))
       end;
@@ -181,66 +198,86 @@ def throughput_table:
         (.ns_per_event | times($best)), (.events_per_s | grouped), (.runs | grouped)])
     | table(["structure", "status", "ns per event", "MAD", "× fastest", "events per second", "runs"]);
 
+def latency_row($op):
+    . as $row
+    | [row_name, $op]
+      + (["p50", "p90", "p99", "p999", "p9999", "max"] | map($row["\($op)_\(.)_ns"] | duration));
 def latency_table:
-    . as $rows
-    | ["start", "restart", "stop", "advance"]
-    | map(. as $op | $rows | map(select(.["\($op)_p50_ns"] != null)) | by_speed
-        | map([row_name, $op] + (. as $row | ["p50", "p90", "p99", "p999", "p9999", "max"] | map($row["\($op)_\(.)_ns"] | duration))))
-    | add // []
-    | if length == 0 then "Not measured." else
-        table(["structure", "operation", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "longest"]) end;
+    by_speed as $rows
+    | [("start", "restart", "stop", "advance") as $op
+        | $rows[] | select(.["\($op)_p50_ns"] != null) | latency_row($op)]
+    | if . == [] then "Not measured."
+      else
+        table(["structure", "operation", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "longest"])
+      end;
 
 def memory_table:
-    by_speed | map(select(.bytes_per_timer != null))
-    | map([row_name, (.bytes_per_timer | figure), (.bytes_fixed | size), (.bytes_peak | size), (.bytes_drained | size), (.n_allocs | grouped)])
+    by_speed | map(select(.bytes_per_timer != null)
+        | [row_name, (.bytes_per_timer | figure),
+           ((.bytes_fixed, .bytes_peak, .bytes_drained) | size), (.n_allocs | grouped)])
     | table(["structure", "bytes per timer", "fixed", "peak", "after draining", "allocations"]);
 
 def wakeups_table:
-    by_speed | map(select(.wakeups != null))
-    | map([row_name, (.stall_ns | duration), (.wakeups | grouped), (.idle_wakeups | grouped), (.wakeups_per_fired | figure),
-        ([.lateness_min, .lateness_p50, .lateness_p99, .lateness_max] | map(if . == null then "-" else tostring end) | join(" / ")), (.averted | grouped)])
-    | table(["structure", "stall", "wakeups", "idle", "per fired timer", "lateness in ticks: least / 50 % / 99 % / most", "averted"]);
+    by_speed | map(select(.wakeups != null)
+        | [row_name, (.stall_ns | duration), (.wakeups, .idle_wakeups | grouped),
+           (.wakeups_per_fired | figure),
+           ([.lateness_min, .lateness_p50, .lateness_p99, .lateness_max]
+                | map(if . == null then "-" else tostring end) | join(" / ")),
+           (.averted | grouped)])
+    | table(["structure", "stall", "wakeups", "idle", "per fired timer",
+             "lateness in ticks: least / 50 % / 99 % / most", "averted"]);
 
 def work_table:
-    by_speed | map(select(.n_moves != null))
-    | map(. as $row | [row_name] + (["fired", "drained", "n_compares", "n_moves", "n_slots", "n_cascades"] | map($row[.] | grouped)))
+    by_speed | map(select(.n_moves != null)
+        | [row_name, (.fired, .drained, .n_compares, .n_moves, .n_slots, .n_cascades | grouped)])
     | table(["structure", "fired", "drained", "compares", "moves", "slots", "cascades"]);
 
 def bench_table:
     . as $rows
-    | ($rows | map(.n) | unique) as $sizes
-    | ($rows | reduce .[] as $row ([]; ($row | [.op, row_name]) as $key | if index([$key]) then . else . + [$key] end))
+    | (map(.n) | unique) as $sizes
+    | (reduce (.[] | [.op, row_name]) as $key ([]; if index([$key]) then . else . + [$key] end))
     | map(. as [$op, $name]
         | [$name, $op] + ($sizes | map(. as $n
-            | ($rows | map(select(.op == $op and row_name == $name and .n == $n)) | .[0])
-            | if . == null then "" elif .value == null then "failed"
-              else "\(.value | figure) ± \(.spread | figure)" end)))
+            | [$rows[] | select(.op == $op and row_name == $name and .n == $n)][0]
+            | if .value == null then "-" else "\(.value | figure) ± \(.spread | figure)" end)))
     | table(["structure", "operation"] + ($sizes | map("\(grouped) timers")));
 
+# --- faults -----------------------------------------------------------------------------------
+
+# Kinds of faults with their counts, as text; those that occurred.
+def fault_counts:
+    [to_entries[]
+        | select(.key | IN("early", "late_beyond", "lost", "duplicate", "misordered"))
+        | select(.value != null and .value != 0)
+        | "\(.key | gsub("_"; " ")): \(.value)"];
+
 def faults($bench_rows):
-    ["early", "late_beyond", "lost", "duplicate", "misordered"] as $kinds
-    | map(select(.status != "ok" or (. as $row | $kinds | any($row[.] != null and $row[.] != 0)))
-        | . as $row
-        | "- \(.trace | split("/") | last): \(row_name): **\(.status)**"
-          + (if (.reason // "") != "" then ": \(.reason)" else "" end)
-          + ($kinds | map(select($row[.] != null and $row[.] != 0) | "\(gsub("_"; " ")): \($row[.])") | if length > 0 then " (\(join(", ")))" else "" end))
+    map(fault_counts as $counts
+        | select(.status != "ok" or $counts != [])
+        | "- \(.trace | base): \(row_name): **\(.status)**"
+          + (if (.reason // "") == "" then "" else ": \(.reason)" end)
+          + (if $counts == [] then "" else " (\($counts | join(", ")))" end))
     + ($bench_rows | map(select(.value == null or .error != "")
-        | "- bench: \(row_name), \(.op) with \(.n | grouped) timers: **failed**" + (if .error != "" then ": \(.error)" else "" end)))
-    | if length == 0 then "None: every structure ran everything, and every fired timer was checked." else join("\n") end;
+        | "- single operations: \(row_name), \(.op) with \(.n | grouped) timers: **not measured**"
+          + (if .error == "" then "" else ": \(.error)" end)))
+    | if . == [] then "None: every structure ran everything, and every fired timer was checked."
+      else join("\n") end;
 
 # What the oracle found, as faults.csv names it.
 def fault_table:
     length as $all
-    | (.[:20] | map([row_name, (.trace | split("/") | last), .fault, .timer, .tick, .due, .event, .detail])
-        | table(["structure", "trace", "fault", "timer", "tick", "due", "event", "detail"]))
-      + (if $all > 20 then "\n\nThese are the first 20 of \($all); all are in [faults.csv](faults.csv)." else "" end);
+    | (.[:20]
+        | map([row_name, (.trace | base), .fault, .timer, .tick, .due, .event, .detail])
+        | table(["structure", "trace", "fault", "timer", "tick", "due", "event", "detail"])),
+      (select($all > 20)
+        | "These are the first 20 of \($all); all are in [faults.csv](faults.csv).");
 
 # Exact structures have to fire the same timers at the same ticks: one line for each trace.
 def agreement:
     map(select(.exact)) | group_by(.trace)
     | map(length as $count
         | (map(.digest) | unique | length) as $sets
-        | "- \(.[0].trace | split("/") | last): "
+        | "- \(.[0].trace | base): "
           + if $count == 1 then "one exact structure, and none to compare it with"
             elif $sets == 1 then "\($count) exact structures fired the same timers at the same ticks"
             else "**\($count) exact structures fired \($sets) different sets of timers**" end)
@@ -256,40 +293,58 @@ def context:
 
 # --- the page ---------------------------------------------------------------------------------
 
+def rules:
+    "Structures in italics in the tables are yardsticks, not contenders. A difference counts if both "
+    + "sides have at least five runs, and their medians are further apart than three times their "
+    + "spreads (median absolute deviations, MAD) together; otherwise the words are \"cannot tell\". "
+    + "Stall, memory and wakeups are single figures without a spread; a stall can also be the "
+    + "machine's own.";
+
+# One trace, with its rows: tables and pictures.
+def trace_section($trace):
+    "## \($trace | base)",
+    "\(.[0].events | grouped) operations: \(.[0].starts | grouped) starts, "
+        + "\(.[0].restarts | grouped) restarts, \(.[0].stops | grouped) stops.",
+    "### Throughput", throughput_table,
+    "### Latency of single operations", latency_table,
+    "### Memory", memory_table,
+    "### Stall, wakeups, lateness", wakeups_table,
+    "### Work, counted", work_table,
+    ($pictures[] | select(endswith($trace | picture_ending)) | picture);
+
 ($results.rows // []) as $rows
-| ($bench | csv_rows | map(. + {n: (.n | number_or_null), value: (.ns_per_op | number_or_null),
-    spread: (.ns_per_op_mad | number_or_null), runs: (.runs | number_or_null), error: (.error // "")})) as $bench_rows
-| ($rows | reduce .[] as $row ([]; if index([$row.trace]) then . else . + [$row.trace] end)) as $traces
-| [
+| ($bench | csv_rows
+    | map(.n = (.n | number_or_null)
+        | .value = (.ns_per_op | number_or_null)
+        | .spread = (.ns_per_op_mad | number_or_null)
+        | .runs = (.runs | number_or_null)
+        | .error = (.error // ""))) as $bench_rows
+| (reduce $rows[].trace as $trace ([]; if index([$trace]) then . else . + [$trace] end)) as $traces
+| def rows_of($trace): $rows | map(select(.trace == $trace));
+  [
     "# Which timer structure?",
     "## In words",
-    (if ($rows | length) == 0 then "There are no results of a simulation here." else empty end),
-    ($traces[] as $trace | $rows | verdict($trace)),
-    (if ($bench_rows | length) > 0 then "### One operation at a time", ($bench_rows | bench_verdict) else empty end),
-    "Structures in italics in the tables are yardsticks, not contenders. A difference counts if both sides have at least five runs, and their medians are further apart than three times their spreads (median absolute deviations, MAD) together; otherwise the word is \"cannot tell\". Stall, memory and wakeups are single figures without a spread; a stall can also be the machine's own.",
+    (if $rows == [] then "There are no results of a simulation here." else empty end),
+    ($traces[] as $trace | "### \($trace | base)", (rows_of($trace) | verdict)),
+    (if $bench_rows == [] then empty
+     else "### One operation at a time", ($bench_rows | bench_verdict) end),
+    rules,
     "## Faults, and what did not run",
     ($rows | faults($bench_rows)),
     ($results.context.fired_sets // [] | agreement | select(length > 0)),
-    ($faults | csv_rows | select(length > 0) | fault_table),
-    ($traces[] as $trace
-        | ($rows | map(select(.trace == $trace))) as $here
-        | ($trace | split("/") | last) as $name
-        | "## \($name)",
-          "\($here[0].events | grouped) operations: \($here[0].starts | grouped) starts, \($here[0].restarts | grouped) restarts, \($here[0].stops | grouped) stops.",
-          "### Throughput", ($here | throughput_table),
-          "### Latency of single operations", ($here | latency_table),
-          "### Memory", ($here | memory_table),
-          "### Stall, wakeups, lateness", ($here | wakeups_table),
-          "### Work, counted", ($here | work_table),
-          ($name | sub("\\.[^.]*$"; "") | gsub("[^A-Za-z0-9._-]"; "_")) as $ending
-        | $pictures[] | select(endswith("-" + $ending)) | picture),
-    (if ($bench_rows | length) > 0 then "## One operation at a time", "ns per operation, median and MAD.", ($bench_rows | bench_table) else empty end),
-    ($traces | map(split("/") | last | sub("\\.[^.]*$"; "") | gsub("[^A-Za-z0-9._-]"; "_"))) as $endings
-    | ($pictures[] | select(. as $picture | $endings | any(. as $ending | $picture | endswith("-" + $ending)) | not) | picture),
+    ($faults | csv_rows | select(. != []) | fault_table),
+    ($traces[] as $trace | rows_of($trace) | trace_section($trace)),
+    (if $bench_rows == [] then empty
+     else
+        "## One operation at a time", "ns per operation, median and MAD.",
+        ($bench_rows | bench_table)
+     end),
+    # Pictures of no trace.
+    ($pictures[] | select(. as $name | all($traces[]; . as $trace
+        | $name | endswith($trace | picture_ending) | not)) | picture),
     "## How it was measured",
     ($results.context // {} | context),
-    (if $commands != "" then
-        "## The same again", "```sh\n\($commands | rtrimstr("\n"))\n```"
-     else empty end)
+    (if $commands == "" then empty
+     else "## The same again", "```sh\n\($commands | rtrimstr("\n"))\n```" end)
   ]
 | join("\n\n")

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Reports and pictures from results that are made up, so that it is known what they must say. No
+# structure here is one that timerlab has: scripts and plots must not know any.
+# shellcheck disable=SC2016 # backquotes are Markdown's
+set -u
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+complain() {
+    printf '%s\n' "$1"
+    failures=$((failures + 1))
+}
+
+# results FOLDER SETTING...: rows of three structures and a yardstick. A SETTING is jq code that
+# changes the rows.
+results() {
+    local folder=$1 change
+    shift
+    mkdir -p "$folder"
+    printf '[{"name": "idle-one", "capabilities": ["baseline"]},
+             {"name": "quick", "capabilities": []}, {"name": "middling", "capabilities": []},
+             {"name": "slow:one|two", "capabilities": []}]' >"$folder/structures.json"
+    change=$(printf '| %s ' "$@")
+    jq -n "
+        def row(\$algo; \$options; \$ns): {trace: \"some/where/day.one.trace\", algo: \$algo,
+            options: \$options, status: \"ok\", events: 1234567, starts: 700000, restarts: 300000,
+            stops: 234567, fired: 400000, drained: 5, averted: 0, early: 0, late_beyond: 0, lost: 0,
+            duplicate: 0, misordered: 0, lateness_min: 0, lateness_p50: 0, lateness_p99: 0,
+            lateness_max: 0, ns_per_event: \$ns, ns_per_event_mad: 1, events_per_s: (1e9 / \$ns),
+            floor_ns_per_event: 5, runs: 5, start_p50_ns: 10, start_p90_ns: 20, start_p99_ns: 1500,
+            start_p999_ns: 2000000, start_p9999_ns: 3e9, start_max_ns: 4e9,
+            stall_ns: (\$ns * 1000), wakeups: 70, idle_wakeups: 7, wakeups_per_fired: 0.5,
+            bytes_fixed: 10, bytes_per_timer: (\$ns / 2), bytes_peak: 5000000, bytes_drained: 10,
+            n_compares: 1, n_moves: 2, n_slots: 3, n_cascades: 4, n_allocs: 5, reason: \"\"};
+        [row(\"idle-one\"; \"\"; 5), row(\"middling\"; \"size=3\"; 60), row(\"quick\"; \"\"; 40),
+         row(\"slow:one|two\"; \"\"; 5000)]
+        ${change}
+        | {schema: 1, context: {version: \"1\", command_line: [\"a\", \"b\"]}, rows: .}" \
+        >"$folder/results.json" || complain "the results could not be made up"
+    jq -r '(.rows[0] | keys_unsorted) as $names | $names,
+        (.rows[] | [.[$names[]]]) | @csv' "$folder/results.json" | tr -d '"' >"$folder/results.csv"
+}
+
+# says FOLDER TEXT: the report has this text.
+says() {
+    grep -qF -- "$2" "$1/report.md" || complain "$1: the report does not say: $2"
+}
+
+silent() {
+    if grep -qF -- "$2" "$1/report.md"; then complain "$1: the report says: $2"; fi
+}
+
+report() {
+    "$SOURCE/scripts/report" "$1" 2>&1 || complain "$1: there is no report"
+}
+
+cd "$scratch" || exit 1
+
+results won .
+printf 'op,algo,n,ns_per_op,ns_per_op_mad,items_per_second,bytes_per_timer,runs,error\n' \
+    | tee won/bench.csv >few.csv
+cat >>won/bench.csv <<'END'
+start,quick,1000,10,0.1,1,1,5,
+start,middling,1000,30,0.1,1,1,5,
+start,quick,100000,50,9,1,1,5,
+start,middling,100000,40,8,1,1,5,
+start,slow:one|two,100000,,,,,,"too slow, and so ""left out"""
+END
+printf 'first --command\n' >won/commands.txt
+report won
+says won '`quick` is the fastest**: 40.0 ns per event, 25.0 million events per second; 5.00 ns of it'
+says won 'compared with it: `middling:size=3` 1.50 times and `slow:one|two` 125 times.'
+says won 'memory: 20.0 bytes a timer (the least of 3); at the peak 5.00 MB (like all of them)'
+says won 'every timer fired on its due tick'
+silent won 'None: every'
+says won '- single operations: `slow:one|two`, start with 100,000 timers: **not measured**: too slow, and so "left out"'
+says won 'with 1,000 timers `quick` (10.0 ns; the next, `middling`, takes 3.00 times as long)'
+says won 'with 100,000 timers cannot tell `middling` and `quick` apart'
+says won '| *`idle-one`* | ok | 5.00 |'
+says won '| `quick` | start | 10.0 ns | 20.0 ns | 1.50 µs | 2.00 ms | 3.00 s | 4.00 s |'
+says won '| `slow:one\|two` | ok | 5,000 | 1.00 | 125 |'
+says won '1,234,567 operations: 700,000 starts, 300,000 restarts, 234,567 stops.'
+says won '| command_line | a b |'
+says won 'first --command'
+
+results close '.[2].ns_per_event = 57'
+report close
+says close 'Cannot tell which is the fastest of `quick` (57.0 ± 1.00 ns) and `middling:size=3` (60.0 ± 1.00 ns)'
+says close 'by no more than the spread'
+says close 'None: every structure ran everything'
+
+results few '.[].runs = 4'
+mv few.csv few/bench.csv
+report few
+says few 'Cannot tell which is the fastest of `quick`'
+says few '(it takes five runs)'
+silent few 'is the fastest**:'
+
+results wrong '.[2] |= (.status = "fault" | .lost = 3 | .ns_per_event = null | .events_per_s = null)' \
+    '.[1] |= (.lateness_min = -2 | .lateness_max = 1)' \
+    '.[3] |= (.status = "unsupported" | .reason = "beyond the horizon" | .ns_per_event = null)'
+printf 'trace,algo,options,fault,timer,tick,due,event,detail\nday.one,quick,,lost,7,8,9,10,"a, b"\n' \
+    >wrong/faults.csv
+report wrong
+says wrong 'Only `middling:size=3` ran this trace'
+says wrong 'timers fired up to 2 ticks early and up to 1 tick late'
+says wrong '`quick`: **fault** (lost: 3)'
+says wrong '`slow:one|two`: **unsupported**: beyond the horizon'
+says wrong '| `quick` | day.one | lost | 7 | 8 | 9 | 10 | a, b |'
+silent wrong 'None: every'
+
+results none '.[].status = "crashed"' '.[].ns_per_event = null' '.[].ns_per_event_mad = null'
+report none
+says none 'No structure ran this trace to its end'
+
+mkdir empty
+"$SOURCE/scripts/report" empty 2>/dev/null && complain "a report is made of nothing"
+[ -e empty/report.md ] && complain "a failed report leaves a file"
+"$SOURCE/scripts/report" 2>/dev/null
+[ $? -eq 2 ] || complain "a missing folder is not told by status 2"
+
+# Pictures, where they can be drawn.
+if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
+    {
+        printf 'trace,algo,options,op,percentile,latency_ns,count\n'
+        for algo in idle-one quick middling; do
+            for percentile in 0 50 99 99.9 100; do
+                printf 'some/where/day.one.trace,%s,,start,%s,%s,9\n' "$algo" "$percentile" 12
+            done
+        done
+    } >won/latency.csv
+    for folder in won wrong none; do
+        "$SOURCE/plots/draw" -s $folder/structures.json $folder 2>said ||
+            complain "$folder: pictures were not drawn: $(cat said)"
+        if grep -i -e warning -e gnuplot said; then complain "$folder: gnuplot complains"; fi
+    done
+    for name in throughput-day.one stall-day.one memory-day.one latency-day.one cost; do
+        for ending in csv svg png; do
+            [ -s "won/pictures/$name.$ending" ] || complain "there is no $name.$ending"
+        done
+    done
+    [ "$(cut -d, -f1 won/pictures/throughput-day.one.csv | tr '\n' ' ')" = \
+        'series idle-one quick middling:size=3 slow:one|two ' ] ||
+        complain "the rows of a picture are not in the order of their values"
+    # Grey for the yardstick, and a colour of its own for each of the others.
+    [ "$(cut -d, -f4 won/pictures/throughput-day.one.csv | sort | uniq -d)" = "" ] ||
+        complain "two series of a picture have the same style"
+    grep -q '^idle-one,idle-one,,0,' won/pictures/throughput-day.one.csv ||
+        complain "the yardstick does not have a yardstick's style"
+    grep -q unsupported wrong/pictures/throughput-day.one.svg ||
+        complain "a picture does not say what did not run"
+    report won
+    says won '(pictures/latency-day.one.png)'
+    says won '(pictures/cost.svg)'
+else
+    printf 'no gnuplot with pngcairo: pictures are not tried\n'
+fi
+
+# What draws and reports knows no structure by its name.
+"$TIMERLAB" list --format json | jq -r '.[].name' | grep -- - >names
+if grep -rnwF -f names "$SOURCE/plots" "$SOURCE/scripts/report" "$SOURCE/scripts/report.jq"; then
+    complain "a structure is named"
+fi
+
+[ "$failures" -eq 0 ] || printf '%d failed\n' "$failures"
+[ "$failures" -eq 0 ]
