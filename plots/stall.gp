@@ -1,4 +1,4 @@
-# stall.gp: the longest single advance by structure. See style.gp for the data.
+# stall.gp: the longest single advance of a run, median of the runs, by structure. See style.gp for the data.
 # Columns: series algo options style status stall_ns
 load system("dirname '".ARG0."'")."/style.gp"
 stats data using 0 nooutput
@@ -13,7 +13,7 @@ do for [terminal in TERMINALS] {
 
     value = "stall_ns"; spread = ""; floor_column = ""
     text(x) = duration(x)
-    unit_label = "the longest single advance, in time (less is better)"
+    unit_label = "the longest single advance of a run, median of the runs (less is better)"
     log_tics = DURATION_TICS; log_ratio = 0
     panel_title = headed("Stall")
     panel_top = share(30); panel_bottom = share(30 + panel)

@@ -135,7 +135,7 @@ def costs($rows):
     "What \(series | code) costs:\n",
     "- memory: \(standing($rows; "bytes_per_timer"; "\(figure) bytes a timer"));"
         + " at the peak \(standing($rows; "bytes_peak"; size))",
-    "- stall, the longest single advance: \(standing($rows; "stall_ns"; duration))",
+    "- stall, the longest single advance of a run, median of the runs: \(standing($rows; "stall_ns"; duration))",
     "- wakeups: \(standing($rows; "wakeups"; grouped)), of these idle:"
         + " \(standing($rows; "idle_wakeups"; grouped))",
     "- lateness: \(lateness_words)";
@@ -297,8 +297,7 @@ def rules:
     "Structures in italics in the tables are yardsticks, not contenders. A difference counts if both "
     + "sides have at least five runs, and their medians are further apart than three times their "
     + "spreads (median absolute deviations, MAD) together; otherwise the words are \"cannot tell\". "
-    + "Stall, memory and wakeups are single figures without a spread; a stall can also be the "
-    + "machine's own.";
+    + "Stall, memory and wakeups have no spread beside them; a stall can also be the machine's own.";
 
 # One trace, with its rows: tables and pictures.
 def trace_section($trace):
