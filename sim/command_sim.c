@@ -451,6 +451,7 @@ static int run(struct sim_arguments *arguments, int argc, char **argv)
                                   json_string(request.drive == DRIVE_SLEEP ? "sleep" : "poll"));
         if (done) {
             all_right = compare_fired_sets(&simulation, context) && all_right;
+            simulation_describe_traces(&simulation, context);
             print_faults(&simulation);
             struct output output = {&simulation, context};
             if (arguments->format == FORMAT_CSV) {

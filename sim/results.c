@@ -1,6 +1,7 @@
 #include "results.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ void results_free(struct results *results)
             if (results->rows[i].cells[c].kind == CELL_TEXT) {
                 free(results->rows[i].cells[c].value.text);
             }
+            free(results->rows[i].samples[c].values);
         }
     }
     free(results->rows);
@@ -64,6 +66,23 @@ void row_set_integer(struct row *row, enum column column, uint64_t value)
 void row_set_real(struct row *row, enum column column, double value)
 {
     row->cells[column] = (struct cell){.kind = CELL_REAL, .value.real = value};
+}
+
+bool row_set_samples(struct row *row, enum column column, const double *values, size_t count)
+{
+    struct samples *samples = &row->samples[column];
+    free(samples->values);
+    *samples = (struct samples){0};
+    if (count == 0) {
+        return true;
+    }
+    samples->values = malloc(count * sizeof *values);
+    if (samples->values == NULL) {
+        return false;
+    }
+    memcpy(samples->values, values, count * sizeof *values);
+    samples->count = count;
+    return true;
 }
 
 const char *row_text(const struct row *row, enum column column)
@@ -144,6 +163,29 @@ static json_t *rounded_real(double value, int digits)
     return json_real(strtod(text, NULL));
 }
 
+/* Single runs are given more closely than their median: rounding must not make them equal. */
+#define SAMPLE_EXTRA_DIGITS 2
+
+static json_t *row_samples(const struct row *row)
+{
+    json_t *all = json_object();
+    for (int c = 0; c < COLUMNS; c++) {
+        const struct samples *samples = &row->samples[c];
+        if (samples->count == 0) {
+            continue;
+        }
+        json_t *values = json_array();
+        for (size_t i = 0; i < samples->count; i++) {
+            int digits = columns[c].digits > 0 ? columns[c].digits + SAMPLE_EXTRA_DIGITS : 0;
+            (void)json_array_append_new(values, digits > 0
+                                                    ? rounded_real(samples->values[i], digits)
+                                                    : json_integer(llround(samples->values[i])));
+        }
+        (void)json_object_set_new(all, columns[c].name, values);
+    }
+    return all;
+}
+
 void results_write_json(const struct results *results, const json_t *context, FILE *stream)
 {
     json_t *rows = json_array();
@@ -167,6 +209,10 @@ void results_write_json(const struct results *results, const json_t *context, FI
             }
             (void)json_object_set_new(row, columns[c].name, value != NULL ? value : json_null());
         }
+        const char *checksum = results->rows[i].trace_checksum;
+        (void)json_object_set_new(row, "trace_checksum",
+                                  checksum[0] != '\0' ? json_string(checksum) : json_null());
+        (void)json_object_set_new(row, "samples", row_samples(&results->rows[i]));
         (void)json_array_append_new(rows, row);
     }
     json_t *whole =

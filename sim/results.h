@@ -1,6 +1,10 @@
 /*
  * results.h: rows of a comparison, and how they are written. One table of columns feeds the CSV,
  * the JSON and the printed tables; a cell that was not measured is empty (CSV), null (JSON) or "-".
+ *
+ * A cell that sums up several runs can have their single values beside it, its samples: they stand
+ * in the JSON only, as `samples` of the row, by the column's name. Value k of every row comes from
+ * round k, in which all structures took their turn, so that values at the same place are pairs.
  */
 #ifndef SIM_RESULTS_H
 #define SIM_RESULTS_H
@@ -13,6 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Of the JSON. Goes up when a name changes its meaning or goes away; what is added leaves it. */
 #define RESULTS_SCHEMA 1
 
 /* X(code, name, digits behind the point, what it is) */
@@ -89,7 +94,10 @@ enum column {
 };
 
 /* The percentiles of a latency, in the order of its columns; the last is the maximum. */
-#define LATENCY_PERCENTILES 6
+#define LATENCY_PERCENTILES  6
+
+/* A checksum of 64 bits in hexadecimal. */
+#define TRACE_CHECKSUM_CHARS 16
 
 enum cell_kind { CELL_NONE, CELL_TEXT, CELL_INTEGER, CELL_REAL };
 
@@ -102,8 +110,15 @@ struct cell {
     } value;
 };
 
+struct samples {
+    double *values;
+    size_t count;
+};
+
 struct row {
     struct cell cells[COLUMNS];
+    struct samples samples[COLUMNS];
+    char trace_checksum[TRACE_CHECKSUM_CHARS + 1]; /* of the trace's content; "" if unknown */
 };
 
 struct results {
@@ -120,13 +135,17 @@ void row_set_integer(struct row *row, enum column column, uint64_t value);
 void row_set_signed(struct row *row, enum column column, int64_t value);
 void row_set_real(struct row *row, enum column column, double value);
 
+/* Copies what the single runs gave, in the order of the rounds. False if out of memory. */
+bool row_set_samples(struct row *row, enum column column, const double *values, size_t count);
+
 /* The text of a cell, "" if it has none. */
 const char *row_text(const struct row *row, enum column column);
 
 /* One header line with the columns' names, then a line a row (RFC 4180). */
 void results_write_csv(const struct results *results, FILE *stream);
 
-/* {schema, context, rows}; takes no reference to `context`. */
+/* {schema, context, rows}; takes no reference to `context`. A row has its columns, and beside them
+ * `trace_checksum` and `samples`. */
 void results_write_json(const struct results *results, const json_t *context, FILE *stream);
 
 /* One line a column: its name, and what it holds. */

@@ -2,15 +2,19 @@
 
 #include "child.h"
 #include "progress.h"
+#include "statistics.h"
 #include "trace.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* The process's own needs beside what the structure may use: the oracle, the trace, the program. */
 #define PROCESS_OVERHEAD_BYTES (UINT64_C(2) << 30)
+
+/* The columns of latencies follow one another, from COL_START_P50 on. */
+#define LATENCY_COLUMNS        (LATENCY_OPS * LATENCY_PERCENTILES)
 
 /* What is known of one structure on one trace. */
 struct subject {
@@ -24,10 +28,10 @@ struct subject {
     char reason[1024];
     struct replay_result *check;   /* NULL until that pass is done */
     struct replay_result *latency; /* all runs merged, or NULL */
-    double *ns_per_event;
+    double *ns_per_event;          /* of each run */
     unsigned ns_count;
-    double *stall_ns;
-    unsigned stall_count;
+    double *latency_ns[LATENCY_COLUMNS]; /* the same for each percentile of each operation */
+    unsigned latency_count;
 };
 
 struct job {
@@ -35,6 +39,7 @@ struct job {
     struct simulation *simulation;
     const char *trace_path;
     const char *trace_name;
+    const char *trace_checksum;
     struct subject *subjects;
     size_t subject_count;
     struct progress *progress;
@@ -231,6 +236,39 @@ static void compare_work(struct subject *subject, const struct replay_result *re
     }
 }
 
+/* The percentiles of one latency, behind them the maximum. */
+static void read_percentiles(const struct histogram *ns, uint64_t percentiles[LATENCY_PERCENTILES])
+{
+    static const double shares[LATENCY_PERCENTILES - 1] = {0.5, 0.9, 0.99, 0.999, 0.9999};
+    for (int p = 0; p < LATENCY_PERCENTILES - 1; p++) {
+        percentiles[p] = histogram_quantile(ns, shares[p]);
+    }
+    percentiles[LATENCY_PERCENTILES - 1] = ns->max;
+}
+
+/* Keeps the run's percentiles, and adds its latencies to those of all runs. */
+static bool keep_latency_run(struct subject *subject, const struct replay_result *result,
+                             struct error *error)
+{
+    if (subject->latency == NULL) {
+        subject->latency = calloc(1, sizeof *subject->latency);
+        if (subject->latency == NULL) {
+            return error_set(error, "out of memory");
+        }
+    }
+    for (int op = 0; op < LATENCY_OPS; op++) {
+        uint64_t percentiles[LATENCY_PERCENTILES];
+        read_percentiles(&result->latency_ns[op], percentiles);
+        for (int p = 0; p < LATENCY_PERCENTILES; p++) {
+            subject->latency_ns[op * LATENCY_PERCENTILES + p][subject->latency_count] =
+                (double)percentiles[p];
+        }
+        histogram_merge(&subject->latency->latency_ns[op], &result->latency_ns[op]);
+    }
+    subject->latency_count++;
+    return true;
+}
+
 static bool time_one(struct job *job, struct subject *subject, struct replay_result *result,
                      struct error *error)
 {
@@ -253,18 +291,17 @@ static bool time_one(struct job *job, struct subject *subject, struct replay_res
     }
     if (usable) {
         compare_work(subject, result);
-        subject->stall_ns[subject->stall_count++] = (double)result->latency_ns[LATENCY_ADVANCE].max;
-        if (subject->latency == NULL) {
-            subject->latency = calloc(1, sizeof *subject->latency);
-            if (subject->latency == NULL) {
-                return error_set(error, "out of memory");
-            }
-        }
-        for (int op = 0; op < LATENCY_OPS; op++) {
-            histogram_merge(&subject->latency->latency_ns[op], &result->latency_ns[op]);
-        }
+        return keep_latency_run(subject, result, error);
     }
     return true;
+}
+
+/* Whose turn it is, in place `at` of a round of `count`: every second round goes backwards, and
+ * each pair of rounds begins with another one. */
+static size_t turn(unsigned round, size_t at, size_t count)
+{
+    size_t place = round % 2 == 0 ? at : count - 1 - at;
+    return (place + round / 2) % count;
 }
 
 static bool time_all(struct job *job, struct error *error)
@@ -273,7 +310,7 @@ static bool time_all(struct job *job, struct error *error)
     bool done = result != NULL || error_set(error, "out of memory");
     for (unsigned run = 0; run < job->request->runs && done; run++) {
         for (size_t i = 0; i < job->subject_count && done; i++) {
-            struct subject *subject = &job->subjects[(i + run) % job->subject_count];
+            struct subject *subject = &job->subjects[turn(run, i, job->subject_count)];
             if (subject->right) {
                 done = time_one(job, subject, result, error);
             } else {
@@ -287,45 +324,43 @@ static bool time_all(struct job *job, struct error *error)
 
 /* --- figures --------------------------------------------------------------------------------- */
 
-static int compare_double(const void *a, const void *b)
+static bool fill_latency(struct row *row, const struct subject *subject)
 {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, unsigned count)
-{
-    qsort(values, count, sizeof *values, compare_double);
-    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
-/* The median, and the median distance from it; reorders and overwrites the values. */
-static double median_and_mad(double *values, unsigned count, double *mad)
-{
-    double middle = median(values, count);
-    for (unsigned i = 0; i < count; i++) {
-        values[i] = fabs(values[i] - middle);
-    }
-    *mad = median(values, count);
-    return middle;
-}
-
-static void fill_latency(struct row *row, const struct replay_result *latency)
-{
-    static const double shares[LATENCY_PERCENTILES - 1] = {0.5, 0.9, 0.99, 0.999, 0.9999};
+    bool kept = true;
     for (int op = 0; op < LATENCY_OPS; op++) {
-        const struct histogram *ns = &latency->latency_ns[op];
+        const struct histogram *ns = &subject->latency->latency_ns[op];
         if (ns->total == 0) {
             continue;
         }
-        enum column first = (enum column)(COL_START_P50 + op * LATENCY_PERCENTILES);
-        for (int p = 0; p < LATENCY_PERCENTILES - 1; p++) {
-            row_set_integer(row, (enum column)(first + (enum column)p),
-                            histogram_quantile(ns, shares[p]));
+        uint64_t percentiles[LATENCY_PERCENTILES];
+        read_percentiles(ns, percentiles);
+        for (int p = 0; p < LATENCY_PERCENTILES; p++) {
+            int place = op * LATENCY_PERCENTILES + p;
+            enum column column = (enum column)(COL_START_P50 + place);
+            row_set_integer(row, column, percentiles[p]);
+            kept = kept &&
+                   row_set_samples(row, column, subject->latency_ns[place], subject->latency_count);
         }
-        row_set_integer(row, (enum column)(first + LATENCY_PERCENTILES - 1), ns->max);
     }
+    const double *stall_ns = subject->latency_ns[COL_ADVANCE_MAX - COL_START_P50];
+    row_set_integer(row, COL_STALL, (uint64_t)stats_median(stall_ns, subject->latency_count));
+    return kept && row_set_samples(row, COL_STALL, stall_ns, subject->latency_count);
+}
+
+/* The speed and its spread, and what the floor took in the same rounds. */
+static bool fill_speed(struct row *row, const struct subject *subject, const struct subject *floor)
+{
+    double ns = stats_median(subject->ns_per_event, subject->ns_count);
+    row_set_real(row, COL_NS_PER_EVENT, ns);
+    row_set_real(row, COL_NS_PER_EVENT_MAD, stats_mad(subject->ns_per_event, subject->ns_count));
+    row_set_real(row, COL_EVENTS_PER_S, 1e9 / ns);
+    row_set_integer(row, COL_RUNS, subject->ns_count);
+    bool kept = row_set_samples(row, COL_NS_PER_EVENT, subject->ns_per_event, subject->ns_count);
+    if (floor != NULL) {
+        row_set_real(row, COL_FLOOR_NS, stats_median(floor->ns_per_event, floor->ns_count));
+        kept = kept && row_set_samples(row, COL_FLOOR_NS, floor->ns_per_event, floor->ns_count);
+    }
+    return kept;
 }
 
 static void fill_verdict(struct row *row, const struct verdict *verdict)
@@ -382,13 +417,14 @@ static void fill_work(struct row *row, const struct subject *subject)
     row_set_integer(row, COL_N_ALLOCS, check->allocations);
 }
 
-static bool fill_row(struct job *job, struct subject *subject, uint64_t events, double floor_ns,
-                     struct error *error)
+static bool fill_row(struct job *job, const struct subject *subject, uint64_t events,
+                     const struct subject *floor, struct error *error)
 {
     struct row *row = results_add(&job->simulation->results);
     if (row == NULL) {
         return error_set(error, "out of memory");
     }
+    (void)snprintf(row->trace_checksum, sizeof row->trace_checksum, "%s", job->trace_checksum);
     row_set_text(row, COL_TRACE, job->trace_name);
     row_set_text(row, COL_ALGO, subject->timed->name);
     row_set_text(row, COL_OPTIONS, subject->contender->option_text);
@@ -405,22 +441,14 @@ static bool fill_row(struct job *job, struct subject *subject, uint64_t events, 
     if (ended) {
         fill_work(row, subject);
     }
+    bool kept = true;
     if (subject->right && subject->ns_count > 0) {
-        double mad;
-        double ns = median_and_mad(subject->ns_per_event, subject->ns_count, &mad);
-        row_set_real(row, COL_NS_PER_EVENT, ns);
-        row_set_real(row, COL_NS_PER_EVENT_MAD, mad);
-        row_set_real(row, COL_EVENTS_PER_S, 1e9 / ns);
-        row_set_integer(row, COL_RUNS, subject->ns_count);
-        if (floor_ns > 0) {
-            row_set_real(row, COL_FLOOR_NS, floor_ns);
-        }
+        kept = fill_speed(row, subject, floor);
     }
     if (subject->right && subject->latency != NULL) {
-        fill_latency(row, subject->latency);
-        row_set_integer(row, COL_STALL, (uint64_t)median(subject->stall_ns, subject->stall_count));
+        kept = kept && fill_latency(row, subject);
     }
-    return true;
+    return kept || error_set(error, "out of memory");
 }
 
 static bool keep_latency(struct job *job, const struct subject *subject, struct error *error)
@@ -444,11 +472,10 @@ static bool keep_latency(struct job *job, const struct subject *subject, struct 
 
 static bool fill_rows(struct job *job, uint64_t events, bool *all_right, struct error *error)
 {
-    double floor_ns = 0;
+    const struct subject *floor = NULL;
     for (size_t i = 0; i < job->subject_count; i++) {
-        struct subject *subject = &job->subjects[i];
-        if (!subject->judged && subject->ns_count > 0) {
-            floor_ns = median(subject->ns_per_event, subject->ns_count);
+        if (!job->subjects[i].judged && job->subjects[i].ns_count > 0) {
+            floor = &job->subjects[i];
         }
     }
     for (size_t i = 0; i < job->subject_count; i++) {
@@ -463,7 +490,7 @@ static bool fill_rows(struct job *job, uint64_t events, bool *all_right, struct 
             }
             continue;
         }
-        if (!fill_row(job, subject, events, floor_ns, error)) {
+        if (!fill_row(job, subject, events, floor, error)) {
             return false;
         }
         *all_right = *all_right && (subject->right || strcmp(subject->status, "unsupported") == 0);
@@ -502,10 +529,14 @@ static bool open_subjects(struct job *job, struct error *error)
         subject->right = true;
         subject->judged = (subject->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0;
         floor_is_a_row = floor_is_a_row || !subject->judged;
-        subject->ns_per_event = calloc(request->runs + 1, sizeof *subject->ns_per_event);
-        subject->stall_ns = calloc(request->runs + 1, sizeof *subject->stall_ns);
         job->subject_count = i + 1;
-        if (subject->ns_per_event == NULL || subject->stall_ns == NULL) {
+        subject->ns_per_event = calloc(request->runs + 1, sizeof *subject->ns_per_event);
+        bool made = subject->ns_per_event != NULL;
+        for (int c = 0; c < LATENCY_COLUMNS; c++) {
+            subject->latency_ns[c] = calloc(request->runs + 1, sizeof *subject->latency_ns[c]);
+            made = made && subject->latency_ns[c] != NULL;
+        }
+        if (!made) {
             return error_set(error, "out of memory");
         }
     }
@@ -518,9 +549,67 @@ static void close_subjects(struct job *job)
         free(job->subjects[i].check);
         free(job->subjects[i].latency);
         free(job->subjects[i].ns_per_event);
-        free(job->subjects[i].stall_ns);
+        for (int c = 0; c < LATENCY_COLUMNS; c++) {
+            free(job->subjects[i].latency_ns[c]);
+        }
     }
     free(job->subjects);
+}
+
+/* What the trace asks for, as a number: the same however it was compressed and wherever it is from,
+ * for nothing else decides what a structure has to do. */
+static bool checksum_trace(struct trace_reader *reader, char text[TRACE_CHECKSUM_CHARS + 1],
+                           struct error *error)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    const uint64_t frame[] = {header->tick_ns, header->warmup_end_tick, header->end_tick,
+                              header->ids};
+    XXH3_state_t *state = XXH3_createState();
+    if (state == NULL) {
+        return error_set(error, "out of memory");
+    }
+    (void)XXH3_64bits_reset(state);
+    (void)XXH3_64bits_update(state, frame, sizeof frame);
+    struct trace_block block;
+    int got = 0;
+    while ((got = trace_reader_next(reader, &block, error)) > 0) {
+        for (size_t g = 0; g < block.group_count; g++) {
+            const struct trace_group *group = &block.groups[g];
+            for (uint32_t i = 0; i < group->count; i++) {
+                const struct trace_record *record = &block.records[group->first + i];
+                const uint64_t operation[] = {group->tick, record->deadline,
+                                              (uint64_t)record->op << 32 | record->id};
+                (void)XXH3_64bits_update(state, operation, sizeof operation);
+            }
+        }
+    }
+    (void)snprintf(text, TRACE_CHECKSUM_CHARS + 1, "%016" PRIx64,
+                   (uint64_t)XXH3_64bits_digest(state));
+    (void)XXH3_freeState(state);
+    return got == 0;
+}
+
+static bool keep_trace(struct job *job, struct trace_reader *reader, struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    const struct trace_header *header = trace_reader_header(reader);
+    struct trace_row *rows =
+        realloc(simulation->traces, (simulation->trace_count + 1) * sizeof *rows);
+    if (rows == NULL) {
+        return error_set(error, "out of memory");
+    }
+    simulation->traces = rows;
+    struct trace_row *row = &rows[simulation->trace_count++];
+    *row = (struct trace_row){.name = strdup(job->trace_name),
+                              .path = strdup(job->trace_path),
+                              .tick_ns = header->tick_ns,
+                              .events = header->events,
+                              .ids = header->ids};
+    if (row->name == NULL || row->path == NULL) {
+        return error_set(error, "out of memory");
+    }
+    job->trace_checksum = row->checksum;
+    return checksum_trace(reader, row->checksum, error);
 }
 
 static bool simulate_trace(struct job *job, bool *all_right, struct error *error)
@@ -530,8 +619,9 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
         return false;
     }
     const struct trace_header *header = trace_reader_header(reader);
-    bool done = open_subjects(job, error) && check_all(job, header, error) &&
-                time_all(job, error) && fill_rows(job, header->events, all_right, error);
+    bool done = keep_trace(job, reader, error) && open_subjects(job, error) &&
+                check_all(job, header, error) && time_all(job, error) &&
+                fill_rows(job, header->events, all_right, error);
     close_subjects(job);
     trace_reader_close(reader);
     return done;
@@ -562,9 +652,27 @@ bool simulate(const struct simulate_request *request, struct simulation *simulat
     return done;
 }
 
+void simulation_describe_traces(const struct simulation *simulation, json_t *context)
+{
+    json_t *traces = json_array();
+    for (size_t i = 0; i < simulation->trace_count; i++) {
+        const struct trace_row *row = &simulation->traces[i];
+        (void)json_array_append_new(
+            traces,
+            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "name", row->name, "path", row->path,
+                      "checksum", row->checksum, "tick_ns", (json_int_t)row->tick_ns, "events",
+                      (json_int_t)row->events, "timers", (json_int_t)row->ids));
+    }
+    (void)json_object_set_new(context, "traces", traces);
+}
+
 void simulation_free(struct simulation *simulation)
 {
     results_free(&simulation->results);
+    for (size_t i = 0; i < simulation->trace_count; i++) {
+        free(simulation->traces[i].name);
+        free(simulation->traces[i].path);
+    }
     for (size_t i = 0; i < simulation->latency_count; i++) {
         free(simulation->latencies[i].trace);
     }
@@ -574,6 +682,7 @@ void simulation_free(struct simulation *simulation)
     for (size_t i = 0; i < simulation->fired_set_count; i++) {
         free(simulation->fired_sets[i].trace);
     }
+    free(simulation->traces);
     free(simulation->latencies);
     free(simulation->faults);
     free(simulation->fired_sets);

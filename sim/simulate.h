@@ -1,8 +1,9 @@
 /*
  * simulate.h: traces times structures. Every pass runs in a process of its own; first each
- * structure is checked, then those that are right are timed, in runs that are interleaved: run 1
- * of every structure, run 2 of every structure, ..., each time in another order. `null` takes part
- * in every comparison as the floor, and is a row only if it was asked for.
+ * structure is checked, then those that are right are timed, in rounds: run 1 of every structure,
+ * run 2 of every structure, ..., each time in another order, every second round backwards, so that
+ * a machine that gets slower or faster meanwhile favours none. `null` takes part in every
+ * comparison as the floor, and is a row only if it was asked for.
  */
 #ifndef SIM_SIMULATE_H
 #define SIM_SIMULATE_H
@@ -54,8 +55,20 @@ struct fired_set {
     uint64_t digest;
 };
 
+/* A trace that was replayed. */
+struct trace_row {
+    char *name; /* as the rows have it */
+    char *path; /* as it was given */
+    char checksum[TRACE_CHECKSUM_CHARS + 1];
+    uint64_t tick_ns;
+    uint64_t events;
+    uint32_t ids;
+};
+
 struct simulation {
     struct results results;
+    struct trace_row *traces;
+    size_t trace_count;
     struct latency_row *latencies;
     size_t latency_count;
     struct fault_row *faults;
@@ -68,6 +81,10 @@ struct simulation {
  * a structure's failure is a row. `all_right` says whether every row is ok or unsupported. */
 bool simulate(const struct simulate_request *request, struct simulation *simulation,
               bool *all_right, struct error *error);
+
+/* Adds `traces` to the context of the results: name, path, checksum, tick_ns, events and timers of
+ * each. */
+void simulation_describe_traces(const struct simulation *simulation, json_t *context);
 
 void simulation_free(struct simulation *simulation);
 

@@ -5,8 +5,10 @@
 #include "test.h"
 
 #include "simulate.h"
+#include "statistics.h"
 #include "trace.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +140,101 @@ static void counts_follow_from_the_trace(void **state)
         assert_true(trial.simulation.fired_sets[0].exact);
         end_trial(&trial);
     }
+}
+
+/* What the JSON says of single runs: as many as there were rounds, and the row's figure is their
+ * median. */
+static void runs_are_kept_one_by_one(void **state)
+{
+    (void)state;
+    struct trial trial;
+    run_trial(&trial, NULL, "ordered-list,binary-heap", DRIVE_SLEEP, 4);
+    json_t *context = json_object();
+    simulation_describe_traces(&trial.simulation, context);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    assert_non_null(stream);
+    results_write_json(&trial.simulation.results, context, stream);
+    (void)fclose(stream);
+    json_t *whole = json_loadb(text, length, 0, NULL);
+    assert_non_null(whole);
+    const json_t *trace = json_array_get(json_object_get(context, "traces"), 0);
+    const char *checksum = json_string_value(json_object_get(trace, "checksum"));
+    assert_int_equal(strlen(checksum), TRACE_CHECKSUM_CHARS);
+    assert_int_equal(json_integer_value(json_object_get(trace, "events")), OPERATIONS);
+    assert_string_equal(json_string_value(json_object_get(trace, "path")), trace_path);
+
+    static const char *const columns[] = {"ns_per_event", "floor_ns_per_event", "stall_ns",
+                                          "start_p50_ns", "advance_max_ns"};
+    size_t index;
+    json_t *row;
+    json_array_foreach(json_object_get(whole, "rows"), index, row)
+    {
+        assert_string_equal(json_string_value(json_object_get(row, "trace_checksum")), checksum);
+        for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+            const json_t *samples = json_object_get(json_object_get(row, "samples"), columns[c]);
+            assert_int_equal(json_array_size(samples), 4);
+        }
+        const json_t *samples = json_object_get(json_object_get(row, "samples"), "ns_per_event");
+        double values[4];
+        for (size_t i = 0; i < 4; i++) {
+            values[i] = json_number_value(json_array_get(samples, i));
+            assert_true(values[i] > 0);
+        }
+        double cell = json_number_value(json_object_get(row, "ns_per_event"));
+        assert_true(fabs(cell - stats_median(values, 4)) <= 0.0051);
+    }
+    assert_int_equal(index, 2);
+    json_decref(whole);
+    json_decref(context);
+    free(text);
+    end_trial(&trial);
+}
+
+/* One operation more, or another window, is another trace; how it is stored is not. */
+static void a_checksum_is_of_the_content(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t operations;
+        uint64_t end_tick;
+        const char *origin;
+    } variants[] = {{OPERATIONS, 40, "{}"},
+                    {OPERATIONS, 40, "{\"from\": \"elsewhere\"}"},
+                    {OPERATIONS, 41, "{}"},
+                    {OPERATIONS - 1, 40, "{}"}};
+    char checksums[4][TRACE_CHECKSUM_CHARS + 1];
+    for (size_t v = 0; v < 4; v++) {
+        struct error error;
+        char path[] = "/tmp/timerlab-checksum-XXXXXX";
+        int fd = mkstemp(path);
+        assert_true(fd >= 0);
+        (void)close(fd);
+        struct trace_writer *writer = trace_writer_open(path, 1000000, &error);
+        for (size_t i = 0; i < variants[v].operations; i++) {
+            assert_true(trace_writer_add(writer, operations[i].tick, operations[i].id,
+                                         operations[i].op, operations[i].delay, &error));
+        }
+        assert_true(
+            trace_writer_commit(writer, 2, variants[v].end_tick, 10, variants[v].origin, &error));
+        const char *traces[] = {path};
+        const struct contender_list none = {0};
+        struct simulate_request request = {.traces = traces,
+                                           .trace_count = 1,
+                                           .contenders = &none,
+                                           .timeout_seconds = 2,
+                                           .memory_limit_bytes = UINT64_C(256) << 20};
+        struct simulation simulation;
+        bool all_right;
+        assert_true(simulate(&request, &simulation, &all_right, &error));
+        memcpy(checksums[v], simulation.traces[0].checksum, sizeof checksums[v]);
+        simulation_free(&simulation);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_string_equal(checksums[0], checksums[1]);
+    assert_string_not_equal(checksums[0], checksums[2]);
+    assert_string_not_equal(checksums[0], checksums[3]);
 }
 
 static void every_structure_replays_with_the_same_firings(void **state)
@@ -322,6 +419,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_follow_from_the_trace),
+        cmocka_unit_test(runs_are_kept_one_by_one),
+        cmocka_unit_test(a_checksum_is_of_the_content),
         cmocka_unit_test(every_structure_replays_with_the_same_firings),
         cmocka_unit_test(wrong_structures_are_named),
         cmocka_unit_test(broken_order_is_named),
