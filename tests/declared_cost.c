@@ -1,0 +1,277 @@
+/*
+ * Every structure held to the cost that its descriptor states, by counting: what it does for one
+ * operation among many timers, compared with the same among few. Nothing here knows a structure by
+ * name; one that is added is held to its word at once.
+ *
+ *   test_declared_cost [TIMERS]   so many instead of 100,000
+ */
+#include "registry.h"
+
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEW       1000u
+#define FIRST_DUE 10000u /* no timer is due before */
+#define SPREAD    45000u /* nor so many ticks later; all is nearer than any default horizon */
+#define DURATIONS 1000u  /* how many different ones there are at the most */
+#define IDLE      1000u  /* ticks that fire nothing */
+
+static uint32_t many = 100000;
+
+/* How a cost may grow with the number of timers. */
+enum growth { CONSTANT, LOGARITHMIC, LINEAR, UNKNOWN };
+
+/* Steps of one operation: compares, moves and slots, a mean. */
+struct steps {
+    double start;
+    double restart;
+    double stop;
+    double tick;
+    double expire;
+};
+
+struct subject {
+    const struct tl_algo *algo;
+    void *self;
+    uint64_t clock;
+    uint64_t random;
+    uint64_t fired;
+};
+
+/* The first word of a cost counts: "O(1) expected, O(n) worst" is constant for delays as here. What
+ * depends on levels, on distinct durations or on a delay's length does not grow with the timers. */
+static enum growth growth_of(const char *cost)
+{
+    static const struct {
+        const char *prefix;
+        enum growth growth;
+    } words[] = {
+        {"O(1)", CONSTANT},     {"O(m)", CONSTANT},
+        {"O(log t)", CONSTANT}, {"O(log of the delay)", CONSTANT},
+        {"O(t)", CONSTANT},     {"O(log n)", LOGARITHMIC},
+        {"O(n)", LINEAR},       {"O(n/", LINEAR},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strncmp(cost, words[i].prefix, strlen(words[i].prefix)) == 0) {
+            return words[i].growth;
+        }
+    }
+    return UNKNOWN;
+}
+
+static uint64_t draw(struct subject *s, uint64_t below)
+{
+    uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ z >> 31) % below;
+}
+
+static uint64_t steps_of(const struct subject *s)
+{
+    struct tl_counters counters = {0};
+    s->algo->counters(s->self, &counters);
+    return counters.compares + counters.moves + counters.slots;
+}
+
+static double mean_since(const struct subject *s, uint64_t before, uint64_t operations)
+{
+    return (double)(steps_of(s) - before) / (double)operations;
+}
+
+static void on_fire(void *ctx, uint32_t id, uint64_t now)
+{
+    (void)id;
+    (void)now;
+    ((struct subject *)ctx)->fired++;
+}
+
+static void advance(struct subject *s, uint64_t now)
+{
+    s->clock = now;
+    (void)s->algo->advance(s->self, now, TL_NO_BUDGET, on_fire, s);
+}
+
+/* Starts id, so that there are as many timers a tick however many there are in all, as far as that
+ * goes. */
+static void start(struct subject *s, uint32_t id, uint32_t n)
+{
+    uint32_t spread = n * UINT64_C(2) / 5 < SPREAD ? n * 2 / 5 : SPREAD;
+    uint64_t step = (spread + DURATIONS - 1) / DURATIONS;
+    uint64_t deadline = s->clock + FIRST_DUE + draw(s, spread) / step * step;
+    assert_int_equal(s->algo->start(s->self, id, deadline), TL_OK);
+}
+
+static void shuffle(struct subject *s, uint32_t *ids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        ids[i] = i;
+    }
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t other = (uint32_t)draw(s, i);
+        uint32_t id = ids[i - 1];
+        ids[i - 1] = ids[other];
+        ids[other] = id;
+    }
+}
+
+/* Fills up to n, doubles that, restarts all, stops half, idles, and fires the other half. The
+ * number of timers doubles and halves, so that what is made anew then is a part of the mean. */
+static struct steps measure(const struct tl_algo *algo, uint32_t n)
+{
+    struct subject s = {.algo = algo, .random = n};
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(algo, options);
+    struct tl_config config = {
+        .capacity = 2 * n,
+        .max_delay_ticks = FIRST_DUE + SPREAD,
+        .options = options,
+        .allocator = tl_system_allocator(),
+    };
+    assert_int_equal(algo->create(&config, &s.self), TL_OK);
+    uint32_t *ids = malloc(2 * (size_t)n * sizeof *ids);
+    assert_non_null(ids);
+    struct steps steps = {0};
+
+    for (uint32_t id = 0; id < n; id++) {
+        start(&s, id, n);
+    }
+    uint64_t before = steps_of(&s);
+    for (uint32_t id = n; id < 2 * n; id++) {
+        start(&s, id, n);
+    }
+    steps.start = mean_since(&s, before, n);
+
+    shuffle(&s, ids, 2 * n);
+    before = steps_of(&s);
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        start(&s, ids[i], n);
+    }
+    steps.restart = mean_since(&s, before, 2 * (uint64_t)n);
+
+    shuffle(&s, ids, 2 * n);
+    before = steps_of(&s);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(algo->stop(s.self, ids[i]), TL_OK);
+    }
+    steps.stop = mean_since(&s, before, n);
+
+    /* The first advance may put in order what the stops have left. */
+    advance(&s, s.clock + 1);
+    before = steps_of(&s);
+    for (uint32_t i = 0; i < IDLE; i++) {
+        advance(&s, s.clock + 1);
+    }
+    steps.tick = mean_since(&s, before, IDLE);
+    assert_int_equal(s.fired, 0);
+
+    before = steps_of(&s);
+    advance(&s, FIRST_DUE - 1);
+    while (algo->count(s.self) > 0) {
+        advance(&s, s.clock + 1);
+    }
+    assert_int_equal(s.fired, n);
+    steps.expire = mean_since(&s, before, n);
+    free(ids);
+    algo->destroy(s.self);
+    return steps;
+}
+
+static void expect_growth(const struct tl_algo *algo, const char *operation, enum growth growth,
+                          uint32_t few, double among_few, uint32_t n, double among_many)
+{
+    double ratio = 1;
+    if (growth == LOGARITHMIC) {
+        ratio = (double)(32 - __builtin_clz(n)) / (double)(32 - __builtin_clz(few));
+    }
+    /* Half as much again, and two steps, for what chance, doublings and rounding do. */
+    if (growth != LINEAR && among_many > 1.5 * ratio * among_few + 2) {
+        fail_msg("%s: %s takes %.1f steps among %u timers, and %.1f among %u", algo->name,
+                 operation, among_few, few, among_many, n);
+    }
+}
+
+static enum growth worse(enum growth a, enum growth b)
+{
+    return a > b ? a : b;
+}
+
+static void hold_to_its_word(const struct tl_algo *algo)
+{
+    bool slow = (algo->capabilities & TL_CAP_SLOW) != 0;
+    uint32_t few = slow ? FEW / 10 : FEW;
+    uint32_t n = slow ? FEW * 2 : many;
+    struct steps small = measure(algo, few);
+    struct steps large = measure(algo, n);
+    enum growth starts = growth_of(algo->cost.start);
+    enum growth stops = growth_of(algo->cost.stop);
+    enum growth ticks = growth_of(algo->cost.tick);
+    /* Timers fire in ticks. */
+    enum growth expiry = worse(growth_of(algo->cost.expire), ticks);
+    /* A restart is no worse than a stop with a start; and where one costs more than they do, that
+     * stands behind the semicolon. */
+    enum growth restarts = worse(starts, stops);
+    expect_growth(algo, "a start", starts, few, small.start, n, large.start);
+    expect_growth(algo, "a restart", restarts, few, small.restart, n, large.restart);
+    expect_growth(algo, "a stop", stops, few, small.stop, n, large.stop);
+    expect_growth(algo, "a tick", ticks, few, small.tick, n, large.tick);
+    expect_growth(algo, "an expiry", expiry, few, small.expire, n, large.expire);
+    (void)printf("%-22s %8u: %9.1f %9.1f %9.1f %9.1f %9.1f\n", algo->name, n, large.start,
+                 large.restart, large.stop, large.tick, large.expire);
+}
+
+static void costs_grow_no_faster_than_declared(void **state)
+{
+    (void)state;
+    (void)printf("%-22s %8s: %9s %9s %9s %9s %9s\n", "steps", "timers", "start", "restart", "stop",
+                 "tick", "expire");
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        const struct tl_algo *algo = tl_registry_at(i)->counted;
+        if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+            continue;
+        }
+        if (algo->counters == NULL) {
+            (void)printf("%-22s counts nothing\n", algo->name);
+            continue;
+        }
+        hold_to_its_word(algo);
+    }
+}
+
+/* Linear costs are declared as slow, unless it is a share of the timers that an option sets. */
+static void costs_are_stated_in_words_that_are_known(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        const struct tl_algo *algo = tl_registry_at(i)->timed;
+        const char *const costs[] = {algo->cost.start, algo->cost.stop, algo->cost.tick,
+                                     algo->cost.expire};
+        bool linear = false;
+        for (size_t c = 0; c < sizeof costs / sizeof costs[0]; c++) {
+            bool none = strcmp(costs[c], "-") == 0;
+            if (!none && growth_of(costs[c]) == UNKNOWN) {
+                fail_msg("%s: what is \"%s\"?", algo->name, costs[c]);
+            }
+            linear = linear || strncmp(costs[c], "O(n)", 4) == 0;
+        }
+        bool slow = (algo->capabilities & TL_CAP_SLOW) != 0;
+        if (slow != linear) {
+            fail_msg("%s: its cost and its capabilities do not agree", algo->name);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        many = (uint32_t)strtoul(argv[1], NULL, 10);
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(costs_are_stated_in_words_that_are_known),
+        cmocka_unit_test(costs_grow_no_faster_than_declared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
