@@ -41,6 +41,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk.h"
+
 #define ROOT         ((size_t)1)
 #define ENTRY_ALIGN  64 /* a cache line: siblings share one */
 #define CAPACITY_MAX (UINT32_C(1) << 31)
@@ -354,6 +356,16 @@ static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+static void heap_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct binary_heap *heap = self;
+    walk_part(visitor, "heap", TL_FORM_TREE, 0);
+    for (size_t i = ROOT; i <= heap->count; i++) {
+        walk_node(visitor, i - ROOT, i > ROOT ? i / 2 - ROOT : TL_NEVER);
+        walk_timer(visitor, entry_id(heap->entries[i]), heap->entries[i].due, 0);
+    }
+}
+
 TL_ALGO(binary_heap) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -378,4 +390,5 @@ TL_ALGO(binary_heap) = {
     .counters = heap_counters,
     .check = heap_check,
     .place = heap_place,
+    .walk = heap_walk,
 };

@@ -312,6 +312,31 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
+static uint64_t due_of(const struct node *node)
+{
+    return node->due;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct bitmap_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint32_t shift = level * wheel->bits;
+        uint64_t hand = (wheel->clock >> shift) & (wheel->slots - 1);
+        walk_level(visitor, level + 1, UINT64_C(1) << shift);
+        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+            bool set = (wheel->occupied[level] >> slot & 1) != 0;
+            uint64_t starts = slot == hand && !set ? wheel->clock >> shift << shift
+                                                   : slot_expires(wheel, level, slot);
+            walk_slot(visitor, slot, starts + ((UINT64_C(1) << shift) - 1), UINT64_C(1) << shift,
+                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
+            bucket_walk(&wheel->buckets, FIRST_BUCKET + (level << wheel->bits) + slot, due_of,
+                        visitor);
+        }
+    }
+}
+
 static const struct tl_option wheel_options[] = {
     [OPTION_BITS] = {"bits", 6, BITS_MIN, BITS_MAX, NULL,
                      "slots of a level are 2^bits (WHEEL_BIT)"},
@@ -345,4 +370,5 @@ TL_ALGO(bitmap_wheel) = {
     .counters = buckets_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

@@ -322,6 +322,28 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
+static uint64_t due_of(const struct node *node)
+{
+    return node->due;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct cache_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    for (uint32_t n = 0; n < LEVELS; n++) {
+        uint32_t shift = wheel->span_shift + levels[n].shift;
+        uint64_t hand = (wheel->clock >> shift) & (levels[n].buckets - 1);
+        walk_level(visitor, n + 1, UINT64_C(1) << shift);
+        for (uint32_t slot = 0; slot < levels[n].buckets; slot++) {
+            bool set = (wheel->occupied[n] >> slot & 1) != 0;
+            walk_slot(visitor, slot, bucket_left(wheel, n, slot) - 1, UINT64_C(1) << shift,
+                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
+            bucket_walk(&wheel->buckets, FIRST_BUCKET + levels[n].first + slot, due_of, visitor);
+        }
+    }
+}
+
 static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
 {
     uint32_t span_shift = span_shift_of(options);
@@ -363,4 +385,5 @@ TL_ALGO(cache_wheel) = {
     .counters = buckets_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

@@ -313,6 +313,29 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
+static uint64_t due_of(const struct node *node)
+{
+    return node->due;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct cascading_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    for (uint32_t n = 0; n < wheel->level_count; n++) {
+        const struct level *level = &wheel->levels[n];
+        walk_level(visitor, n + 1, level->width);
+        for (uint32_t slot = 0; slot < level->slots; slot++) {
+            bool hand = slot == level->hand;
+            bool passed = hand && bucket_is_empty(&wheel->buckets, level->first + slot);
+            uint64_t starts = passed ? level->start : slot_starts(level, slot);
+            walk_slot(visitor, slot, starts + level->width - 1, level->width,
+                      hand ? TL_MARK_HAND : 0);
+            bucket_walk(&wheel->buckets, level->first + slot, due_of, visitor);
+        }
+    }
+}
+
 static const struct tl_option wheel_options[] = {
     {"l1", 256, 1, SLOTS_MAX, NULL, "slots of level 1, one tick each"},
     {"l2", 64, 0, SLOTS_MAX, NULL, "slots of level 2, each as wide as level 1; 0: no such level"},
@@ -346,4 +369,5 @@ TL_ALGO(cascading_wheel) = {
     .counters = buckets_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

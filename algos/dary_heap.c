@@ -41,6 +41,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk.h"
+
 #define ENTRY_ALIGN  64 /* a cache line */
 #define CAPACITY_MAX (UINT32_C(1) << 31)
 #define FIRST_SERIAL (UINT32_MAX - 100)
@@ -414,6 +416,17 @@ static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+static void heap_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct dary_heap *heap = self;
+    walk_part(visitor, "heap", TL_FORM_TREE, 0);
+    for (size_t i = heap->root; i < heap->end; i++) {
+        walk_node(visitor, i - heap->root,
+                  i > heap->root ? parent_of(i, heap->arity) - heap->root : TL_NEVER);
+        walk_timer(visitor, entry_id(heap->entries[i]), heap->entries[i].due, 0);
+    }
+}
+
 static const struct tl_option heap_options[] = {
     [OPTION_ARITY] = {"arity", 4, 2, 16, NULL, "children of an entry"},
     {NULL, 0, 0, 0, NULL, NULL},
@@ -444,4 +457,5 @@ TL_ALGO(dary_heap) = {
     .counters = heap_counters,
     .check = heap_check,
     .place = heap_place,
+    .walk = heap_walk,
 };

@@ -208,6 +208,22 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct fixed_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    walk_part(visitor, "wheel", TL_FORM_WHEEL, wheel->tick);
+    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+        bool hand = slot == wheel->hand;
+        bool passed = hand && bucket_is_empty(&wheel->buckets, FIRST_BUCKET + slot);
+        uint32_t ahead =
+            slot > wheel->hand ? slot - wheel->hand : slot + wheel->slots - wheel->hand;
+        uint64_t bucket = wheel->current + (passed ? 0 : ahead);
+        walk_slot(visitor, slot, bucket * wheel->tick, wheel->tick, hand ? TL_MARK_HAND : 0);
+        bucket_walk(&wheel->buckets, FIRST_BUCKET + slot, NULL, visitor);
+    }
+}
+
 static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
 {
     uint64_t timeout = (uint64_t)options[OPTION_TIMEOUT];
@@ -247,4 +263,5 @@ TL_ALGO(fixed_wheel) = {
     .counters = buckets_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

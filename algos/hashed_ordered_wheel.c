@@ -215,6 +215,32 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
+/* A timer's rounds are not kept: they follow from when it is due. */
+static void walk_slot_timers(const struct hashed_wheel *wheel, uint32_t slot,
+                             const struct tl_visitor *visitor)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t head = bucket_head(FIRST_BUCKET + slot, 0);
+    for (uint32_t i = buckets->nodes[head].next; i != head; i = buckets->nodes[i].next) {
+        uint64_t due = buckets->nodes[i].due;
+        walk_timer(visitor, i - buckets->first_timer, due, (due - wheel->clock - 1) / wheel->slots);
+    }
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct hashed_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    walk_part(visitor, "wheel", TL_FORM_WHEEL, 1);
+    uint32_t hand = (uint32_t)wheel->clock & (wheel->slots - 1);
+    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+        bool passed = slot == hand && bucket_is_empty(&wheel->buckets, FIRST_BUCKET + slot);
+        uint64_t ahead = passed ? 0 : ((slot - hand - 1) & (wheel->slots - 1)) + 1;
+        walk_slot(visitor, slot, wheel->clock + ahead, 1, slot == hand ? TL_MARK_HAND : 0);
+        walk_slot_timers(wheel, slot, visitor);
+    }
+}
+
 static const struct tl_option wheel_options[] = {
     [OPTION_SLOTS] = {"slots", 65536, 1, SLOTS_MAX, NULL,
                       "slots of the wheel, rounded up to a power of two"},
@@ -245,4 +271,5 @@ TL_ALGO(hashed_ordered_wheel) = {
     .counters = buckets_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

@@ -62,6 +62,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk.h"
+
 #define BLOCK_ALIGN  64
 #define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
 #define STRIPES      4u                  /* lists of a bucket; a power of two */
@@ -649,6 +651,60 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
+static void walk_bucket(const struct hier_wheel *wheel, uint32_t bucket,
+                        const struct tl_visitor *visitor)
+{
+    for (uint32_t n = 0; n < STRIPES; n++) {
+        uint32_t i = slot_node(wheel, stripe_of(bucket, n))->next;
+        for (; (i & HEAD_BIT) == 0; i = wheel->nodes[i].next) {
+            /* What is due already keeps no time, and the unit is the deadline for a tick of 1. */
+            bool kept = bucket >= FIRST_BUCKET && wheel->tick == 1;
+            walk_timer(visitor, i, kept ? wheel->nodes[i].at : TL_NEVER, 0);
+        }
+    }
+}
+
+static void walk_queue(const struct hier_wheel *wheel, const struct tl_visitor *visitor)
+{
+    walk_part(visitor, "delay queue", TL_FORM_TREE, 0);
+    for (uint32_t i = 0; i < wheel->queued; i++) {
+        uint32_t bucket = wheel->queue[i];
+        char refers[48];
+        (void)snprintf(refers, sizeof refers, "level %" PRIu32 ", slot %" PRIu32,
+                       (bucket - FIRST_BUCKET) / wheel->slots + 1,
+                       (bucket - FIRST_BUCKET) % wheel->slots);
+        walk_reference(visitor, i, i > 0 ? (i - 1) / 2 : TL_NEVER,
+                       expiration(wheel, bucket) * wheel->tick, refers);
+    }
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct hier_wheel *wheel = self;
+    if (!bucket_is_empty(wheel, DUE) || !bucket_is_empty(wheel, LATE)) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        walk_bucket(wheel, DUE, visitor);
+        walk_bucket(wheel, LATE, visitor);
+    }
+    for (uint32_t n = 0; n < wheel->level_count; n++) {
+        const struct level *level = &wheel->levels[n];
+        walk_level(visitor, n + 1, level->width * wheel->tick);
+        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+            uint32_t ahead =
+                slot >= level->hand ? slot - level->hand : slot + wheel->slots - level->hand;
+            uint64_t last = level->start + (ahead + 1) * level->width - 1;
+            bool queued = expiration(wheel, level->first + slot) != NOT_QUEUED;
+            walk_slot(visitor, slot,
+                      wheel->ceil ? last * wheel->tick : last * wheel->tick + wheel->tick - 1,
+                      level->width * wheel->tick,
+                      (ahead == 0 ? TL_MARK_HAND : 0u) | (queued ? TL_MARK_QUEUED : 0u));
+            walk_bucket(wheel, level->first + slot, visitor);
+        }
+    }
+    walk_queue(wheel, visitor);
+}
+
 static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
 {
     (void)delay_ticks;
@@ -697,4 +753,5 @@ TL_ALGO(hier_wheel) = {
     .counters = wheel_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

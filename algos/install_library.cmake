@@ -6,7 +6,8 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Programs linked against the shared library and plug-ins stand and fall with the same number.
+# Programs linked against the shared library stand and fall with the number of the contract; of
+# plug-ins, older ones are taken.
 file(STRINGS timerlab.h abi_line REGEX "^#define TL_ABI +[0-9]+u$")
 string(REGEX REPLACE "^#define TL_ABI +([0-9]+)u$" "\\1" abi "${abi_line}")
 if(NOT abi MATCHES "^[0-9]+$")

@@ -44,6 +44,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk.h"
+
 #define ARITY         4u
 #define ROOT          ((size_t)3) /* the children of an entry begin at a multiple of 4: one line */
 #define ENTRY_ALIGN   64
@@ -442,6 +444,21 @@ static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+static void heap_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct lazy_heap *heap = self;
+    walk_part(visitor, "heap", TL_FORM_TREE, 0);
+    for (size_t i = ROOT; i < heap->end; i++) {
+        struct entry entry = heap->entries[i];
+        walk_node(visitor, i - ROOT, i > ROOT ? parent_of(i) - ROOT : TL_NEVER);
+        if (is_live(heap, entry)) {
+            walk_timer(visitor, entry_id(entry), entry.due, 0);
+        } else {
+            walk_stale(visitor, entry_id(entry), entry.due);
+        }
+    }
+}
+
 static const struct tl_choice compact_choices[] = {
     {"never", COMPACT_NEVER, "stale entries go when they reach the top"},
     {NULL, 0, NULL},
@@ -482,4 +499,5 @@ TL_ALGO(lazy_heap) = {
     .counters = heap_counters,
     .check = heap_check,
     .place = heap_place,
+    .walk = heap_walk,
 };

@@ -27,6 +27,8 @@
 #include <stdalign.h>
 #include <stdio.h>
 
+#include "walk.h"
+
 #define UNLINKED UINT32_MAX
 #define HEAD     0u /* the list's own node; timer `id` is node id + 1 */
 
@@ -220,6 +222,17 @@ static enum tl_status list_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+static void list_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct ordered_list *list = self;
+    walk_part(visitor, "list", TL_FORM_LIST, 0);
+    uint64_t index = 0;
+    for (uint32_t i = list->nodes[HEAD].next; i != HEAD; i = list->nodes[i].next) {
+        walk_node(visitor, index++, TL_NEVER);
+        walk_timer(visitor, i - 1, list->nodes[i].due, 0);
+    }
+}
+
 TL_ALGO(ordered_list) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -243,4 +256,5 @@ TL_ALGO(ordered_list) = {
     .counters = list_counters,
     .check = list_check,
     .place = list_place,
+    .walk = list_walk,
 };

@@ -37,6 +37,8 @@
 #include <stdalign.h>
 #include <stdio.h>
 
+#include "walk.h"
+
 #define NONE        UINT32_MAX
 #define NODES_ALIGN 64
 
@@ -337,6 +339,24 @@ static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+/* A cell is named by its timer's id. */
+static void heap_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct pairing_heap *heap = self;
+    walk_part(visitor, "heap", TL_FORM_TREE, 0);
+    if (heap->root != NONE) {
+        walk_node(visitor, heap->root, TL_NEVER);
+        walk_timer(visitor, heap->root, heap->nodes[heap->root].due, 0);
+    }
+    for (uint32_t id = 0; id < heap->capacity; id++) {
+        uint32_t child = is_pending(heap, id) ? heap->nodes[id].child : NONE;
+        for (; child != NONE; child = heap->nodes[child].next) {
+            walk_node(visitor, child, id);
+            walk_timer(visitor, child, heap->nodes[child].due, 0);
+        }
+    }
+}
+
 TL_ALGO(pairing_heap) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -364,4 +384,5 @@ TL_ALGO(pairing_heap) = {
     .counters = heap_counters,
     .check = heap_check,
     .place = heap_place,
+    .walk = heap_walk,
 };

@@ -95,6 +95,16 @@ static const struct tl_algo *find_algo(void *handle, const char *file, char *why
     return algo;
 }
 
+/* A copy of a valid descriptor, brought to the abi of today: one that is older ends earlier. */
+static struct tl_algo as_of_today(const struct tl_algo *algo)
+{
+    struct tl_algo today = {0};
+    size_t bytes = algo->abi == 1 ? offsetof(struct tl_algo, walk) : sizeof today;
+    memcpy(&today, algo, bytes);
+    today.abi = TL_ABI;
+    return today;
+}
+
 /* Loads plugin->file into the rest of *plugin; `name` is the one asked for, or NULL. On failure
  * the caller closes. */
 static bool load(struct tl_plugin *plugin, const char *name, char *why, size_t why_bytes)
@@ -129,7 +139,7 @@ static bool load(struct tl_plugin *plugin, const char *name, char *why, size_t w
         (void)snprintf(why, why_bytes, "out of memory");
         return false;
     }
-    plugin->algo = *algo;
+    plugin->algo = as_of_today(algo);
     plugin->algo.name = plugin->name;
     char reason[640];
     if (tl_algo_validate(&plugin->algo, reason, sizeof reason) != TL_OK) {

@@ -38,6 +38,8 @@
 #include <stdalign.h>
 #include <stdio.h>
 
+#include "walk.h"
+
 #include <bsd/sys/tree.h>
 
 #define NOT_PENDING  UINT64_MAX
@@ -308,6 +310,31 @@ static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+static void walk_below(const struct rbtree *rbtree, const struct node *node, uint64_t parent,
+                       const struct tl_visitor *visitor)
+{
+    if (node != NULL) {
+        uint32_t id = (uint32_t)(node - rbtree->nodes);
+        walk_node(visitor, id, parent);
+        walk_timer(visitor, id, node->due, 0);
+    }
+}
+
+/* A cell is named by its timer's id. */
+static void tree_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct rbtree *rbtree = self;
+    walk_part(visitor, "tree", TL_FORM_TREE, 0);
+    walk_below(rbtree, RB_ROOT(&rbtree->tree), TL_NEVER, visitor);
+    for (uint32_t id = 0; id < rbtree->capacity; id++) {
+        const struct node *node = &rbtree->nodes[id];
+        if (node->serial != NOT_PENDING) {
+            walk_below(rbtree, RB_LEFT(node, links), id, visitor);
+            walk_below(rbtree, RB_RIGHT(node, links), id, visitor);
+        }
+    }
+}
+
 TL_ALGO(rbtree) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -332,4 +359,5 @@ TL_ALGO(rbtree) = {
     .counters = tree_counters,
     .check = tree_check,
     .place = tree_place,
+    .walk = tree_walk,
 };

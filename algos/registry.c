@@ -149,7 +149,7 @@ enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t wh
     if (why_bytes > 0) {
         why[0] = '\0';
     }
-    if (algo->abi != TL_ABI) {
+    if (algo->abi < TL_ABI_OLDEST || algo->abi > TL_ABI) {
         char detail[64];
         (void)snprintf(detail, sizeof detail, "abi %u where this timerlab has %u",
                        (unsigned)algo->abi, (unsigned)TL_ABI);

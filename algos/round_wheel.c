@@ -51,6 +51,8 @@
 #include <stdalign.h>
 #include <stdio.h>
 
+#include "walk.h"
+
 #define NODES_ALIGN 64
 #define DUE         0u /* the list of what the next advance fires first */
 #define LATE        1u /* the list of what was started when already due */
@@ -346,6 +348,36 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
+static void walk_list(const struct round_wheel *wheel, uint32_t head,
+                      const struct tl_visitor *visitor)
+{
+    for (uint32_t i = wheel->nodes[head].next; i != head; i = wheel->nodes[i].next) {
+        uint64_t rounds = head < FIRST_SLOT ? 0 : wheel->nodes[i].rounds;
+        walk_timer(visitor, i - wheel->first_timer, TL_NEVER, rounds);
+    }
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct round_wheel *wheel = self;
+    if (!slot_is_empty(wheel, DUE) || !slot_is_empty(wheel, LATE)) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        walk_list(wheel, DUE, visitor);
+        walk_list(wheel, LATE, visitor);
+    }
+    walk_part(visitor, "wheel", TL_FORM_WHEEL, wheel->tick);
+    uint32_t hand = slot_of(wheel, wheel->current - 1);
+    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+        bool passed = slot == hand && slot_is_empty(wheel, FIRST_SLOT + slot);
+        uint32_t ahead = slot > hand ? slot - hand : slot + wheel->slots - hand;
+        uint64_t bucket = wheel->current - 1 + (passed ? 0 : ahead);
+        walk_slot(visitor, slot, bucket * wheel->tick, wheel->tick,
+                  slot == hand ? TL_MARK_HAND : 0);
+        walk_list(wheel, FIRST_SLOT + slot, visitor);
+    }
+}
+
 static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
 {
     (void)delay_ticks;
@@ -390,4 +422,5 @@ TL_ALGO(round_wheel) = {
     .counters = wheel_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

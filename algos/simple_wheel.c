@@ -42,6 +42,8 @@
 #include <stdalign.h>
 #include <stdio.h>
 
+#include "walk.h"
+
 #define NODES_ALIGN   64
 #define DUE           0u /* the list of what the next advance fires first */
 #define LATE          1u /* the list of what was started when already due */
@@ -298,6 +300,34 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
+static void walk_list(const struct simple_wheel *wheel, uint32_t head,
+                      const struct tl_visitor *visitor)
+{
+    for (uint32_t i = wheel->nodes[head].next; i != head; i = wheel->nodes[i].next) {
+        walk_timer(visitor, i - wheel->first_timer, TL_NEVER, 0);
+    }
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct simple_wheel *wheel = self;
+    if (!slot_is_empty(wheel, DUE) || !slot_is_empty(wheel, LATE)) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        walk_list(wheel, DUE, visitor);
+        walk_list(wheel, LATE, visitor);
+    }
+    walk_part(visitor, "wheel", TL_FORM_WHEEL, wheel->tick);
+    for (uint32_t slot = 0; slot < wheel->ring; slot++) {
+        bool hand = slot == wheel->hand;
+        bool passed = hand && slot_is_empty(wheel, FIRST_SLOT + slot);
+        uint32_t ahead = slot > wheel->hand ? slot - wheel->hand : slot + wheel->ring - wheel->hand;
+        uint64_t bucket = wheel->current + (passed ? 0 : ahead);
+        walk_slot(visitor, slot, bucket * wheel->tick, wheel->tick, hand ? TL_MARK_HAND : 0);
+        walk_list(wheel, FIRST_SLOT + slot, visitor);
+    }
+}
+
 static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
 {
     (void)delay_ticks;
@@ -341,4 +371,5 @@ TL_ALGO(simple_wheel) = {
     .counters = wheel_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

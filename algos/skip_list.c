@@ -35,6 +35,8 @@
 #include <stdalign.h>
 #include <stdio.h>
 
+#include "walk.h"
+
 #define HEAD         0u /* the list's own node, and its end; timer `id` is node id + 1 */
 #define LANES_MAX    10u
 #define NODES_ALIGN  64
@@ -291,6 +293,28 @@ static enum tl_status list_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+/* A part for each lane, the longest first; a timer is said to be held in the lowest, which has all.
+ */
+static void list_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct skip_list *list = self;
+    for (uint32_t lane = list->lanes; lane-- > 0;) {
+        char name[24];
+        (void)snprintf(name, sizeof name, "lane %" PRIu32, lane + 1);
+        walk_part(visitor, name, TL_FORM_LIST, 0);
+        uint64_t index = 0;
+        for (uint32_t i = list->nodes[HEAD].next[lane]; i != HEAD; i = list->nodes[i].next[lane]) {
+            uint64_t due = list->nodes[i].due;
+            if (lane > 0) {
+                walk_reference(visitor, index++, TL_NEVER, due, "its node in lane 1");
+            } else {
+                walk_node(visitor, index++, TL_NEVER);
+                walk_timer(visitor, i - 1, due, 0);
+            }
+        }
+    }
+}
+
 TL_ALGO(skip_list) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -318,4 +342,5 @@ TL_ALGO(skip_list) = {
     .counters = list_counters,
     .check = list_check,
     .place = list_place,
+    .walk = list_walk,
 };

@@ -37,6 +37,8 @@
 #include <stdalign.h>
 #include <stdio.h>
 
+#include "walk.h"
+
 #define UNLINKED    UINT32_MAX
 #define NONE        0u /* no node; while splaying, the two side trees hang here. id is node id + 1 */
 #define NODES_ALIGN 64
@@ -330,6 +332,29 @@ static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+static void walk_below(const struct splay_tree *tree, uint32_t index, uint64_t parent,
+                       const struct tl_visitor *visitor)
+{
+    if (index != NONE) {
+        walk_node(visitor, index - 1, parent);
+        walk_timer(visitor, index - 1, tree->nodes[index].due, 0);
+    }
+}
+
+/* A cell is named by its timer's id. */
+static void tree_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct splay_tree *tree = self;
+    walk_part(visitor, "tree", TL_FORM_TREE, 0);
+    walk_below(tree, tree->root, TL_NEVER, visitor);
+    for (uint32_t index = 1; index <= tree->capacity; index++) {
+        if (tree->nodes[index].left != UNLINKED) {
+            walk_below(tree, tree->nodes[index].left, index - 1, visitor);
+            walk_below(tree, tree->nodes[index].right, index - 1, visitor);
+        }
+    }
+}
+
 TL_ALGO(splay_tree) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -357,4 +382,5 @@ TL_ALGO(splay_tree) = {
     .counters = tree_counters,
     .check = tree_check,
     .place = tree_place,
+    .walk = tree_walk,
 };

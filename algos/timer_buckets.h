@@ -26,6 +26,7 @@
 #define ALGOS_TIMER_BUCKETS_H
 
 #include "timerlab.h"
+#include "walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -299,6 +300,34 @@ static inline enum tl_status buckets_check(const struct timer_buckets *buckets, 
         return TL_ERR_CORRUPT;
     }
     return TL_OK;
+}
+
+/* --- showing --------------------------------------------------------------------------------- */
+
+/* Shows a bucket's timers, with the tick that `kept_at` finds in a node; NULL: none is kept. */
+static inline void bucket_walk(const struct timer_buckets *buckets, uint32_t bucket,
+                               uint64_t (*kept_at)(const struct node *),
+                               const struct tl_visitor *visitor)
+{
+    for (uint32_t n = 0; n < BUCKET_STRIPES; n++) {
+        uint32_t i = buckets->nodes[bucket_head(bucket, n)].next;
+        for (; slot_is_timer(buckets, i); i = buckets->nodes[i].next) {
+            walk_timer(visitor, i - buckets->first_timer,
+                       kept_at != NULL ? kept_at(&buckets->nodes[i]) : TL_NEVER, 0);
+        }
+    }
+}
+
+/* Shows DUE and LATE, if they hold anything. */
+static inline void buckets_walk_due(const struct timer_buckets *buckets,
+                                    const struct tl_visitor *visitor)
+{
+    if (buckets_are_due(buckets)) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        bucket_walk(buckets, BUCKET_DUE, NULL, visitor);
+        bucket_walk(buckets, BUCKET_LATE, NULL, visitor);
+    }
 }
 
 #endif

@@ -35,8 +35,13 @@ extern "C" {
 #endif
 
 /* The version of this contract. Raised when a structure compiled against an older header would
- * misbehave; a plug-in with another number is refused. */
-#define TL_ABI          1u
+ * misbehave, or has a descriptor that ends earlier; a plug-in with a newer number is refused, and
+ * so is one older than TL_ABI_OLDEST. What a descriptor lacks is as if it were NULL.
+ *
+ *   1   up to the hook place
+ *   2   the hook walk */
+#define TL_ABI          2u
+#define TL_ABI_OLDEST   1u
 
 /* Every deadline handed to a structure is at most this. */
 #define TL_DEADLINE_MAX (UINT64_C(1) << 63)
@@ -171,6 +176,78 @@ struct tl_place {
     uint64_t bucket; /* absolute tick at which that slot is due, where the structure keeps one */
 };
 
+/* --- what a structure looks like inside ------------------------------------------------------ */
+
+/*
+ * A structure shows its inside as parts (a level of wheels, a heap, a queue of buckets), which
+ * have cells (slots, entries of a heap), which hold timers. It is walked in that order:
+ *
+ *   part    level 1, a wheel of 3 cells, 1 tick each
+ *   cell      0, ticks 3 to 3, the hand
+ *   cell      1, ticks 4 to 4, queued
+ *   timer       id 7
+ *   cell      2, ticks 5 to 5
+ *   part    delay queue, a tree
+ *   cell      0, ticks 4 to 4, "level 1, slot 1"
+ */
+
+/* How the cells of a part hang together. */
+#define TL_FORM_MAP(X)                                                                             \
+    X(TL_FORM_LIST, "list", "one after the other, the first one next to be looked at")             \
+    X(TL_FORM_WHEEL, "wheel", "a ring of slots, visited by a hand")                                \
+    X(TL_FORM_TREE, "tree", "each but the root hangs from another")
+
+enum tl_form {
+#define TL_FORM_ENUM(code, word, text) code,
+    TL_FORM_MAP(TL_FORM_ENUM)
+#undef TL_FORM_ENUM
+};
+
+/* What is particular about a cell, or about a timer in it; or-ed. */
+#define TL_MARK_MAP(X)                                                                             \
+    X(TL_MARK_HAND, 0, "hand", "cell: where the clock stands")                                     \
+    X(TL_MARK_QUEUED, 1, "queued", "cell: waits in a queue of cells for its time")                 \
+    X(TL_MARK_FLAGGED, 2, "flagged", "cell: its bit is set in a bitmap of occupied cells")         \
+    X(TL_MARK_STALE, 3, "stale", "timer: left behind by a stop or restart, not pending here")
+
+enum tl_mark {
+#define TL_MARK_ENUM(code, bit, word, text) code = 1u << (bit),
+    TL_MARK_MAP(TL_MARK_ENUM)
+#undef TL_MARK_ENUM
+};
+
+struct tl_part {
+    const char *name; /* "level 2", "heap", "delay queue"; valid during the call */
+    enum tl_form form;
+    uint64_t cell_ticks; /* ticks that one cell stands for; 0: cells do not stand for time */
+};
+
+struct tl_cell {
+    uint64_t index;     /* in its part, from 0: each cell has another */
+    uint64_t parent;    /* TL_FORM_TREE: the index of the cell that it hangs from, which may be
+                           shown later; TL_NEVER: the root */
+    uint64_t from;      /* the first and the last tick that it stands for, as the clock stands; */
+    uint64_t to;        /* TL_NEVER, twice: for none */
+    uint32_t marks;     /* enum tl_mark */
+    const char *refers; /* the cell of another part that it stands for, in words; NULL: none.
+                           Valid during the call */
+};
+
+struct tl_held {
+    uint32_t id;
+    uint32_t marks;  /* enum tl_mark */
+    uint64_t at;     /* the tick kept with it, by which it is filed; TL_NEVER: none is kept */
+    uint64_t rounds; /* full turns still to wait */
+};
+
+/* What `walk` calls: `cell` after its part, `timer` after its cell. All three are set. */
+struct tl_visitor {
+    void *ctx;
+    void (*part)(void *ctx, const struct tl_part *part);
+    void (*cell)(void *ctx, const struct tl_cell *cell);
+    void (*timer)(void *ctx, const struct tl_held *held);
+};
+
 /* Called for each expired timer, which is no longer pending by then. It may call start and stop
  * for any timer of the same structure, `id` included, and count, which already leaves `id` out;
  * no other hook. */
@@ -261,6 +338,11 @@ struct tl_algo {
     /* Optional. Where timer `id` sits. TL_IDLE if it is not pending. Not called inside a
      * callback. */
     enum tl_status (*place)(const void *self, uint32_t id, struct tl_place *out);
+
+    /* Optional, since abi 2. Shows the structure's inside to `visitor`, for step-by-step views:
+     * all of a wheel's slots, empty ones too, and every pending timer exactly once without
+     * TL_MARK_STALE. Time does not matter. Not called inside a callback. */
+    void (*walk)(const void *self, const struct tl_visitor *visitor);
 };
 
 /*

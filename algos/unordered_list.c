@@ -33,6 +33,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk.h"
+
 #define BLOCK_ALIGN 64
 #define IDLE        UINT32_MAX
 
@@ -241,6 +243,16 @@ static enum tl_status list_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+static void list_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct unordered_list *list = self;
+    walk_part(visitor, "list", TL_FORM_LIST, 0);
+    for (uint32_t i = 0; i < list->count; i++) {
+        walk_node(visitor, i, TL_NEVER);
+        walk_timer(visitor, list->entries[i].id, list->entries[i].due, 0);
+    }
+}
+
 TL_ALGO(unordered_list) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_BUDGET |
@@ -264,4 +276,5 @@ TL_ALGO(unordered_list) = {
     .counters = list_counters,
     .check = list_check,
     .place = list_place,
+    .walk = list_walk,
 };

@@ -108,8 +108,19 @@ static uint64_t faulty_count(const void *self)
 #endif
 }
 
+#if defined(FAULTY_OLD)
+static void no_walk(const void *self, const struct tl_visitor *visitor)
+{
+    (void)self;
+    (void)visitor;
+    abort();
+}
+#endif
+
 #if defined(FAULTY_ABI)
 #define FAULTY_ABI_NUMBER (TL_ABI + 1)
+#elif defined(FAULTY_OLD)
+#define FAULTY_ABI_NUMBER 1
 #else
 #define FAULTY_ABI_NUMBER TL_ABI
 #endif
@@ -138,4 +149,8 @@ const struct tl_algo timerlab_algo = {
     .next = list_next,
 #endif
     .count = faulty_count,
+#if defined(FAULTY_OLD)
+    /* A descriptor of abi 1 ends before this: what lies here is none of its hooks. */
+    .walk = no_walk,
+#endif
 };

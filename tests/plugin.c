@@ -63,7 +63,7 @@ static void refusals_say_why(void **state)
     assert_refused(copy_path, "not a shared object");
     write_copy(200, SIZE_MAX, 0);
     assert_refused(copy_path, "cannot be loaded");
-    assert_refused(TL_BINARY_DIR "/tests/faulty-abi.so", "abi 2 where this timerlab has 1");
+    assert_refused(TL_BINARY_DIR "/tests/faulty-abi.so", "abi 3 where this timerlab has 2");
     assert_refused(TL_BINARY_DIR "/tests/faulty-symbol.so", "no symbol timerlab_algo");
     assert_refused(TL_BINARY_DIR "/tests/faulty-descriptor.so", "go together");
     assert_refused(SOUND ",My Wheel", "not lower-case words joined by dashes: My Wheel");
@@ -85,6 +85,23 @@ static void names_are_the_file_s_or_the_caller_s(void **state)
     tl_plugin_close(own);
     tl_plugin_close(given);
     tl_plugin_close(NULL);
+}
+
+/* A descriptor that was compiled before a hook existed has no such hook, whatever lies behind it.
+ */
+static void older_plugins_are_taken(void **state)
+{
+    (void)state;
+    char why[1024] = "";
+    struct tl_plugin *old = tl_plugin_open(TL_BINARY_DIR "/tests/faulty-old.so", why, sizeof why);
+    if (old == NULL) {
+        fail_msg("%s", why);
+    }
+    const struct tl_algo *algo = tl_plugin_algo(old);
+    assert_int_equal(algo->abi, TL_ABI);
+    assert_non_null(algo->count);
+    assert_null(algo->walk);
+    tl_plugin_close(old);
 }
 
 /* A comma may also belong to the file's name; a bare name means the current folder. */
@@ -129,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(names_are_the_file_s_or_the_caller_s),
+        cmocka_unit_test(older_plugins_are_taken),
         cmocka_unit_test(commas_and_bare_names),
     };
     return cmocka_run_group_tests(tests, make_copy_file, remove_copy_file);

@@ -1,0 +1,219 @@
+/*
+ * What structures show of their inside: every pending timer once, in a cell whose ticks take in its
+ * deadline, where `place` says that it is; each wheel with one hand.
+ */
+#include "registry.h"
+
+#include "test.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TIMERS 40u
+
+struct shown {
+    const struct tl_algo *algo;
+    const void *self;
+    const uint64_t *deadlines; /* TL_NEVER: not pending */
+    struct tl_precision precision;
+    uint32_t seen[TIMERS];
+    struct tl_part part;
+    char part_name[32];
+    struct tl_cell cell;
+    bool has_part;
+    bool has_cell;
+    uint64_t hands;
+    uint64_t cells;
+};
+
+static void end_part(struct shown *shown)
+{
+    if (shown->has_part && shown->part.form == TL_FORM_WHEEL) {
+        assert_int_equal(shown->hands, 1);
+        assert_true(shown->cells > 0);
+    }
+}
+
+static void see_part(void *ctx, const struct tl_part *part)
+{
+    struct shown *shown = ctx;
+    end_part(shown);
+    assert_non_null(part->name);
+    shown->part = *part;
+    (void)snprintf(shown->part_name, sizeof shown->part_name, "%s", part->name);
+    shown->has_part = true;
+    shown->has_cell = false;
+    shown->hands = 0;
+    shown->cells = 0;
+}
+
+static void see_cell(void *ctx, const struct tl_cell *cell)
+{
+    struct shown *shown = ctx;
+    assert_true(shown->has_part);
+    if (shown->part.form != TL_FORM_TREE) {
+        assert_int_equal(cell->index, shown->cells);
+        assert_true(cell->parent == TL_NEVER);
+    }
+    assert_int_equal(cell->from == TL_NEVER, cell->to == TL_NEVER);
+    assert_true(cell->from <= cell->to);
+    shown->hands += (cell->marks & TL_MARK_HAND) != 0;
+    shown->cells++;
+    shown->cell = *cell;
+    shown->has_cell = true;
+}
+
+static void see_timer(void *ctx, const struct tl_held *held)
+{
+    struct shown *shown = ctx;
+    assert_true(shown->has_cell);
+    assert_true(held->id < TIMERS);
+    if ((held->marks & TL_MARK_STALE) != 0) {
+        return;
+    }
+    shown->seen[held->id]++;
+    uint64_t deadline = shown->deadlines[held->id];
+    const struct tl_cell *cell = &shown->cell;
+    /* Where a structure is coarse on purpose, the slot may be as late as it says. */
+    uint64_t latest = deadline + shown->precision.late_ticks;
+    if (held->at != TL_NEVER && held->at != deadline) {
+        fail_msg("%s: timer %" PRIu32 " is kept with %" PRIu64 ", not %" PRIu64, shown->algo->name,
+                 held->id, held->at, deadline);
+    }
+    if (shown->part.form == TL_FORM_WHEEL && held->rounds == 0 && cell->from != TL_NEVER &&
+        (latest < cell->from || deadline > cell->to)) {
+        fail_msg("%s: timer %" PRIu32 " of tick %" PRIu64 " is in a slot of %" PRIu64
+                 " to %" PRIu64,
+                 shown->algo->name, held->id, deadline, cell->from, cell->to);
+    }
+    struct tl_place place;
+    if (shown->algo->place != NULL && shown->algo->place(shown->self, held->id, &place) == TL_OK &&
+        place.level > 0 && shown->part.form == TL_FORM_WHEEL) {
+        assert_int_equal(place.slot, cell->index);
+        assert_int_equal(place.rounds, held->rounds);
+        unsigned level = 1;
+        (void)sscanf(shown->part_name, "level %u", &level);
+        assert_int_equal(place.level, level);
+    }
+}
+
+static void look(struct shown *shown)
+{
+    const struct tl_visitor visitor = {
+        .ctx = shown, .part = see_part, .cell = see_cell, .timer = see_timer};
+    memset(shown->seen, 0, sizeof shown->seen);
+    shown->has_part = false;
+    shown->algo->walk(shown->self, &visitor);
+    end_part(shown);
+    for (uint32_t id = 0; id < TIMERS; id++) {
+        if (shown->seen[id] != (shown->deadlines[id] != TL_NEVER)) {
+            fail_msg("%s: timer %" PRIu32 " with deadline %" PRIu64 " is shown %" PRIu32 " times",
+                     shown->algo->name, id, shown->deadlines[id], shown->seen[id]);
+        }
+    }
+}
+
+static void forget(void *ctx, uint32_t id, uint64_t now)
+{
+    (void)now;
+    ((uint64_t *)ctx)[id] = TL_NEVER;
+}
+
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*state >> 33) % below;
+}
+
+/* Starts, stops and advances; small delays mostly, so that slots are shared and hands go round.
+ * No deadline is in the past, for which structures keep other ticks than those. */
+static void hold_to_operations(const struct tl_algo *algo, const char *options, uint64_t longest,
+                               unsigned steps)
+{
+    int64_t values[TL_OPTIONS_MAX];
+    char why[256] = "";
+    if (tl_options_parse(algo, options, values, why, sizeof why) != TL_OK) {
+        fail_msg("%s:%s: %s", algo->name, options, why);
+    }
+    void *self = NULL;
+    struct tl_config config = {.capacity = TIMERS,
+                               .now = 7,
+                               .max_delay_ticks = longest,
+                               .options = values,
+                               .allocator = tl_system_allocator()};
+    assert_int_equal(algo->create(&config, &self), TL_OK);
+    uint64_t deadlines[TIMERS];
+    for (uint32_t id = 0; id < TIMERS; id++) {
+        deadlines[id] = TL_NEVER;
+    }
+    struct shown shown = {.algo = algo,
+                          .self = self,
+                          .deadlines = deadlines,
+                          .precision = tl_algo_precision(algo, values, 1)};
+    uint64_t random = 1;
+    uint64_t clock = config.now;
+    uint64_t budget = (algo->capabilities & TL_CAP_BUDGET) != 0 ? 2 : TL_NO_BUDGET;
+    look(&shown);
+    for (unsigned step = 0; step < steps; step++) {
+        uint32_t id = (uint32_t)draw(&random, TIMERS);
+        uint64_t what = draw(&random, 10);
+        if (what < 6) {
+            uint64_t delay = 1 + draw(&random, draw(&random, 4) == 0 ? longest : 12);
+            if (algo->start(self, id, clock + delay) == TL_OK) {
+                deadlines[id] = clock + delay;
+            }
+        } else if (what < 7) {
+            (void)algo->stop(self, id);
+            deadlines[id] = TL_NEVER;
+        } else {
+            clock += draw(&random, 20) == 0 ? draw(&random, longest) : draw(&random, 4);
+            (void)algo->advance(self, clock, what == 7 ? budget : TL_NO_BUDGET, forget, deadlines);
+        }
+        look(&shown);
+    }
+    algo->destroy(self);
+}
+
+static void everything_pending_is_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *options;
+    } cases[] = {
+        {"simple-wheel", "slots=50"},
+        {"simple-wheel", "slots=50:tick=3"},
+        {"round-wheel", "slots=8"},
+        {"round-wheel", "slots=5:pow2=no"},
+        {"round-wheel", "slots=5:pow2=no:tick=3"},
+        {"hier-wheel", "slots=3"},
+        {"hier-wheel", "slots=4:tick=5:rounding=ceil"},
+        {"hier-wheel", "slots=4:tick=5:rounding=floor"},
+        {"cascading-wheel", "l1=4:l2=4:l3=100:l4=0:l5=0"},
+        {"hashed-ordered-wheel", "slots=8"},
+        {"bitmap-wheel", "bits=3:levels=7"},
+        {"dary-heap", "arity=3"},
+        {"lazy-heap", "compact=never"},
+    };
+    unsigned shows = 0;
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        const struct tl_algo *algo = tl_registry_at(i)->counted;
+        shows += algo->walk != NULL;
+        if (algo->walk != NULL) {
+            hold_to_operations(algo, "", 3000, 100);
+        }
+    }
+    assert_true(shows >= 4);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        hold_to_operations(tl_registry_find(cases[i].name)->counted, cases[i].options, 300, 1500);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_pending_is_shown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
