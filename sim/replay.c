@@ -374,11 +374,13 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block, 
     if (from == to) {
         return true;
     }
+    uint64_t begun_processor_ns = clock_processor_ns();
     uint64_t begun_ns = clock_now_ns();
     bool taken = apply_groups(replay, block, from, to);
     uint64_t ended_ns = clock_now_ns();
     if (replay->in_window) {
         replay->result->window_ns += ended_ns - begun_ns;
+        replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
         for (size_t g = from; g < to; g++) {
             replay->result->window_events += block->groups[g].count;
         }
@@ -392,6 +394,7 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block, 
 /* The rest of the window behind the last operation. */
 static void finish_window(struct replay *replay)
 {
+    uint64_t begun_processor_ns = clock_processor_ns();
     uint64_t begun_ns = clock_now_ns();
     switch (replay->request->pass) {
     case PASS_CHECK:
@@ -406,6 +409,7 @@ static void finish_window(struct replay *replay)
         break;
     }
     replay->result->window_ns += clock_now_ns() - begun_ns;
+    replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
 }
 
 /* Applies all operations. 1: done; 0: the structure refused one; -1: `error` is set. */

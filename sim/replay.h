@@ -68,7 +68,8 @@ struct replay_result {
 
     uint64_t window_events; /* operations in the timed window */
     uint64_t window_fired;
-    uint64_t window_ns; /* throughput */
+    uint64_t window_ns;           /* throughput */
+    uint64_t window_processor_ns; /* the same without what the processor did for other programs */
     uint64_t wakeups;
     uint64_t idle_wakeups;
     uint64_t digest; /* of the (id, tick) fired up to the end tick, in any order */

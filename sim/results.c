@@ -38,6 +38,7 @@ void results_free(struct results *results)
             }
             free(results->rows[i].samples[c].values);
         }
+        free(results->rows[i].processor_ns_per_event.values);
     }
     free(results->rows);
     *results = (struct results){0};
@@ -68,9 +69,8 @@ void row_set_real(struct row *row, enum column column, double value)
     row->cells[column] = (struct cell){.kind = CELL_REAL, .value.real = value};
 }
 
-bool row_set_samples(struct row *row, enum column column, const double *values, size_t count)
+bool samples_set(struct samples *samples, const double *values, size_t count)
 {
-    struct samples *samples = &row->samples[column];
     free(samples->values);
     *samples = (struct samples){0};
     if (count == 0) {
@@ -83,6 +83,11 @@ bool row_set_samples(struct row *row, enum column column, const double *values, 
     memcpy(samples->values, values, count * sizeof *values);
     samples->count = count;
     return true;
+}
+
+bool row_set_samples(struct row *row, enum column column, const double *values, size_t count)
+{
+    return samples_set(&row->samples[column], values, count);
 }
 
 const char *row_text(const struct row *row, enum column column)
@@ -166,23 +171,28 @@ static json_t *rounded_real(double value, int digits)
 /* Single runs are given more closely than their median: rounding must not make them equal. */
 #define SAMPLE_EXTRA_DIGITS 2
 
+static void add_samples(json_t *all, const char *name, const struct samples *samples, int digits)
+{
+    if (samples->count == 0) {
+        return;
+    }
+    json_t *values = json_array();
+    for (size_t i = 0; i < samples->count; i++) {
+        (void)json_array_append_new(
+            values, digits > 0 ? rounded_real(samples->values[i], digits + SAMPLE_EXTRA_DIGITS)
+                               : json_integer(llround(samples->values[i])));
+    }
+    (void)json_object_set_new(all, name, values);
+}
+
 static json_t *row_samples(const struct row *row)
 {
     json_t *all = json_object();
     for (int c = 0; c < COLUMNS; c++) {
-        const struct samples *samples = &row->samples[c];
-        if (samples->count == 0) {
-            continue;
-        }
-        json_t *values = json_array();
-        for (size_t i = 0; i < samples->count; i++) {
-            int digits = columns[c].digits > 0 ? columns[c].digits + SAMPLE_EXTRA_DIGITS : 0;
-            (void)json_array_append_new(values, digits > 0
-                                                    ? rounded_real(samples->values[i], digits)
-                                                    : json_integer(llround(samples->values[i])));
-        }
-        (void)json_object_set_new(all, columns[c].name, values);
+        add_samples(all, columns[c].name, &row->samples[c], columns[c].digits);
     }
+    add_samples(all, "processor_ns_per_event", &row->processor_ns_per_event,
+                columns[COL_NS_PER_EVENT].digits);
     return all;
 }
 

@@ -118,6 +118,9 @@ struct samples {
 struct row {
     struct cell cells[COLUMNS];
     struct samples samples[COLUMNS];
+    /* Beside ns_per_event, whose clock runs on while the processor is taken away: the same in time
+     * that the processor spent on it. */
+    struct samples processor_ns_per_event;
     char trace_checksum[TRACE_CHECKSUM_CHARS + 1]; /* of the trace's content; "" if unknown */
 };
 
@@ -136,6 +139,7 @@ void row_set_signed(struct row *row, enum column column, int64_t value);
 void row_set_real(struct row *row, enum column column, double value);
 
 /* Copies what the single runs gave, in the order of the rounds. False if out of memory. */
+bool samples_set(struct samples *samples, const double *values, size_t count);
 bool row_set_samples(struct row *row, enum column column, const double *values, size_t count);
 
 /* The text of a cell, "" if it has none. */

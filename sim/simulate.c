@@ -29,6 +29,7 @@ struct subject {
     struct replay_result *check;   /* NULL until that pass is done */
     struct replay_result *latency; /* all runs merged, or NULL */
     double *ns_per_event;          /* of each run */
+    double *processor_ns_per_event;
     unsigned ns_count;
     double *latency_ns[LATENCY_COLUMNS]; /* the same for each percentile of each operation */
     unsigned latency_count;
@@ -279,8 +280,10 @@ static bool time_one(struct job *job, struct subject *subject, struct replay_res
     if (usable) {
         compare_work(subject, result);
         if (result->window_events > 0) {
-            subject->ns_per_event[subject->ns_count++] =
-                (double)result->window_ns / (double)result->window_events;
+            double events = (double)result->window_events;
+            subject->ns_per_event[subject->ns_count] = (double)result->window_ns / events;
+            subject->processor_ns_per_event[subject->ns_count++] =
+                (double)result->window_processor_ns / events;
         }
     }
     if (!job->request->latency || !subject->right) {
@@ -355,7 +358,9 @@ static bool fill_speed(struct row *row, const struct subject *subject, const str
     row_set_real(row, COL_NS_PER_EVENT_MAD, stats_mad(subject->ns_per_event, subject->ns_count));
     row_set_real(row, COL_EVENTS_PER_S, 1e9 / ns);
     row_set_integer(row, COL_RUNS, subject->ns_count);
-    bool kept = row_set_samples(row, COL_NS_PER_EVENT, subject->ns_per_event, subject->ns_count);
+    bool kept = row_set_samples(row, COL_NS_PER_EVENT, subject->ns_per_event, subject->ns_count) &&
+                samples_set(&row->processor_ns_per_event, subject->processor_ns_per_event,
+                            subject->ns_count);
     if (floor != NULL) {
         row_set_real(row, COL_FLOOR_NS, stats_median(floor->ns_per_event, floor->ns_count));
         kept = kept && row_set_samples(row, COL_FLOOR_NS, floor->ns_per_event, floor->ns_count);
@@ -531,7 +536,9 @@ static bool open_subjects(struct job *job, struct error *error)
         floor_is_a_row = floor_is_a_row || !subject->judged;
         job->subject_count = i + 1;
         subject->ns_per_event = calloc(request->runs + 1, sizeof *subject->ns_per_event);
-        bool made = subject->ns_per_event != NULL;
+        subject->processor_ns_per_event =
+            calloc(request->runs + 1, sizeof *subject->processor_ns_per_event);
+        bool made = subject->ns_per_event != NULL && subject->processor_ns_per_event != NULL;
         for (int c = 0; c < LATENCY_COLUMNS; c++) {
             subject->latency_ns[c] = calloc(request->runs + 1, sizeof *subject->latency_ns[c]);
             made = made && subject->latency_ns[c] != NULL;
@@ -549,6 +556,7 @@ static void close_subjects(struct job *job)
         free(job->subjects[i].check);
         free(job->subjects[i].latency);
         free(job->subjects[i].ns_per_event);
+        free(job->subjects[i].processor_ns_per_event);
         for (int c = 0; c < LATENCY_COLUMNS; c++) {
             free(job->subjects[i].latency_ns[c]);
         }
