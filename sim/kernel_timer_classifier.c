@@ -1,14 +1,16 @@
 #include "kernel_timer_classifier.h"
 
+#include "key_table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define REARM_NS       UINT64_C(20000)
-#define LOOK_AHEAD_NS  UINT64_C(10000000)
-#define LOOK_AHEAD     UINT64_C(32768) /* events; a power of two */
+#define REARM_NS      UINT64_C(20000)
+#define LOOK_AHEAD_NS UINT64_C(10000000)
+#define LOOK_AHEAD    UINT64_C(32768) /* events; a power of two */
 
-#define NO_EVENT       UINT64_MAX
-#define FIRST_CAPACITY 1024u /* of either table; a power of two */
+#define NO_EVENT      UINT64_MAX
+#define FIRST_ROOM    1024u
 
 /* What an event turned out to be, while it is held back. */
 enum meaning {
@@ -35,7 +37,6 @@ struct held_event {
 enum timer_state { NEVER_SEEN, IDLE, ARMED };
 
 struct timer {
-    uint64_t pointer;
     uint64_t undecided;     /* number of the timer's cancel that is held back, or NO_EVENT */
     uint32_t function;      /* that the last event released named */
     uint32_t last_function; /* that the last event added named: saves looking it up */
@@ -51,17 +52,15 @@ struct kernel_classifier {
     uint64_t first;
     uint64_t next;
 
-    /* Open addressing from pointers to timers; a slot holds 1 + index, 0 is empty. */
-    uint32_t *slots;
+    struct key_table *pointers; /* number the timers */
     struct timer *timers;
     uint32_t timer_count;
-    uint32_t slot_count; /* a power of two, twice as many as there is room for timers */
+    uint32_t timer_room;
 
+    struct key_table *names; /* number the functions */
     struct kernel_function *functions;
-    size_t function_count;
-    size_t function_room;
-    uint32_t *function_slots;
-    uint32_t function_slot_count;
+    uint32_t function_count;
+    uint32_t function_room;
 
     uint64_t armed;
     struct kernel_counts counts;
@@ -72,48 +71,38 @@ static bool short_of_memory(struct error *error)
     return error_set(error, "out of memory: the recording names too many different timers");
 }
 
-static uint64_t hash_pointer(uint64_t pointer)
+/* Makes room for one more in an array; NULL if memory is short. */
+static void *grow(void *array, uint32_t count, uint32_t *room, size_t bytes)
 {
-    uint64_t h = pointer * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ h >> 32;
+    if (count < *room) {
+        return array;
+    }
+    uint32_t larger = *room == 0 ? FIRST_ROOM : *room * 2;
+    void *moved = larger > *room ? realloc(array, larger * bytes) : NULL;
+    if (moved != NULL) {
+        *room = larger;
+    }
+    return moved;
 }
 
-static uint64_t hash_name(const char *name, size_t length)
+/* The index of a function, which is new if need be. */
+static bool find_function(struct kernel_classifier *c, const char *name, size_t length,
+                          uint32_t *index)
 {
-    uint64_t h = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < length; i++) {
-        h = (h ^ (unsigned char)name[i]) * UINT64_C(1099511628211);
-    }
-    return h ^ h >> 32;
-}
-
-/* --- functions ------------------------------------------------------------------------------- */
-
-static bool grow_functions(struct kernel_classifier *c)
-{
-    size_t room = c->function_room == 0 ? FIRST_CAPACITY / 2 : c->function_room * 2;
-    uint32_t slot_count = (uint32_t)(room * 2);
-    uint32_t *slots = calloc(slot_count, sizeof *slots);
-    struct kernel_function *functions = realloc(c->functions, room * sizeof *functions);
-    if (functions != NULL) {
-        c->functions = functions;
-    }
-    if (slots == NULL || functions == NULL) {
-        free(slots);
+    if (!key_table_number(c->names, name, length, index)) {
         return false;
     }
-    for (size_t i = 0; i < c->function_count; i++) {
-        const char *name = functions[i].name;
-        uint64_t h = hash_name(name, strlen(name));
-        while (slots[h & (slot_count - 1)] != 0) {
-            h++;
-        }
-        slots[h & (slot_count - 1)] = (uint32_t)i + 1;
+    if (*index < c->function_count) {
+        return true;
     }
-    free(c->function_slots);
-    c->function_slots = slots;
-    c->function_slot_count = slot_count;
-    c->function_room = room;
+    struct kernel_function *functions =
+        grow(c->functions, c->function_count, &c->function_room, sizeof *functions);
+    char *copy = functions != NULL ? strndup(name, length) : NULL;
+    c->functions = functions != NULL ? functions : c->functions;
+    if (copy == NULL) {
+        return false;
+    }
+    c->functions[c->function_count++] = (struct kernel_function){.name = copy};
     return true;
 }
 
@@ -122,77 +111,21 @@ static bool function_is(const struct kernel_function *function, const char *name
     return strncmp(function->name, name, length) == 0 && function->name[length] == '\0';
 }
 
-/* The index of a function, which is new if need be. */
-static bool find_function(struct kernel_classifier *c, const char *name, size_t length,
-                          uint32_t *index)
-{
-    if (c->function_count == c->function_room && !grow_functions(c)) {
-        return false;
-    }
-    uint64_t h = hash_name(name, length);
-    uint32_t *slot;
-    for (; *(slot = &c->function_slots[h & (c->function_slot_count - 1)]) != 0; h++) {
-        if (function_is(&c->functions[*slot - 1], name, length)) {
-            *index = *slot - 1;
-            return true;
-        }
-    }
-    char *copy = strndup(name, length);
-    if (copy == NULL) {
-        return false;
-    }
-    *index = (uint32_t)c->function_count;
-    c->functions[c->function_count++] = (struct kernel_function){.name = copy};
-    *slot = *index + 1;
-    return true;
-}
-
-/* --- timers ---------------------------------------------------------------------------------- */
-
-static bool grow_timers(struct kernel_classifier *c)
-{
-    uint32_t slot_count = c->slot_count == 0 ? FIRST_CAPACITY : c->slot_count * 2;
-    if (slot_count == 0) {
-        return false;
-    }
-    uint32_t *slots = calloc(slot_count, sizeof *slots);
-    struct timer *timers = realloc(c->timers, slot_count / 2 * sizeof *timers);
-    if (timers != NULL) {
-        c->timers = timers;
-    }
-    if (slots == NULL || timers == NULL) {
-        free(slots);
-        return false;
-    }
-    for (uint32_t i = 0; i < c->timer_count; i++) {
-        uint64_t h = hash_pointer(timers[i].pointer);
-        while (slots[h & (slot_count - 1)] != 0) {
-            h++;
-        }
-        slots[h & (slot_count - 1)] = i + 1;
-    }
-    free(c->slots);
-    c->slots = slots;
-    c->slot_count = slot_count;
-    return true;
-}
-
+/* The index of a timer, which is new if need be. */
 static bool find_timer(struct kernel_classifier *c, uint64_t pointer, uint32_t *index)
 {
-    if (c->timer_count == c->slot_count / 2 && !grow_timers(c)) {
+    if (!key_table_number(c->pointers, &pointer, sizeof pointer, index)) {
         return false;
     }
-    uint64_t h = hash_pointer(pointer);
-    uint32_t *slot;
-    for (; *(slot = &c->slots[h & (c->slot_count - 1)]) != 0; h++) {
-        if (c->timers[*slot - 1].pointer == pointer) {
-            *index = *slot - 1;
-            return true;
-        }
+    if (*index < c->timer_count) {
+        return true;
     }
-    *index = c->timer_count++;
-    c->timers[*index] = (struct timer){.pointer = pointer, .undecided = NO_EVENT};
-    *slot = *index + 1;
+    struct timer *timers = grow(c->timers, c->timer_count, &c->timer_room, sizeof *timers);
+    if (timers == NULL) {
+        return false;
+    }
+    c->timers = timers;
+    c->timers[c->timer_count++] = (struct timer){.undecided = NO_EVENT};
     return true;
 }
 
@@ -336,8 +269,11 @@ struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, voi
     c->take = take;
     c->ctx = ctx;
     c->held = malloc(LOOK_AHEAD * sizeof *c->held);
+    c->pointers = key_table_create();
+    c->names = key_table_create();
     uint32_t unknown;
-    if (c->held == NULL || !grow_timers(c) || !find_function(c, "?", 1, &unknown)) {
+    if (c->held == NULL || c->pointers == NULL || c->names == NULL ||
+        !find_function(c, "?", 1, &unknown)) {
         kernel_classifier_destroy(c);
         return NULL;
     }
@@ -458,13 +394,13 @@ void kernel_classifier_destroy(struct kernel_classifier *c)
     if (c == NULL) {
         return;
     }
-    for (size_t i = 0; i < c->function_count; i++) {
+    for (uint32_t i = 0; i < c->function_count; i++) {
         free((char *)c->functions[i].name);
     }
     free(c->functions);
-    free(c->function_slots);
+    key_table_destroy(c->names);
     free(c->timers);
-    free(c->slots);
+    key_table_destroy(c->pointers);
     free(c->held);
     free(c);
 }

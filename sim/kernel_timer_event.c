@@ -58,29 +58,28 @@ static bool take_signed(struct cursor *cursor, int64_t *number)
     return true;
 }
 
+/* What a hexadecimal digit is worth, and 1; 0 for what is none. Digits and letters come by chance,
+ * so that a table costs less than asking which it is. */
+static const unsigned char hex_plus_1[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
 /* A pointer, with or without 0x before it. */
 static bool take_pointer(struct cursor *cursor, uint64_t *pointer)
 {
     (void)TAKE(cursor, "0x");
     const char *begin = cursor->at;
+    const char *at = begin;
     uint64_t value = 0;
-    for (; cursor->at < cursor->end; cursor->at++) {
-        char c = *cursor->at;
-        unsigned digit;
-        if (is_digit(c)) {
-            digit = (unsigned)(c - '0');
-        } else if (c >= 'a' && c <= 'f') {
-            digit = (unsigned)(c - 'a') + 10;
-        } else if (c >= 'A' && c <= 'F') {
-            digit = (unsigned)(c - 'A') + 10;
-        } else {
-            break;
-        }
-        value = value << 4 | digit;
+    for (unsigned digit; at < cursor->end && (digit = hex_plus_1[(unsigned char)*at]) != 0; at++) {
+        value = value << 4 | (digit - 1);
     }
+    cursor->at = at;
     *pointer = value;
-    size_t digits = (size_t)(cursor->at - begin);
-    return digits > 0 && digits <= 16 && (cursor->at == cursor->end || *cursor->at == ' ');
+    size_t digits = (size_t)(at - begin);
+    return digits > 0 && digits <= 16 && (at == cursor->end || *at == ' ');
 }
 
 /* "function=NAME", the name up to the next blank. trace-cmd adds "/0x0" to some. */

@@ -231,7 +231,8 @@ static const char *find_after(const struct log_field *field, const char *from, c
                 escaped = !escaped;
             }
         }
-        if (!escaped && memcmp(at, field->after, field->after_length) == 0) {
+        if (!escaped && (field->after_length == 1 ||
+                         memcmp(at + 1, field->after + 1, field->after_length - 1) == 0)) {
             return at;
         }
         at++;

@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_ROOM 1024u /* a power of two */
+#define FIRST_ROOM      1024u /* a power of two */
+
+/* How far back in the run an event that is out of order is put in: a few places cost less than the
+ * heap, which is for those that come much later. */
+#define PLACES_BACK_MAX 32u
 
 /* Before each event's own bytes. The number, by order of arrival, decides between equal times. */
 struct head {
@@ -11,7 +15,8 @@ struct head {
     uint64_t number;
 };
 
-/* Events that came in order: a ring. `room` is a power of two. */
+/* Events in order, a ring: those that came so, and those that were put in a few places back. `room`
+ * is a power of two. */
 struct run {
     unsigned char *slots;
     size_t room;
@@ -55,11 +60,29 @@ static bool before(const unsigned char *a, const unsigned char *b)
     return one.time_ns != other.time_ns ? one.time_ns < other.time_ns : one.number < other.number;
 }
 
+/* Copies bytes; the usual number of them, an event of two words, without a call. */
+static void copy(unsigned char *to, const void *from, size_t bytes)
+{
+    const size_t usual = 2 * sizeof(uint64_t);
+    if (bytes == usual) {
+        memcpy(to, from, usual);
+    } else if (bytes == sizeof(struct head) + usual) {
+        memcpy(to, from, sizeof(struct head) + usual);
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
+static void copy_slot(const struct reorder *reorder, unsigned char *to, const unsigned char *from)
+{
+    copy(to, from, reorder->slot_bytes);
+}
+
 static void fill(const struct reorder *reorder, unsigned char *slot, struct head head,
                  const void *event)
 {
     memcpy(slot, &head, sizeof head);
-    memcpy(slot + sizeof head, event, reorder->event_bytes);
+    copy(slot + sizeof head, event, reorder->event_bytes);
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -70,6 +93,15 @@ static unsigned char *run_slot(const struct reorder *reorder, uint64_t i)
     return run->slots + (size_t)(i & (run->room - 1)) * reorder->slot_bytes;
 }
 
+/* Whether an event at that time belongs at most PLACES_BACK_MAX places before the run's end. */
+static bool run_reaches(const struct reorder *reorder, uint64_t time_ns)
+{
+    const struct run *run = &reorder->run;
+    return run->next - run->first <= PLACES_BACK_MAX ||
+           head_of(run_slot(reorder, run->next - 1 - PLACES_BACK_MAX)).time_ns <= time_ns;
+}
+
+/* Puts an event behind those of its time and before the later ones. */
 static bool run_add(struct reorder *reorder, struct head head, const void *event)
 {
     struct run *run = &reorder->run;
@@ -80,15 +112,19 @@ static bool run_add(struct reorder *reorder, struct head head, const void *event
             return false;
         }
         for (uint64_t i = run->first; i < run->next; i++) {
-            memcpy(slots + (size_t)(i & (room - 1)) * reorder->slot_bytes, run_slot(reorder, i),
-                   reorder->slot_bytes);
+            copy_slot(reorder, slots + (size_t)(i & (room - 1)) * reorder->slot_bytes,
+                      run_slot(reorder, i));
         }
         free(run->slots);
         run->slots = slots;
         run->room = room;
     }
-    fill(reorder, run_slot(reorder, run->next), head, event);
-    run->next++;
+    uint64_t at = run->next++;
+    while (at > run->first && head_of(run_slot(reorder, at - 1)).time_ns > head.time_ns) {
+        copy_slot(reorder, run_slot(reorder, at), run_slot(reorder, at - 1));
+        at--;
+    }
+    fill(reorder, run_slot(reorder, at), head, event);
     return true;
 }
 
@@ -114,10 +150,10 @@ static bool heap_add(struct reorder *reorder, struct head head, const void *even
     fill(reorder, reorder->spare, head, event);
     size_t at = heap->count++;
     while (at > 0 && before(reorder->spare, heap_slot(reorder, (at - 1) / 2))) {
-        memcpy(heap_slot(reorder, at), heap_slot(reorder, (at - 1) / 2), reorder->slot_bytes);
+        copy_slot(reorder, heap_slot(reorder, at), heap_slot(reorder, (at - 1) / 2));
         at = (at - 1) / 2;
     }
-    memcpy(heap_slot(reorder, at), reorder->spare, reorder->slot_bytes);
+    copy_slot(reorder, heap_slot(reorder, at), reorder->spare);
     return true;
 }
 
@@ -126,7 +162,7 @@ static void heap_remove_first(struct reorder *reorder)
 {
     struct heap *heap = &reorder->heap;
     size_t count = --heap->count;
-    memcpy(reorder->spare, heap_slot(reorder, 0), reorder->slot_bytes);
+    copy_slot(reorder, reorder->spare, heap_slot(reorder, 0));
     const unsigned char *last = heap_slot(reorder, count);
     size_t at = 0;
     for (;;) {
@@ -140,11 +176,11 @@ static void heap_remove_first(struct reorder *reorder)
         if (!before(heap_slot(reorder, child), last)) {
             break;
         }
-        memcpy(heap_slot(reorder, at), heap_slot(reorder, child), reorder->slot_bytes);
+        copy_slot(reorder, heap_slot(reorder, at), heap_slot(reorder, child));
         at = child;
     }
     if (at != count) {
-        memcpy(heap_slot(reorder, at), last, reorder->slot_bytes);
+        copy_slot(reorder, heap_slot(reorder, at), last);
     }
 }
 
@@ -229,7 +265,8 @@ bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event)
             head.time_ns = counts->last_ns;
         }
     }
-    bool kept = in_order ? run_add(reorder, head, event) : heap_add(reorder, head, event);
+    bool kept = in_order || run_reaches(reorder, head.time_ns) ? run_add(reorder, head, event)
+                                                               : heap_add(reorder, head, event);
     if (!kept) {
         reorder->short_of_memory = true;
         return false;

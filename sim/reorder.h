@@ -2,8 +2,8 @@
  * reorder.h: puts events into the order of their times, within a window. An event is held back
  * until one has been seen that is a window later; events of the same time stay in the order in
  * which they came. What comes later than the window allows is moved to the time that has been
- * reached, and counted. Events that come in order cost next to nothing; the others go through a
- * heap.
+ * reached, and counted. Events that come in order cost next to nothing, those that are a few
+ * places off little more; the others go through a heap.
  */
 #ifndef SIM_REORDER_H
 #define SIM_REORDER_H
