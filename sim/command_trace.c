@@ -1,6 +1,7 @@
 /* timerlab trace: traces made, shown and checked. */
 #include "command.h"
 #include "error.h"
+#include "portrait_picture.h"
 #include "progress.h"
 #include "trace.h"
 #include "trace_info.h"
@@ -8,13 +9,15 @@
 
 #include <argp.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_FORMAT = 256 };
+enum { OPTION_FORMAT = 256, OPTION_PLOT };
 
 struct trace_arguments {
     const char *path;
+    const char *plot; /* folder for a picture; NULL: none is wanted */
     uint64_t limit;
     bool json;
 };
@@ -35,6 +38,9 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         if (!arguments->json && strcmp(argument, "text") != 0) {
             argp_error(state, "--format takes text or json, not '%s'", argument);
         }
+        return 0;
+    case OPTION_PLOT:
+        arguments->plot = argument;
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->path != NULL) {
@@ -76,25 +82,41 @@ static bool show_info(struct trace_reader *reader, const struct trace_arguments 
                       struct error *error)
 {
     struct trace_info info;
-    if (!trace_info_collect(reader, &info, error)) {
-        return false;
-    }
-    if (!arguments->json) {
+    struct trace_portrait portrait = {0};
+    bool pictured = arguments->plot != NULL;
+    bool good = trace_info_collect(reader, &info, pictured ? &portrait : NULL, error);
+    if (good && arguments->json) {
+        json_t *json = trace_info_json(arguments->path, trace_reader_header(reader), &info);
+        (void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        (void)putchar('\n');
+        json_decref(json);
+    } else if (good) {
         trace_info_print(stdout, arguments->path, trace_reader_header(reader), &info);
-        return true;
     }
-    json_t *json = trace_info_json(arguments->path, trace_reader_header(reader), &info);
-    (void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    (void)putchar('\n');
-    json_decref(json);
-    return true;
+    char pictures[PATH_MAX];
+    if (good && pictured) {
+        (void)fflush(stdout);
+        good = portrait_picture(&portrait, arguments->path, arguments->plot, pictures, error);
+    }
+    if (good && pictured) {
+        (void)fprintf(stderr, "drawn: %s.svg, .png, and .csv with its data\n", pictures);
+    }
+    trace_portrait_release(&portrait);
+    return good;
 }
 
 static int command_info(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"format", OPTION_FORMAT, "text|json", 0, "How to show it (default text)", 0}, {0}};
-    return with_trace(argc, argv, options, "Shows what is in a trace.", show_info);
+        {"format", OPTION_FORMAT, "text|json", 0, "How to show it (default text)", 0},
+        {"plot", OPTION_PLOT, "FOLDER", 0,
+         "Draw it too, with gnuplot: portrait-NAME.svg and .png in FOLDER, and .csv, their data",
+         0},
+        {0}};
+    return with_trace(argc, argv, options,
+                      "Shows what is in a trace.\vThe picture shows the timed window: operations "
+                      "and expiries, pending timers, and how the delays are distributed.",
+                      show_info);
 }
 
 static bool show_head(struct trace_reader *reader, const struct trace_arguments *arguments,

@@ -31,12 +31,7 @@ struct entry {
 
 /* --- the delays ------------------------------------------------------------------------------ */
 
-struct delay_count {
-    uint64_t delay;
-    uint64_t count; /* 0: free */
-};
-
-/* Half full at the most. */
+/* A table of portrait_delay, where a count of 0 is a free slot; half full at the most. */
 #define DELAY_SLOTS ((size_t)2 * TRACE_INFO_DISTINCT_MAX)
 
 /* Beyond the bound: 64 steps to a doubling. */
@@ -45,6 +40,7 @@ struct delay_count {
 
 struct collector {
     struct trace_info *info;
+    struct trace_portrait *portrait; /* NULL: none is wanted */
     uint64_t pending;
     uint64_t tick_events;
     uint64_t tick;
@@ -52,7 +48,7 @@ struct collector {
     struct entry *heap;
     size_t heap_count;
     size_t heap_capacity;
-    struct delay_count *delays;
+    struct portrait_delay *delays;
     uint64_t *histogram;
 };
 
@@ -116,6 +112,9 @@ static bool expire(struct collector *c, uint64_t now)
                 return false;
             }
         } else if (timer->due != 0) {
+            if (c->portrait != NULL) {
+                trace_portrait_count(c->portrait, PORTRAIT_EXPIRY, timer->due, -1);
+            }
             timer->due = 0;
             c->pending--;
             c->info->fired++;
@@ -133,7 +132,7 @@ static void count_delay(struct collector *c, uint64_t delay)
         return;
     }
     uint64_t slot = delay * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-    while (c->delays[slot %= DELAY_SLOTS].count != 0 && c->delays[slot].delay != delay) {
+    while (c->delays[slot %= DELAY_SLOTS].count != 0 && c->delays[slot].delay_ticks != delay) {
         slot++;
     }
     if (c->delays[slot].count == 0) {
@@ -142,7 +141,7 @@ static void count_delay(struct collector *c, uint64_t delay)
             return;
         }
         c->info->distinct_delays++;
-        c->delays[slot].delay = delay;
+        c->delays[slot].delay_ticks = delay;
     }
     c->delays[slot].count++;
 }
@@ -154,10 +153,16 @@ static bool start(struct collector *c, uint64_t tick, const struct trace_record 
         return false;
     }
     count_delay(c, record->deadline - tick);
-    if (timer->due != 0) {
+    bool restart = timer->due != 0;
+    if (restart) {
         c->info->restarts++;
     } else {
         c->pending++;
+    }
+    if (c->portrait != NULL) {
+        trace_portrait_count(c->portrait, restart ? PORTRAIT_RESTART : PORTRAIT_START, tick,
+                             restart ? 0 : 1);
+        trace_portrait_pending(c->portrait, tick, c->pending);
     }
     /* What is due at once fires at the next tick. */
     timer->due = record->deadline > tick ? record->deadline : tick + 1;
@@ -172,17 +177,21 @@ static bool start(struct collector *c, uint64_t tick, const struct trace_record 
     return heap_push(c, timer->due, record->id);
 }
 
-static bool stop(struct collector *c, uint32_t id)
+static bool stop(struct collector *c, uint64_t tick, uint32_t id)
 {
     struct timer *timer = timer_of(c, id);
     if (timer == NULL) {
         return false;
     }
-    if (timer->due == 0) {
-        c->info->stops_idle++;
-    } else {
+    bool pending = timer->due != 0;
+    if (pending) {
         timer->due = 0;
         c->pending--;
+    } else {
+        c->info->stops_idle++;
+    }
+    if (c->portrait != NULL) {
+        trace_portrait_count(c->portrait, PORTRAIT_STOP, tick, pending ? -1 : 0);
     }
     return true;
 }
@@ -207,7 +216,8 @@ static bool take_group(struct collector *c, const struct trace_header *header,
     info->window_events += group->tick >= header->warmup_end_tick ? group->count : 0;
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         const struct trace_record *record = &block->records[i];
-        if (record->op == TRACE_START ? !start(c, group->tick, record) : !stop(c, record->id)) {
+        if (record->op == TRACE_START ? !start(c, group->tick, record)
+                                      : !stop(c, group->tick, record->id)) {
             return false;
         }
     }
@@ -238,9 +248,9 @@ static bool read_through(struct collector *c, struct trace_reader *reader, struc
 
 static int by_delay(const void *a, const void *b)
 {
-    const struct delay_count *left = a;
-    const struct delay_count *right = b;
-    return (left->delay > right->delay) - (left->delay < right->delay);
+    const struct portrait_delay *left = a;
+    const struct portrait_delay *right = b;
+    return (left->delay_ticks > right->delay_ticks) - (left->delay_ticks < right->delay_ticks);
 }
 
 /* Turns the histogram into the same form as the counted delays: each step by its upper end. */
@@ -251,27 +261,32 @@ static size_t histogram_delays(const struct collector *c)
         if (c->histogram[i] != 0) {
             size_t shift = i / STEPS > 0 ? i / STEPS - 1 : 0;
             uint64_t step = i - shift * STEPS;
-            c->delays[n++] =
-                (struct delay_count){.delay = ((step + 1) << shift) - 1, .count = c->histogram[i]};
+            c->delays[n++] = (struct portrait_delay){.delay_ticks = ((step + 1) << shift) - 1,
+                                                     .count = c->histogram[i]};
         }
     }
     return n;
 }
 
-static void find_percentiles(struct collector *c, const struct trace_header *header)
+/* Moves the delays, in ascending order, to the beginning of their table; returns how many. */
+static size_t sort_delays(struct collector *c)
+{
+    if (c->info->distinct_bounded) {
+        return histogram_delays(c);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < DELAY_SLOTS; i++) {
+        if (c->delays[i].count != 0) {
+            c->delays[n++] = c->delays[i];
+        }
+    }
+    qsort(c->delays, n, sizeof *c->delays, by_delay);
+    return n;
+}
+
+static void find_percentiles(struct collector *c, size_t n, const struct trace_header *header)
 {
     struct trace_info *info = c->info;
-    size_t n = 0;
-    if (info->distinct_bounded) {
-        n = histogram_delays(c);
-    } else {
-        for (size_t i = 0; i < DELAY_SLOTS; i++) {
-            if (c->delays[i].count != 0) {
-                c->delays[n++] = c->delays[i];
-            }
-        }
-        qsort(c->delays, n, sizeof *c->delays, by_delay);
-    }
     const struct {
         unsigned percent;
         uint64_t *value;
@@ -282,20 +297,25 @@ static void find_percentiles(struct collector *c, const struct trace_header *hea
         seen += c->delays[i].count;
         /* The smallest delay that at least that share does not exceed. */
         while (next < 3 && (double)seen >= (double)header->starts * wanted[next].percent / 100) {
-            uint64_t delay = c->delays[i].delay;
+            uint64_t delay = c->delays[i].delay_ticks;
             *wanted[next++].value =
                 delay < header->max_delay_ticks ? delay : header->max_delay_ticks;
         }
     }
-    info->delay_min = n > 0 ? c->delays[0].delay : 0;
+    info->delay_min = n > 0 ? c->delays[0].delay_ticks : 0;
     info->delay_max = header->max_delay_ticks;
 }
 
-bool trace_info_collect(struct trace_reader *reader, struct trace_info *info, struct error *error)
+bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
+                        struct trace_portrait *portrait, struct error *error)
 {
+    if (portrait != NULL) {
+        trace_portrait_begin(portrait, trace_reader_header(reader));
+    }
     *info = (struct trace_info){.file_bytes = trace_reader_file_bytes(reader)};
     struct collector c = {
         .info = info,
+        .portrait = portrait,
         .pages = calloc(PAGES, sizeof *c.pages),
         .delays = calloc(DELAY_SLOTS, sizeof *c.delays),
         .histogram = calloc(HISTOGRAM, sizeof *c.histogram),
@@ -308,7 +328,11 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info, st
     }
     if (good) {
         info->pending_at_end = c.pending;
-        find_percentiles(&c, trace_reader_header(reader));
+        size_t n = sort_delays(&c);
+        find_percentiles(&c, n, trace_reader_header(reader));
+        if (portrait != NULL && !trace_portrait_delays(portrait, c.delays, n)) {
+            good = error_set(error, "out of memory");
+        }
     }
     for (size_t i = 0; c.pages != NULL && i < PAGES; i++) {
         free(c.pages[i].timers);

@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "trace.h"
+#include "trace_portrait.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -40,8 +41,10 @@ struct trace_info {
     bool distinct_bounded; /* there are more than could be counted */
 };
 
-/* Reads the trace from its first block to its end. */
-bool trace_info_collect(struct trace_reader *reader, struct trace_info *info, struct error *error);
+/* Reads the trace from its first block to its end. `portrait` is begun and filled, to be released;
+ * NULL if none is wanted. */
+bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
+                        struct trace_portrait *portrait, struct error *error);
 
 /* Prints a summary for people. `path` is the trace's name. */
 void trace_info_print(FILE *stream, const char *path, const struct trace_header *header,

@@ -260,7 +260,7 @@ static struct trace_info collect(void)
     struct trace_info info;
     struct trace_reader *reader = trace_reader_open(trace_file, &error);
     assert_non_null(reader);
-    if (!trace_info_collect(reader, &info, &error)) {
+    if (!trace_info_collect(reader, &info, NULL, &error)) {
         fail_msg("%s", error.text);
     }
     /* Both ways of showing it take it. */

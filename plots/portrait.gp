@@ -1,0 +1,131 @@
+# portrait.gp: what is in a trace: operations and expiries over its timed window, how many timers are
+# pending, and how the delays are distributed. `timerlab trace info --plot` calls it. See style.gp for
+# data and out.
+# Columns: panel series from_s to_s value (operations: per second; pending: how many; delays: %)
+load system("dirname '".ARG0."'")."/style.gp"
+
+# What there is: the series in the file's order, how far values and times reach.
+series = ""; end_s = 0; low = 0; high = 0; most = 0
+shortest = 0; longest = 0; largest = 0
+in(panel) = strcol("panel") eq panel
+# The bar of a delay of 0 ends at one tick; on a logarithmic axis it needs a beginning.
+from(dummy) = column("from_s") > 0 ? column("from_s") : column("to_s") / 10 ** 0.1
+stats data using (here = column("value"), to_s = column("to_s"), \
+    series = in("operations") ? joined(series, strcol("series")) : series, \
+    end_s = !in("delays") && to_s > end_s ? to_s : end_s, \
+    low = in("operations") && here > 0 && (low == 0 || here < low) ? here : low, \
+    high = in("operations") && here > high ? here : high, \
+    most = in("pending") && here > most ? here : most, \
+    shortest = in("delays") && (shortest == 0 || from(0) < shortest) ? from(0) : shortest, \
+    longest = in("delays") && to_s > longest ? to_s : longest, \
+    largest = in("delays") && here > largest ? here : largest, \
+    0) nooutput
+if (end_s == 0) { end_s = 1 }
+
+# The unit in which the window is a number that people read.
+unit = end_s < 2e-3 ? "µs" : end_s < 2 ? "ms" : end_s < 600 ? "s" : end_s < 10800 ? "min" \
+    : end_s < 259200 ? "h" : "days"
+unit_s = unit eq "µs" ? 1e-6 : unit eq "ms" ? 1e-3 : unit eq "s" ? 1 : unit eq "min" ? 60 \
+    : unit eq "h" ? 3600 : 86400
+LONG_TICS = "('1 ns' 1e-9, '10 ns' 1e-8, '100 ns' 1e-7, '1 µs' 1e-6, '10 µs' 1e-5, '100 µs' 1e-4, " \
+    ."'1 ms' 1e-3, '10 ms' 1e-2, '100 ms' 0.1, '1 s' 1, '10 s' 10, '1 min' 60, '10 min' 600, " \
+    ."'1 h' 3600, '10 h' 36000, '4 days' 345600, '40 days' 3456000, '1 year' 31557600, " \
+    ."'10 years' 315576000)"
+
+# Marks of a linear axis from 0: a round step, of which three to six fit, and short names.
+round_step(x) = x >= 5 ? 5 : x >= 2 ? 2 : 1
+power(x) = 10.0 ** floor(log10(x))
+step(high) = round_step(high / 3.0 / power(high / 3.0)) * power(high / 3.0)
+short(x) = x >= 1e9 ? sprintf("%g G", x / 1e9) : x >= 1e6 ? sprintf("%g M", x / 1e6) \
+    : x >= 1e3 ? sprintf("%g k", x / 1e3) : sprintf("%g", x)
+marks(high) = mark_list(step(high), high)
+mark_list(step, high) = "('0' 0".mark(1, step, high).mark(2, step, high).mark(3, step, high) \
+    .mark(4, step, high).mark(5, step, high).mark(6, step, high).")"
+mark(i, step, high) = i * step > high * 1.1 ? "" : sprintf(", '%s' %.15g", short(i * step), i * step)
+
+top_height = 230; row_height = 200; gap = 92
+height = top_height + row_height + 2 * gap
+share(pixels) = 1.0 - pixels / (1.0 * height)
+# At least two decades, so that one bar does not fill the panel.
+middle = longest > 0 ? sqrt(shortest * longest) : 1
+delay_low = longest > 0 && shortest < middle / 10 ? shortest / 1.3 : middle / 10
+delay_high = longest > middle * 10 ? longest * 1.3 : middle * 10
+look(name) = name eq "start" ? 1 : name eq "restart" ? 2 : name eq "stop" ? 3 : 4
+
+do for [terminal in TERMINALS] {
+    eval open_terminal(terminal, WIDTH, height)
+    set output out.ending(terminal)
+    set multiplot
+    unset label; unset logscale; unset grid
+    set grid xtics ytics lc rgb 0xDDDDDD lt 1 lw 0.7
+
+    # Operations
+    set lmargin at screen 84.0 / WIDTH
+    set rmargin at screen 1.0 - 18.0 / WIDTH
+    set tmargin at screen share(44)
+    set bmargin at screen share(44 + top_height)
+    set title headed("Operations and expiries") offset 0,0.6
+    set xlabel "time, ".unit offset 0,0.3
+    set ylabel "per second" offset 0.4,0
+    set xrange [0:end_s / unit_s]
+    set xtics nomirror autofreq format "%g"
+    logarithmic = low > 0 && high / low > LOG_RATIO
+    if (logarithmic) {
+        set logscale y
+        set yrange [low / 1.5:high * 1.5]
+        eval "set ytics nomirror ".SCALED_TICS
+    } else {
+        set yrange [0:(high > 0 ? high * 1.1 : 1)]
+        eval "set ytics nomirror ".marks(high > 0 ? high : 1)
+    }
+    set key at graph 1, screen share(36) right bottom horizontal samplen 3 width 1 tc rgb INK
+    # Nothing of a kind lies at the panel's bottom; on a logarithmic axis there is no zero.
+    height_of(value) = logarithmic && value <= 0 ? low / 1.5 : value
+    if (words(series) > 0) {
+        plot for [name in series] data \
+            using ((column("from_s") + column("to_s")) / 2 / unit_s):\
+                (in("operations") && strcol("series") eq name ? height_of(column("value")) : NaN) \
+            with linespoints lw 1.4 ps 0.7 pi 12 lc rgb colour(look(name)) dt dash(look(name)) \
+            pt marker(look(name)) title name
+    } else {
+        set label 1 "no operation in the window" at graph 0.5, graph 0.5 center tc rgb INK
+        plot -1 notitle
+        unset label 1
+    }
+    unset logscale y
+    unset key
+
+    # Pending timers
+    set rmargin at screen 0.5 - 14.0 / WIDTH
+    set tmargin at screen share(top_height + gap + 34)
+    set bmargin at screen share(top_height + gap + 34 + row_height)
+    set title "Pending timers" offset 0,-0.4
+    set ylabel "timers, most in a stretch" offset 0.4,0
+    set yrange [0:(most > 0 ? most * 1.1 : 1)]
+    eval "set ytics nomirror ".marks(most > 0 ? most : 1)
+    plot data using (in("pending") ? column("from_s") / unit_s : NaN):(column("value")) \
+        with steps lw 1.6 lc rgb colour(1)
+
+    # Delays
+    set lmargin at screen 0.5 + 60.0 / WIDTH
+    set rmargin at screen 1.0 - 18.0 / WIDTH
+    set title "Delays of the starts" offset 0,-0.4
+    set xlabel "delay"
+    set ylabel "share of the starts, %" offset 0,0
+    set xrange [delay_low:delay_high]
+    set logscale x
+    set yrange [0:(largest > 0 ? largest * 1.1 : 1)]
+    eval "set ytics nomirror ".marks(largest > 0 ? largest : 1)
+    eval "set xtics nomirror ".LONG_TICS
+    if (largest > 0) {
+        plot data using (in("delays") ? sqrt(from(0) * column("to_s")) : NaN):(column("value") / 2.0):\
+            (from(0)):(column("to_s")):(0):(column("value")) \
+            with boxxyerror fill solid 0.8 noborder lc rgb colour(1)
+    } else {
+        set label 1 "no start" at graph 0.5, graph 0.5 center tc rgb INK
+        plot -1 notitle
+        unset label 1
+    }
+    unset multiplot
+    unset output
+}

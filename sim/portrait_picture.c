@@ -1,0 +1,157 @@
+#include "portrait_picture.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SCRIPT           "portrait.gp"
+
+/* What the shell, too, says of a command that it cannot find. */
+#define STATUS_NOT_FOUND 127
+
+static const char *const endings[] = {".svg", ".png"};
+#define ENDINGS (sizeof endings / sizeof endings[0])
+
+/* Where the script lies, seen from the program: in a build, and when installed. */
+static const char *const script_places[] = {TL_PLOTS_BUILT, TL_PLOTS_INSTALLED};
+
+static bool find_script(char path[PATH_MAX])
+{
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0) {
+        return false;
+    }
+    program[length] = '\0';
+    const char *folder = dirname(program);
+    for (size_t i = 0; i < sizeof script_places / sizeof script_places[0]; i++) {
+        char candidate[PATH_MAX];
+        if (snprintf(candidate, sizeof candidate, "%s/%s/%s", folder, script_places[i], SCRIPT) <
+                (int)sizeof candidate &&
+            realpath(candidate, path) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* FOLDER/portrait-NAME, NAME in letters that are harmless everywhere. */
+static bool make_stem(const char *trace_path, const char *folder, char stem[PATH_MAX],
+                      struct error *error)
+{
+    const char *slash = strrchr(trace_path, '/');
+    const char *name = slash != NULL ? slash + 1 : trace_path;
+    const char *dot = strrchr(name, '.');
+    size_t length = dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
+    int before = snprintf(stem, PATH_MAX, "%s/portrait-%.*s", folder, (int)length, name);
+    if (before < 0 || before >= PATH_MAX - 16) {
+        return error_set(error, "%s: the name is too long", folder);
+    }
+    for (char *c = stem + strlen(folder) + 1; *c != '\0'; c++) {
+        if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL) {
+            *c = '_';
+        }
+    }
+    return true;
+}
+
+/* Appends text as a string of gnuplot's: in single quotes, which are doubled inside. */
+static void quote(char *out, size_t room, const char *text)
+{
+    size_t used = strlen(out);
+    const char *at = text;
+    if (used + 2 < room) {
+        out[used++] = '\'';
+    }
+    for (; *at != '\0' && used + 4 < room; at++) {
+        out[used++] = *at;
+        if (*at == '\'') {
+            out[used++] = '\'';
+        }
+    }
+    out[used++] = '\'';
+    out[used] = '\0';
+}
+
+/* Runs gnuplot; its exit status. What it prints goes to standard error. */
+static int run_gnuplot(const char *script, const char *settings)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+        /* UTF-8 for the micro sign. */
+        (void)setenv("LC_ALL", "C.UTF-8", 1);
+        (void)execlp("gnuplot", "gnuplot", "-e", settings, script, (char *)NULL);
+        _exit(errno == ENOENT ? STATUS_NOT_FOUND : 1);
+    }
+    int status = 0;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* Draws under temporary names, and renames both pictures when they are there. */
+static bool draw(const char *stem, const char *script, struct error *error)
+{
+    char settings[3 * PATH_MAX] = "data=";
+    char part[PATH_MAX];
+    char data[PATH_MAX];
+    (void)snprintf(data, sizeof data, "%.*s.csv", PATH_MAX - 8, stem);
+    (void)snprintf(part, sizeof part, "%.*s.part", PATH_MAX - 8, stem);
+    quote(settings, sizeof settings, data);
+    (void)strncat(settings, "; out=", sizeof settings - strlen(settings) - 1);
+    quote(settings, sizeof settings, part);
+    int status = run_gnuplot(script, settings);
+    bool good = status == 0;
+    for (size_t i = 0; i < ENDINGS; i++) {
+        char from[PATH_MAX];
+        char to[PATH_MAX];
+        (void)snprintf(from, sizeof from, "%.*s%s", PATH_MAX - 8, part, endings[i]);
+        (void)snprintf(to, sizeof to, "%.*s%s", PATH_MAX - 8, stem, endings[i]);
+        good = good && rename(from, to) == 0;
+        if (!good) {
+            (void)unlink(from);
+        }
+    }
+    if (status == STATUS_NOT_FOUND) {
+        return error_set(error,
+                         "%s could not be drawn: gnuplot is not installed; Debian has it as "
+                         "gnuplot-nox",
+                         data);
+    }
+    return good || error_set(error,
+                             "%s could not be drawn: gnuplot failed; it must have the terminals "
+                             "svg and pngcairo, as Debian's gnuplot-nox has",
+                             data);
+}
+
+bool portrait_picture(const struct trace_portrait *portrait, const char *trace_path,
+                      const char *folder, char stem[PATH_MAX], struct error *error)
+{
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        return error_set(error, "%s: the folder cannot be made: %s", folder, strerror(errno));
+    }
+    char data[PATH_MAX];
+    if (!make_stem(trace_path, folder, stem, error)) {
+        return false;
+    }
+    (void)snprintf(data, sizeof data, "%.*s.csv", PATH_MAX - 8, stem);
+    if (!trace_portrait_write(portrait, data, error)) {
+        return false;
+    }
+    char script[PATH_MAX];
+    if (!find_script(script)) {
+        return error_set(error,
+                         "%s could not be drawn: " SCRIPT " is neither in " TL_PLOTS_BUILT
+                         " nor in " TL_PLOTS_INSTALLED
+                         ", seen from the program; install timerlab again",
+                         data);
+    }
+    return draw(stem, script, error);
+}

@@ -1,0 +1,74 @@
+/*
+ * trace_portrait.h: what a picture of a trace shows: operations and pending timers over the timed
+ * window, in equal stretches of whole ticks, and the distribution of the delays. Filled by
+ * trace_info_collect; written as a table, one row a value, that plots/portrait.gp draws.
+ */
+#ifndef SIM_TRACE_PORTRAIT_H
+#define SIM_TRACE_PORTRAIT_H
+
+#include "error.h"
+#include "trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* As many as a picture has room for. */
+#define TRACE_PORTRAIT_STRETCHES 120u
+
+#define PORTRAIT_SERIES_MAP(X)                                                                     \
+    X(PORTRAIT_START, "start")                                                                     \
+    X(PORTRAIT_RESTART, "restart") X(PORTRAIT_STOP, "stop") X(PORTRAIT_EXPIRY, "expiry")
+
+enum portrait_series {
+#define PORTRAIT_SERIES_ENUM(code, word) code,
+    PORTRAIT_SERIES_MAP(PORTRAIT_SERIES_ENUM)
+#undef PORTRAIT_SERIES_ENUM
+        PORTRAIT_SERIES
+};
+
+struct portrait_delay {
+    uint64_t delay_ticks;
+    uint64_t count;
+};
+
+/* Treat as opaque. */
+struct trace_portrait {
+    uint64_t tick_ns;
+    uint64_t first_tick; /* of the window */
+    uint64_t end_tick;
+    uint64_t stretch_ticks;
+    size_t stretches;
+    uint64_t counts[TRACE_PORTRAIT_STRETCHES][PORTRAIT_SERIES];
+    int64_t change[TRACE_PORTRAIT_STRETCHES];        /* of the number of pending timers */
+    uint64_t most_pending[TRACE_PORTRAIT_STRETCHES]; /* right after a start */
+    int64_t pending_before;                          /* when the window begins */
+    struct portrait_delay *delays; /* ascending; of all starts; NULL if there are none */
+    size_t delay_count;
+};
+
+/* Begins an empty portrait of a trace with that header. */
+void trace_portrait_begin(struct trace_portrait *portrait, const struct trace_header *header);
+
+/* Counts an operation, or an expiry, at its tick. `change` is by how much the number of pending
+ * timers grew. */
+void trace_portrait_count(struct trace_portrait *portrait, enum portrait_series series,
+                          uint64_t tick, int change);
+
+/* Notes how many timers are pending after a start at that tick. */
+void trace_portrait_pending(struct trace_portrait *portrait, uint64_t tick, uint64_t pending);
+
+/* Takes a copy of the delays, which are in ascending order. False for want of memory. */
+bool trace_portrait_delays(struct trace_portrait *portrait, const struct portrait_delay *delays,
+                           size_t count);
+
+/* Writes the table as CSV: panel,series,from_s,to_s,value. `operations` are per second, `pending`
+ * the most within the stretch, `delays` the share of the starts in percent, by tenths of a power of
+ * ten. Times count from the window's begin. */
+bool trace_portrait_write(const struct trace_portrait *portrait, const char *path,
+                          struct error *error);
+
+/* Frees what it holds. Harmless on one that is zeroed. */
+void trace_portrait_release(struct trace_portrait *portrait);
+
+#endif

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# `timerlab trace info --plot`: the table adds up to what the summary says, pictures are drawn where
+# gnuplot is, and where it is not the table is kept and the remedy named.
+set -u
+# shellcheck disable=SC2153 # ctest sets it
+timerlab=$(realpath "$TIMERLAB")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+complain() {
+    printf '%s\n' "$*"
+    failures=$((failures + 1))
+}
+
+# value NAME: a number of info.json.
+value() {
+    jq -r ".$1" info.json
+}
+
+# sum PANEL SERIES: of the table's values, each times the seconds that it stands for.
+sum() {
+    awk -F, -v panel="$1" -v series="$2" '
+        $1 == panel && $2 == series { total += $5 * ($4 - $3) }
+        END { printf "%.0f", total }' "$table"
+}
+
+# equal WHAT GOT WANTED
+equal() {
+    [ "$2" = "$3" ] || complain "$table: $1 is $2, not $3"
+}
+
+drawable=1
+gnuplot -e 'set terminal pngcairo' 2>/dev/null || drawable=0
+
+# portray TRACE: makes info.json and the table, and looks at what is said.
+portray() {
+    table=pictures/portrait-$1.csv
+    "$timerlab" trace info "$1.trace" --format json --plot pictures >info.json 2>said
+    local status=$?
+    equal "the header" "$(head -1 "$table")" panel,series,from_s,to_s,value
+    if [ $drawable -eq 1 ]; then
+        equal "the exit status" $status 0
+        equal "what is said" "$(cat said)" "drawn: pictures/portrait-$1.svg, .png, and .csv with its data"
+        [ -s "pictures/portrait-$1.png" ] || complain "$1: the PNG is missing"
+        grep -q '</svg>' "pictures/portrait-$1.svg" || complain "$1: the SVG is not whole"
+    fi
+}
+
+# All operations are in the window of a trace that is imported.
+{
+    printf 'tick,id,op,delay\n'
+    awk 'BEGIN {
+        for (t = 0; t < 5000; t++) {
+            print t "," t % 100 ",start," (t % 7 == 0 ? 60 : 1000)
+            if (t % 5 == 4) print t "," (t - 4) % 100 ",stop,"
+        }
+    }'
+} >steady.csv
+"$timerlab" trace import csv steady.csv -o steady.trace --tick-ns 1000000 2>/dev/null ||
+    complain "the steady trace could not be made"
+portray steady
+equal starts "$(($(sum operations start) + $(sum operations restart)))" "$(value starts)"
+equal restarts "$(sum operations restart)" "$(value restarts)"
+equal stops "$(sum operations stop)" "$(value stops)"
+equal expiries "$(sum operations expiry)" "$(value fired)"
+equal "the most pending" "$(awk -F, '$1 == "pending" && $5 > most { most = $5 } END { print most }' "$table")" \
+    "$(value pending_max)"
+equal "the sum of the delays' shares" \
+    "$(awk -F, '$1 == "delays" { total += $5 } END { printf "%.3f", total }' "$table")" 100.000
+equal "the bars of the delays" "$(grep -c '^delays,' "$table")" 2
+grep -q '^delays,starts,1,1.25893,' "$table" || complain "a delay of 1 s is not in the bar that begins there"
+
+# A generated trace: the warm-up is left out, but for what it leaves pending.
+"$timerlab" trace gen server -n 300 --seconds 20 -o server.trace 2>/dev/null
+portray server
+equal "operations in the window" \
+    "$(($(sum operations start) + $(sum operations restart) + $(sum operations stop)))" "$(value window_events)"
+awk -F, '$1 == "pending" && ($5 < 250 || $5 > 350) { exit 1 }' "$table" ||
+    complain "300 connections have another number of timers than about 300"
+
+# What there is little of.
+printf 'tick,id,op,delay\n' >nothing.csv
+printf 'tick,id,op,delay\n0,0,start,5\n' >one-start.csv
+printf 'tick,id,op,delay\n0,0,start,0\n' >no-delay.csv
+printf 'tick,id,op,delay\n5,0,stop,\n' >one-stop.csv
+for name in nothing one-start no-delay one-stop; do
+    "$timerlab" trace import csv $name.csv -o $name.trace 2>/dev/null || complain "$name could not be made"
+    portray $name
+done
+
+# Without gnuplot.
+mkdir empty
+rm -r pictures
+PATH=$scratch/empty "$timerlab" trace info server.trace --plot pictures >info.txt 2>said
+[ $? -eq 1 ] || complain "without gnuplot the exit status is not 1"
+grep -q 'pictures/portrait-server.csv could not be drawn: gnuplot is not installed' said ||
+    complain "without gnuplot it says: $(cat said)"
+grep -q operations info.txt || complain "without gnuplot there is no summary"
+[ "$(ls pictures)" = portrait-server.csv ] || complain "without gnuplot there is: $(ls pictures)"
+
+# A program without its script; a folder that cannot be.
+cp "$timerlab" empty/
+empty/timerlab trace info server.trace --plot pictures >/dev/null 2>said
+[ $? -eq 1 ] || complain "without the script the exit status is not 1"
+grep -q 'portrait.gp is neither in' said || complain "without the script it says: $(cat said)"
+"$timerlab" trace info server.trace --plot server.trace/pictures >/dev/null 2>said
+[ $? -eq 1 ] || complain "a folder that cannot be made is no fault"
+
+if [ $failures -gt 0 ]; then
+    printf '%d failures\n' $failures
+    exit 1
+fi
+if [ $drawable -eq 0 ]; then
+    printf 'gnuplot is not installed: nothing was drawn\n'
+    exit 77
+fi
