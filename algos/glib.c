@@ -1,0 +1,382 @@
+/*
+ * glib: the main loop of GLib, through its public interface, under this program's clock.
+ *
+ *   context -> source (id 7, due 3) -> source (id 1, due 9) -> source (id 4, due 5) -> ...
+ *
+ * GLib has no queue of timers. Each timer is a source in a list, in the order in which they were
+ * attached, and every turn of the loop asks all of them, one after the other, whether they are
+ * ready and how long they can wait; then it looks through all again for those to dispatch. That is
+ * Varghese and Lauck's scheme 1, the unordered list, and it serves desktop programs, with tens of
+ * timers, well.
+ *
+ * The sources are custom ones, as GLib's manual describes them: their `prepare` and `check` compare
+ * with the clock of this structure, where g_timeout_add's compare with the machine's. So time is
+ * virtual without any trick; what remains is GLib's own: its lists, its table of source ids, its
+ * locks, its references. A restart sets the source's tick, as g_source_set_ready_time does; a start
+ * attaches a new source, and a stop destroys it. The poll function is replaced by one that returns
+ * at once.
+ *
+ * GLib takes a source's memory from malloc, with no way to give it another allocator: what is
+ * counted here is only the table of sources, 8 bytes a timer; a source takes about 200 bytes more.
+ * When malloc fails, GLib ends the program.
+ *
+ * Invariants
+ *   - sources[id] is attached and not destroyed, or NULL
+ *   - what an advance may fire has a serial from before it began
+ *
+ * Complexity: start, stop O(1); a tick, and `next`, O(n). Bad at: more than some hundred timers.
+ *
+ * Source: GLib, "The Main Event Loop" (GSourceFuncs); libglib2.0-dev.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#ifdef TL_HAVE_GLIB
+
+#include <glib.h>
+
+#define CAPACITY_MAX (UINT32_C(1) << 31)
+
+struct glib_timers {
+    GMainContext *context;
+    GSource **sources; /* by id */
+    uint32_t capacity;
+    uint64_t count;
+    uint64_t clock;
+    uint64_t serial;
+    uint64_t fence; /* serials from here on do not fire in the running advance */
+    uint64_t fired; /* in it */
+    uint64_t budget;
+    tl_fire_fn fire;
+    void *fire_ctx;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+struct timer_source {
+    GSource source;
+    struct glib_timers *timers;
+    uint64_t due;
+    uint64_t serial;
+    uint32_t id;
+};
+
+static bool is_due(const struct timer_source *timer)
+{
+    TL_COUNT(timer->timers, compares, 1);
+    return timer->due <= timer->timers->clock && timer->serial < timer->timers->fence;
+}
+
+static gboolean source_prepare(GSource *source, gint *timeout_ticks)
+{
+    const struct timer_source *timer = (const struct timer_source *)(const void *)source;
+    if (is_due(timer)) {
+        *timeout_ticks = 0;
+        return TRUE;
+    }
+    uint64_t wait = timer->due - timer->timers->clock;
+    *timeout_ticks = wait < G_MAXINT ? (gint)wait : G_MAXINT;
+    return FALSE;
+}
+
+static gboolean source_check(GSource *source)
+{
+    return is_due((const struct timer_source *)(const void *)source);
+}
+
+/* A callback before may have restarted this one, or used up the budget. */
+static gboolean source_dispatch(GSource *source, GSourceFunc callback, gpointer user_data)
+{
+    (void)callback;
+    (void)user_data;
+    const struct timer_source *timer = (const struct timer_source *)(const void *)source;
+    struct glib_timers *timers = timer->timers;
+    if (timers->fired >= timers->budget || !is_due(timer)) {
+        return G_SOURCE_CONTINUE;
+    }
+    timers->sources[timer->id] = NULL;
+    timers->count--;
+    timers->fired++;
+    TL_COUNT(timers, moves, 1);
+    g_source_destroy(source);
+    timers->fire(timers->fire_ctx, timer->id, timers->clock);
+    return G_SOURCE_REMOVE;
+}
+
+static GSourceFuncs source_functions = {
+    .prepare = source_prepare, .check = source_check, .dispatch = source_dispatch};
+
+static gint poll_nothing(GPollFD *files, guint count, gint timeout)
+{
+    (void)files;
+    (void)count;
+    (void)timeout;
+    return 0;
+}
+
+static size_t sources_bytes(uint32_t capacity)
+{
+    return ((size_t)capacity + 1) * sizeof(GSource *); /* never nothing */
+}
+
+static enum tl_status glib_reserve(void *self, uint32_t capacity)
+{
+    struct glib_timers *timers = self;
+    if (capacity <= timers->capacity && timers->sources != NULL) {
+        return TL_OK;
+    }
+    if (capacity > CAPACITY_MAX) {
+        return TL_ERR_CAPACITY;
+    }
+    GSource **sources =
+        timers->allocator->resize(timers->allocator->ctx, (void *)timers->sources,
+                                  timers->sources != NULL ? sources_bytes(timers->capacity) : 0,
+                                  sources_bytes(capacity), alignof(GSource *));
+    if (sources == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    for (uint32_t id = timers->capacity; id < capacity; id++) {
+        sources[id] = NULL;
+    }
+    timers->sources = sources;
+    timers->capacity = capacity;
+    return TL_OK;
+}
+
+static void release(struct glib_timers *timers, uint32_t id)
+{
+    g_source_destroy(timers->sources[id]);
+    timers->sources[id] = NULL;
+    timers->count--;
+}
+
+static void glib_destroy(void *self)
+{
+    struct glib_timers *timers = self;
+    for (uint32_t id = 0; id < timers->capacity; id++) {
+        if (timers->sources[id] != NULL) {
+            release(timers, id);
+        }
+    }
+    g_main_context_unref(timers->context);
+    tl_free(timers->allocator, (void *)timers->sources, sources_bytes(timers->capacity),
+            alignof(GSource *));
+    tl_free(timers->allocator, timers, sizeof *timers, alignof(struct glib_timers));
+}
+
+static enum tl_status glib_create(const struct tl_config *config, void **self)
+{
+    struct glib_timers *timers =
+        tl_alloc(config->allocator, sizeof *timers, alignof(struct glib_timers));
+    if (timers == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *timers = (struct glib_timers){
+        .clock = config->now, .fence = UINT64_MAX, .allocator = config->allocator};
+    enum tl_status status = glib_reserve(timers, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, timers, sizeof *timers, alignof(struct glib_timers));
+        return status;
+    }
+    timers->context = g_main_context_new();
+    g_main_context_set_poll_func(timers->context, poll_nothing);
+    *self = timers;
+    return TL_OK;
+}
+
+static enum tl_status glib_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct glib_timers *timers = self;
+    GSource *source = timers->sources[id];
+    if (source == NULL) {
+        source = g_source_new(&source_functions, sizeof(struct timer_source));
+        (void)g_source_attach(source, timers->context);
+        g_source_unref(source); /* the context keeps it */
+        timers->sources[id] = source;
+        timers->count++;
+    }
+    struct timer_source *timer = (struct timer_source *)(void *)source;
+    timer->timers = timers;
+    timer->due = deadline > timers->clock ? deadline : timers->clock;
+    timer->serial = timers->serial++;
+    timer->id = id;
+    TL_COUNT(timers, moves, 1);
+    return TL_OK;
+}
+
+static enum tl_status glib_stop(void *self, uint32_t id)
+{
+    struct glib_timers *timers = self;
+    if (timers->sources[id] == NULL) {
+        return TL_IDLE;
+    }
+    release(timers, id);
+    TL_COUNT(timers, moves, 1);
+    return TL_OK;
+}
+
+static uint64_t glib_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct glib_timers *timers = self;
+    timers->clock = now;
+    timers->fence = timers->serial;
+    timers->fired = 0;
+    timers->budget = budget;
+    timers->fire = fire;
+    timers->fire_ctx = ctx;
+    (void)g_main_context_iteration(timers->context, FALSE);
+    timers->fence = UINT64_MAX;
+    return timers->fired;
+}
+
+/* What GLib would sleep for: it asks every source. Waits that an int does not hold are cut. */
+static uint64_t glib_next(const void *self)
+{
+    const struct glib_timers *timers = self;
+    if (timers->count == 0) {
+        return TL_NEVER;
+    }
+    gint priority = 0;
+    gint timeout_ticks = 0;
+    (void)g_main_context_prepare(timers->context, &priority);
+    (void)g_main_context_query(timers->context, priority, &timeout_ticks, NULL, 0);
+    return timers->clock + (uint64_t)timeout_ticks;
+}
+
+static uint64_t glib_count(const void *self)
+{
+    return ((const struct glib_timers *)self)->count;
+}
+
+static void glib_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct glib_timers *)self)->counters;
+}
+
+static enum tl_status glib_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct glib_timers *timers = self;
+    uint64_t pending = 0;
+    for (uint32_t id = 0; id < timers->capacity; id++) {
+        const struct timer_source *timer = (const struct timer_source *)(void *)timers->sources[id];
+        pending += timer != NULL;
+        if (timer != NULL && (timer->id != id || g_source_is_destroyed(timers->sources[id]))) {
+            (void)snprintf(why, why_bytes, "the source of timer %" PRIu32 " is not its own", id);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    if (pending != timers->count) {
+        (void)snprintf(why, why_bytes, "%" PRIu64 " sources, %" PRIu64 " timers counted", pending,
+                       timers->count);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+static enum tl_status glib_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct glib_timers *timers = self;
+    const struct timer_source *timer = (const struct timer_source *)(void *)timers->sources[id];
+    if (timer == NULL) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.bucket = timer->due};
+    return TL_OK;
+}
+
+#else
+
+/* Without the library the structure is listed, and cannot be made: no other hook is ever called. */
+
+static enum tl_status glib_create(const struct tl_config *config, void **self)
+{
+    (void)config;
+    (void)self;
+    return TL_ERR_UNAVAILABLE;
+}
+
+static void glib_destroy(void *self)
+{
+    (void)self;
+}
+
+static enum tl_status glib_reserve(void *self, uint32_t capacity)
+{
+    (void)self;
+    (void)capacity;
+    return TL_ERR_UNAVAILABLE;
+}
+
+static enum tl_status glib_start(void *self, uint32_t id, uint64_t deadline)
+{
+    (void)self;
+    (void)id;
+    (void)deadline;
+    return TL_ERR_UNAVAILABLE;
+}
+
+static enum tl_status glib_stop(void *self, uint32_t id)
+{
+    (void)self;
+    (void)id;
+    return TL_IDLE;
+}
+
+static uint64_t glib_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    (void)self;
+    (void)now;
+    (void)budget;
+    (void)fire;
+    (void)ctx;
+    return 0;
+}
+
+static uint64_t glib_next(const void *self)
+{
+    (void)self;
+    return TL_NEVER;
+}
+
+static uint64_t glib_count(const void *self)
+{
+    (void)self;
+    return 0;
+}
+
+#endif
+
+TL_ALGO(glib) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED |
+                    TL_CAP_ALLOCATES | TL_CAP_SLOW,
+    .name = "glib",
+#ifdef TL_HAVE_GLIB
+    .summary = "GLib's main loop: a list of sources, all asked at every turn",
+#else
+    .summary = "GLib's main loop (not in this build, which lacked libglib2.0-dev)",
+#endif
+    .origin = "GLib (libglib2.0-dev)",
+    .description =
+        "The main loop of GLib through its public interface, each timer a custom source that "
+        "compares with the virtual clock. GLib keeps no queue: every turn asks every source. Its "
+        "sources come from malloc, about 200 bytes each, which the bytes shown do not include. "
+        "Bad at: more than some hundred timers. Needs libglib2.0-dev when timerlab is built.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n)", .expire = "O(n)"},
+    .create = glib_create,
+    .destroy = glib_destroy,
+    .reserve = glib_reserve,
+    .start = glib_start,
+    .stop = glib_stop,
+    .advance = glib_advance,
+    .next = glib_next,
+    .count = glib_count,
+#ifdef TL_HAVE_GLIB
+    .counters = glib_counters,
+    .check = glib_check,
+    .place = glib_place,
+#endif
+};
