@@ -24,7 +24,9 @@
  *   - sources[id] is attached and not destroyed, or NULL
  *   - what an advance may fire has a serial from before it began
  *
- * Complexity: start, stop O(1); a tick, and `next`, O(n). Bad at: more than some hundred timers.
+ * Complexity: start, stop O(1); a tick, and `next`, O(n): measured, 55 ns for each timer that is
+ * pending, in three passes with a lock and a reference each, where a plain array takes half a
+ * nanosecond. Bad at: more than some hundred timers.
  *
  * Source: GLib, "The Main Event Loop" (GSourceFuncs); libglib2.0-dev.
  */
@@ -287,65 +289,28 @@ static enum tl_status glib_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+#define GLIB_SUMMARY "GLib's main loop: a list of sources, all asked at every turn"
+/* clang-format off */
+#define GLIB_HOOKS                                                                                 \
+    .create = glib_create,                                                                         \
+    .destroy = glib_destroy,                                                                       \
+    .reserve = glib_reserve,                                                                       \
+    .start = glib_start,                                                                           \
+    .stop = glib_stop,                                                                             \
+    .advance = glib_advance,                                                                       \
+    .next = glib_next,                                                                             \
+    .count = glib_count,                                                                           \
+    .counters = glib_counters,                                                                     \
+    .check = glib_check,                                                                           \
+    .place = glib_place
+/* clang-format on */
+
 #else
 
-/* Without the library the structure is listed, and cannot be made: no other hook is ever called. */
+#include "unavailable.h"
 
-static enum tl_status glib_create(const struct tl_config *config, void **self)
-{
-    (void)config;
-    (void)self;
-    return TL_ERR_UNAVAILABLE;
-}
-
-static void glib_destroy(void *self)
-{
-    (void)self;
-}
-
-static enum tl_status glib_reserve(void *self, uint32_t capacity)
-{
-    (void)self;
-    (void)capacity;
-    return TL_ERR_UNAVAILABLE;
-}
-
-static enum tl_status glib_start(void *self, uint32_t id, uint64_t deadline)
-{
-    (void)self;
-    (void)id;
-    (void)deadline;
-    return TL_ERR_UNAVAILABLE;
-}
-
-static enum tl_status glib_stop(void *self, uint32_t id)
-{
-    (void)self;
-    (void)id;
-    return TL_IDLE;
-}
-
-static uint64_t glib_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    (void)self;
-    (void)now;
-    (void)budget;
-    (void)fire;
-    (void)ctx;
-    return 0;
-}
-
-static uint64_t glib_next(const void *self)
-{
-    (void)self;
-    return TL_NEVER;
-}
-
-static uint64_t glib_count(const void *self)
-{
-    (void)self;
-    return 0;
-}
+#define GLIB_SUMMARY "GLib's main loop (not in this build, which lacked libglib2.0-dev)"
+#define GLIB_HOOKS   UNAVAILABLE_HOOKS
 
 #endif
 
@@ -354,11 +319,7 @@ TL_ALGO(glib) = {
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED |
                     TL_CAP_ALLOCATES | TL_CAP_SLOW,
     .name = "glib",
-#ifdef TL_HAVE_GLIB
-    .summary = "GLib's main loop: a list of sources, all asked at every turn",
-#else
-    .summary = "GLib's main loop (not in this build, which lacked libglib2.0-dev)",
-#endif
+    .summary = GLIB_SUMMARY,
     .origin = "GLib (libglib2.0-dev)",
     .description =
         "The main loop of GLib through its public interface, each timer a custom source that "
@@ -366,17 +327,5 @@ TL_ALGO(glib) = {
         "sources come from malloc, about 200 bytes each, which the bytes shown do not include. "
         "Bad at: more than some hundred timers. Needs libglib2.0-dev when timerlab is built.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n)", .expire = "O(n)"},
-    .create = glib_create,
-    .destroy = glib_destroy,
-    .reserve = glib_reserve,
-    .start = glib_start,
-    .stop = glib_stop,
-    .advance = glib_advance,
-    .next = glib_next,
-    .count = glib_count,
-#ifdef TL_HAVE_GLIB
-    .counters = glib_counters,
-    .check = glib_check,
-    .place = glib_place,
-#endif
+    GLIB_HOOKS,
 };

@@ -51,8 +51,10 @@ struct fixture {
     bool fires;          /* not merely a floor */
     bool exact;          /* with these options and every delay that is used here */
     uint64_t late_ticks; /* the most that it may be late */
+    bool slow;           /* declares an operation that is linear in the timers */
     struct fired fired;
     enum tl_status failure; /* the last status of a start that should not have been */
+    bool left_out;          /* the error is no failure: there is nothing here to measure */
     uint64_t next_sum;      /* keeps the answers of `next` alive */
     char error[256];
 };
@@ -277,6 +279,14 @@ static bool verify_next(struct fixture *fixture)
 
 /* --- the operations -------------------------------------------------------------------------- */
 
+#define SLOW_LABEL "declares itself slow: one round a batch"
+
+/* How often a batch repeats its n operations. Once, where each may look at all timers. */
+static uint32_t batch_rounds(const struct fixture *fixture)
+{
+    return fixture->slow ? 1 : fixture->workload->rounds;
+}
+
 /* Stops all timers again, none of which may fire then. Structures that leave stopped timers where
  * they are get the time to drop them. *elapsed_ns gets the time of the stops. */
 static bool stop_and_verify(struct fixture *fixture, uint64_t *elapsed_ns)
@@ -307,7 +317,7 @@ static bool warm_up_memory(struct fixture *fixture)
 
 static bool batch_start(struct fixture *fixture, struct bench_measured *out)
 {
-    for (uint32_t round = 0; round < fixture->workload->rounds; round++) {
+    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
         uint64_t untold = 0;
         uint64_t begun = now_ns();
         fill(fixture);
@@ -316,13 +326,13 @@ static bool batch_start(struct fixture *fixture, struct bench_measured *out)
             return false;
         }
     }
-    out->operations += (uint64_t)fixture->workload->n * fixture->workload->rounds;
+    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
     return true;
 }
 
 static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
 {
-    for (uint32_t round = 0; round < fixture->workload->rounds; round++) {
+    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
         fill(fixture);
         if (!verify_started(fixture)) {
             return false;
@@ -334,13 +344,13 @@ static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
             return false;
         }
     }
-    out->operations += (uint64_t)fixture->workload->n * fixture->workload->rounds;
+    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
     return true;
 }
 
 static bool batch_stop(struct fixture *fixture, struct bench_measured *out)
 {
-    for (uint32_t round = 0; round < fixture->workload->rounds; round++) {
+    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
         uint64_t elapsed_ns = 0;
         fill(fixture);
         if (!verify_started(fixture) || !stop_and_verify(fixture, &elapsed_ns)) {
@@ -348,7 +358,7 @@ static bool batch_stop(struct fixture *fixture, struct bench_measured *out)
         }
         out->elapsed_ns += elapsed_ns;
     }
-    out->operations += (uint64_t)fixture->workload->n * fixture->workload->rounds;
+    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
     return true;
 }
 
@@ -378,7 +388,7 @@ static bool warm_up_restarts(struct fixture *fixture)
 
 static bool batch_restart(struct fixture *fixture, struct bench_measured *out)
 {
-    uint32_t rounds = fixture->workload->rounds;
+    uint32_t rounds = batch_rounds(fixture);
     uint64_t elapsed_ns = 0;
     if (!restart_rounds(fixture, rounds, &elapsed_ns)) {
         return false;
@@ -415,8 +425,7 @@ static bool batch_tick_empty(struct fixture *fixture, struct bench_measured *out
 static bool batch_idle(struct fixture *fixture, struct bench_measured *out,
                        void (*pass)(struct fixture *, uint64_t))
 {
-    uint32_t rounds =
-        fixture->workload->rounds < IDLE_ROUNDS ? fixture->workload->rounds : IDLE_ROUNDS;
+    uint32_t rounds = batch_rounds(fixture) < IDLE_ROUNDS ? batch_rounds(fixture) : IDLE_ROUNDS;
     for (uint32_t round = 0; round < rounds; round++) {
         uint64_t untold = 0;
         if (!restart_rounds(fixture, 1, &untold)) {
@@ -485,6 +494,7 @@ bool suite_operation(size_t index, struct suite_operation_text *text)
 static void read_promises(struct fixture *fixture, const int64_t *options)
 {
     fixture->fires = (fixture->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+    fixture->slow = (fixture->algo->capabilities & TL_CAP_SLOW) != 0;
     fixture->exact = true;
     for (uint64_t delay_ticks = 1; delay_ticks <= WORKLOAD_SPAN_TICKS; delay_ticks++) {
         struct tl_precision precision = tl_algo_precision(fixture->algo, options, delay_ticks);
@@ -514,7 +524,9 @@ static bool make_fixture(struct fixture *fixture, const struct row *row)
     enum tl_status status = fixture->algo->create(&config, &fixture->self);
     if (status != TL_OK) {
         fixture->self = NULL;
-        return fail(fixture, "create: %s (%s)", tl_status_text(status), tl_status_name(status));
+        fixture->left_out = status == TL_ERR_UNAVAILABLE;
+        return fail(fixture, "%s: %s (%s)", fixture->left_out ? "left out" : "create",
+                    tl_status_text(status), tl_status_name(status));
     }
     return row->operation->warm_up == NULL || row->operation->warm_up(fixture);
 }
@@ -532,7 +544,7 @@ static bool run_batches(struct fixture *fixture, const struct operation *operati
         out->batches++;
     } while (out->elapsed_ns < min_time_ns && now_ns() - begun < PATIENCE * min_time_ns);
     out->bytes_per_timer = (double)fixture->memory.peak_bytes / (double)fixture->workload->n;
-    out->label = fixture->fires ? NULL : operation->floor_label;
+    out->label = fixture->slow ? SLOW_LABEL : fixture->fires ? NULL : operation->floor_label;
     return true;
 }
 
@@ -569,7 +581,7 @@ static const char *measure_row(void *arg, struct bench_measured *out)
     }
     clear_progress();
     if (!measured) {
-        failures++;
+        failures += !fixture.left_out;
         memcpy(error, fixture.error, sizeof error);
         return error;
     }

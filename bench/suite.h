@@ -39,8 +39,8 @@ bool suite_operation(size_t index, struct suite_operation_text *text);
 bool suite_register(const struct suite_subject *subjects, size_t subject_count,
                     const uint32_t *sizes, size_t size_count, double min_time_s);
 
-/* How many runs ended because a structure failed or fired something wrong. What is left out because
- * it would take too long does not count. */
+/* How many runs ended because a structure failed or fired something wrong. What is left out, because
+ * it would take too long or its library is not in this build, does not count. */
 uint64_t suite_failures(void);
 
 /* Frees everything that was registered. */

@@ -447,22 +447,6 @@ static enum tl_status open_subject(struct failing *memory, uint32_t capacity, ui
 static char **plugin_files;
 static int plugin_count;
 
-/* Whether the library that a structure wraps, if it does, is in this build. */
-static bool is_available(const struct tl_algo *algo)
-{
-    struct failing memory;
-    void *self = NULL;
-    failing_open(&memory);
-    subject.algo = algo;
-    tl_options_default(algo, subject.options);
-    enum tl_status status = open_subject(&memory, 1, 0, 0, &self);
-    if (status == TL_OK) {
-        algo->destroy(self);
-    }
-    assert_int_equal(memory.memory.bytes, 0);
-    return status != TL_ERR_UNAVAILABLE;
-}
-
 static void for_each_seed(const struct tl_algo *algo, const char *build, void (*test)(void),
                           uint32_t seeds)
 {
@@ -480,7 +464,7 @@ static void for_each_subject(void (*test)(void), uint32_t seeds)
     for (size_t i = 0; plugin_count == 0 && i < tl_registry_count(); i++) {
         const struct tl_entry *entry = tl_registry_at(i);
         if ((entry->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0 &&
-            is_available(entry->timed)) {
+            test_is_available(entry->timed)) {
             for_each_seed(entry->timed, "timed", test, seeds);
             for_each_seed(entry->counted, "counted", test, seeds);
         }

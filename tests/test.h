@@ -1,4 +1,4 @@
-/* test.h: cmocka, with the headers it wants before it. */
+/* test.h: cmocka, with the headers it wants before it; and what several tests ask. */
 #ifndef TESTS_TEST_H
 #define TESTS_TEST_H
 
@@ -8,5 +8,22 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include "registry.h"
+
+/* Whether the library that a structure wraps, if it does, is in this build. */
+static inline bool test_is_available(const struct tl_algo *algo)
+{
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(algo, options);
+    struct tl_config config = {
+        .capacity = 1, .options = options, .allocator = tl_system_allocator()};
+    void *self = NULL;
+    enum tl_status status = algo->create(&config, &self);
+    if (status == TL_OK) {
+        algo->destroy(self);
+    }
+    return status != TL_ERR_UNAVAILABLE;
+}
 
 #endif
