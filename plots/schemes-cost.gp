@@ -1,0 +1,17 @@
+# schemes-cost.gp: steps (compares, moves, slots) of one operation in the paper's seven schemes, against
+# the number of timers, a panel for each operation. See style.gp for the data.
+# Columns: series style op n steps
+load system("dirname '".ARG0."'")."/style.gp"
+panel_column = "op"
+heading(name) = "Steps of one ".(name eq "start" ? "START" : name eq "stop" ? "STOP" \
+    : name eq "tick" ? "PER_TICK with nothing due" : "EXPIRY")
+x_of(dummy) = column("n")
+value = "steps"; spread = ""
+x_label = "timers"
+y_label = ""
+x_tics = SCALED_TICS
+y_tics = SCALED_TICS; y_fine_tics = PLAIN_FINE_TICS
+stats data using "n" nooutput
+x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
+shared_y = 0
+load FOLDER."/lines.gp"

@@ -1,0 +1,21 @@
+# schemes-crossover.gp: what a timer costs in the paper's schemes 6 and 7, from START to START, against
+# its mean interval T over the table size M; a panel for each unit. See style.gp for the data.
+# Columns: series style unit ratio per_timer per_timer_mad. Besides, crossings='FILE' sets for
+# each unit the text that says where the schemes cross.
+load system("dirname '".ARG0."'")."/style.gp"
+load crossings
+panel_column = "unit"
+heading(name) = name eq "touches" ? "Touches of a waiting timer, ".touches_crossing \
+    : name eq "steps" ? "Steps a timer, ".steps_crossing \
+    : name eq "vax" ? "Instructions of a VAX a timer, ".vax_crossing \
+    : "Nanoseconds a timer, ".ns_crossing
+x_of(dummy) = column("ratio")
+value = "per_timer"; spread = "per_timer_mad"
+x_label = "mean interval T / table size M"
+y_label = ""
+x_tics = "('1/8' 0.125, '1/4' 0.25, '1/2' 0.5, '1' 1, '2' 2, '4' 4, '8' 8, '16' 16, '32' 32)"
+y_tics = PLAIN_TICS; y_fine_tics = PLAIN_FINE_TICS
+stats data using "ratio" nooutput
+x_low = STATS_min / 1.2; x_high = STATS_max * 1.2
+shared_y = 0
+load FOLDER."/lines.gp"
