@@ -11,5 +11,7 @@ x_tics = SCALED_TICS
 y_tics = PLAIN_TICS; y_fine_tics = PLAIN_FINE_TICS
 stats data using "n" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
+said(dummy) = digits(column(value))." ns".(number(spread) > 0 ? " ± ".digits(column(spread)) : "") \
+    .", ".strcol("op")." with ".scaled(column("n"))." timers"
 shared_y = 0
 load FOLDER."/lines.gp"

@@ -50,7 +50,8 @@ function csv_header(line, column,    n, i, names) {
     }
 }
 
-# How one configuration of a structure is called: its name, and its options where it has any.
-function csv_series(algo, options) {
-    return options == "" ? algo : algo ":" options
+# How one configuration of a structure is called: its name, its options where it has any, and the
+# mark of the results that it is from, where there are several.
+function csv_series(algo, options, set) {
+    return algo (options == "" ? "" : ":" options) (set == "" ? "" : "@" set)
 }

@@ -8,6 +8,7 @@
 #   x_tics, y_tics         marks of the logarithmic axes
 #   y_fine_tics            those of a y axis that spans few powers of ten
 #   x_low, x_high
+#   said(dummy)            what is said of a point under the pointer, behind the name of its series
 #   shared_y               1: all panels have the same y axis; 0: each has its own
 
 # Which panels and series there are, how they look, and how far y reaches.
@@ -82,7 +83,11 @@ do for [terminal in TERMINALS] {
             for [k = 1:words(chosen)] data \
                 using (mine(which(k)) ? x_of(0) : NaN):(column(value)) \
                 with linespoints lw 1.8 ps 0.8 pn 9 lc rgb colour(style_of(k)) \
-                dt dash(style_of(k)) pt marker(style_of(k))
+                dt dash(style_of(k)) pt marker(style_of(k)), \
+            for [k = 1:(terminal eq "svg" ? words(chosen) : 0)] data \
+                using (mine(which(k)) ? x_of(0) : NaN):(column(value)): \
+                    (strcol("series").": ".said(0)) \
+                with labels hypertext point pt 7 ps 1 lc rgb SELECTED
     }
 
     unset multiplot

@@ -19,7 +19,8 @@ FNR == 1 {
 {
     csv_split($0, field)
     algo = field[column["algo"]]
-    series = csv_series(algo, ("options" in column) ? field[column["options"]] : "")
+    series = csv_series(algo, ("options" in column) ? field[column["options"]] : "", \
+        ("set" in column) ? field[column["set"]] : "")
     if (!(series in seen) && !(algo in left_out)) {
         seen[series] = 1
         printf "%s\t%d\n", series, (algo in baseline) ? -grey++ : ++coloured

@@ -64,6 +64,9 @@ half = logarithmic ? 0.02 : 0.3
 small_font = FONT . "," . (terminal eq "svg" ? "10.5" : "8")
 has_value(dummy) = number(value) > 0
 the_spread(dummy) = spread eq "" ? 0 : number(spread)
+# What is said of a row under the pointer.
+said(dummy) = strcol("series").": ".text(column(value)).(the_spread(0) > 0 ? \
+    sprintf(" ± %s", digits(the_spread(0))) : "").", ".panel_title
 raised(options) = strlen(options) > 0 ? 0.24 : 0
 
 # Bars or stalks; dots; spreads; values; or else what became of the run; names; options. A loop
@@ -83,6 +86,9 @@ plot for [i = 1:(valued > 0)] data using (has_value(0) ? start : NaN):(-$0):\
     for [i = 1:(valued < row_count)] data using (has_value(0) ? NaN : start):(-$0):\
             (strcol("status") eq "ok" ? "0" : strcol("status")) \
         with labels left offset 0.5,0 tc rgb 0xB00000 noenhanced, \
+    for [i = 1:(valued > 0 && terminal eq "svg")] data \
+        using (has_value(0) ? column(value) : NaN):(-$0):(said(0)) \
+        with labels hypertext point pt 7 ps 1.2 lc rgb SELECTED, \
     data using (start):(-$0 + raised(strcol("options"))):(strcol("algo")) \
         with labels right offset -0.8,0 tc rgb INK noenhanced, \
     for [i = 1:(optioned > 0)] data using (start):(-$0 - 0.25):(strcol("options")) \

@@ -33,6 +33,8 @@ DASHES  = "1 2 3 4 5"
 MARKERS = "7 5 9 13 11 6 4 8 12"
 GREY    = 0x777777
 INK     = 0x333333
+# Of the mark of the point whose value is shown; until then it is fully transparent.
+SELECTED = "0xFF0060A0"
 cycle(list, i) = word(list, (int(i) - 1) % words(list) + 1)
 colour(style) = style > 0 ? int(cycle(COLOURS, style)) : GREY
 dash(style)   = style > 0 ? int(cycle(DASHES, style)) : int(cycle(DASHES, 2 - style))

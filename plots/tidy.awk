@@ -38,7 +38,8 @@ FNR == 1 {
     }
     algo = field[column["algo"]]
     options = ("options" in column) ? field[column["options"]] : ""
-    series = csv_series(algo, options)
+    set = ("set" in column) ? field[column["set"]] : ""
+    series = csv_series(algo, options, set)
     if (!(series in style)) {
         next
     }
@@ -47,7 +48,7 @@ FNR == 1 {
         rows[series] = ""
         mean_n[series] = 0
     }
-    row = csv_quote(series) "," csv_quote(algo) "," csv_quote(options) "," style[series]
+    row = csv_quote(series) "," csv_quote(csv_series(algo, "", set)) "," csv_quote(options) "," style[series]
     for (i = 1; i <= kept; i++) {
         # gnuplot misreads an empty field at the end of a line.
         row = row "," (field[column[names[i]]] == "" ? "nan" : csv_quote(field[column[names[i]]]))

@@ -34,6 +34,7 @@ int command_record(int argc, char **argv);
 int command_sim(int argc, char **argv);
 int command_new(int argc, char **argv);
 int command_check(int argc, char **argv);
+int command_report(int argc, char **argv);
 
 /* Prints "timerlab: <error>" on standard error. */
 struct error;

@@ -1,82 +1,13 @@
 /* timerlab list, timerlab describe: what the descriptors say, and what they cost in memory. */
 #include "catalog.h"
 #include "command.h"
+#include "structure_json.h"
 
 #include <argp.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- memory, measured ------------------------------------------------------------------------ */
-
-#define SAMPLE_TIMERS       UINT32_C(65536)
-#define SAMPLE_SPREAD_TICKS UINT64_C(60000)
-
-struct footprint {
-    enum tl_status status;
-    uint64_t bytes_fixed;   /* an instance for no timers */
-    double bytes_per_timer; /* what each of 65,536 pending timers adds */
-};
-
-/* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds. */
-static enum tl_status bytes_with(const struct tl_algo *algo, const int64_t *options,
-                                 uint32_t timers, uint64_t *bytes)
-{
-    struct tl_memory memory;
-    tl_counting_allocator(&memory, tl_system_allocator());
-    struct tl_config config = {.capacity = timers,
-                               .max_delay_ticks = SAMPLE_SPREAD_TICKS,
-                               .options = options,
-                               .allocator = &memory.allocator};
-    void *self = NULL;
-    enum tl_status status = algo->create(&config, &self);
-    if (status != TL_OK) {
-        return status;
-    }
-    /* In order of deadline, so that a list that is searched from its end stays fast. */
-    for (uint32_t id = 0; id < timers && status == TL_OK; id++) {
-        status = algo->start(self, id, 1 + (uint64_t)id * (SAMPLE_SPREAD_TICKS - 1) / timers);
-    }
-    *bytes = memory.peak_bytes;
-    algo->destroy(self);
-    return status;
-}
-
-static struct footprint measure_footprint(const struct tl_algo *algo)
-{
-    int64_t options[TL_OPTIONS_MAX];
-    tl_options_default(algo, options);
-    struct footprint footprint = {0};
-    uint64_t loaded = 0;
-    footprint.status = bytes_with(algo, options, 0, &footprint.bytes_fixed);
-    if (footprint.status == TL_OK) {
-        footprint.status = bytes_with(algo, options, SAMPLE_TIMERS, &loaded);
-    }
-    if (footprint.status == TL_OK) {
-        footprint.bytes_per_timer =
-            ((double)loaded - (double)footprint.bytes_fixed) / SAMPLE_TIMERS;
-    }
-    return footprint;
-}
-
-/* --- common texts ---------------------------------------------------------------------------- */
-
-static void capability_words(const struct tl_algo *algo, char *text, size_t text_bytes)
-{
-    size_t rows = 0;
-    size_t used = 0;
-    const struct tl_capability_row *row = tl_capabilities(&rows);
-    text[0] = '\0';
-    for (size_t i = 0; i < rows && used < text_bytes; i++) {
-        if ((algo->capabilities & row[i].bit) != 0) {
-            int n =
-                snprintf(text + used, text_bytes - used, "%s%s", used > 0 ? " " : "", row[i].word);
-            used += n > 0 ? (size_t)n : 0;
-        }
-    }
-}
 
 /* --- list ------------------------------------------------------------------------------------ */
 
@@ -117,7 +48,7 @@ static void list_table(const struct catalog *catalog)
                  "B/timer", "capabilities");
     for (size_t i = 0; i < catalog->count; i++) {
         const struct tl_algo *algo = &catalog->entries[i].timed;
-        struct footprint footprint = measure_footprint(algo);
+        struct footprint footprint = footprint_measure(algo);
         char words[256];
         capability_words(algo, words, sizeof words);
         table_texts(algo, texts);
@@ -140,7 +71,7 @@ static void list_markdown(const struct catalog *catalog)
     (void)printf("|---|---|---|---|---|---|---|--:|--:|---|\n");
     for (size_t i = 0; i < catalog->count; i++) {
         const struct tl_algo *algo = &catalog->entries[i].timed;
-        struct footprint footprint = measure_footprint(algo);
+        struct footprint footprint = footprint_measure(algo);
         char words[256];
         capability_words(algo, words, sizeof words);
         (void)printf("| `%s` | %s | %s | %s | %s | %s | %s | %" PRIu64 " | %.1f | %s |\n",
@@ -150,62 +81,9 @@ static void list_markdown(const struct catalog *catalog)
     }
 }
 
-static json_t *options_json(const struct tl_algo *algo)
-{
-    json_t *rows = json_array();
-    for (size_t i = 0; i < tl_option_count(algo); i++) {
-        const struct tl_option *option = &algo->options[i];
-        char value[64];
-        (void)tl_option_format(option, option->default_value, value, sizeof value);
-        json_t *words = json_array();
-        for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
-            (void)json_array_append_new(words, json_string(c->word));
-        }
-        json_t *row = json_pack("{s:s, s:s, s:o, s:s}", "name", option->name, "default", value,
-                                "words", words, "help", option->help);
-        if (option->min <= option->max) {
-            (void)json_object_set_new(row, "min", json_integer(option->min));
-            (void)json_object_set_new(row, "max", json_integer(option->max));
-        }
-        (void)json_array_append_new(rows, row);
-    }
-    return rows;
-}
-
-static json_t *algo_json(const struct catalog_entry *entry)
-{
-    const struct tl_algo *algo = &entry->timed;
-    struct footprint footprint = measure_footprint(algo);
-    size_t count = 0;
-    const struct tl_capability_row *capability = tl_capabilities(&count);
-    json_t *capabilities = json_array();
-    for (size_t i = 0; i < count; i++) {
-        if ((algo->capabilities & capability[i].bit) != 0) {
-            (void)json_array_append_new(capabilities, json_string(capability[i].word));
-        }
-    }
-    json_t *row =
-        json_pack("{s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:o, s:o}", "name", algo->name,
-                  "summary", algo->summary, "origin", algo->origin, "cost", "start",
-                  algo->cost.start, "stop", algo->cost.stop, "tick", algo->cost.tick, "expire",
-                  algo->cost.expire, "capabilities", capabilities, "options", options_json(algo));
-    if (footprint.status == TL_OK) {
-        (void)json_object_set_new(row, "bytes_fixed",
-                                  json_integer((json_int_t)footprint.bytes_fixed));
-        (void)json_object_set_new(row, "bytes_per_timer", json_real(footprint.bytes_per_timer));
-    }
-    if (entry->origin_file != NULL) {
-        (void)json_object_set_new(row, "plugin", json_string(entry->origin_file));
-    }
-    return row;
-}
-
 static void list_json(const struct catalog *catalog)
 {
-    json_t *rows = json_array();
-    for (size_t i = 0; i < catalog->count; i++) {
-        (void)json_array_append_new(rows, algo_json(&catalog->entries[i]));
-    }
+    json_t *rows = structures_json(catalog);
     (void)json_dumpf(rows, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     (void)putchar('\n');
     json_decref(rows);
@@ -270,7 +148,7 @@ static void describe_option(const struct tl_option *option)
 static void describe(const struct catalog_entry *entry)
 {
     const struct tl_algo *algo = &entry->timed;
-    struct footprint footprint = measure_footprint(algo);
+    struct footprint footprint = footprint_measure(algo);
     int64_t options[TL_OPTIONS_MAX];
     tl_options_default(algo, options);
     (void)printf("%s: %s\n\n", algo->name, algo->summary);
@@ -284,14 +162,14 @@ static void describe(const struct catalog_entry *entry)
     if (footprint.status == TL_OK) {
         (void)printf("Memory: %" PRIu64 " bytes fixed, %.1f bytes per timer (measured with %" PRIu32
                      " timers)\n",
-                     footprint.bytes_fixed, footprint.bytes_per_timer, SAMPLE_TIMERS);
+                     footprint.bytes_fixed, footprint.bytes_per_timer, FOOTPRINT_TIMERS);
     } else {
         (void)printf("Memory: not measured: %s\n", tl_status_text(footprint.status));
     }
-    struct tl_precision precision = tl_algo_precision(algo, options, SAMPLE_SPREAD_TICKS);
+    struct tl_precision precision = tl_algo_precision(algo, options, FOOTPRINT_SPREAD_TICKS);
     (void)printf("Precision: with default options, a delay of %" PRIu64
                  " ticks fires at most %" PRIu64 " early and %" PRIu64 " late\n",
-                 SAMPLE_SPREAD_TICKS, precision.early_ticks, precision.late_ticks);
+                 FOOTPRINT_SPREAD_TICKS, precision.early_ticks, precision.late_ticks);
     (void)printf("Promises:\n");
     size_t rows = 0;
     const struct tl_capability_row *row = tl_capabilities(&rows);

@@ -304,28 +304,6 @@ static bool write_file(const char *dir, const char *name, const struct output *o
     return outfile_commit(&file, error);
 }
 
-/* Makes the folder, with its parents; before the work, so that a wrong name costs no time. */
-static bool make_folder(const char *path, struct error *error)
-{
-    char part[4096];
-    (void)snprintf(part, sizeof part, "%s", path);
-    for (char *slash = part + 1; *slash != '\0'; slash++) {
-        if (*slash == '/') {
-            *slash = '\0';
-            (void)mkdir(part, 0777);
-            *slash = '/';
-        }
-    }
-    struct stat info;
-    if ((mkdir(part, 0777) != 0 && errno != EEXIST) || stat(part, &info) != 0) {
-        return error_set(error, "%s: cannot be made a folder: %s", path, strerror(errno));
-    }
-    if (!S_ISDIR(info.st_mode) || access(part, W_OK) != 0) {
-        return error_set(error, "%s: not a folder that can be written to", path);
-    }
-    return true;
-}
-
 static bool write_folder(const struct sim_arguments *arguments, const struct output *output,
                          struct error *error)
 {
@@ -425,7 +403,7 @@ static const struct tl_algo *find_floor(const struct catalog *catalog)
 static int run(struct sim_arguments *arguments, int argc, char **argv)
 {
     struct error *error = &arguments->error;
-    if (arguments->out_dir != NULL && !make_folder(arguments->out_dir, error)) {
+    if (arguments->out_dir != NULL && !folder_make(arguments->out_dir, error)) {
         command_complain(error);
         return EXIT_FAULT;
     }

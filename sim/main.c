@@ -16,6 +16,8 @@ static const struct command commands[] = {
     {"new", "writes a starter for a structure of your own, as a plug-in", command_new},
     {"check", "holds structures to the contract: cases, then fuzzing against a model",
      command_check},
+    {"report", "results as a page: who won on what, at what cost, with tables and pictures",
+     command_report},
     {NULL, NULL, NULL},
 };
 

@@ -77,3 +77,24 @@ void outfile_abort(struct outfile *file)
     }
     release(file);
 }
+
+bool folder_make(const char *path, struct error *error)
+{
+    char part[4096];
+    (void)snprintf(part, sizeof part, "%s", path);
+    for (char *slash = part + 1; *slash != '\0'; slash++) {
+        if (*slash == '/') {
+            *slash = '\0';
+            (void)mkdir(part, 0777);
+            *slash = '/';
+        }
+    }
+    struct stat info;
+    if ((mkdir(part, 0777) != 0 && errno != EEXIST) || stat(part, &info) != 0) {
+        return error_set(error, "%s: cannot be made a folder: %s", path, strerror(errno));
+    }
+    if (!S_ISDIR(info.st_mode) || access(part, W_OK) != 0) {
+        return error_set(error, "%s: not a folder that can be written to", path);
+    }
+    return true;
+}

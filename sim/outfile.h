@@ -26,4 +26,8 @@ bool outfile_commit(struct outfile *file, struct error *error);
 /* Removes the temporary file. Harmless on one that is already ended or zeroed. */
 void outfile_abort(struct outfile *file);
 
+/* Makes a folder, with its parents, or sees that it is there and can be written to; best done
+ * before long work, so that a wrong name costs no time. */
+bool folder_make(const char *path, struct error *error);
+
 #endif

@@ -52,7 +52,7 @@ silent() {
 }
 
 report() {
-    "$SOURCE/scripts/report" "$1" 2>&1 || complain "$1: there is no report"
+    "$TIMERLAB" report --no-pictures "$1" 2>said || complain "$1: there is no report: $(cat said)"
 }
 
 cd "$scratch" || exit 1
@@ -115,10 +115,56 @@ report none
 says none 'No structure ran this trace to its end'
 
 mkdir empty
-"$SOURCE/scripts/report" empty 2>/dev/null && complain "a report is made of nothing"
+"$TIMERLAB" report empty 2>said && complain "a report is made of nothing"
+grep -q 'empty: has neither' said || complain "what is missing is not told: $(cat said)"
 [ -e empty/report.md ] && complain "a failed report leaves a file"
-"$SOURCE/scripts/report" 2>/dev/null
+"$TIMERLAB" report 2>/dev/null
 [ $? -eq 2 ] || complain "a missing folder is not told by status 2"
+"$TIMERLAB" report won close 2>/dev/null
+[ $? -eq 2 ] || complain "a report of two folders is put somewhere without being told where"
+cp -r won broken
+printf '{"rows": [' >broken/results.json
+"$TIMERLAB" report -o nowhere broken 2>said && complain "a report is made of half a file"
+grep -q 'broken/results.json, line 1: ' said || complain "half a file is not named: $(cat said)"
+[ -e nowhere ] && complain "a report that fails makes a folder"
+
+# The first two sentences.
+says won '**`quick` is the fastest** on day.one.trace (40.0 ns per event; the next, `middling:size=3`, takes 1.50 times as long). `quick` costs 20.0 bytes a timer (none takes less), a longest stall of 40.0 µs (none takes less), and no lateness.'
+says close 'on day.one.trace **cannot tell** which is the fastest of `quick` and `middling:size=3` (57.0 ns per event at best). `quick` costs'
+says wrong '(60.0 ns per event; nothing else ran it). `middling:size=3` costs 30.0 bytes a timer (none takes less), a longest stall of 60.0 µs (none takes less), and firing up to 2 ticks early and up to 1 tick late.'
+says wrong '**2 rows were wrong, or could not be run**'
+says none 'on day.one.trace nothing ran to its end'
+
+# HTML: needs nothing beside it, and what comes from files is text in it, whatever it holds.
+page() {
+    grep -qF -- "$2" "$1/report.html" || complain "$1: the page does not have: $2"
+}
+page won '<a href="#structure-slow_one_two"><code>slow:one|two</code></a>'
+page won '<a href="#structure-quick"><code>quick</code></a>'
+page won '<details id="structure-quick">'
+page won '<td class="figure" data-sort="40">40.0</td>'
+page wrong '<tr class="failed">'
+results hostile '.[3].reason = "<script>alert(1)</script> & \"more\""' '.[3].status = "crashed"'
+report hostile
+page hostile '&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;more&quot;'
+for name in won hostile; do
+    grep -nE '(src|href)="?(https?:)?//' "$name/report.html" &&
+        complain "$name: the page needs a network"
+    if [ "$(grep -c '<script>' "$name/report.html")" -ne 2 ]; then
+        complain "$name: the page has other scripts than its own two"
+    fi
+done
+
+# Two folders, side by side: each with its own fastest, and marked. Columns that one of them does not
+# have are missing only there.
+results before '.[] |= del(.stall_ns)'
+results after '.[2].ns_per_event = 90'
+"$TIMERLAB" report --no-pictures -o both before after 2>said ||
+    complain "two folders make no report: $(cat said)"
+says both '**`quick` is the fastest** on day.one.trace (A) (40.0 ns per event; the next, `middling:size=3`, takes 1.50 times as long); **`middling:size=3` is the fastest** on day.one.trace (B)'
+says both '| `quick@A` | A | day.one.trace | ok | 40.0 | 1.00 | 1.00 | 25,000,000 | - |'
+says both '| `quick@B` | B | day.one.trace | ok | 90.0 | 1.00 | 1.50 | 25,000,000 | 40.0 µs |'
+says both '- **A**: before: 1'
 
 # Pictures, where they can be drawn.
 if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
@@ -150,16 +196,24 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
         complain "the yardstick does not have a yardstick's style"
     grep -q unsupported wrong/pictures/throughput-day.one.svg ||
         complain "a picture does not say what did not run"
-    report won
+    "$TIMERLAB" report won 2>said || complain "there is no report with pictures: $(cat said)"
     says won '(pictures/latency-day.one.png)'
     says won '(pictures/cost.svg)'
+    page won '<g class="value"><title>quick: 40.0 ± 1.00, Time per event, day.one</title>'
+    page won '<g class="value"><title>quick: 12.0 ns at 99.9 %, start</title>'
+    [ "$(grep -oE 'id="[^"]*"' won/report.html | sort | uniq -d)" = "" ] ||
+        complain "identifiers of the page occur twice"
+    "$TIMERLAB" report -o both before after 2>said || complain "two folders: no pictures: $(cat said)"
+    [ "$(cut -d, -f1 both/pictures/throughput-day.one.csv | tr '\n' ' ')" = \
+        'series idle-one@A idle-one@B quick@A middling:size=3@A middling:size=3@B quick@B slow:one|two@A slow:one|two@B ' ] ||
+        complain "a picture of two folders does not have both: $(cat both/pictures/throughput-day.one.csv)"
 else
     printf 'no gnuplot with pngcairo: pictures are not tried\n'
 fi
 
 # What draws and reports knows no structure by its name.
 "$TIMERLAB" list --format json | jq -r '.[].name' | grep -- - >names
-if grep -rnwF -f names "$SOURCE/plots" "$SOURCE/scripts/report" "$SOURCE/scripts/report.jq"; then
+if grep -rnwF -f names "$SOURCE/plots" "$SOURCE"/sim/*report*; then
     complain "a structure is named"
 fi
 

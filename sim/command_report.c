@@ -1,0 +1,246 @@
+/* timerlab report: results as a page in HTML and Markdown, with pictures. */
+#include "command.h"
+#include "outfile.h"
+#include "report.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct report_arguments {
+    const char **folders;
+    size_t folder_count;
+    const char *out;
+    bool no_pictures;
+};
+
+enum { KEY_NO_PICTURES = 256 };
+
+static error_t parse_argument(int key, char *argument, struct argp_state *state)
+{
+    struct report_arguments *arguments = state->input;
+    switch (key) {
+    case 'o':
+        arguments->out = argument;
+        return 0;
+    case KEY_NO_PICTURES:
+        arguments->no_pictures = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        /* There cannot be more folders than words. */
+        if (arguments->folders == NULL) {
+            arguments->folders = calloc((size_t)state->argc, sizeof *arguments->folders);
+        }
+        if (arguments->folders == NULL) {
+            argp_failure(state, EXIT_FAULT, 0, "out of memory");
+            return ENOMEM;
+        }
+        arguments->folders[arguments->folder_count++] = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (arguments->folder_count == 0) {
+            argp_error(state, "which results? Give a folder that `timerlab sim -o` left");
+        } else if (arguments->folder_count > 1 && arguments->out == NULL) {
+            argp_error(state, "of several folders, -o must say where the report goes");
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"output", 'o', "DIR", 0,
+     "Where report.html, report.md and pictures/ go (the folder of the results, if there is one)",
+     0},
+    {"no-pictures", KEY_NO_PICTURES, NULL, 0, "Draw nothing; does without gnuplot", 0},
+    {0},
+};
+
+static const struct argp parser = {
+    options,
+    parse_argument,
+    "DIR...",
+    "Turns results into a page to read and to show: which structure won on what, and what that "
+    "costs; a table to sort and filter, pictures with their values, faults, and how it was "
+    "measured. report.html needs nothing beside it; report.md has its pictures in pictures/."
+    "\vA DIR is what `timerlab sim -o` or scripts/run left; what it does not have is left out: "
+    "results.json, latency.csv, faults.csv, bench.csv, structures.json, commands.txt. Several, as "
+    "of two versions or machines, stand side by side.\n\n"
+    "Exit status: 0 done, 1 a file cannot be read or written, or pictures cannot be drawn, "
+    "2 usage.",
+    NULL,
+    NULL,
+    NULL,
+};
+
+/* --- pictures -------------------------------------------------------------------------------- */
+
+/* Where the pictures' scripts lie, seen from the program: in a build, and when installed. */
+static const char *const plots_places[] = {"../../plots/draw", TL_PLOTS_INSTALLED "/draw"};
+
+static bool find_draw(char path[PATH_MAX], struct error *error)
+{
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0) {
+        return error_set(error, "the program's own place cannot be told: %s", strerror(errno));
+    }
+    program[length] = '\0';
+    const char *folder = dirname(program);
+    for (size_t i = 0; i < sizeof plots_places / sizeof plots_places[0]; i++) {
+        char candidate[PATH_MAX];
+        if (snprintf(candidate, sizeof candidate, "%s/%s", folder, plots_places[i]) <
+                (int)sizeof candidate &&
+            realpath(candidate, path) != NULL) {
+            return true;
+        }
+    }
+    return error_set(error,
+                     "plots/draw is neither in %s/../../plots nor in %s/%s; build or install "
+                     "timerlab again, or say --no-pictures",
+                     folder, folder, TL_PLOTS_INSTALLED);
+}
+
+static bool run_draw(char *const *words, struct error *error)
+{
+    pid_t child = 0;
+    int status = 0;
+    int why = posix_spawn(&child, words[0], NULL, NULL, words, environ);
+    if (why != 0) {
+        return error_set(error, "%s: cannot be run: %s", words[0], strerror(why));
+    }
+    while (waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return error_set(error, "%s: was lost: %s", words[0], strerror(errno));
+        }
+    }
+    return status == 0 || error_set(error,
+                                    "%s could not draw the pictures; they are left out of "
+                                    "the report",
+                                    words[0]);
+}
+
+/* The structures for plots/draw, as a file of its own. */
+static bool write_structures(const struct report_data *data, char path[PATH_MAX],
+                             struct error *error)
+{
+    const char *name = NULL;
+    json_t *structure = NULL;
+    json_t *list = json_array();
+    json_object_foreach(data->structures, name, structure)
+    {
+        (void)json_array_append(list, structure);
+    }
+    const char *folder = getenv("TMPDIR");
+    (void)snprintf(path, PATH_MAX, "%s/timerlab-report-XXXXXX", folder != NULL ? folder : "/tmp");
+    int file = mkstemp(path);
+    bool done = file >= 0 && json_dumpfd(list, file, 0) == 0;
+    if (!done) {
+        (void)error_set(error, "%s: cannot be written: %s", path, strerror(errno));
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
+    json_decref(list);
+    return done;
+}
+
+static bool draw(const struct report_arguments *arguments, const struct report_data *data,
+                 const char *out, struct error *error)
+{
+    char program[PATH_MAX];
+    char structures[PATH_MAX];
+    char option_out[] = "-o";
+    char option_structures[] = "-s";
+    char **words = calloc(arguments->folder_count + 6, sizeof *words);
+    char *folder = strdup(out);
+    if (words == NULL || folder == NULL) {
+        free(words);
+        free(folder);
+        return error_set(error, "out of memory");
+    }
+    bool done = find_draw(program, error);
+    if (done) {
+        done = write_structures(data, structures, error);
+        size_t count = 0;
+        words[count++] = program;
+        words[count++] = option_structures;
+        words[count++] = structures;
+        words[count++] = option_out;
+        words[count++] = folder;
+        for (size_t i = 0; i < arguments->folder_count; i++) {
+            /* The spawned program's copy: posix_spawn does not write to it. */
+            words[count++] = (char *)arguments->folders[i];
+        }
+        done = done && run_draw(words, error);
+        (void)unlink(structures);
+    }
+    free(words);
+    free(folder);
+    return done;
+}
+
+/* --- the pages ------------------------------------------------------------------------------- */
+
+static bool write_page(const struct report_data *data, const char *out, const char *name,
+                       const struct page_form *form, struct error *error)
+{
+    char path[PATH_MAX];
+    struct outfile file;
+    (void)snprintf(path, sizeof path, "%s/%s", out, name);
+    if (!outfile_open(&file, path, error)) {
+        return false;
+    }
+    if (!report_write(data, out, form, file.stream, error)) {
+        outfile_abort(&file);
+        return false;
+    }
+    return outfile_commit(&file, error);
+}
+
+static int run(const struct report_arguments *arguments)
+{
+    struct error error;
+    struct report_data data;
+    const char *out = arguments->out != NULL ? arguments->out : arguments->folders[0];
+    if (!report_data_read(&data, arguments->folders, arguments->folder_count, &error)) {
+        command_complain(&error);
+        return EXIT_FAULT;
+    }
+    bool done = folder_make(out, &error);
+    bool drawn = true;
+    if (done && !arguments->no_pictures && !draw(arguments, &data, out, &error)) {
+        /* What is known is worth a page without pictures. */
+        command_complain(&error);
+        drawn = false;
+    }
+    done = done && write_page(&data, out, "report.html", &page_html, &error) &&
+           write_page(&data, out, "report.md", &page_markdown, &error);
+    report_data_free(&data);
+    if (!done) {
+        command_complain(&error);
+        return EXIT_FAULT;
+    }
+    (void)fprintf(stderr, "%s/report.html and report.md are written\n", out);
+    return drawn ? EXIT_OK : EXIT_FAULT;
+}
+
+int command_report(int argc, char **argv)
+{
+    struct report_arguments arguments = {0};
+    int status = EXIT_USAGE;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
+        status = run(&arguments);
+    }
+    free((void *)arguments.folders);
+    return status;
+}

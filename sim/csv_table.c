@@ -1,0 +1,100 @@
+#include "csv_table.h"
+
+#include "line_reader.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Takes the next field off `*at`, up to `end`, and moves behind its comma, or to NULL at the line's
+ * end. NULL if its quotes do not end. */
+static json_t *take_field(const char **at, const char *end, char *scratch)
+{
+    const char *c = *at;
+    size_t used = 0;
+    if (c < end && *c == '"') {
+        for (c++;; c++) {
+            if (c >= end) {
+                return NULL;
+            }
+            if (*c == '"') {
+                if (c + 1 >= end || c[1] != '"') {
+                    break;
+                }
+                c++;
+            }
+            scratch[used++] = *c;
+        }
+        c++;
+    }
+    while (c < end && *c != ',') {
+        scratch[used++] = *c++;
+    }
+    *at = c < end ? c + 1 : NULL;
+    json_t *field = json_stringn(scratch, used);
+    /* Not UTF-8. */
+    return field != NULL ? field : json_string("?");
+}
+
+/* The fields of a line; NULL if it cannot be split. */
+static json_t *split_line(const struct line *line)
+{
+    json_t *fields = json_array();
+    char *scratch = malloc(line->length + 1);
+    const char *at = line->text;
+    while (at != NULL && scratch != NULL) {
+        json_t *field = take_field(&at, line->text + line->length, scratch);
+        if (json_array_append_new(fields, field) != 0) {
+            json_decref(fields);
+            fields = NULL;
+            break;
+        }
+    }
+    free(scratch);
+    return fields;
+}
+
+json_t *csv_table_read(const char *path, struct error *error)
+{
+    struct line_reader *reader = line_reader_open(path, error);
+    if (reader == NULL) {
+        return NULL;
+    }
+    json_t *rows = json_array();
+    json_t *names = NULL;
+    struct line line;
+    int got = 0;
+    while ((got = line_reader_next(reader, &line, error)) > 0) {
+        if (line.length == 0) {
+            continue;
+        }
+        json_t *fields = split_line(&line);
+        if (fields == NULL ||
+            (names != NULL && json_array_size(fields) != json_array_size(names))) {
+            (void)error_set(error, "%s, line %" PRIu64 ": %s", path, line.number,
+                            fields == NULL ? "a quoted field does not end"
+                                           : "not as many fields as the first line has names");
+            json_decref(fields);
+            got = -1;
+            break;
+        }
+        if (names == NULL) {
+            names = fields;
+            continue;
+        }
+        json_t *row = json_object();
+        for (size_t i = 0; i < json_array_size(names); i++) {
+            (void)json_object_set(row, json_string_value(json_array_get(names, i)),
+                                  json_array_get(fields, i));
+        }
+        (void)json_array_append_new(rows, row);
+        json_decref(fields);
+    }
+    json_decref(names);
+    line_reader_close(reader);
+    if (got < 0) {
+        json_decref(rows);
+        return NULL;
+    }
+    return rows;
+}

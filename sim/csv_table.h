@@ -1,0 +1,17 @@
+/*
+ * csv_table.h: a small table in CSV (RFC 4180, without line breaks inside a field), whole in
+ * memory.
+ */
+#ifndef SIM_CSV_TABLE_H
+#define SIM_CSV_TABLE_H
+
+#include "error.h"
+
+#include <jansson.h>
+
+/* Reads a file whose first line names the columns: an array with an object for each further line,
+ * in which each column is a string. An empty file is an empty array. NULL, with `error` set (file,
+ * line, what is wrong), if it cannot be read. */
+json_t *csv_table_read(const char *path, struct error *error);
+
+#endif

@@ -1,0 +1,279 @@
+#include "report_data.h"
+
+#include "catalog.h"
+#include "csv_table.h"
+#include "structure_json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A commands.txt of more is not one. */
+#define COMMANDS_BYTES_MAX ((size_t)1 << 20)
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+double row_number(const json_t *row, const char *column)
+{
+    const json_t *value = json_object_get(row, column);
+    if (json_is_number(value)) {
+        return json_number_value(value);
+    }
+    const char *text = json_string_value(value);
+    char *end = NULL;
+    double number = text != NULL ? strtod(text, &end) : NAN;
+    return text != NULL && end != text && *end == '\0' ? number : NAN;
+}
+
+const char *row_string(const json_t *row, const char *column)
+{
+    const char *text = json_string_value(json_object_get(row, column));
+    return text != NULL ? text : "";
+}
+
+bool row_promises(const struct report_data *data, const json_t *row, const char *capability)
+{
+    const json_t *structure = json_object_get(data->structures, row_string(row, "algo"));
+    const json_t *words = json_object_get(structure, "capabilities");
+    size_t i = 0;
+    const json_t *word = NULL;
+    json_array_foreach(words, i, word)
+    {
+        const char *text = json_string_value(word);
+        if (text != NULL && strcmp(text, capability) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool row_competes(const struct report_data *data, const json_t *row)
+{
+    return strcmp(row_string(row, "status"), "ok") == 0 &&
+           !isnan(row_number(row, "ns_per_event")) && !row_promises(data, row, "baseline");
+}
+
+const char *trace_base(const char *trace)
+{
+    const char *slash = strrchr(trace, '/');
+    return slash != NULL ? slash + 1 : trace;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* FOLDER/NAME, and whether there is such a file with something in it. */
+static bool find_file(char path[4096], const char *folder, const char *name)
+{
+    struct stat info;
+    return snprintf(path, 4096, "%s/%s", folder, name) < 4096 && stat(path, &info) == 0 &&
+           S_ISREG(info.st_mode) && info.st_size > 0;
+}
+
+/* NULL with `error` set. */
+static json_t *read_json(const char *path, struct error *error)
+{
+    json_error_t why;
+    json_t *whole = json_load_file(path, 0, &why);
+    if (whole == NULL) {
+        (void)error_set(error, "%s, line %d: not JSON as it should be: %s", path, why.line,
+                        why.text);
+    }
+    return whole;
+}
+
+/* Moves the rows to those of all folders, each with its folder's mark. */
+static size_t take_rows(json_t *all, const json_t *rows, const char *mark)
+{
+    size_t i = 0;
+    json_t *row = NULL;
+    json_array_foreach(rows, i, row)
+    {
+        (void)json_object_set_new(row, "set", json_string(mark));
+        (void)json_array_append(all, row);
+    }
+    return json_array_size(rows);
+}
+
+static bool read_results(struct report_data *data, struct report_set *set, struct error *error)
+{
+    char path[4096];
+    set->context = json_object();
+    if (!find_file(path, set->folder, "results.json")) {
+        return true;
+    }
+    json_t *whole = read_json(path, error);
+    if (whole == NULL) {
+        return false;
+    }
+    const json_t *rows = json_object_get(whole, "rows");
+    bool good = json_is_array(rows);
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(rows, i, row)
+    {
+        good = good && json_is_object(row);
+    }
+    if (!good) {
+        (void)error_set(error, "%s: has no rows; is it from `timerlab sim -o`?", path);
+    } else {
+        set->row_count = take_rows(data->rows, rows, set->mark);
+        (void)json_object_update(set->context, json_object_get(whole, "context"));
+    }
+    json_decref(whole);
+    return good;
+}
+
+static bool read_table(const struct report_set *set, const char *name, json_t *all, size_t *count,
+                       struct error *error)
+{
+    char path[4096];
+    if (!find_file(path, set->folder, name)) {
+        return true;
+    }
+    json_t *rows = csv_table_read(path, error);
+    if (rows == NULL) {
+        return false;
+    }
+    *count = take_rows(all, rows, set->mark);
+    json_decref(rows);
+    return true;
+}
+
+/* Whether any of the rows is of this structure. */
+static bool occurs(const json_t *rows, const char *name)
+{
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(rows, i, row)
+    {
+        if (strcmp(row_string(row, "algo"), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Newer descriptions win over those of folders before. */
+static bool read_structures(struct report_data *data, const struct report_set *set,
+                            struct error *error)
+{
+    char path[4096];
+    if (!find_file(path, set->folder, "structures.json")) {
+        return true;
+    }
+    json_t *rows = read_json(path, error);
+    size_t i = 0;
+    json_t *row = NULL;
+    json_array_foreach(rows, i, row)
+    {
+        const char *name = row_string(row, "name");
+        if (occurs(data->rows, name) || occurs(data->bench, name)) {
+            (void)json_object_set(data->structures, name, row);
+        }
+    }
+    json_decref(rows);
+    return rows != NULL;
+}
+
+static bool read_commands(struct report_set *set, struct error *error)
+{
+    char path[4096];
+    if (!find_file(path, set->folder, "commands.txt")) {
+        set->commands = strdup("");
+        return set->commands != NULL || error_set(error, "out of memory");
+    }
+    FILE *file = fopen(path, "r");
+    set->commands = calloc(1, COMMANDS_BYTES_MAX + 1);
+    if (file == NULL || set->commands == NULL) {
+        (void)error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+        if (file != NULL) {
+            (void)fclose(file);
+        }
+        return false;
+    }
+    size_t length = fread(set->commands, 1, COMMANDS_BYTES_MAX, file);
+    while (length > 0 && set->commands[length - 1] == '\n') {
+        set->commands[--length] = '\0';
+    }
+    (void)fclose(file);
+    return true;
+}
+
+/* Structures of which no folder says anything are described as this program knows them. */
+static bool add_own_structures(struct report_data *data, struct error *error)
+{
+    struct catalog catalog;
+    if (!catalog_init(&catalog, error)) {
+        return false;
+    }
+    for (size_t i = 0; i < catalog.count; i++) {
+        const char *name = catalog.entries[i].timed.name;
+        if (json_object_get(data->structures, name) == NULL &&
+            (occurs(data->rows, name) || occurs(data->bench, name))) {
+            (void)json_object_set_new(data->structures, name, structure_json(&catalog.entries[i]));
+        }
+    }
+    catalog_free(&catalog);
+    return true;
+}
+
+static bool read_folder(struct report_data *data, struct report_set *set, struct error *error)
+{
+    char path[4096];
+    size_t fault_count = 0;
+    if (!find_file(path, set->folder, "results.json") &&
+        !find_file(path, set->folder, "bench.csv")) {
+        return error_set(error,
+                         "%s: has neither results.json nor bench.csv; give a folder that "
+                         "`timerlab sim -o` or scripts/run left",
+                         set->folder);
+    }
+    return read_results(data, set, error) &&
+           read_table(set, "bench.csv", data->bench, &set->bench_count, error) &&
+           read_table(set, "faults.csv", data->faults, &fault_count, error) &&
+           read_structures(data, set, error) && read_commands(set, error);
+}
+
+bool report_data_read(struct report_data *data, const char *const *folders, size_t folder_count,
+                      struct error *error)
+{
+    *data = (struct report_data){.sets = calloc(folder_count, sizeof *data->sets),
+                                 .set_count = folder_count,
+                                 .rows = json_array(),
+                                 .bench = json_array(),
+                                 .faults = json_array(),
+                                 .structures = json_object()};
+    bool done = data->sets != NULL || error_set(error, "out of memory");
+    for (size_t i = 0; done && i < folder_count; i++) {
+        struct report_set *set = &data->sets[i];
+        set->folder = folders[i];
+        if (folder_count > 1 && i < 26) {
+            (void)snprintf(set->mark, sizeof set->mark, "%c", 'A' + (int)i);
+        } else if (folder_count > 1) {
+            (void)snprintf(set->mark, sizeof set->mark, "Z%zu", i - 25);
+        }
+        done = read_folder(data, set, error);
+    }
+    done = done && add_own_structures(data, error);
+    if (!done) {
+        report_data_free(data);
+    }
+    return done;
+}
+
+void report_data_free(struct report_data *data)
+{
+    for (size_t i = 0; data->sets != NULL && i < data->set_count; i++) {
+        json_decref(data->sets[i].context);
+        free(data->sets[i].commands);
+    }
+    free(data->sets);
+    json_decref(data->rows);
+    json_decref(data->bench);
+    json_decref(data->faults);
+    json_decref(data->structures);
+    *data = (struct report_data){0};
+}

@@ -1,0 +1,122 @@
+/* report_markdown.c: the report as Markdown. Pictures are files beside it. */
+#include "report_page.h"
+#include "report_text.h"
+
+#include <string.h>
+
+/* A text with its marks; what would break a table's cell is escaped there. */
+static void write_text(const struct page *page, const char *text, bool cell)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c == MARK_CODE[0]) {
+            (void)fputc('`', page->stream);
+        } else if (*c == MARK_BOLD[0]) {
+            (void)fputs("**", page->stream);
+        } else if (*c == MARK_ITALIC[0]) {
+            (void)fputc('*', page->stream);
+        } else if (cell && *c == '|') {
+            (void)fputs("\\|", page->stream);
+        } else {
+            (void)fputc(cell && *c == '\n' ? ' ' : *c, page->stream);
+        }
+    }
+}
+
+static void markdown_begin(struct page *page, const char *title)
+{
+    (void)fputs("# ", page->stream);
+    write_text(page, title, false);
+    (void)fputc('\n', page->stream);
+}
+
+static void markdown_heading(struct page *page, unsigned level, const char *text, const char *id)
+{
+    (void)id;
+    (void)fprintf(page->stream, "\n%.*s ", (int)level, "####");
+    write_text(page, text, false);
+    (void)fputc('\n', page->stream);
+}
+
+static void markdown_paragraph(struct page *page, const char *text)
+{
+    (void)fputc('\n', page->stream);
+    write_text(page, text, false);
+    (void)fputc('\n', page->stream);
+}
+
+static void markdown_list(struct page *page, const char *const *items, size_t count)
+{
+    (void)fputc('\n', page->stream);
+    for (size_t i = 0; i < count; i++) {
+        (void)fputs("- ", page->stream);
+        write_text(page, items[i], false);
+        (void)fputc('\n', page->stream);
+    }
+}
+
+static void markdown_table(struct page *page, const struct page_table *table)
+{
+    (void)fputs("\n|", page->stream);
+    for (size_t c = 0; c < table->column_count; c++) {
+        (void)fputc(' ', page->stream);
+        write_text(page, table->columns[c].heading, true);
+        (void)fputs(" |", page->stream);
+    }
+    (void)fputs("\n|", page->stream);
+    for (size_t c = 0; c < table->column_count; c++) {
+        (void)fputs(table->columns[c].figures ? "--:|" : "---|", page->stream);
+    }
+    for (size_t i = 0; i < table->row_count * table->column_count; i++) {
+        (void)fputs(i % table->column_count == 0 ? "\n| " : " ", page->stream);
+        write_text(page, table->cells[i].text, true);
+        (void)fputs(" |", page->stream);
+    }
+    (void)fputc('\n', page->stream);
+}
+
+static void markdown_pictures(struct page *page)
+{
+    (void)page;
+}
+
+static bool markdown_picture(struct page *page, const struct page_picture *picture,
+                             struct error *error)
+{
+    (void)error;
+    (void)fprintf(
+        page->stream,
+        "\n![%s](pictures/%s.png)\n\n%s [SVG](pictures/%s.svg), [data](pictures/%s.csv)\n",
+        picture->title, picture->name, picture->about, picture->name, picture->name);
+    return true;
+}
+
+static void markdown_commands(struct page *page, const char *lines)
+{
+    (void)fprintf(page->stream, "\n```sh\n%s\n```\n", lines);
+}
+
+static void markdown_fold_begin(struct page *page, const char *text, const char *id)
+{
+    markdown_heading(page, 3, text, id);
+}
+
+static void markdown_fold_end(struct page *page)
+{
+    (void)page;
+}
+
+const struct page_form page_markdown = {
+    .begin = markdown_begin,
+    .verdict = markdown_paragraph,
+    .heading = markdown_heading,
+    .paragraph = markdown_paragraph,
+    .list = markdown_list,
+    .table = markdown_table,
+    .pictures_begin = markdown_pictures,
+    .picture = markdown_picture,
+    .pictures_end = markdown_pictures,
+    .commands = markdown_commands,
+    .fold_begin = markdown_fold_begin,
+    .fold_end = markdown_fold_end,
+    .end = markdown_fold_end,
+};

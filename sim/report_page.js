@@ -1,0 +1,259 @@
+/* report_page.js: what the report does when it is touched: sorting and filtering of tables, values
+ * in pictures, light and dark. Without it, everything can still be read. */
+'use strict';
+
+(function () {
+    const all = (selector, root) => Array.from((root || document).querySelectorAll(selector));
+    const one = (selector) => document.querySelector(selector);
+
+    /* --- a note beside the pointer or the focus --- */
+
+    const tip = one('#tip');
+    function showTip(text, x, y) {
+        tip.textContent = text;
+        tip.hidden = false;
+        const box = tip.getBoundingClientRect();
+        const left = Math.min(x + 14, window.innerWidth - box.width - 8);
+        const top = y + 18 + box.height > window.innerHeight ? y - box.height - 10 : y + 18;
+        tip.style.left = Math.max(4, left) + 'px';
+        tip.style.top = Math.max(4, top) + 'px';
+    }
+    function hideTip() {
+        tip.hidden = true;
+    }
+    document.addEventListener('keydown', (event) => {
+        if (event.key === 'Escape') hideTip();
+    });
+
+    /* --- light and dark --- */
+
+    const theme = one('#theme');
+    const themes = { auto: 'Theme: as the system', light: 'Theme: light', dark: 'Theme: dark' };
+    function setTheme(name) {
+        document.documentElement.dataset.theme = name;
+        theme.textContent = themes[name];
+        try {
+            localStorage.setItem('timerlab-theme', name);
+        } catch (refused) {
+            /* A page from disk may not be allowed to remember. */
+        }
+    }
+    let remembered = null;
+    try {
+        remembered = localStorage.getItem('timerlab-theme');
+    } catch (refused) {
+        /* As above. */
+    }
+    setTheme(remembered in themes ? remembered : 'auto');
+    theme.hidden = false;
+    theme.addEventListener('click', () => {
+        const names = Object.keys(themes);
+        const now = names.indexOf(document.documentElement.dataset.theme);
+        setTheme(names[(now + 1) % names.length]);
+    });
+
+    /* --- parts of the page --- */
+
+    const nav = one('header nav');
+    all('main h2[id]').forEach((heading) => {
+        const link = document.createElement('a');
+        link.href = '#' + heading.id;
+        link.textContent = heading.textContent;
+        nav.append(link);
+    });
+    function unfold() {
+        const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+        if (target && target.tagName === 'DETAILS') {
+            target.open = true;
+            target.scrollIntoView();
+        }
+    }
+    window.addEventListener('hashchange', unfold);
+    unfold();
+
+    /* --- tables --- */
+
+    /* Numbers, with those that are missing last, whichever way they are sorted. Tablesort turns the
+     * order of this around for an ascending column. */
+    let sorting = null;
+    Tablesort.extend('figure', () => false, (a, b) => {
+        const left = parseFloat(a);
+        const right = parseFloat(b);
+        if (isNaN(left) || isNaN(right)) {
+            const order = (isNaN(left) ? 1 : 0) - (isNaN(right) ? 1 : 0);
+            return sorting.getAttribute('aria-sort') === 'ascending' ? -order : order;
+        }
+        return right - left;
+    });
+    all('table').forEach((table) => {
+        table.tHead.addEventListener('click', (event) => {
+            sorting = event.target.closest('th');
+        }, true);
+        new Tablesort(table);
+        /* The button in it takes the focus. */
+        all('th', table.tHead).forEach((th) => th.removeAttribute('tabindex'));
+    });
+    all('thead button[title]').forEach((button) => {
+        const help = button.title;
+        button.removeAttribute('title');
+        if (!help) return;
+        button.setAttribute('aria-description', help);
+        const show = () => {
+            const box = button.getBoundingClientRect();
+            showTip(help, box.left, box.bottom - 14);
+        };
+        button.addEventListener('mouseenter', show);
+        button.addEventListener('focus', show);
+        button.addEventListener('mouseleave', hideTip);
+        button.addEventListener('blur', hideTip);
+    });
+    all('input[data-filters]').forEach((input) => {
+        const rows = all('tbody tr', document.getElementById(input.dataset.filters));
+        const said = input.closest('.filter').querySelector('output');
+        const filter = () => {
+            /* Every word has to occur. */
+            const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+            let left = 0;
+            rows.forEach((row) => {
+                const text = row.textContent.toLowerCase();
+                row.hidden = !words.every((word) => text.includes(word));
+                left += row.hidden ? 0 : 1;
+            });
+            said.textContent = left + ' of ' + rows.length + ' rows';
+        };
+        input.closest('.filter').hidden = false;
+        input.addEventListener('input', filter);
+        filter();
+    });
+
+    /* --- pictures --- */
+
+    /* The points of a picture that have a value: gnuplot wrote their texts as titles. */
+    function pointsOf(svg) {
+        return all('g.value', svg).map((group) => {
+            const title = group.querySelector('title');
+            if (title) {
+                group.dataset.value = title.textContent;
+                title.remove();
+            }
+            const at = /translate\(([-0-9.]+),([-0-9.]+)\)/.exec(
+                group.querySelector('use').getAttribute('transform'));
+            return { group: group, text: group.dataset.value, x: +at[1], y: +at[2] };
+        });
+    }
+    function mark(points, point) {
+        points.forEach((other) => other.group.classList.toggle('shown', other === point));
+    }
+    /* Where a point is on the screen. */
+    function onScreen(svg, point) {
+        const at = new DOMPoint(point.x, point.y).matrixTransform(svg.getScreenCTM());
+        return { x: at.x, y: at.y };
+    }
+    /* The point nearest to the pointer, if one is near. */
+    const NEAR_PIXELS = 60;
+    function nearest(svg, points, x, y) {
+        let best = null;
+        let least = NEAR_PIXELS * NEAR_PIXELS;
+        points.forEach((point) => {
+            const at = onScreen(svg, point);
+            const distance = (at.x - x) * (at.x - x) + (at.y - y) * (at.y - y);
+            if (distance < least) {
+                best = point;
+                least = distance;
+            }
+        });
+        return best;
+    }
+    function showValues(svg, said) {
+        const points = pointsOf(svg);
+        svg.addEventListener('pointermove', (event) => {
+            const point = nearest(svg, points, event.clientX, event.clientY);
+            mark(points, point);
+            if (point) {
+                showTip(point.text, event.clientX, event.clientY);
+            } else {
+                hideTip();
+            }
+            if (said && point) said.textContent = point.text;
+        });
+        svg.addEventListener('pointerleave', () => {
+            mark(points, null);
+            hideTip();
+        });
+        return points;
+    }
+
+    const dialog = one('#enlarged');
+    const frame = dialog.querySelector('.frame');
+    let points = [];
+    let current = -1;
+    function enlarge(figure) {
+        const svg = figure.querySelector('svg').cloneNode(true);
+        frame.replaceChildren(svg);
+        one('#enlarged-title').textContent = figure.querySelector('figcaption b').textContent;
+        one('#value').textContent = '';
+        current = -1;
+        dialog.append(tip);
+        dialog.showModal();
+        points = showValues(svg, one('#value'));
+        frame.focus();
+    }
+    dialog.addEventListener('close', () => {
+        document.body.append(tip);
+        hideTip();
+    });
+    one('#close').addEventListener('click', () => dialog.close());
+    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    frame.addEventListener('keydown', (event) => {
+        if (!(event.key in steps) || points.length === 0) return;
+        event.preventDefault();
+        const from = current < 0 && steps[event.key] < 0 ? 0 : current;
+        current = (from + steps[event.key] + points.length) % points.length;
+        const point = points[current];
+        mark(points, point);
+        one('#value').textContent = point.text;
+        const at = onScreen(frame.querySelector('svg'), point);
+        showTip(point.text, at.x, at.y);
+    });
+
+    all('main figure').forEach((figure) => {
+        showValues(figure.querySelector('svg'), null);
+        const button = figure.querySelector('.enlarge');
+        button.hidden = false;
+        button.setAttribute('aria-label',
+                            'Enlarge: ' + figure.querySelector('figcaption b').textContent);
+        button.addEventListener('click', () => enlarge(figure));
+        figure.querySelector('svg').addEventListener('click', () => enlarge(figure));
+    });
+
+    /* A picture's data becomes a table when it is first looked at. */
+    function fields(line) {
+        const field = /(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g;
+        return Array.from(line.matchAll(field), (match) =>
+            match[1] !== undefined ? match[1].replace(/""/g, '"') : match[2]);
+    }
+    const ROWS_MAX = 2000;
+    all('details.data').forEach((details) => {
+        details.addEventListener('toggle', () => {
+            const pre = details.querySelector('pre');
+            const lines = pre ? pre.textContent.trim().split('\n') : [];
+            if (!pre || lines.length > ROWS_MAX) return;
+            const table = document.createElement('table');
+            lines.forEach((line, i) => {
+                const row = (i === 0 ? table.createTHead() : table.tBodies[0] || table.createTBody())
+                    .insertRow();
+                fields(line).forEach((text) => {
+                    const cell = document.createElement(i === 0 ? 'th' : 'td');
+                    if (i === 0) cell.scope = 'col';
+                    cell.textContent = text;
+                    row.append(cell);
+                });
+            });
+            const scroll = document.createElement('div');
+            scroll.className = 'scroll';
+            scroll.tabIndex = 0;
+            scroll.append(table);
+            pre.replaceWith(scroll);
+        });
+    });
+})();

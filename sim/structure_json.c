@@ -1,0 +1,116 @@
+#include "structure_json.h"
+
+/* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds. */
+static enum tl_status bytes_with(const struct tl_algo *algo, const int64_t *options,
+                                 uint32_t timers, uint64_t *bytes)
+{
+    struct tl_memory memory;
+    tl_counting_allocator(&memory, tl_system_allocator());
+    struct tl_config config = {.capacity = timers,
+                               .max_delay_ticks = FOOTPRINT_SPREAD_TICKS,
+                               .options = options,
+                               .allocator = &memory.allocator};
+    void *self = NULL;
+    enum tl_status status = algo->create(&config, &self);
+    if (status != TL_OK) {
+        return status;
+    }
+    /* In order of deadline, so that a list that is searched from its end stays fast. */
+    for (uint32_t id = 0; id < timers && status == TL_OK; id++) {
+        status = algo->start(self, id, 1 + (uint64_t)id * (FOOTPRINT_SPREAD_TICKS - 1) / timers);
+    }
+    *bytes = memory.peak_bytes;
+    algo->destroy(self);
+    return status;
+}
+
+struct footprint footprint_measure(const struct tl_algo *algo)
+{
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(algo, options);
+    struct footprint footprint = {0};
+    uint64_t loaded = 0;
+    footprint.status = bytes_with(algo, options, 0, &footprint.bytes_fixed);
+    if (footprint.status == TL_OK) {
+        footprint.status = bytes_with(algo, options, FOOTPRINT_TIMERS, &loaded);
+    }
+    if (footprint.status == TL_OK) {
+        footprint.bytes_per_timer =
+            ((double)loaded - (double)footprint.bytes_fixed) / FOOTPRINT_TIMERS;
+    }
+    return footprint;
+}
+
+void capability_words(const struct tl_algo *algo, char *text, size_t text_bytes)
+{
+    size_t rows = 0;
+    size_t used = 0;
+    const struct tl_capability_row *row = tl_capabilities(&rows);
+    text[0] = '\0';
+    for (size_t i = 0; i < rows && used < text_bytes; i++) {
+        if ((algo->capabilities & row[i].bit) != 0) {
+            int n =
+                snprintf(text + used, text_bytes - used, "%s%s", used > 0 ? " " : "", row[i].word);
+            used += n > 0 ? (size_t)n : 0;
+        }
+    }
+}
+
+static json_t *options_json(const struct tl_algo *algo)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < tl_option_count(algo); i++) {
+        const struct tl_option *option = &algo->options[i];
+        char value[64];
+        (void)tl_option_format(option, option->default_value, value, sizeof value);
+        json_t *words = json_array();
+        for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
+            (void)json_array_append_new(words, json_string(c->word));
+        }
+        json_t *row = json_pack("{s:s, s:s, s:o, s:s}", "name", option->name, "default", value,
+                                "words", words, "help", option->help);
+        if (option->min <= option->max) {
+            (void)json_object_set_new(row, "min", json_integer(option->min));
+            (void)json_object_set_new(row, "max", json_integer(option->max));
+        }
+        (void)json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+json_t *structure_json(const struct catalog_entry *entry)
+{
+    const struct tl_algo *algo = &entry->timed;
+    struct footprint footprint = footprint_measure(algo);
+    size_t count = 0;
+    const struct tl_capability_row *capability = tl_capabilities(&count);
+    json_t *capabilities = json_array();
+    for (size_t i = 0; i < count; i++) {
+        if ((algo->capabilities & capability[i].bit) != 0) {
+            (void)json_array_append_new(capabilities, json_string(capability[i].word));
+        }
+    }
+    json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:o, s:o}", "name",
+                            algo->name, "summary", algo->summary, "description", algo->description,
+                            "origin", algo->origin, "cost", "start", algo->cost.start, "stop",
+                            algo->cost.stop, "tick", algo->cost.tick, "expire", algo->cost.expire,
+                            "capabilities", capabilities, "options", options_json(algo));
+    if (footprint.status == TL_OK) {
+        (void)json_object_set_new(row, "bytes_fixed",
+                                  json_integer((json_int_t)footprint.bytes_fixed));
+        (void)json_object_set_new(row, "bytes_per_timer", json_real(footprint.bytes_per_timer));
+    }
+    if (entry->origin_file != NULL) {
+        (void)json_object_set_new(row, "plugin", json_string(entry->origin_file));
+    }
+    return row;
+}
+
+json_t *structures_json(const struct catalog *catalog)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < catalog->count; i++) {
+        (void)json_array_append_new(rows, structure_json(&catalog->entries[i]));
+    }
+    return rows;
+}

@@ -1,0 +1,34 @@
+/*
+ * structure_json.h: a structure as data: what its descriptor says, and the bytes that it takes.
+ */
+#ifndef SIM_STRUCTURE_JSON_H
+#define SIM_STRUCTURE_JSON_H
+
+#include "catalog.h"
+
+#include <jansson.h>
+
+/* How many timers the bytes per timer are measured with, and how far their deadlines lie. */
+#define FOOTPRINT_TIMERS       UINT32_C(65536)
+#define FOOTPRINT_SPREAD_TICKS UINT64_C(60000)
+
+/* Memory of a structure with its default options. */
+struct footprint {
+    enum tl_status status;  /* whether it could be measured */
+    uint64_t bytes_fixed;   /* an instance for no timers */
+    double bytes_per_timer; /* what each of FOOTPRINT_TIMERS pending timers adds */
+};
+
+struct footprint footprint_measure(const struct tl_algo *algo);
+
+/* The words of a structure's capabilities, in the map's order, joined by blanks. */
+void capability_words(const struct tl_algo *algo, char *text, size_t text_bytes);
+
+/* {name, summary, description, origin, cost, capabilities, options, bytes_fixed, bytes_per_timer},
+ * and `plugin` for one from outside; without the bytes where they could not be measured. */
+json_t *structure_json(const struct catalog_entry *entry);
+
+/* An array of those of the whole catalogue. */
+json_t *structures_json(const struct catalog *catalog);
+
+#endif
