@@ -1,6 +1,6 @@
 # portrait.gp: what is in a trace: operations and expiries over its timed window, how many timers are
 # pending, and how the delays are distributed. `timerlab trace info --plot` calls it. See style.gp for
-# data and out.
+# data, out and caption.
 # Columns: panel series from_s to_s value (operations: per second; pending: how many; delays: %)
 load system("dirname '".ARG0."'")."/style.gp"
 
@@ -41,10 +41,18 @@ short(x) = x >= 1e9 ? sprintf("%g G", x / 1e9) : x >= 1e6 ? sprintf("%g M", x / 
 marks(high) = mark_list(step(high), high)
 mark_list(step, high) = "('0' 0".mark(1, step, high).mark(2, step, high).mark(3, step, high) \
     .mark(4, step, high).mark(5, step, high).mark(6, step, high).")"
+# Those of a logarithmic one: powers of ten, with 2 and 5 between them where there are few of them.
+log_marks(low, high) = "('' ".sprintf("%.15g", low).log_mark_list(floor(log10(low)), low, high).")"
+log_mark_list(decade, low, high) = 10.0 ** decade > high ? "" \
+    : log_mark(1, decade, low, high) \
+    .(high / low < 1000 ? log_mark(2, decade, low, high).log_mark(5, decade, low, high) : "") \
+    .log_mark_list(decade + 1, low, high)
+log_mark(i, decade, low, high) = i * 10.0 ** decade < low || i * 10.0 ** decade > high ? "" \
+    : sprintf(", '%s' %.15g", short(i * 10.0 ** decade), i * 10.0 ** decade)
 mark(i, step, high) = i * step > high * 1.1 ? "" : sprintf(", '%s' %.15g", short(i * step), i * step)
 
 top_height = 230; row_height = 200; gap = 92
-height = top_height + row_height + 2 * gap
+height = top_height + row_height + 2 * gap + 14
 share(pixels) = 1.0 - pixels / (1.0 * height)
 # At least two decades, so that one bar does not fill the panel.
 middle = longest > 0 ? sqrt(shortest * longest) : 1
@@ -62,9 +70,9 @@ do for [terminal in TERMINALS] {
     # Operations
     set lmargin at screen 84.0 / WIDTH
     set rmargin at screen 1.0 - 18.0 / WIDTH
-    set tmargin at screen share(44)
-    set bmargin at screen share(44 + top_height)
-    set title headed("Operations and expiries") offset 0,0.6
+    set tmargin at screen share(58)
+    set bmargin at screen share(58 + top_height)
+    set title headed("Operations and expiries") offset 0,0.9
     set xlabel "time, ".unit offset 0,0.3
     set ylabel "per second" offset 0.4,0
     set xrange [0:end_s / unit_s]
@@ -73,12 +81,12 @@ do for [terminal in TERMINALS] {
     if (logarithmic) {
         set logscale y
         set yrange [low / 1.5:high * 1.5]
-        eval "set ytics nomirror ".SCALED_TICS
+        eval "set ytics nomirror ".log_marks(low / 1.5, high * 1.5)
     } else {
         set yrange [0:(high > 0 ? high * 1.1 : 1)]
         eval "set ytics nomirror ".marks(high > 0 ? high : 1)
     }
-    set key at graph 1, screen share(36) right bottom horizontal samplen 3 width 1 tc rgb INK
+    set key at graph 1, screen share(50) right bottom horizontal samplen 3 width 1 tc rgb INK
     # Nothing of a kind lies at the panel's bottom; on a logarithmic axis there is no zero.
     height_of(value) = logarithmic && value <= 0 ? low / 1.5 : value
     if (words(series) > 0) {
@@ -97,8 +105,8 @@ do for [terminal in TERMINALS] {
 
     # Pending timers
     set rmargin at screen 0.5 - 14.0 / WIDTH
-    set tmargin at screen share(top_height + gap + 34)
-    set bmargin at screen share(top_height + gap + 34 + row_height)
+    set tmargin at screen share(top_height + gap + 48)
+    set bmargin at screen share(top_height + gap + 48 + row_height)
     set title "Pending timers" offset 0,-0.4
     set ylabel "timers, most in a stretch" offset 0.4,0
     set yrange [0:(most > 0 ? most * 1.1 : 1)]

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define SCRIPT           "portrait.gp"
+#define PREFIX           "portrait-"
 
 /* What the shell, too, says of a command that it cannot find. */
 #define STATUS_NOT_FOUND 127
@@ -49,7 +50,7 @@ static bool make_stem(const char *trace_path, const char *folder, char stem[PATH
     const char *name = slash != NULL ? slash + 1 : trace_path;
     const char *dot = strrchr(name, '.');
     size_t length = dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
-    int before = snprintf(stem, PATH_MAX, "%s/portrait-%.*s", folder, (int)length, name);
+    int before = snprintf(stem, PATH_MAX, "%s/" PREFIX "%.*s", folder, (int)length, name);
     if (before < 0 || before >= PATH_MAX - 16) {
         return error_set(error, "%s: the name is too long", folder);
     }
@@ -107,6 +108,8 @@ static bool draw(const char *stem, const char *script, struct error *error)
     quote(settings, sizeof settings, data);
     (void)strncat(settings, "; out=", sizeof settings - strlen(settings) - 1);
     quote(settings, sizeof settings, part);
+    (void)strncat(settings, "; caption=", sizeof settings - strlen(settings) - 1);
+    quote(settings, sizeof settings, strrchr(stem, '/') + sizeof("/" PREFIX) - 1);
     int status = run_gnuplot(script, settings);
     bool good = status == 0;
     for (size_t i = 0; i < ENDINGS; i++) {

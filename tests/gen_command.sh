@@ -24,6 +24,17 @@ diff wanted present >difference ||
     fail "--list does not show a parameter's words"
 [ "$("$timerlab" trace gen --list rpc | grep -c '^[a-z]')" -eq 1 ] || fail "--list rpc lists others"
 
+# The page shows every workload and every importer, in pictures that are there and are no larger than a
+# page should bear.
+for name in $("$timerlab" trace gen --list | sed -n 's/^\([a-z-]*\): .*/workload-\1/p') \
+    $("$timerlab" trace import --list | sed -n 's/^\([a-z-]*\): .*/import-\1/p'); do
+    grep -q "](pictures/$name.svg)" "$SOURCE/docs/workloads.md" || fail "docs/workloads.md does not show $name"
+    bytes=$(wc -c <"$SOURCE/docs/pictures/$name.svg" || echo 0)
+    if [ "$bytes" -lt 1000 ] || [ "$bytes" -gt 60000 ]; then
+        fail "docs/pictures/$name.svg has $bytes bytes; scripts/draw-workloads draws it"
+    fi
+done
+
 # complains SCENARIO PATTERN: refused with status 1, one sentence, and no file.
 complains() {
     printf '%s\n' "$1" >wrong.json
