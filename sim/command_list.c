@@ -166,6 +166,13 @@ static void describe(const struct catalog_entry *entry)
     } else {
         (void)printf("Memory: not measured: %s\n", tl_status_text(footprint.status));
     }
+    if (footprint.status == TL_OK && footprint.horizon_ticks == TL_DEADLINE_MAX) {
+        (void)printf("Horizon: none\n");
+    } else if (footprint.status == TL_OK) {
+        (void)printf("Horizon: with default options, and no delay above %" PRIu64
+                     " announced, %" PRIu64 " ticks\n",
+                     FOOTPRINT_SPREAD_TICKS, footprint.horizon_ticks);
+    }
     struct tl_precision precision = tl_algo_precision(algo, options, FOOTPRINT_SPREAD_TICKS);
     (void)printf("Precision: with default options, a delay of %" PRIu64
                  " ticks fires at most %" PRIu64 " early and %" PRIu64 " late\n",

@@ -24,6 +24,38 @@ static enum tl_status bytes_with(const struct tl_algo *algo, const int64_t *opti
     return status;
 }
 
+/* Finds the longest delay that is taken: whatever is nearer than one that is, is too. */
+static enum tl_status measure_horizon(const struct tl_algo *algo, const int64_t *options,
+                                      uint64_t *horizon_ticks)
+{
+    *horizon_ticks = TL_DEADLINE_MAX;
+    if ((algo->capabilities & TL_CAP_UNLIMITED) != 0) {
+        return TL_OK;
+    }
+    struct tl_config config = {.capacity = 1,
+                               .max_delay_ticks = FOOTPRINT_SPREAD_TICKS,
+                               .options = options,
+                               .allocator = tl_system_allocator()};
+    void *self = NULL;
+    enum tl_status status = algo->create(&config, &self);
+    if (status != TL_OK) {
+        return status;
+    }
+    uint64_t taken = 0;
+    uint64_t refused = TL_DEADLINE_MAX + 1;
+    while (refused - taken > 1) {
+        uint64_t delay = taken + (refused - taken) / 2;
+        if (algo->start(self, 0, delay) == TL_OK) {
+            taken = delay;
+        } else {
+            refused = delay;
+        }
+    }
+    algo->destroy(self);
+    *horizon_ticks = taken;
+    return TL_OK;
+}
+
 struct footprint footprint_measure(const struct tl_algo *algo)
 {
     int64_t options[TL_OPTIONS_MAX];
@@ -37,6 +69,7 @@ struct footprint footprint_measure(const struct tl_algo *algo)
     if (footprint.status == TL_OK) {
         footprint.bytes_per_timer =
             ((double)loaded - (double)footprint.bytes_fixed) / FOOTPRINT_TIMERS;
+        footprint.status = measure_horizon(algo, options, &footprint.horizon_ticks);
     }
     return footprint;
 }
@@ -99,6 +132,10 @@ json_t *structure_json(const struct catalog_entry *entry)
         (void)json_object_set_new(row, "bytes_fixed",
                                   json_integer((json_int_t)footprint.bytes_fixed));
         (void)json_object_set_new(row, "bytes_per_timer", json_real(footprint.bytes_per_timer));
+        (void)json_object_set_new(row, "horizon_ticks",
+                                  footprint.horizon_ticks == TL_DEADLINE_MAX
+                                      ? json_null()
+                                      : json_integer((json_int_t)footprint.horizon_ticks));
     }
     if (entry->origin_file != NULL) {
         (void)json_object_set_new(row, "plugin", json_string(entry->origin_file));

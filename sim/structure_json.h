@@ -12,11 +12,13 @@
 #define FOOTPRINT_TIMERS       UINT32_C(65536)
 #define FOOTPRINT_SPREAD_TICKS UINT64_C(60000)
 
-/* Memory of a structure with its default options. */
+/* Memory and reach of a structure with its default options. */
 struct footprint {
     enum tl_status status;  /* whether it could be measured */
     uint64_t bytes_fixed;   /* an instance for no timers */
     double bytes_per_timer; /* what each of FOOTPRINT_TIMERS pending timers adds */
+    uint64_t horizon_ticks; /* the longest delay that it takes at clock 0 where none longer than
+                               FOOTPRINT_SPREAD_TICKS was announced: TL_DEADLINE_MAX if any */
 };
 
 struct footprint footprint_measure(const struct tl_algo *algo);
@@ -24,8 +26,9 @@ struct footprint footprint_measure(const struct tl_algo *algo);
 /* The words of a structure's capabilities, in the map's order, joined by blanks. */
 void capability_words(const struct tl_algo *algo, char *text, size_t text_bytes);
 
-/* {name, summary, description, origin, cost, capabilities, options, bytes_fixed, bytes_per_timer},
- * and `plugin` for one from outside; without the bytes where they could not be measured. */
+/* {name, summary, description, origin, cost, capabilities, options, bytes_fixed, bytes_per_timer,
+ * horizon_ticks (null: none)}, and `plugin` for one from outside; without the bytes and the horizon
+ * where they could not be measured. */
 json_t *structure_json(const struct catalog_entry *entry);
 
 /* An array of those of the whole catalogue. */

@@ -49,6 +49,17 @@ expect 0 '"name": "hier-wheel"' "" list --format json
 expect 0 '^\| `round-wheel` \|' "" list --format md
 expect 2 "" "table, json or md, not 'xml'" list --format xml
 expect 0 "rounding" "" describe hier-wheel
+# Whoever reads one has all that there is to choose by.
+for name in $("$TIMERLAB" list --format json | jq -r '.[].name'); do
+    for part in "^$name: ." "^Origin: ." "^Cost: start .*, stop .*, tick .*, expire " \
+        "^Memory: .* bytes fixed, .* per timer|not measured" "^Horizon: |not measured" "^Precision: " \
+        "^Promises:" "^Options"; do
+        expect 0 "$part" "" describe "$name"
+    done
+done
+expect 0 "^Horizon: none" "" describe binary-heap
+expect 0 "^Horizon: .*, 60000 ticks" "" describe simple-wheel
+expect 0 "^Horizon: .*, 60000 ticks" "" describe fixed-wheel
 expect 2 "" "did you mean 'hier-wheel'" describe hier-whel
 expect 2 "" "which structure" describe
 
