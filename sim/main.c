@@ -10,6 +10,7 @@ const char *argp_program_version = "timerlab " TL_VERSION;
 static const struct command commands[] = {
     {"list", "the structures: capabilities, cost, bytes per timer", command_list},
     {"describe", "one structure: origin, how it works, options", command_describe},
+    {"show", "a structure's inside, step by step, as text and drawn", command_show},
     {"record", "runs a program and records its own timers", command_record},
     {"trace", "traces: generate, import, show, check", command_trace},
     {"sim", "replays traces through structures: right, how fast, at what cost", command_sim},

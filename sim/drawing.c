@@ -1,0 +1,103 @@
+#include "drawing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool drawing_open(struct drawing *drawing, struct error *error)
+{
+    *drawing = (struct drawing){0};
+    drawing->stream = open_memstream(&drawing->content, &drawing->bytes);
+    return drawing->stream != NULL || error_set(error, "out of memory");
+}
+
+static void write_escaped(FILE *stream, const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        switch (*c) {
+        case '&':
+            (void)fputs("&amp;", stream);
+            break;
+        case '<':
+            (void)fputs("&lt;", stream);
+            break;
+        case '>':
+            (void)fputs("&gt;", stream);
+            break;
+        default:
+            /* XML knows no other control characters. */
+            (void)fputc((unsigned char)*c >= ' ' || *c == '\t' ? *c : '?', stream);
+        }
+    }
+}
+
+void drawing_box(struct drawing *drawing, double x, double y, double width, double height,
+                 double radius, const char *style)
+{
+    (void)fprintf(drawing->stream,
+                  "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\" %s/>\n",
+                  x, y, width, height, radius, style);
+}
+
+void drawing_line(struct drawing *drawing, double x1, double y1, double x2, double y2,
+                  const char *style)
+{
+    (void)fprintf(drawing->stream, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n",
+                  x1, y1, x2, y2, style);
+}
+
+void drawing_pointer(struct drawing *drawing, double x, double y, double size, const char *style)
+{
+    (void)fprintf(drawing->stream, "<polygon points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\" %s/>\n", x, y,
+                  x - size * 0.6, y - size, x + size * 0.6, y - size, style);
+}
+
+void drawing_dot(struct drawing *drawing, double x, double y, double radius, const char *style)
+{
+    (void)fprintf(drawing->stream, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" %s/>\n", x, y,
+                  radius, style);
+}
+
+void drawing_text(struct drawing *drawing, double x, double y, const char *style, const char *text)
+{
+    (void)fprintf(drawing->stream, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, style);
+    write_escaped(drawing->stream, text);
+    (void)fputs("</text>\n", drawing->stream);
+}
+
+double drawing_text_width(const char *text, double font_size)
+{
+    size_t characters = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        characters += ((unsigned char)*c & 0xc0u) != 0x80u; /* not the later bytes of UTF-8 */
+    }
+    return (double)characters * font_size * 0.6;
+}
+
+bool drawing_write(struct drawing *drawing, double width, double height, const char *title,
+                   const char *description, FILE *stream, struct error *error)
+{
+    if (fflush(drawing->stream) != 0 || ferror(drawing->stream)) {
+        return error_set(error, "out of memory for a drawing");
+    }
+    (void)fprintf(stream,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+                  "viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
+                  "font-family=\"DejaVu Sans, Verdana, sans-serif\">\n<title>",
+                  width, height, width, height);
+    write_escaped(stream, title);
+    (void)fputs("</title>\n<desc>", stream);
+    write_escaped(stream, description);
+    (void)fputs("</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", stream);
+    (void)fwrite(drawing->content, 1, drawing->bytes, stream);
+    (void)fputs("</svg>\n", stream);
+    return !ferror(stream) || error_set(error, "the drawing could not be written");
+}
+
+void drawing_close(struct drawing *drawing)
+{
+    if (drawing->stream != NULL) {
+        (void)fclose(drawing->stream);
+    }
+    free(drawing->content);
+    *drawing = (struct drawing){0};
+}

@@ -1,0 +1,54 @@
+/*
+ * drawing.h: a drawing of boxes, lines and words, as SVG. Lengths are in pixels, from the upper
+ * left corner; everything stands on a white ground, so that it reads alike on light and on dark
+ * pages. The same calls give the same bytes.
+ */
+#ifndef SIM_DRAWING_H
+#define SIM_DRAWING_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Initialise with drawing_open. */
+struct drawing {
+    FILE *stream; /* into `content` */
+    char *content;
+    size_t bytes;
+};
+
+/* Attributes of SVG, such as `fill="#fff"`, go where a function asks for a style. */
+
+/* False if out of memory. */
+bool drawing_open(struct drawing *drawing, struct error *error);
+
+/* A box, its corners rounded by `radius`. */
+void drawing_box(struct drawing *drawing, double x, double y, double width, double height,
+                 double radius, const char *style);
+
+void drawing_line(struct drawing *drawing, double x1, double y1, double x2, double y2,
+                  const char *style);
+
+/* A triangle that points down at x, y, `size` high. */
+void drawing_pointer(struct drawing *drawing, double x, double y, double size, const char *style);
+
+void drawing_dot(struct drawing *drawing, double x, double y, double radius, const char *style);
+
+/* A text that stands on the line y; escaped as SVG wants it. The style says with text-anchor where
+ * x is, at its start unless told. */
+void drawing_text(struct drawing *drawing, double x, double y, const char *style, const char *text);
+
+/* About how wide a text is in the drawing's font, at this size. */
+double drawing_text_width(const char *text, double font_size);
+
+/* Writes the document: what was drawn, in a frame of that size, with a title and a description for
+ * those who do not see it. False if something could not be written or kept. */
+bool drawing_write(struct drawing *drawing, double width, double height, const char *title,
+                   const char *description, FILE *stream, struct error *error);
+
+/* Frees it; harmless on one that is zeroed or closed. */
+void drawing_close(struct drawing *drawing);
+
+#endif

@@ -1,0 +1,442 @@
+#include "show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_PLACE UINT64_MAX
+
+/* --- arrays that grow ------------------------------------------------------------------------ */
+
+/* Makes room for one more; NULL if out of memory. */
+static void *grow(void *items, size_t count, size_t item_bytes)
+{
+    if (count != 0 && (count & (count - 1)) != 0) {
+        return items; /* room grows at powers of two */
+    }
+    return realloc(items, (count == 0 ? 1 : 2 * count) * item_bytes);
+}
+
+/* --- looking inside -------------------------------------------------------------------------- */
+
+/* The step that a walk is written to. */
+struct looker {
+    struct show *show;
+    struct show_step *step;
+    struct show_cell *cell; /* that timers go to; NULL: the last one was not kept */
+    struct show_cell spare; /* a cell that is kept once it turns out to hold something */
+    uint64_t cell_index;    /* in walking order */
+};
+
+static struct show_part *last_part(struct looker *looker)
+{
+    return &looker->step->parts[looker->step->part_count - 1];
+}
+
+static void see_part(void *ctx, const struct tl_part *part)
+{
+    struct looker *looker = ctx;
+    struct show_step *step = looker->step;
+    struct show_part *parts = grow(step->parts, step->part_count, sizeof *parts);
+    char *name = strdup(part->name);
+    if (parts != NULL) {
+        step->parts = parts;
+    }
+    if (parts == NULL || name == NULL) {
+        free(name);
+        looker->show->failed = true;
+        return;
+    }
+    parts[step->part_count++] =
+        (struct show_part){.name = name, .form = part->form, .cell_ticks = part->cell_ticks};
+    looker->cell = NULL;
+    looker->spare = (struct show_cell){0};
+}
+
+/* Adds a cell to the last part. */
+static struct show_cell *keep_cell(struct looker *looker, const struct show_cell *cell)
+{
+    struct show_part *part = last_part(looker);
+    struct show_cell *cells = grow(part->cells, part->cell_count, sizeof *cells);
+    if (cells == NULL) {
+        looker->show->failed = true;
+        return NULL;
+    }
+    part->cells = cells;
+    cells[part->cell_count] = *cell;
+    return &cells[part->cell_count++];
+}
+
+static void see_cell(void *ctx, const struct tl_cell *cell)
+{
+    struct looker *looker = ctx;
+    if (looker->show->failed || looker->step->part_count == 0) {
+        return;
+    }
+    struct show_part *part = last_part(looker);
+    part->cell_total++;
+    looker->cell = NULL;
+    looker->cell_index = cell->index;
+    looker->spare = (struct show_cell){
+        .index = cell->index,
+        .parent = cell->parent,
+        .from = cell->from,
+        .to = cell->to,
+        .marks = cell->marks,
+    };
+    /* All cells of a small wheel; of a large one, what is marked, here, or holds timers, later. */
+    bool plain = part->form == TL_FORM_WHEEL && cell->marks == 0;
+    bool fits = part->cell_count < SHOW_CELLS_MAX || (cell->marks & TL_MARK_HAND) != 0;
+    if (fits && (!plain || part->cell_total <= SHOW_CELLS_MAX / 2)) {
+        looker->cell = keep_cell(looker, &looker->spare);
+        if (looker->cell != NULL && cell->refers != NULL) {
+            looker->cell->refers = strdup(cell->refers);
+            looker->show->failed |= looker->cell->refers == NULL;
+        }
+    }
+}
+
+static bool was_started(const struct show *show, uint32_t id)
+{
+    for (size_t i = 0; i < show->started_count; i++) {
+        if (show->started[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void see_timer(void *ctx, const struct tl_held *held)
+{
+    struct looker *looker = ctx;
+    struct show *show = looker->show;
+    if (show->failed || looker->step->part_count == 0 || held->id >= show->capacity) {
+        return;
+    }
+    bool stale = (held->marks & TL_MARK_STALE) != 0;
+    bool changed = false;
+    if (!stale) {
+        /* The part's name and the cell's number, as one: enough to tell a move. In lists and trees
+         * a cell is an entry, whose number others change. */
+        uint64_t place = last_part(looker)->form == TL_FORM_WHEEL ? looker->cell_index : 0;
+        for (const char *c = last_part(looker)->name; *c != '\0'; c++) {
+            place = (place ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+        }
+        changed = was_started(show, held->id) ||
+                  (show->places[held->id] != place && show->places[held->id] != NO_PLACE);
+        show->places[held->id] = place;
+    }
+    if (looker->cell == NULL && last_part(looker)->cell_count < SHOW_CELLS_MAX) {
+        looker->cell = keep_cell(looker, &looker->spare);
+    }
+    struct show_cell *cell = looker->cell;
+    if (cell == NULL) {
+        return;
+    }
+    cell->held_total++;
+    if (cell->held_count == SHOW_HELD_MAX) {
+        return;
+    }
+    struct show_held *all = grow(cell->held, cell->held_count, sizeof *all);
+    if (all == NULL) {
+        show->failed = true;
+        return;
+    }
+    cell->held = all;
+    all[cell->held_count++] = (struct show_held){
+        .id = held->id,
+        .marks = held->marks,
+        .at = held->at,
+        .deadline = stale ? TL_NEVER : show->deadlines[held->id],
+        .rounds = held->rounds,
+        .changed = changed,
+    };
+}
+
+struct pending {
+    uint64_t deadline;
+    uint32_t id;
+};
+
+static int compare_pending(const void *a, const void *b)
+{
+    const struct pending *x = a;
+    const struct pending *y = b;
+    if (x->deadline != y->deadline) {
+        return x->deadline < y->deadline ? -1 : 1;
+    }
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* The same for a structure that has no such hook: its timers by deadline, and what `place` says. */
+static void look_from_outside(struct looker *looker)
+{
+    struct show *show = looker->show;
+    size_t count = 0;
+    for (uint32_t id = 0; id < show->capacity; id++) {
+        count += show->deadlines[id] != TL_NEVER;
+    }
+    see_part(looker, &(struct tl_part){.name = "pending, by deadline", .form = TL_FORM_LIST});
+    struct pending *pending = malloc((count + 1) * sizeof *pending);
+    if (show->failed || pending == NULL) {
+        free(pending);
+        show->failed = true;
+        return;
+    }
+    size_t n = 0;
+    for (uint32_t id = 0; id < show->capacity; id++) {
+        if (show->deadlines[id] != TL_NEVER) {
+            pending[n++] = (struct pending){show->deadlines[id], id};
+        }
+    }
+    qsort(pending, count, sizeof *pending, compare_pending);
+    for (size_t i = 0; i < count; i++) {
+        struct tl_place place = {0};
+        char words[64] = "";
+        if (show->algo->place != NULL &&
+            show->algo->place(show->self, pending[i].id, &place) == TL_OK && place.level > 0) {
+            (void)snprintf(words, sizeof words, "level %" PRIu32 ", slot %" PRIu64, place.level,
+                           place.slot);
+        }
+        see_cell(looker, &(struct tl_cell){.index = i,
+                                           .parent = TL_NEVER,
+                                           .from = TL_NEVER,
+                                           .to = TL_NEVER,
+                                           .refers = words[0] != '\0' ? words : NULL});
+        see_timer(looker,
+                  &(struct tl_held){.id = pending[i].id, .at = TL_NEVER, .rounds = place.rounds});
+    }
+    free(pending);
+}
+
+static void look_inside(struct show *show, struct show_step *step)
+{
+    struct looker looker = {.show = show, .step = step};
+    const struct tl_visitor visitor = {
+        .ctx = &looker, .part = see_part, .cell = see_cell, .timer = see_timer};
+    if (show->algo->walk != NULL) {
+        show->algo->walk(show->self, &visitor);
+    } else {
+        look_from_outside(&looker);
+    }
+}
+
+/* --- the run --------------------------------------------------------------------------------- */
+
+bool show_open(struct show *show, const struct contender *contender, const struct show_setup *setup,
+               struct error *error)
+{
+    const struct tl_algo *algo = contender->counted;
+    *show = (struct show){
+        .algo = algo, .names = setup->names, .capacity = setup->capacity, .clock = setup->clock};
+    const char *colon = contender->option_text[0] != '\0' ? ":" : "";
+    (void)snprintf(show->title, sizeof show->title, "%s%s%s", algo->name, colon,
+                   contender->option_text);
+    if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+        return error_set(error, "%s keeps no timers: there is nothing to show", algo->name);
+    }
+    size_t ids = (size_t)setup->capacity + 1;
+    show->deadlines = malloc(ids * sizeof *show->deadlines);
+    show->places = malloc(ids * sizeof *show->places);
+    if (show->deadlines == NULL || show->places == NULL) {
+        return error_set(error, "out of memory for %" PRIu32 " timers", setup->capacity);
+    }
+    for (size_t id = 0; id < ids; id++) {
+        show->deadlines[id] = TL_NEVER;
+        show->places[id] = NO_PLACE;
+    }
+    tl_counting_allocator(&show->memory, tl_system_allocator());
+    const struct tl_config config = {
+        .capacity = setup->capacity,
+        .now = setup->clock,
+        .max_delay_ticks = setup->max_delay_ticks,
+        .options = contender->options,
+        .allocator = &show->memory.allocator,
+    };
+    enum tl_status status = algo->create(&config, &show->self);
+    if (status != TL_OK) {
+        show->self = NULL;
+        return error_set(error, "%s: %s", show->title, tl_status_text(status));
+    }
+    return true;
+}
+
+enum tl_status show_start(struct show *show, uint32_t id, uint64_t deadline)
+{
+    enum tl_status status = show->algo->start(show->self, id, deadline);
+    if (status != TL_OK) {
+        return status;
+    }
+    show->deadlines[id] = deadline;
+    if (show->quiet) {
+        return status;
+    }
+    uint32_t *longer = grow(show->started, show->started_count, sizeof *longer);
+    if (longer == NULL) {
+        show->failed = true;
+        return status;
+    }
+    show->started = longer;
+    longer[show->started_count++] = id;
+    return status;
+}
+
+enum tl_status show_stop(struct show *show, uint32_t id)
+{
+    enum tl_status status = show->algo->stop(show->self, id);
+    show->deadlines[id] = TL_NEVER;
+    show->places[id] = NO_PLACE;
+    return status;
+}
+
+static void note_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct show *show = ctx;
+    (void)now;
+    if (id >= show->capacity) {
+        return;
+    }
+    uint64_t deadline = show->deadlines[id];
+    show->deadlines[id] = TL_NEVER;
+    show->places[id] = NO_PLACE;
+    if (show->quiet) {
+        return;
+    }
+    struct show_fired *longer = grow(show->fired, show->fired_count, sizeof *longer);
+    if (longer == NULL) {
+        show->failed = true;
+        return;
+    }
+    show->fired = longer;
+    longer[show->fired_count++] = (struct show_fired){id, deadline};
+}
+
+uint64_t show_advance(struct show *show, uint64_t now)
+{
+    show->clock = now;
+    return show->algo->advance(show->self, now, TL_NO_BUDGET, note_fired, show);
+}
+
+static void forget_step(struct show *show)
+{
+    free(show->fired);
+    free(show->started);
+    show->fired = NULL;
+    show->started = NULL;
+    show->fired_count = 0;
+    show->started_count = 0;
+}
+
+static void take_counters(struct show *show, struct tl_counters *since)
+{
+    struct tl_counters now = {0};
+    if (show->algo->counters != NULL) {
+        show->algo->counters(show->self, &now);
+    }
+    *since = (struct tl_counters){
+        .compares = now.compares - show->work.compares,
+        .moves = now.moves - show->work.moves,
+        .slots = now.slots - show->work.slots,
+        .cascades = now.cascades - show->work.cascades,
+    };
+    show->work = now;
+}
+
+void show_set_quiet(struct show *show, bool quiet)
+{
+    struct tl_counters unseen;
+    show->quiet = quiet;
+    take_counters(show, &unseen);
+}
+
+bool show_end_step(struct show *show, const char *caption, const char *outcome, struct error *error)
+{
+    if (show->step_count == SHOW_STEPS_MAX) {
+        show->truncated = true;
+        forget_step(show);
+        return true;
+    }
+    struct show_step *steps = grow(show->steps, show->step_count, sizeof *steps);
+    if (steps == NULL) {
+        return error_set(error, "out of memory");
+    }
+    show->steps = steps;
+    struct show_step *step = &steps[show->step_count++];
+    *step = (struct show_step){
+        .caption = strdup(caption),
+        .outcome = outcome != NULL ? strdup(outcome) : NULL,
+        .clock = show->clock,
+        .pending = show->algo->count(show->self),
+        .next = show->algo->next != NULL ? show->algo->next(show->self) : TL_NEVER,
+        .fired = show->fired,
+        .fired_count = show->fired_count,
+    };
+    show->fired = NULL;
+    show->fired_count = 0;
+    take_counters(show, &step->work);
+    look_inside(show, step);
+    forget_step(show);
+    if (show->failed || step->caption == NULL || (outcome != NULL && step->outcome == NULL)) {
+        return error_set(error, "out of memory");
+    }
+    return true;
+}
+
+const char *show_name(const struct show *show, uint32_t id, char buffer[16])
+{
+    if (show->names != NULL) {
+        return show->names[id];
+    }
+    (void)snprintf(buffer, 16, "%" PRIu32, id);
+    return buffer;
+}
+
+bool show_sees_inside(const struct show *show)
+{
+    return show->algo->walk != NULL;
+}
+
+int show_format_ticks(const struct show_cell *cell, char *text, size_t text_bytes)
+{
+    if (cell->from == TL_NEVER) {
+        return snprintf(text, text_bytes, "%s", "");
+    }
+    if (cell->from == cell->to) {
+        return snprintf(text, text_bytes, "tick %" PRIu64, cell->from);
+    }
+    return snprintf(text, text_bytes, "ticks %" PRIu64 " to %" PRIu64, cell->from, cell->to);
+}
+
+static void free_part(struct show_part *part)
+{
+    for (size_t i = 0; i < part->cell_count; i++) {
+        free(part->cells[i].refers);
+        free(part->cells[i].held);
+    }
+    free(part->cells);
+    free(part->name);
+}
+
+void show_close(struct show *show)
+{
+    if (show->self != NULL) {
+        show->algo->destroy(show->self);
+    }
+    for (size_t i = 0; i < show->step_count; i++) {
+        struct show_step *step = &show->steps[i];
+        for (size_t k = 0; k < step->part_count; k++) {
+            free_part(&step->parts[k]);
+        }
+        free(step->parts);
+        free(step->fired);
+        free(step->caption);
+        free(step->outcome);
+    }
+    free(show->steps);
+    free(show->deadlines);
+    free(show->places);
+    free(show->fired);
+    free(show->started);
+    *show = (struct show){0};
+}

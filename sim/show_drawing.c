@@ -1,0 +1,596 @@
+/*
+ * One panel a step: its number and caption, what it fired, and a row of boxes for each part. Colour
+ * tells timers apart but says nothing alone: each has its name, and a mark has its shape.
+ */
+#include "show_drawing.h"
+
+#include "drawing.h"
+#include "show_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_WIDTH      960.0
+#define MARGIN          20.0
+#define INDENT          150.0 /* of a part, beside its name */
+#define ROW_WIDTH       (PAGE_WIDTH - 2 * MARGIN - INDENT)
+#define CHIP_HEIGHT     20.0
+#define CHIP_GAP        4.0
+#define CHIP_FONT       12.0
+#define CELL_GAP        4.0
+#define CELL_MIN        58.0
+#define CELL_PADDING    6.0
+#define HEAD_HEIGHT     32.0 /* of a slot's number and ticks */
+#define GAP_WIDTH       62.0 /* of what stands for empty slots that are left out */
+#define LEVEL_HEIGHT    50.0 /* of a tree */
+#define CHIPS_SHOWN     6    /* in one cell */
+#define SLOTS_SHOWN_ALL 16   /* of more, only those with something to see */
+
+#define DIM             "fill=\"#555555\""
+#define DARK            "fill=\"#111111\""
+
+/* Okabe and Ito's colours, which tell apart in every kind of colour vision, and tints of them on
+ * which black is read. */
+static const struct {
+    const char *line;
+    const char *tint;
+} palette[] = {
+    {"#0072b2", "#cfe5f3"}, {"#d55e00", "#fbdcc4"}, {"#009e73", "#c9ece1"}, {"#cc79a7", "#f5e1ec"},
+    {"#8a6d00", "#fbeeb8"}, {"#3a3a3a", "#e4e4e4"}, {"#2a7fb0", "#d9f0fd"},
+};
+#define COLOURS (sizeof palette / sizeof palette[0])
+
+struct canvas {
+    const struct show *show;
+    struct drawing drawing;
+    double y; /* where the next thing goes */
+};
+
+/* --- timers ---------------------------------------------------------------------------------- */
+
+/* How wide a chip with this text is. */
+static double chip_width(const char *text)
+{
+    return drawing_text_width(text, CHIP_FONT) * 1.1 + 2 * CELL_PADDING; /* 1.1: bold */
+}
+
+/* One timer: its name and deadline on a tinted ground; a thick rim if it was put there now, a
+ * dashed one if it is gone. */
+static void draw_chip(struct canvas *canvas, double x, double y, double width, uint32_t id,
+                      const char *text, bool thick, bool dashed)
+{
+    char style[160];
+    size_t colour = id % COLOURS;
+    (void)snprintf(style, sizeof style, "fill=\"%s\" stroke=\"%s\" stroke-width=\"%s\"%s",
+                   dashed ? "#ffffff" : palette[colour].tint, palette[colour].line,
+                   thick ? "2.6" : "1", dashed ? " stroke-dasharray=\"4 2\"" : "");
+    drawing_box(&canvas->drawing, x, y, width, CHIP_HEIGHT, 5, style);
+    drawing_text(&canvas->drawing, x + width / 2, y + CHIP_HEIGHT - 6,
+                 thick ? "font-size=\"12\" font-weight=\"bold\" text-anchor=\"middle\" " DARK
+                       : "font-size=\"12\" text-anchor=\"middle\" " DARK,
+                 text);
+}
+
+static void held_text(const struct canvas *canvas, const struct show_held *held, char *text,
+                      size_t bytes)
+{
+    (void)show_format_held(canvas->show, held, text, bytes);
+}
+
+/* The widest of a cell's chips; at least 0. */
+static double cell_chips_width(const struct canvas *canvas, const struct show_cell *cell)
+{
+    double widest = 0;
+    char text[128];
+    for (size_t i = 0; i < cell->held_count && i < CHIPS_SHOWN; i++) {
+        held_text(canvas, &cell->held[i], text, sizeof text);
+        double width = chip_width(text);
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+static size_t chip_rows(const struct show_cell *cell)
+{
+    return cell->held_total > CHIPS_SHOWN ? CHIPS_SHOWN + 1 : (size_t)cell->held_total;
+}
+
+/* A cell's timers, one below the other. */
+static void draw_held(struct canvas *canvas, const struct show_cell *cell, double x, double y,
+                      double width)
+{
+    char text[128];
+    size_t shown = cell->held_count < CHIPS_SHOWN ? cell->held_count : CHIPS_SHOWN;
+    for (size_t i = 0; i < shown; i++) {
+        const struct show_held *held = &cell->held[i];
+        held_text(canvas, held, text, sizeof text);
+        draw_chip(canvas, x, y + (double)i * (CHIP_HEIGHT + CHIP_GAP), width, held->id, text,
+                  held->changed, (held->marks & TL_MARK_STALE) != 0);
+    }
+    if (cell->held_total > shown) {
+        (void)snprintf(text, sizeof text, "and %" PRIu64 " more", cell->held_total - shown);
+        drawing_text(&canvas->drawing, x + width / 2,
+                     y + (double)shown * (CHIP_HEIGHT + CHIP_GAP) + CHIP_HEIGHT - 6,
+                     "font-size=\"11\" text-anchor=\"middle\" " DIM, text);
+    }
+}
+
+/* --- rows of cells --------------------------------------------------------------------------- */
+
+static bool is_shown(const struct show_part *part, const struct show_cell *cell)
+{
+    return part->form != TL_FORM_WHEEL || part->cell_total <= SLOTS_SHOWN_ALL ||
+           cell->held_total > 0 || cell->marks != 0;
+}
+
+/* "4", "4-7": the ticks of a cell, short. */
+static void short_ticks(const struct show_cell *cell, char *text, size_t bytes)
+{
+    if (cell->from == TL_NEVER) {
+        text[0] = '\0';
+    } else if (cell->from == cell->to) {
+        (void)snprintf(text, bytes, "%" PRIu64, cell->from);
+    } else {
+        (void)snprintf(text, bytes, "%" PRIu64 "\xe2\x80\x93%" PRIu64, cell->from, cell->to);
+    }
+}
+
+static double cell_width(const struct canvas *canvas, const struct show_part *part,
+                         const struct show_cell *cell)
+{
+    char ticks[64];
+    short_ticks(cell, ticks, sizeof ticks);
+    double width = cell_chips_width(canvas, cell);
+    double head = drawing_text_width(ticks, 11);
+    double refers = cell->refers != NULL ? drawing_text_width(cell->refers, 11) : 0;
+    double least = part->form == TL_FORM_WHEEL ? CELL_MIN : CELL_MIN / 2;
+    width = head > width ? head : width;
+    width = refers > width ? refers : width;
+    width += 2 * CELL_PADDING;
+    return width > least ? width : least;
+}
+
+static double head_height(const struct show_part *part)
+{
+    return part->form == TL_FORM_WHEEL ? HEAD_HEIGHT : HEAD_HEIGHT / 2;
+}
+
+/* The pointer above a slot, and what marks it beside its number. */
+static void draw_marks(struct canvas *canvas, const struct show_cell *cell, double x, double y,
+                       double width)
+{
+    if ((cell->marks & TL_MARK_HAND) != 0) {
+        drawing_pointer(&canvas->drawing, x + width / 2, y - 1, 10, "fill=\"#111111\"");
+    }
+    if ((cell->marks & TL_MARK_QUEUED) != 0) {
+        drawing_box(&canvas->drawing, x + width - 13, y + 4, 9, 9, 0,
+                    "fill=\"#d55e00\" stroke=\"#111111\" stroke-width=\"0.6\"");
+    }
+    if ((cell->marks & TL_MARK_FLAGGED) != 0) {
+        drawing_dot(&canvas->drawing, x + width - 9, y + 8.5, 4.5,
+                    "fill=\"#0072b2\" stroke=\"#111111\" stroke-width=\"0.6\"");
+    }
+}
+
+static void draw_cell(struct canvas *canvas, const struct show_part *part,
+                      const struct show_cell *cell, double x, double y, double width, double height)
+{
+    char text[96];
+    bool hand = (cell->marks & TL_MARK_HAND) != 0;
+    double head = head_height(part);
+    drawing_box(&canvas->drawing, x, y, width, height, 2,
+                hand ? "fill=\"#f4f4f4\" stroke=\"#111111\" stroke-width=\"2\""
+                     : "fill=\"#fbfbfb\" stroke=\"#888888\" stroke-width=\"1\"");
+    (void)snprintf(text, sizeof text, "%" PRIu64,
+                   part->form == TL_FORM_WHEEL ? cell->index : cell->index + 1);
+    drawing_text(&canvas->drawing, x + CELL_PADDING - 1, y + 13, "font-size=\"11\" " DIM, text);
+    short_ticks(cell, text, sizeof text);
+    if (text[0] != '\0') {
+        drawing_text(&canvas->drawing, x + width / 2, y + 27,
+                     "font-size=\"11\" text-anchor=\"middle\" " DARK, text);
+    }
+    if (cell->refers != NULL) {
+        drawing_text(&canvas->drawing, x + width / 2, y + height - 6,
+                     "font-size=\"11\" text-anchor=\"middle\" " DIM, cell->refers);
+    }
+    draw_marks(canvas, cell, x, y, width);
+    draw_held(canvas, cell, x + CELL_PADDING, y + head + 3, width - 2 * CELL_PADDING);
+}
+
+/* What stands for empty slots, or for what there is no room to show. */
+static void draw_gap(struct canvas *canvas, double x, double y, double height, uint64_t count,
+                     const char *what)
+{
+    char text[48];
+    drawing_box(&canvas->drawing, x, y, GAP_WIDTH, height, 2,
+                "fill=\"none\" stroke=\"#bbbbbb\" stroke-width=\"1\" stroke-dasharray=\"3 3\"");
+    (void)snprintf(text, sizeof text, "%" PRIu64, count);
+    drawing_text(&canvas->drawing, x + GAP_WIDTH / 2, y + height / 2,
+                 "font-size=\"11\" text-anchor=\"middle\" " DIM, text);
+    drawing_text(&canvas->drawing, x + GAP_WIDTH / 2, y + height / 2 + 13,
+                 "font-size=\"11\" text-anchor=\"middle\" " DIM, what);
+}
+
+/* One box of a row: a cell, or a gap of so many. */
+struct box {
+    const struct show_cell *cell;
+    uint64_t gap;
+    double width;
+};
+
+/* The boxes of a part, in order; returns how many. `boxes` has room for two a cell and one. */
+static size_t lay_out(const struct canvas *canvas, const struct show_part *part, struct box *boxes)
+{
+    size_t count = 0;
+    uint64_t expected = 0;
+    for (size_t i = 0; i < part->cell_count; i++) {
+        const struct show_cell *cell = &part->cells[i];
+        if (!is_shown(part, cell)) {
+            continue;
+        }
+        if (cell->index > expected && part->form != TL_FORM_TREE) {
+            boxes[count++] = (struct box){.gap = cell->index - expected, .width = GAP_WIDTH};
+        }
+        expected = part->form != TL_FORM_TREE ? cell->index + 1 : expected + 1;
+        boxes[count++] = (struct box){.cell = cell, .width = cell_width(canvas, part, cell)};
+    }
+    if (expected < part->cell_total) {
+        boxes[count++] = (struct box){.gap = part->cell_total - expected, .width = GAP_WIDTH};
+    }
+    return count;
+}
+
+/* A wheel or list: boxes side by side, in as many rows as they need. */
+static bool draw_row(struct canvas *canvas, const struct show_part *part, struct error *error)
+{
+    struct box *boxes = malloc((2 * part->cell_count + 1) * sizeof *boxes);
+    if (boxes == NULL) {
+        return error_set(error, "out of memory");
+    }
+    size_t count = lay_out(canvas, part, boxes);
+    bool wheel = part->form == TL_FORM_WHEEL;
+    for (size_t first = 0; first < count;) {
+        size_t last = first;
+        double width = 0;
+        size_t rows = 0;
+        bool refers = false;
+        while (last < count && (last == first || width + boxes[last].width <= ROW_WIDTH)) {
+            const struct show_cell *cell = boxes[last].cell;
+            width += boxes[last].width + CELL_GAP;
+            rows = cell != NULL && chip_rows(cell) > rows ? chip_rows(cell) : rows;
+            refers |= cell != NULL && cell->refers != NULL;
+            last++;
+        }
+        double height = head_height(part) + (double)rows * (CHIP_HEIGHT + CHIP_GAP) + 4 +
+                        (refers ? 16 : 0) + (wheel && rows == 0 ? 8 : 0);
+        double x = MARGIN + INDENT;
+        canvas->y += wheel ? 13 : 2; /* room for the pointer */
+        for (size_t i = first; i < last; i++) {
+            if (boxes[i].cell != NULL) {
+                draw_cell(canvas, part, boxes[i].cell, x, canvas->y, boxes[i].width, height);
+            } else {
+                draw_gap(canvas, x, canvas->y, height, boxes[i].gap, wheel ? "empty" : "more");
+            }
+            x += boxes[i].width + CELL_GAP;
+        }
+        canvas->y += height + 4;
+        first = last;
+    }
+    free(boxes);
+    return true;
+}
+
+/* --- trees ----------------------------------------------------------------------------------- */
+
+struct tree_node {
+    const struct show_cell *cell;
+    size_t parent; /* SIZE_MAX: none */
+    unsigned depth;
+    double width; /* of all below it */
+    double x;     /* the middle */
+};
+
+static void tree_node_text(const struct canvas *canvas, const struct show_cell *cell, char *text,
+                           size_t bytes)
+{
+    char ticks[64];
+    if (cell->held_count > 0) {
+        held_text(canvas, &cell->held[0], text, bytes);
+    } else {
+        short_ticks(cell, ticks, sizeof ticks);
+        (void)snprintf(text, bytes, "%s%s%s", ticks,
+                       ticks[0] != '\0' && cell->refers != NULL ? ": " : "",
+                       cell->refers != NULL ? cell->refers : "");
+    }
+}
+
+/* Finds parents and depths. Cells may come before those that they hang from. */
+static void connect(const struct show_part *part, struct tree_node *nodes)
+{
+    for (size_t i = 0; i < part->cell_count; i++) {
+        nodes[i] = (struct tree_node){.cell = &part->cells[i], .parent = SIZE_MAX};
+        for (size_t k = 0; k < part->cell_count && part->cells[i].parent != TL_NEVER; k++) {
+            if (part->cells[k].index == part->cells[i].parent) {
+                nodes[i].parent = k;
+            }
+        }
+    }
+    for (size_t i = 0; i < part->cell_count; i++) {
+        for (size_t up = nodes[i].parent; up != SIZE_MAX && nodes[i].depth < part->cell_count;
+             up = nodes[up].parent) {
+            nodes[i].depth++;
+        }
+    }
+}
+
+/* The width that each node needs, from the deepest up, then the middles from the root down. */
+static unsigned place_nodes(const struct canvas *canvas, struct tree_node *nodes, size_t count)
+{
+    unsigned deepest = 0;
+    char text[128];
+    for (size_t i = 0; i < count; i++) {
+        deepest = nodes[i].depth > deepest ? nodes[i].depth : deepest;
+    }
+    for (unsigned depth = deepest + 1; depth-- > 0;) {
+        for (size_t i = 0; i < count; i++) {
+            if (nodes[i].depth != depth) {
+                continue;
+            }
+            tree_node_text(canvas, nodes[i].cell, text, sizeof text);
+            double own = chip_width(text) + 8;
+            nodes[i].width = nodes[i].width > own ? nodes[i].width : own;
+            if (nodes[i].parent != SIZE_MAX) {
+                nodes[nodes[i].parent].width += nodes[i].width;
+            }
+        }
+    }
+    for (unsigned depth = 0; depth <= deepest; depth++) {
+        for (size_t i = 0; i < count; i++) {
+            if (nodes[i].depth != depth) {
+                continue;
+            }
+            /* Left of it stand those before it that hang from the same node. */
+            double left = 0;
+            double all = 0;
+            for (size_t k = 0; k < count; k++) {
+                if (nodes[k].depth == depth && nodes[k].parent == nodes[i].parent) {
+                    left += k < i ? nodes[k].width : 0;
+                    all += nodes[k].width;
+                }
+            }
+            double middle = nodes[i].parent != SIZE_MAX ? nodes[nodes[i].parent].x
+                                                        : MARGIN + INDENT - 4 + all / 2;
+            nodes[i].x = middle - all / 2 + left + nodes[i].width / 2;
+        }
+    }
+    return deepest;
+}
+
+static void draw_tree_node(struct canvas *canvas, const struct tree_node *node, double y)
+{
+    const struct show_cell *cell = node->cell;
+    char text[128];
+    tree_node_text(canvas, cell, text, sizeof text);
+    double width = chip_width(text);
+    if (cell->held_count > 0) {
+        const struct show_held *held = &cell->held[0];
+        draw_chip(canvas, node->x - width / 2, y, width, held->id, text, held->changed,
+                  (held->marks & TL_MARK_STALE) != 0);
+        return;
+    }
+    drawing_box(&canvas->drawing, node->x - width / 2, y, width, CHIP_HEIGHT, 5,
+                "fill=\"#fbfbfb\" stroke=\"#555555\" stroke-width=\"1\"");
+    drawing_text(&canvas->drawing, node->x, y + CHIP_HEIGHT - 6,
+                 "font-size=\"12\" text-anchor=\"middle\" " DARK, text);
+}
+
+/* As a tree, or, where that is wider than the page, as rows of entries in the order of the walk. */
+static bool draw_tree(struct canvas *canvas, const struct show_part *part, struct error *error)
+{
+    size_t count = part->cell_count;
+    if (count == 0) {
+        return true;
+    }
+    struct tree_node *nodes = malloc(count * sizeof *nodes);
+    if (nodes == NULL) {
+        return error_set(error, "out of memory");
+    }
+    connect(part, nodes);
+    unsigned deepest = place_nodes(canvas, nodes, count);
+    double width = 0;
+    for (size_t i = 0; i < count; i++) {
+        width += nodes[i].parent == SIZE_MAX ? nodes[i].width : 0;
+    }
+    if (width > ROW_WIDTH || part->cell_total > count) {
+        free(nodes);
+        return draw_row(canvas, part, error);
+    }
+    canvas->y += 6;
+    for (size_t i = 0; i < count; i++) {
+        if (nodes[i].parent != SIZE_MAX) {
+            const struct tree_node *up = &nodes[nodes[i].parent];
+            drawing_line(&canvas->drawing, up->x,
+                         canvas->y + up->depth * LEVEL_HEIGHT * 0.8 + CHIP_HEIGHT, nodes[i].x,
+                         canvas->y + nodes[i].depth * LEVEL_HEIGHT * 0.8,
+                         "stroke=\"#555555\" stroke-width=\"1\"");
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        draw_tree_node(canvas, &nodes[i], canvas->y + nodes[i].depth * LEVEL_HEIGHT * 0.8);
+    }
+    canvas->y += deepest * LEVEL_HEIGHT * 0.8 + CHIP_HEIGHT + 6;
+    free(nodes);
+    return true;
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+/* A part's name and what its cells are, left of it. */
+static bool draw_part(struct canvas *canvas, const struct show_part *part, struct error *error)
+{
+    char text[128] = "";
+    double top = canvas->y;
+    bool wheel = part->form == TL_FORM_WHEEL;
+    double line = top + (wheel ? 28 : 20);
+    drawing_text(&canvas->drawing, MARGIN, line, "font-size=\"12\" font-weight=\"bold\" " DARK,
+                 part->name);
+    if (wheel) {
+        (void)snprintf(text, sizeof text, "%" PRIu64 " slot%s of %" PRIu64 " tick%s",
+                       part->cell_total, part->cell_total == 1 ? "" : "s", part->cell_ticks,
+                       part->cell_ticks == 1 ? "" : "s");
+    } else if (part->cell_total == 0) {
+        (void)snprintf(text, sizeof text, "empty");
+    }
+    if (text[0] != '\0') {
+        drawing_text(&canvas->drawing, MARGIN, line + 15, "font-size=\"11\" " DIM, text);
+    }
+    bool good =
+        part->form == TL_FORM_TREE ? draw_tree(canvas, part, error) : draw_row(canvas, part, error);
+    double least = line + (text[0] != '\0' ? 22 : 8);
+    canvas->y = canvas->y > least ? canvas->y : least;
+    return good;
+}
+
+/* The timers that fired, as chips behind the word, in as many rows as they need. */
+static void draw_fired(struct canvas *canvas, const struct show_step *step)
+{
+    const struct show *show = canvas->show;
+    double x = MARGIN + INDENT;
+    canvas->y += 8;
+    drawing_text(&canvas->drawing, MARGIN, canvas->y + CHIP_HEIGHT - 6,
+                 "font-size=\"12\" font-weight=\"bold\" " DARK, "fires");
+    for (size_t i = 0; i < step->fired_count; i++) {
+        char number[16];
+        char text[96];
+        (void)snprintf(text, sizeof text, "%s@%" PRIu64, show_name(show, step->fired[i].id, number),
+                       step->fired[i].deadline);
+        double width = chip_width(text);
+        if (x + width > PAGE_WIDTH - MARGIN) {
+            x = MARGIN + INDENT;
+            canvas->y += CHIP_HEIGHT + CHIP_GAP;
+        }
+        draw_chip(canvas, x, canvas->y, width, step->fired[i].id, text, true, false);
+        x += width + CHIP_GAP;
+    }
+    canvas->y += CHIP_HEIGHT + CHIP_GAP;
+}
+
+static bool draw_step(struct canvas *canvas, size_t index, struct error *error)
+{
+    const struct show_step *step = &canvas->show->steps[index];
+    char caption[192];
+    char facts[300];
+    char work[128];
+    drawing_line(&canvas->drawing, MARGIN, canvas->y, PAGE_WIDTH - MARGIN, canvas->y,
+                 "stroke=\"#cccccc\" stroke-width=\"1\"");
+    canvas->y += 22;
+    (void)snprintf(caption, sizeof caption, "%zu. %s", index, step->caption);
+    drawing_text(&canvas->drawing, MARGIN, canvas->y, "font-size=\"15\" font-weight=\"bold\" " DARK,
+                 caption);
+    int length = show_format_facts(canvas->show, step, facts, sizeof facts);
+    (void)show_format_work(step, work, sizeof work);
+    if (work[0] != '\0' && length > 0 && (size_t)length < sizeof facts) {
+        (void)snprintf(facts + length, sizeof facts - (size_t)length, "; %s", work);
+    }
+    drawing_text(&canvas->drawing, PAGE_WIDTH - MARGIN, canvas->y,
+                 "font-size=\"12\" text-anchor=\"end\" " DIM, facts);
+    if (step->outcome != NULL) {
+        canvas->y += 18;
+        drawing_text(&canvas->drawing, MARGIN, canvas->y,
+                     "font-size=\"12\" font-weight=\"bold\" fill=\"#a03c00\"", step->outcome);
+        canvas->y += 6;
+    }
+    canvas->y += 2;
+    if (step->fired_count > 0) {
+        draw_fired(canvas, step);
+    }
+    bool good = true;
+    for (size_t i = 0; good && i < step->part_count; i++) {
+        good = draw_part(canvas, &step->parts[i], error);
+    }
+    canvas->y += 10;
+    return good;
+}
+
+/* What the marks mean, of those that are drawn. */
+static void draw_legend(struct canvas *canvas, size_t first, size_t count)
+{
+    uint32_t marks = 0;
+    bool wheel = false;
+    for (size_t i = first; i < first + count; i++) {
+        const struct show_step *step = &canvas->show->steps[i];
+        for (size_t k = 0; k < step->part_count; k++) {
+            wheel |= step->parts[k].form == TL_FORM_WHEEL;
+            for (size_t c = 0; c < step->parts[k].cell_count; c++) {
+                marks |= step->parts[k].cells[c].marks;
+                for (size_t h = 0; h < step->parts[k].cells[c].held_count; h++) {
+                    marks |= step->parts[k].cells[c].held[h].marks;
+                }
+            }
+        }
+    }
+    double x = MARGIN;
+    double y = canvas->y;
+    struct drawing *drawing = &canvas->drawing;
+    const char *font = "font-size=\"11\" " DIM;
+    drawing_text(drawing, x, y, font,
+                 "a@5: timer a, to fire at tick 5; bold: put there in this step");
+    x += 390;
+    if (wheel) {
+        drawing_pointer(drawing, x + 5, y, 9, "fill=\"#111111\"");
+        drawing_text(drawing, x + 16, y, font, "the hand");
+        x += 90;
+    }
+    if ((marks & TL_MARK_QUEUED) != 0) {
+        drawing_box(drawing, x, y - 9, 9, 9, 0,
+                    "fill=\"#d55e00\" stroke=\"#111111\" stroke-width=\"0.6\"");
+        drawing_text(drawing, x + 14, y, font, "waits in the delay queue");
+        x += 180;
+    }
+    if ((marks & TL_MARK_FLAGGED) != 0) {
+        drawing_dot(drawing, x + 4.5, y - 4.5, 4.5,
+                    "fill=\"#0072b2\" stroke=\"#111111\" stroke-width=\"0.6\"");
+        drawing_text(drawing, x + 14, y, font, "its bit is set");
+        x += 120;
+    }
+    if ((marks & TL_MARK_STALE) != 0) {
+        drawing_text(drawing, x, y, font, "dashed: stale");
+    }
+    canvas->y += 16;
+}
+
+bool show_draw(const struct show *show, size_t first, size_t count, FILE *stream,
+               struct error *error)
+{
+    struct canvas canvas = {.show = show, .y = MARGIN + 14};
+    char description[512];
+    if (!drawing_open(&canvas.drawing, error)) {
+        return false;
+    }
+    drawing_text(&canvas.drawing, MARGIN, canvas.y, "font-size=\"17\" font-weight=\"bold\" " DARK,
+                 show->title);
+    canvas.y += 18;
+    drawing_text(&canvas.drawing, MARGIN, canvas.y, "font-size=\"12\" " DIM, show->algo->summary);
+    if (!show_sees_inside(show)) {
+        canvas.y += 18;
+        drawing_text(&canvas.drawing, MARGIN, canvas.y, "font-size=\"12\" " DIM,
+                     "It does not show its inside: this is what is known from outside.");
+    }
+    canvas.y += 12;
+    bool good = true;
+    for (size_t i = first; good && i < first + count; i++) {
+        good = draw_step(&canvas, i, error);
+    }
+    if (good) {
+        canvas.y += 12;
+        draw_legend(&canvas, first, count);
+        (void)snprintf(description, sizeof description,
+                       "The inside of %s after each of %zu steps, from '%s' to '%s'.", show->title,
+                       count, show->steps[first].caption, show->steps[first + count - 1].caption);
+        good = drawing_write(&canvas.drawing, PAGE_WIDTH, canvas.y + 6, show->title, description,
+                             stream, error);
+    }
+    drawing_close(&canvas.drawing);
+    return good;
+}

@@ -1,0 +1,14 @@
+/* show_drawing.h: the steps of a run, drawn. */
+#ifndef SIM_SHOW_DRAWING_H
+#define SIM_SHOW_DRAWING_H
+
+#include "error.h"
+#include "show.h"
+
+#include <stdio.h>
+
+/* Draws the steps from `first` on, `count` of them, below one another, as one SVG document. */
+bool show_draw(const struct show *show, size_t first, size_t count, FILE *stream,
+               struct error *error);
+
+#endif

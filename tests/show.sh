@@ -1,0 +1,230 @@
+#!/usr/bin/env bash
+# timerlab show, as its users meet it: what it prints of a script and of a trace, what it draws, and
+# what it says of mistakes.
+set -u
+# shellcheck disable=SC2153 # ctest sets it
+timerlab=$(realpath "$TIMERLAB")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+complain() {
+    printf '%s\n' "$1" >&2
+    failures=$((failures + 1))
+}
+
+# prints EXPECTED-FILE ARGUMENT...: exactly this on standard output
+prints() {
+    local expected=$1
+    shift
+    "$timerlab" show "$@" >out 2>err || complain "show $*: $(cat err)"
+    diff "$expected" out >&2 || complain "show $*: not as expected"
+}
+
+# shows PATTERN ARGUMENT...: a line like this on standard output
+shows() {
+    local pattern=$1
+    shift
+    "$timerlab" show "$@" >out 2>err || complain "show $*: $(cat err)"
+    grep -qE -- "$pattern" out || complain "show $*: no line like '$pattern' in
+$(head -c 3000 out)"
+}
+
+# refuses STATUS PATTERN ARGUMENT...
+refuses() {
+    local status=$1 pattern=$2
+    shift 2
+    "$timerlab" show "$@" >out 2>err </dev/null
+    local got=$?
+    [ "$got" -eq "$status" ] || complain "show $*: exit status $got, not $status"
+    grep -qE -- "$pattern" err || complain "show $*: says '$(cat err)', not '$pattern'"
+}
+
+cat >hier <<'EOF'
+hier-wheel:slots=3: wheels of wheels, made on demand, and a queue of buckets
+a@5: timer a, which is to fire at tick 5; *: it was put there in this step; >: the hand
+
+step 0: at the beginning
+  clock 0, 0 pending, next never
+  level 1, 3 slots of 1 tick
+    > slot 0    tick 0
+      slot 1    tick 1
+      slot 2    tick 2
+  delay queue, empty
+
+step 1: start b 4
+  clock 0, 1 pending, next 3; 2 compares, 1 move
+  level 1, 3 slots of 1 tick
+    > slot 0    tick 0
+      slot 1    tick 1
+      slot 2    tick 2
+  level 2, 3 slots of 3 ticks
+    > slot 0    ticks 0 to 2
+      slot 1    ticks 3 to 5    b@4*  [queued]
+      slot 2    ticks 6 to 8
+  delay queue
+      tick 3  -> level 2, slot 1
+
+step 2: advance 3
+  clock 3, 1 pending, next 4; 2 compares, 1 move, 1 slot visited, 1 cascade
+  level 1, 3 slots of 1 tick
+    > slot 0    tick 3
+      slot 1    tick 4          b@4*  [queued]
+      slot 2    tick 5
+  level 2, 3 slots of 3 ticks
+      slot 0    ticks 9 to 11
+    > slot 1    ticks 3 to 5
+      slot 2    ticks 6 to 8
+  delay queue
+      tick 4  -> level 1, slot 1
+
+step 3: advance 4
+  clock 4, 0 pending, next never; 1 move, 1 slot visited
+  fires b@4
+  level 1, 3 slots of 1 tick
+      slot 0    tick 6
+    > slot 1    tick 4
+      slot 2    tick 5
+  level 2, 3 slots of 3 ticks
+      slot 0    ticks 9 to 11
+    > slot 1    ticks 3 to 5
+      slot 2    ticks 6 to 8
+  delay queue, empty
+EOF
+prints hier hier-wheel:slots=3 'start b 4; advance 3; tick'
+
+# the same from a file, with comments, and from standard input
+printf '# one timer\nstart b +4 ; advance 3\n\nwake # at 4\n' >script
+prints hier hier-wheel:slots=3 -f script
+"$timerlab" show hier-wheel:slots=3 -f - <script | diff hier - >&2 || complain "not the same from standard input"
+
+cat >heap <<'EOF'
+binary-heap: an array heap with cached keys and a back-index
+a@5: timer a, which is to fire at tick 5; *: it was put there in this step; >: the hand
+
+step 0: at the beginning
+  clock 7, 0 pending, next never
+  heap, empty
+
+step 1: start a 9
+  clock 7, 1 pending, next 9; 1 move
+  heap
+      a@9*
+
+step 2: start b 8
+  clock 7, 2 pending, next 8; 1 compare, 2 moves
+  heap
+      b@8*
+        a@9
+
+step 3: stop c
+  clock 7, 2 pending, next 8
+  ! the timer was not pending
+  heap
+      b@8
+        a@9
+
+step 4: restart b 10
+  clock 7, 2 pending, next 9; 2 compares, 2 moves
+  heap
+      a@9
+        b@10*
+EOF
+prints heap binary-heap --clock 7 'start a 9; start b 8; stop c; start b +3'
+
+shows 'slot 1    tick 1          a@4, 1 round\*' round-wheel:slots=3:pow2=no 'start a 4'
+shows '^  ! the deadline is beyond' simple-wheel:slots=3 'start a 3'
+shows 'b@3 stale' lazy-heap:compact=never 'start b 3; start b 8'
+shows '\[flagged\]' bitmap-wheel 'start b 3'
+shows '\.\.\. 29 empty' round-wheel:slots=32 'start a 2; start b 3'
+shows 'due now' hier-wheel 'start a 0'
+
+# a structure that does not show its inside
+cat >closed.c <<'EOF'
+#define timerlab_algo inner
+#include "ordered_list.c"
+#undef timerlab_algo
+const struct tl_algo timerlab_algo = {
+    .abi = TL_ABI, .capabilities = TL_CAP_EXACT, .name = "closed", .summary = "s", .origin = "o",
+    .description = "d", .cost = {"1", "1", "1", "1"}, .create = list_create,
+    .destroy = list_destroy, .reserve = list_reserve, .start = list_start, .stop = list_stop,
+    .advance = list_advance, .count = list_count};
+EOF
+if "$CC" -shared -fPIC -I"$SOURCE/algos" closed.c -o closed.so; then
+    shows 'does not show its inside' --plugin ./closed.so closed 'start a 5; start b 3'
+    shows '^      1    b@3$' --plugin ./closed.so closed 'start a 5; start b 3; tick'
+    refuses 1 'does not say when it next has work' --plugin ./closed.so closed 'wake'
+else
+    complain "closed.c does not compile"
+fi
+
+# a window of a trace: timers are known by their numbers, what comes before is applied unseen
+cat >trace.csv <<'EOF'
+tick,id,op,delay
+0,0,start,5
+0,1,start,7
+3,0,start,9
+4,1,stop,
+6,2,start,2
+6,3,start,50
+20,1,start,3
+EOF
+"$timerlab" trace import csv trace.csv -o t.trace 2>err || complain "$(cat err)"
+cat >window <<'EOF'
+step 0: before the window
+step 1: stop 1
+step 2: start 2 8
+step 3: start 3 56
+step 4: advance 8 (nothing to do from 7 on)
+step 5: advance 12
+EOF
+"$timerlab" show hier-wheel --trace t.trace --from 4 --to 19 >out 2>err || complain "$(cat err)"
+grep '^step' out | diff window - >&2 || complain "the window's steps are not as expected"
+grep -q '  fires 0@12' out || complain "timer 0 does not fire at its restart's deadline"
+"$timerlab" show simple-wheel --trace t.trace --from 4 --to 19 --ids 0,2-2 >out 2>err || complain "$(cat err)"
+printf '%s\n' 'step 0: before the window' 'step 1: start 2 8' \
+    'step 2: advance 8 (nothing to do from 7 on)' \
+    'step 3: advance 12 (nothing to do from 9 on)' >window
+grep '^step' out | diff window - >&2 || complain "the window of two timers is not as expected"
+
+# pictures
+"$timerlab" show hier-wheel:slots=3 'start <&> 4; tick 2' -q -o all.svg >out 2>err || complain "$(cat err)"
+[ -s out ] && complain "-q prints something"
+grep -q '&lt;&amp;&gt;@4' all.svg || complain "a name is not escaped in the picture"
+"$timerlab" show hier-wheel:slots=3 'start a 4; tick 2' -q -o pictures/steps 2>err || complain "$(cat err)"
+found=$(cd pictures/steps && printf '%s ' *)
+[ "$found" = 'step-000.svg step-001.svg step-002.svg step-003.svg ' ] ||
+    complain "not a picture for each step: $found"
+if command -v xmllint >/dev/null; then
+    xmllint --noout all.svg pictures/steps/*.svg || complain "a picture is not well-formed XML"
+fi
+
+# large insides stay readable, long scripts end
+shows 'and 136 more' round-wheel:slots=1 "$(seq -f 'start t%g 1000;' 200)"
+"$timerlab" show ordered-list 'start a 5000; tick 1000' >out 2>err || complain "$(cat err)"
+grep -q 'more than 1000 steps' err || complain "it does not say that it left steps out"
+
+refuses 2 'which structure' --clock 3
+refuses 2 "did you mean 'hier-wheel'" hier-whel 'tick'
+refuses 2 'one structure at a time' all 'tick'
+refuses 2 'what is to happen' hier-wheel
+refuses 2 'what is to happen' hier-wheel 'tick' -f script
+refuses 2 'put it in quotes' hier-wheel start a 2
+refuses 2 'choose from a --trace' hier-wheel 'tick' --from 3
+refuses 2 'from is after --to' hier-wheel --trace t.trace --from 5 --to 3
+refuses 2 "timers' numbers" hier-wheel --trace t.trace --ids 5-3
+refuses 1 'a step begins with' hier-wheel 'go 3'
+refuses 1 'no steps' hier-wheel ' ; # nothing'
+refuses 1 "step 'start a': which tick" hier-wheel 'tick; start a'
+refuses 1 "'x' is not a tick" hier-wheel 'start a x'
+refuses 1 "'5' is too much" hier-wheel 'stop a 5'
+refuses 1 'time does not go back' hier-wheel 'advance 5; advance 3'
+refuses 1 'does not say when it next' round-wheel 'wake'
+refuses 1 'nothing to show' null 'tick'
+refuses 1 'before the window' hier-wheel --trace t.trace --from 100000
+refuses 1 'none: cannot be read' hier-wheel -f none
+refuses 1 'none.trace' hier-wheel --trace none.trace
+refuses 1 'cannot be' hier-wheel 'tick' -q -o /dev/null/x/y.svg
+
+exit $((failures > 0))
