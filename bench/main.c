@@ -35,8 +35,11 @@ static struct selection selection = {.min_time_s = 0.5};
 
 /* --- what to measure ------------------------------------------------------------------------- */
 
+/* What stands behind a structure's name to take the build that counts. */
+static const char counted_suffix[] = "-counted";
+
 /* Adds a structure under the options in `options_text`, once. */
-static bool add_subject(const struct tl_algo *algo, const char *options_text)
+static bool add_subject(const struct tl_algo *algo, bool counted, const char *options_text)
 {
     if (selection.subject_count == SUBJECTS_MAX) {
         (void)fprintf(stderr, "timerlab-bench: more than %d structures\n", (int)SUBJECTS_MAX);
@@ -50,8 +53,8 @@ static bool add_subject(const struct tl_algo *algo, const char *options_text)
         return false;
     }
     (void)tl_options_format(algo, subject->options, false, text, sizeof text);
-    (void)snprintf(subject->name, sizeof subject->name, "%s%s%s", algo->name,
-                   text[0] != '\0' ? ":" : "", text);
+    (void)snprintf(subject->name, sizeof subject->name, "%s%s%s%s", algo->name,
+                   counted ? counted_suffix : "", text[0] != '\0' ? ":" : "", text);
     for (size_t i = 0; i < selection.subject_count; i++) {
         if (strcmp(selection.subjects[i].name, subject->name) == 0) {
             return true;
@@ -83,6 +86,23 @@ static const struct tl_algo *find_known(const char *name)
         }
     }
     return NULL;
+}
+
+/* NAME-counted: the build of a structure that counts what it does. NULL if it is nothing of the
+ * kind; a plug-in has one build only. */
+static const struct tl_algo *find_counted(const char *name)
+{
+    char stem[128];
+    size_t length = strlen(name);
+    size_t suffix = strlen(counted_suffix);
+    if (length <= suffix || length >= sizeof stem ||
+        strcmp(name + length - suffix, counted_suffix) != 0) {
+        return NULL;
+    }
+    memcpy(stem, name, length - suffix);
+    stem[length - suffix] = '\0';
+    const struct tl_entry *entry = tl_registry_find(stem);
+    return entry != NULL ? entry->counted : NULL;
 }
 
 static const char *nearest_name(const char *name)
@@ -138,12 +158,13 @@ static bool select_structure(const char *spec)
     memcpy(name, spec, length);
     name[length] = '\0';
     const struct tl_algo *algo = find_known(name);
+    bool counted = algo == NULL && (algo = find_counted(name)) != NULL;
     if (algo == NULL) {
         (void)fprintf(stderr, "timerlab-bench: no structure is called '%s'; did you mean '%s'?\n",
                       name, nearest_name(name));
         return false;
     }
-    return add_subject(algo, spec[length] == ':' ? spec + length + 1 : "");
+    return add_subject(algo, counted, spec[length] == ':' ? spec + length + 1 : "");
 }
 
 /* Everything known, or what is missing of it to stand beside a selection: the floors. */
@@ -152,7 +173,7 @@ static bool select_known(bool floors_only)
     const struct tl_algo *algo = NULL;
     for (size_t i = 0; (algo = known_at(i)) != NULL; i++) {
         bool wanted = !floors_only || (algo->capabilities & TL_CAP_FIRES_NOTHING) != 0;
-        if (wanted && !add_subject(algo, "")) {
+        if (wanted && !add_subject(algo, false, "")) {
             return false;
         }
     }

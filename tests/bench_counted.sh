@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# timerlab-bench measures the build that counts beside the one that is timed, if it is asked to.
+set -euo pipefail
+
+bench=$BUILD/bench/timerlab-bench
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+"$bench" --algo round-wheel:slots=64 --algo round-wheel-counted:slots=64 --n 1000 --benchmark_filter='^restart/' \
+    --benchmark_min_time=0 --benchmark_repetitions=1 --benchmark_format=json >"$folder/bench.json" 2>"$folder/log"
+for name in round-wheel:slots=64 round-wheel-counted:slots=64; do
+    jq -e --arg row "restart/$name/" 'any(.benchmarks[]; (.name | startswith($row))
+        and .error_occurred != true and .ns_per_op > 0)' "$folder/bench.json" >"$folder/log" ||
+        { echo "no row restart/$name" >&2 && exit 1; }
+done
+
+for wrong in round-whel-counted -counted null-counted-counted; do
+    if "$bench" --algo "$wrong" --benchmark_list_tests >"$folder/out" 2>"$folder/log"; then
+        echo "'$wrong' is taken" >&2 && exit 1
+    fi
+    grep -q 'did you mean' "$folder/log" || { echo "'$wrong' is not understood, but no name is offered" >&2 && exit 1; }
+done
