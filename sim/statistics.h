@@ -1,10 +1,15 @@
 /*
  * statistics.h: figures from repeated runs, and what may be concluded from them. Pure functions;
  * nothing here knows of structures, files or time.
+ *
+ * Nothing is assumed of how the values are distributed. Where the number of values is small, as
+ * runs of a benchmark are, probabilities are exact, also with ties; where it is large they are the
+ * usual normal approximations.
  */
 #ifndef SIM_STATISTICS_H
 #define SIM_STATISTICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The median; the values are left as they are. NAN without values, or if out of memory. */
@@ -12,5 +17,63 @@ double stats_median(const double *values, size_t count);
 
 /* The median distance from the median, not scaled to anything; likewise. */
 double stats_mad(const double *values, size_t count);
+
+/* --- one sample, or two ---------------------------------------------------------------------- */
+
+/* A test's statistic, and how probable it is to be that small or smaller, that large or larger, if
+ * there is no difference. */
+struct stats_test {
+    double statistic;
+    double p_low;
+    double p_high;
+};
+
+/* Wilcoxon's signed-rank test of `values` being symmetric about 0: the sum of the ranks of those
+ * above. Zeros are left out, equal sizes share their rank. False if out of memory. */
+bool stats_signed_rank(const double *values, size_t count, struct stats_test *test);
+
+/* Wilcoxon's rank-sum test, also called Mann and Whitney's: in how many pairs of one value from
+ * each, the one of `second` is larger (equal ones are half a pair). False if out of memory. */
+bool stats_rank_sum(const double *first, size_t first_count, const double *second,
+                    size_t second_count, struct stats_test *test);
+
+/* Whether neighbours are closer to one another than in a random order, as in a machine that slows
+ * down and recovers: the probability of so small a value of Bartels's rank version of von Neumann's
+ * ratio in a random order. Counted out for up to seven values, else the normal approximation. 1 if
+ * all values are equal, or if out of memory. */
+double stats_serial(const double *values, size_t count);
+
+/* --- how large a difference is --------------------------------------------------------------- */
+
+/* A difference with its confidence interval, and the two-sided probability of what was seen if the
+ * true difference were no further from 0 than a margin. */
+struct stats_shift {
+    double estimate; /* Hodges and Lehmann's */
+    double low;      /* the interval; infinite where there are too few values for one */
+    double high;
+    double p; /* at most 1 */
+};
+
+/* From differences of pairs: the median of the means of any two of them. `confidence` lies between
+ * 0 and 1, `margin` is not negative. False if out of memory or without values. */
+bool stats_paired_shift(const double *differences, size_t count, double confidence, double margin,
+                        struct stats_shift *shift);
+
+/* From two samples: the median of all differences second - first. */
+bool stats_unpaired_shift(const double *first, size_t first_count, const double *second,
+                          size_t second_count, double confidence, double margin,
+                          struct stats_shift *shift);
+
+/* The least two-sided probability that so many values can show. */
+double stats_least_paired_p(size_t count);
+double stats_least_unpaired_p(size_t first_count, size_t second_count);
+
+/* --- many comparisons ------------------------------------------------------------------------ */
+
+/* Probabilities adjusted for being `count` at once. Holm: a chance of at most p for even one false
+ * alarm among all. Benjamini and Hochberg: of those called different, a share of at most p is
+ * expected to be false. False if out of memory. */
+bool stats_holm(const double *p, size_t count, double *adjusted);
+bool stats_benjamini_hochberg(const double *p, size_t count, double *adjusted);
 
 #endif
