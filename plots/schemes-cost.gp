@@ -14,4 +14,5 @@ y_tics = SCALED_TICS; y_fine_tics = PLAIN_FINE_TICS
 stats data using "n" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
 shared_y = 0
+said(dummy) = digits(column(value))." steps with ".scaled(column("n"))." timers"
 load FOLDER."/lines.gp"

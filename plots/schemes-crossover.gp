@@ -18,4 +18,5 @@ y_tics = PLAIN_TICS; y_fine_tics = PLAIN_FINE_TICS
 stats data using "ratio" nooutput
 x_low = STATS_min / 1.2; x_high = STATS_max * 1.2
 shared_y = 0
+said(dummy) = digits(column(value))." with T/M ".digits(column("ratio"))
 load FOLDER."/lines.gp"
