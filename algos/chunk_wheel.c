@@ -1,0 +1,1366 @@
+/*
+ * chunk-wheel: a hierarchical wheel that writes timers down once and looks at them late.
+ *
+ *   slot   [chunk: 31 entries] -> [chunk: 31 entries] -> [chunk: 7 entries, room for 24]
+ *   entry  { id, the tick it is filed under }          8 bytes
+ *   node   { deadline, the tick of its live entry }    8 bytes, one an id
+ *   state  idle, exact, loose, left, stale             4 bits, one an id
+ *
+ * What an operation on a million timers costs is the lines of memory that it waits for. A linked
+ * node makes it wait for its own line and for both neighbours'. Here a slot is a chain of chunks,
+ * and nothing is ever unlinked: start appends an entry to a chunk that is in the cache, stop
+ * changes a state, a restart to a later deadline rewrites the node and leaves the entry where it
+ * is. When the wheel comes to an entry, it says what has become of the timer: fire it, file it
+ * again, or drop it.
+ *
+ * The states are few bits on purpose: those of a million timers stay in the cache, and most
+ * questions end there, without a look at the node.
+ *
+ *   state   pending   entries in the wheel                     when the wheel comes to one
+ *   IDLE    no        none                                     -
+ *   EXACT   yes       one, filed under the deadline            it fires; the node is not looked at
+ *   LEFT    no        one, what a stop left of an EXACT        it is dropped, without the node
+ *   LOOSE   yes       one or more; the node says which counts  the node decides
+ *   STALE   no        the same, after a stop                   the node decides
+ *
+ * Levels: slots of 1 tick, 256, 2^16 and 2^22 ticks. A level holds two blocks, this and the next
+ * (a block is one slot of the level above), so a deadline is filed by its distance: on the first
+ * level if it lies in this block or the next, else on the second, and so on. During a block the
+ * slot of the next is moved down, a chunk at a time, evenly: no tick has a bulk to cascade. Moving
+ * an entry that is not EXACT looks at its node, so a timer that was restarted meanwhile goes to
+ * where it now belongs, and one that was stopped goes no further.
+ *
+ * A restart needs its node's line, and whether an entry must be appended depends on what is read
+ * there: guessed wrong, the processor waits for memory with nothing else under way. So restarts
+ * stand in a short queue while their nodes are fetched, and are worked off in order, each when it
+ * is pushed out by a younger one, and all before anything is visited. Nothing is to be seen of
+ * this from outside: whether a timer is pending is in its state, which changes at once. Where the
+ * nodes fit in the cache, and in callbacks, there is no queue.
+ *
+ * Ticks in entries and nodes are 30 bits, relative to the clock, and reach 2^28 ticks ahead. What
+ * is further has its whole deadline in the node and waits in the chain FAR, which is searched when
+ * the first of them comes near. What is started when already due has a serial number in the node
+ * and waits in LATE: an advance fires what has a lower number than the advance itself. An advance
+ * by 2^28 ticks or more first turns everything that it passes into such timers, since their 30 bits
+ * would mean nothing afterwards.
+ *
+ * `quiet` is the tick before which an advance has nothing to do: it compares, and returns. `next`
+ * takes the first occupied slot of each level from bitmaps: exact on the first level, and the
+ * start of the slot above it, so a lower bound; entries of timers that were stopped count too.
+ *
+ * Memory. Entries of timers that were stopped, or pulled forward, stay until the wheel comes to
+ * them. Chunks for one entry a timer, and for one unfilled chunk in each slot, are there from the
+ * start; when they are used up, more are allocated, until `stale` percent of the timers' number are
+ * added; then, or if there is no more memory, one sweep over all chunks drops what is stale.
+ *
+ * Invariants
+ *   - a pending timer has an entry that is visited at its deadline or before, or the queue has its
+ *     restart: EXACT: under the deadline; LOOSE: under what the node says, which is not later
+ *   - IDLE has no entry of a tick; EXACT and LEFT one; otherwise the node counts those besides the
+ *     live one, up to `many`, which is never counted down but by a sweep
+ *   - a slot of a level whose slots are 2^s ticks wide, of a tick t, is (t >> s) modulo the slots;
+ *     clock >> s < t >> s, and less than two blocks of that level lie between
+ *   - a slot's bit is set exactly if it has a chunk; of a slot's chunks only the last is not full
+ *   - between operations there is a free chunk
+ *
+ * Complexity (m: levels): start, stop and restart O(1), amortised over sweeps; a tick O(1); expiry
+ * O(m) moves; a jump O(slots / 64). Bad at: an advance over many ticks at once, which has their
+ * chunks to move all at once; a sweep is one long operation; the search of FAR another, once in
+ * 2^27 ticks.
+ *
+ * Source: our own, from parts: Varghese and Lauck 1987, section 6.2; Erlang/OTP erl_time (two
+ * blocks of slots, moved ahead of time); Go, runtime/time.go (lazy stop, sweeps).
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- entries, nodes, states ------------------------------------------------------------------ */
+
+#define TICK_BITS        30u
+#define TICK_MASK        ((UINT32_C(1) << TICK_BITS) - 1)
+#define NEAR_TICKS       (UINT64_C(1) << 28) /* deadlines this far ahead, or further, wait in FAR */
+
+/* An entry: the tick it is filed under, or a mark, above; the id below. */
+#define MARK_LATE        (UINT32_C(1) << 30) /* and the low bits of the serial */
+#define MARK_FAR         (UINT32_C(2) << 30)
+#define MARK_DEAD        (UINT32_C(3) << 30)
+#define MARKS            (UINT32_C(3) << 30)
+
+/* A node, by its highest bits.
+ *   0 .. 6   that many entries besides the live one; its tick, 30 bits; the deadline, 30 bits
+ *   7        that number in the next 3 bits; a serial, or 0: there is no live entry
+ *   8 .. 15  far: the deadline - 1
+ */
+#define NODE_EXTRA_SHIFT 60u
+#define NODE_LATE        (UINT64_C(7) << NODE_EXTRA_SHIFT)
+#define NODE_FAR         (UINT64_C(1) << 63)
+#define LATE_EXTRA_SHIFT 57u
+#define SERIAL_MASK      ((UINT64_C(1) << LATE_EXTRA_SHIFT) - 1)
+#define EXTRA_MANY       6u
+
+#define STATE_BITS       4u
+#define STATES_A_WORD    (64 / STATE_BITS)
+#define STATE_MASK       15u
+enum state {
+    STATE_IDLE = 0,
+    STATE_LEFT = 4,
+    STATE_EXACT = 5, /* LEFT and pending */
+    STATE_STALE = 6,
+    STATE_LOOSE = 7, /* STALE and pending; contains the bits of all */
+    STATE_PENDING = 1,
+    STATE_SEEN = 15, /* during a sweep: a LOOSE that has come by */
+};
+
+/* --- slots and chunks ------------------------------------------------------------------------ */
+
+#define LEVELS        4u
+#define CHUNK_ENTRIES 31u
+#define CHUNK_BYTES   256u
+#define SEGMENT_BYTES ((size_t)64 << 10) /* by which the chunks grow */
+#define CAPACITY_MAX  (UINT32_C(1) << 30)
+#define TABLE_ALIGN   64
+
+struct chunk {
+    struct chunk *next; /* the last one's is the first: a slot points to the last */
+    uint64_t entries[CHUNK_ENTRIES];
+};
+
+static const struct {
+    uint32_t shift; /* log2 of a slot's ticks */
+    uint32_t slots; /* two blocks of the level, a power of two */
+    uint32_t first; /* number of its slot 0 */
+    uint32_t first_word;
+} levels[LEVELS] = {{0, 512, 0, 0}, {8, 512, 512, 8}, {16, 128, 1024, 16}, {22, 128, 1152, 18}};
+
+#define LEVEL_SLOTS    1280u
+#define SLOT_DUE       (LEVEL_SLOTS + 0) /* to be visited by this advance, or left by its budget */
+#define SLOT_LATE      (LEVEL_SLOTS + 1) /* for the next advance */
+#define SLOT_FAR       (LEVEL_SLOTS + 2)
+#define SLOTS          (LEVEL_SLOTS + 3)
+#define OCCUPIED_WORDS (LEVEL_SLOTS / 64)
+
+/* A chunk that is being worked off; it is in no slot. */
+struct cursor {
+    struct chunk *chunk; /* NULL: none */
+    uint32_t at;
+    uint32_t end;
+};
+
+struct segment {
+    struct segment *next;
+    size_t bytes;
+};
+
+#define QUEUE 16u
+
+struct waiting {
+    uint64_t deadline;
+    uint32_t id;
+};
+
+enum option { OPTION_STALE, OPTION_QUEUE };
+
+struct chunk_wheel {
+    uint64_t clock;
+    uint64_t quiet; /* an advance to before this has nothing to do */
+    uint64_t *nodes;
+    uint64_t *states;
+    uint64_t count; /* timers pending */
+    uint64_t fence; /* serial from which on a timer does not fire in the running advance; 0: none */
+    uint64_t serial; /* the last one given */
+    uint32_t queue_count;
+    uint32_t queue_at;    /* where the next one goes; the oldest, if it is full */
+    uint64_t queue_first; /* no deadline in the queue is before this */
+    bool queued;          /* restarts go through the queue */
+    bool sweeping;
+    struct waiting queue[QUEUE];
+    uint64_t upper_quiet; /* the same as quiet, but for the first level */
+    uint64_t far_quiet;   /* when FAR is to be searched */
+    uint64_t due_since;   /* the clock before which nothing in DUE was due */
+    struct chunk *free;
+    uint64_t chunk_total;
+    uint64_t chunk_limit; /* beyond this there is a sweep */
+    uint32_t stale_percent;
+    uint32_t queued_from; /* ids */
+    uint32_t capacity;
+    struct cursor due;   /* of DUE */
+    struct cursor moved; /* of what is moved down, or searched */
+    uint64_t occupied[OCCUPIED_WORDS];
+    uint64_t *tails[SLOTS]; /* where a slot's next entry goes, if that is inside a chunk; or NULL */
+    uint32_t chunks[SLOTS]; /* how many; not kept for DUE */
+    struct segment *segments;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+/* How far ahead of the clock a tick of 30 bits is. */
+static inline int32_t ticks_ahead(uint32_t tick, uint64_t clock)
+{
+    return (int32_t)((tick - (uint32_t)clock) << 2) >> 2;
+}
+
+static inline uint64_t make_entry(uint32_t id, uint32_t stamp)
+{
+    return (uint64_t)stamp << 32 | id;
+}
+
+static inline uint64_t make_near(uint64_t extra, uint64_t filed, uint64_t deadline)
+{
+    return extra << NODE_EXTRA_SHIFT | (filed & TICK_MASK) << TICK_BITS | (deadline & TICK_MASK);
+}
+
+static inline uint64_t make_late(uint64_t extra, uint64_t serial)
+{
+    return NODE_LATE | extra << LATE_EXTRA_SHIFT | serial;
+}
+
+static inline bool node_is_near(uint64_t node)
+{
+    return node < NODE_LATE;
+}
+
+static inline bool node_is_far(uint64_t node)
+{
+    return (node & NODE_FAR) != 0;
+}
+
+static inline uint32_t node_filed(uint64_t node)
+{
+    return (uint32_t)(node >> TICK_BITS) & TICK_MASK;
+}
+
+static inline uint32_t node_due(uint64_t node)
+{
+    return (uint32_t)node & TICK_MASK;
+}
+
+/* Entries of ticks besides the live one. Those of a far timer have not been counted. */
+static inline uint64_t node_extra(uint64_t node)
+{
+    if (node_is_near(node)) {
+        return node >> NODE_EXTRA_SHIFT;
+    }
+    return node_is_far(node) ? EXTRA_MANY : node >> LATE_EXTRA_SHIFT & 7;
+}
+
+/* The same once the live entry, if it is one of a tick, no longer counts. */
+static inline uint64_t node_extra_superseded(uint64_t node)
+{
+    uint64_t extra = node_extra(node);
+    return extra + (node_is_near(node) && extra < EXTRA_MANY);
+}
+
+static inline uint32_t state_shift(uint32_t id)
+{
+    return id % STATES_A_WORD * STATE_BITS;
+}
+
+static inline uint32_t state_of(const struct chunk_wheel *wheel, uint32_t id)
+{
+    return (uint32_t)(wheel->states[id / STATES_A_WORD] >> state_shift(id)) & STATE_MASK;
+}
+
+static inline void set_state(struct chunk_wheel *wheel, uint32_t id, uint32_t state)
+{
+    uint64_t *word = &wheel->states[id / STATES_A_WORD];
+    *word = (*word & ~((uint64_t)STATE_MASK << state_shift(id))) | (uint64_t)state
+                                                                       << state_shift(id);
+}
+
+/* --- chunks ---------------------------------------------------------------------------------- */
+
+static inline bool is_chunk_end(const uint64_t *tail)
+{
+    return (uintptr_t)tail % CHUNK_BYTES == 0;
+}
+
+/* The chunk that a slot's tail is in, or at the end of. */
+static inline struct chunk *chunk_of(uint64_t *tail)
+{
+    uint64_t *last = tail - 1;
+    return (struct chunk *)(void *)(last - (uintptr_t)last % CHUNK_BYTES / sizeof(uint64_t));
+}
+
+static inline void give_chunk(struct chunk_wheel *wheel, struct chunk *chunk)
+{
+    chunk->next = wheel->free;
+    wheel->free = chunk;
+}
+
+/* Adds a segment of at least `count` chunks. */
+static bool add_chunks(struct chunk_wheel *wheel, uint64_t count)
+{
+    size_t bytes = (size_t)(count + 1) * CHUNK_BYTES;
+    struct segment *segment = tl_alloc(wheel->allocator, bytes, CHUNK_BYTES);
+    if (segment == NULL) {
+        return false;
+    }
+    segment->next = wheel->segments;
+    segment->bytes = bytes;
+    wheel->segments = segment;
+    wheel->chunk_total += count;
+    struct chunk *chunks = (struct chunk *)(void *)segment;
+    for (uint64_t i = count; i > 0; i--) { /* the first is the segment's */
+        give_chunk(wheel, &chunks[i]);
+    }
+    return true;
+}
+
+static void make_room(struct chunk_wheel *wheel);
+
+static uint32_t level_of_slot(uint32_t slot)
+{
+    uint32_t level = 0;
+    while (level + 1 < LEVELS && slot >= levels[level + 1].first) {
+        level++;
+    }
+    return level;
+}
+
+static inline void set_occupied(struct chunk_wheel *wheel, uint32_t slot)
+{
+    wheel->occupied[slot / 64] |= UINT64_C(1) << slot % 64;
+}
+
+static inline void clear_occupied(struct chunk_wheel *wheel, uint32_t slot)
+{
+    wheel->occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+}
+
+/* A slot has become occupied: when does an advance have to do with it? */
+static void wake_for(struct chunk_wheel *wheel, uint32_t slot)
+{
+    if (slot >= LEVEL_SLOTS) {
+        wheel->quiet = slot == SLOT_FAR ? wheel->quiet : 0;
+        return;
+    }
+    set_occupied(wheel, slot);
+    uint32_t level = level_of_slot(slot);
+    uint64_t from = (wheel->clock >> levels[level].shift) + 1;
+    uint64_t at = from + ((slot - levels[level].first - from) & (levels[level].slots - 1));
+    if (level > 0) {
+        at = (at - 1) << levels[level].shift;
+        wheel->upper_quiet = at < wheel->upper_quiet ? at : wheel->upper_quiet;
+    }
+    wheel->quiet = at < wheel->quiet ? at : wheel->quiet;
+}
+
+static __attribute__((noinline)) void append_chunk(struct chunk_wheel *wheel, uint32_t slot,
+                                                   uint64_t entry)
+{
+    struct chunk *chunk = wheel->free;
+    wheel->free = chunk->next;
+    uint64_t *tail = wheel->tails[slot];
+    if (tail == NULL) {
+        chunk->next = chunk;
+        wheel->chunks[slot] = 0;
+        wake_for(wheel, slot);
+    } else {
+        struct chunk *last = chunk_of(tail);
+        chunk->next = last->next;
+        last->next = chunk;
+    }
+    wheel->chunks[slot]++;
+    chunk->entries[0] = entry;
+    wheel->tails[slot] = &chunk->entries[1];
+    if (wheel->free == NULL && !wheel->sweeping) {
+        make_room(wheel);
+    }
+}
+
+/* The last act of every operation that files: it may sweep, and finds states and nodes as they are
+ * to be. */
+static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint64_t entry)
+{
+    TL_COUNT(wheel, moves, 1);
+    uint64_t *tail = wheel->tails[slot];
+    if (is_chunk_end(tail)) { /* NULL too */
+        append_chunk(wheel, slot, entry);
+        return;
+    }
+    *tail = entry;
+    wheel->tails[slot] = tail + 1;
+}
+
+/* Takes a slot's first chunk out. Requires one. */
+static inline struct cursor take_chunk(struct chunk_wheel *wheel, uint32_t slot)
+{
+    uint64_t *tail = wheel->tails[slot];
+    struct chunk *last = chunk_of(tail);
+    struct chunk *first = last->next;
+    wheel->chunks[slot]--;
+    if (first == last) {
+        wheel->tails[slot] = NULL;
+        if (slot < LEVEL_SLOTS) {
+            clear_occupied(wheel, slot);
+        }
+        return (struct cursor){.chunk = first, .end = (uint32_t)(tail - first->entries)};
+    }
+    last->next = first->next;
+    return (struct cursor){.chunk = first, .end = CHUNK_ENTRIES};
+}
+
+/* Moves all of a slot's chunks behind those of DUE. */
+static inline void put_due(struct chunk_wheel *wheel, uint32_t slot)
+{
+    uint64_t *tail = wheel->tails[slot];
+    uint64_t *due = wheel->tails[SLOT_DUE];
+    TL_COUNT(wheel, slots, 1);
+    if (due != NULL) {
+        struct chunk *last = chunk_of(due);
+        while (!is_chunk_end(due)) { /* what is no longer the last must be full */
+            *due++ = make_entry(0, MARK_DEAD);
+        }
+        struct chunk *behind = chunk_of(tail);
+        struct chunk *first = behind->next;
+        behind->next = last->next;
+        last->next = first;
+    }
+    wheel->tails[SLOT_DUE] = tail;
+    wheel->tails[slot] = NULL;
+}
+
+/* --- filing ---------------------------------------------------------------------------------- */
+
+/* Files a timer under a tick after the clock, less than 2^28 ahead. */
+static inline void file_timer(struct chunk_wheel *wheel, uint32_t id, uint64_t tick)
+{
+    uint64_t clock = wheel->clock;
+    uint32_t level = ((tick >> levels[1].shift) - (clock >> levels[1].shift) > 1);
+    uint32_t slot;
+    if (level == 0) {
+        slot = (uint32_t)tick % levels[0].slots;
+    } else {
+        level += ((tick >> levels[2].shift) - (clock >> levels[2].shift) > 1);
+        level += ((tick >> levels[3].shift) - (clock >> levels[3].shift) > 1);
+        slot = levels[level].first +
+               ((uint32_t)(tick >> levels[level].shift) & (levels[level].slots - 1));
+    }
+    append(wheel, slot, make_entry(id, (uint32_t)tick & TICK_MASK));
+}
+
+/* Makes a timer, which has no live entry or whose live entry shall not count any more, fire in the
+ * next advance. */
+static void file_late(struct chunk_wheel *wheel, uint32_t id, uint64_t extra)
+{
+    wheel->serial++;
+    wheel->nodes[id] = make_late(extra, wheel->serial);
+    set_state(wheel, id, STATE_LOOSE);
+    append(wheel, SLOT_LATE, make_entry(id, MARK_LATE | ((uint32_t)wheel->serial & TICK_MASK)));
+}
+
+static void wake_for_far(struct chunk_wheel *wheel, uint64_t deadline)
+{
+    uint64_t at = deadline - NEAR_TICKS / 2;
+    if (at < wheel->far_quiet) {
+        wheel->far_quiet = at;
+        wheel->upper_quiet = at < wheel->upper_quiet ? at : wheel->upper_quiet;
+        wheel->quiet = at < wheel->quiet ? at : wheel->quiet;
+    }
+}
+
+/* A restart of a timer that may have entries. */
+static inline void refile(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
+{
+    uint64_t node = wheel->nodes[id];
+    TL_COUNT(wheel, compares, 1);
+    if (node_is_near(node) && ticks_ahead((uint32_t)deadline & TICK_MASK, node_filed(node)) >= 0) {
+        wheel->nodes[id] = (node & ~(uint64_t)TICK_MASK) | (deadline & TICK_MASK);
+        return;
+    }
+    wheel->nodes[id] = make_near(node_extra_superseded(node), deadline, deadline);
+    file_timer(wheel, id, deadline);
+}
+
+/* --- the queue ------------------------------------------------------------------------------- */
+
+static inline void queue_restart(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
+{
+    struct waiting *waiting = &wheel->queue[wheel->queue_at];
+    __builtin_prefetch(&wheel->nodes[id], 1);
+    if (wheel->queue_count == QUEUE) {
+        refile(wheel, waiting->id, waiting->deadline);
+    } else {
+        wheel->queue_count++;
+    }
+    waiting->deadline = deadline;
+    waiting->id = id;
+    wheel->queue_at = (wheel->queue_at + 1) % QUEUE;
+    wheel->queue_first = deadline < wheel->queue_first ? deadline : wheel->queue_first;
+    if (deadline < wheel->quiet) {
+        wheel->quiet = deadline;
+    }
+}
+
+static void work_off_queue(struct chunk_wheel *wheel)
+{
+    while (wheel->queue_count > 0) {
+        uint32_t at = (wheel->queue_at - wheel->queue_count) % QUEUE;
+        wheel->queue_count--;
+        refile(wheel, wheel->queue[at].id, wheel->queue[at].deadline);
+    }
+    wheel->queue_first = TL_NEVER;
+}
+
+/* --- start and stop -------------------------------------------------------------------------- */
+
+/* A start for now, the past, or a deadline that is far. */
+static __attribute__((noinline)) void start_apart(struct chunk_wheel *wheel, uint32_t id,
+                                                  uint64_t deadline)
+{
+    work_off_queue(wheel);
+    uint32_t state = state_of(wheel, id);
+    uint64_t node = state == STATE_IDLE ? make_late(0, 0) : wheel->nodes[id];
+    wheel->count += (state & STATE_PENDING) == 0;
+    if (deadline <= wheel->clock) {
+        bool filed = !node_is_near(node) && !node_is_far(node) && (node & SERIAL_MASK) != 0 &&
+                     (node & SERIAL_MASK) >= wheel->fence;
+        if (filed) {
+            set_state(wheel, id, STATE_LOOSE);
+        } else {
+            file_late(wheel, id, node_extra_superseded(node));
+        }
+        return;
+    }
+    set_state(wheel, id, STATE_LOOSE);
+    wheel->nodes[id] = NODE_FAR | (deadline - 1);
+    wake_for_far(wheel, deadline);
+    if (!node_is_far(node)) {
+        append(wheel, SLOT_FAR, make_entry(id, MARK_FAR));
+    }
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct chunk_wheel *wheel = self;
+    if (__builtin_expect(deadline - wheel->clock - 1 >= NEAR_TICKS - 1, 0)) {
+        start_apart(wheel, id, deadline);
+        return TL_OK;
+    }
+    uint64_t *word = &wheel->states[id / STATES_A_WORD];
+    uint64_t states = *word;
+    uint32_t state = (uint32_t)(states >> state_shift(id)) & STATE_MASK;
+    wheel->count += (state & STATE_PENDING) ^ STATE_PENDING;
+    if (state == STATE_IDLE) {
+        *word = states | (uint64_t)STATE_EXACT << state_shift(id);
+        wheel->nodes[id] = make_near(0, deadline, deadline);
+        file_timer(wheel, id, deadline);
+        return TL_OK;
+    }
+    *word = states | (uint64_t)STATE_LOOSE << state_shift(id);
+    if (wheel->queued && wheel->fence == 0) {
+        queue_restart(wheel, id, deadline);
+    } else {
+        refile(wheel, id, deadline);
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct chunk_wheel *wheel = self;
+    uint64_t *word = &wheel->states[id / STATES_A_WORD];
+    uint64_t pending = *word >> state_shift(id) & STATE_PENDING;
+    *word &= ~((uint64_t)STATE_PENDING << state_shift(id));
+    wheel->count -= pending;
+    return pending != 0 ? TL_OK : TL_IDLE;
+}
+
+/* --- visiting entries ------------------------------------------------------------------------ */
+
+static inline void set_stopped(struct chunk_wheel *wheel, uint32_t id, uint64_t extra)
+{
+    wheel->nodes[id] = make_late(extra, 0);
+    set_state(wheel, id, extra == 0 ? STATE_IDLE : STATE_STALE);
+}
+
+/* An entry of LATE. */
+static bool visit_late(struct chunk_wheel *wheel, uint64_t entry, bool settling)
+{
+    uint32_t id = (uint32_t)entry;
+    uint32_t stamp = (uint32_t)(entry >> 32);
+    if ((stamp & MARKS) != MARK_LATE) {
+        return false;
+    }
+    uint32_t state = state_of(wheel, id);
+    uint64_t node = wheel->nodes[id];
+    if ((state != STATE_LOOSE && state != STATE_STALE) || node_is_near(node) || node_is_far(node) ||
+        (((uint32_t)node ^ stamp) & TICK_MASK) != 0 || (node & SERIAL_MASK) == 0) {
+        return false;
+    }
+    if (settling) {
+        append(wheel, SLOT_LATE, entry);
+        return false;
+    }
+    if ((node & SERIAL_MASK) >= wheel->fence) {
+        return false;
+    }
+    set_stopped(wheel, id, node_extra(node));
+    wheel->count -= state & STATE_PENDING;
+    return (state & STATE_PENDING) != 0;
+}
+
+/* An entry that its node decides about. */
+static bool visit_loose(struct chunk_wheel *wheel, uint64_t entry, uint32_t state, bool settling)
+{
+    uint32_t id = (uint32_t)entry;
+    uint64_t node = wheel->nodes[id];
+    uint64_t extra = node_extra(node);
+    TL_COUNT(wheel, compares, 1);
+    if (!node_is_near(node) || node_filed(node) != (uint32_t)(entry >> 32)) { /* superseded */
+        if (extra < EXTRA_MANY && !node_is_far(node)) {
+            bool near = node_is_near(node);
+            wheel->nodes[id] = node - (UINT64_C(1) << (near ? NODE_EXTRA_SHIFT : LATE_EXTRA_SHIFT));
+            if (state == STATE_STALE && wheel->nodes[id] == make_late(0, 0)) {
+                set_state(wheel, id, STATE_IDLE);
+            }
+        }
+        return false;
+    }
+    if (state == STATE_STALE) {
+        set_stopped(wheel, id, extra);
+        return false;
+    }
+    int32_t ahead = ticks_ahead(node_due(node), wheel->clock);
+    if (ahead > 0) {
+        wheel->nodes[id] = make_near(extra, node_due(node), node_due(node));
+        set_state(wheel, id, extra == 0 ? STATE_EXACT : STATE_LOOSE);
+        TL_COUNT(wheel, cascades, 1);
+        file_timer(wheel, id, wheel->clock + (uint64_t)ahead);
+        return false;
+    }
+    if (settling) {
+        file_late(wheel, id, extra);
+        return false;
+    }
+    set_stopped(wheel, id, extra);
+    wheel->count--;
+    return true;
+}
+
+/* Decides about an entry that is in no slot any more. True: its timer is no longer pending, and to
+ * be fired. Otherwise it is filed where it belongs, or dropped. While settling, what is due goes to
+ * LATE. */
+static inline bool visit(struct chunk_wheel *wheel, uint64_t entry, bool settling)
+{
+    uint32_t id = (uint32_t)entry;
+    uint32_t stamp = (uint32_t)(entry >> 32);
+    if (__builtin_expect((stamp & MARKS) != 0, 0)) {
+        return visit_late(wheel, entry, settling);
+    }
+    uint32_t state = state_of(wheel, id);
+    if (__builtin_expect(state == STATE_EXACT, 1)) {
+        int32_t ahead = ticks_ahead(stamp, wheel->clock);
+        if (ahead > 0) {
+            TL_COUNT(wheel, cascades, 1);
+            file_timer(wheel, id, wheel->clock + (uint64_t)ahead);
+            return false;
+        }
+        if (settling) {
+            file_late(wheel, id, 0);
+            return false;
+        }
+        set_state(wheel, id, STATE_IDLE);
+        wheel->count--;
+        return true;
+    }
+    if (state == STATE_LEFT) {
+        set_state(wheel, id, STATE_IDLE);
+        return false;
+    }
+    return visit_loose(wheel, entry, state, settling);
+}
+
+/* Fetches the nodes that visiting a chunk is going to look at. */
+static inline void fetch_nodes(const struct chunk_wheel *wheel, const struct cursor *cursor)
+{
+    for (uint32_t i = cursor->at; i < cursor->end; i++) {
+        uint64_t entry = cursor->chunk->entries[i];
+        uint32_t id = (uint32_t)entry;
+        if ((state_of(wheel, id) & 2) != 0) {
+            __builtin_prefetch(&wheel->nodes[id], 1);
+        }
+    }
+}
+
+/* Moves down, or drops, all of a chunk's entries; none of them is due, or `settling`. */
+static void move_chunk(struct chunk_wheel *wheel, uint32_t slot, bool settling)
+{
+    wheel->moved = take_chunk(wheel, slot);
+    fetch_nodes(wheel, &wheel->moved);
+    while (wheel->moved.at < wheel->moved.end) {
+        (void)visit(wheel, wheel->moved.chunk->entries[wheel->moved.at++], settling);
+    }
+    give_chunk(wheel, wheel->moved.chunk);
+    wheel->moved.chunk = NULL;
+}
+
+/* --- sweeping -------------------------------------------------------------------------------- */
+
+/* Whether an entry is still good for something; the timer's node is cleared of the rest. */
+static bool outlives_sweep(struct chunk_wheel *wheel, uint64_t entry)
+{
+    uint32_t id = (uint32_t)entry;
+    uint32_t stamp = (uint32_t)(entry >> 32);
+    uint32_t state = state_of(wheel, id);
+    uint64_t node = wheel->nodes[id];
+    switch (stamp & MARKS) {
+    case MARK_DEAD:
+        return false;
+    case MARK_FAR:
+        if (state == STATE_LOOSE && node_is_far(node)) {
+            set_state(wheel, id, STATE_SEEN);
+            return true;
+        }
+        if (state == STATE_STALE && node_is_far(node)) {
+            wheel->nodes[id] = make_late(0, 0);
+        }
+        return false;
+    case MARK_LATE:
+        if (state == STATE_IDLE || state == STATE_EXACT || state == STATE_LEFT ||
+            node_is_near(node) || node_is_far(node) ||
+            (((uint32_t)node ^ stamp) & TICK_MASK) != 0 || (node & SERIAL_MASK) == 0) {
+            return false;
+        }
+        if (state == STATE_STALE) {
+            wheel->nodes[id] = make_late(node_extra(node), 0);
+            return false;
+        }
+        return true;
+    default:
+        break;
+    }
+    if (state == STATE_EXACT) {
+        return true;
+    }
+    if (state == STATE_LEFT || state == STATE_STALE) {
+        /* A restart may be in the queue: not IDLE. */
+        if (state == STATE_LEFT || node_is_near(node)) {
+            node = make_late(0, 0);
+        }
+        if (!node_is_far(node)) {
+            wheel->nodes[id] = make_late(0, node & SERIAL_MASK);
+        }
+        set_state(wheel, id, STATE_STALE);
+        return false;
+    }
+    /* LOOSE or SEEN: what is not kept is gone, so there are no others any more. */
+    if (node_is_far(node)) {
+        return false;
+    }
+    bool live = node_is_near(node) && node_filed(node) == stamp && state == STATE_LOOSE;
+    if (node_is_near(node)) {
+        wheel->nodes[id] = make_near(0, node_filed(node), node_due(node));
+    } else {
+        wheel->nodes[id] = make_late(0, node & SERIAL_MASK);
+    }
+    if (live) {
+        set_state(wheel, id, STATE_SEEN);
+    }
+    return live;
+}
+
+static void sweep_slot(struct chunk_wheel *wheel, uint32_t slot)
+{
+    if (wheel->tails[slot] == NULL) {
+        return;
+    }
+    struct chunk *last = chunk_of(wheel->tails[slot]);
+    struct chunk *chunk = last->next;
+    size_t in_last = (size_t)(wheel->tails[slot] - last->entries);
+    last->next = NULL;
+    wheel->tails[slot] = NULL;
+    if (slot < LEVEL_SLOTS) {
+        clear_occupied(wheel, slot);
+    }
+    while (chunk != NULL) {
+        /* Given back before what is kept takes chunks: so one is always there. */
+        struct chunk copy = *chunk;
+        size_t end = chunk == last ? in_last : CHUNK_ENTRIES;
+        give_chunk(wheel, chunk);
+        for (size_t i = 0; i < end; i++) {
+            if (outlives_sweep(wheel, copy.entries[i])) {
+                append(wheel, slot, copy.entries[i]);
+            }
+        }
+        chunk = copy.next;
+    }
+}
+
+static void sweep_cursor(struct chunk_wheel *wheel, struct cursor *cursor)
+{
+    for (uint32_t i = cursor->at; cursor->chunk != NULL && i < cursor->end; i++) {
+        uint64_t *entry = &cursor->chunk->entries[i];
+        if (!outlives_sweep(wheel, *entry)) {
+            *entry = make_entry(0, MARK_DEAD);
+        }
+    }
+}
+
+/* Drops every entry that is good for nothing. */
+static void sweep(struct chunk_wheel *wheel)
+{
+    wheel->sweeping = true;
+    sweep_cursor(wheel, &wheel->due);
+    sweep_cursor(wheel, &wheel->moved);
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        sweep_slot(wheel, slot);
+    }
+    for (uint32_t id = 0; id < wheel->capacity; id++) {
+        if (state_of(wheel, id) == STATE_SEEN) {
+            set_state(wheel, id, STATE_LOOSE);
+        }
+    }
+    wheel->sweeping = false;
+}
+
+/* There is no free chunk: gets one. */
+static void make_room(struct chunk_wheel *wheel)
+{
+    if (wheel->chunk_total < wheel->chunk_limit) {
+        uint64_t missing = wheel->chunk_limit - wheel->chunk_total;
+        uint64_t most = SEGMENT_BYTES / CHUNK_BYTES - 1;
+        if (add_chunks(wheel, missing < most ? missing : most)) {
+            return;
+        }
+    }
+    sweep(wheel);
+}
+
+/* --- advance --------------------------------------------------------------------------------- */
+
+/* The first occupied slot behind position `from` of a level: how many further on, from 0; or the
+ * level's number of slots. */
+static inline uint32_t slots_to_occupied(const struct chunk_wheel *wheel, uint32_t level,
+                                         uint64_t from)
+{
+    const uint64_t *words = &wheel->occupied[levels[level].first_word];
+    uint32_t mask = levels[level].slots - 1;
+    uint32_t begin = (uint32_t)(from + 1) & mask;
+    uint64_t bits = words[begin / 64] >> begin % 64;
+    if (bits != 0) {
+        return (uint32_t)__builtin_ctzll(bits);
+    }
+    for (uint32_t ahead = 64 - begin % 64; ahead <= mask; ahead += 64) {
+        bits = words[((begin + ahead) & mask) / 64];
+        if (bits != 0) {
+            ahead += (uint32_t)__builtin_ctzll(bits);
+            return ahead <= mask ? ahead : mask + 1;
+        }
+    }
+    return mask + 1;
+}
+
+/* Moves the clock to `now`, less than 2^28 ahead, and the slots that it passes or enters to DUE. */
+static void collect(struct chunk_wheel *wheel, uint64_t now)
+{
+    uint64_t old = wheel->clock;
+    wheel->clock = now;
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        uint64_t from = old >> levels[level].shift;
+        uint64_t to = now >> levels[level].shift;
+        if (from == to) {
+            break; /* nor has any level above moved */
+        }
+        uint64_t end = to - from < levels[level].slots ? to : from + levels[level].slots;
+        while (from < end) {
+            from += 1 + slots_to_occupied(wheel, level, from);
+            if (from <= end) {
+                uint32_t slot = levels[level].first + ((uint32_t)from & (levels[level].slots - 1));
+                clear_occupied(wheel, slot);
+                put_due(wheel, slot);
+            }
+        }
+    }
+}
+
+/* Searches FAR for what is no longer far. */
+static void search_far(struct chunk_wheel *wheel)
+{
+    wheel->far_quiet = TL_NEVER;
+    uint32_t chunks = wheel->tails[SLOT_FAR] != NULL ? wheel->chunks[SLOT_FAR] : 0;
+    while (chunks-- > 0) {
+        wheel->moved = take_chunk(wheel, SLOT_FAR);
+        while (wheel->moved.at < wheel->moved.end) {
+            uint64_t entry = wheel->moved.chunk->entries[wheel->moved.at++];
+            uint32_t id = (uint32_t)entry;
+            uint32_t state = state_of(wheel, id);
+            uint64_t node = wheel->nodes[id];
+            TL_COUNT(wheel, compares, 1);
+            if ((state != STATE_LOOSE && state != STATE_STALE) || !node_is_far(node) ||
+                (uint32_t)(entry >> 32) != MARK_FAR) {
+                continue;
+            }
+            uint64_t deadline = (node & ~NODE_FAR) + 1;
+            if (state == STATE_STALE) {
+                wheel->nodes[id] = make_late(EXTRA_MANY, 0);
+            } else if (deadline <= wheel->clock) {
+                file_late(wheel, id, EXTRA_MANY);
+            } else if (deadline - wheel->clock < NEAR_TICKS) {
+                wheel->nodes[id] = make_near(EXTRA_MANY, deadline, deadline);
+                file_timer(wheel, id, deadline);
+            } else {
+                wake_for_far(wheel, deadline);
+                append(wheel, SLOT_FAR, entry);
+            }
+        }
+        give_chunk(wheel, wheel->moved.chunk);
+        wheel->moved.chunk = NULL;
+    }
+}
+
+static bool is_due_left(const struct chunk_wheel *wheel)
+{
+    return wheel->due.chunk != NULL || wheel->tails[SLOT_DUE] != NULL;
+}
+
+/* Visits all of DUE; what is due goes to LATE, where its 30 bits no longer matter. */
+static void settle(struct chunk_wheel *wheel)
+{
+    if (wheel->due.chunk != NULL) {
+        while (wheel->due.at < wheel->due.end) {
+            (void)visit(wheel, wheel->due.chunk->entries[wheel->due.at++], true);
+        }
+        give_chunk(wheel, wheel->due.chunk);
+        wheel->due.chunk = NULL;
+    }
+    while (wheel->tails[SLOT_DUE] != NULL) {
+        move_chunk(wheel, SLOT_DUE, true);
+    }
+}
+
+/* An advance so long, or after a remainder so old, that ticks of 30 bits do not tell before from
+ * after. */
+static void leap(struct chunk_wheel *wheel, uint64_t now)
+{
+    settle(wheel);
+    if (now - wheel->clock >= NEAR_TICKS) {
+        /* Every deadline in a slot is less than that ahead: the slots are empty then. */
+        collect(wheel, wheel->clock + NEAR_TICKS - 1);
+        settle(wheel);
+        wheel->clock = now;
+    }
+}
+
+/* Moves down what the time has come for, of the slots of the next blocks. */
+static void move_down(struct chunk_wheel *wheel)
+{
+    uint64_t now = wheel->clock;
+    for (uint32_t level = 1; level < LEVELS; level++) {
+        uint64_t block = (now >> levels[level].shift) + 1;
+        uint32_t slot = levels[level].first + ((uint32_t)block & (levels[level].slots - 1));
+        if (wheel->tails[slot] == NULL) {
+            continue;
+        }
+        uint64_t ticks = (block << levels[level].shift) - now;
+        uint64_t chunks = (wheel->chunks[slot] + ticks - 1) / ticks;
+        TL_COUNT(wheel, slots, 1);
+        while (chunks-- > 0 && wheel->tails[slot] != NULL) {
+            move_chunk(wheel, slot, false);
+        }
+    }
+    wheel->upper_quiet = wheel->far_quiet;
+    for (uint32_t level = 1; level < LEVELS; level++) {
+        uint64_t from = now >> levels[level].shift;
+        uint32_t ahead = slots_to_occupied(wheel, level, from);
+        uint64_t at = TL_NEVER;
+        if (ahead == 0) {
+            uint32_t slot =
+                levels[level].first + ((uint32_t)(from + 1) & (levels[level].slots - 1));
+            uint64_t ticks = ((from + 1) << levels[level].shift) - 1 - now;
+            uint64_t pace = ticks / wheel->chunks[slot];
+            at = now + (pace > 0 ? pace : 1);
+        } else if (ahead < levels[level].slots) {
+            at = (from + ahead) << levels[level].shift;
+        }
+        wheel->upper_quiet = at < wheel->upper_quiet ? at : wheel->upper_quiet;
+    }
+}
+
+/* Fires from DUE. Returns how many. */
+static uint64_t fire_due(struct chunk_wheel *wheel, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                         void *ctx)
+{
+    uint64_t fired = 0;
+    for (;;) {
+        if (wheel->due.chunk == NULL) {
+            if (wheel->tails[SLOT_DUE] == NULL) {
+                break;
+            }
+            wheel->due = take_chunk(wheel, SLOT_DUE);
+            fetch_nodes(wheel, &wheel->due);
+        }
+        while (wheel->due.at < wheel->due.end) {
+            if (fired == budget) {
+                return fired;
+            }
+            uint64_t entry = wheel->due.chunk->entries[wheel->due.at++];
+            if (visit(wheel, entry, false)) {
+                fired++;
+                TL_COUNT(wheel, moves, 1);
+                fire(ctx, (uint32_t)entry, now);
+            }
+        }
+        give_chunk(wheel, wheel->due.chunk);
+        wheel->due.chunk = NULL;
+    }
+    return fired;
+}
+
+static __attribute__((noinline)) uint64_t advance_busy(struct chunk_wheel *wheel, uint64_t now,
+                                                       uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    work_off_queue(wheel);
+    if (!is_due_left(wheel)) {
+        wheel->due_since = wheel->clock;
+    }
+    if (now - wheel->due_since >= NEAR_TICKS) {
+        leap(wheel, now);
+        wheel->due_since = wheel->clock;
+    }
+    collect(wheel, now);
+    if (now >= wheel->far_quiet) {
+        search_far(wheel);
+    }
+    if (wheel->tails[SLOT_LATE] != NULL) {
+        put_due(wheel, SLOT_LATE);
+    }
+    wheel->fence = wheel->serial + 1;
+    uint64_t fired = fire_due(wheel, now, budget, fire, ctx);
+    wheel->fence = 0;
+    if (now >= wheel->upper_quiet) {
+        move_down(wheel);
+    }
+    uint64_t ahead = slots_to_occupied(wheel, 0, now);
+    uint64_t quiet = ahead < levels[0].slots ? now + 1 + ahead : TL_NEVER;
+    quiet = quiet < wheel->upper_quiet ? quiet : wheel->upper_quiet;
+    wheel->quiet = is_due_left(wheel) || wheel->tails[SLOT_LATE] != NULL ? 0 : quiet;
+    return fired;
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct chunk_wheel *wheel = self;
+    if (now < wheel->quiet) {
+        wheel->clock = now;
+        return 0;
+    }
+    return advance_busy(wheel, now, budget, fire, ctx);
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct chunk_wheel *wheel = self;
+    if (wheel->count == 0) {
+        return TL_NEVER;
+    }
+    if (is_due_left(wheel) || wheel->tails[SLOT_LATE] != NULL) {
+        return wheel->clock;
+    }
+    uint64_t next = wheel->far_quiet < wheel->queue_first ? wheel->far_quiet : wheel->queue_first;
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        uint64_t from = wheel->clock >> levels[level].shift;
+        uint32_t ahead = slots_to_occupied(wheel, level, from);
+        uint64_t at = (from + 1 + ahead) << levels[level].shift;
+        next = ahead < levels[level].slots && at < next ? at : next;
+    }
+    return next;
+}
+
+static uint64_t wheel_count(const void *self)
+{
+    return ((const struct chunk_wheel *)self)->count;
+}
+
+static void wheel_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct chunk_wheel *)self)->counters;
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static size_t table_bytes(uint32_t capacity)
+{
+    size_t state_words = ((size_t)capacity + STATES_A_WORD - 1) / STATES_A_WORD;
+    return ((size_t)capacity + state_words) * sizeof(uint64_t);
+}
+
+/* Chunks without which `capacity` live entries may not fit: all full, and one that is not in every
+ * slot; two at the cursors, and the one that must be free. */
+static uint64_t least_chunks(uint32_t capacity)
+{
+    return capacity / CHUNK_ENTRIES + (capacity < SLOTS ? capacity : SLOTS) + 4;
+}
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct chunk_wheel *wheel = self;
+    if (capacity <= wheel->capacity && wheel->free != NULL) {
+        return TL_OK;
+    }
+    if (capacity > CAPACITY_MAX) {
+        return TL_ERR_CAPACITY;
+    }
+    uint64_t *nodes = NULL;
+    if (capacity > 0) {
+        nodes = tl_alloc(wheel->allocator, table_bytes(capacity), TABLE_ALIGN);
+        if (nodes == NULL) {
+            return TL_ERR_NOMEM;
+        }
+    }
+    uint64_t least = least_chunks(capacity);
+    if (least > wheel->chunk_total && !add_chunks(wheel, least - wheel->chunk_total)) {
+        tl_free(wheel->allocator, nodes, table_bytes(capacity), TABLE_ALIGN);
+        return TL_ERR_NOMEM;
+    }
+    if (nodes != NULL) {
+        memset(nodes, 0, table_bytes(capacity)); /* all IDLE; and the pages are there */
+        uint64_t *states = nodes + capacity;
+        if (wheel->capacity > 0) {
+            size_t node_bytes = wheel->capacity * sizeof(uint64_t);
+            memcpy(nodes, wheel->nodes, node_bytes);
+            memcpy(states, wheel->states, table_bytes(wheel->capacity) - node_bytes);
+            tl_free(wheel->allocator, wheel->nodes, table_bytes(wheel->capacity), TABLE_ALIGN);
+        }
+        wheel->nodes = nodes;
+        wheel->states = states;
+    }
+    wheel->capacity = capacity;
+    wheel->chunk_limit = least + (uint64_t)capacity * wheel->stale_percent / 100 / CHUNK_ENTRIES;
+    wheel->queued = capacity >= wheel->queued_from;
+    return TL_OK;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct chunk_wheel *wheel = self;
+    const struct tl_allocator *allocator = wheel->allocator;
+    while (wheel->segments != NULL) {
+        struct segment *segment = wheel->segments;
+        wheel->segments = segment->next;
+        tl_free(allocator, segment, segment->bytes, CHUNK_BYTES);
+    }
+    if (wheel->capacity > 0) {
+        tl_free(allocator, wheel->nodes, table_bytes(wheel->capacity), TABLE_ALIGN);
+    }
+    tl_free(allocator, wheel, sizeof *wheel, alignof(struct chunk_wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct chunk_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct chunk_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *wheel = (struct chunk_wheel){
+        .clock = config->now,
+        .quiet = TL_NEVER,
+        .upper_quiet = TL_NEVER,
+        .far_quiet = TL_NEVER,
+        .queue_first = TL_NEVER,
+        .due_since = config->now,
+        .stale_percent = (uint32_t)config->options[OPTION_STALE],
+        .queued_from = (uint32_t)config->options[OPTION_QUEUE],
+        .allocator = config->allocator,
+    };
+    enum tl_status status = wheel_reserve(wheel, config->capacity);
+    if (status != TL_OK) {
+        wheel_destroy(wheel);
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+/* --- check ----------------------------------------------------------------------------------- */
+
+/* What there is, counted over all entries and all timers: both must come to the same. */
+struct census {
+    uint64_t chunks;
+    uint64_t single; /* entries of timers that have one */
+    uint64_t live;   /* entries that a node names */
+    uint64_t entries;
+};
+
+static const char *check_entry(const struct chunk_wheel *wheel, struct census *seen, uint32_t slot,
+                               uint64_t entry)
+{
+    uint32_t id = (uint32_t)entry;
+    uint32_t stamp = (uint32_t)(entry >> 32);
+    if ((stamp & MARKS) != 0) {
+        return slot < LEVEL_SLOTS ? "a marked entry is in a slot of a level" : NULL;
+    }
+    if (id >= wheel->capacity) {
+        return "an entry names a timer that there is not";
+    }
+    if (slot < LEVEL_SLOTS) {
+        uint32_t level = level_of_slot(slot);
+        int32_t ahead = ticks_ahead(stamp, wheel->clock);
+        uint64_t tick = wheel->clock + (uint64_t)(int64_t)ahead;
+        uint64_t at = (tick >> levels[level].shift) & (levels[level].slots - 1);
+        if (ahead <= 0 || at != slot - levels[level].first) {
+            return "an entry is in the wrong slot";
+        }
+    }
+    uint32_t state = state_of(wheel, id);
+    uint64_t node = wheel->nodes[id];
+    bool named = node_is_near(node) && node_filed(node) == stamp;
+    seen->entries++;
+    if (state == STATE_EXACT || state == STATE_LEFT) {
+        seen->single++;
+        return named && node_extra(node) == 0 && node_due(node) == stamp
+                   ? NULL
+                   : "a timer's only entry is not what its node says";
+    }
+    seen->live += named;
+    return state != STATE_IDLE ? NULL : "an idle timer has an entry";
+}
+
+static const char *check_slot(const struct chunk_wheel *wheel, struct census *seen, uint32_t slot)
+{
+    uint64_t *tail = wheel->tails[slot];
+    bool occupied =
+        slot < LEVEL_SLOTS ? (wheel->occupied[slot / 64] >> slot % 64 & 1) != 0 : tail != NULL;
+    if (occupied != (tail != NULL)) {
+        return "a slot's bit lies";
+    }
+    if (tail == NULL) {
+        return NULL;
+    }
+    const struct chunk *last = chunk_of(tail);
+    const struct chunk *chunk = last;
+    uint64_t chunks = 0;
+    do {
+        chunk = chunk->next;
+        size_t end = chunk == last ? (size_t)(tail - last->entries) : CHUNK_ENTRIES;
+        if (++chunks > wheel->chunk_total || end == 0) {
+            return "a slot's chunks are not a chain";
+        }
+        for (size_t i = 0; i < end; i++) {
+            const char *wrong = check_entry(wheel, seen, slot, chunk->entries[i]);
+            if (wrong != NULL) {
+                return wrong;
+            }
+        }
+    } while (chunk != last);
+    seen->chunks += chunks;
+    bool counted = slot < LEVEL_SLOTS && slot >= levels[1].first;
+    return counted && chunks != wheel->chunks[slot] ? "a slot's chunks are miscounted" : NULL;
+}
+
+/* What the states and nodes say that there is. */
+static const char *check_timers(const struct chunk_wheel *wheel, struct census *due)
+{
+    uint64_t pending = 0;
+    bool known = true;
+    for (uint32_t id = 0; id < wheel->capacity; id++) {
+        uint32_t state = state_of(wheel, id);
+        uint64_t node = wheel->nodes[id];
+        pending += state & STATE_PENDING;
+        switch (state) {
+        case STATE_IDLE:
+            break;
+        case STATE_EXACT:
+        case STATE_LEFT:
+            due->single++;
+            due->entries++;
+            break;
+        case STATE_LOOSE:
+        case STATE_STALE:
+            known &= node_extra(node) < EXTRA_MANY;
+            due->live += node_is_near(node);
+            due->entries += node_is_near(node) + node_extra(node);
+            if (node == make_late(node_extra(node), 0) && state == STATE_LOOSE &&
+                wheel->queue_count == 0) {
+                return "a pending timer has no entry";
+            }
+            break;
+        default:
+            return "a timer's state is none";
+        }
+    }
+    due->entries = known ? due->entries : UINT64_MAX;
+    return pending == wheel->count ? NULL : "the timers pending are miscounted";
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct chunk_wheel *wheel = self;
+    struct census seen = {0};
+    struct census due = {0};
+    const char *wrong = check_timers(wheel, &due);
+    uint32_t slot = 0;
+    for (; wrong == NULL && slot < SLOTS; slot++) {
+        wrong = check_slot(wheel, &seen, slot);
+    }
+    for (uint32_t i = wheel->due.at;
+         wrong == NULL && wheel->due.chunk != NULL && i < wheel->due.end; i++) {
+        wrong = check_entry(wheel, &seen, SLOT_DUE, wheel->due.chunk->entries[i]);
+    }
+    if (wrong != NULL) {
+        (void)snprintf(why, why_bytes, "%s (slot %" PRIu32 ")", wrong, slot);
+        return TL_ERR_CORRUPT;
+    }
+    uint64_t free_chunks = 0;
+    for (const struct chunk *chunk = wheel->free; chunk != NULL; chunk = chunk->next) {
+        free_chunks++;
+    }
+    uint64_t chunks = seen.chunks + free_chunks + (wheel->due.chunk != NULL);
+    if (chunks != wheel->chunk_total || free_chunks == 0) {
+        (void)snprintf(why, why_bytes, "%" PRIu64 " chunks in slots, %" PRIu64 " free, of %" PRIu64,
+                       seen.chunks, free_chunks, wheel->chunk_total);
+        return TL_ERR_CORRUPT;
+    }
+    /* An entry of the same tick may have been superseded and matched again: so at least. */
+    if (seen.single != due.single || seen.live < due.live ||
+        (due.entries != UINT64_MAX && seen.entries != due.entries)) {
+        (void)snprintf(why, why_bytes,
+                       "%" PRIu64 " entries, %" PRIu64 " alone, %" PRIu64
+                       " named, where timers have %" PRIu64 ", %" PRIu64 ", %" PRIu64,
+                       seen.entries, seen.single, seen.live, due.entries, due.single, due.live);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_STALE] = {"stale", 50, 5, 1000, NULL,
+                      "entries left behind, in percent of the timers' number, before a sweep"},
+    [OPTION_QUEUE] = {"queue", 65536, 0, CAPACITY_MAX, NULL,
+                      "with so many timers or more, restarts wait while their nodes are fetched"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(chunk_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED |
+                    TL_CAP_ALLOCATES,
+    .name = "chunk-wheel",
+    .summary = "a hierarchical wheel of chunked slots that looks at restarts and stops late",
+    .origin = "our own; after Varghese and Lauck 1987, scheme 7, and Erlang/OTP",
+    .description =
+        "A slot is a chain of chunks of 8-byte entries, a timer 8 bytes and 4 bits. Start appends "
+        "an entry; stop changes the bits; a restart to a later deadline rewrites the 8 bytes; "
+        "nothing is unlinked. When the wheel comes to an entry, the bits and, if need be, the 8 "
+        "bytes say whether to fire, file again or drop it. Each level holds two blocks, and the "
+        "next block's slot is moved down chunk by chunk, so that no tick has a bulk to move. "
+        "Entries left behind are swept when they are more than `stale` percent of the timers. Bad "
+        "at: an advance over many ticks at once, and the sweep itself, one long operation.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
+    .options = wheel_options,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = wheel_reserve,
+    .start = wheel_start,
+    .stop = wheel_stop,
+    .advance = wheel_advance,
+    .next = wheel_next,
+    .count = wheel_count,
+    .counters = wheel_counters,
+    .check = wheel_check,
+};
