@@ -6,9 +6,12 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <type_traits>
+#include <vector>
 
 // The contract is promised to C++17 as well: a plug-in may be written in it.
 static_assert(std::is_standard_layout_v<tl_algo> && std::is_trivially_copyable_v<tl_algo>,
@@ -23,29 +26,47 @@ int usage_status = EXIT_FAILURE;
 
 void measure(benchmark::State &state, bench_fn fn, void *arg)
 {
-    bench_measured sum = {};
+    bench_measured measured = {};
     while (state.KeepRunning()) {
-        bench_measured measured = {};
+        measured = {};
         const char *error = fn(arg, &measured);
         if (error != nullptr) {
             state.SkipWithError(error);
             return;
         }
         state.SetIterationTime(static_cast<double>(measured.elapsed_ns) * 1e-9);
-        sum.batches += measured.batches;
-        sum.operations += measured.operations;
-        sum.elapsed_ns += measured.elapsed_ns;
-        sum.bytes_per_timer = measured.bytes_per_timer;
-        sum.label = measured.label;
     }
-    state.SetItemsProcessed(static_cast<int64_t>(sum.operations));
+    state.SetItemsProcessed(static_cast<int64_t>(measured.operations));
     state.counters["ns_per_op"] =
-        static_cast<double>(sum.elapsed_ns) / static_cast<double>(sum.operations);
-    state.counters["bytes_per_timer"] = sum.bytes_per_timer;
-    state.counters["batches"] = static_cast<double>(sum.batches);
-    if (sum.label != nullptr) {
-        state.SetLabel(sum.label);
+        static_cast<double>(measured.elapsed_ns) / static_cast<double>(measured.operations);
+    state.counters["bytes_per_timer"] = measured.bytes_per_timer;
+    state.counters["batches"] = static_cast<double>(measured.batches);
+    for (size_t i = 0; i < measured.counter_count; i++) {
+        state.counters[measured.counters[i].name] = measured.counters[i].value;
     }
+    if (measured.label != nullptr) {
+        state.SetLabel(measured.label);
+    }
+}
+
+// The median distance from the median: what a few disturbed runs do not move.
+double median_absolute_deviation(const std::vector<double> &values)
+{
+    const auto median = [](std::vector<double> sorted) {
+        std::sort(sorted.begin(), sorted.end());
+        const size_t half = sorted.size() / 2;
+        return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+    };
+    if (values.empty()) {
+        return 0;
+    }
+    const double middle = median(values);
+    std::vector<double> distances;
+    distances.reserve(values.size());
+    for (const double value : values) {
+        distances.push_back(std::fabs(value - middle));
+    }
+    return median(distances);
 }
 
 // Google Benchmark calls its help printer, and then exits with 0, where a flag's word is wrong.
@@ -64,7 +85,9 @@ void bench_register(const char *name, bench_fn fn, void *arg)
 {
     // The library owns what it registers.
     // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
-    benchmark::RegisterBenchmark(name, measure, fn, arg)->UseManualTime();
+    benchmark::RegisterBenchmark(name, measure, fn, arg)
+        ->UseManualTime()
+        ->ComputeStatistics("mad", median_absolute_deviation);
 }
 
 void bench_context(const char *key, const char *value)
@@ -77,13 +100,21 @@ bool bench_initialize(int *argc, char **argv, int exit_usage)
     usage_status = exit_usage;
     benchmark::SetDefaultTimeUnit(benchmark::kMillisecond);
     // One call of a benchmark is one measurement: without a minimum time the library adds none.
+    // One measurement is none, and neighbours and frequencies change in the course of a run.
     char program[] = "timerlab-bench";
     char no_minimum[] = "--benchmark_min_time=0";
-    char *once[] = {program, no_minimum, nullptr};
-    int once_count = 2;
-    benchmark::Initialize(&once_count, once, refuse_flag);
+    char repeated[] = "--benchmark_repetitions=5";
+    char interleaved[] = "--benchmark_enable_random_interleaving=true";
+    char *defaults[] = {program, no_minimum, repeated, interleaved, nullptr};
+    int default_count = 4;
+    benchmark::Initialize(&default_count, defaults, refuse_flag);
     benchmark::Initialize(argc, argv, refuse_flag);
     return !benchmark::ReportUnrecognizedArguments(*argc, argv);
+}
+
+bool bench_has_filter(void)
+{
+    return !benchmark::GetBenchmarkFilter().empty();
 }
 
 void bench_print_flags(void)

@@ -14,6 +14,14 @@
 extern "C" {
 #endif
 
+enum { BENCH_COUNTERS_MAX = 8 };
+
+/* A figure beside the time. */
+struct bench_counter {
+    const char *name; /* outlives the run */
+    double value;
+};
+
 /* What a benchmark measured. */
 struct bench_measured {
     uint64_t batches;       /* how many equal batches of operations were timed */
@@ -21,13 +29,24 @@ struct bench_measured {
     uint64_t elapsed_ns;    /* in all of them, preparations left out */
     double bytes_per_timer; /* all of the structure's memory at its peak, per timer */
     const char *label;      /* a remark for the row, or NULL; outlives the run */
+    struct bench_counter counters[BENCH_COUNTERS_MAX];
+    size_t counter_count;
 };
+
+/* Adds a figure to a row; at most BENCH_COUNTERS_MAX. */
+static inline void bench_add_counter(struct bench_measured *measured, const char *name,
+                                     double value)
+{
+    measured->counters[measured->counter_count].name = name;
+    measured->counters[measured->counter_count].value = value;
+    measured->counter_count++;
+}
 
 /* A benchmark. Returns NULL, or one sentence that becomes the row's error; it stays valid until the
  * next call. */
 typedef const char *(*bench_fn)(void *arg, struct bench_measured *out);
 
-/* Adds a benchmark under a name of the form operation/structure/n, to which Google Benchmark
+/* Adds a benchmark under a name of the form suite/structure/n:N, to which Google Benchmark
  * appends /manual_time. `name` is copied; `arg` outlives bench_run. `fn` is called once for each
  * repetition. */
 void bench_register(const char *name, bench_fn fn, void *arg);
@@ -41,6 +60,9 @@ void bench_context(const char *key, const char *value);
  * its value unusable: it has been named on standard error. A wrong word for a flag that takes one
  * of a few ends the process with `exit_usage`, for the library leaves no other way. */
 bool bench_initialize(int *argc, char **argv, int exit_usage);
+
+/* Whether the command line, once bench_initialize has read it, selects rows by a filter. */
+bool bench_has_filter(void);
 
 /* Prints the help for Google Benchmark's own flags on standard output. */
 void bench_print_flags(void);

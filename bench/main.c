@@ -14,11 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { STATUS_OK = 0, STATUS_FAULT = 1, STATUS_USAGE = 2 };
 
-enum { SUBJECTS_MAX = 256, SIZES_MAX = 32, PLUGINS_MAX = 32, MIN_TIME_MAX_S = 86400 };
+enum { SUBJECTS_MAX = 256, SIZES_MAX = 32, PLUGINS_MAX = 32, SECONDS_MAX = 86400 };
 
 struct selection {
     struct tl_plugin *plugins[PLUGINS_MAX];
@@ -28,10 +27,13 @@ struct selection {
     uint32_t sizes[SIZES_MAX];
     size_t size_count;
     double min_time_s;
+    double patience_s;
+    bool list_rows;
+    bool list_suites;
     bool help;
 };
 
-static struct selection selection = {.min_time_s = 0.5};
+static struct selection selection = {.min_time_s = 0.1, .patience_s = 5};
 
 /* --- what to measure ------------------------------------------------------------------------- */
 
@@ -236,20 +238,19 @@ static bool select_sizes(const char *list)
 }
 
 /* Seconds, with or without the s that newer versions of Google Benchmark want behind them. */
-static bool select_min_time(const char *text)
+static bool parse_seconds(const char *flag, const char *text, double *value)
 {
     char *end = NULL;
     double seconds = strtod(text, &end);
     if (*end == 's') {
         end++;
     }
-    if (end == text || *end != '\0' || !(seconds >= 0) || seconds > MIN_TIME_MAX_S) {
-        (void)fprintf(stderr,
-                      "timerlab-bench: --benchmark_min_time=%s: takes seconds from 0 to %d\n", text,
-                      (int)MIN_TIME_MAX_S);
+    if (end == text || *end != '\0' || !(seconds >= 0) || seconds > SECONDS_MAX) {
+        (void)fprintf(stderr, "timerlab-bench: %s=%s: takes seconds from 0 to %d\n", flag, text,
+                      (int)SECONDS_MAX);
         return false;
     }
-    selection.min_time_s = seconds;
+    *value = seconds;
     return true;
 }
 
@@ -296,6 +297,7 @@ static bool take_plugins(int *argc, char **argv)
 /* Takes the other flags that are not Google Benchmark's out of the arguments. */
 static bool take_flags(int *argc, char **argv)
 {
+    static const char list_flag[] = "--benchmark_list_tests";
     int kept = 1;
     for (int i = 1; i < *argc; i++) {
         const char *value = NULL;
@@ -310,10 +312,18 @@ static bool take_flags(int *argc, char **argv)
                 return false;
             }
         } else if ((value = flag_value("--benchmark_min_time", *argc, argv, &i)) != NULL) {
-            if (!select_min_time(value)) {
+            if (!parse_seconds("--benchmark_min_time", value, &selection.min_time_s)) {
                 return false;
             }
+        } else if ((value = flag_value("--patience", *argc, argv, &i)) != NULL) {
+            if (!parse_seconds("--patience", value, &selection.patience_s)) {
+                return false;
+            }
+        } else if (strcmp(argv[i], "--list-suites") == 0) {
+            selection.list_suites = true;
         } else {
+            selection.list_rows =
+                selection.list_rows || strncmp(argv[i], list_flag, strlen(list_flag)) == 0;
             argv[kept++] = argv[i];
         }
     }
@@ -327,29 +337,38 @@ static void print_help(void)
     (void)printf(
         "usage: timerlab-bench [--algo NAME[:opt=v]...]... [--n LIST] [--benchmark_...]\n"
         "\n"
-        "Measures single operations of the timer structures. Rows are called\n"
-        "operation/structure/n; the table or JSON goes to standard output.\n"
+        "Measures timer structures: single operations, and the steady states of servers. Rows are\n"
+        "called suite/structure/n:N, with /form:word behind it where the row is not the plain "
+        "one;\n"
+        "the table or JSON goes to standard output. Without a filter the plain rows are measured;\n"
+        "--benchmark_list_tests shows all that a filter can select.\n"
         "\n"
         "  --algo NAME[:opt=v...]  only this structure, with these options; repeatable.\n"
         "                          What fires nothing, the floor, is always added.\n"
-        "  --n LIST                numbers of timers (default 1k,10k,100k,1m)\n"
-        "  --benchmark_min_time=S  how long a row's timed parts last together (default 0.5),\n"
-        "                          or less where preparations last several times that\n"
+        "  --n LIST                numbers of timers (default 100k; with a filter, and for the\n"
+        "                          list, 1k,10k,100k,1m,10m)\n"
+        "  --plugin FILE[,NAME]    also know the structure in this shared object\n"
+        "  --patience S            leave out what takes longer to prepare (default 5)\n"
+        "  --benchmark_min_time=S  how long the timed parts of single operations last together\n"
+        "                          (default 0.1), or less where preparations last several times\n"
+        "                          that; the steady states have a fixed number of operations;\n"
+        "                          0: as short as can be, only to see that all works\n"
+        "  --list-suites           what each suite measures, and why, and end\n"
         "\n"
         "structures:");
     const struct tl_algo *algo = NULL;
     for (size_t i = 0; (algo = known_at(i)) != NULL; i++) {
         (void)printf(" %s", algo->name);
     }
-    (void)printf("\n\noperations:\n");
-    struct suite_operation_text text;
-    for (size_t i = 0; suite_operation(i, &text); i++) {
-        (void)printf("  %-12s %s\n", text.name, text.what);
+    (void)printf("\n\nsuites:\n");
+    struct suite_text text;
+    for (size_t i = 0; suite_at(i, &text); i++) {
+        (void)printf("  %-12s %s; ns per %s\n", text.name, text.what, text.per);
     }
     (void)printf("\nexit status: 0 measured; 1 a structure failed or fired something wrong (its\n"
                  "row says so); 2 the command line cannot be followed\n"
                  "\n"
-                 "For figures to rely on:\n"
+                 "Every row is measured five times, the rows in random order; that is\n"
                  "  --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true\n"
                  "\n"
                  "Google Benchmark's own flags:\n");
@@ -357,21 +376,24 @@ static void print_help(void)
     bench_print_flags();
 }
 
-/* --- context --------------------------------------------------------------------------------- */
-
-/* What one reading of the clock costs. Every timed stretch contains about one. */
-static double clock_overhead_ns(void)
+/* Each suite with its reason and its forms; the same table as everywhere. */
+static void print_suites(void)
 {
-    enum { READINGS = 100000 };
-    struct timespec begun;
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &begun);
-    for (int i = 0; i < READINGS; i++) {
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    struct suite_text text;
+    struct suite_variant_text variant;
+    for (size_t i = 0; suite_at(i, &text); i++) {
+        (void)printf("%s\n  measures  %s; ns per %s\n  tells     %s\n", text.name, text.what,
+                     text.per, text.why);
+        for (size_t v = 0; suite_variant_at(v, &variant); v++) {
+            if (suite_takes(i, v)) {
+                (void)printf("  form      %s:%s%s: %s\n", variant.axis, variant.word,
+                             variant.plain ? " (plain)" : "", variant.what);
+            }
+        }
     }
-    return ((double)(now.tv_sec - begun.tv_sec) * 1e9 + (double)(now.tv_nsec - begun.tv_nsec)) /
-           READINGS;
 }
+
+/* --- context --------------------------------------------------------------------------------- */
 
 static void add_context(void)
 {
@@ -381,10 +403,13 @@ static void add_context(void)
     bench_context("flags", BUILD_FLAGS);
     bench_context("build_type", BUILD_TYPE);
     char text[320];
-    (void)snprintf(text, sizeof text, "%.1f", clock_overhead_ns());
+    (void)snprintf(text, sizeof text, "%" PRIu64, suite_clock_overhead_ns());
     bench_context("clock_overhead_ns", text);
     for (size_t i = 0; i < selection.subject_count; i++) {
         const struct suite_subject *subject = &selection.subjects[i];
+        if ((subject->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+            bench_context("floor", subject->name);
+        }
         if (tl_option_count(subject->algo) > 0) {
             char key[320];
             (void)snprintf(key, sizeof key, "options of %s", subject->name);
@@ -407,14 +432,28 @@ static int measure(int *argc, char **argv)
         print_help();
         return STATUS_OK;
     }
-    if (!select_known(selection.subject_count > 0) ||
-        (selection.size_count == 0 && !select_sizes("1k,10k,100k,1m")) ||
-        !bench_initialize(argc, argv, STATUS_USAGE)) {
+    if (selection.list_suites) {
+        print_suites();
+        return STATUS_OK;
+    }
+    if (!select_known(selection.subject_count > 0) || !bench_initialize(argc, argv, STATUS_USAGE)) {
+        return STATUS_USAGE;
+    }
+    bool everything = bench_has_filter() || selection.list_rows;
+    if (selection.size_count == 0 && !select_sizes(everything ? "1k,10k,100k,1m,10m" : "100k")) {
         return STATUS_USAGE;
     }
     add_context();
-    if (!suite_register(selection.subjects, selection.subject_count, selection.sizes,
-                        selection.size_count, selection.min_time_s)) {
+    struct suite_selection rows = {
+        .subjects = selection.subjects,
+        .subject_count = selection.subject_count,
+        .sizes = selection.sizes,
+        .size_count = selection.size_count,
+        .variants = everything,
+        .min_time_s = selection.min_time_s,
+        .patience_s = selection.patience_s,
+    };
+    if (!suite_register(&rows)) {
         (void)fprintf(stderr, "timerlab-bench: out of memory\n");
         return STATUS_FAULT;
     }

@@ -1,102 +1,161 @@
 /*
- * The operations. Each row (operation, structure, n) has a fixture while it runs: one structure,
- * made before the first batch and kept warm from batch to batch, so that neither page faults nor
- * growth are timed. A batch prepares, times, verifies; only the middle part is between the clocks.
+ * Rows and their fixtures. A row has a fixture while it runs: one structure, made before its first
+ * operation, and kept warm, so that neither page faults nor growth are timed.
  */
 #include "suite.h"
 
-#include "bench_shim.h"
-#include "workload.h"
+#include "floor.h"
+#include "stream.h"
+#include "suites.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum {
-    WARM_UP_ROUNDS = 6, /* until every timer's filing is a restart of the steady state: the span */
-    PATIENCE = 5,
-    IDLE_TICKS = 9000, /* per round; 20 s between restarts and this stay below the idle minimum */
-    IDLE_ROUNDS = 12,  /* 108,000 ticks, where n is small enough to reload so often */
-    EMPTY_TICKS = 50000,
-    EMPTY_ROUNDS = 2,
-    EMPTY_TIMERS = 10,
-};
-static_assert(2 * WORKLOAD_ROUND_TICKS + IDLE_TICKS < WORKLOAD_IDLE_MIN_TICKS,
-              "nothing fires while a loaded structure ticks");
-static_assert((int)EMPTY_TICKS < (int)WORKLOAD_SPAN_TICKS,
-              "nothing fires while an empty structure ticks");
-static_assert((int)EMPTY_TIMERS <= (int)SUITE_N_MIN, "the far timers have ids");
+/* --- the forms of rows ----------------------------------------------------------------------- */
 
-/* What the callback has seen since `base`. */
-struct fired {
-    uint64_t base;
-    uint64_t count;
-    uint64_t ids;
-    uint64_t checksum;
+struct variant {
+    enum suite_axis axis;
+    uint64_t value;
+    const char *word;
+    const char *what;
 };
 
-struct fixture {
-    const struct tl_algo *algo;
-    void *self;
-    struct tl_memory memory;
-    struct workload *workload;
-    uint64_t clock;
-    uint32_t round;      /* of restarts, the next */
-    uint64_t earliest;   /* deadline pending after the last round of restarts */
-    bool fires;          /* not merely a floor */
-    bool exact;          /* with these options and every delay that is used here */
-    uint64_t late_ticks; /* the most that it may be late */
-    bool slow;           /* declares an operation that is linear in the timers */
-    struct fired fired;
-    enum tl_status failure; /* the last status of a start that should not have been */
-    bool left_out;          /* the error is no failure: there is nothing here to measure */
-    uint64_t next_sum;      /* keeps the answers of `next` alive */
-    char error[256];
+/* The first of each axis is the plain one. */
+static const struct variant variants[] = {
+    {AXIS_JUMP, 1000000, "1000000", "a quarter of an hour in milliseconds"},
+    {AXIS_JUMP, 10000000, "10000000", "three hours"},
+    {AXIS_JUMP, 100000000, "100000000", "a day"},
+    {AXIS_JUMP, 1000000000, "1000000000", "twelve days"},
+    {AXIS_POPULATION, POPULATION_STAGGERED, "staggered", "a steady state has been reached"},
+    {AXIS_POPULATION, POPULATION_LOADED, "loaded", "all were started at one tick, just before"},
+    {AXIS_TOUCH, TOUCH_TIMER, "timer", "nothing"},
+    {AXIS_TOUCH, TOUCH_CONNECTION, "connection",
+     "its own 64 bytes, as a server does that reads or writes it"},
+    {AXIS_PAGES, PAGES_HUGE, "huge", "huge pages, where the kernel has them"},
+    {AXIS_PAGES, PAGES_SMALL, "small", "pages of 4 KiB"},
+#define INCREMENTS_VARIANT(code, word, what) {AXIS_INCREMENTS, code, word, what},
+    HOLD_INCREMENTS_MAP(INCREMENTS_VARIANT)
+#undef INCREMENTS_VARIANT
+};
+enum { VARIANTS = sizeof variants / sizeof variants[0] };
+
+static const struct {
+    const char *word;
+    const char *what;
+} axes[AXES] = {
+#define SUITE_AXIS_ROW(code, word, what) {word, what},
+    SUITE_AXIS_MAP(SUITE_AXIS_ROW)
+#undef SUITE_AXIS_ROW
 };
 
-struct operation {
-    struct suite_operation_text text;
-    uint32_t needs;          /* capabilities; where one is missing there is no row */
-    const char *floor_label; /* what a row means for a structure that fires nothing, or NULL */
-    bool (*warm_up)(struct fixture *fixture);
-    bool (*batch)(struct fixture *fixture, struct bench_measured *out);
-};
+static bool is_plain(size_t variant)
+{
+    return variant == 0 || variants[variant - 1].axis != variants[variant].axis;
+}
 
-struct row {
-    const struct operation *operation;
-    const struct suite_subject *subject;
-    struct workload *workload;
-    uint32_t n;
-};
+static struct shape plain_shape(void)
+{
+    struct shape shape;
+    for (size_t i = 0; i < VARIANTS; i++) {
+        if (is_plain(i)) {
+            shape.at[variants[i].axis] = variants[i].value;
+        }
+    }
+    return shape;
+}
+
+/* How far a jump goes is part of every name; else only what is not plain. */
+static bool is_named(size_t variant)
+{
+    return variants[variant].axis == AXIS_JUMP || !is_plain(variant);
+}
+
+bool suite_variant_at(size_t index, struct suite_variant_text *text)
+{
+    if (index >= VARIANTS) {
+        return false;
+    }
+    const struct variant *variant = &variants[index];
+    *text = (struct suite_variant_text){axes[variant->axis].word, axes[variant->axis].what,
+                                        variant->word, variant->what, is_plain(index)};
+    return true;
+}
+
+/* --- the suites ------------------------------------------------------------------------------ */
+
+static const struct suite *find_suite(size_t index)
+{
+    if (index < suites_operations_count) {
+        return &suites_operations[index];
+    }
+    index -= suites_operations_count;
+    return index < suites_steady_count ? &suites_steady[index] : NULL;
+}
+
+bool suite_at(size_t index, struct suite_text *text)
+{
+    const struct suite *suite = find_suite(index);
+    if (suite == NULL) {
+        return false;
+    }
+    *text = suite->text;
+    return true;
+}
+
+bool suite_takes(size_t index, size_t variant)
+{
+    return (find_suite(index)->axes >> variants[variant].axis & 1) != 0;
+}
+
+/* --- what all rows share --------------------------------------------------------------------- */
+
+enum { FLOOR_SUBJECTS = 8 };
 
 static struct row *rows;
 static size_t row_count;
-static struct workload *workloads; /* one per size; n == 0 until a row needs it */
-static size_t workload_count;
+static size_t row_room;
+static struct suite_subject floor_subjects[FLOOR_SUBJECTS];
+static size_t floor_subject_count;
 static uint64_t failures;
-
-/* How long the timed parts of a row are to last. */
 static uint64_t min_time_ns;
+static double patience_s;
 
-/* --- pieces ---------------------------------------------------------------------------------- */
-
-static uint64_t now_ns(void)
+uint64_t suite_min_time_ns(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    return min_time_ns;
 }
 
-static bool fail(struct fixture *fixture, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static int compare_ns(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
 
-/* Writes the row's error; returns false, so that `return fail(...)` ends a function. */
-static bool fail(struct fixture *fixture, const char *format, ...)
+uint64_t suite_clock_overhead_ns(void)
+{
+    enum { READINGS = 2001 };
+    static uint64_t overhead_ns;
+    if (overhead_ns == 0) {
+        uint64_t passed_ns[READINGS];
+        uint64_t last = cpu_now_ns();
+        for (size_t i = 0; i < READINGS; i++) {
+            uint64_t now = cpu_now_ns();
+            passed_ns[i] = now - last;
+            last = now;
+        }
+        qsort(passed_ns, READINGS, sizeof passed_ns[0], compare_ns);
+        overhead_ns = passed_ns[READINGS / 2];
+    }
+    return overhead_ns;
+}
+
+bool fail(struct fixture *fixture, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -105,148 +164,95 @@ static bool fail(struct fixture *fixture, const char *format, ...)
     return false;
 }
 
-static void on_fire(void *ctx, uint32_t id, uint64_t now)
+uint64_t rounds_of(const struct fixture *fixture, uint64_t operations)
 {
-    struct fired *fired = ctx;
+    return fixture->slow ? 1 : workload_rounds(operations);
+}
+
+bool leave_out(struct fixture *fixture, const char *format, ...)
+{
+    static const char head[] = "left out: ";
+    va_list arguments;
+    va_start(arguments, format);
+    memcpy(fixture->error, head, sizeof head);
+    (void)vsnprintf(fixture->error + sizeof head - 1, sizeof fixture->error - (sizeof head - 1),
+                    format, arguments);
+    va_end(arguments);
+    fixture->left_out = true;
+    return false;
+}
+
+bool still_patient(struct fixture *fixture)
+{
+    if (cpu_now_ns() < fixture->patience_end_ns) {
+        return true;
+    }
+    fixture->row->given_up = true;
+    return leave_out(fixture, "preparing it lasts longer than %g s; --patience=S waits longer",
+                     patience_s);
+}
+
+static inline __attribute__((always_inline)) void count_fired(struct fired *fired, uint32_t id,
+                                                              uint64_t now)
+{
     fired->count++;
     fired->ids += id;
     fired->checksum += workload_mix(id, now - fired->base);
 }
 
-static void reset_fired(struct fixture *fixture)
+void on_fire(void *fired, uint32_t id, uint64_t now)
 {
-    fixture->fired = (struct fired){.base = fixture->clock};
+    count_fired(fired, id, now);
 }
 
-/* Advances tick by tick. */
-static void tick(struct fixture *fixture, uint64_t ticks)
+void on_fire_touching(void *ctx, uint32_t id, uint64_t now)
 {
-    uint64_t (*advance)(void *, uint64_t, uint64_t, tl_fire_fn, void *) = fixture->algo->advance;
-    void *self = fixture->self;
-    uint64_t end = fixture->clock + ticks;
-    for (uint64_t now = fixture->clock + 1; now <= end; now++) {
-        (void)advance(self, now, TL_NO_BUDGET, on_fire, &fixture->fired);
+    struct fired *fired = ctx;
+    count_fired(fired, id, now);
+    uint32_t connection = id / fired->timers;
+    if (connection < fired->connection_count) { /* or the checks will tell */
+        fired->connections[connection].operations++;
     }
-    fixture->clock = end;
 }
 
-/* Advances tick by tick, and asks after each when the next one is due. */
-static void tick_and_ask(struct fixture *fixture, uint64_t ticks)
+tl_fire_fn fire_of(const struct fixture *fixture)
 {
-    uint64_t (*advance)(void *, uint64_t, uint64_t, tl_fire_fn, void *) = fixture->algo->advance;
-    uint64_t (*next)(const void *) = fixture->algo->next;
-    void *self = fixture->self;
-    uint64_t end = fixture->clock + ticks;
-    uint64_t sum = 0;
-    for (uint64_t now = fixture->clock + 1; now <= end; now++) {
-        (void)advance(self, now, TL_NO_BUDGET, on_fire, &fixture->fired);
-        sum += next(self);
-    }
-    fixture->next_sum += sum;
-    fixture->clock = end;
+    return fixture->fired.connections != NULL ? on_fire_touching : on_fire;
 }
 
-/* Starts all n timers at the present clock. */
-static void fill(struct fixture *fixture)
+void reset_fired(struct fixture *fixture)
 {
-    enum tl_status (*start)(void *, uint32_t, uint64_t) = fixture->algo->start;
-    void *self = fixture->self;
-    const struct workload_start *starts = fixture->workload->starts;
-    uint32_t n = fixture->workload->n;
-    uint64_t clock = fixture->clock;
-    enum tl_status failure = TL_OK;
-    for (uint32_t i = 0; i < n; i++) {
-        enum tl_status status = start(self, starts[i].id, clock + starts[i].delay_ticks);
-        failure = status != TL_OK ? status : failure;
-    }
-    fixture->failure = failure;
-    reset_fired(fixture);
-}
-
-/* Advances tick by tick until all n timers have fired, or should have. */
-static void drain(struct fixture *fixture)
-{
-    uint64_t (*advance)(void *, uint64_t, uint64_t, tl_fire_fn, void *) = fixture->algo->advance;
-    void *self = fixture->self;
-    uint64_t n = fixture->workload->n;
-    uint64_t end = fixture->clock + WORKLOAD_SPAN_TICKS + fixture->late_ticks;
-    uint64_t now = fixture->clock;
-    while (now < end && fixture->fired.count < n) {
-        now++;
-        (void)advance(self, now, TL_NO_BUDGET, on_fire, &fixture->fired);
-    }
-    fixture->clock = now;
-}
-
-/* Stops all n timers; returns how many were pending. */
-static uint64_t stop_all(struct fixture *fixture)
-{
-    enum tl_status (*stop)(void *, uint32_t) = fixture->algo->stop;
-    void *self = fixture->self;
-    const uint32_t *stops = fixture->workload->stops;
-    uint32_t n = fixture->workload->n;
-    uint64_t stopped = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        stopped += stop(self, stops[i]) == TL_OK;
-    }
-    return stopped;
-}
-
-/* Applies the rounds of restarts that stand in the workload, the clock running along. */
-static void restart(struct fixture *fixture, uint32_t rounds)
-{
-    enum tl_status (*start)(void *, uint32_t, uint64_t) = fixture->algo->start;
-    uint64_t (*advance)(void *, uint64_t, uint64_t, tl_fire_fn, void *) = fixture->algo->advance;
-    void *self = fixture->self;
-    const struct workload_restart *restarts = fixture->workload->restarts;
-    size_t count = (size_t)fixture->workload->n * rounds;
-    uint64_t base = fixture->clock;
-    uint64_t clock = base;
-    enum tl_status failure = TL_OK;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t now = base + restarts[i].tick;
-        if (now != clock) {
-            clock = now;
-            (void)advance(self, now, TL_NO_BUDGET, on_fire, &fixture->fired);
-        }
-        enum tl_status status = start(self, restarts[i].id, now + restarts[i].delay_ticks);
-        failure = status != TL_OK ? status : failure;
-    }
-    fixture->clock = base + (uint64_t)rounds * WORKLOAD_ROUND_TICKS;
-    (void)advance(self, fixture->clock, TL_NO_BUDGET, on_fire, &fixture->fired);
-    fixture->failure = failure;
+    fixture->fired.base = fixture->clock;
+    fixture->fired.count = 0;
+    fixture->fired.ids = 0;
+    fixture->fired.checksum = 0;
 }
 
 /* --- verification, never timed --------------------------------------------------------------- */
 
-static bool verify_started(struct fixture *fixture)
+bool verify_started(struct fixture *fixture, uint64_t pending)
 {
     if (fixture->failure != TL_OK) {
         return fail(fixture, "start: %s (%s)", tl_status_text(fixture->failure),
                     tl_status_name(fixture->failure));
     }
     uint64_t count = fixture->algo->count(fixture->self);
-    if (fixture->fires && fixture->exact && count != fixture->workload->n) {
-        return fail(fixture, "%" PRIu64 " timers are pending after %" PRIu32 " were started", count,
-                    fixture->workload->n);
+    if (fixture->fires && fixture->exact && !floor_is(fixture->algo) && count != pending) {
+        return fail(fixture, "%" PRIu64 " timers are pending where %" PRIu64 " should be", count,
+                    pending);
     }
     return true;
 }
 
-/* The same timers, and from an exact structure at the same ticks, as the operations demand. */
-static bool verify_drained(struct fixture *fixture)
+static bool verify_set(struct fixture *fixture, const struct workload_expected *expected)
 {
     const struct fired *fired = &fixture->fired;
-    const struct workload_expected *expected = &fixture->workload->expected;
-    if (!fixture->fires) {
-        return true;
-    }
-    if (fired->count != fixture->workload->n) {
-        return fail(fixture, "%" PRIu64 " of %" PRIu32 " timers fired", fired->count,
-                    fixture->workload->n);
+    if (fired->count != expected->count) {
+        return fail(fixture, "%" PRIu64 " of %" PRIu64 " timers fired", fired->count,
+                    expected->count);
     }
     if (fired->ids != expected->ids) {
-        return fail(fixture, "the timers that fired are not those that were started");
+        return fail(fixture, "the timers that fired are not those that were to");
     }
     if (fixture->exact && fired->checksum != expected->checksum) {
         return fail(fixture, "the ticks at which timers fired are not those at which they are due");
@@ -254,7 +260,18 @@ static bool verify_drained(struct fixture *fixture)
     return true;
 }
 
-static bool verify_nothing_fired(struct fixture *fixture)
+bool verify_drained(struct fixture *fixture, const struct workload_expected *expected)
+{
+    return !fixture->fires || verify_set(fixture, expected);
+}
+
+bool verify_fired(struct fixture *fixture, const struct workload_expected *expected)
+{
+    return !fixture->fires || !fixture->exact || floor_is(fixture->algo) ||
+           verify_set(fixture, expected);
+}
+
+bool verify_nothing_fired(struct fixture *fixture)
 {
     if (fixture->exact && fixture->fired.count != 0) {
         return fail(fixture, "%" PRIu64 " timers fired where none was due", fixture->fired.count);
@@ -262,241 +279,40 @@ static bool verify_nothing_fired(struct fixture *fixture)
     return true;
 }
 
-static bool verify_next(struct fixture *fixture)
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* The process's heap asks for huge pages where they pay; this takes the request back. */
+static void *small_pages_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes,
+                                size_t align)
 {
-    if (!fixture->fires || !fixture->exact) {
-        return true;
+    static const size_t page_bytes = 4096;
+    const struct tl_allocator *below = tl_system_allocator();
+    (void)ctx;
+    void *fresh = below->resize(below->ctx, ptr, old_bytes, new_bytes, align);
+    if (fresh != NULL && (uintptr_t)fresh % page_bytes == 0) {
+        (void)madvise(fresh, new_bytes, MADV_NOHUGEPAGE);
     }
-    uint64_t next = fixture->algo->next(fixture->self);
-    bool exact = (fixture->algo->capabilities & TL_CAP_NEXT_EXACT) != 0;
-    if (next <= fixture->clock || next > fixture->earliest ||
-        (exact && next != fixture->earliest)) {
-        return fail(fixture, "next says %" PRIu64 " at %" PRIu64 ", the next is due at %" PRIu64,
-                    next, fixture->clock, fixture->earliest);
-    }
-    return true;
+    return fresh;
 }
 
-/* --- the operations -------------------------------------------------------------------------- */
-
-#define SLOW_LABEL "declares itself slow: one round a batch"
-
-/* How often a batch repeats its n operations. Once, where each may look at all timers. */
-static uint32_t batch_rounds(const struct fixture *fixture)
+static const struct tl_allocator *allocator_of(const struct row *row)
 {
-    return fixture->slow ? 1 : fixture->workload->rounds;
+    static const struct tl_allocator small_pages = {NULL, small_pages_resize};
+    return row->shape.at[AXIS_PAGES] == PAGES_SMALL ? &small_pages : tl_system_allocator();
 }
 
-/* Stops all timers again, none of which may fire then. Structures that leave stopped timers where
- * they are get the time to drop them. *elapsed_ns gets the time of the stops. */
-static bool stop_and_verify(struct fixture *fixture, uint64_t *elapsed_ns)
-{
-    uint64_t begun = now_ns();
-    uint64_t stopped = stop_all(fixture);
-    *elapsed_ns = now_ns() - begun;
-    if (fixture->fires && stopped != fixture->workload->n) {
-        return fail(fixture, "%" PRIu64 " of %" PRIu32 " pending timers could be stopped", stopped,
-                    fixture->workload->n);
-    }
-    fixture->clock += WORKLOAD_SPAN_TICKS;
-    (void)fixture->algo->advance(fixture->self, fixture->clock, TL_NO_BUDGET, on_fire,
-                                 &fixture->fired);
-    if (fixture->fired.count != 0) {
-        return fail(fixture, "%" PRIu64 " timers fired after they had been stopped",
-                    fixture->fired.count);
-    }
-    return true;
-}
+/* --- fixtures -------------------------------------------------------------------------------- */
 
-static bool warm_up_memory(struct fixture *fixture)
-{
-    uint64_t untold = 0;
-    fill(fixture);
-    return verify_started(fixture) && stop_and_verify(fixture, &untold);
-}
-
-static bool batch_start(struct fixture *fixture, struct bench_measured *out)
-{
-    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        uint64_t untold = 0;
-        uint64_t begun = now_ns();
-        fill(fixture);
-        out->elapsed_ns += now_ns() - begun;
-        if (!verify_started(fixture) || !stop_and_verify(fixture, &untold)) {
-            return false;
-        }
-    }
-    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
-    return true;
-}
-
-static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
-{
-    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        fill(fixture);
-        if (!verify_started(fixture)) {
-            return false;
-        }
-        uint64_t begun = now_ns();
-        drain(fixture);
-        out->elapsed_ns += now_ns() - begun;
-        if (!verify_drained(fixture)) {
-            return false;
-        }
-    }
-    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
-    return true;
-}
-
-static bool batch_stop(struct fixture *fixture, struct bench_measured *out)
-{
-    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        uint64_t elapsed_ns = 0;
-        fill(fixture);
-        if (!verify_started(fixture) || !stop_and_verify(fixture, &elapsed_ns)) {
-            return false;
-        }
-        out->elapsed_ns += elapsed_ns;
-    }
-    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
-    return true;
-}
-
-/* Generates and applies rounds of restarts; *elapsed_ns gets the time of the latter. */
-static bool restart_rounds(struct fixture *fixture, uint32_t rounds, uint64_t *elapsed_ns)
-{
-    uint32_t earliest = workload_restart_rounds(fixture->workload, fixture->round, rounds);
-    fixture->round += rounds;
-    fixture->earliest = fixture->clock + earliest;
-    reset_fired(fixture);
-    uint64_t begun = now_ns();
-    restart(fixture, rounds);
-    *elapsed_ns = now_ns() - begun;
-    return verify_started(fixture) && verify_nothing_fired(fixture);
-}
-
-static bool warm_up_restarts(struct fixture *fixture)
-{
-    for (uint32_t round = 0; round < WARM_UP_ROUNDS; round++) {
-        uint64_t untold = 0;
-        if (!restart_rounds(fixture, 1, &untold)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool batch_restart(struct fixture *fixture, struct bench_measured *out)
-{
-    uint32_t rounds = batch_rounds(fixture);
-    uint64_t elapsed_ns = 0;
-    if (!restart_rounds(fixture, rounds, &elapsed_ns)) {
-        return false;
-    }
-    out->elapsed_ns += elapsed_ns;
-    out->operations += (uint64_t)fixture->workload->n * rounds;
-    return true;
-}
-
-static bool batch_tick_empty(struct fixture *fixture, struct bench_measured *out)
-{
-    for (uint32_t round = 0; round < EMPTY_ROUNDS; round++) {
-        for (uint32_t id = 0; id < EMPTY_TIMERS; id++) {
-            enum tl_status status =
-                fixture->algo->start(fixture->self, id, fixture->clock + WORKLOAD_SPAN_TICKS);
-            if (status != TL_OK) {
-                return fail(fixture, "start: %s (%s)", tl_status_text(status),
-                            tl_status_name(status));
-            }
-        }
-        reset_fired(fixture);
-        uint64_t begun = now_ns();
-        tick(fixture, EMPTY_TICKS);
-        out->elapsed_ns += now_ns() - begun;
-        if (!verify_nothing_fired(fixture)) {
-            return false;
-        }
-    }
-    out->operations += (uint64_t)EMPTY_TICKS * EMPTY_ROUNDS;
-    return true;
-}
-
-/* Between the timed stretches one round of restarts puts the population's deadlines back. */
-static bool batch_idle(struct fixture *fixture, struct bench_measured *out,
-                       void (*pass)(struct fixture *, uint64_t))
-{
-    uint32_t rounds = batch_rounds(fixture) < IDLE_ROUNDS ? batch_rounds(fixture) : IDLE_ROUNDS;
-    for (uint32_t round = 0; round < rounds; round++) {
-        uint64_t untold = 0;
-        if (!restart_rounds(fixture, 1, &untold)) {
-            return false;
-        }
-        uint64_t begun = now_ns();
-        pass(fixture, IDLE_TICKS);
-        out->elapsed_ns += now_ns() - begun;
-        if (!verify_nothing_fired(fixture)) {
-            return false;
-        }
-    }
-    out->operations += (uint64_t)IDLE_TICKS * rounds;
-    return true;
-}
-
-static bool batch_tick_loaded(struct fixture *fixture, struct bench_measured *out)
-{
-    return batch_idle(fixture, out, tick);
-}
-
-static bool batch_next(struct fixture *fixture, struct bench_measured *out)
-{
-    return batch_idle(fixture, out, tick_and_ask) && verify_next(fixture);
-}
-
-static const struct operation operations[] = {
-    {.text = {"start", "n starts, 1 to 60,000 ticks ahead; ns a start"},
-     .warm_up = warm_up_memory,
-     .batch = batch_start},
-    {.text = {"restart", "n pending timers of 30,000 to 60,000 ticks, each restarted about every "
-                         "10,000 while the clock runs; ns a restart"},
-     .warm_up = warm_up_restarts,
-     .batch = batch_restart},
-    {.text = {"stop", "n pending timers stopped in random order; ns a stop"},
-     .warm_up = warm_up_memory,
-     .batch = batch_stop},
-    {.text = {"expire",
-              "n timers over 60,000 ticks, tick by tick until all have fired; ns a timer"},
-     .floor_label = "fires nothing: the loop alone",
-     .warm_up = warm_up_memory,
-     .batch = batch_expire},
-    {.text = {"tick_empty", "ten timers far ahead, tick by tick; ns a tick"},
-     .batch = batch_tick_empty},
-    {.text = {"tick_loaded", "restart's n pending timers, left alone, tick by tick; ns a tick"},
-     .warm_up = warm_up_restarts,
-     .batch = batch_tick_loaded},
-    {.text = {"next", "the same, and `next` asked after every tick; ns for both"},
-     .needs = TL_CAP_NEXT,
-     .warm_up = warm_up_restarts,
-     .batch = batch_next},
-};
-
-bool suite_operation(size_t index, struct suite_operation_text *text)
-{
-    if (index >= sizeof operations / sizeof operations[0]) {
-        return false;
-    }
-    *text = operations[index].text;
-    return true;
-}
-
-/* --- rows ------------------------------------------------------------------------------------ */
-
-/* Finds out what the structure promises for the delays that are used here. */
+/* Finds out what the structure promises for the delays that are used here: every short one, and of
+ * the long ones the powers of two. */
 static void read_promises(struct fixture *fixture, const int64_t *options)
 {
+    static const uint64_t short_ticks = 1 << 16;
     fixture->fires = (fixture->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
     fixture->slow = (fixture->algo->capabilities & TL_CAP_SLOW) != 0;
     fixture->exact = true;
-    for (uint64_t delay_ticks = 1; delay_ticks <= WORKLOAD_SPAN_TICKS; delay_ticks++) {
+    for (uint64_t delay_ticks = 1; delay_ticks <= fixture->max_delay_ticks;
+         delay_ticks = delay_ticks < short_ticks ? delay_ticks + 1 : 2 * delay_ticks) {
         struct tl_precision precision = tl_algo_precision(fixture->algo, options, delay_ticks);
         if (precision.early_ticks != 0 || precision.late_ticks != 0) {
             fixture->exact = false;
@@ -507,52 +323,88 @@ static void read_promises(struct fixture *fixture, const int64_t *options)
     }
 }
 
-static bool make_fixture(struct fixture *fixture, const struct row *row)
+static bool make_connections(struct fixture *fixture)
 {
-    *fixture = (struct fixture){.algo = row->subject->algo, .workload = row->workload};
-    if (row->workload->n == 0 && !workload_create(row->workload, row->n)) {
-        return fail(fixture, "no memory for the operations");
+    if (fixture->row->shape.at[AXIS_TOUCH] != TOUCH_CONNECTION) {
+        return true;
     }
+    size_t bytes = (size_t)fixture->ids / fixture->timers * sizeof(struct connection);
+    struct connection *connections =
+        tl_alloc(tl_system_allocator(), bytes, _Alignof(struct connection) > 64 ? 128 : 64);
+    if (connections == NULL) {
+        return fail(fixture, "no memory for the connections");
+    }
+    memset(connections, 0, bytes);
+    fixture->fired.connections = connections;
+    fixture->fired.timers = fixture->timers;
+    fixture->fired.connection_count = fixture->ids / fixture->timers;
+    return true;
+}
+
+/* A structure that cannot be had here, or not for so long delays, is nobody's failure. */
+static bool refuse_create(struct fixture *fixture, enum tl_status status)
+{
+    if (status == TL_ERR_NOMEM && fixture->memory_limit_bytes != UINT64_MAX) {
+        return leave_out(fixture,
+                         "%" PRIu32 " timers of %" PRIu64 " ticks take more than %" PRIu64 " MiB",
+                         fixture->ids, fixture->max_delay_ticks, fixture->memory_limit_bytes >> 20);
+    }
+    if (status == TL_ERR_UNAVAILABLE || status == TL_ERR_CAPACITY) {
+        return leave_out(fixture, "%s (%s)", tl_status_text(status), tl_status_name(status));
+    }
+    return fail(fixture, "create: %s (%s)", tl_status_text(status), tl_status_name(status));
+}
+
+static bool make_fixture(struct fixture *fixture, struct row *row)
+{
+    *fixture = (struct fixture){
+        .row = row,
+        .algo = row->subject->algo,
+        .timers = 1,
+        .memory_limit_bytes = UINT64_MAX,
+        .patience_end_ns = UINT64_MAX,
+    };
+    if (!row->suite->plan(fixture)) {
+        return false;
+    }
+    /* The operations are made once for all: that is not the structure's time. */
+    fixture->patience_end_ns = cpu_now_ns() + (uint64_t)(patience_s * 1e9);
     read_promises(fixture, row->subject->options);
-    tl_counting_allocator(&fixture->memory, tl_system_allocator());
+    if (!make_connections(fixture)) {
+        return false;
+    }
+    tl_counting_allocator(&fixture->memory, allocator_of(row));
+    fixture->memory.limit_bytes = fixture->memory_limit_bytes;
     struct tl_config config = {
-        .capacity = row->n,
-        .max_delay_ticks = WORKLOAD_SPAN_TICKS,
+        .capacity = fixture->ids,
+        .max_delay_ticks = fixture->max_delay_ticks,
         .options = row->subject->options,
         .allocator = &fixture->memory.allocator,
     };
     enum tl_status status = fixture->algo->create(&config, &fixture->self);
     if (status != TL_OK) {
         fixture->self = NULL;
-        fixture->left_out = status == TL_ERR_UNAVAILABLE;
-        return fail(fixture, "%s: %s (%s)", fixture->left_out ? "left out" : "create",
-                    tl_status_text(status), tl_status_name(status));
+        return refuse_create(fixture, status);
     }
-    return row->operation->warm_up == NULL || row->operation->warm_up(fixture);
-}
-
-/* Batches until their timed parts have lasted long enough; or, where preparations are so much
- * longer that this would take for ever, until everything has lasted PATIENCE times as long. */
-static bool run_batches(struct fixture *fixture, const struct operation *operation,
-                        struct bench_measured *out)
-{
-    uint64_t begun = now_ns();
-    do {
-        if (!operation->batch(fixture, out)) {
-            return false;
-        }
-        out->batches++;
-    } while (out->elapsed_ns < min_time_ns && now_ns() - begun < PATIENCE * min_time_ns);
-    out->bytes_per_timer = (double)fixture->memory.peak_bytes / (double)fixture->workload->n;
-    out->label = fixture->slow ? SLOW_LABEL : fixture->fires ? NULL : operation->floor_label;
     return true;
 }
+
+static void end_fixture(struct fixture *fixture)
+{
+    if (fixture->self != NULL) {
+        fixture->algo->destroy(fixture->self);
+    }
+    tl_free(tl_system_allocator(), fixture->fired.connections,
+            (size_t)fixture->ids / fixture->timers * sizeof(struct connection), 64);
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
 
 static void show_progress(const struct row *row)
 {
     if (isatty(STDERR_FILENO) != 0) {
-        (void)fprintf(stderr, "\r\033[K%zu of %zu: %s/%s/%" PRIu32, (size_t)(row - rows) + 1,
-                      row_count, row->operation->text.name, row->subject->name, row->n);
+        (void)fprintf(stderr, "\r\033[K%s/%s/n:%" PRIu32, row->suite->text.name, row->subject->name,
+                      row->n);
     }
 }
 
@@ -563,22 +415,36 @@ static void clear_progress(void)
     }
 }
 
-static const char *measure_row(void *arg, struct bench_measured *out)
+/* What stands behind a row of a structure that declares itself slow. */
+#define SLOW_LABEL "declares itself slow: one round a batch"
+
+static bool measure_row(struct fixture *fixture, struct row *row, struct bench_measured *out)
+{
+    if ((row->subject->algo->capabilities & TL_CAP_SLOW) != 0 && row->n > SUITE_SLOW_N_MAX) {
+        return leave_out(fixture, "the structure declares itself slow, and is run up to %d timers",
+                         (int)SUITE_SLOW_N_MAX);
+    }
+    if (row->given_up) {
+        return leave_out(fixture, "it has taken too long before");
+    }
+    if (!make_fixture(fixture, row) || !row->suite->measure(fixture, out)) {
+        return false;
+    }
+    /* A rate needs a time, however short. */
+    out->elapsed_ns += out->elapsed_ns == 0;
+    out->bytes_per_timer = (double)fixture->memory.peak_bytes / (double)fixture->ids;
+    out->label = fixture->slow ? SLOW_LABEL : fixture->fires ? NULL : row->suite->floor_label;
+    return true;
+}
+
+static const char *run_row(void *arg, struct bench_measured *out)
 {
     static char error[sizeof((struct fixture *)NULL)->error];
-    const struct row *row = arg;
-    if ((row->subject->algo->capabilities & TL_CAP_SLOW) != 0 && row->n > SUITE_SLOW_N_MAX) {
-        (void)snprintf(error, sizeof error,
-                       "left out: the structure declares itself slow, and is run up to %d timers",
-                       (int)SUITE_SLOW_N_MAX);
-        return error;
-    }
+    struct row *row = arg;
+    struct fixture fixture = {.timers = 1};
     show_progress(row);
-    struct fixture fixture;
-    bool measured = make_fixture(&fixture, row) && run_batches(&fixture, row->operation, out);
-    if (fixture.self != NULL) {
-        fixture.algo->destroy(fixture.self);
-    }
+    bool measured = measure_row(&fixture, row, out);
+    end_fixture(&fixture);
     clear_progress();
     if (!measured) {
         failures += !fixture.left_out;
@@ -588,33 +454,101 @@ static const char *measure_row(void *arg, struct bench_measured *out)
     return NULL;
 }
 
-bool suite_register(const struct suite_subject *subjects, size_t subject_count,
-                    const uint32_t *sizes, size_t size_count, double min_time_s)
+static struct row *add_row(void)
 {
-    min_time_ns = (uint64_t)(min_time_s * 1e9);
-    size_t operation_count = sizeof operations / sizeof operations[0];
-    rows = calloc(operation_count * subject_count * size_count, sizeof *rows);
-    workloads = calloc(size_count, sizeof *workloads);
-    if (rows == NULL || workloads == NULL) {
-        suite_end();
-        return false;
+    return row_count < row_room ? &rows[row_count++] : NULL;
+}
+
+/* One row; `variant` is what it differs in, or VARIANTS for the plain one. */
+static void register_row(const struct suite *suite, const struct suite_subject *subject, uint32_t n,
+                         size_t variant)
+{
+    struct row *row = add_row();
+    char name[512];
+    char form[64] = "";
+    *row = (struct row){.suite = suite, .subject = subject, .n = n, .shape = plain_shape()};
+    if (variant < VARIANTS) {
+        row->shape.at[variants[variant].axis] = variants[variant].value;
+        (void)snprintf(form, sizeof form, "/%s:%s", axes[variants[variant].axis].word,
+                       variants[variant].word);
     }
-    workload_count = size_count;
-    for (size_t o = 0; o < operation_count; o++) {
-        for (size_t n = 0; n < size_count; n++) {
-            for (size_t s = 0; s < subject_count; s++) {
-                uint32_t needs = operations[o].needs;
-                if ((subjects[s].algo->capabilities & needs) != needs) {
-                    continue;
-                }
-                struct row *row = &rows[row_count++];
-                *row = (struct row){&operations[o], &subjects[s], &workloads[n], sizes[n]};
-                char name[512];
-                (void)snprintf(name, sizeof name, "%s/%s/%" PRIu32, operations[o].text.name,
-                               subjects[s].name, sizes[n]);
-                bench_register(name, measure_row, row);
+    if (floor_is(subject->algo)) {
+        (void)snprintf(name, sizeof name, "limit/%s/n:%" PRIu32 "/of:%s", subject->name, n,
+                       suite->text.name);
+    } else {
+        (void)snprintf(name, sizeof name, "%s/%s/n:%" PRIu32 "%s", suite->text.name, subject->name,
+                       n, form);
+    }
+    bench_register(name, run_row, row);
+}
+
+/* All forms of a row that are selected. */
+static void register_forms(const struct suite *suite, const struct suite_subject *subject,
+                           uint32_t n, bool all)
+{
+    bool is_jump = (suite->axes >> AXIS_JUMP & 1) != 0;
+    if (!is_jump) {
+        register_row(suite, subject, n, VARIANTS);
+    }
+    if (floor_is(subject->algo)) {
+        return;
+    }
+    for (size_t i = 0; i < VARIANTS; i++) {
+        bool takes = (suite->axes >> variants[i].axis & 1) != 0;
+        if (takes && is_named(i) && (all || is_jump)) {
+            register_row(suite, subject, n, i);
+        }
+    }
+}
+
+static void register_suite(const struct suite *suite, const struct suite_selection *selection)
+{
+    size_t sizes = suite->fixed_n != 0 ? 1 : selection->size_count;
+    for (size_t n = 0; n < sizes; n++) {
+        uint32_t size = suite->fixed_n != 0 ? suite->fixed_n : selection->sizes[n];
+        for (size_t i = 0; suite->has_floor && i < floor_subject_count; i++) {
+            register_forms(suite, &floor_subjects[i], size, false);
+        }
+        for (size_t i = 0; i < selection->subject_count; i++) {
+            const struct suite_subject *subject = &selection->subjects[i];
+            if ((subject->algo->capabilities & suite->needs) == suite->needs) {
+                register_forms(suite, subject, size, selection->variants);
             }
         }
+    }
+}
+
+static void make_floor_subjects(void)
+{
+    const struct tl_algo *algo = NULL;
+    floor_subject_count = 0;
+    while ((algo = floor_at(floor_subject_count)) != NULL && floor_subject_count < FLOOR_SUBJECTS) {
+        struct suite_subject *subject = &floor_subjects[floor_subject_count++];
+        subject->algo = algo;
+        (void)snprintf(subject->name, sizeof subject->name, "%s", algo->name);
+    }
+}
+
+bool suite_register(const struct suite_selection *selection)
+{
+    min_time_ns = (uint64_t)(selection->min_time_s * 1e9);
+    patience_s = selection->patience_s;
+    if (min_time_ns == 0) {
+        workload_shorten();
+    }
+    make_floor_subjects();
+    size_t suites = 0;
+    while (find_suite(suites) != NULL) {
+        suites++;
+    }
+    row_room = suites * selection->size_count *
+               (selection->subject_count * (1 + VARIANTS) + floor_subject_count);
+    rows = calloc(row_room, sizeof *rows);
+    if (rows == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < suites; i++) {
+        register_suite(find_suite(i), selection);
     }
     return true;
 }
@@ -626,13 +560,12 @@ uint64_t suite_failures(void)
 
 void suite_end(void)
 {
-    for (size_t i = 0; i < workload_count; i++) {
-        workload_destroy(&workloads[i]);
+    for (size_t i = 0; i < row_count; i++) {
+        free(rows[i].least_ns);
     }
-    free(workloads);
     free(rows);
     rows = NULL;
     row_count = 0;
-    workloads = NULL;
-    workload_count = 0;
+    workload_forget();
+    stream_forget();
 }

@@ -27,28 +27,45 @@ struct workload_restart {
     uint32_t delay_ticks;
 };
 
+/* A timer that fires, and when. */
+struct workload_expiry {
+    uint32_t tick;
+    uint32_t id;
+};
+
 /* What an exact structure fires, in any order. */
 struct workload_expected {
+    uint64_t count;
     uint64_t ids;      /* the sum of the ids */
     uint64_t checksum; /* the sum of workload_mix over (id, tick after the starts) */
 };
+
+/* How many repetitions of so many operations make up a batch. */
+uint64_t workload_rounds(uint64_t operations);
+
+/* From now on, and before anything is generated: one repetition is enough, because the figures are
+ * not wanted. */
+void workload_shorten(void);
 
 /* Treat as read-only. */
 struct workload {
     uint32_t n;
     uint32_t rounds;                   /* repetitions of n operations that make up a batch */
     struct workload_start *starts;     /* n, random order of ids, delays uniform over 1..span */
+    uint32_t *delays;                  /* the same delays by id */
     uint32_t *stops;                   /* the ids in another random order */
     uint32_t *order;                   /* scratch, for the order of a round */
     struct workload_restart *restarts; /* room for `rounds` rounds of n */
-    struct workload_expected expected; /* of `starts` */
+    struct workload_expiry *expiries;  /* of `starts`, by tick after them */
+    struct workload_expected expected; /* the same in sum */
 };
 
-/* Allocates and generates all but the restarts. False for want of memory; nothing is left then. */
-bool workload_create(struct workload *workload, uint32_t n);
+/* The workload of `n` timers, all but the restarts; made at the first call, kept until
+ * workload_forget. NULL for want of memory. */
+struct workload *workload_get(uint32_t n);
 
-/* Frees; harmless on a zeroed one. */
-void workload_destroy(struct workload *workload);
+/* Frees all workloads. */
+void workload_forget(void);
 
 /*
  * Generates `count` <= workload->rounds rounds of restarts, the first of which has the number
@@ -57,6 +74,13 @@ void workload_destroy(struct workload *workload);
  * Returns the earliest deadline pending behind the last round, in ticks after the beginning.
  */
 uint32_t workload_restart_rounds(struct workload *workload, uint32_t first, uint32_t count);
+
+/* The beginning of a sequence of random numbers: arbitrary, and the same for ever, so that figures
+ * of two runs are about the same operations. Equal `what`, equal sequences. */
+uint64_t workload_seed(uint64_t what);
+
+/* The next number of the sequence: uniform over 0..bound-1 but for a bias below bound/2^32. */
+uint32_t workload_random_below(uint64_t *state, uint32_t bound);
 
 /* One timer's share of a checksum that does not depend on order. */
 static inline uint64_t workload_mix(uint32_t id, uint64_t tick)

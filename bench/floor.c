@@ -1,0 +1,167 @@
+/* The floors: an array of records, and the expiries in their order. */
+#include "floor.h"
+
+enum { FLOORS = 3 };
+
+struct floor_timers {
+    struct tl_allocator allocator;
+    const struct workload_expiry *expiries;
+    size_t expiry_count;
+    size_t at; /* the next to fire */
+    uint64_t base;
+    uint64_t pending;
+    uint32_t capacity;
+    size_t record_bytes;
+    void *records;
+};
+
+/* The least that must be kept of a timer is its deadline. The larger records stand for a deadline
+ * of 64 bits beside something, and for a timer inside its connection's cache line. */
+struct record_8 {
+    uint64_t deadline;
+};
+struct record_16 {
+    uint64_t deadline;
+    uint64_t state;
+};
+struct record_64 {
+    uint64_t deadline;
+    uint64_t state;
+    uint64_t rest[6];
+};
+
+#define RECORD_ALIGN 64
+
+static enum tl_status floor_reserve(void *self, uint32_t capacity)
+{
+    struct floor_timers *timers = self;
+    if (capacity <= timers->capacity) {
+        return TL_OK;
+    }
+    size_t old_bytes = timers->capacity * timers->record_bytes;
+    size_t new_bytes = capacity * timers->record_bytes;
+    unsigned char *records = timers->allocator.resize(timers->allocator.ctx, timers->records,
+                                                      old_bytes, new_bytes, RECORD_ALIGN);
+    if (records == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    for (size_t i = old_bytes; i < new_bytes; i++) {
+        records[i] = 0;
+    }
+    timers->records = records;
+    timers->capacity = capacity;
+    return TL_OK;
+}
+
+static void floor_destroy(void *self)
+{
+    struct floor_timers *timers = self;
+    struct tl_allocator allocator = timers->allocator;
+    tl_free(&allocator, timers->records, timers->capacity * timers->record_bytes, RECORD_ALIGN);
+    tl_free(&allocator, timers, sizeof *timers, _Alignof(struct floor_timers));
+}
+
+static enum tl_status create(const struct tl_config *config, size_t record_bytes, void **self)
+{
+    struct floor_timers *timers =
+        tl_alloc(config->allocator, sizeof *timers, _Alignof(struct floor_timers));
+    if (timers == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *timers = (struct floor_timers){.allocator = *config->allocator, .record_bytes = record_bytes};
+    if (floor_reserve(timers, config->capacity) != TL_OK) {
+        floor_destroy(timers);
+        return TL_ERR_NOMEM;
+    }
+    *self = timers;
+    return TL_OK;
+}
+
+static uint64_t floor_count(const void *self)
+{
+    return ((const struct floor_timers *)self)->pending;
+}
+
+/* A deadline of 0 says that the timer is not pending. */
+#define FLOOR(bytes)                                                                               \
+    static enum tl_status create_##bytes(const struct tl_config *config, void **self)              \
+    {                                                                                              \
+        return create(config, sizeof(struct record_##bytes), self);                                \
+    }                                                                                              \
+    static enum tl_status start_##bytes(void *self, uint32_t id, uint64_t deadline)                \
+    {                                                                                              \
+        struct floor_timers *timers = self;                                                        \
+        struct record_##bytes *record = (struct record_##bytes *)timers->records + id;             \
+        timers->pending += record->deadline == 0;                                                  \
+        record->deadline = deadline;                                                               \
+        return TL_OK;                                                                              \
+    }                                                                                              \
+    static enum tl_status stop_##bytes(void *self, uint32_t id)                                    \
+    {                                                                                              \
+        struct floor_timers *timers = self;                                                        \
+        struct record_##bytes *record = (struct record_##bytes *)timers->records + id;             \
+        uint64_t pending = record->deadline != 0;                                                  \
+        timers->pending -= pending;                                                                \
+        record->deadline = 0;                                                                      \
+        return pending != 0 ? TL_OK : TL_IDLE;                                                     \
+    }                                                                                              \
+    static uint64_t advance_##bytes(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,    \
+                                    void *ctx)                                                     \
+    {                                                                                              \
+        struct floor_timers *timers = self;                                                        \
+        uint64_t fired = 0;                                                                        \
+        (void)budget;                                                                              \
+        while (timers->at < timers->expiry_count &&                                                \
+               timers->base + timers->expiries[timers->at].tick <= now) {                          \
+            uint32_t id = timers->expiries[timers->at++].id;                                       \
+            struct record_##bytes *record = (struct record_##bytes *)timers->records + id;         \
+            timers->pending -= record->deadline != 0;                                              \
+            record->deadline = 0;                                                                  \
+            fire(ctx, id, now);                                                                    \
+            fired++;                                                                               \
+        }                                                                                          \
+        return fired;                                                                              \
+    }
+
+FLOOR(8)
+FLOOR(16)
+FLOOR(64)
+
+#define FLOOR_ALGO(bytes)                                                                          \
+    {                                                                                              \
+        .abi = TL_ABI, .capabilities = TL_CAP_UNLIMITED | TL_CAP_BASELINE,                         \
+        .name = "record-" #bytes,                                                                  \
+        .summary = "a record of " #bytes " bytes for each timer, and the expiries known",          \
+        .origin = "timerlab-bench",                                                                \
+        .description = "What no structure can undercut: one record touched for each operation.",   \
+        .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},               \
+        .create = create_##bytes, .destroy = floor_destroy, .reserve = floor_reserve,              \
+        .start = start_##bytes, .stop = stop_##bytes, .advance = advance_##bytes,                  \
+        .count = floor_count,                                                                      \
+    }
+
+static const struct tl_algo floors[FLOORS] = {FLOOR_ALGO(8), FLOOR_ALGO(16), FLOOR_ALGO(64)};
+
+const struct tl_algo *floor_at(size_t index)
+{
+    return index < FLOORS ? &floors[index] : NULL;
+}
+
+bool floor_is(const struct tl_algo *algo)
+{
+    for (size_t i = 0; i < FLOORS; i++) {
+        if (algo == &floors[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void floor_schedule(void *self, const struct workload_expiry *expiries, size_t count, uint64_t base)
+{
+    struct floor_timers *timers = self;
+    timers->expiries = expiries;
+    timers->expiry_count = count;
+    timers->at = 0;
+    timers->base = base;
+}

@@ -1,0 +1,28 @@
+/*
+ * floor.h: what bounds any structure from below. A floor keeps one record of 8, 16 or 64 bytes for
+ * each timer, touches nothing else at a start or stop, and is told beforehand which timers fire
+ * when: no structure that must find that out itself can do with less. Driven like a structure,
+ * through the contract.
+ */
+#ifndef BENCH_FLOOR_H
+#define BENCH_FLOOR_H
+
+#include "timerlab.h"
+#include "workload.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The floors: descriptors called record-8, record-16, record-64. NULL behind the last. */
+const struct tl_algo *floor_at(size_t index);
+
+/* Whether a descriptor is one of them. */
+bool floor_is(const struct tl_algo *algo);
+
+/* Tells `self`, made by a floor, what fires from now on: `expiries`, by tick, counted from tick
+ * `base`. The list outlives its use. */
+void floor_schedule(void *self, const struct workload_expiry *expiries, size_t count,
+                    uint64_t base);
+
+#endif

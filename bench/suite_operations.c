@@ -1,0 +1,388 @@
+/*
+ * Operations alone. A batch prepares, times, verifies; only the middle part is between the clocks.
+ * Batches follow until their timed parts have lasted long enough.
+ */
+#include "suites.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    WARM_UP_ROUNDS = 6, /* until every timer's filing is a restart of the steady state: the span */
+    BATCHES_PATIENCE = 5, /* batches last at most so many times their timed parts' time */
+    IDLE_TICKS = 9000, /* per round; 20 s between restarts and this stay below the idle minimum */
+    IDLE_ROUNDS = 12,  /* 108,000 ticks, where n is small enough to reload so often */
+};
+static_assert(2 * WORKLOAD_ROUND_TICKS + IDLE_TICKS < WORKLOAD_IDLE_MIN_TICKS,
+              "nothing fires while a loaded structure ticks");
+
+/* How often a batch repeats its n operations. */
+static uint32_t batch_rounds(const struct fixture *fixture)
+{
+    return (uint32_t)rounds_of(fixture, fixture->workload->n);
+}
+
+/* --- pieces ---------------------------------------------------------------------------------- */
+
+/* Advances tick by tick. */
+static void tick(struct fixture *fixture, uint64_t ticks)
+{
+    uint64_t (*advance)(void *, uint64_t, uint64_t, tl_fire_fn, void *) = fixture->algo->advance;
+    void *self = fixture->self;
+    uint64_t end = fixture->clock + ticks;
+    for (uint64_t now = fixture->clock + 1; now <= end; now++) {
+        (void)advance(self, now, TL_NO_BUDGET, on_fire, &fixture->fired);
+    }
+    fixture->clock = end;
+}
+
+/* Advances tick by tick, and asks after each when the next one is due. */
+static void tick_and_ask(struct fixture *fixture, uint64_t ticks)
+{
+    uint64_t (*advance)(void *, uint64_t, uint64_t, tl_fire_fn, void *) = fixture->algo->advance;
+    uint64_t (*next)(const void *) = fixture->algo->next;
+    void *self = fixture->self;
+    uint64_t end = fixture->clock + ticks;
+    uint64_t sum = 0;
+    for (uint64_t now = fixture->clock + 1; now <= end; now++) {
+        (void)advance(self, now, TL_NO_BUDGET, on_fire, &fixture->fired);
+        sum += next(self);
+    }
+    fixture->next_sum += sum;
+    fixture->clock = end;
+}
+
+/* Starts all n timers at the present clock. */
+static void fill(struct fixture *fixture)
+{
+    enum tl_status (*start)(void *, uint32_t, uint64_t) = fixture->algo->start;
+    void *self = fixture->self;
+    const struct workload_start *starts = fixture->workload->starts;
+    uint32_t n = fixture->workload->n;
+    uint64_t clock = fixture->clock;
+    enum tl_status failure = TL_OK;
+    for (uint32_t i = 0; i < n; i++) {
+        enum tl_status status = start(self, starts[i].id, clock + starts[i].delay_ticks);
+        failure = status != TL_OK ? status : failure;
+    }
+    fixture->failure = failure;
+    reset_fired(fixture);
+}
+
+/* Advances tick by tick until all n timers have fired, or should have. */
+static void drain(struct fixture *fixture)
+{
+    uint64_t (*advance)(void *, uint64_t, uint64_t, tl_fire_fn, void *) = fixture->algo->advance;
+    void *self = fixture->self;
+    uint64_t n = fixture->workload->n;
+    uint64_t end = fixture->clock + WORKLOAD_SPAN_TICKS + fixture->late_ticks;
+    uint64_t now = fixture->clock;
+    while (now < end && fixture->fired.count < n) {
+        now++;
+        (void)advance(self, now, TL_NO_BUDGET, on_fire, &fixture->fired);
+    }
+    fixture->clock = now;
+}
+
+/* Stops all n timers; returns how many were pending. */
+static uint64_t stop_all(struct fixture *fixture)
+{
+    enum tl_status (*stop)(void *, uint32_t) = fixture->algo->stop;
+    void *self = fixture->self;
+    const uint32_t *stops = fixture->workload->stops;
+    uint32_t n = fixture->workload->n;
+    uint64_t stopped = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        stopped += stop(self, stops[i]) == TL_OK;
+    }
+    return stopped;
+}
+
+/* Applies the rounds of restarts that stand in the workload, the clock running along. */
+static void restart(struct fixture *fixture, uint32_t rounds)
+{
+    enum tl_status (*start)(void *, uint32_t, uint64_t) = fixture->algo->start;
+    uint64_t (*advance)(void *, uint64_t, uint64_t, tl_fire_fn, void *) = fixture->algo->advance;
+    void *self = fixture->self;
+    const struct workload_restart *restarts = fixture->workload->restarts;
+    size_t count = (size_t)fixture->workload->n * rounds;
+    uint64_t base = fixture->clock;
+    uint64_t clock = base;
+    enum tl_status failure = TL_OK;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t now = base + restarts[i].tick;
+        if (now != clock) {
+            clock = now;
+            (void)advance(self, now, TL_NO_BUDGET, on_fire, &fixture->fired);
+        }
+        enum tl_status status = start(self, restarts[i].id, now + restarts[i].delay_ticks);
+        failure = status != TL_OK ? status : failure;
+    }
+    fixture->clock = base + (uint64_t)rounds * WORKLOAD_ROUND_TICKS;
+    (void)advance(self, fixture->clock, TL_NO_BUDGET, on_fire, &fixture->fired);
+    fixture->failure = failure;
+}
+
+/* --- verification, never timed --------------------------------------------------------------- */
+
+static bool verify_next(struct fixture *fixture)
+{
+    if (!fixture->fires || !fixture->exact) {
+        return true;
+    }
+    uint64_t next = fixture->algo->next(fixture->self);
+    bool exact = (fixture->algo->capabilities & TL_CAP_NEXT_EXACT) != 0;
+    if (next <= fixture->clock || next > fixture->earliest ||
+        (exact && next != fixture->earliest)) {
+        return fail(fixture, "next says %" PRIu64 " at %" PRIu64 ", the next is due at %" PRIu64,
+                    next, fixture->clock, fixture->earliest);
+    }
+    return true;
+}
+
+/* --- the operations -------------------------------------------------------------------------- */
+
+/* Stops all timers again, none of which may fire then. Structures that leave stopped timers where
+ * they are get the time to drop them. *elapsed_ns gets the time of the stops. */
+static bool stop_and_verify(struct fixture *fixture, uint64_t *elapsed_ns)
+{
+    uint64_t begun = cpu_now_ns();
+    uint64_t stopped = stop_all(fixture);
+    *elapsed_ns = cpu_since_ns(begun);
+    if (fixture->fires && stopped != fixture->workload->n) {
+        return fail(fixture, "%" PRIu64 " of %" PRIu32 " pending timers could be stopped", stopped,
+                    fixture->workload->n);
+    }
+    fixture->clock += WORKLOAD_SPAN_TICKS;
+    (void)fixture->algo->advance(fixture->self, fixture->clock, TL_NO_BUDGET, on_fire,
+                                 &fixture->fired);
+    if (fixture->fired.count != 0) {
+        return fail(fixture, "%" PRIu64 " timers fired after they had been stopped",
+                    fixture->fired.count);
+    }
+    return true;
+}
+
+static bool warm_up_memory(struct fixture *fixture)
+{
+    uint64_t untold = 0;
+    fill(fixture);
+    return verify_started(fixture, fixture->workload->n) && stop_and_verify(fixture, &untold);
+}
+
+static bool batch_start(struct fixture *fixture, struct bench_measured *out)
+{
+    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
+        uint64_t untold = 0;
+        uint64_t begun = cpu_now_ns();
+        fill(fixture);
+        out->elapsed_ns += cpu_since_ns(begun);
+        if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, &untold)) {
+            return false;
+        }
+    }
+    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
+    return true;
+}
+
+static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
+{
+    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
+        fill(fixture);
+        if (!verify_started(fixture, fixture->workload->n)) {
+            return false;
+        }
+        uint64_t begun = cpu_now_ns();
+        drain(fixture);
+        out->elapsed_ns += cpu_since_ns(begun);
+        if (!verify_drained(fixture, &fixture->workload->expected)) {
+            return false;
+        }
+    }
+    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
+    return true;
+}
+
+static bool batch_stop(struct fixture *fixture, struct bench_measured *out)
+{
+    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
+        uint64_t elapsed_ns = 0;
+        fill(fixture);
+        if (!verify_started(fixture, fixture->workload->n) ||
+            !stop_and_verify(fixture, &elapsed_ns)) {
+            return false;
+        }
+        out->elapsed_ns += elapsed_ns;
+    }
+    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
+    return true;
+}
+
+/* Generates and applies rounds of restarts; *elapsed_ns gets the time of the latter. */
+static bool restart_rounds(struct fixture *fixture, uint32_t rounds, uint64_t *elapsed_ns)
+{
+    uint32_t earliest = workload_restart_rounds(fixture->workload, fixture->round, rounds);
+    fixture->round += rounds;
+    fixture->earliest = fixture->clock + earliest;
+    reset_fired(fixture);
+    uint64_t begun = cpu_now_ns();
+    restart(fixture, rounds);
+    *elapsed_ns = cpu_since_ns(begun);
+    return verify_started(fixture, fixture->workload->n) && verify_nothing_fired(fixture);
+}
+
+static bool warm_up_restarts(struct fixture *fixture)
+{
+    for (uint32_t round = 0; round < WARM_UP_ROUNDS; round++) {
+        uint64_t untold = 0;
+        if (!restart_rounds(fixture, 1, &untold)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool batch_restart(struct fixture *fixture, struct bench_measured *out)
+{
+    uint32_t rounds = batch_rounds(fixture);
+    uint64_t elapsed_ns = 0;
+    if (!restart_rounds(fixture, rounds, &elapsed_ns)) {
+        return false;
+    }
+    out->elapsed_ns += elapsed_ns;
+    out->operations += (uint64_t)fixture->workload->n * rounds;
+    return true;
+}
+
+/* Between the timed stretches one round of restarts puts the population's deadlines back. */
+static bool batch_idle(struct fixture *fixture, struct bench_measured *out,
+                       void (*pass)(struct fixture *, uint64_t))
+{
+    uint32_t rounds = batch_rounds(fixture) < IDLE_ROUNDS ? batch_rounds(fixture) : IDLE_ROUNDS;
+    for (uint32_t round = 0; round < rounds; round++) {
+        uint64_t untold = 0;
+        if (!restart_rounds(fixture, 1, &untold)) {
+            return false;
+        }
+        uint64_t begun = cpu_now_ns();
+        pass(fixture, IDLE_TICKS);
+        out->elapsed_ns += cpu_since_ns(begun);
+        if (!verify_nothing_fired(fixture)) {
+            return false;
+        }
+    }
+    out->operations += (uint64_t)IDLE_TICKS * rounds;
+    return true;
+}
+
+static bool batch_tick(struct fixture *fixture, struct bench_measured *out)
+{
+    return batch_idle(fixture, out, tick);
+}
+
+static bool batch_next(struct fixture *fixture, struct bench_measured *out)
+{
+    return batch_idle(fixture, out, tick_and_ask) && verify_next(fixture);
+}
+
+static bool plan(struct fixture *fixture)
+{
+    fixture->workload = workload_get(fixture->row->n);
+    if (fixture->workload == NULL) {
+        return fail(fixture, "no memory for the operations");
+    }
+    fixture->ids = fixture->row->n;
+    fixture->max_delay_ticks = WORKLOAD_SPAN_TICKS;
+    return true;
+}
+
+/* Batches until their timed parts have lasted long enough; or, where preparations are so much
+ * longer that this would take for ever, until everything has lasted BATCHES_PATIENCE times as
+ * long. */
+static bool run_batches(struct fixture *fixture, struct bench_measured *out,
+                        bool (*batch)(struct fixture *, struct bench_measured *))
+{
+    uint64_t begun = cpu_now_ns();
+    do {
+        if (!still_patient(fixture) || !batch(fixture, out)) {
+            return false;
+        }
+        out->batches++;
+    } while (out->elapsed_ns < suite_min_time_ns() &&
+             cpu_now_ns() - begun < BATCHES_PATIENCE * suite_min_time_ns());
+    return true;
+}
+
+static bool measure_start(struct fixture *fixture, struct bench_measured *out)
+{
+    return warm_up_memory(fixture) && run_batches(fixture, out, batch_start);
+}
+
+static bool measure_restart(struct fixture *fixture, struct bench_measured *out)
+{
+    return warm_up_restarts(fixture) && run_batches(fixture, out, batch_restart);
+}
+
+static bool measure_stop(struct fixture *fixture, struct bench_measured *out)
+{
+    return warm_up_memory(fixture) && run_batches(fixture, out, batch_stop);
+}
+
+static bool measure_expire(struct fixture *fixture, struct bench_measured *out)
+{
+    return warm_up_memory(fixture) && run_batches(fixture, out, batch_expire);
+}
+
+static bool measure_tick(struct fixture *fixture, struct bench_measured *out)
+{
+    return warm_up_restarts(fixture) && run_batches(fixture, out, batch_tick);
+}
+
+static bool measure_next(struct fixture *fixture, struct bench_measured *out)
+{
+    return warm_up_restarts(fixture) && run_batches(fixture, out, batch_next);
+}
+
+const struct suite suites_operations[] = {
+    {.text = {.name = "start",
+              .what = "n starts, 1 to 60,000 ticks ahead, of timers that are not pending",
+              .why = "what a new connection or request pays",
+              .per = "start"},
+     .plan = plan,
+     .measure = measure_start},
+    {.text = {.name = "restart",
+              .what = "n pending timers of 30,000 to 60,000 ticks, each restarted once in every "
+                      "10,000 while the clock runs",
+              .why = "what each packet of a connection pays",
+              .per = "restart"},
+     .plan = plan,
+     .measure = measure_restart},
+    {.text = {.name = "stop",
+              .what = "n pending timers stopped in random order",
+              .why = "what an answer that came in time pays",
+              .per = "stop"},
+     .plan = plan,
+     .measure = measure_stop},
+    {.text = {.name = "expire",
+              .what = "n timers over 60,000 ticks, tick by tick until all have fired",
+              .why = "what a timeout pays, with its share of finding it",
+              .per = "timer"},
+     .floor_label = "fires nothing: the loop alone",
+     .plan = plan,
+     .measure = measure_expire},
+    {.text = {.name = "tick",
+              .what = "restart's n pending timers, left alone, tick by tick; nothing is due",
+              .why = "what the clock's progress itself pays for timers that are not due",
+              .per = "tick"},
+     .plan = plan,
+     .measure = measure_tick},
+    {.text = {.name = "next",
+              .what = "the same, and `next` asked after every tick; subtract `tick`",
+              .why = "what an event loop pays to know how long it may sleep",
+              .per = "tick with its question"},
+     .needs = TL_CAP_NEXT,
+     .plan = plan,
+     .measure = measure_next},
+};
+const size_t suites_operations_count = sizeof suites_operations / sizeof suites_operations[0];
