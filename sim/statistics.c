@@ -459,7 +459,7 @@ static bool unpaired_outside(size_t first_count, size_t second_count, double con
 static bool moved_signed_rank(const double *values, size_t count, double by,
                               struct stats_test *test)
 {
-    double *moved = malloc((count + 1) * sizeof *moved);
+    double *moved = calloc(count + 1, sizeof *moved);
     if (moved == NULL) {
         return false;
     }
@@ -474,7 +474,7 @@ static bool moved_signed_rank(const double *values, size_t count, double by,
 static bool moved_rank_sum(const double *first, size_t first_count, const double *second,
                            size_t second_count, double by, struct stats_test *test)
 {
-    double *moved = malloc((second_count + 1) * sizeof *moved);
+    double *moved = calloc(second_count + 1, sizeof *moved);
     if (moved == NULL) {
         return false;
     }
