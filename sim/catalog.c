@@ -89,6 +89,16 @@ bool catalog_add_plugin(struct catalog *catalog, const char *spec, struct error 
     return false;
 }
 
+const struct tl_algo *catalog_floor(const struct catalog *catalog)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        if ((catalog->entries[i].timed.capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+            return &catalog->entries[i].timed;
+        }
+    }
+    return NULL;
+}
+
 static bool append_contender(struct contender_list *list, const struct catalog_entry *entry,
                              const char *options, struct error *error)
 {

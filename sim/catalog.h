@@ -54,6 +54,9 @@ bool catalog_add_plugin(struct catalog *catalog, const char *spec, struct error 
 const struct catalog_entry *catalog_find(const struct catalog *catalog, const char *name,
                                          struct error *error);
 
+/* The structure that fires nothing, which shows what the harness itself takes; NULL: none. */
+const struct tl_algo *catalog_floor(const struct catalog *catalog);
+
 /* Appends what "NAME[:opt=v[:opt=v]],...|all" names; `all` is every structure that is not a
  * baseline. Refused: unknown names and options, the same structure with the same options twice. */
 bool catalog_select(const struct catalog *catalog, const char *text, struct contender_list *list,

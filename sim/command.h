@@ -33,6 +33,7 @@ int command_trace_import(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_sim(int argc, char **argv);
 int command_show(int argc, char **argv);
+int command_sweep(int argc, char **argv);
 int command_new(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_report(int argc, char **argv);

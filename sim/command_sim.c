@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define DEFAULT_RUNS            5
 #define DEFAULT_TIMEOUT_SECONDS 600.0
@@ -380,26 +379,6 @@ static bool compare_fired_sets(const struct simulation *simulation, json_t *cont
     return equal;
 }
 
-static uint64_t default_memory_limit(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES);
-    long page_bytes = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page_bytes <= 0) {
-        return UINT64_MAX;
-    }
-    return (uint64_t)pages / 10 * 9 * (uint64_t)page_bytes;
-}
-
-static const struct tl_algo *find_floor(const struct catalog *catalog)
-{
-    for (size_t i = 0; i < catalog->count; i++) {
-        if ((catalog->entries[i].timed.capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-            return &catalog->entries[i].timed;
-        }
-    }
-    return NULL;
-}
-
 static int run(struct sim_arguments *arguments, int argc, char **argv)
 {
     struct error *error = &arguments->error;
@@ -411,7 +390,7 @@ static int run(struct sim_arguments *arguments, int argc, char **argv)
         .traces = arguments->traces,
         .trace_count = arguments->trace_count,
         .contenders = &arguments->contenders,
-        .floor = find_floor(&arguments->catalog),
+        .floor = catalog_floor(&arguments->catalog),
         .drive = arguments->drive,
         .runs = arguments->runs,
         .latency = arguments->latency,
@@ -455,7 +434,7 @@ int command_sim(int argc, char **argv)
 {
     struct sim_arguments arguments = {.runs = DEFAULT_RUNS,
                                       .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
-                                      .memory_limit_bytes = default_memory_limit()};
+                                      .memory_limit_bytes = simulate_default_memory_limit()};
     int status = EXIT_USAGE;
     if (!catalog_init(&arguments.catalog, &arguments.error)) {
         command_complain(&arguments.error);

@@ -21,9 +21,14 @@ void progress_set_mode(enum progress_mode mode)
     policy = mode;
 }
 
+bool progress_is_shown(void)
+{
+    return policy == PROGRESS_ALWAYS || (policy == PROGRESS_AUTO && isatty(STDERR_FILENO));
+}
+
 void progress_begin(struct progress *progress, const char *what, const char *unit, uint64_t total)
 {
-    bool shown = policy == PROGRESS_ALWAYS || (policy == PROGRESS_AUTO && isatty(STDERR_FILENO));
+    bool shown = progress_is_shown();
     *progress = (struct progress){
         .what = what, .unit = unit, .total = total, .begun_ns = now_ns(), .shown = shown};
 }

@@ -24,6 +24,9 @@ struct progress {
 /* Sets the policy for the whole process; PROGRESS_AUTO (a terminal only) until then. */
 void progress_set_mode(enum progress_mode mode);
 
+/* Whether progress is shown: a terminal, or asked for. */
+bool progress_is_shown(void);
+
 /* Starts a line. `what` and `unit` (plural, such as "events") must outlive it. total 0: unknown. */
 void progress_begin(struct progress *progress, const char *what, const char *unit, uint64_t total);
 

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 /* The process's own needs beside what the structure may use: the oracle, the trace, the program. */
@@ -658,6 +659,16 @@ bool simulate(const struct simulate_request *request, struct simulation *simulat
     }
     progress_end(&progress);
     return done;
+}
+
+uint64_t simulate_default_memory_limit(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page_bytes = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page_bytes <= 0) {
+        return UINT64_MAX;
+    }
+    return (uint64_t)pages / 10 * 9 * (uint64_t)page_bytes;
 }
 
 void simulation_describe_traces(const struct simulation *simulation, json_t *context)

@@ -82,6 +82,9 @@ struct simulation {
 bool simulate(const struct simulate_request *request, struct simulation *simulation,
               bool *all_right, struct error *error);
 
+/* What one structure may use unless told otherwise: nine tenths of this machine's memory. */
+uint64_t simulate_default_memory_limit(void);
+
 /* Adds `traces` to the context of the results: name, path, checksum, tick_ns, events and timers of
  * each. */
 void simulation_describe_traces(const struct simulation *simulation, json_t *context);

@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# timerlab sweep: one row for each structure at each point, whatever happens on the way; what is
+# finished is not run again, and counts are the same every time.
+set -u
+# shellcheck disable=SC2153 # ctest sets it
+timerlab=$(realpath "$TIMERLAB")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+complain() {
+    printf '%s\n' "$1" >&2
+    failures=$((failures + 1))
+}
+
+# sweeps STATUS ARGUMENT...: what it prints is in `out` and `err`
+sweeps() {
+    local status=$1
+    shift
+    "$timerlab" sweep "$@" >out 2>err </dev/null
+    local got=$?
+    [ "$got" -eq "$status" ] || complain "sweep $*: exit status $got, not $status: $(cat err)"
+}
+
+refuses() {
+    local pattern=$1
+    shift
+    sweeps 2 "$@"
+    grep -qE -- "$pattern" err || complain "sweep $*: says '$(cat err)', not '$pattern'"
+}
+
+# counted FILE: the columns of a table that are no times
+counted() {
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) timed[i] = $i ~ /_ns$|ns_per_event|per_s$/ }
+        { line = ""; for (i = 1; i <= NF; i++) if (!timed[i]) line = line "," $i; print line }' "$1"
+}
+
+# column FILE NAME: the values of a column, on one line
+column() {
+    awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+        { printf "%s%s", (NR > 2 ? " " : ""), $at } END { print "" }' "$1"
+}
+
+is() {
+    [ "$1" = "$2" ] || complain "$3: '$1', not '$2'"
+}
+
+point=(rpc -a 'binary-heap,round-wheel:slots=64/4096' -p 'cancelled=0.5,0.99' -n '100,1k' --seconds 1
+    --runs 1)
+
+# a row for each structure at each point, in order
+sweeps 0 "${point[@]}" -o whole --format csv
+diff out whole/results.csv >&2 || complain "what is printed is not what is in the folder"
+is "$(wc -l <whole/results.csv)" 13 "lines of 4 points of 3 structures"
+is "$(column out p_cancelled)" "0.5 0.5 0.5 0.5 0.5 0.5 0.99 0.99 0.99 0.99 0.99 0.99" p_cancelled
+is "$(column out p_connections)" "100 100 100 1000 1000 1000 100 100 100 1000 1000 1000" p_connections
+is "$(column out p_seed | cut -c1-5)" "1 1 1" p_seed
+is "$(column out algo | cut -d' ' -f1-4)" "binary-heap round-wheel round-wheel binary-heap" algo
+is "$(column out options | cut -d' ' -f2-3)" "slots=64 slots=4096" options
+is "$(column out status | tr ' ' '\n' | sort -u)" ok status
+[ -e whole/traces ] && complain "the traces stay behind"
+# shellcheck disable=SC2012 # the names are the program's own
+is "$(ls whole/cells | wc -l)" 12 "finished cells"
+
+# the same once more: the same counts
+sweeps 0 "${point[@]}" -o again
+diff <(counted whole/results.csv) <(counted again/results.csv) >&2 || complain "other counts"
+
+# point by point: what was finished stays as it is
+sweeps 0 "${point[@]}" -o parts --limit 1
+grep -q '1 of 4 points are done' err || complain "it does not say what is left: $(cat err)"
+is "$(wc -l <parts/results.csv)" 4 "lines after the first point"
+stat -c '%n %i %Y' parts/cells/* >first
+sweeps 0 "${point[@]}" -o parts
+[ -s err ] && complain "it says something at the end: $(cat err)"
+while read -r name inode time; do
+    is "$(stat -c '%n %i %Y' "$name")" "$name $inode $time" "a finished cell"
+done <first
+diff <(counted whole/results.csv) <(counted parts/results.csv) >&2 || complain "other counts in parts"
+rows=$(column parts/results.csv ns_per_event)
+sweeps 0 "${point[@]}" -o parts
+is "$(column parts/results.csv ns_per_event)" "$rows" "times of cells that were there"
+
+# killed in the midst of it: once it says that the second point is done
+mkfifo told
+"$timerlab" sweep "${point[@]}" -o killed --progress >/dev/null 2>told </dev/null &
+sweep=$!
+{ grep -m 1 -q 'point 2 of 4' && kill -9 "$sweep"; } <told
+wait "$sweep" 2>/dev/null
+rm -f told
+[ -s killed/results.csv ] || complain "nothing is there of what was done before it was killed"
+find killed/cells -name '*.json' -exec stat -c '%n %i %Y' {} + >first
+[ "$(wc -l <first)" -ge 6 ] || complain "two points are done, and $(wc -l <first) cells are kept"
+sweeps 0 "${point[@]}" -o killed
+while read -r name inode time; do
+    is "$(stat -c '%n %i %Y' "$name")" "$name $inode $time" "a cell finished before the kill"
+done <first
+diff <(counted whole/results.csv) <(counted killed/results.csv) >&2 || complain "other counts after a kill"
+
+# a cell that is damaged counts as not there; a structure more is all that is run
+damaged=$(find parts/cells -name '*.json' | sort | head -1)
+head -c 100 "$damaged" >part.json
+cp part.json "$damaged"
+sweeps 0 "${point[@]}" -o parts
+diff <(counted whole/results.csv) <(counted parts/results.csv) >&2 || complain "other counts after damage"
+stat -c '%n %i %Y' parts/cells/* >first
+sweeps 0 "${point[@]}" -a dary-heap -o parts
+is "$(wc -l <parts/results.csv)" 17 "lines with one structure more"
+while read -r name inode time; do
+    is "$(stat -c '%n %i %Y' "$name")" "$name $inode $time" "a cell of another structure"
+done <first
+
+# a structure that crashes is a row, and so is a point that cannot be generated
+sweeps 1 idle --plugin "$BUILD/tests/faulty-crash.so" -a binary-heap,faulty-crash -n 50 --seconds 100 \
+    -p rate_per_s=1 -p timeout_min_s=60,0.5 -p timeout_max_s=1,60 -o bad --runs 1 --format csv
+is "$(column out status)" "failed failed ok crashed ok crashed ok crashed" "status of cells"
+is "$(column out p_timeout_min_s)" "60 60 60 60 0.5 0.5 0.5 0.5" "knobs of failed cells"
+grep -q '^.*,binary-heap,,failed,.*timeout_min_s' out || complain "no reason for a failed cell"
+stat -c '%n %i %Y' bad/cells/* >first
+sweeps 1 idle --plugin "$BUILD/tests/faulty-crash.so" -a binary-heap,faulty-crash -n 50 --seconds 100 \
+    -p rate_per_s=1 -p timeout_min_s=60,0.5 -p timeout_max_s=1,60 -o bad --runs 1 --retry
+is "$(stat -c '%n %i %Y' bad/cells/* | diff - first | grep -c '^>')" 3 "crashed cells that were tried again"
+
+# traces that are there, both ways of driving
+printf 'tick,id,op,delay\n0,0,start,5\n3,1,start,9\n' >a.csv
+printf 'tick,id,op,delay\n0,0,start,7\n' >b.csv
+"$timerlab" trace import csv a.csv -o a.trace 2>/dev/null
+"$timerlab" trace import csv b.csv -o b.trace 2>/dev/null
+sweeps 0 a.trace b.trace -a hier-wheel:slots=4/8:tick=1/2 --drive sleep,poll --runs 0 -o traces --format csv
+is "$(column out trace | tr ' ' '\n' | uniq -c | awk '{ printf "%s %s ", $1, $2 }')" \
+    "8 a.trace 8 b.trace " "traces"
+is "$(column out p_drive | cut -d' ' -f1-5)" "sleep sleep sleep sleep poll" p_drive
+is "$(column out options | cut -d' ' -f1-4)" "slots=4 tick=2:slots=4 slots=8 tick=2:slots=8" "options"
+# another trace under the same name is another point
+"$timerlab" trace import csv b.csv -o a.trace 2>/dev/null
+sweeps 0 a.trace -a hier-wheel:slots=4 --runs 0 -o traces --format csv
+is "$(column out events)" 1 "operations of the trace that is there now"
+
+sweeps 0 "${point[@]}" -o whole --format json
+grep -q '"p_cancelled": 0.5' out || complain "no knobs in the JSON"
+sweeps 0 "${point[@]}" -o whole
+grep -qE '^p_cancelled +p_connections +algo' out || complain "not the expected table: $(head -1 out)"
+
+refuses 'which workload' -a all -o x
+refuses "did you mean 'rpc'\? Nor is there a trace" rpd -a all -o x
+refuses 'where to' rpc -a all
+refuses 'which structures' rpc -o x
+refuses 'one workload, or traces' rpc b.trace -a all -o x
+refuses 'are for workloads' b.trace -n 5 -a all -o x
+refuses 'have no parameters' b.trace -p cancelled=1 -a all -o x
+refuses "did you mean 'cancelled'" rpc -p canceled=1 -a all -o x
+refuses 'cancelled' rpc -p cancelled=0.5,7 -a all -o x
+refuses 'given twice' rpc -p cancelled=0.5 -p cancelled=0.7 -a all -o x
+refuses 'named twice' rpc -p cancelled=0.5,0.5 -a all -o x
+refuses 'a knob has a name and values' rpc -p cancelled=0.5, -a all -o x
+refuses 'connections=0 is not' rpc -n 0 -a all -o x
+refuses 'sleep or poll' rpc --drive hop -a all -o x
+refuses 'alternatives are values' rpc -a hier-wheel/simple-wheel -o x
+refuses 'named twice' rpc -a round-wheel:slots=512/256/512 -o x
+refuses 'slots=0 is not usable' rpc -a round-wheel:slots=0/512 -o x
+[ -e x ] && complain "a command that cannot be followed leaves a folder behind"
+
+exit $((failures > 0))
