@@ -8,8 +8,7 @@
 struct window_run {
     struct show *show;
     const struct show_window *window;
-    bool begun; /* the first step has been taken */
-    uint64_t seen_cascades;
+    bool begun;         /* the first step has been taken */
     uint64_t idle_from; /* the first of the ticks at which nothing happened; TL_NEVER: none */
 };
 

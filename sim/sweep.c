@@ -682,81 +682,102 @@ void sweep_write_csv(const json_t *rows, const struct sweep_knobs *knobs, FILE *
     }
 }
 
+/* A column of the printed table. */
+struct shown_column {
+    char name[NAME_BYTES];
+    int digits;
+    int width;
+    bool used;  /* some row has a value */
+    bool words; /* aligned at the left */
+};
+
+static void measure(struct shown_column *column, const json_t *rows)
+{
+    char text[64];
+    size_t width = strlen(column->name);
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        const json_t *value = json_object_get(row, column->name);
+        size_t length = strlen(value_text(value, column->digits, text, sizeof text));
+        width = length > width ? length : width;
+        column->used |= length > 0;
+        column->words |= json_is_string(value);
+    }
+    column->width = (int)width;
+}
+
+/* The columns' names (row NULL), or a row's values; the last column is not padded. */
+static void write_line(const struct shown_column *shown, size_t count, const json_t *row,
+                       FILE *stream)
+{
+    char text[64];
+    bool first = true;
+    for (size_t i = 0; i < count; i++) {
+        const struct shown_column *column = &shown[i];
+        if (!column->used) {
+            continue;
+        }
+        bool last = i + 1 == count;
+        const char *cell = column->name;
+        if (row != NULL) {
+            cell =
+                value_text(json_object_get(row, column->name), column->digits, text, sizeof text);
+            cell = cell[0] == '\0' && !last ? "-" : cell;
+        }
+        int width = column->words ? -column->width : column->width;
+        (void)fprintf(stream, "%s%*s", first ? "" : "  ", last ? 0 : width, cell);
+        first = false;
+    }
+    (void)fputc('\n', stream);
+}
+
 void sweep_write_table(const json_t *rows, const struct sweep_knobs *knobs, FILE *stream)
 {
-    static const enum column shown[] = {COL_ALGO,
-                                        COL_OPTIONS,
-                                        COL_STATUS,
-                                        COL_NS_PER_EVENT,
-                                        COL_NS_PER_EVENT_MAD,
-                                        COL_STALL,
-                                        COL_BYTES_PER_TIMER,
-                                        COL_WAKEUPS_PER_FIRED,
-                                        COL_LATENESS_MAX,
-                                        COL_N_COMPARES,
-                                        COL_N_MOVES,
-                                        COL_N_SLOTS,
-                                        COL_N_CASCADES,
-                                        COL_REASON};
-    enum { SHOWN = sizeof shown / sizeof shown[0] };
+    static const enum column always[] = {COL_ALGO,
+                                         COL_OPTIONS,
+                                         COL_STATUS,
+                                         COL_NS_PER_EVENT,
+                                         COL_NS_PER_EVENT_MAD,
+                                         COL_STALL,
+                                         COL_BYTES_PER_TIMER,
+                                         COL_WAKEUPS_PER_FIRED,
+                                         COL_LATENESS_MAX,
+                                         COL_N_COMPARES,
+                                         COL_N_MOVES,
+                                         COL_N_SLOTS,
+                                         COL_N_CASCADES,
+                                         COL_REASON};
+    enum { ALWAYS = sizeof always / sizeof always[0] };
     size_t count = 0;
-    const char **names = calloc(knobs->count + SHOWN, sizeof *names);
-    int *digits = calloc(knobs->count + SHOWN, sizeof *digits);
-    char(*knob_names)[NAME_BYTES] = calloc(knobs->count + 1, sizeof *knob_names);
-    if (names == NULL || digits == NULL || knob_names == NULL) {
-        count = 0;
-    } else {
-        for (size_t k = 0; k < knobs->count; k++) {
-            (void)snprintf(knob_names[k], NAME_BYTES, "%s%s",
-                           has_column(&knobs->items[k]) ? "p_" : "", knobs->items[k].name);
-            if (knobs->items[k].value_count > 1) {
-                digits[count] = -1;
-                names[count++] = knob_names[k];
-            }
-        }
-        for (size_t i = 0; i < SHOWN; i++) {
-            digits[count] = columns[shown[i]].digits;
-            names[count++] = columns[shown[i]].name;
+    struct shown_column *shown = calloc(knobs->count + ALWAYS, sizeof *shown);
+    if (shown == NULL) {
+        return;
+    }
+    for (size_t k = 0; k < knobs->count; k++) {
+        const struct sweep_knob *knob = &knobs->items[k];
+        if (knob->value_count > 1) {
+            shown[count].digits = -1;
+            (void)snprintf(shown[count++].name, NAME_BYTES, "%s%s", has_column(knob) ? "p_" : "",
+                           knob->name);
         }
     }
-    char text[64];
-    for (size_t line = 0; count > 0 && line <= json_array_size(rows); line++) {
-        bool first = true;
-        for (size_t i = 0; i < count; i++) {
-            size_t width = strlen(names[i]);
-            bool used = false;
-            bool words = false;
-            size_t index;
-            json_t *row;
-            json_array_foreach(rows, index, row)
-            {
-                const json_t *value = json_object_get(row, names[i]);
-                size_t length = strlen(value_text(value, digits[i], text, sizeof text));
-                width = length > width ? length : width;
-                used |= length > 0;
-                words |= json_is_string(value);
-            }
-            if (!used) {
-                continue;
-            }
-            const char *cell = names[i];
-            if (line > 0) {
-                cell = value_text(json_object_get(json_array_get(rows, line - 1), names[i]),
-                                  digits[i], text, sizeof text);
-                cell = cell[0] != '\0' || i + 1 == count ? cell : "-";
-            }
-            if (i + 1 == count) {
-                width = 0;
-            }
-            (void)fprintf(stream, "%s%*s", first ? "" : "  ", words ? -(int)width : (int)width,
-                          cell);
-            first = false;
-        }
-        (void)fputc('\n', stream);
+    for (size_t i = 0; i < ALWAYS; i++) {
+        shown[count].digits = columns[always[i]].digits;
+        (void)snprintf(shown[count++].name, NAME_BYTES, "%s", columns[always[i]].name);
     }
-    free(names);
-    free(digits);
-    free(knob_names);
+    for (size_t i = 0; i < count; i++) {
+        measure(&shown[i], rows);
+    }
+    write_line(shown, count, NULL, stream);
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        write_line(shown, count, row, stream);
+    }
+    free(shown);
 }
 
 static bool write_tables(const struct sweep_request *request, json_t *rows, struct error *error)
