@@ -1,11 +1,11 @@
 /* timerlab report: results as a page in HTML and Markdown, with pictures. */
 #include "command.h"
 #include "outfile.h"
+#include "plots_folder.h"
 #include "report.h"
 
 #include <argp.h>
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -84,32 +84,6 @@ static const struct argp parser = {
 
 /* --- pictures -------------------------------------------------------------------------------- */
 
-/* Where the pictures' scripts lie, seen from the program: in a build, and when installed. */
-static const char *const plots_places[] = {"../../plots/draw", TL_PLOTS_INSTALLED "/draw"};
-
-static bool find_draw(char path[PATH_MAX], struct error *error)
-{
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0) {
-        return error_set(error, "the program's own place cannot be told: %s", strerror(errno));
-    }
-    program[length] = '\0';
-    const char *folder = dirname(program);
-    for (size_t i = 0; i < sizeof plots_places / sizeof plots_places[0]; i++) {
-        char candidate[PATH_MAX];
-        if (snprintf(candidate, sizeof candidate, "%s/%s", folder, plots_places[i]) <
-                (int)sizeof candidate &&
-            realpath(candidate, path) != NULL) {
-            return true;
-        }
-    }
-    return error_set(error,
-                     "plots/draw is neither in %s/../../plots nor in %s/%s; build or install "
-                     "timerlab again, or say --no-pictures",
-                     folder, folder, TL_PLOTS_INSTALLED);
-}
-
 static bool run_draw(char *const *words, struct error *error)
 {
     pid_t child = 0;
@@ -168,7 +142,7 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
         free(folder);
         return error_set(error, "out of memory");
     }
-    bool done = find_draw(program, error);
+    bool done = plots_find("draw", program, error);
     if (done) {
         done = write_structures(data, structures, error);
         size_t count = 0;

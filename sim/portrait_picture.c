@@ -1,8 +1,9 @@
 #include "portrait_picture.h"
 
+#include "plots_folder.h"
+
 #include <ctype.h>
 #include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,29 +19,6 @@
 
 static const char *const endings[] = {".svg", ".png"};
 #define ENDINGS (sizeof endings / sizeof endings[0])
-
-/* Where the script lies, seen from the program: in a build, and when installed. */
-static const char *const script_places[] = {TL_PLOTS_BUILT, TL_PLOTS_INSTALLED};
-
-static bool find_script(char path[PATH_MAX])
-{
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0) {
-        return false;
-    }
-    program[length] = '\0';
-    const char *folder = dirname(program);
-    for (size_t i = 0; i < sizeof script_places / sizeof script_places[0]; i++) {
-        char candidate[PATH_MAX];
-        if (snprintf(candidate, sizeof candidate, "%s/%s/%s", folder, script_places[i], SCRIPT) <
-                (int)sizeof candidate &&
-            realpath(candidate, path) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* FOLDER/portrait-NAME, NAME in letters that are harmless everywhere. */
 static bool make_stem(const char *trace_path, const char *folder, char stem[PATH_MAX],
@@ -149,12 +127,9 @@ bool portrait_picture(const struct trace_portrait *portrait, const char *trace_p
         return false;
     }
     char script[PATH_MAX];
-    if (!find_script(script)) {
-        return error_set(error,
-                         "%s could not be drawn: " SCRIPT " is neither in " TL_PLOTS_BUILT
-                         " nor in " TL_PLOTS_INSTALLED
-                         ", seen from the program; install timerlab again",
-                         data);
+    struct error why;
+    if (!plots_find(SCRIPT, script, &why)) {
+        return error_set(error, "%s could not be drawn: %s", data, why.text);
     }
     return draw(stem, script, error);
 }

@@ -1039,11 +1039,12 @@ static void write_beginning(struct report *report)
     page->form->verdict(page, verdict_text(&report->pool, report->data, &report->contests));
     collect_wrong(report, &wrong);
     if (wrong.count > 0) {
-        page->form->paragraph(page,
-                              pool_format(&report->pool,
-                                          MARK_BOLD "%zu %s wrong, or could not be run" MARK_BOLD
-                                                    ": see \"Faults, and what did not run\".",
-                                          wrong.count, wrong.count == 1 ? "row was" : "rows were"));
+        page->form->paragraph(
+            page,
+            pool_format(&report->pool,
+                        MARK_BOLD "%zu %s wrong, or could not be run" MARK_BOLD ": see " MARK_LINK
+                                  "faults Faults, and what did not run" MARK_LINK ".",
+                        wrong.count, wrong.count == 1 ? "row was" : "rows were"));
     }
     free((void *)wrong.items);
     if (report->data->set_count > 1) {

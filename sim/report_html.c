@@ -39,7 +39,7 @@ static void write_character(FILE *stream, char c)
 
 static bool is_mark(char c)
 {
-    return c == MARK_CODE[0] || c == MARK_BOLD[0] || c == MARK_ITALIC[0];
+    return c != '\0' && strchr(MARK_CODE MARK_BOLD MARK_ITALIC MARK_LINK, c) != NULL;
 }
 
 /* A text without its marks. */
@@ -97,10 +97,22 @@ static const char *write_code(const struct page *page, const char *code)
     return code[length] != '\0' ? code + length : code + length - 1;
 }
 
+/* The beginning of a link, from behind its mark to the blank before its text; returns where that
+ * is. */
+static const char *write_link(const struct page *page, const char *target)
+{
+    size_t length = strcspn(target, " ");
+    put(page, "<a href=\"#");
+    write_slug(page, target, length);
+    put(page, "\">");
+    return target[length] != '\0' ? target + length : target + length - 1;
+}
+
 static void write_text(const struct page *page, const char *text)
 {
     bool bold = false;
     bool italic = false;
+    bool link = false;
     for (const char *c = text; *c != '\0'; c++) {
         if (*c == MARK_CODE[0]) {
             c = write_code(page, c + 1);
@@ -110,6 +122,10 @@ static void write_text(const struct page *page, const char *text)
         } else if (*c == MARK_ITALIC[0]) {
             put(page, italic ? "</i>" : "<i>");
             italic = !italic;
+        } else if (*c == MARK_LINK[0]) {
+            c = link ? c : write_link(page, c + 1);
+            put(page, link ? "</a>" : "");
+            link = !link;
         } else {
             write_character(page->stream, *c);
         }
@@ -205,10 +221,10 @@ static void html_table(struct page *page, const struct page_table *table)
     (void)fprintf(page->stream,
                   "<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
                   "aria-labelledby=\"%s-caption\">\n<table id=\"%s\">\n<caption "
-                  "id=\"%s-caption\">",
+                  "id=\"%s-caption\"><span>",
                   table->id, table->id, table->id);
     write_text(page, table->caption);
-    put(page, "</caption>\n<thead><tr>");
+    put(page, "</span></caption>\n<thead><tr>");
     for (size_t c = 0; c < table->column_count; c++) {
         const struct page_column *column = &table->columns[c];
         put(page, "<th scope=\"col\"");

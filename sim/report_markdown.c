@@ -7,6 +7,7 @@
 /* A text with its marks; what would break a table's cell is escaped there. */
 static void write_text(const struct page *page, const char *text, bool cell)
 {
+    bool link = false;
     for (const char *c = text; *c != '\0'; c++) {
         if (*c == MARK_CODE[0]) {
             (void)fputc('`', page->stream);
@@ -14,6 +15,10 @@ static void write_text(const struct page *page, const char *text, bool cell)
             (void)fputs("**", page->stream);
         } else if (*c == MARK_ITALIC[0]) {
             (void)fputc('*', page->stream);
+        } else if (*c == MARK_LINK[0]) {
+            /* Only its text: what identifies a heading in Markdown depends on who shows it. */
+            link = !link;
+            c += link ? strcspn(c, " ") : 0;
         } else if (cell && *c == '|') {
             (void)fputs("\\|", page->stream);
         } else {

@@ -164,7 +164,8 @@
         });
         return best;
     }
-    function showValues(svg, said) {
+    /* Shows the value of the point nearest to the pointer; returns the points. */
+    function showValues(svg) {
         const points = pointsOf(svg);
         svg.addEventListener('pointermove', (event) => {
             const point = nearest(svg, points, event.clientX, event.clientY);
@@ -174,7 +175,6 @@
             } else {
                 hideTip();
             }
-            if (said && point) said.textContent = point.text;
         });
         svg.addEventListener('pointerleave', () => {
             mark(points, null);
@@ -183,47 +183,60 @@
         return points;
     }
 
+    /* A picture that is enlarged moves into the dialog, and back when that is closed. */
     const dialog = one('#enlarged');
     const frame = dialog.querySelector('.frame');
-    let points = [];
-    let current = -1;
-    function enlarge(figure) {
-        const svg = figure.querySelector('svg').cloneNode(true);
-        frame.replaceChildren(svg);
-        one('#enlarged-title').textContent = figure.querySelector('figcaption b').textContent;
-        one('#value').textContent = '';
-        current = -1;
+    const said = one('#value');
+    let enlarged = null;
+    function enlarge(picture) {
+        if (dialog.open) return;
+        enlarged = picture;
+        picture.current = -1;
+        picture.home.style.minHeight = picture.home.offsetHeight + 'px';
+        frame.replaceChildren(picture.svg);
+        one('#enlarged-title').textContent = picture.title;
+        said.textContent = '';
+        /* What is not in the dialog is behind it. */
         dialog.append(tip);
         dialog.showModal();
-        points = showValues(svg, one('#value'));
         frame.focus();
     }
     dialog.addEventListener('close', () => {
         document.body.append(tip);
         hideTip();
+        mark(enlarged.points, null);
+        enlarged.home.append(enlarged.svg);
+        enlarged.home.style.minHeight = '';
     });
     one('#close').addEventListener('click', () => dialog.close());
     const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
     frame.addEventListener('keydown', (event) => {
-        if (!(event.key in steps) || points.length === 0) return;
+        const count = enlarged.points.length;
+        if (!(event.key in steps) || count === 0) return;
         event.preventDefault();
-        const from = current < 0 && steps[event.key] < 0 ? 0 : current;
-        current = (from + steps[event.key] + points.length) % points.length;
-        const point = points[current];
-        mark(points, point);
-        one('#value').textContent = point.text;
-        const at = onScreen(frame.querySelector('svg'), point);
+        const from = enlarged.current < 0 && steps[event.key] < 0 ? 0 : enlarged.current;
+        enlarged.current = (from + steps[event.key] + count) % count;
+        const point = enlarged.points[enlarged.current];
+        mark(enlarged.points, point);
+        said.textContent = point.text;
+        const at = onScreen(enlarged.svg, point);
         showTip(point.text, at.x, at.y);
     });
 
     all('main figure').forEach((figure) => {
-        showValues(figure.querySelector('svg'), null);
+        const svg = figure.querySelector('svg');
         const button = figure.querySelector('.enlarge');
+        const picture = {
+            svg: svg,
+            home: svg.parentNode,
+            title: figure.querySelector('figcaption b').textContent,
+            points: showValues(svg),
+            current: -1,
+        };
         button.hidden = false;
-        button.setAttribute('aria-label',
-                            'Enlarge: ' + figure.querySelector('figcaption b').textContent);
-        button.addEventListener('click', () => enlarge(figure));
-        figure.querySelector('svg').addEventListener('click', () => enlarge(figure));
+        button.setAttribute('aria-label', 'Enlarge: ' + picture.title);
+        button.addEventListener('click', () => enlarge(picture));
+        svg.addEventListener('click', () => enlarge(picture));
     });
 
     /* A picture's data becomes a table when it is first looked at. */

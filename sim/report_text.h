@@ -4,7 +4,8 @@
  *
  * Texts may hold marks, which the page that they end up on turns into its own: text between two
  * MARK_CODE is code (a structure's name, a command), between two MARK_BOLD it is bold, between two
- * MARK_ITALIC in italics.
+ * MARK_ITALIC in italics. MARK_LINK, an identifier of the page and a blank begin a link to it,
+ * which ends at the next MARK_LINK.
  */
 #ifndef SIM_REPORT_TEXT_H
 #define SIM_REPORT_TEXT_H
@@ -15,6 +16,7 @@
 #define MARK_CODE   "\001"
 #define MARK_BOLD   "\002"
 #define MARK_ITALIC "\003"
+#define MARK_LINK   "\004"
 
 /* Owns strings. Treat as opaque; zero is an empty pool. */
 struct pool {

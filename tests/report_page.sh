@@ -1,0 +1,285 @@
+#!/usr/bin/env bash
+# The report's page in a real browser, headless: it is opened from disk, sorted, filtered, a picture is
+# enlarged and its values are read with the pointer and with keys, in light and dark; and the browser
+# has nothing to complain of. Driven through chromedriver's own protocol (WebDriver), with curl.
+# With SHOTS=FOLDER in the environment, screenshots are left there.
+set -u
+skip() {
+    printf 'report_page: %s\n' "$1"
+    exit 77
+}
+for needed in chromium chromedriver curl jq gnuplot; do
+    command -v $needed >/dev/null ||
+        skip "$needed is not installed; scripts/setup --dev installs it"
+done
+
+scratch=$(mktemp -d)
+driver=
+cleanup() {
+    [ -z "${session-}" ] || curl -s -X DELETE "$session" >/dev/null
+    [ -z "$driver" ] || kill "$driver" 2>/dev/null
+    wait 2>/dev/null
+    rm -rf "$scratch"
+}
+trap cleanup EXIT
+failures=0
+complain() {
+    printf '%s\n' "$1"
+    failures=$((failures + 1))
+}
+
+# --- results of a known content ------------------------------------------------------------------
+
+# shellcheck source=tests/report_results.bash
+source "$SOURCE/tests/report_results.bash"
+cd "$scratch" || exit 1
+made_up_results page '.[3].status = "unsupported"' '.[3].reason = "beyond the horizon"' \
+    '.[3].ns_per_event = null' '.[3].events_per_s = null' || exit 1
+made_up_latency page
+"$TIMERLAB" report page 2>said || { cat said && exit 1; }
+
+# --- the browser ---------------------------------------------------------------------------------
+
+chromedriver --port=0 >driver.txt 2>&1 &
+driver=$!
+port=
+for _ in $(seq 200); do
+    port=$(sed -n 's/.*started successfully on port \([0-9]*\).*/\1/p' driver.txt)
+    [ -n "$port" ] && break
+    kill -0 "$driver" 2>/dev/null || break
+    sleep 0.05
+done
+[ -n "$port" ] || { cat driver.txt && skip "chromedriver does not start"; }
+
+# request METHOD URL JSON: the value that chromedriver answers with.
+request() {
+    curl -s -X "$1" -H 'Content-Type: application/json' "$2" ${3:+-d "$3"} | jq -c '.value |
+        if type == "object" and has("error") then .message | error else . end'
+}
+
+open_session() {
+    local answer
+    answer=$(request POST "http://127.0.0.1:$port/session" '{"capabilities": {"alwaysMatch": {
+        "browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
+        "goog:chromeOptions": {"binary": "'"$(command -v chromium)"'", "args": ["--headless=new",
+            "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+            "--force-prefers-reduced-motion", "--user-data-dir='"$scratch"'/profile"]}}}}') ||
+        skip "chromium does not start: $(tail -n 3 driver.txt)"
+    session=http://127.0.0.1:$port/session/$(jq -r .sessionId <<<"$answer")
+}
+
+# run SCRIPT: the body of a function in the page; what it returns, as JSON.
+run() {
+    request POST "$session/execute/sync" "$(jq -n --arg script "$1" '{script: $script, args: []}')"
+}
+
+# expect WHAT WANTED SCRIPT: the script returns what is wanted.
+expect() {
+    local got
+    got=$(run "$3")
+    [ "$got" = "$2" ] || complain "$1: $got, not $2"
+}
+
+# The page's element, for clicks and keys as a person makes them.
+element() {
+    request POST "$session/element" "$(jq -n --arg css "$1" '{using: "css selector", value: $css}')" |
+        jq -r '.[]'
+}
+click() {
+    request POST "$session/element/$(element "$1")/click" '{}' >/dev/null || complain "$1: no click"
+}
+type_into() {
+    request POST "$session/element/$(element "$1")/value" "$(jq -n --arg text "$2" '{text: $text}')" \
+        >/dev/null || complain "$1: takes no keys"
+}
+press() {
+    request POST "$session/actions" "$(jq -n --arg key "$1" '{actions: [{type: "key", id: "keys",
+        actions: [{type: "keyDown", value: $key}, {type: "keyUp", value: $key}]}]}')" >/dev/null
+}
+pointer_to() {
+    request POST "$session/actions" "{\"actions\": [{\"type\": \"pointer\", \"id\": \"mouse\",
+        \"parameters\": {\"pointerType\": \"mouse\"}, \"actions\": [{\"type\": \"pointerMove\",
+        \"x\": $1, \"y\": $2, \"duration\": 0}]}]}" >/dev/null || complain "the pointer does not move"
+}
+resize() {
+    request POST "$session/window/rect" "{\"width\": $1, \"height\": $2}" >/dev/null
+}
+shot() {
+    if [ -n "${SHOTS-}" ]; then
+        mkdir -p "$SHOTS"
+        request GET "$session/screenshot" | jq -r . | base64 -d >"$SHOTS/$1.png"
+    fi
+}
+
+open_session
+resize 1400 1000
+request POST "$session/url" "{\"url\": \"file://$scratch/page/report.html\"}" >/dev/null || exit 1
+shot wide
+
+# --- what is seen first --------------------------------------------------------------------------
+
+expect "the title" '"Which timer structure?"' 'return document.title'
+expect "the verdict" true \
+    'return document.querySelector(".verdict").innerText.startsWith("quick is the fastest on day.one")'
+expect "verdict and table are on the first screen" true \
+    'return document.querySelector("#all tbody tr:last-child").getBoundingClientRect().bottom < innerHeight'
+expect "what did not run is in plain sight" true \
+    'const row = document.querySelector("#all tr.failed");
+     return row.innerText.includes("unsupported") && getComputedStyle(row).backgroundColor !==
+         getComputedStyle(document.querySelector("#all tr.yardstick")).backgroundColor'
+expect "headings of one table have their explanation" true \
+    'return Array.from(document.querySelectorAll("#all thead button")).every(
+         (button) => button.getAttribute("aria-description").length > 5)'
+
+# --- the table -----------------------------------------------------------------------------------
+
+names='return Array.from(document.querySelectorAll("#all tbody tr:not([hidden]) th"))
+    .map((th) => th.textContent)'
+expect "as it comes: the fastest first" \
+    '["idle-one","quick","middling:size=3","slow:one|two"]' "$names"
+by_time='#all thead th:nth-child(4)'
+click "$by_time button"
+expect "sorted by time, rising" '["idle-one","quick","middling:size=3","slow:one|two"]' "$names"
+expect "and said so" '"ascending"' "return document.querySelector('$by_time').getAttribute('aria-sort')"
+# From the keyboard. What has no figure stays at the end.
+press $'\ue007'
+expect "sorted by time, falling" '["middling:size=3","quick","idle-one","slow:one|two"]' "$names"
+expect "and said so" '"descending"' "return document.querySelector('$by_time').getAttribute('aria-sort')"
+click '#all thead th:nth-child(1) button'
+expect "sorted by name" '["idle-one","middling:size=3","quick","slow:one|two"]' "$names"
+expect "sorted by one column" 1 'return document.querySelectorAll("#all th[aria-sort]").length'
+type_into 'input[data-filters=all]' 'QUI day'
+expect "filtered by two words" '["quick"]' "$names"
+expect "and said so" '"1 of 4 rows"' 'return document.querySelector(".filter output").textContent'
+type_into 'input[data-filters=all]' ' nothing'
+expect "filtered to nothing" '[]' "$names"
+run 'const input = document.querySelector("input[data-filters=all]"); input.value = "";
+     input.dispatchEvent(new Event("input"))' >/dev/null
+expect "no filter" '["idle-one","middling:size=3","quick","slow:one|two"]' "$names"
+run 'document.querySelector("#all thead th:nth-child(8) button").focus()' >/dev/null
+expect "a column is explained at the focus" true \
+    'const tip = document.querySelector("#tip"); return !tip.hidden && tip.textContent.includes("advance")'
+press $'\ue00c'
+expect "and no more after Escape" true 'return document.querySelector("#tip").hidden'
+
+# --- a structure's description ---------------------------------------------------------------------
+
+click '#all a[href="#structure-quick"]'
+expect "the link opens the description" true \
+    'const details = document.querySelector("#structure-quick");
+     const box = details.getBoundingClientRect();
+     return details.open && box.top >= 0 && box.top < innerHeight'
+
+# --- pictures --------------------------------------------------------------------------------------
+
+figures='document.querySelectorAll("main figure")'
+expect "four pictures" 4 "return ${figures}.length"
+run "${figures}[0].scrollIntoView({block: 'center'})" >/dev/null
+shot pictures
+place="const values = Array.from(${figures}[0].querySelectorAll('g.value'));
+    const group = values.find((g) => g.dataset.value.startsWith('quick: 40.0'));
+    const box = group.getBoundingClientRect();
+    return [Math.round(box.x + box.width / 2), Math.round(box.y + box.height / 2)]"
+at=$(run "$place")
+pointer_to "$(jq '.[0] + 12' <<<"$at")" "$(jq '.[1] + 4' <<<"$at")"
+expect "the value under the pointer" '"quick: 40.0 ± 1.00, Time per event, day.one"' \
+    'return document.querySelector("#tip").hidden || document.querySelector("#tip").textContent'
+shot value
+click 'main figure:nth-of-type(4) .enlarge'
+expect "a picture is enlarged" true \
+    'const box = document.querySelector("dialog[open] svg").getBoundingClientRect();
+     return box.width > 900'
+expect "with its title" '"Latency by percentile, day.one"' \
+    'return document.querySelector("#enlarged-title").textContent'
+press $'\ue014'
+press $'\ue014'
+expect "an arrow key reads a value" true \
+    'return document.querySelector("#value").textContent.includes("12.0 ns at ")'
+expect "and marks it" 1 'return document.querySelectorAll("dialog .value.shown").length'
+shot enlarged
+press $'\ue00c'
+expect "Escape closes it" null 'return document.querySelector("dialog[open]")'
+expect "and the focus is where it was" '"Enlarge: Latency by percentile, day.one"' \
+    'return document.activeElement.getAttribute("aria-label")'
+run "${figures}[0].querySelector('summary').click()" >/dev/null
+expect "a picture's data is a table" 5 "return ${figures}[0].querySelectorAll('.data tr').length"
+
+# --- light and dark --------------------------------------------------------------------------------
+
+# The contrast of text, and of pictures, with what is behind them: WCAG's ratio.
+contrast='const luminance = (colour) => {
+        const parts = colour.match(/[0-9.]+/g).slice(0, 3).map((part) => {
+            const c = part / 255;
+            return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+    };
+    const behind = (element) => {
+        for (let at = element; at; at = at.parentElement) {
+            const colour = getComputedStyle(at).backgroundColor;
+            if (!colour.startsWith("rgba(") || !colour.endsWith(" 0)")) return colour;
+        }
+        return "rgb(255, 255, 255)";
+    };
+    const ratio = (element, colour) => {
+        const pair = [luminance(colour), luminance(behind(element))].sort();
+        return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+    };'
+legible="$contrast
+    const low = [];
+    document.querySelectorAll('p, li, td, tbody th, h1, h2, h3, button, a, figcaption, caption').forEach((e) => {
+        if (e.innerText && e.innerText.trim() && !e.hidden && ratio(e, getComputedStyle(e).color) < 4.5)
+            low.push(e.tagName + ': ' + e.innerText.slice(0, 30));
+    });
+    document.querySelectorAll('figure svg text').forEach((e) => {
+        if (ratio(e, getComputedStyle(e).fill) < 4.5) low.push('picture: ' + e.textContent);
+    });
+    return low.slice(0, 5)"
+paper='return getComputedStyle(document.body).backgroundColor'
+light=$(run "$paper")
+expect "light: all can be read" '[]' "$legible"
+click '#theme'
+click '#theme'
+expect "the dark theme is chosen" '"dark"' 'return document.documentElement.dataset.theme'
+dark=$(run "$paper")
+[ "$light" != "$dark" ] || complain "dark is light: $dark"
+expect "dark: all can be read" '[]' "$legible"
+run 'scrollTo(0, 0)' >/dev/null
+shot dark
+run "${figures}[0].scrollIntoView({block: 'center'})" >/dev/null
+shot dark-pictures
+click '#theme'
+expect "back to what the system prefers" '"auto"' 'return document.documentElement.dataset.theme'
+request POST "$session/goog/cdp/execute" '{"cmd": "Emulation.setEmulatedMedia", "params":
+    {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}}' >/dev/null
+expect "a system that prefers dark gets it" "$dark" "$paper"
+
+# --- narrow ----------------------------------------------------------------------------------------
+
+request POST "$session/goog/cdp/execute" '{"cmd": "Emulation.setDeviceMetricsOverride", "params":
+    {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true}}' >/dev/null
+run 'scrollTo(0, 0)' >/dev/null
+expect "narrow: nothing reaches out of the page" true \
+    'return document.documentElement.scrollWidth <= innerWidth'
+shot narrow
+run "${figures}[0].scrollIntoView()" >/dev/null
+shot narrow-pictures
+
+# --- identifiers, names, and complaints ---------------------------------------------------------------
+
+expect "each identifier is there once" '[]' \
+    'const ids = Array.from(document.querySelectorAll("[id]")).map((e) => e.id);
+     return ids.filter((id, i) => ids.indexOf(id) !== i)'
+expect "each link leads somewhere" '[]' \
+    'return Array.from(document.querySelectorAll("a[href^=\"#\"]")).map((a) => a.hash.slice(1))
+         .filter((id) => !document.getElementById(decodeURIComponent(id)))'
+expect "tables, pictures and fields have names" '[]' \
+    'return Array.from(document.querySelectorAll("main table, main figure svg, input"))
+         .filter((e) => !(e.caption && e.caption.textContent) && !e.getAttribute("aria-label") &&
+                        !(e.labels && e.labels.length) && !e.closest(".data"))
+         .map((e) => e.outerHTML.slice(0, 60))'
+complaints=$(request POST "$session/se/log" '{"type": "browser"}')
+[ "$complaints" = '[]' ] || complain "the browser complains: $complaints"
+
+[ "$failures" -eq 0 ] || printf '%d failed\n' "$failures"
+[ "$failures" -eq 0 ]
