@@ -300,6 +300,9 @@ static void a_structure_that_refuses_a_start_fails_its_row(void **state)
             continue;
         }
         const struct tl_option *option = &algo->options[0];
+        if (option->min > option->max) {
+            continue; /* a word does not make it reach less far */
+        }
         char command[512];
         (void)snprintf(command, sizeof command,
                        BENCH " --algo %s:%s=%" PRId64 " --n 1000 --benchmark_filter=^start/%s "

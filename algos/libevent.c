@@ -1,0 +1,323 @@
+/*
+ * libevent: the timers of libevent's event loop, through its public interface, under a virtual
+ * clock.
+ *
+ *   heap of pointers:   [ e4 | e1 | e7 | e2 | ... ]      deadline and place stand in the event
+ *   due:                e4 -> e1 -> ...                  a queue of active events
+ *
+ * libevent keeps a binary heap in an array of pointers to events; a comparison reads both events. A
+ * turn of the loop moves everything that is due from the heap to a queue of active events, and then
+ * calls back for each. A restart is event_add on an event that is pending, which moves it within
+ * the heap.
+ *
+ * An advance is a turn of the loop that does not wait (EVLOOP_NONBLOCK), with all that belongs to
+ * it, the system call epoll_wait included unless poll=none: that is what a tick costs in a
+ * program that uses libevent. The reading of the machine's clock, once for every start, costs
+ * nothing here, see virtual_clock.h. `next` is how long libevent would wait: another turn, which is
+ * asked for the wait and does not call epoll_wait. libevent never waits longer than 35 minutes, so
+ * `next` is a lower bound. A budget ends a turn by event_base_loopbreak; the events that are left
+ * stay active, and come first in the next.
+ *
+ * A tick is a millisecond. libevent's time is a timeval, so deadlines have no horizon.
+ *
+ * An event has 128 bytes, in our table, by id, with 16 for whose it is. The heap, 8 bytes a timer,
+ * is libevent's own, comes from malloc and never shrinks (libevent's issue 1800): the bytes shown
+ * do not include it.
+ *
+ * Invariants
+ *   - timer id is pending if and only if its event is (in the heap, or active with its callback
+ *     still to come); `count` is how many are
+ *   - libevent's clock is clock - base milliseconds
+ *
+ * Complexity: start, stop, expire O(log n); a tick that fires nothing O(1), and a system call.
+ * Bad at: being asked every tick; many timers, for comparisons chase pointers.
+ *
+ * Source: libevent 2.1.12, event_add(3); libevent-dev.
+ */
+#include "timerlab.h"
+#include "virtual_clock.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+#ifdef TL_HAVE_LIBEVENT
+
+#include "pinned_table.h"
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+
+struct node {
+    struct event event;
+    struct libevent_timers *timers;
+    uint32_t id;
+};
+
+struct libevent_timers {
+    struct virtual_clock clock; /* first: see on_wait */
+    struct event_base *loop;
+    struct pinned_table nodes; /* by id */
+    uint64_t now;
+    uint64_t base; /* the tick at libevent's time 0 */
+    uint64_t count;
+    bool behind; /* something was left over, or started, that is due already */
+    int wait_ms; /* libevent's last answer */
+    uint64_t budget;
+    uint64_t fired;
+    tl_fire_fn fire;
+    void *fire_ctx;
+    const struct tl_allocator *allocator;
+};
+
+static struct node *node_of(const struct libevent_timers *timers, uint32_t id)
+{
+    return pinned_at(&timers->nodes, id);
+}
+
+static bool is_pending(const struct node *node)
+{
+    return event_pending(&node->event, EV_TIMEOUT, NULL) != 0;
+}
+
+static void on_timer(evutil_socket_t file, short events, void *ctx)
+{
+    (void)file;
+    (void)events;
+    const struct node *node = ctx;
+    struct libevent_timers *timers = node->timers;
+    timers->count--;
+    timers->fired++;
+    if (timers->fired == timers->budget) {
+        (void)event_base_loopbreak(timers->loop);
+        timers->behind = true; /* for all that is known here */
+    }
+    timers->fire(timers->fire_ctx, node->id, timers->now);
+}
+
+/* It would wait, and then look again: until something fires, or this. */
+static void on_wait(struct virtual_clock *clock, int wait_ms)
+{
+    struct libevent_timers *timers = (struct libevent_timers *)clock;
+    timers->wait_ms = wait_ms;
+    (void)event_base_loopbreak(timers->loop);
+}
+
+/* A turn that fires something ends with that, instead of looking again for what callbacks added. */
+static void turn(struct libevent_timers *timers, int flags)
+{
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
+    (void)event_base_loop(timers->loop, EVLOOP_ONCE | flags);
+    (void)tl_virtual_clock_swap(before);
+}
+
+static enum tl_status libevent_reserve(void *self, uint32_t capacity)
+{
+    struct libevent_timers *timers = self;
+    uint32_t id = timers->nodes.capacity;
+    enum tl_status status = pinned_grow(&timers->nodes, capacity);
+    for (; id < timers->nodes.capacity; id++) {
+        struct node *node = node_of(timers, id);
+        (void)event_assign(&node->event, timers->loop, -1, 0, on_timer, node);
+        node->timers = timers;
+        node->id = id;
+    }
+    return status;
+}
+
+static void libevent_destroy(void *self)
+{
+    struct libevent_timers *timers = self;
+    for (uint32_t id = 0; id < timers->nodes.capacity; id++) {
+        (void)event_del(&node_of(timers, id)->event);
+    }
+    if (timers->loop != NULL) {
+        event_base_free(timers->loop);
+    }
+    pinned_free(&timers->nodes);
+    tl_free(timers->allocator, timers, sizeof *timers, alignof(struct libevent_timers));
+}
+
+static enum tl_status open_loop(struct libevent_timers *timers)
+{
+    struct event_config *config = event_config_new();
+    if (config == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    bool ready =
+        tl_virtual_clock_attach((void (*)(void))event_base_loop) &&
+        event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV) == 0 &&
+        event_config_avoid_method(config, "poll") == 0 &&
+        event_config_avoid_method(config, "select") == 0;
+    if (ready) {
+        struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
+        timers->loop = event_base_new_with_config(config);
+        (void)tl_virtual_clock_swap(before);
+    }
+    event_config_free(config);
+    return timers->loop != NULL ? TL_OK : TL_ERR_UNAVAILABLE;
+}
+
+static enum tl_status libevent_create(const struct tl_config *config, void **self)
+{
+    struct libevent_timers *timers =
+        tl_alloc(config->allocator, sizeof *timers, alignof(struct libevent_timers));
+    if (timers == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *timers = (struct libevent_timers){
+        .clock.on_wait = config->options[0] != 0 ? NULL : virtual_clock_no_poll,
+        .nodes = {.entry_bytes = sizeof(struct node), .allocator = config->allocator},
+        .now = config->now,
+        .base = config->now,
+        .allocator = config->allocator,
+    };
+    enum tl_status status = open_loop(timers);
+    if (status == TL_OK) {
+        status = libevent_reserve(timers, config->capacity);
+    }
+    if (status != TL_OK) {
+        libevent_destroy(timers);
+        return status;
+    }
+    *self = timers;
+    return TL_OK;
+}
+
+static enum tl_status libevent_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct libevent_timers *timers = self;
+    struct node *node = node_of(timers, id);
+    uint64_t delay_ms = deadline > timers->now ? deadline - timers->now : 0;
+    struct timeval delay = {
+        .tv_sec = (time_t)(delay_ms / 1000),
+        .tv_usec = (suseconds_t)(delay_ms % 1000 * 1000),
+    };
+    bool pending = is_pending(node);
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
+    bool added = event_add(&node->event, &delay) == 0;
+    (void)tl_virtual_clock_swap(before);
+    if (!added) {
+        return TL_ERR_NOMEM;
+    }
+    timers->behind = timers->behind || delay_ms == 0;
+    timers->count += !pending;
+    return TL_OK;
+}
+
+static enum tl_status libevent_stop(void *self, uint32_t id)
+{
+    struct libevent_timers *timers = self;
+    struct node *node = node_of(timers, id);
+    if (!is_pending(node)) {
+        return TL_IDLE;
+    }
+    (void)event_del(&node->event);
+    timers->count--;
+    return TL_OK;
+}
+
+static uint64_t libevent_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                 void *ctx)
+{
+    struct libevent_timers *timers = self;
+    timers->now = now;
+    timers->clock.now_ms = now - timers->base;
+    if (budget == 0) {
+        timers->behind = true; /* for all that is known here */
+        return 0;
+    }
+    timers->behind = false;
+    timers->budget = budget;
+    timers->fired = 0;
+    timers->fire = fire;
+    timers->fire_ctx = ctx;
+    turn(timers, EVLOOP_NONBLOCK);
+    return timers->fired;
+}
+
+static uint64_t libevent_next(const void *self)
+{
+    struct libevent_timers *timers = (struct libevent_timers *)self;
+    if (timers->count == 0) {
+        return TL_NEVER;
+    }
+    if (timers->behind) {
+        return timers->now;
+    }
+    timers->wait_ms = 1;
+    void (*usual)(struct virtual_clock *, int) = timers->clock.on_wait;
+    timers->clock.on_wait = on_wait;
+    turn(timers, 0);
+    timers->clock.on_wait = usual;
+    return timers->now + (timers->wait_ms > 0 ? (uint64_t)timers->wait_ms : 1);
+}
+
+static uint64_t libevent_count(const void *self)
+{
+    return ((const struct libevent_timers *)self)->count;
+}
+
+static enum tl_status libevent_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct libevent_timers *timers = self;
+    uint64_t pending = 0;
+    for (uint32_t id = 0; id < timers->nodes.capacity; id++) {
+        pending += is_pending(node_of(timers, id));
+    }
+    if (pending != timers->count) {
+        (void)snprintf(why, why_bytes, "%" PRIu64 " events, %" PRIu64 " timers counted", pending,
+                       timers->count);
+        return TL_ERR_CORRUPT;
+    }
+    return TL_OK;
+}
+
+#define LIBEVENT_SUMMARY "libevent's event loop: a binary heap of pointers to events"
+/* clang-format off */
+#define LIBEVENT_HOOKS                                                                             \
+    .create = libevent_create,                                                                     \
+    .destroy = libevent_destroy,                                                                   \
+    .reserve = libevent_reserve,                                                                   \
+    .start = libevent_start,                                                                       \
+    .stop = libevent_stop,                                                                         \
+    .advance = libevent_advance,                                                                   \
+    .next = libevent_next,                                                                         \
+    .count = libevent_count,                                                                       \
+    .check = libevent_check
+/* clang-format on */
+
+#else
+
+#include "unavailable.h"
+
+#define LIBEVENT_SUMMARY "libevent's event loop (not in this build, which lacked libevent-dev)"
+#define LIBEVENT_HOOKS   UNAVAILABLE_HOOKS
+
+#endif
+
+static const struct tl_option libevent_options[] = {
+    VIRTUAL_CLOCK_POLL_OPTION,
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(libevent) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED |
+                    TL_CAP_ALLOCATES,
+    .name = "libevent",
+    .summary = LIBEVENT_SUMMARY,
+    .origin = "libevent (libevent-dev)",
+    .description =
+        "The timers of libevent's event loop through its public interface, under a virtual clock "
+        "of one millisecond a tick. A binary heap in an array of pointers to events of 128 bytes; "
+        "what is due goes through a queue of active events. Each advance is a turn of the loop "
+        "without waiting, its call of epoll_wait included unless poll=none; `next` is the wait "
+        "that libevent asks "
+        "for, 35 minutes at most. The heap comes from malloc, 8 bytes a timer that the bytes shown "
+        "do not include. Bad at: an advance every tick, and many timers, for every comparison "
+        "follows pointers. Needs libevent-dev when timerlab is built.",
+    .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
+    .options = libevent_options,
+    LIBEVENT_HOOKS,
+};

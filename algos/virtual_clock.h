@@ -1,0 +1,59 @@
+/*
+ * virtual_clock.h: lets a shared library's event loop run under a structure's clock.
+ *
+ * An event loop asks the machine what time it is, and sleeps until its first timer is due. Here
+ * time is the caller's, and nobody sleeps. So, in the library alone, the calls of two functions of
+ * the C library are led to this file: its entries in the table through which a shared library calls
+ * others are overwritten. Nothing else in the process notices, and where a thread has no virtual
+ * clock, which is to say outside of a structure's hooks, both do what they always did.
+ *
+ *   clock_gettime   answers with the thread's virtual clock
+ *   epoll_wait      while the loop is only asked how long it would wait, notes that and returns; so
+ *                   it does throughout if an option says so; else the real one
+ *
+ * A tick is a millisecond of virtual time, the unit in which epoll waits.
+ *
+ * Internal to the structures.
+ */
+#ifndef ALGOS_VIRTUAL_CLOCK_H
+#define ALGOS_VIRTUAL_CLOCK_H
+
+#include "timerlab.h"
+
+struct virtual_clock {
+    uint64_t now_ms;
+    /* If set, called in place of epoll_wait with the milliseconds that the loop would wait at most,
+     * -1: without end. */
+    void (*on_wait)(struct virtual_clock *clock, int wait_ms);
+};
+
+/* The option that all have who use this: whether an advance pays for the system call. */
+#define VIRTUAL_CLOCK_POLL_OPTION                                                                  \
+    {                                                                                              \
+        "poll", 1, 1, 0, virtual_clock_poll_choices,                                               \
+            "whether each turn of the loop asks the kernel for events, as it does in a server"     \
+    }
+
+static const struct tl_choice virtual_clock_poll_choices[] = {
+    {"kernel", 1, "each turn calls epoll_wait, which finds nothing"},
+    {"none", 0, "the call is answered in the library's stead: the timers alone"},
+    {NULL, 0, NULL},
+};
+
+/* What `on_wait` is where the option says none. */
+static inline void virtual_clock_no_poll(struct virtual_clock *clock, int wait_ms)
+{
+    (void)clock;
+    (void)wait_ms;
+}
+
+/* Leads the calls of the shared library that `function` is from, for the whole process and for
+ * good; once is enough, more do no harm. False if the library makes no such calls, or is not
+ * shared: it cannot be driven then. */
+bool tl_virtual_clock_attach(void (*function)(void));
+
+/* Gives the calling thread a virtual clock, or takes it away (NULL). Returns the one before, to be
+ * put back. */
+struct virtual_clock *tl_virtual_clock_swap(struct virtual_clock *clock);
+
+#endif
