@@ -1,6 +1,8 @@
 /* Generation of the streams, and of what they fire. */
 #include "stream.h"
 
+#include "cache.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -435,77 +437,72 @@ static void destroy_hold(struct hold *hold)
 
 /* --- what is kept ---------------------------------------------------------------------------- */
 
-struct kept_stream {
-    struct kept_stream *below;
-    enum stream_kind kind;
+struct stream_key {
+    uint32_t kind;
     uint32_t connections;
-    struct stream stream;
 };
 
-struct kept_hold {
-    struct kept_hold *below;
-    enum hold_increments increments;
-    struct hold hold;
-};
+static void forget_stream(void *thing)
+{
+    destroy_stream(thing);
+    free(thing);
+}
 
-static struct kept_stream *streams;
-static struct kept_hold *holds;
+static void *new_stream(const void *thing_key, size_t *bytes)
+{
+    const struct stream_key *key = thing_key;
+    struct stream *stream = calloc(1, sizeof *stream);
+    if (stream == NULL) {
+        return NULL;
+    }
+    if (!make_stream(stream, (enum stream_kind)key->kind, key->connections)) {
+        forget_stream(stream);
+        return NULL;
+    }
+    *bytes = stream->initial_count * sizeof *stream->initial +
+             stream->tick_count * sizeof *stream->ticks +
+             stream->stop_count * sizeof *stream->stops +
+             stream->start_count * sizeof *stream->starts +
+             stream->expiry_count * sizeof *stream->expiries;
+    return stream;
+}
 
 const struct stream *stream_get(enum stream_kind kind, uint32_t connections)
 {
-    for (struct kept_stream *kept = streams; kept != NULL; kept = kept->below) {
-        if (kept->kind == kind && kept->connections == connections) {
-            return &kept->stream;
-        }
-    }
-    struct kept_stream *kept = calloc(1, sizeof *kept);
-    if (kept == NULL || !make_stream(&kept->stream, kind, connections)) {
-        if (kept != NULL) {
-            destroy_stream(&kept->stream);
-        }
-        free(kept);
+    static const struct cache_kind streams = {sizeof(struct stream_key), new_stream, forget_stream};
+    const struct stream_key key = {kind, connections};
+    return cache_get(&streams, &key);
+}
+
+struct hold_key {
+    uint32_t increments;
+    uint32_t n;
+};
+
+static void forget_hold(void *thing)
+{
+    destroy_hold(thing);
+    free(thing);
+}
+
+static void *new_hold(const void *thing_key, size_t *bytes)
+{
+    const struct hold_key *key = thing_key;
+    struct hold *hold = calloc(1, sizeof *hold);
+    if (hold == NULL) {
         return NULL;
     }
-    kept->kind = kind;
-    kept->connections = connections;
-    kept->below = streams;
-    streams = kept;
-    return &kept->stream;
+    if (!make_hold(hold, (enum hold_increments)key->increments, key->n)) {
+        forget_hold(hold);
+        return NULL;
+    }
+    *bytes = hold->n * sizeof *hold->initial + hold->expiry_count * sizeof *hold->expiries;
+    return hold;
 }
 
 const struct hold *hold_get(enum hold_increments increments, uint32_t n)
 {
-    for (struct kept_hold *kept = holds; kept != NULL; kept = kept->below) {
-        if (kept->increments == increments && kept->hold.n == n) {
-            return &kept->hold;
-        }
-    }
-    struct kept_hold *kept = calloc(1, sizeof *kept);
-    if (kept == NULL || !make_hold(&kept->hold, increments, n)) {
-        if (kept != NULL) {
-            destroy_hold(&kept->hold);
-        }
-        free(kept);
-        return NULL;
-    }
-    kept->increments = increments;
-    kept->below = holds;
-    holds = kept;
-    return &kept->hold;
-}
-
-void stream_forget(void)
-{
-    while (streams != NULL) {
-        struct kept_stream *kept = streams;
-        streams = kept->below;
-        destroy_stream(&kept->stream);
-        free(kept);
-    }
-    while (holds != NULL) {
-        struct kept_hold *kept = holds;
-        holds = kept->below;
-        destroy_hold(&kept->hold);
-        free(kept);
-    }
+    static const struct cache_kind holds = {sizeof(struct hold_key), new_hold, forget_hold};
+    const struct hold_key key = {increments, n};
+    return cache_get(&holds, &key);
 }

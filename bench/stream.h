@@ -53,8 +53,7 @@ enum stream_kind {
     STREAM_KINDS
 };
 
-/* The stream for `connections`; made at the first call, kept until stream_forget. NULL for want of
- * memory. */
+/* The stream for `connections`, from the cache. NULL for want of memory. */
 const struct stream *stream_get(enum stream_kind kind, uint32_t connections);
 
 enum {
@@ -106,11 +105,7 @@ static inline uint32_t hold_delay(const struct hold *hold, uint64_t mixed)
     return hold->delays[mixed >> (64 - HOLD_TABLE_BITS)];
 }
 
-/* The hold model of `n` timers; made at the first call, kept until stream_forget. NULL for want of
- * memory. */
+/* The hold model of `n` timers, from the cache. NULL for want of memory. */
 const struct hold *hold_get(enum hold_increments increments, uint32_t n);
-
-/* Frees all streams and holds. */
-void stream_forget(void);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "suite.h"
 
+#include "cache.h"
 #include "floor.h"
 #include "stream.h"
 #include "suites.h"
@@ -31,6 +32,20 @@ static const struct variant variants[] = {
     {AXIS_JUMP, 10000000, "10000000", "three hours"},
     {AXIS_JUMP, 100000000, "100000000", "a day"},
     {AXIS_JUMP, 1000000000, "1000000000", "twelve days"},
+#define ORDER_VARIANT(code, word, what) {AXIS_ORDER, code, word, what},
+    WORKLOAD_ORDER_MAP(ORDER_VARIANT)
+#undef ORDER_VARIANT
+        {AXIS_DELAYS, WORKLOAD_SPAN_TICKS, "60000", "a minute in milliseconds"},
+    {AXIS_DELAYS, 1000, "1000", "a second"},
+    {AXIS_DELAYS, 3600000, "3600000", "an hour"},
+    {AXIS_DURATIONS, 0, "any", "one for each timer"},
+    {AXIS_DURATIONS, 1, "1", "one timeout for all"},
+    {AXIS_DURATIONS, 8, "8", "as a server's configuration has"},
+    {AXIS_DURATIONS, 64, "64", "as a server's many parts have"},
+    {AXIS_CANCELLED, 0, "0", "none"},
+    {AXIS_CANCELLED, 50, "50", "every other"},
+    {AXIS_CANCELLED, 90, "90", "most"},
+    {AXIS_CANCELLED, 99, "99", "nearly all"},
     {AXIS_POPULATION, POPULATION_STAGGERED, "staggered", "a steady state has been reached"},
     {AXIS_POPULATION, POPULATION_LOADED, "loaded", "all were started at one tick, just before"},
     {AXIS_TOUCH, TOUCH_TIMER, "timer", "nothing"},
@@ -38,6 +53,12 @@ static const struct variant variants[] = {
      "its own 64 bytes, as a server does that reads or writes it"},
     {AXIS_PAGES, PAGES_HUGE, "huge", "huge pages, where the kernel has them"},
     {AXIS_PAGES, PAGES_SMALL, "small", "pages of 4 KiB"},
+    {AXIS_RECORD, 16, "16", "a deadline and something beside it"},
+    {AXIS_RECORD, 8, "8", "a deadline"},
+    {AXIS_RECORD, 64, "64", "a line of the cache"},
+    {AXIS_CLOCK, CLOCK_THREAD, "thread", "the thread's processor time, by which all is measured"},
+    {AXIS_CLOCK, CLOCK_WALL, "wall", "the monotonic clock"},
+    {AXIS_CLOCK, CLOCK_CYCLES, "cycles", "the processor's own counter"},
 #define INCREMENTS_VARIANT(code, word, what) {AXIS_INCREMENTS, code, word, what},
     HOLD_INCREMENTS_MAP(INCREMENTS_VARIANT)
 #undef INCREMENTS_VARIANT
@@ -60,7 +81,7 @@ static bool is_plain(size_t variant)
 
 static struct shape plain_shape(void)
 {
-    struct shape shape;
+    struct shape shape = {0};
     for (size_t i = 0; i < VARIANTS; i++) {
         if (is_plain(i)) {
             shape.at[variants[i].axis] = variants[i].value;
@@ -69,10 +90,11 @@ static struct shape plain_shape(void)
     return shape;
 }
 
-/* How far a jump goes is part of every name; else only what is not plain. */
-static bool is_named(size_t variant)
+/* How far a jump goes, how large a record is and which clock is read is part of every name, and all
+ * of them are measured without being asked for; else only what is not plain is named. */
+static bool is_always_named(enum suite_axis axis)
 {
-    return variants[variant].axis == AXIS_JUMP || !is_plain(variant);
+    return axis == AXIS_JUMP || axis == AXIS_RECORD || axis == AXIS_CLOCK;
 }
 
 bool suite_variant_at(size_t index, struct suite_variant_text *text)
@@ -94,7 +116,11 @@ static const struct suite *find_suite(size_t index)
         return &suites_operations[index];
     }
     index -= suites_operations_count;
-    return index < suites_steady_count ? &suites_steady[index] : NULL;
+    if (index < suites_steady_count) {
+        return &suites_steady[index];
+    }
+    index -= suites_steady_count;
+    return index < suites_limits_count ? &suites_limits[index] : NULL;
 }
 
 bool suite_at(size_t index, struct suite_text *text)
@@ -232,6 +258,10 @@ void reset_fired(struct fixture *fixture)
 
 bool verify_started(struct fixture *fixture, uint64_t pending)
 {
+    if (fixture->failure == TL_ERR_HORIZON) {
+        return leave_out(fixture, "start: %s (%s)", tl_status_text(fixture->failure),
+                         tl_status_name(fixture->failure));
+    }
     if (fixture->failure != TL_OK) {
         return fail(fixture, "start: %s (%s)", tl_status_text(fixture->failure),
                     tl_status_name(fixture->failure));
@@ -420,6 +450,10 @@ static void clear_progress(void)
 
 static bool measure_row(struct fixture *fixture, struct row *row, struct bench_measured *out)
 {
+    if (row->subject == NULL) {
+        fixture->row = row;
+        return row->suite->measure(fixture, out);
+    }
     if ((row->subject->algo->capabilities & TL_CAP_SLOW) != 0 && row->n > SUITE_SLOW_N_MAX) {
         return leave_out(fixture, "the structure declares itself slow, and is run up to %d timers",
                          (int)SUITE_SLOW_N_MAX);
@@ -430,8 +464,6 @@ static bool measure_row(struct fixture *fixture, struct row *row, struct bench_m
     if (!make_fixture(fixture, row) || !row->suite->measure(fixture, out)) {
         return false;
     }
-    /* A rate needs a time, however short. */
-    out->elapsed_ns += out->elapsed_ns == 0;
     out->bytes_per_timer = (double)fixture->memory.peak_bytes / (double)fixture->ids;
     out->label = fixture->slow ? SLOW_LABEL : fixture->fires ? NULL : row->suite->floor_label;
     return true;
@@ -446,6 +478,8 @@ static const char *run_row(void *arg, struct bench_measured *out)
     bool measured = measure_row(&fixture, row, out);
     end_fixture(&fixture);
     clear_progress();
+    /* A rate needs a time, however short. */
+    out->elapsed_ns += out->elapsed_ns == 0;
     if (!measured) {
         failures += !fixture.left_out;
         memcpy(error, fixture.error, sizeof error);
@@ -472,7 +506,9 @@ static void register_row(const struct suite *suite, const struct suite_subject *
         (void)snprintf(form, sizeof form, "/%s:%s", axes[variants[variant].axis].word,
                        variants[variant].word);
     }
-    if (floor_is(subject->algo)) {
+    if (subject == NULL) {
+        (void)snprintf(name, sizeof name, "%s/n:%" PRIu32 "%s", suite->text.name, n, form);
+    } else if (floor_is(subject->algo)) {
         (void)snprintf(name, sizeof name, "limit/%s/n:%" PRIu32 "/of:%s", subject->name, n,
                        suite->text.name);
     } else {
@@ -482,22 +518,21 @@ static void register_row(const struct suite *suite, const struct suite_subject *
     bench_register(name, run_row, row);
 }
 
-/* All forms of a row that are selected. */
+/* All forms of a row that are selected. `subject` is NULL where the machine is measured. */
 static void register_forms(const struct suite *suite, const struct suite_subject *subject,
                            uint32_t n, bool all)
 {
-    bool is_jump = (suite->axes >> AXIS_JUMP & 1) != 0;
-    if (!is_jump) {
-        register_row(suite, subject, n, VARIANTS);
-    }
-    if (floor_is(subject->algo)) {
-        return;
-    }
+    bool has_nameless = true;
     for (size_t i = 0; i < VARIANTS; i++) {
         bool takes = (suite->axes >> variants[i].axis & 1) != 0;
-        if (takes && is_named(i) && (all || is_jump)) {
+        bool always = is_always_named(variants[i].axis);
+        has_nameless = has_nameless && !(takes && always);
+        if (takes && (always || (all && !is_plain(i)))) {
             register_row(suite, subject, n, i);
         }
+    }
+    if (has_nameless) {
+        register_row(suite, subject, n, VARIANTS);
     }
 }
 
@@ -506,8 +541,12 @@ static void register_suite(const struct suite *suite, const struct suite_selecti
     size_t sizes = suite->fixed_n != 0 ? 1 : selection->size_count;
     for (size_t n = 0; n < sizes; n++) {
         uint32_t size = suite->fixed_n != 0 ? suite->fixed_n : selection->sizes[n];
+        if (suite->plan == NULL) {
+            register_forms(suite, NULL, size, selection->variants);
+            continue;
+        }
         for (size_t i = 0; suite->has_floor && i < floor_subject_count; i++) {
-            register_forms(suite, &floor_subjects[i], size, false);
+            register_row(suite, &floor_subjects[i], size, VARIANTS);
         }
         for (size_t i = 0; i < selection->subject_count; i++) {
             const struct suite_subject *subject = &selection->subjects[i];
@@ -515,6 +554,21 @@ static void register_suite(const struct suite *suite, const struct suite_selecti
                 register_forms(suite, subject, size, selection->variants);
             }
         }
+    }
+}
+
+/* Which limit rows fit a suite, into the context: whoever reads the figures need not know. */
+static void tell_limits(const struct suite *suite)
+{
+    char key[96];
+    if (suite->limit != NULL) {
+        (void)snprintf(key, sizeof key, "limit of %s", suite->text.name);
+        bench_context(key, suite->limit);
+    }
+    if (suite->limit_touch != NULL) {
+        (void)snprintf(key, sizeof key, "limit of %s/%s:connection", suite->text.name,
+                       axes[AXIS_TOUCH].word);
+        bench_context(key, suite->limit_touch);
     }
 }
 
@@ -548,6 +602,7 @@ bool suite_register(const struct suite_selection *selection)
         return false;
     }
     for (size_t i = 0; i < suites; i++) {
+        tell_limits(find_suite(i));
         register_suite(find_suite(i), selection);
     }
     return true;
@@ -566,6 +621,5 @@ void suite_end(void)
     free(rows);
     rows = NULL;
     row_count = 0;
-    workload_forget();
-    stream_forget();
+    cache_forget();
 }

@@ -49,7 +49,7 @@ static void tick_and_ask(struct fixture *fixture, uint64_t ticks)
         (void)advance(self, now, TL_NO_BUDGET, on_fire, &fixture->fired);
         sum += next(self);
     }
-    fixture->next_sum += sum;
+    fixture->answers += sum;
     fixture->clock = end;
 }
 
@@ -75,8 +75,8 @@ static void drain(struct fixture *fixture)
 {
     uint64_t (*advance)(void *, uint64_t, uint64_t, tl_fire_fn, void *) = fixture->algo->advance;
     void *self = fixture->self;
-    uint64_t n = fixture->workload->n;
-    uint64_t end = fixture->clock + WORKLOAD_SPAN_TICKS + fixture->late_ticks;
+    uint64_t n = fixture->workload->expiry_count;
+    uint64_t end = fixture->clock + fixture->workload->span_ticks + fixture->late_ticks;
     uint64_t now = fixture->clock;
     while (now < end && fixture->fired.count < n) {
         now++;
@@ -154,7 +154,7 @@ static bool stop_and_verify(struct fixture *fixture, uint64_t *elapsed_ns)
         return fail(fixture, "%" PRIu64 " of %" PRIu32 " pending timers could be stopped", stopped,
                     fixture->workload->n);
     }
-    fixture->clock += WORKLOAD_SPAN_TICKS;
+    fixture->clock += fixture->workload->span_ticks;
     (void)fixture->algo->advance(fixture->self, fixture->clock, TL_NO_BUDGET, on_fire,
                                  &fixture->fired);
     if (fixture->fired.count != 0) {
@@ -186,11 +186,29 @@ static bool batch_start(struct fixture *fixture, struct bench_measured *out)
     return true;
 }
 
+/* Stops those that are not to fire. */
+static bool cancel(struct fixture *fixture)
+{
+    const struct workload *workload = fixture->workload;
+    uint64_t stopped = 0;
+    for (uint32_t i = 0; i < workload->cancelled; i++) {
+        stopped += fixture->algo->stop(fixture->self, workload->stops[i]) == TL_OK;
+    }
+    if (fixture->fires && stopped != workload->cancelled) {
+        return fail(fixture, "%" PRIu64 " of %" PRIu32 " pending timers could be stopped", stopped,
+                    workload->cancelled);
+    }
+    return true;
+}
+
 static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
 {
     for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
         fill(fixture);
         if (!verify_started(fixture, fixture->workload->n)) {
+            return false;
+        }
+        if (!cancel(fixture)) {
             return false;
         }
         uint64_t begun = cpu_now_ns();
@@ -288,12 +306,21 @@ static bool batch_next(struct fixture *fixture, struct bench_measured *out)
 
 static bool plan(struct fixture *fixture)
 {
-    fixture->workload = workload_get(fixture->row->n);
+    const uint64_t *at = fixture->row->shape.at;
+    const struct workload_key key = {
+        .n = fixture->row->n,
+        .span_ticks = (uint32_t)at[AXIS_DELAYS],
+        .durations = (uint32_t)at[AXIS_DURATIONS],
+        .order = (uint32_t)at[AXIS_ORDER],
+        .cancelled_percent = (uint32_t)at[AXIS_CANCELLED],
+    };
+    fixture->workload = workload_get(&key);
     if (fixture->workload == NULL) {
         return fail(fixture, "no memory for the operations");
     }
     fixture->ids = fixture->row->n;
-    fixture->max_delay_ticks = WORKLOAD_SPAN_TICKS;
+    fixture->max_delay_ticks =
+        key.span_ticks > WORKLOAD_SPAN_TICKS ? key.span_ticks : WORKLOAD_SPAN_TICKS;
     return true;
 }
 
@@ -349,6 +376,8 @@ const struct suite suites_operations[] = {
               .what = "n starts, 1 to 60,000 ticks ahead, of timers that are not pending",
               .why = "what a new connection or request pays",
               .per = "start"},
+     .axes = 1 << AXIS_ORDER | 1 << AXIS_DELAYS | 1 << AXIS_DURATIONS,
+     .limit = "random-update/record:16",
      .plan = plan,
      .measure = measure_start},
     {.text = {.name = "restart",
@@ -356,12 +385,16 @@ const struct suite suites_operations[] = {
                       "10,000 while the clock runs",
               .why = "what each packet of a connection pays",
               .per = "restart"},
+     .axes = 1 << AXIS_DURATIONS | 1 << AXIS_PAGES,
+     .limit = "random-update/record:16",
      .plan = plan,
      .measure = measure_restart},
     {.text = {.name = "stop",
               .what = "n pending timers stopped in random order",
               .why = "what an answer that came in time pays",
               .per = "stop"},
+     .axes = 1 << AXIS_DELAYS | 1 << AXIS_ORDER,
+     .limit = "random-update/record:16",
      .plan = plan,
      .measure = measure_stop},
     {.text = {.name = "expire",
@@ -369,12 +402,15 @@ const struct suite suites_operations[] = {
               .why = "what a timeout pays, with its share of finding it",
               .per = "timer"},
      .floor_label = "fires nothing: the loop alone",
+     .axes = 1 << AXIS_ORDER | 1 << AXIS_DELAYS | 1 << AXIS_DURATIONS | 1 << AXIS_CANCELLED,
+     .limit = "random-update/record:16",
      .plan = plan,
      .measure = measure_expire},
     {.text = {.name = "tick",
               .what = "restart's n pending timers, left alone, tick by tick; nothing is due",
               .why = "what the clock's progress itself pays for timers that are not due",
               .per = "tick"},
+     .limit = "indirect-call",
      .plan = plan,
      .measure = measure_tick},
     {.text = {.name = "next",
@@ -382,6 +418,7 @@ const struct suite suites_operations[] = {
               .why = "what an event loop pays to know how long it may sleep",
               .per = "tick with its question"},
      .needs = TL_CAP_NEXT,
+     .limit = "indirect-call",
      .plan = plan,
      .measure = measure_next},
 };

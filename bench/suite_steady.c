@@ -304,7 +304,8 @@ static bool measure_mixed_server(struct fixture *fixture, struct bench_measured 
 
 static bool plan_fill_drain(struct fixture *fixture)
 {
-    fixture->workload = workload_get(fixture->row->n);
+    const struct workload_key key = {.n = fixture->row->n, .span_ticks = WORKLOAD_SPAN_TICKS};
+    fixture->workload = workload_get(&key);
     if (fixture->workload == NULL) {
         return fail(fixture, "no memory for the operations");
     }
@@ -647,6 +648,8 @@ const struct suite suites_steady[] = {
               .per = "restart"},
      .axes = 1 << AXIS_POPULATION | 1 << AXIS_TOUCH | 1 << AXIS_PAGES,
      .has_floor = true,
+     .limit = "record-16",
+     .limit_touch = "record-64",
      .plan = plan_idle_reset,
      .measure = measure_idle_reset},
     {.text = {.name = "fill-drain",
@@ -656,6 +659,8 @@ const struct suite suites_steady[] = {
               .per = "timer"},
      .axes = 1 << AXIS_TOUCH | 1 << AXIS_PAGES,
      .has_floor = true,
+     .limit = "record-16",
+     .limit_touch = "record-64",
      .floor_label = "fires nothing: the starts and the loop alone",
      .plan = plan_fill_drain,
      .measure = measure_fill_drain},
@@ -666,6 +671,8 @@ const struct suite suites_steady[] = {
               .per = "expiry with its start"},
      .axes = 1 << AXIS_INCREMENTS | 1 << AXIS_TOUCH | 1 << AXIS_PAGES,
      .has_floor = true,
+     .limit = "record-16",
+     .limit_touch = "record-64",
      .floor_label = "fires nothing: the loop alone",
      .plan = plan_hold,
      .measure = measure_hold},
@@ -677,6 +684,8 @@ const struct suite suites_steady[] = {
               .per = "operation"},
      .axes = 1 << AXIS_POPULATION | 1 << AXIS_TOUCH | 1 << AXIS_PAGES,
      .has_floor = true,
+     .limit = "record-16",
+     .limit_touch = "record-64",
      .plan = plan_mixed_server,
      .measure = measure_mixed_server},
     {.text = {.name = "far-jump",
@@ -685,6 +694,7 @@ const struct suite suites_steady[] = {
               .per = "jump"},
      .axes = 1 << AXIS_JUMP,
      .fixed_n = FAR_TIMERS,
+     .limit = "indirect-call",
      .plan = plan_far_jump,
      .measure = measure_far_jump},
     {.text = {.name = "empty-ticks",
@@ -692,6 +702,7 @@ const struct suite suites_steady[] = {
               .why = "what an idle server pays a thousand times a second",
               .per = "tick"},
      .fixed_n = FAR_TIMERS,
+     .limit = "indirect-call",
      .plan = plan_empty_ticks,
      .measure = measure_empty_ticks},
 };

@@ -17,9 +17,15 @@
 /* What a row may differ in from its suite's plain form, one at a time. X(code, word, what) */
 #define SUITE_AXIS_MAP(X)                                                                          \
     X(AXIS_JUMP, "jump", "ticks that one advance passes over")                                     \
+    X(AXIS_ORDER, "order", "in which order timers are started")                                    \
+    X(AXIS_DELAYS, "delays", "the longest delay")                                                  \
+    X(AXIS_DURATIONS, "durations", "how many different delays there are")                          \
+    X(AXIS_CANCELLED, "cancelled", "timers that are stopped before they can fire, in percent")     \
     X(AXIS_POPULATION, "population", "how the timers that are pending came to be so")              \
     X(AXIS_TOUCH, "touch", "what of a connection is touched beside its timer")                     \
     X(AXIS_PAGES, "pages", "what backs the structure's memory")                                    \
+    X(AXIS_RECORD, "record", "the size of a record in bytes")                                      \
+    X(AXIS_CLOCK, "clock", "which clock")                                                          \
     X(AXIS_INCREMENTS, "increments", "the distribution of hold's delays, mean 6,000")
 
 enum suite_axis {
@@ -31,6 +37,7 @@ enum suite_axis {
 
 enum population { POPULATION_STAGGERED, POPULATION_LOADED };
 enum touch { TOUCH_TIMER, TOUCH_CONNECTION };
+enum clock { CLOCK_THREAD, CLOCK_WALL, CLOCK_CYCLES };
 enum pages { PAGES_HUGE, PAGES_SMALL };
 
 /* A row's place on each axis. */
@@ -84,7 +91,7 @@ struct fixture {
     struct workload *workload; /* the same, where a suite writes into it */
     uint32_t round;            /* of restarts, the next */
     uint64_t earliest;         /* deadline pending after the last round of restarts */
-    uint64_t next_sum;         /* keeps the answers of `next` alive */
+    uint64_t answers;          /* keeps what was asked for only to be timed alive */
     uint64_t clock;
     bool fires;          /* not merely a floor */
     bool exact;          /* with these options and every delay that is used here */
@@ -104,8 +111,11 @@ struct suite {
     uint32_t needs;          /* capabilities; where one is missing there is no row */
     uint32_t fixed_n;        /* it does not go by --n, but has this many timers; 0: goes by --n */
     bool has_floor;          /* what bounds any structure takes part, as limit rows */
+    const char *limit;       /* the limit row that fits it, and of its rows that touch */
+    const char *limit_touch; /* connections; NULL if it is none for a structure */
     const char *floor_label; /* what a row means for a structure that fires nothing, or NULL */
-    /* Gets the operations, and sets ids, max_delay_ticks and operations. */
+    /* Gets the operations, and sets ids, max_delay_ticks and operations. NULL: there is no
+     * structure in it, but the machine alone. */
     bool (*plan)(struct fixture *fixture);
     /* Warms up, times, verifies. */
     bool (*measure)(struct fixture *fixture, struct bench_measured *out);
@@ -113,6 +123,8 @@ struct suite {
 
 extern const struct suite suites_operations[];
 extern const size_t suites_operations_count;
+extern const struct suite suites_limits[];
+extern const size_t suites_limits_count;
 extern const struct suite suites_steady[];
 extern const size_t suites_steady_count;
 
@@ -123,6 +135,22 @@ static inline uint64_t cpu_now_ns(void)
     struct timespec now;
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* The processor's own counter; elsewhere nanoseconds. */
+static inline uint64_t cycles_now(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t value;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+    return value;
+#else
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+#endif
 }
 
 /* What has passed since an earlier reading, less what a reading costs. */

@@ -1,7 +1,10 @@
 /* Generation of the operations. */
 #include "workload.h"
 
+#include "cache.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #define SEED UINT64_C(0x7469636B6C697374)
 
@@ -49,107 +52,164 @@ static void shuffle(uint32_t *ids, uint32_t n, uint64_t *state)
     }
 }
 
-/* Puts what the starts fire in order of tick, by counting. */
-static bool sort_expiries(struct workload *workload)
+/* Puts starts in order of delay, by counting; equal delays stay as they are. */
+static bool sort_starts(const struct workload *workload, struct workload_start *sorted)
 {
-    uint32_t *first = calloc(WORKLOAD_SPAN_TICKS + 2, sizeof *first);
-    workload->expiries = calloc(workload->n, sizeof *workload->expiries);
-    if (first == NULL || workload->expiries == NULL) {
-        free(first);
+    uint32_t *first = calloc(workload->span_ticks + 2, sizeof *first);
+    if (first == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < workload->n; i++) {
         first[workload->starts[i].delay_ticks + 1]++;
     }
-    for (uint32_t tick = 0; tick < WORKLOAD_SPAN_TICKS; tick++) {
+    for (uint32_t tick = 0; tick < workload->span_ticks; tick++) {
         first[tick + 1] += first[tick];
     }
     for (uint32_t i = 0; i < workload->n; i++) {
-        uint32_t tick = workload->starts[i].delay_ticks;
-        workload->expiries[first[tick]++] =
-            (struct workload_expiry){.tick = tick, .id = workload->starts[i].id};
+        sorted[first[workload->starts[i].delay_ticks]++] = workload->starts[i];
     }
     free(first);
     return true;
 }
 
-static void destroy(struct workload *workload)
+static void reverse(struct workload_start *starts, uint32_t n)
 {
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct workload_start swapped = starts[i];
+        starts[i] = starts[n - 1 - i];
+        starts[n - 1 - i] = swapped;
+    }
+}
+
+static uint32_t draw_delay(const struct workload_key *key, uint64_t *state)
+{
+    if (key->order == ORDER_SAME) {
+        return key->span_ticks / 2;
+    }
+    if (key->durations > 0) {
+        uint64_t which = 1 + workload_random_below(state, key->durations);
+        return (uint32_t)(which * key->span_ticks / key->durations);
+    }
+    return 1 + workload_random_below(state, key->span_ticks);
+}
+
+/* What fires of the starts: all but the cancelled, in order of tick. */
+static void make_expiries(struct workload *workload, const struct workload_start *sorted,
+                          const bool *is_cancelled)
+{
+    for (uint32_t i = 0; i < workload->n; i++) {
+        const struct workload_start *start = &sorted[i];
+        if (is_cancelled[start->id]) {
+            continue;
+        }
+        workload->expiries[workload->expiry_count++] =
+            (struct workload_expiry){.tick = start->delay_ticks, .id = start->id};
+        workload->expected.count++;
+        workload->expected.ids += start->id;
+        workload->expected.checksum += workload_mix(start->id, start->delay_ticks);
+    }
+}
+
+static bool make_starts(struct workload *workload, struct workload_start *sorted,
+                        bool *is_cancelled)
+{
+    const struct workload_key *key = &workload->key;
+    uint64_t state = workload_seed(workload->n);
+    shuffle(workload->order, workload->n, &state);
+    for (uint32_t i = 0; i < workload->n; i++) {
+        struct workload_start *start = &workload->starts[i];
+        start->id = workload->order[i];
+        start->delay_ticks = draw_delay(key, &state);
+        workload->delays[start->id] = start->delay_ticks;
+    }
+    shuffle(workload->stops, workload->n, &state);
+    for (uint32_t i = 0; i < workload->cancelled; i++) {
+        is_cancelled[workload->stops[i]] = true;
+    }
+    if (!sort_starts(workload, sorted)) {
+        return false;
+    }
+    make_expiries(workload, sorted, is_cancelled);
+    if (key->order == ORDER_SORTED || key->order == ORDER_REVERSE) {
+        memcpy(workload->starts, sorted, workload->n * sizeof *sorted);
+    }
+    if (key->order == ORDER_REVERSE) {
+        reverse(workload->starts, workload->n);
+    }
+    return true;
+}
+
+static bool create(struct workload *workload, const struct workload_key *key)
+{
+    uint32_t n = key->n;
+    *workload = (struct workload){
+        .key = *key,
+        .n = n,
+        .span_ticks = key->span_ticks,
+        .cancelled = (uint32_t)((uint64_t)n * key->cancelled_percent / 100),
+        .starts = calloc(n, sizeof *workload->starts),
+        .delays = calloc(n, sizeof *workload->delays),
+        .stops = calloc(n, sizeof *workload->stops),
+        .order = calloc(n, sizeof *workload->order),
+        .restarts = calloc(n * workload_rounds(n), sizeof *workload->restarts),
+        .expiries = calloc(n, sizeof *workload->expiries),
+    };
+    struct workload_start *sorted = calloc(n, sizeof *sorted);
+    bool *is_cancelled = calloc(n, sizeof *is_cancelled);
+    bool created = workload->starts != NULL && workload->delays != NULL &&
+                   workload->stops != NULL && workload->order != NULL &&
+                   workload->restarts != NULL && workload->expiries != NULL && sorted != NULL &&
+                   is_cancelled != NULL && make_starts(workload, sorted, is_cancelled);
+    free(sorted);
+    free(is_cancelled);
+    return created;
+}
+
+static void forget(void *thing)
+{
+    struct workload *workload = thing;
     free(workload->starts);
     free(workload->delays);
     free(workload->stops);
     free(workload->order);
     free(workload->restarts);
     free(workload->expiries);
-    *workload = (struct workload){0};
+    free(workload);
 }
 
-static bool create(struct workload *workload, uint32_t n)
+static void *new_workload(const void *key, size_t *bytes)
 {
-    uint32_t rounds = (uint32_t)workload_rounds(n);
-    *workload = (struct workload){
-        .n = n,
-        .rounds = rounds,
-        .starts = calloc(n, sizeof *workload->starts),
-        .delays = calloc(n, sizeof *workload->delays),
-        .stops = calloc(n, sizeof *workload->stops),
-        .order = calloc(n, sizeof *workload->order),
-        .restarts = calloc((size_t)n * rounds, sizeof *workload->restarts),
-    };
-    if (workload->starts == NULL || workload->delays == NULL || workload->stops == NULL ||
-        workload->order == NULL || workload->restarts == NULL) {
-        return false;
-    }
-    uint64_t state = workload_seed(n);
-    shuffle(workload->order, n, &state);
-    for (uint32_t i = 0; i < n; i++) {
-        struct workload_start *start = &workload->starts[i];
-        start->id = workload->order[i];
-        start->delay_ticks = 1 + workload_random_below(&state, WORKLOAD_SPAN_TICKS);
-        workload->delays[start->id] = start->delay_ticks;
-        workload->expected.count++;
-        workload->expected.ids += start->id;
-        workload->expected.checksum += workload_mix(start->id, start->delay_ticks);
-    }
-    shuffle(workload->stops, n, &state);
-    return sort_expiries(workload);
-}
-
-struct kept_workload {
-    struct kept_workload *below;
-    struct workload workload;
-};
-
-static struct kept_workload *workloads;
-
-struct workload *workload_get(uint32_t n)
-{
-    for (struct kept_workload *kept = workloads; kept != NULL; kept = kept->below) {
-        if (kept->workload.n == n) {
-            return &kept->workload;
-        }
-    }
-    struct kept_workload *kept = calloc(1, sizeof *kept);
-    if (kept == NULL || !create(&kept->workload, n)) {
-        if (kept != NULL) {
-            destroy(&kept->workload);
-        }
-        free(kept);
+    struct workload *workload = calloc(1, sizeof *workload);
+    if (workload == NULL) {
         return NULL;
     }
-    kept->below = workloads;
-    workloads = kept;
-    return &kept->workload;
+    if (!create(workload, key)) {
+        forget(workload);
+        return NULL;
+    }
+    *bytes = workload->n *
+             (sizeof *workload->starts + sizeof *workload->delays + sizeof *workload->stops +
+              sizeof *workload->order + workload_rounds(workload->n) * sizeof *workload->restarts +
+              sizeof *workload->expiries);
+    return workload;
 }
 
-void workload_forget(void)
+struct workload *workload_get(const struct workload_key *key)
 {
-    while (workloads != NULL) {
-        struct kept_workload *kept = workloads;
-        workloads = kept->below;
-        destroy(&kept->workload);
-        free(kept);
+    static const struct cache_kind workloads = {sizeof *key, new_workload, forget};
+    return cache_get(&workloads, key);
+}
+
+/* A delay of a restarted timer. */
+static uint32_t draw_idle_delay(const struct workload *workload, uint64_t *state)
+{
+    static const uint32_t range_ticks = WORKLOAD_SPAN_TICKS - WORKLOAD_IDLE_MIN_TICKS;
+    uint32_t durations = workload->key.durations;
+    if (durations > 0) {
+        uint64_t which = 1 + workload_random_below(state, durations);
+        return WORKLOAD_IDLE_MIN_TICKS + (uint32_t)(which * range_ticks / (durations + 1));
     }
+    return WORKLOAD_IDLE_MIN_TICKS + workload_random_below(state, range_ticks + 1);
 }
 
 uint32_t workload_restart_rounds(struct workload *workload, uint32_t first, uint32_t count)
@@ -166,9 +226,7 @@ uint32_t workload_restart_rounds(struct workload *workload, uint32_t first, uint
             restart->id = workload->order[i];
             restart->tick = round * WORKLOAD_ROUND_TICKS + 1 +
                             (uint32_t)((uint64_t)i * WORKLOAD_ROUND_TICKS / n);
-            restart->delay_ticks =
-                WORKLOAD_IDLE_MIN_TICKS +
-                workload_random_below(&state, WORKLOAD_SPAN_TICKS - WORKLOAD_IDLE_MIN_TICKS + 1);
+            restart->delay_ticks = draw_idle_delay(workload, &state);
             if (restart->tick + restart->delay_ticks < earliest) {
                 earliest = restart->tick + restart->delay_ticks;
             }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-    WORKLOAD_SPAN_TICKS = 60000,        /* the longest delay anywhere: what structures are told */
+    WORKLOAD_SPAN_TICKS = 60000,        /* the longest delay, where nothing else is said */
     WORKLOAD_IDLE_MIN_TICKS = 30000,    /* an idle timeout lies between this and the span */
     WORKLOAD_ROUND_TICKS = 10000,       /* in one round each connection restarts its timer once */
     WORKLOAD_BATCH_OPERATIONS = 100000, /* a batch has at least so many, by repetition */
@@ -47,28 +47,50 @@ uint64_t workload_rounds(uint64_t operations);
  * not wanted. */
 void workload_shorten(void);
 
+/* In which order timers are started, as to their deadlines. X(code, word, what) */
+#define WORKLOAD_ORDER_MAP(X)                                                                      \
+    X(ORDER_RANDOM, "random", "in random order")                                                   \
+    X(ORDER_SORTED, "sorted", "the earliest deadline first")                                       \
+    X(ORDER_REVERSE, "reverse", "the latest deadline first")                                       \
+    X(ORDER_SAME, "same", "all with one deadline, at half the span")
+
+enum workload_order {
+#define WORKLOAD_ORDER_ENUM(code, word, what) code,
+    WORKLOAD_ORDER_MAP(WORKLOAD_ORDER_ENUM)
+#undef WORKLOAD_ORDER_ENUM
+};
+
+/* What is wanted. */
+struct workload_key {
+    uint32_t n;
+    uint32_t span_ticks;        /* delays are uniform from 1 to this */
+    uint32_t durations;         /* how many different ones there are; 0: all */
+    uint32_t order;             /* enum workload_order */
+    uint32_t cancelled_percent; /* so many of the timers are stopped before they can fire */
+};
+
 /* Treat as read-only. */
 struct workload {
+    struct workload_key key;
     uint32_t n;
-    uint32_t rounds;                   /* repetitions of n operations that make up a batch */
-    struct workload_start *starts;     /* n, random order of ids, delays uniform over 1..span */
+    uint32_t span_ticks;
+    uint32_t cancelled;
+    struct workload_start *starts;     /* n, random order of ids */
     uint32_t *delays;                  /* the same delays by id */
-    uint32_t *stops;                   /* the ids in another random order */
+    uint32_t *stops;                   /* the ids in another random order, the cancelled first */
     uint32_t *order;                   /* scratch, for the order of a round */
-    struct workload_restart *restarts; /* room for `rounds` rounds of n */
-    struct workload_expiry *expiries;  /* of `starts`, by tick after them */
+    struct workload_restart *restarts; /* room for workload_rounds(n) rounds of n */
+    struct workload_expiry
+        *expiries; /* of those that are not cancelled, by tick after the starts */
+    size_t expiry_count;
     struct workload_expected expected; /* the same in sum */
 };
 
-/* The workload of `n` timers, all but the restarts; made at the first call, kept until
- * workload_forget. NULL for want of memory. */
-struct workload *workload_get(uint32_t n);
-
-/* Frees all workloads. */
-void workload_forget(void);
+/* The workload, from the cache. NULL for want of memory. */
+struct workload *workload_get(const struct workload_key *key);
 
 /*
- * Generates `count` <= workload->rounds rounds of restarts, the first of which has the number
+ * Generates `count` <= workload_rounds(n) rounds of restarts, the first of which has the number
  * `first` (equal numbers, equal rounds). In a round every connection restarts its timer once, in
  * random order, evenly over WORKLOAD_ROUND_TICKS: about every 10 s, never more than 20 s apart.
  * Returns the earliest deadline pending behind the last round, in ticks after the beginning.

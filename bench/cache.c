@@ -1,0 +1,87 @@
+/* A list, the latest used first: there are never more than some dozens. */
+#include "cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_BYTES_MAX = 64, SHARE_OF_MEMORY = 4 };
+
+struct entry {
+    struct entry *below;
+    const struct cache_kind *kind;
+    void *thing;
+    size_t bytes;
+    unsigned char key[KEY_BYTES_MAX];
+};
+
+static struct entry *entries;
+
+static size_t room_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (size_t)pages / SHARE_OF_MEMORY * (size_t)page_bytes : 0;
+}
+
+static void destroy(struct entry *entry)
+{
+    entry->kind->destroy(entry->thing);
+    free(entry);
+}
+
+/* Drops what lies behind the first entries that fit; the first always does. */
+static void make_room(void)
+{
+    size_t room = room_bytes();
+    size_t used = 0;
+    struct entry **link = &entries;
+    while (*link != NULL && (*link == entries || used + (*link)->bytes <= room)) {
+        used += (*link)->bytes;
+        link = &(*link)->below;
+    }
+    struct entry *rest = *link;
+    *link = NULL;
+    while (rest != NULL) {
+        struct entry *below = rest->below;
+        destroy(rest);
+        rest = below;
+    }
+}
+
+void *cache_get(const struct cache_kind *kind, const void *key)
+{
+    for (struct entry **link = &entries; *link != NULL; link = &(*link)->below) {
+        struct entry *entry = *link;
+        if (entry->kind == kind && memcmp(entry->key, key, kind->key_bytes) == 0) {
+            *link = entry->below;
+            entry->below = entries;
+            entries = entry;
+            return entry->thing;
+        }
+    }
+    struct entry *entry = calloc(1, sizeof *entry);
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->thing = kind->make(key, &entry->bytes);
+    if (entry->thing == NULL) {
+        free(entry);
+        return NULL;
+    }
+    entry->kind = kind;
+    memcpy(entry->key, key, kind->key_bytes);
+    entry->below = entries;
+    entries = entry;
+    make_room();
+    return entry->thing;
+}
+
+void cache_forget(void)
+{
+    while (entries != NULL) {
+        struct entry *below = entries->below;
+        destroy(entries);
+        entries = below;
+    }
+}

@@ -1,0 +1,264 @@
+/*
+ * The machine's own limits, measured in the same run as the structures: what memory, calls and
+ * clocks cost where nothing else is done. The footprint is that of n records.
+ */
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE_BYTES = 64,
+    BATCH_STEPS = 100000, /* between two readings of the clock, at least */
+    CALLS = 1000000,
+    READINGS = 100000,
+};
+
+/* Memory of n records, and random orders of them. */
+struct field {
+    unsigned char *bytes;
+    size_t record_bytes;
+    size_t total_bytes;
+    uint32_t n;
+    uint32_t *order;
+    uint32_t *other; /* a second order */
+};
+
+/* --- pieces ---------------------------------------------------------------------------------- */
+
+static uint32_t *random_order(uint32_t n, uint64_t what)
+{
+    uint32_t *order = malloc(n * sizeof *order);
+    uint64_t state = workload_seed(what);
+    for (uint32_t i = 0; order != NULL && i < n; i++) {
+        uint32_t j = workload_random_below(&state, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    return order;
+}
+
+static void free_field(struct field *field)
+{
+    tl_free(tl_system_allocator(), field->bytes, field->total_bytes, LINE_BYTES);
+    free(field->order);
+    free(field->other);
+}
+
+static bool make_field(struct fixture *fixture, struct field *field)
+{
+    const struct row *row = fixture->row;
+    *field = (struct field){.record_bytes = row->shape.at[AXIS_RECORD], .n = row->n};
+    field->total_bytes = field->n * field->record_bytes;
+    field->bytes = tl_alloc(tl_system_allocator(), field->total_bytes, LINE_BYTES);
+    field->order = random_order(field->n, 1);
+    field->other = random_order(field->n, 2);
+    if (field->bytes == NULL || field->order == NULL || field->other == NULL) {
+        free_field(field);
+        return fail(fixture, "no memory for %u records", field->n);
+    }
+    memset(field->bytes, 0, field->total_bytes);
+    return true;
+}
+
+/* Repeats passes over all records, once to warm up and then until they have lasted long enough. */
+static void repeat(struct fixture *fixture, struct bench_measured *out, struct field *field,
+                   uint64_t (*pass)(const struct field *))
+{
+    uint64_t operations = field->n;
+    uint64_t sum = pass(field);
+    do {
+        uint64_t rounds = (BATCH_STEPS + operations - 1) / operations;
+        uint64_t begun = cpu_now_ns();
+        for (uint64_t i = 0; i < rounds; i++) {
+            sum += pass(field);
+        }
+        out->elapsed_ns += cpu_since_ns(begun);
+        out->operations += operations * rounds;
+        out->batches++;
+    } while (out->elapsed_ns < suite_min_time_ns());
+    fixture->answers = sum;
+}
+
+static inline uint64_t *record_at(const struct field *field, uint32_t index)
+{
+    return (uint64_t *)(void *)(field->bytes + index * field->record_bytes);
+}
+
+static bool measure_passes(struct fixture *fixture, struct bench_measured *out,
+                           uint64_t (*pass)(const struct field *))
+{
+    struct field field;
+    if (!make_field(fixture, &field)) {
+        return false;
+    }
+    repeat(fixture, out, &field, pass);
+    free_field(&field);
+    return true;
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* From record to record along one cycle through all: each address is known only when the load
+ * before it has come back. */
+static uint64_t chase(const struct field *field)
+{
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < field->n; i++) {
+        at = *record_at(field, (uint32_t)at);
+    }
+    return at;
+}
+
+static bool measure_dependent_load(struct fixture *fixture, struct bench_measured *out)
+{
+    struct field field;
+    if (!make_field(fixture, &field)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < field.n; i++) {
+        *record_at(&field, field.order[i]) = field.order[i + 1 < field.n ? i + 1 : 0];
+    }
+    repeat(fixture, out, &field, chase);
+    free_field(&field);
+    return true;
+}
+
+static uint64_t update_one(const struct field *field)
+{
+    for (uint32_t i = 0; i < field->n; i++) {
+        *record_at(field, field->order[i]) += 1;
+    }
+    return *record_at(field, 0);
+}
+
+static uint64_t update_two(const struct field *field)
+{
+    for (uint32_t i = 0; i < field->n; i++) {
+        *record_at(field, field->order[i]) += 1;
+        *record_at(field, field->other[i]) += 1;
+    }
+    return *record_at(field, 0);
+}
+
+static uint64_t stream_all(const struct field *field)
+{
+    for (uint32_t i = 0; i < field->n; i++) {
+        *record_at(field, i) += 1;
+    }
+    return *record_at(field, 0);
+}
+
+static bool measure_random_update(struct fixture *fixture, struct bench_measured *out)
+{
+    return measure_passes(fixture, out, update_one);
+}
+
+static bool measure_random_update_two(struct fixture *fixture, struct bench_measured *out)
+{
+    return measure_passes(fixture, out, update_two);
+}
+
+static bool measure_sequential(struct fixture *fixture, struct bench_measured *out)
+{
+    return measure_passes(fixture, out, stream_all);
+}
+
+/* --- the processor --------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) uint64_t count_call(void *ctx, uint64_t now)
+{
+    uint64_t *calls = ctx;
+    return ++*calls + now;
+}
+
+static bool measure_indirect_call(struct fixture *fixture, struct bench_measured *out)
+{
+    uint64_t (*volatile unknown)(void *, uint64_t) = count_call;
+    uint64_t (*call)(void *, uint64_t) = unknown;
+    uint64_t calls = 0;
+    (void)fixture;
+    do {
+        uint64_t begun = cpu_now_ns();
+        for (uint64_t i = 0; i < CALLS; i++) {
+            (void)call(&calls, i);
+        }
+        out->elapsed_ns += cpu_since_ns(begun);
+        out->operations += CALLS;
+        out->batches++;
+    } while (out->elapsed_ns < suite_min_time_ns());
+    return true;
+}
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+    (void)clock_gettime(clock, &now);
+    return (uint64_t)now.tv_nsec;
+}
+
+static bool measure_clock(struct fixture *fixture, struct bench_measured *out)
+{
+    uint64_t which = fixture->row->shape.at[AXIS_CLOCK];
+    uint64_t sum = 0;
+    do {
+        uint64_t begun = cpu_now_ns();
+        for (int i = 0; i < READINGS; i++) {
+            if (which == CLOCK_CYCLES) {
+                sum += cycles_now();
+            } else {
+                sum +=
+                    read_clock(which == CLOCK_THREAD ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
+            }
+        }
+        out->elapsed_ns += cpu_since_ns(begun);
+        out->operations += READINGS;
+        out->batches++;
+    } while (out->elapsed_ns < suite_min_time_ns());
+    fixture->answers = sum;
+    return true;
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+const struct suite suites_limits[] = {
+    {.text = {.name = "limit/dependent-load",
+              .what = "loads from n records in random order, each address known only when the "
+                      "load before has come back",
+              .why = "what following a link, or looking at a record in a heap, costs at this size",
+              .per = "load"},
+     .axes = 1 << AXIS_RECORD,
+     .measure = measure_dependent_load},
+    {.text = {.name = "limit/random-update",
+              .what = "n records read and written in random order, the addresses known beforehand",
+              .why = "the least that an operation upon a random timer costs at this size",
+              .per = "update"},
+     .axes = 1 << AXIS_RECORD,
+     .measure = measure_random_update},
+    {.text = {.name = "limit/random-update-two",
+              .what = "the same with two records each time",
+              .why = "an operation that touches a timer and one neighbour",
+              .per = "update of both"},
+     .axes = 1 << AXIS_RECORD,
+     .measure = measure_random_update_two},
+    {.text = {.name = "limit/sequential",
+              .what = "n records read and written in their order",
+              .why = "what walking an array costs: the memory's bandwidth",
+              .per = "record"},
+     .axes = 1 << AXIS_RECORD,
+     .measure = measure_sequential},
+    {.text = {.name = "limit/indirect-call",
+              .what = "calls through a pointer, of a function that counts",
+              .why = "the least that any hook of a structure costs",
+              .per = "call"},
+     .fixed_n = 1,
+     .measure = measure_indirect_call},
+    {.text = {.name = "limit/clock",
+              .what = "readings of a clock",
+              .why = "what measuring a single operation adds to it",
+              .per = "reading"},
+     .axes = 1 << AXIS_CLOCK,
+     .fixed_n = 1,
+     .measure = measure_clock},
+};
+const size_t suites_limits_count = sizeof suites_limits / sizeof suites_limits[0];
