@@ -10,9 +10,9 @@
  *
  * A difference must be more than chance explains, and more than `min_effect`: what is asked is how
  * probable the measurements would be if the true change were that small. Runs that follow one
- * another more closely than chance (the machine slowed down, or recovered) say less than their
- * number promises: such runs are taken together in blocks, as long as it takes for the blocks to be
- * in random order; with too few blocks left there is no verdict.
+ * another more closely than chance show that the machine changed while they were made, and it may
+ * have changed as much between the sides: then a difference must also be larger than all that those
+ * runs differ among themselves.
  */
 #ifndef SIM_JUDGE_H
 #define SIM_JUDGE_H
@@ -24,10 +24,9 @@
 #define JUDGE_RUNS_MIN 5u
 
 enum judge_obstacle {
-    JUDGE_CLEAR,        /* there is a probability */
-    JUDGE_FEW_RUNS,     /* fewer than JUDGE_RUNS_MIN on a side */
-    JUDGE_NOT_POSITIVE, /* a time is not a positive number */
-    JUDGE_DRIFT         /* the runs are in no random order, in blocks either */
+    JUDGE_CLEAR,       /* there is a probability */
+    JUDGE_FEW_RUNS,    /* fewer than JUDGE_RUNS_MIN on a side */
+    JUDGE_NOT_POSITIVE /* a time is not a positive number */
 };
 
 struct judge_settings {
@@ -35,15 +34,15 @@ struct judge_settings {
     double min_effect; /* as a share, such as 0.01; not negative */
 };
 
+/* All but the obstacle is meaningful if there is none. */
 struct judgement {
     enum judge_obstacle obstacle;
-    size_t block;       /* runs that were taken together, 1 if each stands for itself */
-    size_t base_values; /* what is left then; of pairs, their number is both */
-    size_t other_values;
-    double change; /* this and the interval are meaningful if JUDGE_CLEAR */
-    double low;    /* -1 if there are too few values for an interval */
-    double high;   /* likewise infinite */
-    double p;      /* two-sided; 1 unless JUDGE_CLEAR */
+    double change;
+    double low; /* the interval; -1 and infinite if there are too few values for one */
+    double high;
+    double p;          /* two-sided; 1 if there is an obstacle */
+    double drift;      /* how much runs differ that are in no random order; 0 if they are in one */
+    double min_effect; /* what the difference had to be larger than: the setting and the drift */
 };
 
 /* Run k of `base` belongs to run k of `other`. False if out of memory. */

@@ -300,9 +300,7 @@ static bool time_one(struct job *job, struct subject *subject, struct replay_res
     return true;
 }
 
-/* Whose turn it is, in place `at` of a round of `count`: every second round goes backwards, and
- * each pair of rounds begins with another one. */
-static size_t turn(unsigned round, size_t at, size_t count)
+size_t simulate_turn(unsigned round, size_t at, size_t count)
 {
     size_t place = round % 2 == 0 ? at : count - 1 - at;
     return (place + round / 2) % count;
@@ -314,7 +312,7 @@ static bool time_all(struct job *job, struct error *error)
     bool done = result != NULL || error_set(error, "out of memory");
     for (unsigned run = 0; run < job->request->runs && done; run++) {
         for (size_t i = 0; i < job->subject_count && done; i++) {
-            struct subject *subject = &job->subjects[turn(run, i, job->subject_count)];
+            struct subject *subject = &job->subjects[simulate_turn(run, i, job->subject_count)];
             if (subject->right) {
                 done = time_one(job, subject, result, error);
             } else {

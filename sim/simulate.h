@@ -77,6 +77,10 @@ struct simulation {
     size_t fired_set_count;
 };
 
+/* Who is next in round `round` of `count` that take turns, with `at` of them done: every second
+ * round goes backwards, and each pair of rounds begins with another one. */
+size_t simulate_turn(unsigned round, size_t at, size_t count);
+
 /* Runs everything. False, with `error` set, if a trace cannot be read or memory or processes fail;
  * a structure's failure is a row. `all_right` says whether every row is ok or unsupported. */
 bool simulate(const struct simulate_request *request, struct simulation *simulation,

@@ -1,0 +1,651 @@
+/* timerlab compare: results against one another. */
+#include "command.h"
+#include "compare.h"
+#include "compare_print.h"
+#include "outfile.h"
+#include "progress.h"
+#include "simulate.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define DEFAULT_CONFIDENCE 0.95
+#define DEFAULT_ROUNDS     10
+
+enum compare_format { FORMAT_TABLE, FORMAT_MARKDOWN, FORMAT_JSON };
+
+/* Words of the command line, which live as long as it. */
+struct words {
+    const char **items;
+    size_t count;
+};
+
+struct compare_arguments {
+    struct words sets;
+    struct words commands;
+    struct words structures;
+    struct words traces;
+    struct words metrics;
+    const char *base;
+    const char *out_dir;
+    bool by_algo;
+    bool all_counts;
+    unsigned rounds;
+    double confidence;
+    double min_effect;      /* negative: by how the runs belong together */
+    double threshold;       /* negative: none */
+    double count_threshold; /* negative: none */
+    enum compare_correction correction;
+    enum compare_format format;
+};
+
+enum {
+    KEY_BY = 256,
+    KEY_BASE,
+    KEY_TRACE,
+    KEY_METRIC,
+    KEY_COUNTS,
+    KEY_CONFIDENCE,
+    KEY_MIN_EFFECT,
+    KEY_CORRECTION,
+    KEY_THRESHOLD,
+    KEY_COUNT_THRESHOLD,
+    KEY_FORMAT,
+    KEY_COMMAND,
+    KEY_ROUNDS,
+    KEY_PROGRESS
+};
+
+static void remember(struct words *words, const char *text, struct argp_state *state)
+{
+    const char **longer =
+        (const char **)realloc((void *)words->items, (words->count + 1) * sizeof *longer);
+    if (longer == NULL) {
+        argp_failure(state, EXIT_FAULT, 0, "out of memory");
+        return;
+    }
+    words->items = longer;
+    longer[words->count++] = text;
+}
+
+/* "5%" or "5" as 0.05; or the end of the program. */
+static double parse_percent(const char *option, const char *text, double min, double max,
+                            struct argp_state *state)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    const char *rest = *end == '%' ? end + 1 : end;
+    if (end == text || *rest != '\0' || !(value >= min && value <= max)) {
+        argp_error(state, "%s takes percent, from %g to %g, as in 5%%, not '%s'", option, min, max,
+                   text);
+    }
+    return value / 100;
+}
+
+static void parse_correction(struct compare_arguments *arguments, const char *word,
+                             struct argp_state *state)
+{
+    for (int c = 0; c < CORRECTIONS; c++) {
+        if (strcmp(word, compare_correction_word((enum compare_correction)c)) == 0) {
+            arguments->correction = (enum compare_correction)c;
+            return;
+        }
+    }
+    argp_error(state, "--correction takes holm, bh or none, not '%s'", word);
+}
+
+static void parse_format(struct compare_arguments *arguments, const char *word,
+                         struct argp_state *state)
+{
+    static const char *const formats[] = {"table", "md", "json"};
+    for (int f = 0; f < 3; f++) {
+        if (strcmp(word, formats[f]) == 0) {
+            arguments->format = (enum compare_format)f;
+            return;
+        }
+    }
+    argp_error(state, "--format takes table, md or json, not '%s'", word);
+}
+
+static void parse_rounds(struct compare_arguments *arguments, const char *text,
+                         struct argp_state *state)
+{
+    char *end = NULL;
+    long rounds = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || rounds < 1 || rounds > 1000) {
+        argp_error(state, "--rounds takes a number from 1 to 1000, not '%s'", text);
+    }
+    arguments->rounds = (unsigned)rounds;
+}
+
+/* That what was given goes together. */
+static void check_arguments(const struct compare_arguments *arguments, struct argp_state *state)
+{
+    if (arguments->commands.count > 0) {
+        if (arguments->sets.count > 0) {
+            argp_error(state, "either sets of results, or --command to make them; not both");
+        }
+        if (arguments->commands.count < 2 && !arguments->by_algo) {
+            argp_error(state, "--command: one alone has nothing to be compared with");
+        }
+    } else if (arguments->sets.count < (arguments->by_algo ? 1 : 2)) {
+        argp_error(state, arguments->by_algo
+                              ? "which results? A folder, a results.json, or the JSON of "
+                                "timerlab-bench"
+                              : "it takes two sets of results, or one with --by algo");
+    }
+    if (arguments->out_dir != NULL && arguments->commands.count == 0) {
+        argp_error(state, "-o keeps what --command makes, and there is none");
+    }
+    if (arguments->base != NULL && !arguments->by_algo) {
+        argp_error(state, "--base names the structure that --by algo compares with; the first set "
+                          "is the base of the others");
+    }
+}
+
+static error_t parse_argument(int key, char *argument, struct argp_state *state)
+{
+    struct compare_arguments *arguments = state->input;
+    switch (key) {
+    case 'a':
+        remember(&arguments->structures, argument, state);
+        return 0;
+    case 'o':
+        arguments->out_dir = argument;
+        return 0;
+    case KEY_BY:
+        if (strcmp(argument, "algo") != 0) {
+            argp_error(state, "--by takes algo, not '%s'", argument);
+        }
+        arguments->by_algo = true;
+        return 0;
+    case KEY_BASE:
+        arguments->base = argument;
+        return 0;
+    case KEY_TRACE:
+        remember(&arguments->traces, argument, state);
+        return 0;
+    case KEY_METRIC:
+        remember(&arguments->metrics, argument, state);
+        return 0;
+    case KEY_COUNTS:
+        arguments->all_counts = true;
+        return 0;
+    case KEY_CONFIDENCE:
+        arguments->confidence = parse_percent("--confidence", argument, 50, 99.99, state);
+        return 0;
+    case KEY_MIN_EFFECT:
+        arguments->min_effect = parse_percent("--min-effect", argument, 0, 1000, state);
+        return 0;
+    case KEY_CORRECTION:
+        parse_correction(arguments, argument, state);
+        return 0;
+    case KEY_THRESHOLD:
+        arguments->threshold = parse_percent("--threshold", argument, 0, 1e6, state);
+        return 0;
+    case KEY_COUNT_THRESHOLD:
+        arguments->count_threshold = parse_percent("--count-threshold", argument, 0, 1e6, state);
+        return 0;
+    case KEY_FORMAT:
+        parse_format(arguments, argument, state);
+        return 0;
+    case KEY_COMMAND:
+        remember(&arguments->commands, argument, state);
+        return 0;
+    case KEY_ROUNDS:
+        parse_rounds(arguments, argument, state);
+        return 0;
+    case KEY_PROGRESS:
+        progress_set_mode(PROGRESS_ALWAYS);
+        return 0;
+    case ARGP_KEY_ARG:
+        remember(&arguments->sets, argument, state);
+        return 0;
+    case ARGP_KEY_END:
+        check_arguments(arguments, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"by", KEY_BY, "algo", 0, "Compare the structures of each set with one another", 0},
+    {"base", KEY_BASE, "NAME[:opt=v...]", 0,
+     "With --by algo: the structure to compare with (the first of each trace)", 0},
+    {"algorithm", 'a', "NAME[:opt=v...],...", 0, "Only these structures; may be repeated", 0},
+    {"trace", KEY_TRACE, "PATTERN", 0,
+     "Only traces, or benchmarks, whose name fits this shell pattern; may be repeated", 0},
+    {"metric", KEY_METRIC, "NAME", 0,
+     "Judge this instead of the time per operation: a key of `samples` in results.json, or of a "
+     "benchmark's repetition; may be repeated",
+     0},
+    {"counts", KEY_COUNTS, NULL, 0, "Also compare the counts of different structures", 0},
+    {"confidence", KEY_CONFIDENCE, "PERCENT", 0, "Of intervals and verdicts (95%)", 0},
+    {"min-effect", KEY_MIN_EFFECT, "PERCENT", 0,
+     "A change must be shown to be larger than this (1% where runs are pairs, 5% where the sides "
+     "were measured apart)",
+     0},
+    {"correction", KEY_CORRECTION, "holm|bh|none", 0,
+     "For many comparisons at once: Holm (the default), Benjamini and Hochberg, none", 0},
+    {"threshold", KEY_THRESHOLD, "PERCENT", 0,
+     "End with status 1 if something is slower by more than this, or fails where the base does not",
+     0},
+    {"count-threshold", KEY_COUNT_THRESHOLD, "PERCENT", 0,
+     "Likewise if a count of work, wakeups or bytes grows by more than this", 0},
+    {"format", KEY_FORMAT, "table|md|json", 0, "What to print (table)", 0},
+    {"command", KEY_COMMAND, "COMMAND", 0,
+     "Make the results: a shell command that prints results as JSON, such as `timerlab sim ... "
+     "--format json`; once for each side. The commands take turns",
+     0},
+    {"rounds", KEY_ROUNDS, "K", 0, "How often each command runs (10)", 0},
+    {"output", 'o', "DIR", 0,
+     "Keep what the commands print: DIR/1 is a set of the first, DIR/2 of the second, ...", 0},
+    {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
+    {0},
+};
+
+static const struct argp parser = {
+    options,
+    parse_argument,
+    "SET SET...\n--by algo SET...\n--command COMMAND --command COMMAND...",
+    "Says of each thing measured whether it is faster or slower than in the first set, or that one "
+    "cannot tell.\n\nA SET is a folder of results, a results.json of `timerlab sim`, or the JSON "
+    "of "
+    "`timerlab-bench` or any Google Benchmark; SET:NAME[:opt=v...] is one structure of it, which "
+    "is "
+    "compared with one of another name."
+    "\vTimes are judged by rank tests, without a word about how they are distributed: the runs of "
+    "one `timerlab sim` and the rounds of --command as pairs, everything else as two samples. "
+    "Fewer "
+    "than five runs a side are refused. Counts are the same in every run, so each difference is "
+    "shown.\n\n"
+    "Exit status: 0 done, 1 a regression beyond --threshold or --count-threshold, or nothing that "
+    "could be compared, 2 usage.",
+    NULL,
+    NULL,
+    NULL,
+};
+
+/* --- sets ------------------------------------------------------------------------------------ */
+
+struct loaded {
+    struct result_set **sets; /* one for each path, however often it is named */
+    size_t set_count;
+    struct compare_side *sides;
+    size_t side_count;
+};
+
+static void loaded_free(struct loaded *loaded)
+{
+    for (size_t i = 0; i < loaded->set_count; i++) {
+        result_set_free(loaded->sets[i]);
+        free(loaded->sets[i]);
+    }
+    free((void *)loaded->sets);
+    free(loaded->sides);
+}
+
+/* A new, empty place for a set; NULL if out of memory. */
+static struct result_set *add_set(struct loaded *loaded, struct error *error)
+{
+    struct result_set **sets = (struct result_set **)realloc(
+        (void *)loaded->sets, (loaded->set_count + 1) * sizeof(struct result_set *));
+    struct result_set *set = calloc(1, sizeof *set);
+    loaded->sets = sets != NULL ? sets : loaded->sets;
+    if (sets == NULL || set == NULL) {
+        free(set);
+        (void)error_set(error, "out of memory");
+        return NULL;
+    }
+    loaded->sets[loaded->set_count++] = set;
+    return set;
+}
+
+static struct result_set *load_set(struct loaded *loaded, const char *path, struct error *error)
+{
+    for (size_t i = 0; i < loaded->set_count; i++) {
+        if (strcmp(loaded->sets[i]->name, path) == 0) {
+            return loaded->sets[i];
+        }
+    }
+    struct result_set *set = add_set(loaded, error);
+    return set != NULL && result_set_load(set, path, error) ? set : NULL;
+}
+
+/* How much of SET[:NAME[:opt=v...]] is the path: what is there, or else all of it. */
+static size_t path_length(const char *text)
+{
+    struct stat info;
+    size_t length = strlen(text);
+    if (stat(text, &info) == 0) {
+        return length;
+    }
+    for (const char *colon = strchr(text, ':'); colon != NULL; colon = strchr(colon + 1, ':')) {
+        char path[4096];
+        (void)snprintf(path, sizeof path, "%.*s", (int)(colon - text), text);
+        if (stat(path, &info) == 0) {
+            return (size_t)(colon - text);
+        }
+    }
+    return length;
+}
+
+static bool add_side(struct loaded *loaded, const char *text, struct error *error)
+{
+    struct compare_side *side = &loaded->sides[loaded->side_count++];
+    size_t length = path_length(text);
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%.*s", (int)length, text);
+    (void)snprintf(side->label, sizeof side->label, "%s", text);
+    side->one = text[length] == ':';
+    if (side->one && !compare_structure_parse(&side->structure, text + length + 1, error)) {
+        return false;
+    }
+    side->set = load_set(loaded, path, error);
+    return side->set != NULL;
+}
+
+/* --- commands that take turns ---------------------------------------------------------------- */
+
+/* All that a command prints, to be freed by the caller; NULL with `error` set. */
+static char *run_command(const char *command, size_t *bytes, struct error *error)
+{
+    FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): a shell is what is wanted */
+    char *text = NULL;
+    FILE *memory = pipe != NULL ? open_memstream(&text, bytes) : NULL;
+    if (memory == NULL) {
+        (void)error_set(error, "'%s' cannot be run: %s", command, strerror(errno));
+        if (pipe != NULL) {
+            (void)pclose(pipe);
+        }
+        return NULL;
+    }
+    char part[65536];
+    size_t got = 0;
+    while ((got = fread(part, 1, sizeof part, pipe)) > 0) {
+        (void)fwrite(part, 1, got, memory);
+    }
+    bool kept = fclose(memory) == 0;
+    int status = pclose(pipe);
+    /* 1 says that a structure has a fault: the results tell which */
+    bool ended = WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_FAULT;
+    if (kept && ended && *bytes > 0) {
+        return text;
+    }
+    if (!kept) {
+        (void)error_set(error, "out of memory");
+    } else if (ended) {
+        (void)error_set(error, "'%s' printed nothing; it has to print results as JSON", command);
+    } else {
+        (void)error_set(error, "'%s' failed with %s %d", command,
+                        WIFEXITED(status) ? "exit status" : "signal",
+                        WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    }
+    free(text);
+    return NULL;
+}
+
+static bool make_new_folder(const char *path, struct error *error)
+{
+    return mkdir(path, 0777) == 0 ||
+           error_set(error, "%s: cannot be made: %s; -o takes a new folder", path, strerror(errno));
+}
+
+/* DIR, and in it a folder for each command. */
+static bool make_folders(const struct compare_arguments *arguments, struct error *error)
+{
+    bool done = arguments->out_dir == NULL || make_new_folder(arguments->out_dir, error);
+    for (size_t i = 0; i < arguments->commands.count && arguments->out_dir != NULL && done; i++) {
+        char path[4096];
+        (void)snprintf(path, sizeof path, "%s/%zu", arguments->out_dir, i + 1);
+        done = make_new_folder(path, error);
+    }
+    return done;
+}
+
+static bool keep_output(const struct compare_arguments *arguments, size_t command, unsigned round,
+                        const char *text, size_t bytes, struct error *error)
+{
+    char path[4096];
+    struct outfile file;
+    if (arguments->out_dir == NULL) {
+        return true;
+    }
+    (void)snprintf(path, sizeof path, "%s/%zu/round-%04u.json", arguments->out_dir, command + 1,
+                   round + 1);
+    if (!outfile_open(&file, path, error)) {
+        return false;
+    }
+    (void)fwrite(text, 1, bytes, file.stream);
+    return outfile_commit(&file, error);
+}
+
+static bool run_one(const struct compare_arguments *arguments, struct loaded *loaded,
+                    size_t command, unsigned round, struct error *error)
+{
+    char source[512];
+    size_t bytes = 0;
+    char *text = run_command(arguments->commands.items[command], &bytes, error);
+    if (text == NULL) {
+        return false;
+    }
+    (void)snprintf(source, sizeof source, "round %u of '%.400s'", round + 1,
+                   arguments->commands.items[command]);
+    bool done = result_set_add(loaded->sets[command], source, text, bytes, error) &&
+                keep_output(arguments, command, round, text, bytes, error);
+    free(text);
+    return done;
+}
+
+/* Runs all commands in each round, and makes a side of each. */
+static bool run_commands(const struct compare_arguments *arguments, struct loaded *loaded,
+                         struct error *error)
+{
+    size_t count = arguments->commands.count;
+    bool done = make_folders(arguments, error);
+    for (size_t i = 0; i < count && done; i++) {
+        struct result_set *set = add_set(loaded, error);
+        done = set != NULL && result_set_begin(set, arguments->commands.items[i], error);
+        struct compare_side *side = &loaded->sides[loaded->side_count++];
+        side->set = set;
+        (void)snprintf(side->label, sizeof side->label, "%s", arguments->commands.items[i]);
+    }
+    struct progress progress;
+    progress_begin(&progress, "running", "commands", arguments->rounds * count);
+    for (unsigned round = 0; round < arguments->rounds && done; round++) {
+        for (size_t at = 0; at < count && done; at++) {
+            done = run_one(arguments, loaded, simulate_turn(round, at, count), round, error);
+            progress_update(&progress, round * count + at + 1);
+        }
+    }
+    progress_end(&progress);
+    return done;
+}
+
+static bool load_all(const struct compare_arguments *arguments, struct loaded *loaded,
+                     struct error *error)
+{
+    loaded->sides =
+        calloc(arguments->sets.count + arguments->commands.count + 1, sizeof *loaded->sides);
+    if (loaded->sides == NULL) {
+        return error_set(error, "out of memory");
+    }
+    if (arguments->commands.count > 0) {
+        return run_commands(arguments, loaded, error);
+    }
+    bool done = true;
+    for (size_t i = 0; i < arguments->sets.count && done; i++) {
+        done = add_side(loaded, arguments->sets.items[i], error);
+    }
+    return done;
+}
+
+/* --- structures ------------------------------------------------------------------------------ */
+
+/* Takes the lists of -a apart at their commas; the caller frees *structures. */
+static bool parse_structures(const struct words *lists, struct compare_structure **structures,
+                             size_t *count, struct error *error)
+{
+    for (size_t i = 0; i < lists->count; i++) {
+        const char *from = lists->items[i];
+        for (;;) {
+            char text[512];
+            size_t length = strcspn(from, ",");
+            (void)snprintf(text, sizeof text, "%.*s", (int)length, from);
+            struct compare_structure *more = realloc(*structures, (*count + 1) * sizeof *more);
+            if (more == NULL) {
+                return error_set(error, "out of memory");
+            }
+            *structures = more;
+            if (!compare_structure_parse(&more[(*count)++], text, error)) {
+                return false;
+            }
+            if (from[length] == '\0') {
+                break;
+            }
+            from += length + 1;
+        }
+    }
+    return true;
+}
+
+/* --- what CI wants to know ------------------------------------------------------------------- */
+
+static bool is_work(const char *count)
+{
+    return strncmp(count, "n_", 2) == 0 || strncmp(count, "bytes_", 6) == 0 ||
+           strstr(count, "wakeups") != NULL;
+}
+
+/* Says each regression; how many there are. */
+static size_t print_regressions(const struct compare_arguments *arguments,
+                                const struct comparisons *comparisons)
+{
+    size_t regressions = 0;
+    for (size_t i = 0; i < comparisons->count && arguments->threshold >= 0; i++) {
+        const struct comparison *item = &comparisons->items[i];
+        if (item->status == COMPARE_FAILED && item->other_failed) {
+            (void)fprintf(stderr, "regression: %s: %s\n", item->workload, item->reason);
+            regressions++;
+        } else if (item->verdict == VERDICT_SLOWER &&
+                   compare_slowdown(item) > arguments->threshold) {
+            (void)fprintf(stderr, "regression: %s, %s, %s: %+.1f %% time\n", item->workload,
+                          item->algo, item->metric, 100 * compare_slowdown(item));
+            regressions++;
+        }
+    }
+    for (size_t i = 0; i < comparisons->difference_count && arguments->count_threshold >= 0; i++) {
+        const struct compare_difference *difference = &comparisons->differences[i];
+        if (is_work(difference->name) &&
+            difference->other > difference->base * (1 + arguments->count_threshold)) {
+            (void)fprintf(stderr, "regression: %s, %s, %s: %.15g, was %.15g\n",
+                          difference->workload, difference->algo, difference->name,
+                          difference->other, difference->base);
+            regressions++;
+        }
+    }
+    return regressions;
+}
+
+static bool print(const struct compare_arguments *arguments, const struct compare_request *request,
+                  const struct comparisons *comparisons, struct error *error)
+{
+    for (size_t i = 0; i < comparisons->warning_count; i++) {
+        (void)fprintf(stderr, "warning: %s\n", comparisons->warnings[i]);
+    }
+    switch (arguments->format) {
+    case FORMAT_JSON:
+        return compare_print_json(request, comparisons, stdout) ||
+               error_set(error, "out of memory");
+    case FORMAT_MARKDOWN:
+        compare_print_markdown(request, comparisons, stdout);
+        return true;
+    default:
+        compare_print_table(request, comparisons, stdout);
+        return true;
+    }
+}
+
+static int conclude(const struct compare_arguments *arguments,
+                    const struct comparisons *comparisons)
+{
+    size_t regressions = print_regressions(arguments, comparisons);
+    if (arguments->threshold >= 0 && comparisons->judged == 0) {
+        (void)fprintf(stderr, "timerlab: nothing could be judged, so nothing is known of "
+                              "regressions\n");
+        return EXIT_FAULT;
+    }
+    return regressions > 0 ? EXIT_FAULT : EXIT_OK;
+}
+
+static int run(const struct compare_arguments *arguments)
+{
+    struct error error;
+    struct loaded loaded = {0};
+    struct comparisons comparisons = {0};
+    struct compare_structure base;
+    struct compare_structure *only = NULL;
+    size_t only_count = 0;
+    int status = EXIT_FAULT;
+    if (!parse_structures(&arguments->structures, &only, &only_count, &error) ||
+        (arguments->base != NULL && !compare_structure_parse(&base, arguments->base, &error))) {
+        command_complain(&error);
+        free(only);
+        return EXIT_USAGE;
+    }
+    if (load_all(arguments, &loaded, &error)) {
+        struct compare_request request = {
+            .sides = loaded.sides,
+            .side_count = loaded.side_count,
+            .by_algo = arguments->by_algo,
+            .in_turn = arguments->commands.count > 0,
+            .base = arguments->base != NULL ? &base : NULL,
+            .only = only,
+            .only_count = only_count,
+            .workloads = arguments->traces.items,
+            .workload_count = arguments->traces.count,
+            .metrics = arguments->metrics.items,
+            .metric_count = arguments->metrics.count,
+            .all_counts = arguments->all_counts,
+            .confidence = arguments->confidence,
+            .min_effect = arguments->min_effect,
+            .correction = arguments->correction,
+        };
+        if (compare_results(&request, &comparisons, &error) &&
+            print(arguments, &request, &comparisons, &error)) {
+            status = conclude(arguments, &comparisons);
+        } else {
+            command_complain(&error);
+        }
+    } else {
+        command_complain(&error);
+    }
+    comparisons_free(&comparisons);
+    loaded_free(&loaded);
+    free(only);
+    return status;
+}
+
+int command_compare(int argc, char **argv)
+{
+    struct compare_arguments arguments = {.rounds = DEFAULT_ROUNDS,
+                                          .confidence = DEFAULT_CONFIDENCE,
+                                          .min_effect = -1,
+                                          .threshold = -1,
+                                          .count_threshold = -1};
+    int status = EXIT_USAGE;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
+        status = run(&arguments);
+    }
+    struct words *words[] = {&arguments.sets, &arguments.commands, &arguments.structures,
+                             &arguments.traces, &arguments.metrics};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        free((void *)words[i]->items);
+    }
+    return status;
+}

@@ -1,0 +1,163 @@
+/*
+ * compare.h: sets of results against one another: what can be compared, what came of it, and what
+ * stands in the way.
+ *
+ * Times are judged (judge.h); whatever is the same in every run, such as the counts of work, is
+ * compared exactly. How the runs of two sides belong together follows from the results: structures
+ * of one run of `timerlab sim` took turns, so their runs are pairs; so do the sessions of two sets,
+ * if they were made in turn, as their dates show; everything else was measured apart.
+ */
+#ifndef SIM_COMPARE_H
+#define SIM_COMPARE_H
+
+#include "error.h"
+#include "judge.h"
+#include "result_set.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* X(code, word) */
+#define COMPARE_STATUS_MAP(X)                                                                      \
+    X(COMPARE_JUDGED, "judged")                                                                    \
+    X(COMPARE_REFUSED, "refused")     /* too few runs to be judged */                              \
+    X(COMPARE_MISSING, "missing")     /* one side does not have it */                              \
+    X(COMPARE_FAILED, "failed")       /* one side is not ok */                                     \
+    X(COMPARE_UNLIKE, "not the same") /* the traces of the two sides differ */
+
+#define COMPARE_VERDICT_MAP(X)                                                                     \
+    X(VERDICT_NONE, "-")                                                                           \
+    X(VERDICT_FASTER, "faster")                                                                    \
+    X(VERDICT_SLOWER, "slower")                                                                    \
+    X(VERDICT_CANNOT_TELL, "cannot tell")
+
+#define COMPARE_METHOD_MAP(X)                                                                      \
+    X(METHOD_NONE, "-")                                                                            \
+    X(METHOD_PAIRED_RUNS, "paired runs")                                                           \
+    X(METHOD_PAIRED_SESSIONS, "paired sessions")                                                   \
+    X(METHOD_APART, "measured apart")
+
+#define COMPARE_CORRECTION_MAP(X)                                                                  \
+    X(CORRECTION_HOLM, "holm")                                                                     \
+    X(CORRECTION_BH, "bh")                                                                         \
+    X(CORRECTION_NONE, "none")
+
+#define COMPARE_ENUM(code, word) code,
+enum compare_status { COMPARE_STATUS_MAP(COMPARE_ENUM) COMPARE_STATUSES };
+enum compare_verdict { COMPARE_VERDICT_MAP(COMPARE_ENUM) VERDICTS };
+enum compare_method { COMPARE_METHOD_MAP(COMPARE_ENUM) METHODS };
+enum compare_correction { COMPARE_CORRECTION_MAP(COMPARE_ENUM) CORRECTIONS };
+#undef COMPARE_ENUM
+
+const char *compare_status_word(enum compare_status status);
+const char *compare_verdict_word(enum compare_verdict verdict);
+const char *compare_method_word(enum compare_method method);
+const char *compare_correction_word(enum compare_correction correction);
+
+/* A structure, as NAME[:option=value...] names it: without options, with its defaults. */
+struct compare_structure {
+    char algo[128];
+    char options[384];
+};
+
+/* False, with `error` set, if it is too long or empty. */
+bool compare_structure_parse(struct compare_structure *structure, const char *text,
+                             struct error *error);
+
+/* One side: a set, or one structure of it. */
+struct compare_side {
+    const struct result_set *set;
+    bool one; /* only this structure: */
+    struct compare_structure structure;
+    char label[512];
+};
+
+struct compare_request {
+    /* Sets: the first against each other one. Or, by structure: the structures of each. */
+    const struct compare_side *sides;
+    size_t side_count;
+    bool by_algo;
+    bool in_turn; /* the n-th sessions of all sets were made one after the other, whatever their
+                     dates */
+    const struct compare_structure
+        *base; /* by structure: the one to compare with; NULL: the first */
+    const struct compare_structure *only; /* structures to take part; none given: all */
+    size_t only_count;
+    const char *const *workloads; /* patterns of fnmatch; none given: all */
+    size_t workload_count;
+    const char *const *metrics; /* figures to judge; none given: the time */
+    size_t metric_count;
+    bool all_counts; /* also of two different structures, which do different work by nature */
+    double confidence;
+    double min_effect; /* negative: COMPARE_MIN_EFFECT_PAIRED or COMPARE_MIN_EFFECT_APART */
+    enum compare_correction correction;
+};
+
+/* What counts as no difference worth a word: the layout of code and data in memory alone moves
+ * times by a percent; between runs made apart also the machine itself has changed. */
+#define COMPARE_MIN_EFFECT_PAIRED 0.01
+#define COMPARE_MIN_EFFECT_APART  0.05
+
+/* One figure of one thing measured. Texts that are not arrays belong to the sets. */
+struct comparison {
+    const struct compare_side *base_side;
+    const struct compare_side *other_side;
+    const char *workload;
+    const char *algo; /* of the other side */
+    const char *options;
+    const char *base_algo;
+    const char *base_options;
+    const char *metric; /* "" where there was nothing to choose it by */
+    enum compare_status status;
+    bool other_failed; /* of COMPARE_FAILED: while the base is ok */
+    char reason[512];  /* of a status that is not judged, or of a verdict that was out of reach */
+    enum compare_method method;
+    size_t base_runs;
+    size_t other_runs;
+    size_t base_values; /* what is judged: runs, or sessions */
+    size_t other_values;
+    double base_median; /* NAN where there are no runs */
+    double other_median;
+    struct judgement judgement; /* if judged */
+    double p_adjusted;
+    enum compare_verdict verdict;
+};
+
+/* A count that is not the same on both sides. */
+struct compare_difference {
+    const struct compare_side *other_side;
+    const char *workload;
+    const char *algo;
+    const char *options;
+    const char *base_algo;
+    const char *base_options;
+    const char *name;
+    double base; /* whole numbers, or bytes per timer */
+    double other;
+};
+
+struct comparisons {
+    struct comparison *items;
+    size_t count;
+    struct compare_difference *differences;
+    size_t difference_count;
+    size_t equal_counts; /* counts that were compared and are the same */
+    size_t judged;       /* probabilities that were adjusted for being so many */
+    char **warnings;     /* sentences */
+    size_t warning_count;
+};
+
+/* Compares. False, with `error` set, if memory fails or nothing is there to be compared. */
+bool compare_results(const struct compare_request *request, struct comparisons *comparisons,
+                     struct error *error);
+
+void comparisons_free(struct comparisons *comparisons);
+
+/* Whether larger values of a figure are better: of rates per second. */
+bool compare_is_rate(const char *metric);
+
+/* How much longer than the base's the other side takes, as a share of the base's time: the change,
+ * for a rate that of its inverse. */
+double compare_slowdown(const struct comparison *comparison);
+
+#endif

@@ -1,0 +1,230 @@
+#!/usr/bin/env bash
+# timerlab compare on results that are made up, so that it is known what it must say.
+set -u
+# shellcheck disable=SC2153 # ctest sets it
+timerlab=$(realpath "$TIMERLAB")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cp "$SOURCE"/tests/data/compare/* "$scratch"
+cd "$scratch" || exit 1
+failures=0
+
+complain() {
+    printf '%s\n' "$1"
+    failures=$((failures + 1))
+}
+
+# run STATUS ARGUMENT...: what it prints is in `out` and `err`.
+run() {
+    local status=$1 got
+    shift
+    "$timerlab" compare "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$status" ] || complain "compare $*: exit status $got, not $status: $(cat err)"
+}
+
+# prints FILE: it printed what the file has.
+prints() {
+    diff "$1" out || complain "the output is not that of $1"
+}
+
+says() {
+    grep -qF -- "$2" "$1" || complain "not in $1: $2
+$(cat "$1")"
+}
+
+silent() {
+    if grep -qF -- "$2" "$1"; then complain "in $1: $2"; fi
+}
+
+# --- what is printed
+
+run 0 before.json after.json
+prints before-after.txt
+says err 'warning: compiler differs: "GNU 12.2.0" in before.json, "GNU 13.1.0" in after.json'
+says err 'warning: commit differs'
+says err 'warning: measured apart, not in turn'
+silent err 'drive differs'
+run 0 --format md bench-before.json bench-after.json
+prints bench.md
+run 0 --format json before.json after.json --trace 'day.*'
+prints before-after.json-golden
+jq -e '.comparisons | length == 3' out >/dev/null || complain "that is no JSON of three comparisons"
+run 0 --by algo --base heap before.json
+prints by-algo.txt
+
+# --- what takes part
+
+run 0 before.json after.json -a wheel,wheel:slots=64 --trace day.trace
+says out '1 faster, 1 slower, 0 cannot tell; '
+run 0 before.json:wheel before.json:wheel:slots=64
+says out 'wheel:slots=64 vs wheel'
+says out '8 pairs'
+silent out 'n_moves'
+run 0 --counts before.json:heap before.json:wheel
+says out 'n_moves'
+run 0 before.json before.json
+says out '0 faster, 0 slower'
+run 0 --metric ns_per_event before.json after.json
+says out ' ns_per_event '
+silent out 'processor_ns_per_event'
+# a rate that falls is slower, and times come in one unit
+jq '.benchmarks[] |= (.time_unit = "ns" | .real_time *= 1000)' bench-after.json >bench-ns.json
+run 0 --metric items_per_second --metric real_time bench-before.json bench-ns.json -a heap \
+    --trace 'start/*'
+says out '0 faster, 2 slower'
+says out 'real_time             30.07       35.96  +19.8 %'
+# results from before there was a processor's time
+jq '.rows[].samples |= del(.processor_ns_per_event)' before.json >old.json
+run 0 old.json after.json
+silent out 'processor_ns_per_event'
+says out '1 faster, 1 slower'
+jq 'del(.rows[].trace_checksum)' before.json >unsummed.json
+run 0 unsummed.json after.json
+says err 'no checksum'
+says out 'other.trace  heap'
+silent out 'not the same'
+jq '.context.build_type = "Debug"' after.json >debug.json
+run 0 before.json debug.json
+says err 'debug.json was measured in a build without optimisation'
+
+# --- verdicts depend on what is asked for
+
+run 0 --min-effect 50% before.json after.json
+says out '0 faster, 0 slower, 3 cannot tell'
+run 0 --min-effect 0 --confidence 99.99 --by algo before.json
+says out 'cannot show any difference'
+run 0 --correction none --confidence 95 --by algo before.json
+says out 'not adjusted'
+run 0 --correction bh --by algo before.json
+says out 'Benjamini and Hochberg'
+# eight pairs can do for six comparisons at 95 %, and not at 99 %
+run 0 --by algo --metric processor_ns_per_event --metric ns_per_event before.json
+says out '6 faster'
+run 0 --by algo --metric processor_ns_per_event --metric ns_per_event --confidence 99 before.json
+says out 'among 6 comparisons 8 pairs cannot show any difference; it takes 11'
+# four runs are refused, and never called a difference
+jq '(.rows[].samples[]) |= .[:4]' before.json >four-before.json
+jq '(.rows[].samples[]) |= .[:4]' after.json >four-after.json
+run 0 four-before.json four-after.json
+says out 'fewer than 5 a side are never called a difference'
+says out '0 faster, 0 slower, 0 cannot tell, 4 refused'
+
+# --- sessions: each file of a folder is one
+
+# session FOLDER NUMBER DATE FACTOR: a wheel that takes 20 ns times the factor.
+session() {
+    mkdir -p "$1"
+    jq --arg date "$3" --argjson factor "$4" --argjson k "$2" '.context.date = $date
+        | .rows |= [.[] | select(.trace == "day.trace" and .algo == "wheel" and .options == "")
+            | .samples.processor_ns_per_event = [20 * $factor * (1 + $k % 3 / 100)]]' \
+        before.json >"$1/session-$2.json"
+}
+for k in 1 2 3 4 5 6; do
+    session turns-a "$k" "2026-01-01T10:0$k:00Z" 1
+    session turns-b "$k" "2026-01-01T10:0$k:30Z" 1.1
+    session later-b "$k" "2026-01-01T11:0$k:30Z" 1.1
+done
+run 0 turns-a turns-b
+says out '6 pairs of sessions  slower'
+says out '+10.0 %'
+silent err 'measured apart'
+run 0 turns-a later-b
+says out '6, 6 apart'
+says err 'measured apart'
+mkdir both
+cp before.json both/results.json
+cp bench-before.json both/bench.json
+run 0 both both
+says out 'day.trace'
+says out 'start/1000/manual_time'
+
+# --- commands that take turns
+
+run 0 --command 'cat before.json' --command 'cat after.json' --rounds 8 -o kept
+says out '8 pairs of sessions'
+says out '1 faster, 1 slower'
+cmp -s kept/2/round-0006.json after.json || complain "what the second command printed is not kept"
+jq '.context.date = "2026-01-01T10:00:00Z"' after.json >same-day.json
+run 0 --command 'cat before.json' --command 'cat same-day.json' --rounds 8 -o dated
+run 0 dated/1 dated/2
+says out '8 pairs of sessions'
+run 0 --command 'echo >>order a; cat before.json' --command 'echo >>order b; cat before.json' --rounds 4
+[ "$(tr -d '\n' <order)" = abbabaab ] || complain "the commands did not take turns: $(cat order)"
+run 1 --command 'cat before.json' --command 'exit 3' --rounds 5
+says err "'exit 3' failed with exit status 3"
+run 1 --command 'cat before.json' --command 'true' --rounds 5
+says err "printed nothing"
+run 1 --command 'cat before.json' --command 'echo hello' --rounds 5
+says err "round 1 of 'echo hello': line 1: not JSON"
+run 1 --command 'cat before.json' --command 'cat before.json' -o kept
+says err 'kept: cannot be made'
+
+# --- the exit status for CI
+
+run 1 --threshold 5% before.json after.json
+says err 'regression: day.trace, wheel, processor_ns_per_event: +28.7 % time'
+says err 'regression: night.trace: after.json: heap: crashed: signal 11'
+run 0 --threshold 50% before.json after.json --trace 'day.*'
+run 0 --threshold 5% after.json before.json -a wheel:slots=64 --min-effect 30%
+run 1 --threshold 5% after.json before.json -a wheel:slots=64
+run 0 before.json after.json --count-threshold 3% --trace 'day.*'
+run 1 before.json after.json --count-threshold 2% --trace 'day.*'
+says err 'regression: day.trace, wheel, n_moves: 103, was 100'
+run 1 --threshold 5% four-before.json four-after.json --trace 'day.*'
+says err 'nothing could be judged'
+
+# --- what cannot be read, or is not meant so
+
+run 1 none.json after.json
+says err 'none.json: No such file'
+run 1 before.json:heap none.json:heap
+says err 'none.json:heap: No such file'
+head -c 900 before.json >cut.json
+run 1 cut.json after.json
+says err 'cut.json: line 5'
+says err 'not JSON, or cut off'
+echo '{"hello": 1}' >foreign.json
+run 1 before.json foreign.json
+says err 'foreign.json: neither results of timerlab sim'
+echo '[]' >list.json
+run 1 before.json list.json
+says err 'list.json: neither'
+jq '.schema = 2' before.json >later.json
+run 1 before.json later.json
+says err 'later.json: results of another schema than 1'
+jq '.rows[1].algo = 5' before.json >odd.json
+run 1 before.json odd.json
+says err 'odd.json: row 2'
+jq '.benchmarks |= map(select(.run_type == "aggregate"))' bench-before.json >means.json
+run 1 bench-before.json means.json
+says err 'means.json: no single runs'
+mkdir empty
+run 1 before.json empty
+says err 'empty: no results in this folder'
+run 1 before.json bench-before.json
+says err 'nothing in common'
+run 1 before.json after.json -a nobody
+says err 'nothing there is what was asked for'
+run 1 before.json after.json --metric nothing
+says err 'no such structure, trace or metric'
+run 2 before.json
+says err 'two sets of results, or one with --by algo'
+run 2
+run 2 --by colour before.json
+run 2 --by algo
+run 2 --base heap before.json after.json
+run 2 --threshold fast before.json after.json
+run 2 --threshold 5x before.json after.json
+run 2 --format xml before.json after.json
+run 2 --correction luck before.json after.json
+run 2 --rounds 0 --command a --command b
+run 2 --command a
+run 2 --command a --command b before.json
+run 2 -o kept before.json after.json
+run 2 -a , before.json after.json
+
+if [ "$failures" -gt 0 ]; then
+    echo "$failures failed"
+    exit 1
+fi
