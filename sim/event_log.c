@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
@@ -19,7 +20,25 @@ struct waiting {
     uint32_t timer;       /* NO_TIMER: a request */
 };
 
-#define NO_TIMER UINT32_MAX
+#define NO_TIMER     UINT32_MAX
+
+/* Events wait in a ring until what their keys are looked up with has come from memory: the slot is
+ * fetched when an event is added, the entry SLOT_AHEAD events later, and again as many later the
+ * key is looked up. */
+#define RING         16u /* a power of two */
+#define SLOT_AHEAD   (RING / 2)
+/* Longer keys do not wait. */
+#define RING_KEY_MAX 48u
+
+/* An event in the ring. */
+struct read_event {
+    uint64_t time_ns;
+    uint64_t duration_ns; /* of a request */
+    uint64_t hash;
+    uint32_t length;
+    bool request;
+    char key[RING_KEY_MAX];
+};
 
 struct event_log {
     struct import_tally tally;
@@ -27,6 +46,9 @@ struct event_log {
     struct key_table *keys;
     uint32_t *timers; /* by key */
     uint32_t timers_room;
+    struct read_event ring[RING]; /* event n at n % RING */
+    uint64_t first;
+    uint64_t next;
     struct reorder *reorder;
     struct timer_model *model;
     struct error *error; /* of the call under way: what hands out events cannot pass it on */
@@ -64,6 +86,21 @@ static bool take(void *ctx, uint64_t time_ns, const void *event)
                : timer_model_start(log->model, waiting->timer, log->error);
 }
 
+/* And shortly before. */
+static void fetch(void *ctx, const void *event, enum reorder_step step)
+{
+    const struct event_log *log = ctx;
+    const struct waiting *waiting = event;
+    if (waiting->timer == NO_TIMER) {
+        return;
+    }
+    if (step == REORDER_SOON) {
+        timer_model_fetch(log->model, waiting->timer);
+    } else {
+        timer_model_fetch_neighbours(log->model, waiting->timer);
+    }
+}
+
 struct event_log *event_log_open(const struct import_job *job, const char *name, const char *unit,
                                  const struct event_log_settings *settings, struct error *error)
 {
@@ -77,6 +114,9 @@ struct event_log *event_log_open(const struct import_job *job, const char *name,
     log->settings = *settings;
     log->keys = key_table_create();
     log->reorder = reorder_create(settings->window_ns, sizeof(struct waiting), take, log);
+    if (log->reorder != NULL) {
+        reorder_announce(log->reorder, fetch);
+    }
     if (log->keys == NULL || log->reorder == NULL) {
         (void)error_set(error, "%s: out of memory", name);
         event_log_close(log);
@@ -109,12 +149,12 @@ static bool add(struct event_log *log, uint64_t time_ns, const struct waiting *w
 }
 
 /* The idle timer of a key, which is new with the key. */
-static bool find_timer(struct event_log *log, const void *key, size_t length, uint32_t *timer,
-                       struct error *error)
+static bool find_timer(struct event_log *log, uint64_t hash, const void *key, size_t length,
+                       uint32_t *timer, struct error *error)
 {
     uint32_t known = key_table_count(log->keys);
     uint32_t number;
-    if (!key_table_number(log->keys, key, length, &number)) {
+    if (!key_table_number_hashed(log->keys, hash, key, length, &number)) {
         return error_set(error, "%s: out of memory: it has too many different keys",
                          log->tally.name);
     }
@@ -138,22 +178,80 @@ static bool find_timer(struct event_log *log, const void *key, size_t length, ui
     return true;
 }
 
+/* Takes the ring's first event out of it. */
+static bool leave_ring(struct event_log *log, struct error *error)
+{
+    const struct read_event *event = &log->ring[log->first++ & (RING - 1)];
+    struct waiting waiting = {.duration_ns = event->duration_ns, .timer = NO_TIMER};
+    return (event->request ||
+            find_timer(log, event->hash, event->key, event->length, &waiting.timer, error)) &&
+           add(log, event->time_ns, &waiting, error);
+}
+
+static bool empty_ring(struct event_log *log, struct error *error)
+{
+    bool good = true;
+    while (good && log->first < log->next) {
+        good = leave_ring(log, error);
+    }
+    return good;
+}
+
+/* The next place in the ring, which is to be filled. NULL if the event that it is taken from
+ * failed.
+ */
+static struct read_event *enter_ring(struct event_log *log, struct error *error)
+{
+    if (log->next - log->first == RING && !leave_ring(log, error)) {
+        return NULL;
+    }
+    if (log->next - log->first > SLOT_AHEAD) {
+        const struct read_event *earlier = &log->ring[(log->next - SLOT_AHEAD) & (RING - 1)];
+        if (!earlier->request) {
+            key_table_fetch_entry(log->keys, earlier->hash);
+        }
+    }
+    return &log->ring[log->next++ & (RING - 1)];
+}
+
 bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
                         struct error *error)
 {
-    struct waiting waiting = {0};
+    uint64_t hash = key_table_hash(key, length);
     log->activities++;
-    return find_timer(log, key, length, &waiting.timer, error) &&
-           add(log, time_ns, &waiting, error);
+    if (length > RING_KEY_MAX) {
+        struct waiting waiting = {0};
+        return empty_ring(log, error) &&
+               find_timer(log, hash, key, length, &waiting.timer, error) &&
+               add(log, time_ns, &waiting, error);
+    }
+    struct read_event *event = enter_ring(log, error);
+    if (event == NULL) {
+        return false;
+    }
+    event->time_ns = time_ns;
+    event->duration_ns = 0;
+    event->hash = hash;
+    event->length = (uint32_t)length;
+    event->request = false;
+    memcpy(event->key, key, length);
+    key_table_fetch_slot(log->keys, hash);
+    return true;
 }
 
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,
                        struct error *error)
 {
-    struct waiting waiting = {.duration_ns = duration_ns, .timer = NO_TIMER};
     log->requests++;
     log->unanswered += duration_ns == TIMER_MODEL_NEVER;
-    return add(log, time_ns, &waiting, error);
+    struct read_event *event = enter_ring(log, error);
+    if (event == NULL) {
+        return false;
+    }
+    event->time_ns = time_ns;
+    event->duration_ns = duration_ns;
+    event->request = true;
+    return true;
 }
 
 void event_log_without_key(struct event_log *log)
@@ -253,7 +351,7 @@ bool event_log_finish(struct event_log *log, const char *format, json_t *details
                       struct error *error)
 {
     log->error = error;
-    if (!judge(log, error) || !reorder_finish(log->reorder) ||
+    if (!empty_ring(log, error) || !judge(log, error) || !reorder_finish(log->reorder) ||
         !timer_model_finish(log->model, error)) {
         json_decref(details);
         return false;

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REARM_NS      UINT64_C(20000)
-#define LOOK_AHEAD_NS UINT64_C(10000000)
-#define LOOK_AHEAD    UINT64_C(32768) /* events; a power of two */
+#define REARM_NS       UINT64_C(20000)
+#define LOOK_AHEAD_NS  UINT64_C(10000000)
+#define LOOK_AHEAD_MAX UINT64_C(32768) /* events; a power of two */
+#define FIRST_HELD     UINT64_C(256)   /* likewise: mostly few are held back at a time */
 
-#define NO_EVENT      UINT64_MAX
-#define FIRST_ROOM    1024u
+#define NO_EVENT       UINT64_MAX
+#define FIRST_ROOM     1024u
 
 /* What an event turned out to be, while it is held back. */
 enum meaning {
@@ -47,8 +48,9 @@ struct kernel_classifier {
     kernel_operation_fn take;
     void *ctx;
 
-    /* Events first .. next - 1 are held back, event n at held[n % LOOK_AHEAD]. */
+    /* Events first .. next - 1 are held back, event n at held[n % held_room]. */
     struct held_event *held;
+    uint64_t held_room; /* a power of two */
     uint64_t first;
     uint64_t next;
 
@@ -247,15 +249,40 @@ static bool release(struct kernel_classifier *c, const struct held_event *event,
     return c->take(c->ctx, &operation, error);
 }
 
+static struct held_event *held_at(const struct kernel_classifier *c, uint64_t number)
+{
+    return &c->held[number & (c->held_room - 1)];
+}
+
 /* Releases the first event that is held back. A cancel that is undecided by now is a true one. */
 static bool release_first(struct kernel_classifier *c, struct error *error)
 {
-    const struct held_event *event = &c->held[c->first & (LOOK_AHEAD - 1)];
+    const struct held_event *event = held_at(c, c->first);
     if (event->meaning == CANCEL_UNDECIDED) {
         c->timers[event->timer].undecided = NO_EVENT;
     }
     c->first++;
     return release(c, event, error);
+}
+
+/* Makes room for one more event: among as many as may be held back, or by releasing one. */
+static bool make_room(struct kernel_classifier *c, struct error *error)
+{
+    if (c->held_room == LOOK_AHEAD_MAX) {
+        return release_first(c, error);
+    }
+    uint64_t room = c->held_room * 2;
+    struct held_event *held = malloc(room * sizeof *held);
+    if (held == NULL) {
+        return short_of_memory(error);
+    }
+    for (uint64_t i = c->first; i < c->next; i++) {
+        held[i & (room - 1)] = *held_at(c, i);
+    }
+    free(c->held);
+    c->held = held;
+    c->held_room = room;
+    return true;
 }
 
 /* --- events in -------------------------------------------------------------------------------- */
@@ -268,7 +295,8 @@ struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, voi
     }
     c->take = take;
     c->ctx = ctx;
-    c->held = malloc(LOOK_AHEAD * sizeof *c->held);
+    c->held_room = FIRST_HELD;
+    c->held = malloc(FIRST_HELD * sizeof *c->held);
     c->pointers = key_table_create();
     c->names = key_table_create();
     uint32_t unknown;
@@ -310,10 +338,10 @@ bool kernel_classifier_add(struct kernel_classifier *c, const struct kernel_even
             return short_of_memory(error);
         }
     }
-    if (c->next - c->first == LOOK_AHEAD && !release_first(c, error)) {
+    if (c->next - c->first == c->held_room && !make_room(c, error)) {
         return false;
     }
-    struct held_event *held = &c->held[c->next & (LOOK_AHEAD - 1)];
+    struct held_event *held = held_at(c, c->next);
     *held = (struct held_event){.time_ns = event->time_ns,
                                 .timeout = event->timeout,
                                 .timer = index,
@@ -338,13 +366,13 @@ bool kernel_classifier_add(struct kernel_classifier *c, const struct kernel_even
         break;
     }
     if (timer->undecided != NO_EVENT) {
-        decide(&c->held[timer->undecided & (LOOK_AHEAD - 1)], held, event->kind);
+        decide(held_at(c, timer->undecided), held, event->kind);
     }
     timer->undecided = event->kind == KERNEL_TIMER_CANCEL ? c->next : NO_EVENT;
     c->next++;
 
     while (c->first < c->next) {
-        const struct held_event *first = &c->held[c->first & (LOOK_AHEAD - 1)];
+        const struct held_event *first = held_at(c, c->first);
         if (first->meaning == CANCEL_UNDECIDED &&
             (event->time_ns < first->time_ns || event->time_ns - first->time_ns <= LOOK_AHEAD_NS)) {
             return true;

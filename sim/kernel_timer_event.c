@@ -58,13 +58,33 @@ static bool take_signed(struct cursor *cursor, int64_t *number)
     return true;
 }
 
-/* What a hexadecimal digit is worth, and 1; 0 for what is none. Digits and letters come by chance,
+/* What a hexadecimal digit is worth, and 16; 0 for what is none. Digits and letters come by chance,
  * so that a table costs less than asking which it is. */
-static const unsigned char hex_plus_1[256] = {
-    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
-    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+#define HEX_DIGIT 16u
+
+static const unsigned char hex[256] = {
+    ['0'] = 16, ['1'] = 17, ['2'] = 18, ['3'] = 19, ['4'] = 20, ['5'] = 21, ['6'] = 22, ['7'] = 23,
+    ['8'] = 24, ['9'] = 25, ['a'] = 26, ['b'] = 27, ['c'] = 28, ['d'] = 29, ['e'] = 30, ['f'] = 31,
+    ['A'] = 26, ['B'] = 27, ['C'] = 28, ['D'] = 29, ['E'] = 30, ['F'] = 31,
 };
+
+/* Sixteen digits, as the kernel prints pointers; as two numbers, neither of which waits for the
+ * other. */
+static bool take_sixteen_digits(const char *at, uint64_t *value)
+{
+    uint64_t upper = 0;
+    uint64_t lower = 0;
+    unsigned all = HEX_DIGIT;
+    for (int i = 0; i < 8; i++) {
+        unsigned one = hex[(unsigned char)at[i]];
+        unsigned other = hex[(unsigned char)at[8 + i]];
+        all &= one & other;
+        upper = upper << 4 | (one & 15);
+        lower = lower << 4 | (other & 15);
+    }
+    *value = upper << 32 | lower;
+    return all == HEX_DIGIT;
+}
 
 /* A pointer, with or without 0x before it. */
 static bool take_pointer(struct cursor *cursor, uint64_t *pointer)
@@ -72,9 +92,13 @@ static bool take_pointer(struct cursor *cursor, uint64_t *pointer)
     (void)TAKE(cursor, "0x");
     const char *begin = cursor->at;
     const char *at = begin;
+    if (cursor->end - at > 16 && at[16] == ' ' && take_sixteen_digits(at, pointer)) {
+        cursor->at = at + 16;
+        return true;
+    }
     uint64_t value = 0;
-    for (unsigned digit; at < cursor->end && (digit = hex_plus_1[(unsigned char)*at]) != 0; at++) {
-        value = value << 4 | (digit - 1);
+    for (unsigned digit; at < cursor->end && (digit = hex[(unsigned char)*at]) != 0; at++) {
+        value = value << 4 | (digit & 15);
     }
     cursor->at = at;
     *pointer = value;

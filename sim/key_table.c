@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+/* Inlined: keys are short, and calls would cost more than the work. */
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #define FIRST_SLOTS 1024u /* a power of two */
@@ -11,15 +13,16 @@
  * count in units of so many bytes. */
 #define UNIT        8u
 
-/* The upper half of a key's hash, beside its place, saves most looks at other keys. */
+/* The upper half of a key's hash, beside its number, saves most looks at other keys. The number
+ * stands here and not with the key, so that what the caller does with it need not wait for the key.
+ */
 struct slot {
     uint32_t tag;
-    uint32_t place_plus_1; /* 0: empty */
+    uint32_t number_plus_1; /* 0: empty */
 };
 
 struct entry {
     uint32_t hash; /* the lower half */
-    uint32_t number;
     uint32_t length;
     unsigned char bytes[];
 };
@@ -28,14 +31,15 @@ struct key_table {
     struct slot *slots;
     uint32_t slot_count; /* a power of two, at least twice the number of keys */
     uint32_t count;
+    uint32_t *places; /* by number; room for half as many as there are slots */
     unsigned char *memory;
     uint32_t used; /* in units */
     uint32_t room;
 };
 
-static struct entry *entry_at(const struct key_table *table, uint32_t place)
+static struct entry *entry_of(const struct key_table *table, uint32_t number)
 {
-    return (struct entry *)(void *)(table->memory + (size_t)place * UNIT);
+    return (struct entry *)(void *)(table->memory + (size_t)table->places[number] * UNIT);
 }
 
 struct key_table *key_table_create(void)
@@ -46,9 +50,10 @@ struct key_table *key_table_create(void)
     }
     table->slot_count = FIRST_SLOTS;
     table->slots = calloc(FIRST_SLOTS, sizeof *table->slots);
+    table->places = malloc(FIRST_SLOTS / 2 * sizeof *table->places);
     table->room = FIRST_SLOTS * 2;
     table->memory = malloc((size_t)table->room * UNIT);
-    if (table->slots == NULL || table->memory == NULL) {
+    if (table->slots == NULL || table->places == NULL || table->memory == NULL) {
         key_table_destroy(table);
         return NULL;
     }
@@ -62,16 +67,20 @@ static bool grow(struct key_table *table)
     }
     uint32_t slot_count = table->slot_count * 2;
     struct slot *slots = calloc(slot_count, sizeof *slots);
-    if (slots == NULL) {
+    uint32_t *places =
+        slots != NULL ? realloc(table->places, slot_count / 2 * sizeof *places) : NULL;
+    if (places == NULL) {
+        free(slots);
         return false;
     }
+    table->places = places;
     for (uint32_t i = 0; i < table->slot_count; i++) {
         const struct slot *old = &table->slots[i];
-        if (old->place_plus_1 == 0) {
+        if (old->number_plus_1 == 0) {
             continue;
         }
-        uint32_t at = entry_at(table, old->place_plus_1 - 1)->hash & (slot_count - 1);
-        while (slots[at].place_plus_1 != 0) {
+        uint32_t at = entry_of(table, old->number_plus_1 - 1)->hash & (slot_count - 1);
+        while (slots[at].number_plus_1 != 0) {
             at = (at + 1) & (slot_count - 1);
         }
         slots[at] = *old;
@@ -82,9 +91,8 @@ static bool grow(struct key_table *table)
     return true;
 }
 
-/* Keeps a copy of a key behind those before it. */
-static bool keep(struct key_table *table, const void *key, size_t length, uint32_t hash,
-                 uint32_t *place)
+/* Keeps a copy of a key behind those before it, under the next number. */
+static bool keep(struct key_table *table, const void *key, size_t length, uint32_t hash)
 {
     uint32_t units = (uint32_t)((sizeof(struct entry) + length + UNIT - 1) / UNIT);
     if (units > table->room - table->used) {
@@ -98,10 +106,9 @@ static bool keep(struct key_table *table, const void *key, size_t length, uint32
         table->memory = memory;
         table->room = (uint32_t)room;
     }
-    *place = table->used;
-    struct entry *entry = entry_at(table, *place);
+    table->places[table->count] = table->used;
+    struct entry *entry = entry_of(table, table->count);
     entry->hash = hash;
-    entry->number = table->count;
     entry->length = (uint32_t)length;
     if (length > 0) {
         memcpy(entry->bytes, key, length);
@@ -110,35 +117,68 @@ static bool keep(struct key_table *table, const void *key, size_t length, uint32
     return true;
 }
 
+uint64_t key_table_hash(const void *key, size_t length)
+{
+    return XXH3_64bits(key, length < KEY_BYTES_MAX ? length : KEY_BYTES_MAX);
+}
+
+void key_table_fetch_slot(const struct key_table *table, uint64_t hash)
+{
+    __builtin_prefetch(&table->slots[(uint32_t)hash & (table->slot_count - 1)]);
+}
+
+void key_table_fetch_entry(const struct key_table *table, uint64_t hash)
+{
+    const struct slot *slot = &table->slots[(uint32_t)hash & (table->slot_count - 1)];
+    if (slot->number_plus_1 != 0) {
+        __builtin_prefetch(entry_of(table, slot->number_plus_1 - 1));
+    }
+}
+
+static bool is_key(const struct entry *entry, const void *key, size_t length)
+{
+    if (entry->length != length) {
+        return false;
+    }
+    if (length == sizeof(uint64_t)) { /* pointers, mostly */
+        return memcmp(entry->bytes, key, sizeof(uint64_t)) == 0;
+    }
+    return length == 0 || memcmp(entry->bytes, key, length) == 0;
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): once, into a table that has grown */
-bool key_table_number(struct key_table *table, const void *key, size_t length, uint32_t *number)
+bool key_table_number_hashed(struct key_table *table, uint64_t hash, const void *key, size_t length,
+                             uint32_t *number)
 {
     if (length > KEY_BYTES_MAX) {
         length = KEY_BYTES_MAX;
     }
-    XXH64_hash_t hash = XXH3_64bits(key, length);
     uint32_t tag = (uint32_t)(hash >> 32);
     uint32_t at = (uint32_t)hash & (table->slot_count - 1);
-    for (; table->slots[at].place_plus_1 != 0; at = (at + 1) & (table->slot_count - 1)) {
+    for (; table->slots[at].number_plus_1 != 0; at = (at + 1) & (table->slot_count - 1)) {
         if (table->slots[at].tag != tag) {
             continue;
         }
-        const struct entry *entry = entry_at(table, table->slots[at].place_plus_1 - 1);
-        if (entry->length == length && (length == 0 || memcmp(entry->bytes, key, length) == 0)) {
-            *number = entry->number;
+        uint32_t candidate = table->slots[at].number_plus_1 - 1;
+        if (is_key(entry_of(table, candidate), key, length)) {
+            *number = candidate;
             return true;
         }
     }
     if (table->count == table->slot_count / 2) {
-        return grow(table) && key_table_number(table, key, length, number);
+        return grow(table) && key_table_number_hashed(table, hash, key, length, number);
     }
-    uint32_t place;
-    if (!keep(table, key, length, (uint32_t)hash, &place)) {
+    if (!keep(table, key, length, (uint32_t)hash)) {
         return false;
     }
     *number = table->count++;
-    table->slots[at] = (struct slot){.tag = tag, .place_plus_1 = place + 1};
+    table->slots[at] = (struct slot){.tag = tag, .number_plus_1 = table->count};
     return true;
+}
+
+bool key_table_number(struct key_table *table, const void *key, size_t length, uint32_t *number)
+{
+    return key_table_number_hashed(table, key_table_hash(key, length), key, length, number);
 }
 
 uint32_t key_table_count(const struct key_table *table)
@@ -152,6 +192,7 @@ void key_table_destroy(struct key_table *table)
         return;
     }
     free(table->slots);
+    free(table->places);
     free(table->memory);
     free(table);
 }

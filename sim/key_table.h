@@ -22,6 +22,16 @@ struct key_table *key_table_create(void);
  * there are 2^30 keys or 32 GiB of them. */
 bool key_table_number(struct key_table *table, const void *key, size_t length, uint32_t *number);
 
+/* The same in three steps, for who knows keys ahead of time and would not wait for memory: the hash
+ * of a key, of which no more than KEY_BYTES_MAX bytes count; then, in any number and order,
+ * fetching what looking it up will need, first the slot and somewhat later the entry; then the
+ * look-up. */
+uint64_t key_table_hash(const void *key, size_t length);
+void key_table_fetch_slot(const struct key_table *table, uint64_t hash);
+void key_table_fetch_entry(const struct key_table *table, uint64_t hash);
+bool key_table_number_hashed(struct key_table *table, uint64_t hash, const void *key, size_t length,
+                             uint32_t *number);
+
 /* How many keys there are. */
 uint32_t key_table_count(const struct key_table *table);
 

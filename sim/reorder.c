@@ -9,6 +9,10 @@
  * heap, which is for those that come much later. */
 #define PLACES_BACK_MAX 32u
 
+/* How many places ahead of their turn events are announced. */
+#define SOON            16u
+#define SOONER          (SOON / 2)
+
 /* Before each event's own bytes. The number, by order of arrival, decides between equal times. */
 struct head {
     uint64_t time_ns;
@@ -36,6 +40,7 @@ struct reorder {
     size_t event_bytes;
     size_t slot_bytes;
     reorder_fn take;
+    reorder_announce_fn announce; /* NULL: nobody listens */
     void *ctx;
     uint64_t latest_ns;   /* greatest time added */
     uint64_t previous_ns; /* of the last event added */
@@ -209,6 +214,24 @@ struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_f
     return reorder;
 }
 
+void reorder_announce(struct reorder *reorder, reorder_announce_fn announce)
+{
+    reorder->announce = announce;
+}
+
+/* Announces those that come after the run's first. */
+static void announce(const struct reorder *reorder)
+{
+    const struct run *run = &reorder->run;
+    if (run->next - run->first > SOON) {
+        reorder->announce(reorder->ctx, run_slot(reorder, run->first + SOON) + sizeof(struct head),
+                          REORDER_SOON);
+        reorder->announce(reorder->ctx,
+                          run_slot(reorder, run->first + SOONER) + sizeof(struct head),
+                          REORDER_SOONER);
+    }
+}
+
 static size_t held(const struct reorder *reorder)
 {
     return (size_t)(reorder->run.next - reorder->run.first) + reorder->heap.count;
@@ -232,6 +255,9 @@ static bool hand_out(struct reorder *reorder, const unsigned char *first)
         heap_remove_first(reorder);
         first = reorder->spare;
     } else {
+        if (reorder->announce != NULL) {
+            announce(reorder);
+        }
         reorder->run.first++;
     }
     uint64_t time_ns = head_of(first).time_ns;

@@ -23,6 +23,14 @@ typedef bool (*reorder_fn)(void *ctx, uint64_t time_ns, const void *event);
 /* Events are of `event_bytes` each. NULL if memory is short. */
 struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_fn take, void *ctx);
 
+/* How far an event is from its turn when it is announced: some events, or half as many. */
+enum reorder_step { REORDER_SOON, REORDER_SOONER };
+typedef void (*reorder_announce_fn)(void *ctx, const void *event, enum reorder_step step);
+
+/* From now on most events are announced twice before they are taken, so that what they need can be
+ * fetched into the cache. Not all are: there is no relying on it. */
+void reorder_announce(struct reorder *reorder, reorder_announce_fn announce);
+
 /* Adds an event, of which a copy is made. False if `take` said so, or if memory is short, which
  * reorder_short_of_memory tells. */
 bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event);

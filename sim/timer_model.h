@@ -56,6 +56,11 @@ bool timer_model_advance(struct timer_model *model, uint64_t time_ns, struct err
 /* Starts a timer, which may be armed, at the time that was gone to last. */
 bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *error);
 
+/* Fetches into the cache what starting or stopping a timer will need: the timer; a little later,
+ * those beside it in its queue. */
+void timer_model_fetch(const struct timer_model *model, uint32_t timer);
+void timer_model_fetch_neighbours(const struct timer_model *model, uint32_t timer);
+
 /* Stops a timer likewise; one that is not armed is left alone. */
 bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *error);
 

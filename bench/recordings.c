@@ -1,0 +1,139 @@
+#include "recordings.h"
+
+#include <inttypes.h>
+
+/* A generator of its own: what is measured must not change with another's. */
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*state >> 33) % below;
+}
+
+/* Half of all draws are from the first tenth: some are busier than others. */
+static uint64_t draw_uneven(uint64_t *state, uint64_t below)
+{
+    return draw(state, 2) == 0 ? draw(state, below / 10) : draw(state, below);
+}
+
+/* Combined lines, a twentieth of them up to 3 s out of order, as servers write them that log a
+ * request at its end. */
+static void write_access_log(FILE *stream, uint64_t lines)
+{
+    enum { CLIENTS = 20000, LINES_PER_SECOND = 50, START_S = 3600 };
+    static const char *const pages[] = {"/",
+                                        "/index.html",
+                                        "/images/logo.png",
+                                        "/css/site.css?v=17",
+                                        "/blog/2024/06/timers-and-wheels-of-a-busy-server/",
+                                        "/api/v2/sessions/refresh"};
+    static const char *const agents[] = {
+        "curl/7.88.1", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+        "Chrome/126.0.0.0 Safari/537.36",
+        "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
+        "Gecko) Version/17.5 Mobile/15E148 Safari/604.1"};
+    uint64_t state = 1;
+    for (uint64_t i = 0; i < lines; i++) {
+        uint64_t client = draw_uneven(&state, CLIENTS);
+        uint64_t second = START_S + i / LINES_PER_SECOND;
+        second -= draw(&state, 20) == 0 ? draw(&state, 4) : 0;
+        uint64_t day = 1 + second / 86400 % 28;
+        second %= 86400;
+        (void)fprintf(stream,
+                      "10.%" PRIu64 ".%" PRIu64 ".%" PRIu64 " - - [%02" PRIu64
+                      "/Jun/2024:%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64
+                      " +0000] \"GET %s HTTP/1.1\" 200 %" PRIu64
+                      " \"https://www.example.org%s\" \"%s\"\n",
+                      client >> 16, client >> 8 & 255, client & 255, day, second / 3600,
+                      second / 60 % 60, second % 60, pages[draw(&state, 6)], draw(&state, 100000),
+                      pages[draw(&state, 6)], agents[draw(&state, 4)]);
+    }
+}
+
+/* A kernel timer's event, up to its name. */
+struct kernel_event {
+    FILE *stream;
+    uint64_t us;
+    uint64_t jiffy;
+    uint64_t timer;
+};
+
+static void print_head(const struct kernel_event *event, const char *name)
+{
+    (void)fprintf(event->stream,
+                  "           nginx-1234   [00%" PRIu64 "] d.s1. %5" PRIu64 ".%06" PRIu64
+                  ": %s: timer=%016" PRIx64,
+                  event->timer % 2, event->us / 1000000, event->us % 1000000, name,
+                  UINT64_C(0xffff888100000000) + event->timer * 2376);
+}
+
+static const char *function_of(const struct kernel_event *event)
+{
+    static const char *const functions[] = {"tcp_write_timer", "tcp_delack_timer",
+                                            "tcp_keepalive_timer", "process_timeout"};
+    return functions[event->timer % 4];
+}
+
+static void print_start(const struct kernel_event *event, uint64_t timeout)
+{
+    print_head(event, "timer_start");
+    (void)fprintf(event->stream,
+                  " function=%s expires=%" PRIu64 " [timeout=%" PRIu64 "] bucket_expiry=%" PRIu64
+                  " cpu=0 idx=36 flags=\n",
+                  function_of(event), event->jiffy + timeout, timeout, event->jiffy + timeout + 1);
+}
+
+static void print_cancel(const struct kernel_event *event)
+{
+    print_head(event, "timer_cancel");
+    (void)fputc('\n', event->stream);
+}
+
+static void print_expiry(const struct kernel_event *event)
+{
+    print_head(event, "timer_expire_entry");
+    (void)fprintf(event->stream, " function=%s now=%" PRIu64 " baseclk=%" PRIu64 "\n",
+                  function_of(event), event->jiffy, event->jiffy);
+}
+
+/* Kernel timers as tracefs prints them: an idle one is armed; an armed one is armed anew, expires,
+ * or is cancelled. */
+static void write_ftrace(FILE *stream, uint64_t lines)
+{
+    enum { TIMERS = 3000, EVENT_US = 20, HZ = 250, FIRST_JIFFY = 4295000 };
+    uint64_t state = 1;
+    bool armed[TIMERS] = {false};
+    for (uint64_t line = 0; line < lines; line++) {
+        uint64_t us = UINT64_C(1000000) + line * EVENT_US;
+        struct kernel_event event = {.stream = stream,
+                                     .us = us,
+                                     .jiffy = FIRST_JIFFY + us * HZ / 1000000,
+                                     .timer = draw_uneven(&state, TIMERS)};
+        if (!armed[event.timer]) {
+            print_start(&event, 10 + draw(&state, 500));
+            armed[event.timer] = true;
+            continue;
+        }
+        uint64_t choice = draw(&state, 4);
+        print_cancel(&event);
+        if (choice < 2) {
+            print_start(&event, 10 + draw(&state, 500));
+            line++;
+        } else {
+            armed[event.timer] = false;
+            if (choice == 2) {
+                print_expiry(&event);
+                line++;
+            }
+        }
+    }
+}
+
+const struct recording *recording_at(size_t index)
+{
+    static const struct recording all[] = {
+        {"access-log", "Combined lines of 20,000 clients", write_access_log},
+        {"ftrace", "kernel timers as tracefs prints them", write_ftrace},
+    };
+    return index < sizeof all / sizeof all[0] ? &all[index] : NULL;
+}
