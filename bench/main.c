@@ -345,6 +345,7 @@ static void print_help(void)
         "\n"
         "  --algo NAME[:opt=v...]  only this structure, with these options; repeatable.\n"
         "                          What fires nothing, the floor, is always added.\n"
+        "                          NAME-counted is the build that counts what it does.\n"
         "  --n LIST                numbers of timers (default 100k; with a filter, and for the\n"
         "                          list, 1k,10k,100k,1m,10m)\n"
         "  --plugin FILE[,NAME]    also know the structure in this shared object\n"
