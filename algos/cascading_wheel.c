@@ -337,8 +337,9 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 }
 
 static const struct tl_option wheel_options[] = {
-    {"l1", 256, 1, SLOTS_MAX, NULL, "slots of level 1, one tick each"},
-    {"l2", 64, 0, SLOTS_MAX, NULL, "slots of level 2, each as wide as level 1; 0: no such level"},
+    {"l1", 256, 1, SLOTS_MAX, NULL, "slots of level 1, one tick each (TVR_SIZE)"},
+    {"l2", 64, 0, SLOTS_MAX, NULL,
+     "slots of level 2, each as wide as level 1 (TVN_SIZE); 0: no such level"},
     {"l3", 64, 0, SLOTS_MAX, NULL, "slots of level 3, each as wide as level 2; 0: no such level"},
     {"l4", 64, 0, SLOTS_MAX, NULL, "slots of level 4, each as wide as level 3; 0: no such level"},
     {"l5", 64, 0, SLOTS_MAX, NULL, "slots of level 5, each as wide as level 4; 0: no such level"},

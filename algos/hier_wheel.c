@@ -720,8 +720,8 @@ static const struct tl_choice rounding_choices[] = {
 };
 
 static const struct tl_option wheel_options[] = {
-    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL, "ticks per bucket of the lowest level"},
-    [OPTION_SLOTS] = {"slots", 20, 2, SLOTS_MAX, NULL, "buckets per level"},
+    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL, "ticks per bucket of the lowest level (tickMs)"},
+    [OPTION_SLOTS] = {"slots", 20, 2, SLOTS_MAX, NULL, "buckets per level (wheelSize)"},
     [OPTION_ROUNDING] = {"rounding", ROUNDING_FLOOR, 1, 0, rounding_choices,
                          "which way a deadline inside a bucket goes"},
     {NULL, 0, 0, 0, NULL, NULL},

@@ -391,10 +391,10 @@ static const struct tl_choice pow2_choices[] = {
 };
 
 static const struct tl_option wheel_options[] = {
-    [OPTION_SLOTS] = {"slots", 512, 1, SLOTS_MAX, NULL, "slots of the wheel"},
+    [OPTION_SLOTS] = {"slots", 512, 1, SLOTS_MAX, NULL, "slots of the wheel (ticksPerWheel)"},
     [OPTION_POW2] = {"pow2", 1, 1, 0, pow2_choices, "round slots up to a power of two"},
     [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL,
-                     "ticks per slot: deadlines are rounded up to a multiple"},
+                     "ticks per slot (tickDuration): deadlines are rounded up to a multiple"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
