@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# scripts/structures-page, on results of two small traces: who wins stands first, who loses is there,
+# and who could not take part says why.
+# shellcheck disable=SC2016 # the backticks are Markdown's
+set -euo pipefail
+
+command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+page() { "$SOURCE/scripts/structures-page" "$@" >page.md 2>log; }
+wants() { grep -qE -- "$1" page.md || { echo "the page does not say '$1':" >&2 && cat page.md >&2 && exit 1; }; }
+
+"$TIMERLAB" list --format json >structures.json
+for trace in near far; do
+    {
+        echo tick,id,op,delay
+        for id in 0 1 2 3; do echo "$id,$id,start,$([ $trace = near ] && echo 20 || echo 2000)"; done
+    } >$trace.csv
+    "$TIMERLAB" trace import csv $trace.csv -o $trace.trace 2>log
+    "$TIMERLAB" sim $trace.trace -a binary-heap,rbtree,simple-wheel:slots=100 --runs 1 --latency -o $trace >table 2>log
+done
+# Times that are known.
+jq '.rows |= map(if .status == "ok" and .algo != "null" then .ns_per_event = ({"binary-heap": 30, "rbtree": 1234,
+    "simple-wheel": 20}[.algo]) | .stall_ns = .ns_per_event * 1000 else . end)' far/results.json >results.json
+
+page structures.json results.json near/results.json far/results.json
+wants '^\| `binary-heap` \| ok \| 30 \|.* 30 µs \| 0 \| .* O\(log n\) .* next-exact budget unlimited \|$'
+wants '^\| `rbtree` \| ok \| 1,234 \|.* 1\.23 ms '
+wants '^\| `simple-wheel` \| unsupported \|'
+wants '^- `simple-wheel` is `unsupported`: .*horizon'
+wants 'slowest is `rbtree`, with 1,234 ns, 41\.1 times'
+wants '^\| near \| 4 \| 3 \|  \|  \|$'
+wants '^\| far \| 4 \| 2 \| `simple-wheel` \(.*horizon\) \|  \|$'
+if grep -n 'null' page.md; then echo "something is missing" >&2 && exit 1; fi
+[ "$(grep -n '`binary-heap` | ok' page.md | cut -d: -f1)" -lt "$(grep -n '`rbtree` | ok' page.md | cut -d: -f1)" ]
+
+# A run that only checked has no times to show.
+"$TIMERLAB" sim near.trace -a binary-heap --runs 0 -o checked >table 2>log
+if page structures.json checked/results.json; then echo "a page without times" >&2 && exit 1; fi
+grep -q 'no times' log
+if page structures.json; then echo "a page without results" >&2 && exit 1; fi
+if page structures.json none.json; then echo "a page of a file that is not there" >&2 && exit 1; fi
+grep -q 'none.json' log
