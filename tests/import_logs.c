@@ -261,6 +261,30 @@ static void common_and_combined(void **state)
 }
 
 /* A fraction of a tick is never early. */
+/* Keys of all lengths, the longest of which do not wait with the others:
+ * every line keeps its place. */
+static void long_keys_keep_their_order(void **state)
+{
+    (void)state;
+    enum { LINES = 300, KEYS = 120 };
+    char *log = calloc(LINES, 300);
+    char *expected = calloc(LINES, 100);
+    assert_non_null(log);
+    assert_non_null(expected);
+    char *at = log;
+    char *operation = expected;
+    for (int i = 0; i < LINES; i++) {
+        int key = i % KEYS;
+        at += sprintf(at, "%d%0*d - - [17/May/2015:10:%02d:%02d +0000] \"GET / HTTP/1.1\" 200 1\n",
+                      1, 3 + key * 7 % 90, key, i / 60, i % 60);
+        operation += sprintf(operation, "%d,%d,start,30\n", i, key);
+    }
+    assert_operations("access-log", log, (const char *const[]){SECONDS_TICKS, "idle", "30", NULL},
+                      expected);
+    free(log);
+    free(expected);
+}
+
 static void deadlines_are_rounded_up(void **state)
 {
     (void)state;
@@ -463,6 +487,7 @@ int main(void)
         cmocka_unit_test(dates),
         cmocka_unit_test(formats_are_taken_apart),
         cmocka_unit_test(common_and_combined),
+        cmocka_unit_test(long_keys_keep_their_order),
         cmocka_unit_test(deadlines_are_rounded_up),
         cmocka_unit_test(requests_have_timers_of_their_own),
         cmocka_unit_test(keys_can_be_chosen),
