@@ -1,0 +1,396 @@
+/*
+ * chunk-wheel held to what makes it quick, by counting, so that a later change cannot undo it
+ * unnoticed: what a restart, a stop, an expiry, an empty tick and a jump may touch, and how much
+ * one tick may move. And to its word about memory, by streams that leave behind as much as they
+ * can.
+ */
+#include "registry.h"
+
+#include "test.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stand {
+    const struct tl_algo *algo;
+    void *self;
+    struct tl_memory memory;
+    uint64_t now;
+    uint64_t fired;
+    uint64_t random;
+    uint64_t *due;          /* by id; 0: not pending */
+    const uint64_t *delays; /* what fires starts again after delays[id]; NULL: it does not */
+};
+
+static uint64_t draw(struct stand *s, uint64_t bound)
+{
+    uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ z >> 31) % bound;
+}
+
+static void stand_open(struct stand *s, const char *options, uint32_t capacity)
+{
+    char why[256] = "";
+    int64_t values[TL_OPTIONS_MAX];
+    *s = (struct stand){
+        .algo = tl_registry_find("chunk-wheel")->counted, .now = 1, .random = capacity};
+    if (tl_options_parse(s->algo, options, values, why, sizeof why) != TL_OK) {
+        fail_msg("%s: %s", options, why);
+    }
+    s->due = calloc(capacity, sizeof *s->due);
+    assert_non_null(s->due);
+    tl_counting_allocator(&s->memory, tl_system_allocator());
+    struct tl_config config = {
+        .capacity = capacity, .now = s->now, .options = values, .allocator = &s->memory.allocator};
+    assert_int_equal(s->algo->create(&config, &s->self), TL_OK);
+}
+
+static void stand_check(struct stand *s)
+{
+    char why[256] = "";
+    if (s->algo->check(s->self, why, sizeof why) != TL_OK) {
+        fail_msg("at tick %" PRIu64 ": %s", s->now, why);
+    }
+}
+
+static void stand_close(struct stand *s)
+{
+    stand_check(s);
+    s->algo->destroy(s->self);
+    assert_int_equal(s->memory.bytes, 0);
+    free(s->due);
+}
+
+static struct tl_counters counted(const struct stand *s)
+{
+    struct tl_counters counters = {0};
+    s->algo->counters(s->self, &counters);
+    return counters;
+}
+
+static void start_at(struct stand *s, uint32_t id, uint64_t deadline)
+{
+    assert_int_equal(s->algo->start(s->self, id, deadline), TL_OK);
+    s->due[id] = deadline > s->now ? deadline : s->now;
+}
+
+static void stop(struct stand *s, uint32_t id)
+{
+    assert_int_equal(s->algo->stop(s->self, id), s->due[id] != 0 ? TL_OK : TL_IDLE);
+    s->due[id] = 0;
+}
+
+static void note(void *ctx, uint32_t id, uint64_t now)
+{
+    struct stand *s = ctx;
+    assert_true(s->due[id] != 0 && s->due[id] <= now);
+    s->fired++;
+    s->due[id] = 0;
+    if (s->delays != NULL) {
+        start_at(s, id, now + s->delays[id]);
+    }
+}
+
+static void advance(struct stand *s, uint64_t ticks)
+{
+    s->now += ticks;
+    (void)s->algo->advance(s->self, s->now, TL_NO_BUDGET, note, s);
+}
+
+/* Nothing that is due has been left. */
+static void assert_none_overdue(const struct stand *s, uint32_t capacity)
+{
+    for (uint32_t id = 0; id < capacity; id++) {
+        assert_true(s->due[id] == 0 || s->due[id] > s->now);
+    }
+}
+
+/* --- what operations touch ------------------------------------------------------------------- */
+
+static void a_restart_to_later_and_a_stop_move_nothing(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    static const char *const options[] = {"", "queue=0"};
+    for (size_t k = 0; k < 2; k++) {
+        struct stand s;
+        stand_open(&s, options[k], N);
+        for (uint32_t id = 0; id < N; id++) {
+            start_at(&s, id, 30000 + id);
+        }
+        struct tl_counters before = counted(&s);
+        assert_int_equal(before.moves, N);
+        for (uint32_t round = 1; round < 10; round++) {
+            for (uint32_t id = 0; id < N; id++) {
+                start_at(&s, id, 30000 + id + draw(&s, 1000));
+            }
+        }
+        for (uint32_t id = 0; id < N; id++) {
+            stop(&s, id);
+        }
+        for (uint32_t id = 0; id < N; id++) {
+            start_at(&s, id, 32000 + id); /* the stopped entries serve again */
+        }
+        assert_int_equal(counted(&s).moves, before.moves);
+        assert_int_equal(counted(&s).slots, before.slots);
+        advance(&s, 40000);
+        assert_int_equal(s.fired, N);
+        stand_close(&s);
+    }
+}
+
+/* Filed, moved down once, fired; and no node is looked at. No tick moves more than a chunk of each
+ * level beside what it fires. */
+static void an_expiry_is_two_moves_and_no_look_at_the_node(void **state)
+{
+    (void)state;
+    enum { N = 200000, SPAN = 60000 };
+    struct stand s;
+    stand_open(&s, "", N);
+    for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, 1 + draw(&s, SPAN));
+    }
+    for (uint32_t tick = 0; tick < SPAN; tick++) {
+        struct tl_counters before = counted(&s);
+        uint64_t fired = s.fired;
+        advance(&s, 1);
+        uint64_t moved = counted(&s).cascades - before.cascades;
+        assert_true(moved <= 31);
+        assert_int_equal(counted(&s).moves - before.moves, moved + s.fired - fired);
+    }
+    struct tl_counters all = counted(&s);
+    assert_int_equal(s.fired, N);
+    assert_true(all.moves <= 3 * N);
+    assert_int_equal(all.compares, 0);
+    assert_true(all.slots <= 2 * SPAN);
+    stand_close(&s);
+}
+
+/* A server's idle timers: of a hundred restarts ten append an entry, and thirty are visited. */
+static void idle_timers_are_seldom_visited(void **state)
+{
+    (void)state;
+    enum { N = 20000, TICKS = 200000, RESTARTS_A_TICK = N / 10000 };
+    struct stand s;
+    stand_open(&s, "", N);
+    for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, 30000 + draw(&s, 30000));
+    }
+    uint64_t restarts = 0;
+    struct tl_counters before = {0};
+    for (uint32_t tick = 0; tick < TICKS; tick++) {
+        if (tick == TICKS / 2) {
+            before = counted(&s);
+            restarts = 0;
+        }
+        advance(&s, 1);
+        for (uint32_t i = 0; i < RESTARTS_A_TICK; i++) {
+            start_at(&s, (uint32_t)draw(&s, N), s.now + 30000 + draw(&s, 30000));
+            restarts++;
+        }
+    }
+    struct tl_counters after = counted(&s);
+    assert_true((after.moves - before.moves) * 100 <= 45 * restarts);
+    assert_true((after.compares - before.compares) * 100 <= 140 * restarts);
+    stand_close(&s);
+}
+
+static void hold_moves_twice(void **state)
+{
+    (void)state;
+    enum { N = 5000, TICKS = 30000 };
+    static uint64_t delays[N];
+    struct stand s;
+    stand_open(&s, "", N);
+    for (uint32_t id = 0; id < N; id++) {
+        delays[id] = 1 + draw(&s, 12000);
+        start_at(&s, id, delays[id]);
+    }
+    s.delays = delays;
+    struct tl_counters before = counted(&s);
+    for (uint32_t tick = 0; tick < TICKS; tick++) {
+        advance(&s, 1);
+    }
+    struct tl_counters after = counted(&s);
+    assert_true(after.moves - before.moves <= 3 * s.fired);
+    assert_int_equal(after.compares, 0);
+    stand_close(&s);
+}
+
+static void empty_ticks_and_jumps_visit_nothing(void **state)
+{
+    (void)state;
+    struct stand s;
+    stand_open(&s, "", 10);
+    for (uint32_t id = 0; id < 10; id++) {
+        start_at(&s, id, 4000000000 + id);
+    }
+    for (uint32_t tick = 0; tick < 100000; tick++) {
+        advance(&s, 1);
+    }
+    assert_int_equal(counted(&s).slots, 0);
+    advance(&s, 1000000000);
+    assert_int_equal(counted(&s).slots, 0);
+    assert_true(counted(&s).compares <= 10);
+    advance(&s, 4000000000);
+    assert_int_equal(s.fired, 10);
+    stand_close(&s);
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* One operation of a hostile stream on timer `id`. */
+typedef void hostile_fn(struct stand *s, uint32_t id);
+
+/* To where its far entry already is, so that the entries look alike. */
+static void far_and_near_again(struct stand *s, uint32_t id)
+{
+    start_at(s, id, 1000000);
+    start_at(s, id, s->now + 1 + draw(s, 3));
+    start_at(s, id, 1000000);
+}
+
+static void ever_nearer(struct stand *s, uint32_t id)
+{
+    uint64_t near = s->due[id] > s->now + 2 && draw(s, 50) != 0 ? s->due[id] - 1 : s->now + 50000;
+    start_at(s, id, near);
+}
+
+static void fired_between(struct stand *s, uint32_t id)
+{
+    start_at(s, id, s->now + 60000 + draw(s, 100000));
+    start_at(s, id, s->now + 1);
+}
+
+static void late_and_near(struct stand *s, uint32_t id)
+{
+    start_at(s, id, s->now);
+    start_at(s, id, s->now + 1 + draw(s, 300));
+    if (draw(s, 4) == 0) {
+        stop(s, id);
+    }
+}
+
+static void far_and_stopped(struct stand *s, uint32_t id)
+{
+    start_at(s, id, s->now + (UINT64_C(1) << (20 + draw(s, 40))));
+    if (draw(s, 2) == 0) {
+        stop(s, id);
+    }
+    start_at(s, id, s->now + 1 + draw(s, 100000));
+    stop(s, id);
+}
+
+static void whatever(struct stand *s, uint32_t id)
+{
+    static hostile_fn *const others[] = {far_and_near_again, ever_nearer, fired_between,
+                                         late_and_near, far_and_stopped};
+    others[draw(s, sizeof others / sizeof others[0])](s, id);
+}
+
+/* The bytes that create took, half of its chunks' entries again, and what segments add. */
+static void memory_stays_bounded_under(hostile_fn *hostile, const char *options, uint32_t n,
+                                       bool moving)
+{
+    struct stand s;
+    stand_open(&s, options, n);
+    uint64_t created = s.memory.bytes;
+    uint64_t bound = created + (uint64_t)n * 8 * 32 / 31 / 2 + n / 31 + 8192;
+    for (uint32_t round = 0; round < 60; round++) {
+        for (uint32_t i = 0; i < n; i++) {
+            hostile(&s, (uint32_t)draw(&s, n));
+            if (moving && i % 64 == 0) {
+                advance(&s, draw(&s, 8) == 0 ? draw(&s, 400) : 1);
+            }
+        }
+        assert_true(s.memory.peak_bytes <= bound);
+        if (round % 20 == 0) {
+            stand_check(&s);
+            assert_none_overdue(&s, moving ? n : 0);
+        }
+    }
+    for (uint32_t id = 0; id < n; id += 2) {
+        if (s.due[id] != 0) {
+            stop(&s, id);
+        }
+    }
+    advance(&s, UINT64_C(1) << 62);
+    assert_none_overdue(&s, n);
+    assert_int_equal(s.algo->count(s.self), 0);
+    stand_close(&s);
+}
+
+static void memory_is_bounded_by_the_timers(void **state)
+{
+    (void)state;
+    static hostile_fn *const streams[] = {far_and_near_again, ever_nearer,     fired_between,
+                                          late_and_near,      far_and_stopped, whatever};
+    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
+        memory_stays_bounded_under(streams[i], "", 3000, true);
+        memory_stays_bounded_under(streams[i], "queue=0", 3000, true);
+        memory_stays_bounded_under(streams[i], "", 500, false);
+        memory_stays_bounded_under(streams[i], "queue=0:stale=5", 40, true);
+    }
+}
+
+/* The same where nothing is ever given beyond what create took. */
+static void starts_succeed_when_memory_is_refused(void **state)
+{
+    (void)state;
+    enum { N = 2000 };
+    struct stand s;
+    stand_open(&s, "queue=0", N);
+    s.memory.limit_bytes = s.memory.bytes;
+    for (uint32_t i = 0; i < 40 * N; i++) {
+        whatever(&s, (uint32_t)draw(&s, N));
+        if (i % 64 == 0) {
+            advance(&s, 1);
+            assert_none_overdue(&s, N);
+        }
+    }
+    assert_int_equal(s.memory.peak_bytes, s.memory.limit_bytes);
+    stand_close(&s);
+}
+
+/* A budget's remainder grows old while the clock leaps over all that 30 bits can tell apart. */
+static void a_remainder_survives_leaps(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    struct stand s;
+    stand_open(&s, "", N);
+    for (uint32_t round = 0; round < 50; round++) {
+        for (uint32_t id = 0; id < N; id++) {
+            start_at(&s, id, s.now + draw(&s, UINT64_C(1) << draw(&s, 34)));
+        }
+        for (uint32_t i = 0; i < 40; i++) {
+            s.now += draw(&s, UINT64_C(1) << draw(&s, 33));
+            (void)s.algo->advance(s.self, s.now, i % 5, note, &s);
+            uint32_t id = (uint32_t)draw(&s, N);
+            start_at(&s, id, s.now + draw(&s, UINT64_C(1) << draw(&s, 30)));
+            stop(&s, (id + 1) % N);
+            stand_check(&s);
+        }
+        advance(&s, 0);
+        assert_none_overdue(&s, N);
+    }
+    stand_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_restart_to_later_and_a_stop_move_nothing),
+        cmocka_unit_test(an_expiry_is_two_moves_and_no_look_at_the_node),
+        cmocka_unit_test(idle_timers_are_seldom_visited),
+        cmocka_unit_test(hold_moves_twice),
+        cmocka_unit_test(empty_ticks_and_jumps_visit_nothing),
+        cmocka_unit_test(memory_is_bounded_by_the_timers),
+        cmocka_unit_test(starts_succeed_when_memory_is_refused),
+        cmocka_unit_test(a_remainder_survives_leaps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
