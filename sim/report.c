@@ -19,6 +19,7 @@ struct report {
     struct pool pool;
     const struct report_data *data;
     struct contest_list contests;
+    struct contest_list punctual; /* the same, of those that fire on the due tick */
     const char *folder;
 };
 
@@ -261,7 +262,6 @@ static void main_columns(struct table *table, bool sets)
     add_column(table, "MAD", true, column_help("ns_per_event_mad"));
     add_column(table, "× fastest", true,
                "time per event, by that of the fastest on the same trace");
-    add_column(table, "events per second", true, column_help("events_per_s"));
     add_column(table, "stall", true, column_help("stall_ns"));
     add_column(table, "bytes per timer", true, column_help("bytes_per_timer"));
     add_column(table, "bytes at peak", true, column_help("bytes_peak"));
@@ -284,7 +284,6 @@ static void main_row(struct table *table, const json_t *row, bool sets)
     add_figure(table, row_number(row, "ns_per_event"), figure_text);
     add_figure(table, row_number(row, "ns_per_event_mad"), figure_text);
     add_figure(table, times_fastest(report, row), figure_text);
-    add_figure(table, row_number(row, "events_per_s"), grouped_text);
     add_figure(table, row_number(row, "stall_ns"), duration_text);
     add_figure(table, row_number(row, "bytes_per_timer"), figure_text);
     add_figure(table, row_number(row, "bytes_peak"), size_text);
@@ -308,10 +307,11 @@ static void write_main_table(struct report *report)
         }
         free((void *)rows);
     }
-    write_table(&table, "all",
-                "Every structure on every trace. Marked: the fastest, or those that cannot be told "
-                "from it.",
-                "There is no replay of a trace here.");
+    write_table(
+        &table, "all",
+        "Every structure on every trace. Marked: the fastest, and those that cannot be told "
+        "from it; and what did not run or was wrong.",
+        "There is no replay of a trace here.");
 }
 
 /* --- faults ---------------------------------------------------------------------------------- */
@@ -995,6 +995,43 @@ static void write_context(struct report *report, const struct report_set *set, s
                 "Nothing is known of what measured it.");
 }
 
+/* The traces, and by what to recognise them. */
+static void write_trace_list(struct report *report)
+{
+    static const char *const counts[] = {"events", "starts", "restarts", "stops"};
+    bool sets = report->data->set_count > 1;
+    struct table table = {.report = report};
+    add_column(&table, "trace", false, column_help("trace"));
+    if (sets) {
+        add_column(&table, "results", false, "");
+    }
+    add_column(&table, "checksum", false,
+               "of the trace's content: the same operations have the same");
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        add_column(&table, counts[c], true, column_help(counts[c]));
+    }
+    for (size_t i = 0; i < report->contests.count; i++) {
+        size_t count = 0;
+        const json_t **rows = rows_of(report, &report->contests.items[i], &count);
+        if (rows == NULL) {
+            return;
+        }
+        add_row(&table, ROW_PLAIN);
+        add_text(&table, trace_base(row_string(rows[0], "trace")));
+        if (sets) {
+            add_text(&table, row_string(rows[0], "set"));
+        }
+        add_text(&table, row_string(rows[0], "trace_checksum")[0] != '\0'
+                             ? row_string(rows[0], "trace_checksum")
+                             : "-");
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+            add_figure(&table, row_number(rows[0], counts[c]), grouped_text);
+        }
+        free((void *)rows);
+    }
+    write_table(&table, "traces-used", "The traces", "There was no trace.");
+}
+
 static void write_how(struct report *report)
 {
     struct page *page = &report->page;
@@ -1002,6 +1039,7 @@ static void write_how(struct report *report)
     for (size_t s = 0; s < report->data->set_count; s++) {
         write_context(report, &report->data->sets[s], s);
     }
+    write_trace_list(report);
     bool headed = false;
     for (size_t s = 0; s < report->data->set_count; s++) {
         const struct report_set *set = &report->data->sets[s];
@@ -1036,7 +1074,8 @@ static void write_beginning(struct report *report)
 {
     struct page *page = &report->page;
     struct list wrong = {.report = report};
-    page->form->verdict(page, verdict_text(&report->pool, report->data, &report->contests));
+    page->form->verdict(
+        page, verdict_text(&report->pool, report->data, &report->punctual, &report->contests));
     collect_wrong(report, &wrong);
     if (wrong.count > 0) {
         page->form->paragraph(
@@ -1092,13 +1131,18 @@ bool report_write(const struct report_data *data, const char *folder, const stru
         .data = data,
         .folder = folder,
     };
-    if (!contest_list_build(&report.contests, data)) {
+    if (!contest_list_build(&report.contests, data, false)) {
+        return error_set(error, "out of memory");
+    }
+    if (!contest_list_build(&report.punctual, data, true)) {
+        contest_list_free(&report.contests);
         return error_set(error, "out of memory");
     }
     bool done = write_page(&report, error);
     if (done && report.pool.failed) {
         done = error_set(error, "out of memory");
     }
+    contest_list_free(&report.punctual);
     contest_list_free(&report.contests);
     pool_free(&report.pool);
     return done;

@@ -1,14 +1,21 @@
 #include "report_verdict.h"
 
+#include "judge.h"
+#include "statistics.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer runs are never called a difference. */
-#define RUNS_MIN   5
+/* Of a difference: how seldom chance alone makes one as large. */
+#define SIGNIFICANT 0.05
 
-/* More are counted, not listed. */
-#define LISTED_MAX 4
+/* As a share: a smaller difference is none. */
+#define MIN_EFFECT  0.01
+
+/* More are counted, not listed: structures beside one another, and traces. */
+#define LISTED_MAX  4
+#define TRACES_MAX  6
 
 /* --- differences ----------------------------------------------------------------------------- */
 
@@ -33,17 +40,69 @@ static struct measured measured_op(const json_t *row)
 const char *rule_text(void)
 {
     return "Structures in italics are yardsticks, not contenders. A difference counts if both "
-           "sides "
-           "have at least five runs, and their medians are further apart than three times their "
-           "spreads (median absolute deviations, MAD) together; otherwise the words are \"cannot "
-           "tell\". Stall, memory and wakeups have no spread beside them; a stall can also be the "
+           "sides have at least five runs, and a rank test of the runs finds a difference of more "
+           "than 1 % that chance explains in less than 5 % of cases, each pair taken for itself; "
+           "of results without their single runs, if the medians are further apart than three "
+           "times the spreads (median absolute deviations, MAD) together. Otherwise the words are "
+           "\"cannot tell\". Stall, memory and wakeups have no such test; a stall can also be the "
            "machine's own.";
 }
 
 static bool differ(struct measured a, struct measured b)
 {
     double spreads = (isnan(a.spread) ? 0 : a.spread) + (isnan(b.spread) ? 0 : b.spread);
-    return a.runs >= RUNS_MIN && b.runs >= RUNS_MIN && fabs(a.value - b.value) > 3 * spreads;
+    return a.runs >= JUDGE_RUNS_MIN && b.runs >= JUDGE_RUNS_MIN &&
+           fabs(a.value - b.value) > 3 * spreads;
+}
+
+/* The logarithms of what the single runs of a row took; *count is 0 if that is not known, or out of
+ * memory. To be freed. */
+static double *run_times(const json_t *row, size_t *count)
+{
+    const json_t *samples = json_object_get(json_object_get(row, "samples"), "ns_per_event");
+    double *times = calloc(json_array_size(samples) + 1, sizeof *times);
+    *count = 0;
+    for (size_t i = 0; times != NULL && i < json_array_size(samples); i++) {
+        double time_ns = json_number_value(json_array_get(samples, i));
+        if (time_ns > 0) {
+            times[(*count)++] = log(time_ns);
+        }
+    }
+    return times;
+}
+
+/* How probable the runs of two rows of one trace in one folder are if there is no difference that
+ * counts; 1 if out of memory. They were made in rounds, in which every structure took its turn:
+ * what the machine did meanwhile it did to both. */
+static double probability(double *a, const double *b, size_t a_count, size_t b_count)
+{
+    const double confidence = 0.95;
+    struct stats_shift shift = {.p = 1};
+    if (a_count == b_count && stats_least_paired_p(a_count) < SIGNIFICANT) {
+        for (size_t i = 0; i < a_count; i++) {
+            a[i] -= b[i];
+        }
+        return stats_paired_shift(a, a_count, confidence, log1p(MIN_EFFECT), &shift) ? shift.p : 1;
+    }
+    /* Too few pairs prove nothing, where as many single runs can. */
+    return stats_unpaired_shift(a, a_count, b, b_count, confidence, log1p(MIN_EFFECT), &shift)
+               ? shift.p
+               : 1;
+}
+
+/* Whether they differ in their time per event. */
+static bool rows_differ(const json_t *a, const json_t *b)
+{
+    size_t a_count = 0;
+    size_t b_count = 0;
+    double *a_times = run_times(a, &a_count);
+    double *b_times = run_times(b, &b_count);
+    bool differing = a_count < JUDGE_RUNS_MIN || b_count < JUDGE_RUNS_MIN
+                         ? differ(measured_event(a), measured_event(b))
+                         : probability(a_times, b_times, a_count, b_count) < SIGNIFICANT;
+    free(a_times);
+    free(b_times);
+    return differing;
 }
 
 /* --- contests -------------------------------------------------------------------------------- */
@@ -71,7 +130,16 @@ const struct contest *contest_find(const struct contest_list *list, const json_t
     return NULL;
 }
 
-static bool contest_build(struct contest *contest, const struct report_data *data)
+/* Whether every timer that the row fired was fired on its due tick. */
+static bool is_punctual(const json_t *row)
+{
+    double earliest = row_number(row, "lateness_min");
+    double latest = row_number(row, "lateness_max");
+    return (isnan(earliest) || earliest == 0) && (isnan(latest) || latest == 0);
+}
+
+static bool contest_build(struct contest *contest, const struct report_data *data,
+                          bool punctual_only)
 {
     size_t all = json_array_size(data->rows);
     contest->rows = calloc(all, sizeof *contest->rows);
@@ -83,20 +151,21 @@ static bool contest_build(struct contest *contest, const struct report_data *dat
     const json_t *row = NULL;
     json_array_foreach(data->rows, i, row)
     {
-        if (belongs(contest, row) && row_competes(data, row)) {
+        if (belongs(contest, row) && row_competes(data, row) &&
+            (!punctual_only || is_punctual(row))) {
             contest->rows[contest->count++] = row;
         }
     }
     qsort(contest->rows, contest->count, sizeof contest->rows[0], by_event_time);
     for (i = 0; i < contest->count; i++) {
-        contest->tied[i] =
-            i == 0 || !differ(measured_event(contest->rows[0]), measured_event(contest->rows[i]));
+        contest->tied[i] = i == 0 || !rows_differ(contest->rows[0], contest->rows[i]);
         contest->tied_count += i > 0 && contest->tied[i];
     }
     return true;
 }
 
-bool contest_list_build(struct contest_list *list, const struct report_data *data)
+bool contest_list_build(struct contest_list *list, const struct report_data *data,
+                        bool punctual_only)
 {
     *list = (struct contest_list){.items =
                                       calloc(json_array_size(data->rows) + 1, sizeof *list->items)};
@@ -109,7 +178,7 @@ bool contest_list_build(struct contest_list *list, const struct report_data *dat
             struct contest *contest = &list->items[list->count++];
             contest->mark = row_string(row, "set");
             contest->trace = row_string(row, "trace");
-            done = contest_build(contest, data);
+            done = contest_build(contest, data, punctual_only);
         }
     }
     if (!done) {
@@ -245,7 +314,7 @@ static void add_tied(struct text *text, const struct contest *contest)
     bool few_runs = false;
     text_add(text, MARK_BOLD "Cannot tell which is the fastest of ");
     for (size_t i = 0; i < contest->count; i++) {
-        few_runs = few_runs || row_number(contest->rows[i], "runs") < RUNS_MIN;
+        few_runs = few_runs || row_number(contest->rows[i], "runs") < JUDGE_RUNS_MIN;
         if (contest->tied[i]) {
             struct measured m = measured_event(contest->rows[i]);
             text_add_joint(text, said++, contest->tied_count + 1);
@@ -342,7 +411,7 @@ static void add_wins(struct text *text, const struct contest_list *list, const j
         wins += is_won(&list->items[i]) && same_series(list->items[i].rows[0], winner);
     }
     text_add(text, MARK_BOLD "%s is the fastest" MARK_BOLD, winner_text(text->pool, winner));
-    if (wins > LISTED_MAX) {
+    if (list->count > TRACES_MAX) {
         text_add(text, " on %zu of %zu traces", wins, list->count);
         return;
     }
@@ -386,27 +455,78 @@ static void add_tie(struct text *text, const struct contest *contest)
              figure_text(row_number(contest->rows[0], "ns_per_event"), FIGURE));
 }
 
-static const char *who_won(struct pool *pool, const struct contest_list *list)
+/* What is known of the contests that nobody won: each one, or, if they are many, how many. */
+static void add_undecided(struct text *text, const struct contest_list *list, size_t said)
 {
-    struct text text = {.pool = pool};
+    size_t tied = 0;
+    size_t empty = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        tied += list->items[i].tied_count > 0;
+        empty += list->items[i].count == 0;
+    }
+    for (size_t i = 0; i < list->count && list->count <= TRACES_MAX; i++) {
+        if (list->items[i].tied_count > 0) {
+            text_add(text, "%s", said++ > 0 ? "; " : "");
+            add_tie(text, &list->items[i]);
+        }
+    }
+    if (tied > 0 && list->count > TRACES_MAX) {
+        text_add(text, "%son %zu of %zu traces " MARK_BOLD "cannot tell" MARK_BOLD,
+                 said++ > 0 ? "; " : "", tied, list->count);
+    }
+    for (size_t i = 0; i < list->count && list->count <= TRACES_MAX; i++) {
+        if (list->items[i].count == 0) {
+            text_add(text, "%son %s nothing ran to its end without a fault", said++ > 0 ? "; " : "",
+                     place_text(text->pool, &list->items[i]));
+        }
+    }
+    if (empty > 0 && list->count > TRACES_MAX) {
+        text_add(text, "%son %zu of %zu traces nothing ran to its end without a fault",
+                 said > 0 ? "; " : "", empty, list->count);
+    }
+}
+
+/* Who is faster than the first of those that are punctual, but fires early or late. */
+static void add_faster_unpunctual(struct text *text, const struct contest_list *punctual,
+                                  const struct contest_list *list)
+{
+    size_t faster = 0;
+    size_t said = 0;
+    for (size_t pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < list->count; i++) {
+            const struct contest *right = &punctual->items[i];
+            const struct contest *all = &list->items[i];
+            if (right->count == 0 || all->rows[0] == right->rows[0] ||
+                !rows_differ(all->rows[0], right->rows[0])) {
+                continue;
+            }
+            faster += pass == 0;
+            if (pass == 0 || list->count > TRACES_MAX) {
+                continue;
+            }
+            text_add(text, "%s", said == 0 ? "; faster only by not being punctual: " : "");
+            text_add_joint(text, said++, faster);
+            text_add(text, "%s on %s (%s ns)", winner_text(text->pool, all->rows[0]),
+                     place_text(text->pool, all),
+                     figure_text(row_number(all->rows[0], "ns_per_event"), FIGURE));
+        }
+    }
+    if (faster > 0 && list->count > TRACES_MAX) {
+        text_add(text, "; on %zu of %zu traces others are faster, but not punctual", faster,
+                 list->count);
+    }
+}
+
+static void add_winners(struct text *text, const struct contest_list *list)
+{
     size_t said = 0;
     for (size_t i = 0; i < list->count; i++) {
         if (is_first_win(list, i)) {
-            text_add(&text, "%s", said++ > 0 ? "; " : "");
-            add_wins(&text, list, list->items[i].rows[0]);
+            text_add(text, "%s", said++ > 0 ? "; " : "");
+            add_wins(text, list, list->items[i].rows[0]);
         }
     }
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].tied_count > 0) {
-            text_add(&text, "%s", said++ > 0 ? "; " : "");
-            add_tie(&text, &list->items[i]);
-        } else if (list->items[i].count == 0) {
-            text_add(&text, "%son %s nothing ran to its end without a fault",
-                     said++ > 0 ? "; " : "", place_text(pool, &list->items[i]));
-        }
-    }
-    text_add(&text, ".");
-    return text_end(&text);
+    add_undecided(text, list, said);
 }
 
 /* What a structure costs where it stands first: the worst of those contests. */
@@ -555,7 +675,7 @@ static void add_op_winner(struct text *text, const json_t *const *rows, size_t c
     text_add(text, "with %s timers ", grouped_text(n, FIGURE));
     if (count == 1) {
         text_add(text, "only %s was measured", series_text(text->pool, rows[0]));
-    } else if (first.runs < RUNS_MIN) {
+    } else if (first.runs < JUDGE_RUNS_MIN) {
         text_add(text, "cannot tell (it takes five runs, and here are %s)",
                  grouped_text(first.runs, FIGURE));
     } else if (tied > 0) {
@@ -619,8 +739,19 @@ void bench_texts(struct pool *pool, const struct report_data *data,
     free((void *)rows);
 }
 
+/* Whether anything competes that fires early or late, beside something that does not. */
+static bool has_unpunctual(const struct contest_list *punctual, const struct contest_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (punctual->items[i].count > 0 && punctual->items[i].count < list->items[i].count) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *verdict_text(struct pool *pool, const struct report_data *data,
-                         const struct contest_list *list)
+                         const struct contest_list *punctual, const struct contest_list *list)
 {
     if (list->count == 0) {
         return json_array_size(data->bench) > 0
@@ -628,5 +759,24 @@ const char *verdict_text(struct pool *pool, const struct report_data *data,
                      "\"One operation at a time\"."
                    : "There are no results here.";
     }
-    return pool_format(pool, "%s %s", who_won(pool, list), what_it_costs(pool, list));
+    /* Where nothing is punctual, all of them compete. */
+    struct contest_list decided = {.items = calloc(list->count, sizeof *decided.items),
+                                   .count = list->count};
+    if (decided.items == NULL) {
+        pool->failed = true;
+        return "";
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        decided.items[i] = punctual->items[i].count > 0 ? punctual->items[i] : list->items[i];
+    }
+    struct text text = {.pool = pool};
+    if (has_unpunctual(punctual, list)) {
+        text_add(&text, "Of the structures that fire every timer on its due tick, ");
+    }
+    add_winners(&text, &decided);
+    add_faster_unpunctual(&text, punctual, list);
+    text_add(&text, ". %s", what_it_costs(pool, &decided));
+    /* The contests are those of the lists. */
+    free(decided.items);
+    return text_end(&text);
 }

@@ -23,9 +23,11 @@ struct contest_list {
     size_t count;
 };
 
-/* All traces of all folders, in the order of their rows. The data must outlive the list. False if
+/* All traces of all folders, in the order of their rows; only with the rows that fired every timer
+ * on its due tick, if `punctual_only`. The data must outlive the list. False if
  * out of memory; nothing is left to free then. */
-bool contest_list_build(struct contest_list *list, const struct report_data *data);
+bool contest_list_build(struct contest_list *list, const struct report_data *data,
+                        bool punctual_only);
 void contest_list_free(struct contest_list *list);
 
 /* The contest of a row; NULL if it has none. */
@@ -34,9 +36,11 @@ const struct contest *contest_find(const struct contest_list *list, const json_t
 /* "NAME:option=value@MARK", as code. */
 const char *series_text(struct pool *pool, const json_t *row);
 
-/* Two sentences: who won on what, and what that costs. */
+/* Two sentences: who won on what, and what that costs. `punctual` has only those that fire every
+ * timer on its due tick, `list` all of the same traces: who fires late does less, and is named as
+ * such where it is faster. */
 const char *verdict_text(struct pool *pool, const struct report_data *data,
-                         const struct contest_list *list);
+                         const struct contest_list *punctual, const struct contest_list *list);
 
 /* A paragraph on one contest, and the items of what its first costs, of which there are
  * CONTEST_COSTS. */

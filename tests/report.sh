@@ -111,6 +111,22 @@ says wrong '(60.0 ns per event; nothing else ran it). `middling:size=3` costs 30
 says wrong '**2 rows were wrong, or could not be run**'
 says none 'on day.one.trace nothing ran to its end'
 
+# Who fires late does less: the verdict is on those that do not, and names it.
+results late '.[2] |= (.lateness_max = 1234)' '.[].trace_checksum = "00ff"'
+report late
+says late 'Of the structures that fire every timer on its due tick, **`middling:size=3` is the fastest** on day.one.trace (60.0 ns per event; the next, `slow:one|two`, takes 83.3 times as long); faster only by not being punctual: `quick` on day.one.trace (40.0 ns). `middling:size=3` costs'
+
+# With their single runs, it is a rank test of these that tells, and not their spread.
+results ranks '.[2].samples.ns_per_event = [40, 41, 42, 43, 49]' '.[].ns_per_event_mad = 30' \
+    '.[1].samples.ns_per_event = [60, 45, 90, 200, 41]' '.[3].samples.ns_per_event = [9, 9, 9, 9]'
+report ranks
+says ranks '**cannot tell** which is the fastest of `quick`'
+results ranks '.[2].samples.ns_per_event = [49, 40, 43, 41, 42]' '.[].ns_per_event_mad = 30' \
+    '.[1].samples.ns_per_event = [60, 55, 90, 200, 56]'
+report ranks
+says ranks '**`quick` is the fastest** on day.one.trace (40.0 ns per event'
+says late '| day.one.trace | 00ff | 1,234,567 | 700,000 | 300,000 | 234,567 |'
+
 # HTML: needs nothing beside it, and what comes from files is text in it, whatever it holds.
 page() {
     grep -qF -- "$2" "$1/report.html" || complain "$1: the page does not have: $2"
@@ -138,8 +154,8 @@ results after '.[2].ns_per_event = 90'
 "$TIMERLAB" report --no-pictures -o both before after 2>said ||
     complain "two folders make no report: $(cat said)"
 says both '**`quick` is the fastest** on day.one.trace (A) (40.0 ns per event; the next, `middling:size=3`, takes 1.50 times as long); **`middling:size=3` is the fastest** on day.one.trace (B)'
-says both '| `quick@A` | A | day.one.trace | ok | 40.0 | 1.00 | 1.00 | 25,000,000 | - |'
-says both '| `quick@B` | B | day.one.trace | ok | 90.0 | 1.00 | 1.50 | 25,000,000 | 40.0 µs |'
+says both '| `quick@A` | A | day.one.trace | ok | 40.0 | 1.00 | 1.00 | - | 20.0 |'
+says both '| `quick@B` | B | day.one.trace | ok | 90.0 | 1.00 | 1.50 | 40.0 µs | 20.0 |'
 says both '- **A**: before: 1'
 
 # Pictures, where they can be drawn.
