@@ -20,15 +20,17 @@ struct waiting {
     uint32_t timer;       /* NO_TIMER: a request */
 };
 
-#define NO_TIMER     UINT32_MAX
+#define NO_TIMER         UINT32_MAX
 
 /* Events wait in a ring until what their keys are looked up with has come from memory: the slot is
  * fetched when an event is added, the entry SLOT_AHEAD events later, and again as many later the
  * key is looked up. */
-#define RING         16u /* a power of two */
-#define SLOT_AHEAD   (RING / 2)
+#define RING             16u /* a power of two */
+#define SLOT_AHEAD       (RING / 2)
+/* While there are fewer keys than this they are in the cache anyway, and nothing waits. */
+#define FETCHED_KEYS_MIN 4096u
 /* Longer keys do not wait. */
-#define RING_KEY_MAX 48u
+#define RING_KEY_MAX     48u
 
 /* An event in the ring. */
 struct read_event {
@@ -114,9 +116,6 @@ struct event_log *event_log_open(const struct import_job *job, const char *name,
     log->settings = *settings;
     log->keys = key_table_create();
     log->reorder = reorder_create(settings->window_ns, sizeof(struct waiting), take, log);
-    if (log->reorder != NULL) {
-        reorder_announce(log->reorder, fetch);
-    }
     if (log->keys == NULL || log->reorder == NULL) {
         (void)error_set(error, "%s: out of memory", name);
         event_log_close(log);
@@ -175,6 +174,9 @@ static bool find_timer(struct event_log *log, uint64_t hash, const void *key, si
         return false;
     }
     log->timers[number] = *timer;
+    if (number + 1 == FETCHED_KEYS_MIN) {
+        reorder_announce(log->reorder, fetch);
+    }
     return true;
 }
 
@@ -195,6 +197,12 @@ static bool empty_ring(struct event_log *log, struct error *error)
         good = leave_ring(log, error);
     }
     return good;
+}
+
+/* Once it does it always will: until then the ring is empty. */
+static bool ring_pays(const struct event_log *log)
+{
+    return key_table_count(log->keys) >= FETCHED_KEYS_MIN;
 }
 
 /* The next place in the ring, which is to be filled. NULL if the event that it is taken from
@@ -219,7 +227,7 @@ bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key
 {
     uint64_t hash = key_table_hash(key, length);
     log->activities++;
-    if (length > RING_KEY_MAX) {
+    if (length > RING_KEY_MAX || !ring_pays(log)) {
         struct waiting waiting = {0};
         return empty_ring(log, error) &&
                find_timer(log, hash, key, length, &waiting.timer, error) &&
@@ -244,6 +252,10 @@ bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duratio
 {
     log->requests++;
     log->unanswered += duration_ns == TIMER_MODEL_NEVER;
+    if (!ring_pays(log)) {
+        struct waiting waiting = {.duration_ns = duration_ns, .timer = NO_TIMER};
+        return add(log, time_ns, &waiting, error);
+    }
     struct read_event *event = enter_ring(log, error);
     if (event == NULL) {
         return false;

@@ -215,6 +215,14 @@ size_t log_format_find(const struct log_format *format, const char *name)
     return format->count;
 }
 
+/* Whether text that begins as `other` does goes on as it; of two characters mostly, which need no
+ * call. */
+static bool starts_with(const char *text, const char *other, size_t length)
+{
+    return length == 1 ||
+           (text[1] == other[1] && (length == 2 || memcmp(text + 2, other + 2, length - 2) == 0));
+}
+
 /* Where `after` begins at or behind `from`; NULL if it does not. In quotes, a quote behind a
  * backslash belongs to the value. */
 static const char *find_after(const struct log_field *field, const char *from, const char *end)
@@ -231,8 +239,7 @@ static const char *find_after(const struct log_field *field, const char *from, c
                 escaped = !escaped;
             }
         }
-        if (!escaped && (field->after_length == 1 ||
-                         memcmp(at + 1, field->after + 1, field->after_length - 1) == 0)) {
+        if (!escaped && starts_with(at, field->after, field->after_length)) {
             return at;
         }
         at++;

@@ -19,7 +19,10 @@ struct queue {
     uint64_t timeout_ns;
     uint32_t first; /* due first */
     uint32_t last;
-    uint32_t free; /* timers of requests that are over, linked by `next` */
+    uint32_t free;      /* timers of requests that are over, linked by `next` */
+    uint64_t due_at_ns; /* when a timer was last started, */
+    uint64_t
+        due_at_tick; /* and when it is due: many share both, and a division is slow; 0: none was */
     struct timer_queue_counts counts;
 };
 
@@ -159,8 +162,12 @@ bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *
 {
     struct queue *queue = &model->queues[model->timers[timer].queue];
     struct timer_queue_counts *counts = &queue->counts;
-    uint64_t due_ns = model->now_ns + queue->timeout_ns;
-    uint64_t due_tick = due_ns / model->tick_ns + (due_ns % model->tick_ns != 0);
+    if (queue->due_at_ns != model->now_ns || queue->due_at_tick == 0) {
+        uint64_t due_ns = model->now_ns + queue->timeout_ns;
+        queue->due_at_ns = model->now_ns;
+        queue->due_at_tick = due_ns / model->tick_ns + (due_ns % model->tick_ns != 0);
+    }
+    uint64_t due_tick = queue->due_at_tick;
     if (model->timers[timer].due_tick != 0) {
         counts->rearms++;
         if (queue->last != timer) {

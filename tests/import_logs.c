@@ -261,12 +261,12 @@ static void common_and_combined(void **state)
 }
 
 /* A fraction of a tick is never early. */
-/* Keys of all lengths, the longest of which do not wait with the others:
+/* Very many keys of all lengths, the longest of which do not wait with the others:
  * every line keeps its place. */
 static void long_keys_keep_their_order(void **state)
 {
     (void)state;
-    enum { LINES = 300, KEYS = 120 };
+    enum { LINES = 12000, KEYS = 5000 };
     char *log = calloc(LINES, 300);
     char *expected = calloc(LINES, 100);
     assert_non_null(log);
@@ -275,8 +275,9 @@ static void long_keys_keep_their_order(void **state)
     char *operation = expected;
     for (int i = 0; i < LINES; i++) {
         int key = i % KEYS;
-        at += sprintf(at, "%d%0*d - - [17/May/2015:10:%02d:%02d +0000] \"GET / HTTP/1.1\" 200 1\n",
-                      1, 3 + key * 7 % 90, key, i / 60, i % 60);
+        at +=
+            sprintf(at, "%d%0*d - - [17/May/2015:%02d:%02d:%02d +0000] \"GET / HTTP/1.1\" 200 1\n",
+                    1, 4 + key * 7 % 90, key, i / 3600, i / 60 % 60, i % 60);
         operation += sprintf(operation, "%d,%d,start,30\n", i, key);
     }
     assert_operations("access-log", log, (const char *const[]){SECONDS_TICKS, "idle", "30", NULL},
