@@ -388,17 +388,19 @@ static bool same_trace(const struct thing *base, const struct thing *other)
 
 /* --- counts ---------------------------------------------------------------------------------- */
 
-/* Whether a number is the same in every run of the same code on the same trace. */
-static bool is_count(enum result_kind kind, const char *key, const json_t *value)
+/* Whether a figure follows from the code and the operations alone, so that it is the same in every
+ * run: what happened to the timers, and the work, wakeups and memory that it took. */
+static bool is_count(const char *key, const json_t *value)
 {
-    size_t length = strlen(key);
-    bool time = length > 3 && strcmp(key + length - 3, "_ns") == 0;
-    if (kind == RESULT_BENCH) {
-        return json_is_number(value) &&
-               (strncmp(key, "n_", 2) == 0 || strncmp(key, "bytes_", 6) == 0) &&
-               !compare_is_rate(key);
+    static const char *const names[] = {
+        "events",  "starts",       "restarts",     "stops",        "fired",        "drained",
+        "averted", "early",        "late_beyond",  "lost",         "duplicate",    "misordered",
+        "wakeups", "idle_wakeups", "lateness_min", "lateness_p50", "lateness_p99", "lateness_max"};
+    bool known = strncmp(key, "n_", 2) == 0 || strncmp(key, "bytes_", 6) == 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !known; i++) {
+        known = strcmp(key, names[i]) == 0;
     }
-    return json_is_integer(value) && !time && strcmp(key, "runs") != 0 && !compare_is_rate(key);
+    return known && json_is_number(value) && !compare_is_rate(key);
 }
 
 static const json_t *counts_of(const struct thing *thing)
@@ -416,7 +418,7 @@ static bool compare_counts(struct work *work, const struct thing *base, const st
     json_object_foreach((json_t *)counts_of(base), key, value)
     {
         const json_t *other_value = json_object_get(other_counts, key);
-        if (!is_count(base->kind, key, value) || !is_count(base->kind, key, other_value)) {
+        if (!is_count(key, value) || !is_count(key, other_value)) {
             continue;
         }
         if (json_number_value(value) == json_number_value(other_value)) {

@@ -244,7 +244,8 @@ static void fill_differences(struct grid *grid, const struct comparisons *compar
         grid_add(grid, "%s", difference->name);
         add_number(grid, difference->base);
         add_number(grid, difference->other);
-        grid_add(grid, "%+.15g", difference->other - difference->base);
+        double by = difference->other - difference->base;
+        grid_add(grid, by == floor(by) ? "%+.0f" : "%+.6g", by);
     }
 }
 
