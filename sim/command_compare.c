@@ -293,10 +293,11 @@ static void loaded_free(struct loaded *loaded)
 /* A new, empty place for a set; NULL if out of memory. */
 static struct result_set *add_set(struct loaded *loaded, struct error *error)
 {
-    struct result_set **sets = (struct result_set **)realloc(
-        (void *)loaded->sets, (loaded->set_count + 1) * sizeof(struct result_set *));
     struct result_set *set = calloc(1, sizeof *set);
-    loaded->sets = sets != NULL ? sets : loaded->sets;
+    void *sets = realloc((void *)loaded->sets, (loaded->set_count + 1) * sizeof set);
+    if (sets != NULL) {
+        loaded->sets = (struct result_set **)sets;
+    }
     if (sets == NULL || set == NULL) {
         free(set);
         (void)error_set(error, "out of memory");
