@@ -16,6 +16,7 @@ static const struct command commands[] = {
     {"sim", "replays traces through structures: right, how fast, at what cost", command_sim},
     {"sweep", "structures times options times workload knobs, as one table", command_sweep},
     {"compare", "results against one another: faster, slower, or cannot tell", command_compare},
+    {"tune", "which structure, with which options, for a trace", command_tune},
     {"new", "writes a starter for a structure of your own, as a plug-in", command_new},
     {"check", "holds structures to the contract: cases, then fuzzing against a model",
      command_check},

@@ -1,0 +1,139 @@
+/*
+ * tune.h: which structure, with which options, for this trace.
+ *
+ *   count    every structure with its default options is replayed once, checked and counted; then
+ *            options are varied one at a time, from what was best, as long as the counts get better
+ *   time     the best of each structure is timed, a run or two each; what is far behind is left out
+ *   refine   the options of the first few are varied once more, now by the clock, which knows of
+ *            caches
+ *   final    the first few are run side by side until their difference can be told, or time is up
+ *
+ * Counts come first because they are free of noise, the same everywhere, and one replay is enough;
+ * but a structure is chosen by time. What breaks a limit is left out, and says which one it was.
+ * Nothing here knows a structure by name: what there is to vary stands in its table of options.
+ */
+#ifndef SIM_TUNE_H
+#define SIM_TUNE_H
+
+#include "catalog.h"
+#include "error.h"
+#include "replay.h"
+#include "results.h"
+#include "statistics.h"
+#include "trace_info.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a structure must keep to. */
+struct tune_limits {
+    uint64_t late_ticks;  /* no timer of the trace may fire later than this after its due tick */
+    uint64_t early_ticks; /* nor earlier */
+    bool exact;           /* and none ever, whatever the trace, by the structure's promise */
+    uint64_t bytes;       /* the most memory at any time; UINT64_MAX: any */
+    uint64_t stall_ns;    /* the longest single advance, median of the runs; UINT64_MAX: any */
+    double wakeups_per_s; /* in the trace's own time; infinite: any */
+};
+
+struct tune_request {
+    const char *trace_path;
+    const struct contender_list *structures; /* each with the options to begin with */
+    bool vary;                               /* the options; false: take them as they are */
+    struct tune_limits limits;
+    enum replay_drive drive;
+    bool by_counts;        /* choose by counts alone: no times are taken */
+    double budget_seconds; /* about how long it may take; the counting of defaults is always done */
+    const struct tl_algo *floor;
+    double timeout_seconds;
+    uint64_t memory_limit_bytes;
+    void (*tell)(void *ctx, const char *what); /* at the begin of each stage; may be NULL */
+    void *tell_ctx;
+};
+
+/* How far a candidate came. */
+#define TUNE_STAGE_MAP(X)                                                                          \
+    X(TUNE_COUNTED, "counted")                                                                     \
+    X(TUNE_TIMED, "timed")                                                                         \
+    X(TUNE_FINAL, "final")
+
+enum tune_stage {
+#define TUNE_STAGE_ENUM(code, word) code,
+    TUNE_STAGE_MAP(TUNE_STAGE_ENUM)
+#undef TUNE_STAGE_ENUM
+};
+
+const char *tune_stage_word(enum tune_stage stage);
+
+/* One structure with options. */
+struct tune_candidate {
+    struct contender contender;
+    size_t structure; /* which of the request's it is */
+    enum tune_stage stage;
+    bool counted;      /* the figures below are there */
+    char why_not[200]; /* the limit that it breaks, or why it could not be judged; "": none */
+    double cost;       /* work per operation by the counts; NAN if it does not count */
+    int64_t lateness_min;
+    int64_t lateness_max;
+    uint64_t early_promise; /* at most, for delays as the trace has them */
+    uint64_t late_promise;
+    uint64_t bytes_peak;
+    double bytes_per_timer;
+    uint64_t wakeups;
+    double wakeups_per_s; /* in the trace's time */
+    struct tl_counters work;
+    double ns;            /* of the processor's time per operation: of its final runs the median, of
+                             the few before the least; NAN: not timed */
+    double *ns_per_event; /* of each run of its last stage, in the order of the rounds */
+    size_t run_count;
+    double stall_ns; /* NAN: not measured */
+};
+
+/* How the winner is known to be better than the second. */
+#define TUNE_CERTAINTY_MAP(X)                                                                      \
+    X(TUNE_ALONE, "alone", "nothing else keeps to the limits")                                     \
+    X(TUNE_COUNTED_ONLY, "counts", "judged by counts alone: no times were taken")                  \
+    X(TUNE_SURE, "sure", "faster in runs side by side, beyond their spread")                       \
+    X(TUNE_TIED, "tied", "as fast, as far as can be told; chosen for what else it costs")
+
+enum tune_certainty {
+#define TUNE_CERTAINTY_ENUM(code, word, text) code,
+    TUNE_CERTAINTY_MAP(TUNE_CERTAINTY_ENUM)
+#undef TUNE_CERTAINTY_ENUM
+};
+
+const char *tune_certainty_word(enum tune_certainty certainty);
+const char *tune_certainty_text(enum tune_certainty certainty);
+
+struct tune_result {
+    struct trace_info info;
+    uint64_t tick_ns;
+    uint64_t events;
+    uint64_t ids;
+    double trace_seconds; /* that its timed window lasts, in its own time */
+    struct tune_candidate *candidates;
+    size_t candidate_count;
+    const struct tune_candidate *best;   /* NULL: nothing keeps to the limits */
+    const struct tune_candidate *second; /* NULL: there is no other */
+    enum tune_certainty certainty;
+    struct stats_shift ratio; /* with a second that was timed: how many times as long it takes,
+                                 with a 95 % interval; 0 otherwise */
+    char tie_break[64];       /* TUNE_TIED: what decided */
+    bool out_of_time;         /* the budget ended the search before it was through */
+};
+
+/* Searches. False with `error` set if the trace cannot be read, or memory or processes fail; that
+ * nothing keeps to the limits is a result. */
+bool tune(const struct tune_request *request, struct tune_result *result, struct error *error);
+
+void tune_result_free(struct tune_result *result);
+
+/* The answer in words and numbers, then a table of what was tried. */
+void tune_write_text(const struct tune_request *request, const struct tune_result *result,
+                     FILE *stream);
+
+/* The same as a JSON object, which the caller owns; takes no reference to `context`. */
+json_t *tune_json(const struct tune_request *request, const struct tune_result *result,
+                  const json_t *context);
+
+#endif

@@ -1,0 +1,415 @@
+/* What `tune` found, in words, numbers and JSON. */
+#include "tune.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 320
+
+static const char *name_of(const struct tune_candidate *candidate, char text[NAME_BYTES])
+{
+    const struct contender *contender = &candidate->contender;
+    (void)snprintf(text, NAME_BYTES, "%s%s%s", contender->timed->name,
+                   contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
+    return text;
+}
+
+/* --- numbers for people ---------------------------------------------------------------------- */
+
+static void write_bytes(FILE *stream, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
+        value /= 1024;
+        unit++;
+    }
+    (void)fprintf(stream, "%.*f %s", unit > 0 ? 1 : 0, value, units[unit]);
+}
+
+static void write_ns(FILE *stream, double ns)
+{
+    if (isnan(ns)) {
+        (void)fputs("not measured", stream);
+    } else if (ns < 1e4) {
+        (void)fprintf(stream, "%.0f ns", ns);
+    } else if (ns < 1e7) {
+        (void)fprintf(stream, "%.1f us", ns / 1e3);
+    } else {
+        (void)fprintf(stream, "%.1f ms", ns / 1e6);
+    }
+}
+
+static void write_ticks(FILE *stream, const struct tune_result *result, uint64_t ticks)
+{
+    (void)fprintf(stream, "%" PRIu64 " tick%s (%.4g ms)", ticks, ticks == 1 ? "" : "s",
+                  (double)ticks * (double)result->tick_ns / 1e6);
+}
+
+static void write_work(FILE *stream, const struct tune_result *result,
+                       const struct tune_candidate *candidate)
+{
+    double events = (double)result->info.window_events;
+    const struct tl_counters *work = &candidate->work;
+    if (isnan(candidate->cost)) {
+        (void)fputs("it does not count its work", stream);
+        return;
+    }
+    (void)fprintf(stream, "%.2f compares, %.2f moves, %.2f slots, %.2f cascades",
+                  (double)work->compares / events, (double)work->moves / events,
+                  (double)work->slots / events, (double)work->cascades / events);
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+/* How many structures, and how many sets of options, keep to the limits; of how many. */
+static void count_usable(const struct tune_request *request, const struct tune_result *result,
+                         size_t *structures, size_t *sets)
+{
+    *structures = 0;
+    *sets = 0;
+    for (size_t s = 0; s < request->structures->count; s++) {
+        size_t before = *sets;
+        for (size_t i = 0; i < result->candidate_count; i++) {
+            const struct tune_candidate *candidate = &result->candidates[i];
+            *sets +=
+                candidate->structure == s && candidate->counted && candidate->why_not[0] == '\0';
+        }
+        *structures += *sets > before;
+    }
+}
+
+static void write_lateness(FILE *stream, const struct tune_result *result,
+                           const struct tune_candidate *candidate)
+{
+    if (candidate->lateness_min == 0 && candidate->lateness_max == 0) {
+        (void)fputs("none", stream);
+    } else {
+        if (candidate->lateness_min < 0) {
+            (void)fputs("up to ", stream);
+            write_ticks(stream, result, (uint64_t)-candidate->lateness_min);
+            (void)fputs(" early", stream);
+        }
+        if (candidate->lateness_max > 0) {
+            (void)fputs(candidate->lateness_min < 0 ? ", up to " : "up to ", stream);
+            write_ticks(stream, result, (uint64_t)candidate->lateness_max);
+            (void)fputs(" late", stream);
+        }
+    }
+    if (candidate->early_promise == 0 && candidate->late_promise == 0) {
+        (void)fputs(", as it promises", stream);
+    } else {
+        (void)fprintf(stream, ", and promises at most %" PRIu64 " early, %" PRIu64 " late",
+                      candidate->early_promise, candidate->late_promise);
+    }
+}
+
+static void write_traffic(FILE *stream, const struct tune_result *result)
+{
+    const struct trace_info *info = &result->info;
+    (void)fprintf(stream,
+                  "traffic    %" PRIu64 " operations on %" PRIu64 " timers, at most %" PRIu64
+                  " pending; %" PRIu64 " fire, %" PRIu64 " are restarted before; %s%" PRIu64
+                  " different delay%s, half of them up to %" PRIu64 " ticks, the longest %" PRIu64
+                  "\n",
+                  info->window_events, result->ids, info->pending_max, info->fired, info->restarts,
+                  info->distinct_bounded ? "more than " : "", info->distinct_delays,
+                  info->distinct_delays == 1 ? "" : "s", info->delay_p50, info->delay_max);
+}
+
+/* The same structure with the options that it began with, where those were timed too. */
+static const struct tune_candidate *beginning_of(const struct tune_result *result,
+                                                 const struct tune_candidate *candidate)
+{
+    for (size_t i = 0; i < result->candidate_count; i++) {
+        const struct tune_candidate *other = &result->candidates[i];
+        if (other->structure == candidate->structure) {
+            return other != candidate ? other : NULL;
+        }
+    }
+    return NULL;
+}
+
+static void write_because(FILE *stream, const struct tune_request *request,
+                          const struct tune_result *result)
+{
+    const struct tune_candidate *best = result->best;
+    size_t structures;
+    size_t sets;
+    count_usable(request, result, &structures, &sets);
+    (void)fputs("because    ", stream);
+    if (isnan(best->ns)) {
+        (void)fprintf(stream, "it does the least work, %.1f by the counts,", best->cost);
+    } else {
+        (void)fprintf(stream, "it takes %.1f ns an operation, %s,", best->ns,
+                      result->certainty == TUNE_TIED ? "as little as the fastest" : "the least");
+    }
+    (void)fprintf(stream, " of %zu structure%s with %zu set%s of options that keep to the limits\n",
+                  structures, structures == 1 ? "" : "s", sets, sets == 1 ? "" : "s");
+    (void)fputs("           an operation: ", stream);
+    write_work(stream, result, best);
+    (void)fputc('\n', stream);
+    const struct tune_candidate *beginning = beginning_of(result, best);
+    if (beginning != NULL && beginning->counted) {
+        char name[NAME_BYTES];
+        (void)fprintf(stream, "           as %s: ", name_of(beginning, name));
+        if (!isnan(beginning->ns) && !isnan(best->ns)) {
+            (void)fprintf(stream, "%.1f ns, ", beginning->ns);
+        }
+        write_work(stream, result, beginning);
+        (void)fprintf(stream, "%s%s\n", beginning->why_not[0] != '\0' ? "; " : "",
+                      beginning->why_not);
+    }
+}
+
+static void write_second(FILE *stream, const struct tune_result *result)
+{
+    const struct tune_candidate *second = result->second;
+    char name[NAME_BYTES];
+    if (second == NULL) {
+        (void)fputs("runner-up  none\n", stream);
+        return;
+    }
+    (void)fprintf(stream, "runner-up  %s", name_of(second, name));
+    if (result->ratio.estimate > 0) {
+        (void)fprintf(stream,
+                      ": %.1f ns, %.2f times as long (95 %%: %.2f to %.2f, %zu pairs of runs)",
+                      second->ns, result->ratio.estimate, result->ratio.low, result->ratio.high,
+                      second->run_count < result->best->run_count ? second->run_count
+                                                                  : result->best->run_count);
+    } else {
+        (void)fprintf(stream, ": %.1f by the counts", second->cost);
+    }
+    (void)fputs("\n           an operation: ", stream);
+    write_work(stream, result, second);
+    (void)fputc('\n', stream);
+}
+
+static void write_memory(FILE *stream, const struct tune_result *result,
+                         const struct tune_candidate *candidate)
+{
+    (void)result;
+    write_bytes(stream, candidate->bytes_peak);
+    (void)fprintf(stream, " at most, %.1f bytes a timer", candidate->bytes_per_timer);
+}
+
+static void write_stall(FILE *stream, const struct tune_result *result,
+                        const struct tune_candidate *candidate)
+{
+    (void)result;
+    write_ns(stream, candidate->stall_ns);
+}
+
+static void write_wakeups(FILE *stream, const struct tune_result *result,
+                          const struct tune_candidate *candidate)
+{
+    (void)result;
+    (void)fprintf(stream, "%.4g a second", candidate->wakeups_per_s);
+}
+
+/* What the best costs, with the second's in parentheses. */
+static void write_costs(FILE *stream, const struct tune_result *result)
+{
+    static const struct {
+        const char *title;
+        void (*write)(FILE *, const struct tune_result *, const struct tune_candidate *);
+    } lines[] = {
+        {"memory", write_memory},
+        {"stall", write_stall},
+        {"wakeups", write_wakeups},
+        {"lateness", write_lateness},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        (void)fprintf(stream, "%-11s%s", lines[i].title,
+                      lines[i].write == write_stall ? "the longest advance: " : "");
+        lines[i].write(stream, result, result->best);
+        if (result->second != NULL) {
+            (void)fputs(" (runner-up: ", stream);
+            lines[i].write(stream, result, result->second);
+            (void)fputc(')', stream);
+        }
+        (void)fputc('\n', stream);
+    }
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+/* The one that stands for a structure: that which came furthest, and of those the best. */
+static const struct tune_candidate *stand_in(const struct tune_result *result, size_t structure)
+{
+    const struct tune_candidate *best = NULL;
+    for (size_t i = 0; i < result->candidate_count; i++) {
+        const struct tune_candidate *candidate = &result->candidates[i];
+        if (candidate->structure != structure) {
+            continue;
+        }
+        bool fits = candidate->counted && candidate->why_not[0] == '\0';
+        bool best_fits = best != NULL && best->counted && best->why_not[0] == '\0';
+        bool better = best == NULL || (fits && !best_fits);
+        if (best != NULL && fits == best_fits) {
+            better =
+                candidate->stage > best->stage ||
+                (candidate->stage == best->stage &&
+                 (candidate->ns < best->ns || (isnan(best->ns) && candidate->cost < best->cost)));
+        }
+        best = better ? candidate : best;
+    }
+    return best;
+}
+
+static int compare_stand_ins(const void *a, const void *b)
+{
+    const struct tune_candidate *x = *(const struct tune_candidate *const *)a;
+    const struct tune_candidate *y = *(const struct tune_candidate *const *)b;
+    bool x_fits = x->counted && x->why_not[0] == '\0';
+    bool y_fits = y->counted && y->why_not[0] == '\0';
+    if (x_fits != y_fits) {
+        return x_fits ? -1 : 1;
+    }
+    if (isnan(x->ns) != isnan(y->ns)) {
+        return isnan(x->ns) ? 1 : -1;
+    }
+    double left = isnan(x->ns) ? x->cost : x->ns;
+    double right = isnan(y->ns) ? y->cost : y->ns;
+    if (left != right && !isnan(left) && !isnan(right)) {
+        return left < right ? -1 : 1;
+    }
+    return (x->structure > y->structure) - (x->structure < y->structure);
+}
+
+static void write_table(FILE *stream, const struct tune_request *request,
+                        const struct tune_result *result)
+{
+    size_t count = request->structures->count;
+    const struct tune_candidate **rows = calloc(count + 1, sizeof *rows);
+    if (rows == NULL) {
+        return;
+    }
+    char name[NAME_BYTES];
+    int width = 9;
+    for (size_t s = 0; s < count; s++) {
+        rows[s] = stand_in(result, s);
+        int length = (int)strlen(name_of(rows[s], name));
+        width = length > width ? length : width;
+    }
+    qsort(rows, count, sizeof *rows, compare_stand_ins);
+    (void)fprintf(stream, "\n%-*s  %-7s  %8s  %8s  %8s  %12s  %10s  %10s\n", width, "structure",
+                  "stage", "ns", "work", "B/timer", "bytes", "stall_ns", "wakeups/s");
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_candidate *row = rows[i];
+        (void)fprintf(stream, "%-*s  %-7s", width, name_of(row, name), tune_stage_word(row->stage));
+        if (row->counted) {
+            char ns[32] = "-";
+            char cost[32] = "-";
+            char stall[32] = "-";
+            if (!isnan(row->ns)) {
+                (void)snprintf(ns, sizeof ns, "%.1f", row->ns);
+            }
+            if (!isnan(row->cost)) {
+                (void)snprintf(cost, sizeof cost, "%.1f", row->cost);
+            }
+            if (!isnan(row->stall_ns)) {
+                (void)snprintf(stall, sizeof stall, "%.0f", row->stall_ns);
+            }
+            (void)fprintf(stream, "  %8s  %8s  %8.1f  %12" PRIu64 "  %10s  %10.4g", ns, cost,
+                          row->bytes_per_timer, row->bytes_peak, stall, row->wakeups_per_s);
+        }
+        (void)fprintf(stream, "%s%s\n", row->why_not[0] != '\0' ? "  out: " : "", row->why_not);
+    }
+    free(rows);
+}
+
+void tune_write_text(const struct tune_request *request, const struct tune_result *result,
+                     FILE *stream)
+{
+    char name[NAME_BYTES];
+    if (result->best == NULL) {
+        (void)fputs("Nothing keeps to the limits.\n\n", stream);
+        write_traffic(stream, result);
+    } else {
+        (void)fprintf(stream, "Use %s.\n\n", name_of(result->best, name));
+        write_traffic(stream, result);
+        write_because(stream, request, result);
+        write_second(stream, result);
+        write_costs(stream, result);
+        (void)fprintf(stream, "how sure   %s: %s", tune_certainty_word(result->certainty),
+                      tune_certainty_text(result->certainty));
+        if (result->certainty == TUNE_TIED) {
+            (void)fprintf(stream, " (%s)", result->tie_break);
+        }
+        (void)fputc('\n', stream);
+        if (result->out_of_time) {
+            (void)fputs("           the search was ended by the time it was given: more may be "
+                        "found with a larger --seconds\n",
+                        stream);
+        }
+    }
+    write_table(stream, request, result);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *candidate_json(const struct tune_candidate *candidate)
+{
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:b, s:s}", "algo", candidate->contender.timed->name, "options",
+        candidate->contender.option_text, "stage", tune_stage_word(candidate->stage), "fits",
+        candidate->counted && candidate->why_not[0] == '\0', "why_not", candidate->why_not);
+    if (!candidate->counted) {
+        return json;
+    }
+    (void)json_object_update_new(
+        json,
+        json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cost",
+                  real_or_null(candidate->cost), "ns_per_event", real_or_null(candidate->ns),
+                  "stall_ns", real_or_null(candidate->stall_ns), "bytes_per_timer",
+                  real_or_null(candidate->bytes_per_timer), "bytes_peak",
+                  (json_int_t)candidate->bytes_peak, "wakeups_per_s",
+                  real_or_null(candidate->wakeups_per_s), "wakeups", (json_int_t)candidate->wakeups,
+                  "lateness_min", (json_int_t)candidate->lateness_min, "lateness_max",
+                  (json_int_t)candidate->lateness_max, "n_compares",
+                  (json_int_t)candidate->work.compares, "n_moves",
+                  (json_int_t)candidate->work.moves, "n_slots", (json_int_t)candidate->work.slots,
+                  "n_cascades", (json_int_t)candidate->work.cascades));
+    json_t *runs = json_array();
+    for (size_t i = 0; i < candidate->run_count; i++) {
+        (void)json_array_append_new(runs, json_real(candidate->ns_per_event[i]));
+    }
+    (void)json_object_set_new(json, "runs_ns_per_event", runs);
+    return json;
+}
+
+json_t *tune_json(const struct tune_request *request, const struct tune_result *result,
+                  const json_t *context)
+{
+    json_t *candidates = json_array();
+    for (size_t i = 0; i < result->candidate_count; i++) {
+        (void)json_array_append_new(candidates, candidate_json(&result->candidates[i]));
+    }
+    json_t *json =
+        json_pack("{s:i, s:O, s:s, s:o, s:o, s:b, s:o}", "schema", RESULTS_SCHEMA, "context",
+                  context, "trace", request->trace_path, "best",
+                  result->best != NULL ? candidate_json(result->best) : json_null(), "second",
+                  result->second != NULL ? candidate_json(result->second) : json_null(),
+                  "out_of_time", result->out_of_time, "candidates", candidates);
+    if (json != NULL && result->best != NULL) {
+        (void)json_object_set_new(json, "certainty",
+                                  json_string(tune_certainty_word(result->certainty)));
+        (void)json_object_set_new(json, "tie_break", json_string(result->tie_break));
+    }
+    if (json != NULL && result->ratio.estimate > 0) {
+        (void)json_object_set_new(json, "second_to_best",
+                                  json_pack("{s:f, s:o, s:o}", "estimate", result->ratio.estimate,
+                                            "low", real_or_null(result->ratio.low), "high",
+                                            real_or_null(result->ratio.high)));
+    }
+    return json;
+}

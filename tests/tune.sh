@@ -1,0 +1,200 @@
+#!/usr/bin/env bash
+# timerlab tune: on traces whose best answer is known beforehand it finds that answer, keeps to the
+# limits, and says so.
+set -u
+# shellcheck disable=SC2153 # ctest sets it
+timerlab=$(realpath "$TIMERLAB")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+complain() {
+    printf '%s\n' "$1" >&2
+    failures=$((failures + 1))
+}
+
+# tunes ANSWER ARGUMENT...: the first line is "Use ANSWER."
+tunes() {
+    local answer=$1
+    shift
+    "$timerlab" tune "$@" >out 2>err </dev/null || complain "tune $*: exit status $?: $(cat err)"
+    [ "$(head -1 out)" = "Use $answer." ] || complain "tune $*: not $answer:
+$(cat out)"
+}
+
+says() {
+    grep -qE -- "$1" out || complain "it does not say '$1':
+$(cat out)"
+}
+
+refuses() {
+    local status=$1 pattern=$2
+    shift 2
+    "$timerlab" tune "$@" >out 2>err </dev/null
+    local got=$?
+    [ "$got" -eq "$status" ] || complain "tune $*: exit status $got, not $status"
+    cat out err | grep -qE -- "$pattern" || complain "tune $*: says '$(cat out err)', not '$pattern'"
+}
+
+# trace NAME: of the CSV on standard input
+trace() {
+    { echo tick,id,op,delay && cat; } >"$1.csv"
+    "$timerlab" trace import csv "$1.csv" -o "$1.trace" 2>err || complain "$(cat err)"
+}
+
+# A structure whose work is least at slots=512:mode=good, and grows with the distance from there; or,
+# with -DSPIN=n, one that only takes time.
+cat >valley.c <<'EOF'
+#define timerlab_algo inner
+#include "ordered_list.c"
+#undef timerlab_algo
+#ifndef SPIN
+#define SPIN 0
+#endif
+struct valley {
+    struct ordered_list *list;
+    uint64_t burden;
+    const struct tl_allocator *allocator;
+};
+static enum tl_status valley_create(const struct tl_config *config, void **self)
+{
+    struct valley *valley = tl_alloc(config->allocator, sizeof *valley, 16);
+    void *list = NULL;
+    uint64_t distance = 0;
+    if (valley == NULL || list_create(config, &list) != TL_OK) {
+        return TL_ERR_NOMEM;
+    }
+    for (int64_t slots = config->options[0]; slots > 512; slots /= 2) {
+        distance++;
+    }
+    for (int64_t slots = config->options[0]; slots < 512; slots *= 2) {
+        distance++;
+    }
+    *valley = (struct valley){list, 10 * distance + 30 * (uint64_t)config->options[1], config->allocator};
+    *self = valley;
+    return TL_OK;
+}
+static void valley_destroy(void *self)
+{
+    struct valley *valley = self;
+    list_destroy(valley->list);
+    tl_free(valley->allocator, valley, sizeof *valley, 16);
+}
+static enum tl_status valley_reserve(void *self, uint32_t capacity)
+{
+    return list_reserve(((struct valley *)self)->list, capacity);
+}
+static enum tl_status valley_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct valley *valley = self;
+    TL_COUNT(valley->list, moves, valley->burden);
+    for (volatile unsigned i = 0; i < SPIN; i++) {
+    }
+    return list_start(valley->list, id, deadline);
+}
+static enum tl_status valley_stop(void *self, uint32_t id)
+{
+    return list_stop(((struct valley *)self)->list, id);
+}
+static uint64_t valley_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    return list_advance(((struct valley *)self)->list, now, budget, fire, ctx);
+}
+static uint64_t valley_next(const void *self)
+{
+    return list_next(((const struct valley *)self)->list);
+}
+static uint64_t valley_count(const void *self)
+{
+    return list_count(((const struct valley *)self)->list);
+}
+static void valley_counters(const void *self, struct tl_counters *out)
+{
+    list_counters(((const struct valley *)self)->list, out);
+}
+static const struct tl_choice modes[] = {{"good", 0, "the right one"}, {"bad", 1, "not"}, {0}};
+static const struct tl_option options[] = {{"slots", 4096, 1, 1 << 20, NULL, "best at 512"},
+                                           {"mode", 1, 1, 0, modes, "best when good"},
+                                           {0}};
+const struct tl_algo timerlab_algo = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "valley", .summary = "s", .origin = "o", .description = "d",
+    .cost = {"1", "1", "1", "1"}, .options = options, .create = valley_create,
+    .destroy = valley_destroy, .reserve = valley_reserve, .start = valley_start, .stop = valley_stop,
+    .advance = valley_advance, .next = valley_next, .count = valley_count, .counters = valley_counters};
+EOF
+"$CC" -O1 -shared -fPIC -DTL_COUNTERS -I"$SOURCE/algos" valley.c -o valley.so || complain "valley.c does not compile"
+"$CC" -O1 -shared -fPIC -DTL_COUNTERS -DSPIN=5000 -I"$SOURCE/algos" valley.c -o slow.so || complain "nor does it slow"
+
+# 200 timers, each restarted every 10 ticks and due after 50: dense
+awk 'BEGIN { for (t = 0; t < 300; t++) for (i = t % 10; i < 200; i += 10) printf "%d,%d,start,50\n", t, i }' |
+    trace dense
+# 5 timers that fire once in a hundred thousand ticks
+awk 'BEGIN { for (t = 0; t < 20; t++) printf "%d,%d,start,100000\n", t * 20000, t % 5 }' | trace sparse
+
+# the options that the work is least at, from wherever it begins
+tunes valley:slots=512:mode=good dense.trace --plugin ./valley.so -a valley --counts
+says '^runner-up  none'
+says '^how sure   alone'
+tunes valley:slots=512:mode=good dense.trace --plugin ./valley.so -a valley:slots=7 --counts
+tunes valley:slots=512:mode=good dense.trace --plugin ./valley.so -a valley:slots=1m:mode=good --counts
+tunes valley dense.trace --plugin ./valley.so -a valley --counts --fixed
+
+# dense traffic: a slot for each tick does least; sparse: who sleeps through it
+tunes simple-wheel dense.trace -a binary-heap,simple-wheel,rbtree --counts --fixed
+says '^runner-up  '
+says '^how sure   counts: '
+tunes binary-heap sparse.trace -a simple-wheel,round-wheel,binary-heap --counts
+tunes simple-wheel dense.trace -a binary-heap,simple-wheel --counts --drive poll --fixed
+
+# one timeout for all: the wheel for that finds out which
+tunes fixed-wheel:timeout=50 dense.trace -a fixed-wheel --counts
+
+# limits: each leaves out what breaks it, and says which
+tunes binary-heap dense.trace -a simple-wheel:slots=65536,binary-heap --counts --max-bytes 64K --fixed
+says '^simple-wheel:slots=65536 .*out: takes [0-9]+ bytes'
+tunes binary-heap dense.trace -a simple-wheel,binary-heap --counts --max-wakeups 900 --fixed
+says '^simple-wheel .*out: wakes 1[0-9]* times a second'
+awk 'BEGIN { for (t = 0; t < 1500; t++) printf "%d,%d,start,%d\n", t, t % 700, 600 + t % 7 }' | trace coarse
+tunes hier-wheel coarse.trace -a hier-wheel,coarse-wheel --counts --fixed
+says '^coarse-wheel .*out: up to [0-9]+ ticks late'
+tunes coarse-wheel coarse.trace -a binary-heap,coarse-wheel --counts --fixed --max-lateness 100ms
+says '^lateness   up to [0-9]+ ticks \([0-9.]+ ms\) late, and promises at most 0 early, [0-9]+ late'
+tunes binary-heap coarse.trace -a binary-heap,coarse-wheel --counts --fixed --max-lateness 100ms --exact
+says '^coarse-wheel .*out: does not promise to be exact'
+tunes hier-wheel coarse.trace -a hier-wheel:tick=8,hier-wheel --counts --fixed
+says '^hier-wheel:tick=8 .*out: up to [1-7] ticks early'
+# what may be late may have a coarser tick: it then does less
+tunes 'simple-wheel:tick=64' coarse.trace -a simple-wheel --counts --drive poll --max-lateness 63
+refuses 1 'Nothing keeps to the limits' dense.trace -a binary-heap --counts --max-bytes 100
+says '^binary-heap .*out: takes'
+
+# by the clock: of two that count the same, the one that is not slow
+tunes fast dense.trace --plugin ./valley.so,fast --plugin ./slow.so,slow -a slow,fast --seconds 1 \
+    --max-stall 10s -o answer.json --fixed
+says '^runner-up  slow: .* times as long \(95 %: '
+says '^how sure   sure'
+says '^stall      the longest advance: [0-9.]+ [num]s'
+grep -q '"algo": "fast"' answer.json || complain "the answer is not in the file"
+refuses 1 'stalls for [0-9]+ ns' dense.trace -a binary-heap --seconds 1 --max-stall 1ns --fixed
+"$timerlab" tune dense.trace -a binary-heap,simple-wheel --counts --format json >out 2>err || complain "$(cat err)"
+grep -q '"certainty": "counts"' out || complain "no certainty in the JSON"
+
+# all structures, whatever they are, one after the other
+"$timerlab" tune dense.trace --counts --fixed >out 2>err || complain "$(cat err)"
+says '^Use '
+[ "$(grep -c ' counted ' out)" -ge 25 ] || complain "not a line for each structure"
+
+refuses 2 'which trace' -a all
+refuses 2 'one trace at a time' dense.trace sparse.trace
+refuses 2 'fires nothing' dense.trace -a null
+refuses 2 'takes ticks' dense.trace --max-lateness soon
+refuses 2 'takes a time' dense.trace --max-stall 5m
+refuses 2 'takes bytes' dense.trace --max-bytes much
+refuses 2 'sleep or poll' dense.trace --drive hop
+refuses 2 "did you mean 'binary-heap'" dense.trace -a binary-hep
+refuses 1 'none.trace' none.trace
+
+exit $((failures > 0))
