@@ -174,6 +174,26 @@ says err 'regression: day.trace, wheel, n_moves: 103, was 100'
 run 1 --threshold 5% four-before.json four-after.json --trace 'day.*'
 says err 'nothing could be judged'
 
+# --- results as they are made: no time is known beforehand, but the counts are
+
+"$timerlab" trace gen server -n 200 --seconds 2 --seed 1 -o small.trace 2>/dev/null
+for k in 1 2; do
+    "$timerlab" sim small.trace -a binary-heap,round-wheel --runs 5 --latency -o "real-$k" >/dev/null 2>&1 ||
+        complain "no results of sim"
+done
+run 0 real-1 real-2
+says out 'counts are equal, 0 differ'
+says out '5, 5 apart'
+says out 'processor_ns_per_event'
+run 0 --by algo --metric stall_ns --metric start_p50_ns real-1
+says out 'round-wheel vs binary-heap  start_p50_ns'
+says out '5 pairs'
+says out 'among 2 comparisons 5 pairs cannot show any difference; it takes 7'
+sim="'$timerlab' sim small.trace -a binary-heap --runs 1 --format json 2>/dev/null"
+run 0 --rounds 5 --command "$sim" --command "$sim"
+says out '5 pairs of sessions'
+says out ' 0 differ'
+
 # --- what cannot be read, or is not meant so
 
 run 1 none.json after.json
