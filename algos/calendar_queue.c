@@ -110,8 +110,14 @@ static void file(struct calendar_queue *queue, uint32_t id)
     }
     slot_append(queue, after, id); /* to the end of the list that would begin there */
     TL_COUNT(queue, moves, 1);
-    queue->today = day < queue->today ? day : queue->today;
-    queue->bound = due < queue->bound ? due : queue->bound;
+    /* Stored only if they change. Unconditional, the two make one wide store, which the next load of
+     * the pair may have to wait for, and behind it for every miss that came before. */
+    if (day < queue->today) {
+        queue->today = day;
+    }
+    if (due < queue->bound) {
+        queue->bound = due;
+    }
 }
 
 /* Turns pages to the first timer; there is one. Raises `today` and `bound` to it. */
