@@ -1,17 +1,27 @@
-# cost.gp: time per operation against the number of timers, a panel for each operation. See style.gp
-# for the data. Columns: series style op n ns_per_op ns_per_op_mad
+# cost.gp: what single operations cost against the number of timers, a panel for each operation. See
+# style.gp for the data. Columns: series style op n, and one of what=...
+#   ns_per_op        with ns_per_op_mad: time
+#   x_limit, x_null  the same as a multiple of what no structure can undercut, and of the harness
+#   stall_ns         the longest single advance
+#   bytes_per_timer
 load system("dirname '".ARG0."'")."/style.gp"
 panel_column = "op"
 heading(name) = headed(name)
 x_of(dummy) = column("n")
-value = "ns_per_op"; spread = "ns_per_op_mad"
+value = what; spread = what eq "ns_per_op" ? "ns_per_op_mad" : ""
 x_label = "timers"
-y_label = "ns per operation"
+y_label = what eq "ns_per_op" ? "ns per operation" : what eq "x_limit" ? "multiple of the limit" \
+    : what eq "x_null" ? "multiple of the harness" : what eq "stall_ns" ? "longest advance" \
+    : "bytes per timer"
+unit(x) = what eq "ns_per_op" ? digits(x)." ns" : what eq "stall_ns" ? duration(x) \
+    : what eq "bytes_per_timer" ? digits(x)." bytes" : digits(x)." times"
 x_tics = SCALED_TICS
-y_tics = PLAIN_TICS; y_fine_tics = PLAIN_FINE_TICS
+y_tics = what eq "stall_ns" ? DURATION_TICS : PLAIN_TICS
+y_fine_tics = what eq "stall_ns" ? DURATION_TICS : PLAIN_FINE_TICS
 stats data using "n" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
-said(dummy) = digits(column(value))." ns".(number(spread) > 0 ? " ± ".digits(column(spread)) : "") \
+spread_of(dummy) = spread eq "" ? 0 : number(spread)
+said(dummy) = unit(column(value)).(spread_of(0) > 0 ? " ± ".digits(spread_of(0)) : "") \
     .", ".strcol("op")." with ".scaled(column("n"))." timers"
 shared_y = 0
 load FOLDER."/lines.gp"

@@ -25,5 +25,8 @@ y_tics = DURATION_TICS; y_fine_tics = DURATION_TICS
 x_low = 1; x_high = end * 1.3
 said(dummy) = duration(column(value))." at ".(column("percentile") < 100 \
     ? sprintf("%.6g", column("percentile"))." %" : "the longest").", ".strcol("op")
+# Where what is missing to 100 % has been halved, and the longest.
+halvings(dummy) = log(100.0 / (100.0 - column("percentile"))) / log(2)
+is_said(dummy) = column("percentile") >= 100 || abs(halvings(0) - floor(halvings(0) + 0.5)) < 0.01
 shared_y = 1
 load FOLDER."/lines.gp"

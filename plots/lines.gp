@@ -7,9 +7,14 @@
 #   x_label, y_label       with units
 #   x_tics, y_tics         marks of the logarithmic axes
 #   y_fine_tics            those of a y axis that spans few powers of ten
-#   x_low, x_high
+#   x_low, x_high          the range of x
+#   linear_x               1: the x axis is not logarithmic (optional)
 #   said(dummy)            what is said of a point under the pointer, behind the name of its series
+#   is_said(dummy)         whether anything is; by default, of every point
 #   shared_y               1: all panels have the same y axis; 0: each has its own
+
+if (!exists("linear_x")) { linear_x = 0 }
+if (!exists("GPFUN_is_said")) { is_said(dummy) = 1 }
 
 # Which panels and series there are, how they look, and how far y reaches.
 panels = ""; series = ""; styles = ""; present = ""; longest = 0
@@ -32,13 +37,24 @@ do for [i = 1:words(panels)] {
     y_high[i] = high > 0 ? high : 10
 }
 
+# The legend names what is not muted, and says how many are.
+named_series = ""; named_styles = ""; muted = 0
+do for [k = 1:words(series)] {
+    if (int(word(styles, k)) == MUTED) {
+        muted = muted + 1
+    } else {
+        named_series = named_series." ".word(series, k)
+        named_styles = named_styles." ".word(styles, k)
+    }
+}
+entries = words(named_series) + (muted > 0)
 across = words(panels) > 1 ? 2 : 1
 down = (words(panels) + across - 1) / across
 legend_width = longest * CHARACTER + 76
 legend_across = int((WIDTH - 20) / legend_width)
 if (legend_across < 1) { legend_across = 1 }
-legend_down = (words(series) + legend_across - 1) / legend_across
-legend_across = (words(series) + legend_down - 1) / legend_down
+legend_down = (entries + legend_across - 1) / legend_across
+legend_across = (entries + legend_down - 1) / legend_down
 panel_height = 300
 legend_height = 19 * legend_down + 16
 height = down * panel_height + legend_height
@@ -49,7 +65,8 @@ do for [terminal in TERMINALS] {
     set output out.ending(terminal)
     set multiplot
 
-    set logscale xy
+    set logscale y
+    if (!linear_x) { set logscale x }
     set xrange [x_low:x_high]
     unset arrow; unset label
     eval "set xtics nomirror ".x_tics
@@ -74,7 +91,8 @@ do for [terminal in TERMINALS] {
             if (member(present, panel."/".word(series, k))) { chosen = chosen." ".k }
         }
         mine(k) = strcol(panel_column) eq panel && strcol("series") eq word(series, k)
-        which(k) = int(word(chosen, k))
+        # The first are drawn last, on top of the others.
+        which(k) = int(word(chosen, words(chosen) + 1 - k))
         style_of(k) = int(word(styles, which(k)))
         if (i == words(panels)) { load FOLDER."/legend.gp" }
         plot for [k = 1:(spread eq "" ? 0 : words(chosen))] data \
@@ -82,10 +100,10 @@ do for [terminal in TERMINALS] {
                 with yerrorbars pt 0 lw 1.2 lc rgb colour(style_of(k)), \
             for [k = 1:words(chosen)] data \
                 using (mine(which(k)) ? x_of(0) : NaN):(column(value)) \
-                with linespoints lw 1.8 ps 0.8 pn 9 lc rgb colour(style_of(k)) \
+                with linespoints lw (style_of(k) == MUTED ? 1 : 1.8) ps 0.8 pn 9 lc rgb colour(style_of(k)) \
                 dt dash(style_of(k)) pt marker(style_of(k)), \
             for [k = 1:(terminal eq "svg" ? words(chosen) : 0)] data \
-                using (mine(which(k)) ? x_of(0) : NaN):(column(value)): \
+                using (mine(which(k)) && is_said(0) ? x_of(0) : NaN):(column(value)): \
                     (strcol("series").": ".said(0)) \
                 with labels hypertext point pt 7 ps 1 lc rgb SELECTED
     }

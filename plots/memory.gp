@@ -1,9 +1,9 @@
-# memory.gp: bytes per timer, and the most bytes held at once, by structure. See style.gp for the
-# data. Columns: series algo options style status bytes_per_timer bytes_peak
+# memory.gp: bytes per timer, the most bytes held at once, and those held when all timers are gone. See style.gp for the
+# data. Columns: series algo options style status bytes_per_timer bytes_peak bytes_drained
 load system("dirname '".ARG0."'")."/style.gp"
 stats data using 0 nooutput
-panel = 30 * STATS_records + 20
-height = 2 * panel + 170
+panel = row_height(STATS_records) * STATS_records + 20
+height = 3 * panel + 258
 share(pixels) = 1.0 - pixels / (1.0 * height)
 
 do for [terminal in TERMINALS] {
@@ -24,6 +24,12 @@ do for [terminal in TERMINALS] {
     unit_label = "bytes held at the peak, everything counted (less is better)"
     panel_title = headed("Memory at the peak")
     panel_top = share(118 + panel); panel_bottom = share(118 + 2 * panel)
+    load FOLDER."/rows.gp"
+
+    value = "bytes_drained"
+    unit_label = "bytes held after the last timer has gone (less is better)"
+    panel_title = headed("Memory after draining")
+    panel_top = share(206 + 2 * panel); panel_bottom = share(206 + 3 * panel)
     load FOLDER."/rows.gp"
 
     unset multiplot

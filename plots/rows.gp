@@ -49,7 +49,7 @@ if (logarithmic) {
 } else {
     axis_low = 0
     axis_high = high * 1.22
-    set xtics autofreq format "%.0s%c"
+    set xtics autofreq format "%s%c"
 }
 set xrange [axis_low:axis_high]
 
@@ -62,6 +62,7 @@ if (floor_value == floor_value) {
 start = logarithmic ? axis_low : 0
 half = logarithmic ? 0.02 : 0.3
 small_font = FONT . "," . (terminal eq "svg" ? "10.5" : "8")
+is_ok(dummy) = strcol("status") eq "ok"
 has_value(dummy) = number(value) > 0
 the_spread(dummy) = spread eq "" ? 0 : number(spread)
 # What is said of a row under the pointer.
@@ -83,8 +84,10 @@ plot for [i = 1:(valued > 0)] data using (has_value(0) ? start : NaN):(-$0):\
     for [i = 1:(valued > 0)] data \
         using (has_value(0) ? column(value) + the_spread(0) : NaN):(-$0):\
             (text(column(value))) with labels left offset 0.9,0 tc rgb INK noenhanced, \
-    for [i = 1:(valued < row_count)] data using (has_value(0) ? NaN : start):(-$0):\
-            (strcol("status") eq "ok" ? "0" : strcol("status")) \
+    for [i = 1:(valued < row_count)] data using (has_value(0) || !is_ok(0) ? NaN : start):(-$0):("0") \
+        with labels left offset 0.5,0 tc rgb INK noenhanced, \
+    for [i = 1:(valued < row_count)] data using (has_value(0) || is_ok(0) ? NaN : start):(-$0):\
+            (strcol("status")) \
         with labels left offset 0.5,0 tc rgb 0xB00000 noenhanced, \
     for [i = 1:(valued > 0 && terminal eq "svg")] data \
         using (has_value(0) ? column(value) : NaN):(-$0):(said(0)) \

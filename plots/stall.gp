@@ -2,7 +2,7 @@
 # Columns: series algo options style status stall_ns
 load system("dirname '".ARG0."'")."/style.gp"
 stats data using 0 nooutput
-panel = 30 * STATS_records + 20
+panel = row_height(STATS_records) * STATS_records + 20
 height = panel + 84
 share(pixels) = 1.0 - pixels / (1.0 * height)
 

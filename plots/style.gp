@@ -6,7 +6,8 @@
 # Optional: caption='...', what is measured, for the titles.
 #
 # A series is a value of the column `series`, in the order of the file. Its looks follow from the
-# column `style`: 1, 2, ... for contenders, 0, -1, ... for yardsticks, which are drawn in grey.
+# column `style`: 1, 2, ... for contenders, 0, -1, ... for yardsticks, which are drawn in grey, -99 for
+# those that are only shown behind the others.
 # plots/draw makes such files from a folder of results.
 
 if (!exists("data") || !exists("out")) {
@@ -36,9 +37,11 @@ INK     = 0x333333
 # Of the mark of the point whose value is shown; until then it is fully transparent.
 SELECTED = "0xFF0060A0"
 cycle(list, i) = word(list, (int(i) - 1) % words(list) + 1)
-colour(style) = style > 0 ? int(cycle(COLOURS, style)) : GREY
-dash(style)   = style > 0 ? int(cycle(DASHES, style)) : int(cycle(DASHES, 2 - style))
-marker(style) = style > 0 ? int(cycle(MARKERS, style)) : int(cycle("2 1 3", 1 - style))
+MUTED   = -99
+PALE    = 0xC4C4C4
+colour(style) = style > 0 ? int(cycle(COLOURS, style)) : style == MUTED ? PALE : GREY
+dash(style)   = style > 0 ? int(cycle(DASHES, style)) : style == MUTED ? 1 : int(cycle(DASHES, 2 - style))
+marker(style) = style == MUTED ? 0 : style > 0 ? int(cycle(MARKERS, style)) : int(cycle("2 1 3", 1 - style))
 
 # A column's value, 0 where there is none. (column() would make the whole row undefined.)
 number(name) = strcol(name) eq "nan" ? 0 : real(strcol(name))
@@ -49,6 +52,8 @@ digits(x)   = abs(x) >= 999.5 ? grouped(floor(x + 0.5)) : abs(x) >= 99.95 ? spri
 grouped(n)  = n < 1000 ? sprintf("%d", n) : grouped(n / 1000).sprintf(",%03d", n % 1000)
 duration(x) = x < 1e3 ? digits(x)." ns" : x < 1e6 ? digits(x / 1e3)." µs" \
             : x < 1e9 ? digits(x / 1e6)." ms" : digits(x / 1e9)." s"
+# Counts, which are whole.
+counted(x)  = x < 1e5 ? grouped(int(x)) : scaled(x)
 # Counts and bytes, in powers of ten.
 scaled(x)   = x < 1e3 ? digits(x) : x < 1e6 ? digits(x / 1e3)." k" \
             : x < 1e9 ? digits(x / 1e6)." M" : digits(x / 1e9)." G"
@@ -72,6 +77,8 @@ LOG_RATIO = 30
 WIDTH = 800
 FONT = "DejaVu Sans"
 CHARACTER = 7.6
+# The height of a row of rows.gp, of so many.
+row_height(rows) = rows > 16 ? 25 : 30
 TERMINALS = "svg pngcairo"
 open_svg(w, h) = sprintf("set terminal svg enhanced size %d,%d font '%s,13' background 'white'", w, h, FONT)
 open_pngcairo(w, h) = sprintf("set terminal pngcairo enhanced size %d,%d font '%s,10' background 'white'", w, h, FONT)

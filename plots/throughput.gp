@@ -4,7 +4,7 @@
 # floor_ns_per_event
 load system("dirname '".ARG0."'")."/style.gp"
 stats data using 0 nooutput
-panel = 30 * STATS_records + 20
+panel = row_height(STATS_records) * STATS_records + 20
 height = 2 * panel + 170
 share(pixels) = 1.0 - pixels / (1.0 * height)
 

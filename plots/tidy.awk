@@ -8,8 +8,17 @@
 #   by, at  series are put in rising order of the column `by`: of its geometric mean over the rows
 #           where `at` is greatest for that series, or over all its rows. Without a value: last.
 #   trace   only the rows of this trace
+#   where   only rows with COLUMN=VALUE,...
+#   zero    columns; a row in which all of them are 0 is left out
+#   valued  1: nothing, if nothing has a value of `by`
+#   most    no more than so many contenders keep their looks, the first; the others get the style MUTED
 
-FNR == NR {
+BEGIN {
+    # As style.gp has it.
+    MUTED = -99
+}
+
+FILENAME == ARGV[1] {
     at_tab = index($0, "\t")
     style[substr($0, 1, at_tab - 1)] = substr($0, at_tab + 1)
     next
@@ -31,9 +40,31 @@ FNR == 1 {
     next
 }
 
+# Whether the row has all the values that `where` asks for.
+function is_where(    i, n, pairs, pair) {
+    n = split(where, pairs, ",")
+    for (i = 1; i <= n; i++) {
+        split(pairs[i], pair, "=")
+        if (field[column[pair[1]]] != pair[2]) {
+            return 0
+        }
+    }
+    return 1
+}
+
+function all_zero(    i, n, names) {
+    n = split(zero, names, ",")
+    for (i = 1; i <= n; i++) {
+        if (field[column[names[i]]] + 0 != 0) {
+            return 0
+        }
+    }
+    return n > 0
+}
+
 {
     csv_split($0, field)
-    if (trace != "" && field[column["trace"]] != trace) {
+    if ((trace != "" && field[column["trace"]] != trace) || !is_where() || all_zero()) {
         next
     }
     algo = field[column["algo"]]
@@ -43,17 +74,18 @@ FNR == 1 {
     if (!(series in style)) {
         next
     }
-    if (!(series in rows)) {
+    if (!(series in row_count)) {
         order[++count] = series
-        rows[series] = ""
+        row_count[series] = 0
         mean_n[series] = 0
     }
-    row = csv_quote(series) "," csv_quote(csv_series(algo, "", set)) "," csv_quote(options) "," style[series]
+    row = ""
     for (i = 1; i <= kept; i++) {
         # gnuplot misreads an empty field at the end of a line.
         row = row "," (field[column[names[i]]] == "" ? "nan" : csv_quote(field[column[names[i]]]))
     }
-    rows[series] = rows[series] row "\n"
+    kept_rows[series, ++row_count[series]] = row
+    head[series] = csv_quote(series) "," csv_quote(csv_series(algo, "", set)) "," csv_quote(options)
 
     value = field[column[by]]
     if (value == "" || value <= 0) {
@@ -89,7 +121,17 @@ END {
         }
         order[j + 1] = series
     }
+    if (valued && (count == 0 || !mean_n[order[1]])) {
+        exit 0
+    }
     for (i = 1; i <= count; i++) {
-        printf "%s", rows[order[i]]
+        series = order[i]
+        look = style[series]
+        if (most != "" && look > 0 && ++contenders > most) {
+            look = MUTED
+        }
+        for (j = 1; j <= row_count[series]; j++) {
+            print head[series] "," look kept_rows[series, j]
+        }
     }
 }

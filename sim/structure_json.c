@@ -89,6 +89,22 @@ void capability_words(const struct tl_algo *algo, char *text, size_t text_bytes)
     }
 }
 
+/* The most that is declared for any delay of up to FOOTPRINT_SPREAD_TICKS. */
+static struct tl_precision widest_precision(const struct tl_algo *algo, const int64_t *options)
+{
+    struct tl_precision widest = {0};
+    for (uint64_t delay = 0; delay <= FOOTPRINT_SPREAD_TICKS; delay++) {
+        struct tl_precision precision = tl_algo_precision(algo, options, delay);
+        if (precision.early_ticks > widest.early_ticks) {
+            widest.early_ticks = precision.early_ticks;
+        }
+        if (precision.late_ticks > widest.late_ticks) {
+            widest.late_ticks = precision.late_ticks;
+        }
+    }
+    return widest;
+}
+
 static json_t *options_json(const struct tl_algo *algo)
 {
     json_t *rows = json_array();
@@ -128,6 +144,14 @@ json_t *structure_json(const struct catalog_entry *entry)
                             "origin", algo->origin, "cost", "start", algo->cost.start, "stop",
                             algo->cost.stop, "tick", algo->cost.tick, "expire", algo->cost.expire,
                             "capabilities", capabilities, "options", options_json(algo));
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(algo, options);
+    struct tl_precision precision = widest_precision(algo, options);
+    (void)json_object_set_new(row, "precision",
+                              json_pack("{s:I, s:I, s:I}", "delay_max_ticks",
+                                        (json_int_t)FOOTPRINT_SPREAD_TICKS, "early_ticks",
+                                        (json_int_t)precision.early_ticks, "late_ticks",
+                                        (json_int_t)precision.late_ticks));
     if (footprint.status == TL_OK) {
         (void)json_object_set_new(row, "bytes_fixed",
                                   json_integer((json_int_t)footprint.bytes_fixed));

@@ -166,7 +166,8 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
             complain "$folder: pictures were not drawn: $(cat said)"
         if grep -i -e warning -e gnuplot said; then complain "$folder: gnuplot complains"; fi
     done
-    for name in throughput-day.one stall-day.one memory-day.one latency-day.one cost; do
+    for name in throughput-day.one stall-day.one memory-day.one latency-day.one wakeups-day.one \
+        cost; do
         for ending in csv svg png; do
             [ -s "won/pictures/$name.$ending" ] || complain "there is no $name.$ending"
         done
@@ -174,6 +175,11 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     [ "$(cut -d, -f1 won/pictures/throughput-day.one.csv | tr '\n' ' ')" = \
         'series idle-one quick middling:size=3 slow:one|two ' ] ||
         complain "the rows of a picture are not in the order of their values"
+    # What is punctual has no place in a picture of lateness; what a folder does not know is not drawn.
+    [ ! -e won/pictures/lateness-day.one.svg ] || complain "lateness is drawn where there is none"
+    [ ! -e won/pictures/cost-limit.svg ] || complain "limits are drawn that nobody measured"
+    [ "$(cut -d, -f1,5,8 wrong/pictures/lateness-day.one.csv | tail -n +2)" = 'middling:size=3,-2,1' ] ||
+        complain "lateness: $(cat wrong/pictures/lateness-day.one.csv)"
     # Grey for the yardstick, and a colour of its own for each of the others.
     [ "$(cut -d, -f4 won/pictures/throughput-day.one.csv | sort | uniq -d)" = "" ] ||
         complain "two series of a picture have the same style"
@@ -185,13 +191,42 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     says won '(pictures/latency-day.one.png)'
     says won '(pictures/cost.svg)'
     page won '<g class="value"><title>quick: 40.0 ± 1.00, Time per event, day.one</title>'
-    page won '<g class="value"><title>quick: 12.0 ns at 99.9 %, start</title>'
+    page won '<g class="value"><title>quick: 12.0 ns at 50 %, start</title>'
     [ "$(grep -oE 'id="[^"]*"' won/report.html | sort | uniq -d)" = "" ] ||
         complain "identifiers of the page occur twice"
     "$TIMERLAB" report -o both before after 2>said || complain "two folders: no pictures: $(cat said)"
     [ "$(cut -d, -f1 both/pictures/throughput-day.one.csv | tr '\n' ' ')" = \
         'series idle-one@A idle-one@B quick@A middling:size=3@A middling:size=3@B quick@B slow:one|two@A slow:one|two@B ' ] ||
         complain "a picture of two folders does not have both: $(cat both/pictures/throughput-day.one.csv)"
+
+    # A sweep: the map of who is the fastest, and lines against each knob; not every trace by itself.
+    results sweep '[range(4) as $i | range(3) as $k | .[] | .trace = "point-\($i)-\($k)" |
+        .p_timers = ([10, 100, 1000, 10000][$i]) | .p_share = $k / 2 | .p_seed = $i | .p_drive = "sleep" |
+        if .algo == "quick" then .ns_per_event = 40 + 10 * $i else . end]'
+    "$TIMERLAB" report sweep 2>said || complain "a sweep has no report: $(cat said)"
+    [ "$(tail -n +2 sweep/pictures/regime-timers-share.csv | cut -d, -f1,3- | tr '\n' ' ')" = \
+        'quick,1,1,10,0,40.00,middling:size=3,1.50,1 quick,1,2,10,0.5,40.00,middling:size=3,1.50,1 quick,1,3,10,1,40.00,middling:size=3,1.50,1 quick,2,1,100,0,50.00,middling:size=3,1.20,1 quick,2,2,100,0.5,50.00,middling:size=3,1.20,1 quick,2,3,100,1,50.00,middling:size=3,1.20,1 middling:size=3,3,1,1000,0,60.00,quick,1.00,0 middling:size=3,3,2,1000,0.5,60.00,quick,1.00,0 middling:size=3,3,3,1000,1,60.00,quick,1.00,0 middling:size=3,4,1,10000,0,60.00,quick,1.17,1 middling:size=3,4,2,10000,0.5,60.00,quick,1.17,1 middling:size=3,4,3,10000,1,60.00,quick,1.17,1 ' ] ||
+        complain "the map is wrong: $(cat sweep/pictures/regime-timers-share.csv)"
+    [ "$(tail -n +2 sweep/pictures/pictures.csv | cut -d, -f1 | tr '\n' ' ')" = \
+        'regime-timers-share sweep-ns-timers sweep-bytes-timers sweep-stall-timers sweep-ns-share sweep-bytes-share sweep-stall-share ' ] ||
+        complain "a sweep has other pictures: $(cat sweep/pictures/pictures.csv)"
+    says sweep 'of 12 traces'
+
+    # Very many structures: ten keep their looks, and the others are behind them.
+    results many '[.[0], (range(50) as $i | .[2] | .algo = "made-up-\($i)" | .ns_per_event = 40 + $i)]'
+    {
+        head -n 1 won/latency.csv
+        for i in $(seq 0 49); do
+            printf 'some/where/day.one.trace,made-up-%s,,start,%s,%s,9\n' "$i" 50 $((100 - i)) "$i" 100 $((200 - i))
+        done
+    } >many/latency.csv
+    "$TIMERLAB" report many 2>said || complain "fifty structures have no report: $(cat said)"
+    [ "$(cut -d, -f4 many/pictures/latency-day.one.csv | grep -c -e -99)" -eq 80 ] ||
+        complain "not forty of fifty structures are muted"
+    grep -q '40 others' many/pictures/latency-day.one.svg || complain "the legend does not say how many"
+    if grep -q 'made-up-39<' many/pictures/latency-day.one.svg; then
+        complain "the legend names what is muted"
+    fi
 else
     printf 'no gnuplot with pngcairo: pictures are not tried\n'
 fi

@@ -173,7 +173,7 @@ expect "the link opens the description" true \
 # --- pictures --------------------------------------------------------------------------------------
 
 figures='document.querySelectorAll("main figure")'
-expect "four pictures" 4 "return ${figures}.length"
+expect "five pictures" 5 "return ${figures}.length"
 run "${figures}[0].scrollIntoView({block: 'center'})" >/dev/null
 shot pictures
 place="const values = Array.from(${figures}[0].querySelectorAll('g.value'));
@@ -185,7 +185,7 @@ pointer_to "$(jq '.[0] + 12' <<<"$at")" "$(jq '.[1] + 4' <<<"$at")"
 expect "the value under the pointer" '"quick: 40.0 ± 1.00, Time per event, day.one"' \
     'return document.querySelector("#tip").hidden || document.querySelector("#tip").textContent'
 shot value
-click 'main figure:nth-of-type(4) .enlarge'
+click 'main figure:nth-of-type(2) .enlarge'
 expect "a picture is enlarged" true \
     'const box = document.querySelector("dialog[open] svg").getBoundingClientRect();
      return box.width > 900'

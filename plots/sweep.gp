@@ -1,0 +1,27 @@
+# sweep.gp: one column of the results against a knob of a sweep, a panel for each value of another. See
+# style.gp for the data. Columns: series style, and those that are named by
+#   what        ns_per_event, stall_ns or bytes_per_timer
+#   x_knob      the knob on the axis
+#   panel_knob  the knob of the panels
+load system("dirname '".ARG0."'")."/style.gp"
+knob(name) = name[3:*]
+panel_column = panel_knob
+heading(name) = headed(knob(panel_knob)." = ".name)
+value = what; spread = what eq "ns_per_event" ? "ns_per_event_mad" : ""
+x_label = knob(x_knob)
+y_label = what eq "ns_per_event" ? "ns per event" : what eq "stall_ns" ? "longest advance" : "bytes per timer"
+x_tics = SCALED_TICS
+y_tics = what eq "stall_ns" ? DURATION_TICS : PLAIN_TICS
+y_fine_tics = what eq "stall_ns" ? DURATION_TICS : PLAIN_FINE_TICS
+# An axis with a 0 is linear.
+stats data using x_knob nooutput
+linear_x = STATS_min <= 0 || STATS_max / STATS_min < 5
+x_low = linear_x ? STATS_min - 0.05 * (STATS_max - STATS_min) : STATS_min / 1.5
+x_high = linear_x ? STATS_max + 0.05 * (STATS_max - STATS_min) : STATS_max * 1.5
+x_of(dummy) = column(x_knob)
+if (linear_x) { x_tics = "autofreq format '%g'" }
+shared_y = 1
+said(dummy) = (what eq "stall_ns" ? duration(column(value)) : digits(column(value)) \
+    .(what eq "ns_per_event" ? " ns per event" : " bytes per timer")) \
+    .sprintf(", %s = %g, %s = %s", knob(x_knob), column(x_knob), knob(panel_knob), strcol(panel_knob))
+load FOLDER."/lines.gp"
