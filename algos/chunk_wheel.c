@@ -141,7 +141,7 @@ static const struct {
 #define SLOT_LATE      (LEVEL_SLOTS + 1) /* for the next advance */
 #define SLOT_FAR       (LEVEL_SLOTS + 2)
 #define SLOTS          (LEVEL_SLOTS + 3)
-#define OCCUPIED_WORDS (LEVEL_SLOTS / 64)
+#define OCCUPIED_WORDS ((SLOTS + 63) / 64)
 
 /* A chunk that is being worked off; it is in no slot. */
 struct cursor {
@@ -172,11 +172,14 @@ struct chunk_wheel {
     uint64_t count; /* timers pending */
     uint64_t fence; /* serial from which on a timer does not fire in the running advance; 0: none */
     uint64_t serial; /* the last one given */
+    uint64_t looks;  /* entries whose node decided, in all */
     uint32_t queue_count;
     uint32_t queue_at;    /* where the next one goes; the oldest, if it is full */
     uint64_t queue_first; /* no deadline in the queue is before this */
     bool queued;          /* restarts go through the queue */
     bool sweeping;
+    bool due_loose; /* the last chunk of DUE had entries whose nodes decide */
+    bool moved_loose;
     struct waiting queue[QUEUE];
     uint64_t upper_quiet; /* the same as quiet, but for the first level */
     uint64_t far_quiet;   /* when FAR is to be searched */
@@ -331,55 +334,43 @@ static inline void clear_occupied(struct chunk_wheel *wheel, uint32_t slot)
     wheel->occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 }
 
-/* A slot has become occupied: when does an advance have to do with it? */
-static void wake_for(struct chunk_wheel *wheel, uint32_t slot)
-{
-    if (slot >= LEVEL_SLOTS) {
-        wheel->quiet = slot == SLOT_FAR ? wheel->quiet : 0;
-        return;
-    }
-    set_occupied(wheel, slot);
-    uint32_t level = level_of_slot(slot);
-    uint64_t from = (wheel->clock >> levels[level].shift) + 1;
-    uint64_t at = from + ((slot - levels[level].first - from) & (levels[level].slots - 1));
-    if (level > 0) {
-        at = (at - 1) << levels[level].shift;
-        wheel->upper_quiet = at < wheel->upper_quiet ? at : wheel->upper_quiet;
-    }
-    wheel->quiet = at < wheel->quiet ? at : wheel->quiet;
-}
-
+/* Appends where a chunk is missing. `wake` is the tick at which an advance has to do with the slot,
+ * if nothing else was in it: an upper level's with moving it down. */
 static __attribute__((noinline)) void append_chunk(struct chunk_wheel *wheel, uint32_t slot,
-                                                   uint64_t entry)
+                                                   uint64_t entry, uint64_t wake)
 {
     struct chunk *chunk = wheel->free;
     wheel->free = chunk->next;
     uint64_t *tail = wheel->tails[slot];
     if (tail == NULL) {
         chunk->next = chunk;
-        wheel->chunks[slot] = 0;
-        wake_for(wheel, slot);
+        wheel->chunks[slot] = 1;
+        set_occupied(wheel, slot);
+        wheel->quiet = wake < wheel->quiet ? wake : wheel->quiet;
+        if (slot >= levels[1].first && wake < wheel->upper_quiet) {
+            wheel->upper_quiet = wake;
+        }
     } else {
         struct chunk *last = chunk_of(tail);
         chunk->next = last->next;
         last->next = chunk;
+        wheel->chunks[slot]++;
     }
-    wheel->chunks[slot]++;
     chunk->entries[0] = entry;
     wheel->tails[slot] = &chunk->entries[1];
-    if (wheel->free == NULL && !wheel->sweeping) {
+    if (__builtin_expect(wheel->free == NULL && !wheel->sweeping, 0)) {
         make_room(wheel);
     }
 }
 
 /* The last act of every operation that files: it may sweep, and finds states and nodes as they are
  * to be. */
-static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint64_t entry)
+static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint64_t entry, uint64_t wake)
 {
     TL_COUNT(wheel, moves, 1);
     uint64_t *tail = wheel->tails[slot];
     if (is_chunk_end(tail)) { /* NULL too */
-        append_chunk(wheel, slot, entry);
+        append_chunk(wheel, slot, entry, wake);
         return;
     }
     *tail = entry;
@@ -395,9 +386,7 @@ static inline struct cursor take_chunk(struct chunk_wheel *wheel, uint32_t slot)
     wheel->chunks[slot]--;
     if (first == last) {
         wheel->tails[slot] = NULL;
-        if (slot < LEVEL_SLOTS) {
-            clear_occupied(wheel, slot);
-        }
+        clear_occupied(wheel, slot);
         return (struct cursor){.chunk = first, .end = (uint32_t)(tail - first->entries)};
     }
     last->next = first->next;
@@ -422,25 +411,34 @@ static inline void put_due(struct chunk_wheel *wheel, uint32_t slot)
     }
     wheel->tails[SLOT_DUE] = tail;
     wheel->tails[slot] = NULL;
+    clear_occupied(wheel, slot);
 }
 
 /* --- filing ---------------------------------------------------------------------------------- */
 
+static __attribute__((noinline)) void file_further(struct chunk_wheel *wheel, uint32_t id,
+                                                   uint64_t tick)
+{
+    uint32_t level = 2 + ((tick >> levels[3].shift) - (wheel->clock >> levels[3].shift) > 1);
+    uint64_t block = tick >> levels[level].shift;
+    uint32_t slot = levels[level].first + ((uint32_t)block & (levels[level].slots - 1));
+    append(wheel, slot, make_entry(id, (uint32_t)tick & TICK_MASK),
+           (block - 1) << levels[level].shift);
+}
+
 /* Files a timer under a tick after the clock, less than 2^28 ahead. */
 static inline void file_timer(struct chunk_wheel *wheel, uint32_t id, uint64_t tick)
 {
-    uint64_t clock = wheel->clock;
-    uint32_t level = ((tick >> levels[1].shift) - (clock >> levels[1].shift) > 1);
-    uint32_t slot;
-    if (level == 0) {
-        slot = (uint32_t)tick % levels[0].slots;
+    uint64_t entry = make_entry(id, (uint32_t)tick & TICK_MASK);
+    uint64_t block = tick >> levels[1].shift;
+    if (block - (wheel->clock >> levels[1].shift) <= 1) {
+        append(wheel, (uint32_t)tick % levels[0].slots, entry, tick);
+    } else if ((tick >> levels[2].shift) - (wheel->clock >> levels[2].shift) <= 1) {
+        append(wheel, levels[1].first + (uint32_t)block % levels[1].slots, entry,
+               (block - 1) << levels[1].shift);
     } else {
-        level += ((tick >> levels[2].shift) - (clock >> levels[2].shift) > 1);
-        level += ((tick >> levels[3].shift) - (clock >> levels[3].shift) > 1);
-        slot = levels[level].first +
-               ((uint32_t)(tick >> levels[level].shift) & (levels[level].slots - 1));
+        file_further(wheel, id, tick);
     }
-    append(wheel, slot, make_entry(id, (uint32_t)tick & TICK_MASK));
 }
 
 /* Makes a timer, which has no live entry or whose live entry shall not count any more, fire in the
@@ -450,7 +448,7 @@ static void file_late(struct chunk_wheel *wheel, uint32_t id, uint64_t extra)
     wheel->serial++;
     wheel->nodes[id] = make_late(extra, wheel->serial);
     set_state(wheel, id, STATE_LOOSE);
-    append(wheel, SLOT_LATE, make_entry(id, MARK_LATE | ((uint32_t)wheel->serial & TICK_MASK)));
+    append(wheel, SLOT_LATE, make_entry(id, MARK_LATE | ((uint32_t)wheel->serial & TICK_MASK)), 0);
 }
 
 static void wake_for_far(struct chunk_wheel *wheel, uint64_t deadline)
@@ -463,6 +461,13 @@ static void wake_for_far(struct chunk_wheel *wheel, uint64_t deadline)
     }
 }
 
+static __attribute__((noinline)) void refile_sooner(struct chunk_wheel *wheel, uint32_t id,
+                                                    uint64_t deadline)
+{
+    wheel->nodes[id] = make_near(node_extra_superseded(wheel->nodes[id]), deadline, deadline);
+    file_timer(wheel, id, deadline);
+}
+
 /* A restart of a timer that may have entries. */
 static inline void refile(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
 {
@@ -472,8 +477,7 @@ static inline void refile(struct chunk_wheel *wheel, uint32_t id, uint64_t deadl
         wheel->nodes[id] = (node & ~(uint64_t)TICK_MASK) | (deadline & TICK_MASK);
         return;
     }
-    wheel->nodes[id] = make_near(node_extra_superseded(node), deadline, deadline);
-    file_timer(wheel, id, deadline);
+    refile_sooner(wheel, id, deadline);
 }
 
 /* --- the queue ------------------------------------------------------------------------------- */
@@ -530,7 +534,7 @@ static __attribute__((noinline)) void start_apart(struct chunk_wheel *wheel, uin
     wheel->nodes[id] = NODE_FAR | (deadline - 1);
     wake_for_far(wheel, deadline);
     if (!node_is_far(node)) {
-        append(wheel, SLOT_FAR, make_entry(id, MARK_FAR));
+        append(wheel, SLOT_FAR, make_entry(id, MARK_FAR), TL_NEVER);
     }
 }
 
@@ -593,7 +597,7 @@ static bool visit_late(struct chunk_wheel *wheel, uint64_t entry, bool settling)
         return false;
     }
     if (settling) {
-        append(wheel, SLOT_LATE, entry);
+        append(wheel, SLOT_LATE, entry, 0);
         return false;
     }
     if ((node & SERIAL_MASK) >= wheel->fence) {
@@ -610,6 +614,7 @@ static bool visit_loose(struct chunk_wheel *wheel, uint64_t entry, uint32_t stat
     uint32_t id = (uint32_t)entry;
     uint64_t node = wheel->nodes[id];
     uint64_t extra = node_extra(node);
+    wheel->looks++;
     TL_COUNT(wheel, compares, 1);
     if (!node_is_near(node) || node_filed(node) != (uint32_t)(entry >> 32)) { /* superseded */
         if (extra < EXTRA_MANY && !node_is_far(node)) {
@@ -691,10 +696,14 @@ static inline void fetch_nodes(const struct chunk_wheel *wheel, const struct cur
 static void move_chunk(struct chunk_wheel *wheel, uint32_t slot, bool settling)
 {
     wheel->moved = take_chunk(wheel, slot);
-    fetch_nodes(wheel, &wheel->moved);
+    if (wheel->moved_loose) {
+        fetch_nodes(wheel, &wheel->moved);
+    }
+    uint64_t looks = wheel->looks;
     while (wheel->moved.at < wheel->moved.end) {
         (void)visit(wheel, wheel->moved.chunk->entries[wheel->moved.at++], settling);
     }
+    wheel->moved_loose = wheel->queued && wheel->looks != looks;
     give_chunk(wheel, wheel->moved.chunk);
     wheel->moved.chunk = NULL;
 }
@@ -774,9 +783,7 @@ static void sweep_slot(struct chunk_wheel *wheel, uint32_t slot)
     size_t in_last = (size_t)(wheel->tails[slot] - last->entries);
     last->next = NULL;
     wheel->tails[slot] = NULL;
-    if (slot < LEVEL_SLOTS) {
-        clear_occupied(wheel, slot);
-    }
+    clear_occupied(wheel, slot);
     while (chunk != NULL) {
         /* Given back before what is kept takes chunks: so one is always there. */
         struct chunk copy = *chunk;
@@ -784,7 +791,7 @@ static void sweep_slot(struct chunk_wheel *wheel, uint32_t slot)
         give_chunk(wheel, chunk);
         for (size_t i = 0; i < end; i++) {
             if (outlives_sweep(wheel, copy.entries[i])) {
-                append(wheel, slot, copy.entries[i]);
+                append(wheel, slot, copy.entries[i], wheel->clock);
             }
         }
         chunk = copy.next;
@@ -871,7 +878,6 @@ static void collect(struct chunk_wheel *wheel, uint64_t now)
             from += 1 + slots_to_occupied(wheel, level, from);
             if (from <= end) {
                 uint32_t slot = levels[level].first + ((uint32_t)from & (levels[level].slots - 1));
-                clear_occupied(wheel, slot);
                 put_due(wheel, slot);
             }
         }
@@ -905,7 +911,7 @@ static void search_far(struct chunk_wheel *wheel)
                 file_timer(wheel, id, deadline);
             } else {
                 wake_for_far(wheel, deadline);
-                append(wheel, SLOT_FAR, entry);
+                append(wheel, SLOT_FAR, entry, TL_NEVER);
             }
         }
         give_chunk(wheel, wheel->moved.chunk);
@@ -981,40 +987,66 @@ static void move_down(struct chunk_wheel *wheel)
     }
 }
 
+/* Fires what is due of the chunk at the cursor. False: the budget is used up before its end. */
+static inline bool fire_chunk(struct chunk_wheel *wheel, uint64_t now, uint64_t budget,
+                              uint64_t *fired, tl_fire_fn fire, void *ctx)
+{
+    if (wheel->due_loose) {
+        fetch_nodes(wheel, &wheel->due);
+    }
+    uint64_t looks = wheel->looks;
+    while (wheel->due.at < wheel->due.end) {
+        if (*fired == budget) {
+            return false;
+        }
+        uint64_t entry = wheel->due.chunk->entries[wheel->due.at++];
+        if (visit(wheel, entry, false)) {
+            ++*fired;
+            TL_COUNT(wheel, moves, 1);
+            fire(ctx, (uint32_t)entry, now);
+        }
+    }
+    wheel->due_loose = wheel->queued && wheel->looks != looks;
+    give_chunk(wheel, wheel->due.chunk);
+    wheel->due.chunk = NULL;
+    return true;
+}
+
 /* Fires from DUE. Returns how many. */
 static uint64_t fire_due(struct chunk_wheel *wheel, uint64_t now, uint64_t budget, tl_fire_fn fire,
                          void *ctx)
 {
     uint64_t fired = 0;
-    for (;;) {
+    do {
         if (wheel->due.chunk == NULL) {
             if (wheel->tails[SLOT_DUE] == NULL) {
                 break;
             }
             wheel->due = take_chunk(wheel, SLOT_DUE);
-            fetch_nodes(wheel, &wheel->due);
         }
-        while (wheel->due.at < wheel->due.end) {
-            if (fired == budget) {
-                return fired;
-            }
-            uint64_t entry = wheel->due.chunk->entries[wheel->due.at++];
-            if (visit(wheel, entry, false)) {
-                fired++;
-                TL_COUNT(wheel, moves, 1);
-                fire(ctx, (uint32_t)entry, now);
-            }
-        }
-        give_chunk(wheel, wheel->due.chunk);
-        wheel->due.chunk = NULL;
-    }
+    } while (fire_chunk(wheel, now, budget, &fired, fire, ctx));
     return fired;
+}
+
+/* What is left for the next advance has it begin at once. */
+static inline void set_quiet(struct chunk_wheel *wheel, uint64_t first_level)
+{
+    if (is_due_left(wheel) || wheel->tails[SLOT_LATE] != NULL) {
+        wheel->upper_quiet = 0;
+    }
+    wheel->quiet = first_level < wheel->upper_quiet ? first_level : wheel->upper_quiet;
+}
+
+/* The first tick after `from` of which the first level has an occupied slot; or TL_NEVER. */
+static inline uint64_t next_of_first_level(const struct chunk_wheel *wheel, uint64_t from)
+{
+    uint64_t ahead = slots_to_occupied(wheel, 0, from);
+    return ahead < levels[0].slots ? from + 1 + ahead : TL_NEVER;
 }
 
 static __attribute__((noinline)) uint64_t advance_busy(struct chunk_wheel *wheel, uint64_t now,
                                                        uint64_t budget, tl_fire_fn fire, void *ctx)
 {
-    work_off_queue(wheel);
     if (!is_due_left(wheel)) {
         wheel->due_since = wheel->clock;
     }
@@ -1035,21 +1067,58 @@ static __attribute__((noinline)) uint64_t advance_busy(struct chunk_wheel *wheel
     if (now >= wheel->upper_quiet) {
         move_down(wheel);
     }
-    uint64_t ahead = slots_to_occupied(wheel, 0, now);
-    uint64_t quiet = ahead < levels[0].slots ? now + 1 + ahead : TL_NEVER;
-    quiet = quiet < wheel->upper_quiet ? quiet : wheel->upper_quiet;
-    wheel->quiet = is_due_left(wheel) || wheel->tails[SLOT_LATE] != NULL ? 0 : quiet;
+    set_quiet(wheel, next_of_first_level(wheel, now));
     return fired;
+}
+
+/* An advance within one block in which nothing is to be done but fire slots of the first level:
+ * they are emptied where they are, since nothing that a callback files comes to lie in them. */
+static __attribute__((noinline)) uint64_t advance_in_block(struct chunk_wheel *wheel, uint64_t now,
+                                                           uint64_t budget, tl_fire_fn fire,
+                                                           void *ctx)
+{
+    uint64_t fired = 0;
+    uint64_t tick = next_of_first_level(wheel, wheel->clock);
+    bool within = true;
+    wheel->due_since = wheel->clock;
+    wheel->clock = now;
+    wheel->fence = wheel->serial + 1;
+    while (tick <= now) {
+        uint32_t slot = (uint32_t)tick % levels[0].slots;
+        TL_COUNT(wheel, slots, 1);
+        while (within && wheel->tails[slot] != NULL) {
+            wheel->due = take_chunk(wheel, slot);
+            within = fire_chunk(wheel, now, budget, &fired, fire, ctx);
+        }
+        if (wheel->tails[slot] != NULL) {
+            put_due(wheel, slot);
+        }
+        tick = next_of_first_level(wheel, tick);
+    }
+    wheel->fence = 0;
+    set_quiet(wheel, tick);
+    return fired;
+}
+
+static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *wheel, uint64_t now,
+                                                        uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    if (wheel->queue_count > 0) {
+        work_off_queue(wheel);
+    }
+    bool in_block = (wheel->clock + 1) >> levels[1].shift == now >> levels[1].shift;
+    return now < wheel->upper_quiet && in_block ? advance_in_block(wheel, now, budget, fire, ctx)
+                                                : advance_busy(wheel, now, budget, fire, ctx);
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct chunk_wheel *wheel = self;
-    if (now < wheel->quiet) {
-        wheel->clock = now;
-        return 0;
+    if (now >= wheel->quiet) {
+        return advance_awake(wheel, now, budget, fire, ctx);
     }
-    return advance_busy(wheel, now, budget, fire, ctx);
+    wheel->clock = now;
+    return 0;
 }
 
 static uint64_t wheel_next(const void *self)
@@ -1164,6 +1233,8 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .far_quiet = TL_NEVER,
         .queue_first = TL_NEVER,
         .due_since = config->now,
+        .due_loose = true,
+        .moved_loose = true,
         .stale_percent = (uint32_t)config->options[OPTION_STALE],
         .queued_from = (uint32_t)config->options[OPTION_QUEUE],
         .allocator = config->allocator,
