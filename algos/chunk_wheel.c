@@ -120,6 +120,8 @@ enum state {
 #define LEVELS        4u
 #define CHUNK_ENTRIES 31u
 #define CHUNK_BYTES   256u
+#define LINE_BYTES    64u
+#define SAMPLE        4u
 #define SEGMENT_BYTES ((size_t)64 << 10) /* by which the chunks grow */
 #define CAPACITY_MAX  (UINT32_C(1) << 30)
 #define TABLE_ALIGN   64
@@ -288,6 +290,14 @@ static inline struct chunk *chunk_of(uint64_t *tail)
     return (struct chunk *)(void *)(last - (uintptr_t)last % CHUNK_BYTES / sizeof(uint64_t));
 }
 
+/* Fetches a chunk that is soon to be written to, or read. */
+static inline void fetch_chunk(const struct chunk *chunk)
+{
+    for (size_t line = 0; line < CHUNK_BYTES; line += LINE_BYTES) {
+        __builtin_prefetch((const char *)chunk + line, 1);
+    }
+}
+
 static inline void give_chunk(struct chunk_wheel *wheel, struct chunk *chunk)
 {
     chunk->next = wheel->free;
@@ -358,7 +368,9 @@ static __attribute__((noinline)) void append_chunk(struct chunk_wheel *wheel, ui
     }
     chunk->entries[0] = entry;
     wheel->tails[slot] = &chunk->entries[1];
-    if (__builtin_expect(wheel->free == NULL && !wheel->sweeping, 0)) {
+    if (__builtin_expect(wheel->free != NULL, 1)) {
+        fetch_chunk(wheel->free);
+    } else if (!wheel->sweeping) {
         make_room(wheel);
     }
 }
@@ -692,18 +704,53 @@ static inline void fetch_nodes(const struct chunk_wheel *wheel, const struct cur
     }
 }
 
-/* Moves down, or drops, all of a chunk's entries; none of them is due, or `settling`. */
+/* Whether the first timers of a chunk are all EXACT. */
+static inline bool begins_exact(const struct chunk_wheel *wheel, const struct cursor *cursor)
+{
+    bool exact = true;
+    for (uint32_t i = 0; i < SAMPLE; i++) {
+        uint32_t at = i < cursor->end ? i : 0;
+        exact &= state_of(wheel, (uint32_t)cursor->chunk->entries[at]) == STATE_EXACT;
+    }
+    return exact;
+}
+
+/* Moves the entries of the chunk at the cursor to the slots of the first level's next block,
+ * without a look at their timers. */
+static void move_unseen(struct chunk_wheel *wheel)
+{
+    uint64_t block = ((wheel->clock >> levels[1].shift) + 1) << levels[1].shift;
+    while (wheel->moved.at < wheel->moved.end) {
+        uint64_t entry = wheel->moved.chunk->entries[wheel->moved.at++];
+        uint32_t stamp = (uint32_t)(entry >> 32);
+        if ((stamp & MARKS) == 0) { /* a sweep may have come between */
+            TL_COUNT(wheel, cascades, 1);
+            append(wheel, stamp % levels[0].slots, entry, block + stamp % (levels[0].slots / 2));
+        }
+    }
+}
+
+/* Moves down, or drops, the entries of a slot's first chunk; none of them is due, or `settling`.
+ * What is filed under its tick may be moved to there whatever has become of its timer: so where
+ * timers are left alone, the chunks of the second level are moved without a look at the states. */
 static void move_chunk(struct chunk_wheel *wheel, uint32_t slot, bool settling)
 {
     wheel->moved = take_chunk(wheel, slot);
-    if (wheel->moved_loose) {
-        fetch_nodes(wheel, &wheel->moved);
+    if (wheel->tails[slot] != NULL) {
+        fetch_chunk(chunk_of(wheel->tails[slot])->next);
     }
-    uint64_t looks = wheel->looks;
-    while (wheel->moved.at < wheel->moved.end) {
-        (void)visit(wheel, wheel->moved.chunk->entries[wheel->moved.at++], settling);
+    if (slot - levels[1].first < levels[1].slots && begins_exact(wheel, &wheel->moved)) {
+        move_unseen(wheel);
+    } else {
+        if (wheel->moved_loose) {
+            fetch_nodes(wheel, &wheel->moved);
+        }
+        uint64_t looks = wheel->looks;
+        while (wheel->moved.at < wheel->moved.end) {
+            (void)visit(wheel, wheel->moved.chunk->entries[wheel->moved.at++], settling);
+        }
+        wheel->moved_loose = wheel->queued && wheel->looks != looks;
     }
-    wheel->moved_loose = wheel->queued && wheel->looks != looks;
     give_chunk(wheel, wheel->moved.chunk);
     wheel->moved.chunk = NULL;
 }
@@ -1096,6 +1143,9 @@ static __attribute__((noinline)) uint64_t advance_in_block(struct chunk_wheel *w
         tick = next_of_first_level(wheel, tick);
     }
     wheel->fence = 0;
+    if (tick != TL_NEVER) {
+        fetch_chunk(chunk_of(wheel->tails[tick % levels[0].slots])->next);
+    }
     set_quiet(wheel, tick);
     return fired;
 }
