@@ -10,7 +10,8 @@
 #   trace   only the rows of this trace
 #   where   only rows with COLUMN=VALUE,...
 #   zero    columns; a row in which all of them are 0 is left out
-#   valued  1: nothing, if nothing has a value of `by`
+#   per     only rows of those values of this column with which `at` has several values
+#   valued  1: only rows with a value of `by`
 #   most    no more than so many contenders keep their looks, the first; the others get the style MUTED
 
 BEGIN {
@@ -71,7 +72,8 @@ function all_zero(    i, n, names) {
     options = ("options" in column) ? field[column["options"]] : ""
     set = ("set" in column) ? field[column["set"]] : ""
     series = csv_series(algo, options, set)
-    if (!(series in style)) {
+    value = field[column[by]]
+    if (!(series in style) || (valued && (value == "" || value <= 0))) {
         next
     }
     if (!(series in row_count)) {
@@ -85,9 +87,16 @@ function all_zero(    i, n, names) {
         row = row "," (field[column[names[i]]] == "" ? "nan" : csv_quote(field[column[names[i]]]))
     }
     kept_rows[series, ++row_count[series]] = row
+    if (per != "") {
+        group = field[column[per]]
+        group_of[series, row_count[series]] = group
+        if (!((group, field[column[at]]) in point_seen)) {
+            point_seen[group, field[column[at]]] = 1
+            points[group]++
+        }
+    }
     head[series] = csv_quote(series) "," csv_quote(csv_series(algo, "", set)) "," csv_quote(options)
 
-    value = field[column[by]]
     if (value == "" || value <= 0) {
         next
     }
@@ -121,9 +130,6 @@ END {
         }
         order[j + 1] = series
     }
-    if (valued && (count == 0 || !mean_n[order[1]])) {
-        exit 0
-    }
     for (i = 1; i <= count; i++) {
         series = order[i]
         look = style[series]
@@ -131,7 +137,9 @@ END {
             look = MUTED
         }
         for (j = 1; j <= row_count[series]; j++) {
-            print head[series] "," look kept_rows[series, j]
+            if (per == "" || points[group_of[series, j]] > 1) {
+                print head[series] "," look kept_rows[series, j]
+            }
         }
     }
 }
