@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_BUDGET_SECONDS  120.0
-#define DEFAULT_TIMEOUT_SECONDS 60.0
+#define DEFAULT_BUDGET_SECONDS 120.0
+#define TIMEOUT_SHARE          12.0 /* of that time, as a default, no single pass takes more */
 
 struct tune_arguments {
     struct catalog catalog;
@@ -114,6 +114,9 @@ static void complete(struct tune_arguments *arguments, struct argp_state *state)
             argp_error(state, "%s fires nothing: it serves nobody",
                        arguments->structures.items[i].timed->name);
         }
+    }
+    if (request->timeout_seconds == 0) {
+        request->timeout_seconds = request->budget_seconds / TIMEOUT_SHARE;
     }
     request->structures = &arguments->structures;
     request->floor = catalog_floor(&arguments->catalog);
@@ -220,7 +223,8 @@ static const struct argp_option options[] = {
     {"counts", KEY_COUNTS, NULL, 0,
      "Choose by counts alone, without timing: quick, and the same on every machine", 0},
     {"seconds", KEY_SECONDS, "S", 0, "About how long it may take (120)", 0},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one pass of one structure (60)", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one pass of one structure (a twelfth of --seconds)",
+     0},
     {"output", 'o', "FILE", 0, "Also write the answer, with all that was tried, as JSON", 0},
     {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
     {"format", KEY_FORMAT, "text|json", 0, "What to print (text)", 0},
@@ -321,7 +325,7 @@ int command_tune(int argc, char **argv)
         .request = {
             .vary = true,
             .budget_seconds = DEFAULT_BUDGET_SECONDS,
-            .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
+
             .memory_limit_bytes = simulate_default_memory_limit(),
             .limits = {.bytes = UINT64_MAX, .stall_ns = UINT64_MAX, .wakeups_per_s = INFINITY}}};
     int status = EXIT_USAGE;

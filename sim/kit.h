@@ -40,6 +40,7 @@
     X(KIT_FAULT_COUNT, "count", "a number that was returned is not what happened")                 \
     X(KIT_FAULT_NEXT, "next", "next is not what it promises to be")                                \
     X(KIT_FAULT_PLACE, "place", "place disagrees with which timers are pending")                   \
+    X(KIT_FAULT_WALK, "walk", "walk does not show every pending timer once, in a cell of a part")  \
     X(KIT_FAULT_COUNTERS, "counters", "the counters of work done are not counts")                  \
     X(KIT_FAULT_CORRUPT, "corrupt", "the structure's own check found a broken invariant")          \
     X(KIT_FAULT_RANDOM, "random", "equal operations gave different results")                       \

@@ -1693,7 +1693,7 @@ static const struct kit_case cases[] = {
      case_memory_in_sight},
     {"memory-bounded", "memory", "a few timers restarted for ever need no more and more memory", 0,
      true, case_memory_bounded},
-    {"invariants", "inside", "the structure's own check and place agree after every operation", 0,
+    {"invariants", "inside", "the structure's own check, place and walk agree with what was done to it", 0,
      false, case_invariants},
     {"counters", "inside", "the counters of work done only grow, and not absurdly", 0, true,
      case_counters},

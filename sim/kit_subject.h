@@ -30,6 +30,7 @@
     X(KIT_HOOK_COUNTERS, "counters")                                                               \
     X(KIT_HOOK_CHECK, "check")                                                                     \
     X(KIT_HOOK_PLACE, "place")                                                                     \
+    X(KIT_HOOK_WALK, "walk")                                                                       \
     X(KIT_HOOK_PRECISION, "precision")
 
 enum kit_hook {
@@ -75,6 +76,7 @@ struct kit_timer {
     uint64_t early;      /* ticks that it may be early */
     uint64_t serial;     /* of its start */
     uint64_t fired_at;
+    uint32_t shown; /* by the last walk: how often */
     enum kit_timer_state state;
 };
 
@@ -102,6 +104,8 @@ struct kit_subject {
     /* what all advances fired, as a number that depends on ids, ticks and order */
     uint64_t fired_hash;
     uint64_t calls; /* of hooks that change something */
+    uint64_t inspections;
+    unsigned walk_depth; /* while it walks: 0 nothing yet, 1 a part, 2 a cell */
     /* the caller's part of the callback; may be NULL */
     void (*on_fire)(struct kit_subject *subject, uint32_t id);
     void *on_fire_ctx;

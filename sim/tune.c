@@ -1,6 +1,7 @@
 #include "tune.h"
 
 #include "simulate.h"
+#include "statistics.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -29,7 +30,7 @@
 #define COUNT_SHARE       0.4 /* of the time: when counting ends */
 #define REFINE_SHARE      0.7 /* and refining */
 #define CONFIDENCE        0.95
-#define TIE_RATIO         1.02 /* what is not surely slower than this is as fast */
+#define TIE_EFFECT        0.01 /* what is not surely slower by more than this is as fast */
 #define PROPOSALS_MAX     64   /* variants of one candidate */
 
 /* The one who searches. */
@@ -240,6 +241,7 @@ static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate
     candidate->stage = stage;
     candidate->counted = strcmp(row_text(row, COL_STATUS), "ok") == 0;
     if (!candidate->counted) {
+        candidate->too_slow = strcmp(row_text(row, COL_STATUS), "timeout") == 0;
         (void)snprintf(candidate->why_not, sizeof candidate->why_not, "%s: %.150s",
                        row_text(row, COL_STATUS), row_text(row, COL_REASON));
         return true;
@@ -438,8 +440,8 @@ static size_t vary(const struct tuner *tuner, const struct tune_candidate *from,
 static bool is_promising(const struct tuner *tuner, size_t structure, unsigned round, double least)
 {
     const struct tune_candidate *best = &tuner->result->candidates[tuner->best[structure]];
-    if (!usable(best)) {
-        return round == 0 || best->counted; /* its defaults do not fit: others may */
+    if (!usable(best)) { /* its options do not fit: others may, but not in less time */
+        return best->counted || (round == 0 && !best->too_slow);
     }
     return !isnan(best->cost) && best->cost <= least * VARY_COST_FACTOR;
 }
@@ -623,24 +625,16 @@ static bool refine(struct tuner *tuner, struct error *error)
 
 /* --- the choice ------------------------------------------------------------------------------ */
 
-/* How many times as long b takes as a, from runs in the same rounds. False if it cannot be told. */
-static bool ratio_of(const struct tune_candidate *a, const struct tune_candidate *b,
-                     struct stats_shift *ratio)
+/* How much longer b takes than a, from runs in the same rounds. False if it cannot be told. */
+static bool compare_runs(const struct tune_candidate *a, const struct tune_candidate *b,
+                         struct judgement *judgement)
 {
+    static const struct judge_settings settings = {.confidence = CONFIDENCE,
+                                                   .min_effect = TIE_EFFECT};
     size_t count = a->run_count < b->run_count ? a->run_count : b->run_count;
-    double *logs = malloc((count + 1) * sizeof *logs);
-    bool good = logs != NULL && count > 0;
-    for (size_t i = 0; good && i < count; i++) {
-        logs[i] = log(b->ns_per_event[i] / a->ns_per_event[i]);
-    }
-    good = good && stats_paired_shift(logs, count, CONFIDENCE, 0, ratio);
-    if (good) {
-        ratio->estimate = exp(ratio->estimate);
-        ratio->low = exp(ratio->low);
-        ratio->high = exp(ratio->high);
-    }
-    free(logs);
-    return good;
+    return count > 0 &&
+           judge_paired(a->ns_per_event, b->ns_per_event, count, &settings, judgement) &&
+           judgement->obstacle == JUDGE_CLEAR;
 }
 
 /* Of two that are as fast, whether `a` costs less otherwise; says in what. */
@@ -671,8 +665,8 @@ static void choose(struct tuner *tuner, const size_t *finals, size_t count)
     bool tied = false;
     for (size_t i = 1; i < count && usable(&result->candidates[finals[i]]); i++) {
         const struct tune_candidate *other = &result->candidates[finals[i]];
-        struct stats_shift ratio;
-        if (!ratio_of(fastest, other, &ratio) || ratio.low > TIE_RATIO) {
+        struct judgement judgement;
+        if (compare_runs(fastest, other, &judgement) && judgement.p <= 1 - CONFIDENCE) {
             continue;
         }
         tied = true;
@@ -693,7 +687,7 @@ static void choose(struct tuner *tuner, const size_t *finals, size_t count)
                        best == fastest && strcmp(what, "speed, by a little") != 0 ? "speed" : what);
     }
     if (result->second != NULL) {
-        (void)ratio_of(best, result->second, &result->ratio);
+        result->judged = compare_runs(best, result->second, &result->difference);
     }
 }
 

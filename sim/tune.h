@@ -17,9 +17,9 @@
 
 #include "catalog.h"
 #include "error.h"
+#include "judge.h"
 #include "replay.h"
 #include "results.h"
-#include "statistics.h"
 #include "trace_info.h"
 
 #include <stdbool.h>
@@ -45,7 +45,7 @@ struct tune_request {
     bool by_counts;        /* choose by counts alone: no times are taken */
     double budget_seconds; /* about how long it may take; the counting of defaults is always done */
     const struct tl_algo *floor;
-    double timeout_seconds;
+    double timeout_seconds; /* of one pass: what takes longer is out */
     uint64_t memory_limit_bytes;
     void (*tell)(void *ctx, const char *what); /* at the begin of each stage; may be NULL */
     void *tell_ctx;
@@ -71,6 +71,7 @@ struct tune_candidate {
     size_t structure; /* which of the request's it is */
     enum tune_stage stage;
     bool counted;      /* the figures below are there */
+    bool too_slow;     /* not counted, because it took too long */
     char why_not[200]; /* the limit that it breaks, or why it could not be judged; "": none */
     double cost;       /* work per operation by the counts; NAN if it does not count */
     int64_t lateness_min;
@@ -116,10 +117,10 @@ struct tune_result {
     const struct tune_candidate *best;   /* NULL: nothing keeps to the limits */
     const struct tune_candidate *second; /* NULL: there is no other */
     enum tune_certainty certainty;
-    struct stats_shift ratio; /* with a second that was timed: how many times as long it takes,
-                                 with a 95 % interval; 0 otherwise */
-    char tie_break[64];       /* TUNE_TIED: what decided */
-    bool out_of_time;         /* the budget ended the search before it was through */
+    bool judged;                 /* both were timed side by side: */
+    struct judgement difference; /* how much longer the second takes than the best */
+    char tie_break[64];          /* TUNE_TIED: what decided */
+    bool out_of_time;            /* the budget ended the search before it was through */
 };
 
 /* Searches. False with `error` set if the trace cannot be read, or memory or processes fail; that

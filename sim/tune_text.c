@@ -174,10 +174,11 @@ static void write_second(FILE *stream, const struct tune_result *result)
         return;
     }
     (void)fprintf(stream, "runner-up  %s", name_of(second, name));
-    if (result->ratio.estimate > 0) {
+    if (result->judged) {
         (void)fprintf(stream,
                       ": %.1f ns, %.2f times as long (95 %%: %.2f to %.2f, %zu pairs of runs)",
-                      second->ns, result->ratio.estimate, result->ratio.low, result->ratio.high,
+                      second->ns, 1 + result->difference.change, 1 + result->difference.low,
+                      1 + result->difference.high,
                       second->run_count < result->best->run_count ? second->run_count
                                                                   : result->best->run_count);
     } else {
@@ -405,11 +406,12 @@ json_t *tune_json(const struct tune_request *request, const struct tune_result *
                                   json_string(tune_certainty_word(result->certainty)));
         (void)json_object_set_new(json, "tie_break", json_string(result->tie_break));
     }
-    if (json != NULL && result->ratio.estimate > 0) {
-        (void)json_object_set_new(json, "second_to_best",
-                                  json_pack("{s:f, s:o, s:o}", "estimate", result->ratio.estimate,
-                                            "low", real_or_null(result->ratio.low), "high",
-                                            real_or_null(result->ratio.high)));
+    if (json != NULL && result->judged) {
+        (void)json_object_set_new(
+            json, "second_to_best",
+            json_pack("{s:f, s:o, s:o, s:f}", "ratio", 1 + result->difference.change, "low",
+                      real_or_null(1 + result->difference.low), "high",
+                      real_or_null(1 + result->difference.high), "p", result->difference.p));
     }
     return json;
 }

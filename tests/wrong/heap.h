@@ -41,7 +41,8 @@ enum wrong {
     HANGS,
     PRINTS,
     EXITS,
-    COUNTERS_GO_BACK
+    COUNTERS_GO_BACK,
+    WALK_FORGETS
 };
 
 #define NOWHERE UINT32_MAX
@@ -416,6 +417,26 @@ static void heap_counters(const void *self, struct tl_counters *out)
                                 .moves = WRONG == COUNTERS_GO_BACK ? heap->size : 0};
 }
 
+static void heap_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct heap *heap = self;
+    visitor->part(visitor->ctx, &(struct tl_part){.name = "heap", .form = TL_FORM_TREE});
+    for (uint32_t i = 0; i < heap->size; i++) {
+        const struct entry *entry = &heap->entries[i];
+        visitor->cell(visitor->ctx, &(struct tl_cell){.index = i,
+                                                      .parent = i > 0 ? (i - 1) / 2 : TL_NEVER,
+                                                      .from = TL_NEVER,
+                                                      .to = TL_NEVER});
+        if (WRONG == WALK_FORGETS && i == 6) {
+            continue;
+        }
+        bool stale = heap->dead[entry->id];
+        visitor->timer(visitor->ctx, &(struct tl_held){.id = entry->id,
+                                                       .marks = stale ? TL_MARK_STALE : 0,
+                                                       .at = entry->due});
+    }
+}
+
 enum {
     KEEPS_NO_ORDER =
         WRONG == STALE_ENTRY_FIRES || WRONG == NEXT_NEVER_GROWS || WRONG == READS_UNINITIALISED,
@@ -436,4 +457,5 @@ TL_ALGO(WRONG_SYMBOL) = {
     .next = heap_next,
     .count = heap_count,
     .counters = heap_counters,
+    .walk = heap_walk,
 };
