@@ -1,9 +1,11 @@
 /* timerlab sim: replays traces through structures and reports. */
 #include "command.h"
 #include "context.h"
+#include "latency_report.h"
 #include "outfile.h"
 #include "progress.h"
 #include "simulate.h"
+#include "trace.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -25,6 +27,7 @@ struct sim_arguments {
     const char **traces;
     size_t trace_count;
     enum replay_drive drive;
+    struct replay_window window;
     bool latency;
     bool slow;
     unsigned runs;
@@ -45,7 +48,8 @@ enum {
     KEY_MEMORY,
     KEY_PROGRESS,
     KEY_COLUMNS,
-    KEY_SLOW
+    KEY_SLOW,
+    KEY_WINDOW
 };
 
 static void remember(const char ***list, size_t *count, const char *text, struct argp_state *state)
@@ -86,6 +90,26 @@ static uint64_t parse_bytes(const char *option, const char *text, struct argp_st
     return (uint64_t)value << shift;
 }
 
+/* FROM:TO, ticks, or one tick alone. */
+static void parse_window(const char *text, struct replay_window *window, struct argp_state *state)
+{
+    char *end = NULL;
+    errno = 0;
+    *window = (struct replay_window){.asked = true};
+    window->from_tick = strtoull(text, &end, 10);
+    window->to_tick = window->from_tick;
+    bool right = end != text;
+    if (right && *end == ':') {
+        const char *to = end + 1;
+        window->to_tick = strtoull(to, &end, 10);
+        right = end != to;
+    }
+    if (!right || *end != '\0' || strchr(text, '-') != NULL || errno != 0 ||
+        window->to_tick < window->from_tick || window->to_tick > TRACE_TICK_MAX) {
+        argp_error(state, "--window takes ticks, as in 5000:6000 or 5000, not '%s'", text);
+    }
+}
+
 static error_t parse_argument(int key, char *argument, struct argp_state *state)
 {
     struct sim_arguments *arguments = state->input;
@@ -109,6 +133,9 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         } else {
             argp_error(state, "--drive takes sleep or poll, not '%s'", argument);
         }
+        return 0;
+    case KEY_WINDOW:
+        parse_window(argument, &arguments->window, state);
         return 0;
     case KEY_LATENCY:
         arguments->latency = true;
@@ -172,12 +199,21 @@ static const struct argp_option options[] = {
     {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
     {"drive", KEY_DRIVE, "sleep|poll", 0,
      "Wake when the structure's `next` says so (sleep, the default), or every tick", 0},
-    {"latency", KEY_LATENCY, NULL, 0, "Also time every single operation, in passes of their own",
+    {"latency", KEY_LATENCY, NULL, 0,
+     "Also time every single operation, in passes of their own: what it took, and what one who "
+     "came on the trace's schedule would have waited",
+     0},
+    {"window", KEY_WINDOW, "FROM:TO", 0,
+     "Time these ticks only, both included, instead of all behind the trace's warm-up: to look at "
+     "a "
+     "worst operation again",
      0},
     {"runs", KEY_RUNS, "K", 0, "Timed runs of each structure (5); 0: only check", 0},
     {"format", KEY_FORMAT, "table|csv|json", 0, "What to print (table)", 0},
     {"output", 'o', "DIR", 0,
-     "Also write results.csv, results.json, latency.csv and faults.csv into this folder", 0},
+     "Also write results.csv, results.json and faults.csv into this folder; with --latency also "
+     "latency.csv, response.csv and the distributions as latency/*.hgrm",
+     0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one pass of one structure (600)", 0},
     {"memory-limit", KEY_MEMORY, "BYTES", 0,
      "What one structure may use; K, M, G (default: nine tenths of this machine's memory)", 0},
@@ -206,54 +242,12 @@ static const struct argp parser = {
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static const char *contender_name(const struct contender *contender)
-{
-    return contender != NULL ? contender->timed->name : "null";
-}
-
-static const char *contender_options(const struct contender *contender)
-{
-    return contender != NULL ? contender->option_text : "";
-}
-
-static void write_key(FILE *stream, const char *trace, const struct contender *contender)
-{
-    csv_write_field(stream, trace);
-    (void)fprintf(stream, ",%s,", contender_name(contender));
-    csv_write_field(stream, contender_options(contender));
-}
-
-/* The curve of each operation: at 1 - 2^-k, finely enough to be drawn, down to single values. */
-static void write_latency(const struct simulation *simulation, FILE *stream)
-{
-    (void)fprintf(stream, "trace,algo,options,op,percentile,latency_ns,count\n");
-    for (size_t i = 0; i < simulation->latency_count; i++) {
-        const struct latency_row *row = &simulation->latencies[i];
-        for (int op = 0; op < LATENCY_OPS; op++) {
-            const struct histogram *ns = &row->ns[op];
-            double missing = 1.0;
-            for (double step = 0; ns->total > 0 && missing * (double)ns->total >= 1; step++) {
-                write_key(stream, row->trace, row->contender);
-                (void)fprintf(stream, ",%s,%.6f,%" PRIu64 ",%" PRIu64 "\n",
-                              latency_op_word((enum latency_op)op), 100 * (1 - missing),
-                              histogram_quantile(ns, 1 - missing), ns->total);
-                missing *= 0.840896415253714543; /* the fourth root of 1/2 */
-            }
-            if (ns->total > 0) {
-                write_key(stream, row->trace, row->contender);
-                (void)fprintf(stream, ",%s,100,%" PRIu64 ",%" PRIu64 "\n",
-                              latency_op_word((enum latency_op)op), ns->max, ns->total);
-            }
-        }
-    }
-}
-
 static void write_faults(const struct simulation *simulation, FILE *stream)
 {
     (void)fprintf(stream, "trace,algo,options,fault,timer,tick,due,event,detail\n");
     for (size_t i = 0; i < simulation->fault_count; i++) {
         const struct fault_row *row = &simulation->faults[i];
-        write_key(stream, row->trace, row->contender);
+        latency_write_key(row->trace, row->contender, stream);
         (void)fprintf(stream, ",%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",",
                       fault_word(row->fault.kind), row->fault.id, row->fault.tick, row->fault.due);
         if (row->fault.event != UINT64_MAX) {
@@ -282,7 +276,12 @@ static void write_results_json(const struct output *output, FILE *stream)
 
 static void write_latency_csv(const struct output *output, FILE *stream)
 {
-    write_latency(output->simulation, stream);
+    latency_write_csv(output->simulation, LATENCY_SERVICE, stream);
+}
+
+static void write_response_csv(const struct output *output, FILE *stream)
+{
+    latency_write_csv(output->simulation, LATENCY_RESPONSE, stream);
 }
 
 static void write_faults_csv(const struct output *output, FILE *stream)
@@ -311,7 +310,9 @@ static bool write_folder(const struct sim_arguments *arguments, const struct out
            write_file(dir, "results.json", output, write_results_json, error) &&
            write_file(dir, "faults.csv", output, write_faults_csv, error) &&
            (!arguments->latency ||
-            write_file(dir, "latency.csv", output, write_latency_csv, error));
+            (write_file(dir, "latency.csv", output, write_latency_csv, error) &&
+             write_file(dir, "response.csv", output, write_response_csv, error) &&
+             latency_write_histograms(output->simulation, dir, error)));
 }
 
 /* --- what is said beside the data ------------------------------------------------------------ */
@@ -392,6 +393,7 @@ static int run(struct sim_arguments *arguments, int argc, char **argv)
         .contenders = &arguments->contenders,
         .floor = catalog_floor(&arguments->catalog),
         .drive = arguments->drive,
+        .window = arguments->window,
         .runs = arguments->runs,
         .latency = arguments->latency,
         .slow = arguments->slow,
@@ -409,6 +411,7 @@ static int run(struct sim_arguments *arguments, int argc, char **argv)
         if (done) {
             all_right = compare_fired_sets(&simulation, context) && all_right;
             simulation_describe_traces(&simulation, context);
+            (void)json_object_set_new(context, "worst", latency_worst(&simulation));
             print_faults(&simulation);
             struct output output = {&simulation, context};
             if (arguments->format == FORMAT_CSV) {
@@ -417,6 +420,7 @@ static int run(struct sim_arguments *arguments, int argc, char **argv)
                 write_results_json(&output, stdout);
             } else {
                 results_write_table(&simulation.results, stdout);
+                latency_write_worst(&simulation, stdout);
             }
             done = arguments->out_dir == NULL || write_folder(arguments, &output, error);
         }

@@ -7,6 +7,7 @@
 #define SIM_HISTOGRAM_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #define HISTOGRAM_SUB_BITS   7
 #define HISTOGRAM_VALUE_BITS 42 /* larger values count as the largest bucket; max stays exact */
@@ -25,14 +26,19 @@ void histogram_add(struct histogram *histogram, uint64_t value);
 /* Adds all of `other`. */
 void histogram_merge(struct histogram *histogram, const struct histogram *other);
 
-/* Adds all of `other`, each value multiplied by `factor`. */
-void histogram_scale(struct histogram *histogram, const struct histogram *other, double factor);
-
 /* The smallest value (the middle of its bucket, and never above max) that at least `share` of all
  * values do not exceed; 0 <= share <= 1. An empty histogram gives 0. */
 uint64_t histogram_quantile(const struct histogram *histogram, double share);
 
 /* The same by rank: the value that `rank` values (1 .. total) do not exceed. */
 uint64_t histogram_at_rank(const struct histogram *histogram, uint64_t rank);
+
+/* The mean and the standard deviation, from the middles of the buckets. 0 if empty. */
+double histogram_mean(const struct histogram *histogram);
+double histogram_deviation(const struct histogram *histogram);
+
+/* Writes the distribution in HdrHistogram's percentile format, which its plotter and other tools
+ * read: a line for each of five steps to every halving of what is missing to 100 %. */
+void histogram_write_percentiles(const struct histogram *histogram, FILE *stream);
 
 #endif

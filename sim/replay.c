@@ -1,6 +1,7 @@
 #include "replay.h"
 
 #include "clock.h"
+#include "schedule.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -24,6 +25,13 @@ struct tally {
     uint64_t digest;
 };
 
+/* One advance that has been timed. */
+struct timed_advance {
+    uint64_t tick;
+    uint32_t cycles;
+    uint32_t fired;
+};
+
 /* The state of a pass. What the inner loops touch comes first. */
 struct replay {
     const struct tl_algo *algo;
@@ -36,7 +44,8 @@ struct replay {
     uint64_t refused_event; /* the operation that start refused */
     uint64_t refused_deadline;
     enum tl_status refused; /* TL_OK: none was */
-    bool in_window;         /* the warm-up is over */
+    bool in_window;         /* the window has begun, and is not over */
+    bool window_over;
 
     /* check */
     struct oracle *oracle;
@@ -44,12 +53,19 @@ struct replay {
 
     /* latency */
     uint64_t last_cycles;
-    uint32_t *op_cycles;      /* one for each record of a block */
-    uint8_t *op_kind;         /* enum latency_op of each record */
-    uint64_t *due;            /* by id: when an exact structure fires it; 0: not pending */
-    uint32_t *advance_cycles; /* of the running block */
+    uint32_t *op_cycles;            /* one for each record of a block */
+    uint8_t *op_kind;               /* enum latency_op of each record */
+    uint64_t *due;                  /* by id: when an exact structure fires it; 0: not pending */
+    struct timed_advance *advances; /* that are not filed yet */
     size_t advance_count;
     size_t advance_capacity;
+    const struct trace_block *block; /* the running one, of which groups */
+    size_t groups_filed;             /* below this have been filed, */
+    size_t groups_done;              /* below this applied */
+    uint64_t next_event;             /* the number of the first operation not applied */
+    double ns_per_cycle;
+    uint64_t window_tick;     /* where the window began */
+    struct schedule schedule; /* in ticks after that */
 
     const struct replay_request *request;
     struct replay_result *result;
@@ -87,22 +103,74 @@ static uint32_t saturate(uint64_t cycles)
     return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
 }
 
-/* Files the cycles of the advances since the last filing, unless they belong to the warm-up. */
-static void file_advances(struct replay *replay)
+/* Files one call: its service time, its response time, and whether it is the longest so far. */
+static void file_call(struct replay *replay, enum latency_op op, double due_tick, uint32_t cycles,
+                      const struct replay_worst *place)
 {
-    for (size_t i = 0; i < replay->advance_count && replay->in_window; i++) {
-        histogram_add(&replay->result->latency_ns[LATENCY_ADVANCE], replay->advance_cycles[i]);
+    struct replay_result *result = replay->result;
+    double service_ns = cycles * replay->ns_per_cycle;
+    uint64_t ns = (uint64_t)(service_ns + 0.5);
+    histogram_add(&result->latency_ns[op], ns);
+    histogram_add(&result->response_ns[op],
+                  (uint64_t)(schedule_respond(&replay->schedule, due_tick, service_ns) + 0.5));
+    if (ns > result->worst[op].ns) {
+        result->worst[op] = *place;
+        result->worst[op].ns = ns;
     }
+}
+
+static void file_advance(struct replay *replay, const struct timed_advance *advance, uint64_t event)
+{
+    const struct replay_worst place = {
+        .event = event, .tick = advance->tick, .fired = advance->fired};
+    file_call(replay, LATENCY_ADVANCE, (double)(advance->tick - replay->window_tick),
+              advance->cycles, &place);
+}
+
+static void file_group(struct replay *replay, const struct trace_group *group)
+{
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t at = group->first + i;
+        const struct replay_worst place = {.event = replay->block->first_event + at,
+                                           .tick = group->tick,
+                                           .id = replay->block->records[at].id};
+        double due_tick =
+            (double)(group->tick - replay->window_tick) + (double)i / (double)group->count;
+        file_call(replay, (enum latency_op)replay->op_kind[at], due_tick, replay->op_cycles[at],
+                  &place);
+    }
+}
+
+/* Files what has been timed since the last filing, in the order in which it happened, unless it
+ * does not belong to the window. Outside the timed stretches. */
+static void file_latency(struct replay *replay)
+{
+    size_t at = 0;
+    if (replay->in_window) {
+        for (size_t g = replay->groups_filed; g < replay->groups_done; g++) {
+            const struct trace_group *group = &replay->block->groups[g];
+            uint64_t event = replay->block->first_event + group->first;
+            for (; at < replay->advance_count && replay->advances[at].tick <= group->tick; at++) {
+                file_advance(replay, &replay->advances[at], event);
+            }
+            file_group(replay, group);
+        }
+        for (; at < replay->advance_count; at++) {
+            file_advance(replay, &replay->advances[at], replay->next_event);
+        }
+    }
+    replay->groups_filed = replay->groups_done;
     replay->advance_count = 0;
 }
 
-static void keep_advance_cycles(struct replay *replay, uint64_t cycles)
+static void keep_advance(struct replay *replay, uint64_t tick, uint64_t fired, uint64_t cycles)
 {
     if (replay->advance_count == replay->advance_capacity) {
         /* More advances than a block commonly has: file what there is, and go on. */
-        file_advances(replay);
+        file_latency(replay);
     }
-    replay->advance_cycles[replay->advance_count++] = saturate(cycles);
+    replay->advances[replay->advance_count++] =
+        (struct timed_advance){.tick = tick, .fired = saturate(fired), .cycles = saturate(cycles)};
 }
 
 /* One advance. The passes differ in what surrounds it; `pass` is a constant in every caller, so
@@ -119,7 +187,7 @@ static inline uint64_t advance_to(struct replay *replay, uint64_t tick, enum rep
             replay->algo->advance(replay->self, tick, TL_NO_BUDGET, tally_fired, &replay->tally);
         uint64_t to = clock_cycles();
         replay->last_cycles = to;
-        keep_advance_cycles(replay, to - from);
+        keep_advance(replay, tick, fired, to - from);
     } else {
         fired =
             replay->algo->advance(replay->self, tick, TL_NO_BUDGET, tally_fired, &replay->tally);
@@ -214,7 +282,9 @@ static bool apply_groups(struct replay *replay, const struct trace_block *block,
         break;
     case PASS_LATENCY:
         for (size_t i = from; i < to && taken; i++) {
+            replay->next_event = block->first_event + block->groups[i].first;
             taken = apply_group(replay, block, &block->groups[i], PASS_LATENCY);
+            replay->groups_done = i + 1;
         }
         break;
     }
@@ -244,41 +314,18 @@ static void classify_block(struct replay *replay, const struct trace_block *bloc
     }
 }
 
-/* Files the cycles of a block's groups [from, to), and of the advances between them. */
-static void file_latency(struct replay *replay, const struct trace_block *block, size_t from,
-                         size_t to)
-{
-    for (size_t g = from; g < to && replay->in_window; g++) {
-        const struct trace_group *group = &block->groups[g];
-        for (uint32_t i = group->first; i < group->first + group->count; i++) {
-            histogram_add(&replay->result->latency_ns[replay->op_kind[i]], replay->op_cycles[i]);
-        }
-    }
-    file_advances(replay);
-}
-
-/* Cycles to nanoseconds, bucket by bucket. */
-static void scale_latency(struct replay_result *result)
-{
-    double ns_per_cycle = clock_ns_per_cycle();
-    for (int op = 0; op < LATENCY_OPS; op++) {
-        struct histogram cycles = result->latency_ns[op];
-        struct histogram *ns = &result->latency_ns[op];
-        memset(ns, 0, sizeof *ns);
-        histogram_scale(ns, &cycles, ns_per_cycle);
-    }
-}
-
 /* --- the passes ------------------------------------------------------------------------------ */
 
 static bool open_latency(struct replay *replay, struct error *error)
 {
+    replay->ns_per_cycle = clock_ns_per_cycle();
+    replay->schedule.tick_ns = (double)replay->header->tick_ns;
     replay->advance_capacity = 2 * (size_t)TRACE_BLOCK_RECORDS;
     replay->op_cycles = malloc(TRACE_BLOCK_RECORDS * sizeof *replay->op_cycles);
     replay->op_kind = malloc(TRACE_BLOCK_RECORDS * sizeof *replay->op_kind);
-    replay->advance_cycles = malloc(replay->advance_capacity * sizeof *replay->advance_cycles);
+    replay->advances = malloc(replay->advance_capacity * sizeof *replay->advances);
     replay->due = calloc(replay->header->ids > 0 ? replay->header->ids : 1, sizeof *replay->due);
-    if (replay->op_cycles == NULL || replay->op_kind == NULL || replay->advance_cycles == NULL ||
+    if (replay->op_cycles == NULL || replay->op_kind == NULL || replay->advances == NULL ||
         replay->due == NULL) {
         return error_set(error, "%s: out of memory for the latencies of %" PRIu32 " timers",
                          replay->request->trace_path, replay->header->ids);
@@ -367,13 +414,16 @@ static void subtract_marks(const struct replay *replay, const struct marks *begi
     result->window_fired = end.fired - begin->fired;
 }
 
-/* Runs a stretch inside or before the window; inside, the clock runs. */
+/* Runs a stretch of a block's groups; inside the window, the clock runs. */
 static bool run_stretch(struct replay *replay, const struct trace_block *block, size_t from,
                         size_t to)
 {
     if (from == to) {
         return true;
     }
+    replay->block = block;
+    replay->groups_filed = from;
+    replay->groups_done = from;
     uint64_t begun_processor_ns = clock_processor_ns();
     uint64_t begun_ns = clock_now_ns();
     bool taken = apply_groups(replay, block, from, to);
@@ -386,35 +436,76 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block, 
         }
     }
     if (replay->request->pass == PASS_LATENCY) {
-        file_latency(replay, block, from, to);
+        replay->next_event =
+            block->first_event + block->groups[to - 1].first + block->groups[to - 1].count;
+        file_latency(replay);
     }
     return taken;
 }
 
-/* The rest of the window behind the last operation. */
-static void finish_window(struct replay *replay)
+/* Lets time pass behind the last operation, up to `tick`. */
+static void pass_rest(struct replay *replay, uint64_t tick)
 {
-    uint64_t begun_processor_ns = clock_processor_ns();
-    uint64_t begun_ns = clock_now_ns();
     switch (replay->request->pass) {
     case PASS_CHECK:
-        pass_time(replay, replay->header->end_tick, PASS_CHECK);
+        pass_time(replay, tick, PASS_CHECK);
         break;
     case PASS_THROUGHPUT:
-        pass_time(replay, replay->header->end_tick, PASS_THROUGHPUT);
+        pass_time(replay, tick, PASS_THROUGHPUT);
         break;
     case PASS_LATENCY:
-        pass_time(replay, replay->header->end_tick, PASS_LATENCY);
-        file_advances(replay);
+        pass_time(replay, tick, PASS_LATENCY);
+        file_latency(replay);
         break;
     }
+}
+
+/* The window begins with the operations to come. One that was asked for begins at its first tick
+ * exactly, whenever those are. */
+static void begin_window(struct replay *replay, struct marks *begin)
+{
+    const struct replay_window *window = &replay->request->window;
+    uint64_t end_tick = replay->header->end_tick;
+    if (window->asked && window->from_tick > 0) {
+        uint64_t last_tick = window->from_tick - 1;
+        pass_rest(replay, last_tick < end_tick ? last_tick : end_tick);
+    }
+    read_marks(replay, begin);
+    replay->in_window = true;
+    replay->window_tick = replay->now;
+}
+
+/* The rest of the window behind its last operation. */
+static void finish_window(struct replay *replay, const struct marks *begin)
+{
+    const struct replay_window *window = &replay->request->window;
+    uint64_t end_tick = replay->header->end_tick;
+    bool early = window->asked && window->to_tick < end_tick;
+    uint64_t begun_processor_ns = clock_processor_ns();
+    uint64_t begun_ns = clock_now_ns();
+    pass_rest(replay, early ? window->to_tick : end_tick);
     replay->result->window_ns += clock_now_ns() - begun_ns;
     replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
+    subtract_marks(replay, begin);
+    replay->in_window = false;
+    replay->window_over = true;
+}
+
+/* How many of a block's groups, from `from` on, lie before `tick`. */
+static size_t groups_before(const struct trace_block *block, size_t from, uint64_t tick)
+{
+    while (from < block->group_count && block->groups[from].tick < tick) {
+        from++;
+    }
+    return from;
 }
 
 /* Applies all operations. 1: done; 0: the structure refused one; -1: `error` is set. */
 static int run_operations(struct replay *replay, struct error *error)
 {
+    const struct replay_window *window = &replay->request->window;
+    uint64_t from_tick = window->asked ? window->from_tick : replay->header->warmup_end_tick;
+    uint64_t behind_tick = window->asked ? window->to_tick + 1 : UINT64_MAX;
     struct trace_block block;
     struct marks begin;
     int more;
@@ -422,20 +513,22 @@ static int run_operations(struct replay *replay, struct error *error)
         if (replay->request->pass == PASS_LATENCY) {
             classify_block(replay, &block);
         }
-        size_t warm = 0;
-        while (!replay->in_window && warm < block.group_count &&
-               block.groups[warm].tick < replay->header->warmup_end_tick) {
-            warm++;
-        }
+        size_t warm =
+            replay->in_window || replay->window_over ? 0 : groups_before(&block, 0, from_tick);
         if (!run_stretch(replay, &block, 0, warm)) {
             return 0;
         }
-        if (warm < block.group_count) {
-            if (!replay->in_window) {
-                read_marks(replay, &begin);
-                replay->in_window = true;
-            }
-            if (!run_stretch(replay, &block, warm, block.group_count)) {
+        if (warm < block.group_count && !replay->in_window && !replay->window_over) {
+            begin_window(replay, &begin);
+        }
+        size_t inside =
+            replay->in_window ? groups_before(&block, warm, behind_tick) : block.group_count;
+        if (!run_stretch(replay, &block, warm, inside)) {
+            return 0;
+        }
+        if (inside < block.group_count) {
+            finish_window(replay, &begin);
+            if (!run_stretch(replay, &block, inside, block.group_count)) {
                 return 0;
             }
         }
@@ -443,12 +536,13 @@ static int run_operations(struct replay *replay, struct error *error)
     if (more < 0) {
         return -1;
     }
-    if (!replay->in_window) {
-        read_marks(replay, &begin);
-        replay->in_window = true;
+    if (!replay->in_window && !replay->window_over) {
+        begin_window(replay, &begin);
     }
-    finish_window(replay);
-    subtract_marks(replay, &begin);
+    if (!replay->window_over) {
+        finish_window(replay, &begin);
+    }
+    pass_rest(replay, replay->header->end_tick);
     return 1;
 }
 
@@ -552,9 +646,6 @@ static bool run_pass(struct replay *replay, struct error *error)
         return false;
     }
     result->digest = replay->tally.digest;
-    if (request->pass == PASS_LATENCY) {
-        scale_latency(result);
-    }
     if (request->pass == PASS_CHECK) {
         if (judged) {
             return finish_check(replay, error);
@@ -584,7 +675,7 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
     oracle_destroy(replay.oracle);
     free(replay.op_cycles);
     free(replay.op_kind);
-    free(replay.advance_cycles);
+    free(replay.advances);
     free(replay.due);
     trace_reader_close(replay.reader);
     return done;

@@ -20,7 +20,15 @@
  *               operations run between two readings of the clock
  *   latency     the timed build, the processor's counter read after each call
  *
- * The window from the trace's warm-up end to its end tick is what times and counts of work cover.
+ * The window from the trace's warm-up end to its end tick, or another that is asked for, is what
+ * times and counts of work cover.
+ *
+ * The latency pass keeps two times of each call. The service time is what the call itself took. In
+ * a pass the next call waits until this one is done, whenever it was to come: a long call delays
+ * those behind it, and nobody counts their waiting (G. Tene's "coordinated omission"). But the
+ * trace is a schedule. So the response time is reckoned as well, from when the call was due to when
+ * it would have been done by a server that takes one after the other, each for its service time: an
+ * advance is due at the beginning of its tick, the operations of a tick come evenly spread over it.
  */
 #ifndef SIM_REPLAY_H
 #define SIM_REPLAY_H
@@ -50,12 +58,29 @@ enum latency_op {
 
 const char *latency_op_word(enum latency_op op);
 
+/* A call that took longest, and where it stands in the trace. */
+struct replay_worst {
+    uint64_t ns;    /* service time; 0: there was no such call */
+    uint64_t event; /* the operation's number from 0; of an advance the next one's */
+    uint64_t tick;
+    uint32_t id;    /* the timer; of an advance 0 */
+    uint64_t fired; /* by an advance */
+};
+
+/* The ticks that are timed, both included. Zeroed: the trace's own window. */
+struct replay_window {
+    bool asked;
+    uint64_t from_tick;
+    uint64_t to_tick;
+};
+
 struct replay_request {
     const char *trace_path;
     const struct tl_algo *algo;
     const int64_t *options;
     enum replay_pass pass;
     enum replay_drive drive;
+    struct replay_window window;
     uint64_t memory_limit_bytes;
 };
 
@@ -82,7 +107,10 @@ struct replay_result {
     uint64_t bytes_drained;
     uint32_t ids;
 
-    struct histogram latency_ns[LATENCY_OPS]; /* latency */
+    /* latency */
+    struct histogram latency_ns[LATENCY_OPS];  /* service times */
+    struct histogram response_ns[LATENCY_OPS]; /* response times */
+    struct replay_worst worst[LATENCY_OPS];
 };
 
 /* Runs the pass. False, with `error` set, if the trace cannot be read or the replay's own memory

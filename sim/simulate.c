@@ -48,6 +48,16 @@ struct job {
     uint64_t *passes_done;
 };
 
+const char *contender_name(const struct contender *contender)
+{
+    return contender != NULL ? contender->timed->name : "null";
+}
+
+const char *contender_options(const struct contender *contender)
+{
+    return contender != NULL ? contender->option_text : "";
+}
+
 static bool run_in_child(void *ctx, void *result, struct error *error)
 {
     return replay_run(ctx, result, error);
@@ -71,6 +81,7 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
         .options = subject->options,
         .pass = pass,
         .drive = request->drive,
+        .window = request->window,
         .memory_limit_bytes = request->memory_limit_bytes,
     };
     struct child_request child = {
@@ -265,7 +276,12 @@ static bool keep_latency_run(struct subject *subject, const struct replay_result
             subject->latency_ns[op * LATENCY_PERCENTILES + p][subject->latency_count] =
                 (double)percentiles[p];
         }
-        histogram_merge(&subject->latency->latency_ns[op], &result->latency_ns[op]);
+        struct replay_result *all = subject->latency;
+        histogram_merge(&all->latency_ns[op], &result->latency_ns[op]);
+        histogram_merge(&all->response_ns[op], &result->response_ns[op]);
+        if (result->worst[op].ns > all->worst[op].ns) {
+            all->worst[op] = result->worst[op];
+        }
     }
     subject->latency_count++;
     return true;
@@ -471,6 +487,8 @@ static bool keep_latency(struct job *job, const struct subject *subject, struct 
     row->trace = trace;
     row->contender = subject->contender;
     memcpy(row->ns, subject->latency->latency_ns, sizeof row->ns);
+    memcpy(row->response_ns, subject->latency->response_ns, sizeof row->response_ns);
+    memcpy(row->worst, subject->latency->worst, sizeof row->worst);
     return true;
 }
 

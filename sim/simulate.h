@@ -26,6 +26,7 @@ struct simulate_request {
     const struct contender_list *contenders;
     const struct tl_algo *floor; /* what fires nothing; NULL: no floor is measured */
     enum replay_drive drive;
+    struct replay_window window;
     unsigned runs; /* throughput runs; 0: only the check */
     bool latency;
     bool slow;              /* also what is linear in the timers, on traces of very many */
@@ -33,11 +34,18 @@ struct simulate_request {
     uint64_t memory_limit_bytes;
 };
 
+/* What a contender is called in files, and its options where they differ from the defaults. NULL is
+ * the floor. */
+const char *contender_name(const struct contender *contender);
+const char *contender_options(const struct contender *contender);
+
 /* The latencies of one structure on one trace: all runs together. */
 struct latency_row {
     char *trace;
-    const struct contender *contender; /* NULL: the floor */
-    struct histogram ns[LATENCY_OPS];
+    const struct contender *contender;         /* NULL: the floor */
+    struct histogram ns[LATENCY_OPS];          /* service times */
+    struct histogram response_ns[LATENCY_OPS]; /* response times */
+    struct replay_worst worst[LATENCY_OPS];    /* the longest of all runs */
 };
 
 /* One fault that is to be listed. */

@@ -273,7 +273,7 @@ static void a_reduced_run_measures_every_row(void **state)
         }
         for (int bytes = 8; has_limits(suites[s]) && bytes <= 64; bytes *= bytes == 8 ? 2 : 4) {
             char name[128];
-            (void)snprintf(name, sizeof name, "limit/record-%d/n:100/of:%s/manual_time", bytes,
+            (void)snprintf(name, sizeof name, "limit/record-%d/n:100/of:%.31s/manual_time", bytes,
                            suites[s]);
             const json_t *row = find_row(benchmarks, name);
             assert_non_null(row);

@@ -79,6 +79,8 @@ expect 2 "" "which structures" sim t.trace
 expect 2 "" "sleep or poll" sim t.trace -a all --drive hop
 expect 2 "" "no such plug-in" sim t.trace --plugin ./none.so -a all
 expect 1 "" "none.trace: " sim none.trace -a all
+expect 2 "" "--window takes ticks" sim none.trace -a all --window 5:4
+expect 0 "the longest calls of all runs" "" sim t.trace -a ordered-list --runs 1 --latency --window 0:9
 expect 1 "" "trace.csv: " sim trace.csv -a all
 
 # what is linear in the timers is left out of large traces, and says so
@@ -93,7 +95,8 @@ expect 1 "" "cut.trace: " sim cut.trace -a all -o res
 expect 0 "^t.trace: valid: 5 operations" "" trace validate t.trace
 expect 0 "^tick,id,op,delay$" "" trace dump t.trace
 expect 0 "ordered-list" "exact structures fired the same timers" sim t.trace -a ordered-list,all --runs 2 --latency -o res
-for file in results.csv results.json latency.csv faults.csv; do
+for file in results.csv results.json latency.csv response.csv faults.csv \
+    latency/t.trace.ordered-list.start.service.hgrm latency/t.trace.ordered-list.start.response.hgrm; do
     [ -s "res/$file" ] || { echo "res/$file is missing"; failures=$((failures + 1)); }
 done
 [ "$(head -1 res/latency.csv)" = "trace,algo,options,op,percentile,latency_ns,count" ] ||

@@ -4,6 +4,7 @@
  */
 #include "test.h"
 
+#include "schedule.h"
 #include "simulate.h"
 #include "statistics.h"
 #include "trace.h"
@@ -98,6 +99,40 @@ static void run_trial(struct trial *trial, const char *plugin, const char *selec
     if (!simulate(&request, &trial->simulation, &trial->all_right, &error)) {
         fail_msg("%s", error.text);
     }
+}
+
+/* The latencies of a selection's first structure in a window; free them. */
+static struct latency_row *time_window(const char *selection, struct replay_window window)
+{
+    struct error error;
+    struct catalog catalog;
+    struct contender_list contenders = {0};
+    struct simulation simulation;
+    bool all_right = false;
+    assert_true(catalog_init(&catalog, &error));
+    assert_true(catalog_select(&catalog, selection, &contenders, &error));
+    const char *traces[] = {trace_path};
+    struct simulate_request request = {.traces = traces,
+                                       .trace_count = 1,
+                                       .contenders = &contenders,
+                                       .drive = DRIVE_POLL,
+                                       .window = window,
+                                       .runs = 1,
+                                       .latency = true,
+                                       .timeout_seconds = 5,
+                                       .memory_limit_bytes = UINT64_C(256) << 20};
+    assert_true(simulate(&request, &simulation, &all_right, &error));
+    assert_true(all_right);
+    assert_int_equal(simulation.latency_count, 1);
+    struct latency_row *row = malloc(sizeof *row);
+    assert_non_null(row);
+    *row = simulation.latencies[0];
+    row->trace = NULL;
+    row->contender = NULL;
+    simulation_free(&simulation);
+    contender_list_free(&contenders);
+    catalog_free(&catalog);
+    return row;
 }
 
 static void end_trial(struct trial *trial)
@@ -416,6 +451,115 @@ static void histograms_are_right_to_a_percent(void **state)
     free(histogram);
 }
 
+/* Values from 1 to 100,000, read back from the text that HdrHistogram's tools read. */
+static void distributions_are_written_as_hdrhistogram_does(void **state)
+{
+    (void)state;
+    struct histogram *histogram = calloc(1, sizeof *histogram);
+    assert_non_null(histogram);
+    for (uint64_t v = 1; v <= 100000; v++) {
+        histogram_add(histogram, v);
+    }
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    histogram_write_percentiles(histogram, stream);
+    assert_int_equal(fclose(stream), 0);
+    static const char head[] = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";
+    assert_int_equal(strncmp(text, head, sizeof head - 1), 0);
+    int lines = 0;
+    double last_value = 0;
+    double last_share = -1;
+    double last_count = 0;
+    for (char *line = strtok(text + sizeof head - 1, "\n"); line != NULL && line[0] != '#';
+         line = strtok(NULL, "\n")) {
+        double value;
+        double share;
+        double count;
+        double inverse = 0;
+        int fields = sscanf(line, "%lf %lf %lf %lf", &value, &share, &count, &inverse);
+        assert_int_equal(fields, share < 1 ? 4 : 3);
+        assert_true(value >= last_value && share > last_share && count >= last_count);
+        /* Of the values 1 to 100,000, `value` of them are not above `value`. */
+        assert_true(fabs(count - value) <= 0.01 * value);
+        assert_true(count >= share * 100000);
+        assert_true(fields < 4 || fabs(inverse * (1 - share) - 1) < 0.01);
+        last_value = value;
+        last_share = share;
+        last_count = count;
+        lines++;
+    }
+    assert_true(lines > 40);
+    assert_true(last_value == 100000 && last_share == 1 && last_count == 100000);
+    assert_true(fabs(histogram_mean(histogram) - 50000.5) < 50);
+    assert_true(fabs(histogram_deviation(histogram) - 28867.5) < 50);
+    free(text);
+    free(histogram);
+}
+
+static void one_who_comes_on_schedule_waits_behind_a_long_call(void **state)
+{
+    (void)state;
+    struct schedule schedule = {.tick_ns = 1000};
+    assert_true(schedule_respond(&schedule, 0, 200) == 200);
+    assert_true(schedule_respond(&schedule, 1, 5500) == 5500);
+    assert_true(schedule_respond(&schedule, 2, 100) == 4600); /* 4,500 before it are left */
+    assert_true(schedule_respond(&schedule, 2.5, 100) == 4200);
+    assert_true(schedule_respond(&schedule, 2.25, 100) == 4300); /* late: with the one before */
+    assert_true(schedule_respond(&schedule, 50, 100) == 100);
+}
+
+static void the_longest_calls_can_be_found_in_the_trace(void **state)
+{
+    (void)state;
+    struct latency_row *row = time_window("ordered-list", (struct replay_window){0});
+    static const uint64_t calls[] = {
+        [LATENCY_START] = 7, [LATENCY_RESTART] = 1, [LATENCY_STOP] = 4, [LATENCY_ADVANCE] = 40 - 1};
+    for (int op = 0; op < LATENCY_OPS; op++) {
+        const struct replay_worst *worst = &row->worst[op];
+        assert_int_equal(row->ns[op].total, calls[op]);
+        assert_int_equal(row->response_ns[op].total, calls[op]);
+        assert_true(row->response_ns[op].max >= row->ns[op].max);
+        assert_int_equal(worst->ns, row->ns[op].max);
+        if (op == LATENCY_ADVANCE) {
+            assert_true(worst->event == OPERATIONS || operations[worst->event].tick >= worst->tick);
+            assert_true(worst->event == 0 || operations[worst->event - 1].tick < worst->tick);
+        } else {
+            assert_true(worst->event < OPERATIONS);
+            assert_int_equal(operations[worst->event].tick, worst->tick);
+            assert_int_equal(operations[worst->event].id, worst->id);
+            assert_int_equal(operations[worst->event].op == TRACE_STOP, op == LATENCY_STOP);
+        }
+    }
+    free(row);
+}
+
+static void a_window_times_its_own_ticks_only(void **state)
+{
+    (void)state;
+    /* Operations 8 and 9, both starts, and one advance, before which 5 had fired at 23. */
+    struct latency_row *row = time_window("ordered-list", (struct replay_window){true, 24, 24});
+    assert_int_equal(row->ns[LATENCY_START].total, 2);
+    assert_int_equal(row->ns[LATENCY_RESTART].total, 0);
+    assert_int_equal(row->ns[LATENCY_STOP].total, 0);
+    assert_int_equal(row->ns[LATENCY_ADVANCE].total, 1);
+    assert_int_equal(row->worst[LATENCY_ADVANCE].tick, 24);
+    assert_int_equal(row->worst[LATENCY_ADVANCE].fired, 0);
+    free(row);
+    /* No operation is in these, but a firing: 4 and 7 at 30. */
+    row = time_window("ordered-list", (struct replay_window){true, 30, 32});
+    assert_int_equal(row->ns[LATENCY_START].total, 0);
+    assert_int_equal(row->ns[LATENCY_ADVANCE].total, 3);
+    free(row);
+    row = time_window("ordered-list", (struct replay_window){true, 30, 30});
+    assert_int_equal(row->worst[LATENCY_ADVANCE].fired, 2);
+    free(row);
+    row = time_window("ordered-list", (struct replay_window){true, 500, 600});
+    assert_int_equal(row->ns[LATENCY_ADVANCE].total, 0);
+    free(row);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +572,10 @@ int main(void)
         cmocka_unit_test(mishaps_are_rows_and_others_stand),
         cmocka_unit_test(bad_plugins_are_refused),
         cmocka_unit_test(histograms_are_right_to_a_percent),
+        cmocka_unit_test(distributions_are_written_as_hdrhistogram_does),
+        cmocka_unit_test(one_who_comes_on_schedule_waits_behind_a_long_call),
+        cmocka_unit_test(the_longest_calls_can_be_found_in_the_trace),
+        cmocka_unit_test(a_window_times_its_own_ticks_only),
     };
     return cmocka_run_group_tests(tests, write_trace, remove_trace);
 }

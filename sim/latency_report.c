@@ -1,0 +1,165 @@
+#include "latency_report.h"
+
+#include "outfile.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *time_word(enum latency_time time)
+{
+    static const char *const words[] = {
+#define LATENCY_TIME_WORD(code, word) word,
+        LATENCY_TIME_MAP(LATENCY_TIME_WORD)
+#undef LATENCY_TIME_WORD
+    };
+    return words[time];
+}
+
+static const struct histogram *distribution(const struct latency_row *row, enum latency_time time,
+                                            int op)
+{
+    return time == LATENCY_SERVICE ? &row->ns[op] : &row->response_ns[op];
+}
+
+/* --- curves ---------------------------------------------------------------------------------- */
+
+void latency_write_key(const char *trace, const struct contender *contender, FILE *stream)
+{
+    csv_write_field(stream, trace);
+    (void)fprintf(stream, ",%s,", contender_name(contender));
+    csv_write_field(stream, contender_options(contender));
+}
+
+void latency_write_csv(const struct simulation *simulation, enum latency_time time, FILE *stream)
+{
+    (void)fprintf(stream, "trace,algo,options,op,percentile,latency_ns,count\n");
+    for (size_t i = 0; i < simulation->latency_count; i++) {
+        const struct latency_row *row = &simulation->latencies[i];
+        for (int op = 0; op < LATENCY_OPS; op++) {
+            const struct histogram *ns = distribution(row, time, op);
+            double missing = 1.0;
+            for (double step = 0; ns->total > 0 && missing * (double)ns->total >= 1; step++) {
+                latency_write_key(row->trace, row->contender, stream);
+                (void)fprintf(stream, ",%s,%.6f,%" PRIu64 ",%" PRIu64 "\n",
+                              latency_op_word((enum latency_op)op), 100 * (1 - missing),
+                              histogram_quantile(ns, 1 - missing), ns->total);
+                missing *= 0.840896415253714543; /* the fourth root of 1/2 */
+            }
+            if (ns->total > 0) {
+                latency_write_key(row->trace, row->contender, stream);
+                (void)fprintf(stream, ",%s,100,%" PRIu64 ",%" PRIu64 "\n",
+                              latency_op_word((enum latency_op)op), ns->max, ns->total);
+            }
+        }
+    }
+}
+
+/* --- distributions --------------------------------------------------------------------------- */
+
+/* A name that is one on every file system. */
+static void tame(char *name)
+{
+    for (char *c = name; *c != '\0'; c++) {
+        if (strchr("/\\:*?\"<>| ", *c) != NULL) {
+            *c = '_';
+        }
+    }
+}
+
+static bool write_histogram(const struct latency_row *row, enum latency_time time, int op,
+                            const char *folder, struct error *error)
+{
+    char name[512];
+    char path[4096 + 512];
+    struct outfile file;
+    const char *options = contender_options(row->contender);
+    (void)snprintf(name, sizeof name, "%s.%s%s%s.%s.%s.hgrm", row->trace,
+                   contender_name(row->contender), options[0] != '\0' ? "_" : "", options,
+                   latency_op_word((enum latency_op)op), time_word(time));
+    tame(name);
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!outfile_open(&file, path, error)) {
+        return false;
+    }
+    histogram_write_percentiles(distribution(row, time, op), file.stream);
+    return outfile_commit(&file, error);
+}
+
+bool latency_write_histograms(const struct simulation *simulation, const char *dir,
+                              struct error *error)
+{
+    char folder[4096];
+    (void)snprintf(folder, sizeof folder, "%s/latency", dir);
+    bool written = folder_make(folder, error);
+    for (size_t i = 0; i < simulation->latency_count && written; i++) {
+        const struct latency_row *row = &simulation->latencies[i];
+        for (int op = 0; op < LATENCY_OPS && written; op++) {
+            for (int time = 0; time < LATENCY_TIMES && written; time++) {
+                if (row->ns[op].total > 0) {
+                    written = write_histogram(row, (enum latency_time)time, op, folder, error);
+                }
+            }
+        }
+    }
+    return written;
+}
+
+/* --- the longest calls ----------------------------------------------------------------------- */
+
+json_t *latency_worst(const struct simulation *simulation)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < simulation->latency_count; i++) {
+        const struct latency_row *row = &simulation->latencies[i];
+        for (int op = 0; op < LATENCY_OPS; op++) {
+            const struct replay_worst *worst = &row->worst[op];
+            if (row->ns[op].total == 0) {
+                continue;
+            }
+            json_t *object = json_pack(
+                "{s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "trace", row->trace, "algo",
+                contender_name(row->contender), "options", contender_options(row->contender), "op",
+                latency_op_word((enum latency_op)op), "ns", (json_int_t)worst->ns, "event",
+                (json_int_t)worst->event, "tick", (json_int_t)worst->tick);
+            bool advance = op == LATENCY_ADVANCE;
+            (void)json_object_set_new(
+                object, advance ? "fired" : "timer",
+                json_integer(advance ? (json_int_t)worst->fired : (json_int_t)worst->id));
+            (void)json_array_append_new(all, object);
+        }
+    }
+    return all;
+}
+
+void latency_write_worst(const struct simulation *simulation, FILE *stream)
+{
+    if (simulation->latency_count == 0) {
+        return;
+    }
+    (void)fprintf(stream,
+                  "\nthe longest calls of all runs; to time one again: --window TICK, to look at "
+                  "it: timerlab show NAME --trace FILE --from TICK --to TICK\n"
+                  "%-24s %-24s %-8s %12s %12s %16s  %s\n",
+                  "trace", "algo", "op", "ns", "event", "tick", "timer");
+    for (size_t i = 0; i < simulation->latency_count; i++) {
+        const struct latency_row *row = &simulation->latencies[i];
+        for (int op = 0; op < LATENCY_OPS; op++) {
+            const struct replay_worst *worst = &row->worst[op];
+            if (row->ns[op].total == 0) {
+                continue;
+            }
+            const char *options = contender_options(row->contender);
+            char name[256];
+            (void)snprintf(name, sizeof name, "%s%s%s", contender_name(row->contender),
+                           options[0] != '\0' ? ":" : "", options);
+            (void)fprintf(stream, "%-24s %-24s %-8s %12" PRIu64 " %12" PRIu64 " %16" PRIu64 "  ",
+                          row->trace, name, latency_op_word((enum latency_op)op), worst->ns,
+                          worst->event, worst->tick);
+            if (op == LATENCY_ADVANCE) {
+                (void)fprintf(stream, "fired %" PRIu64 "\n", worst->fired);
+            } else {
+                (void)fprintf(stream, "%" PRIu32 "\n", worst->id);
+            }
+        }
+    }
+}

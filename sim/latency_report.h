@@ -1,0 +1,44 @@
+/*
+ * latency_report.h: what the latency passes found, as files and as text: curves, distributions, and
+ * the longest calls with their places in the trace.
+ */
+#ifndef SIM_LATENCY_REPORT_H
+#define SIM_LATENCY_REPORT_H
+
+#include "error.h"
+#include "simulate.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* The two times of a call: see replay.h. X(code, word) */
+#define LATENCY_TIME_MAP(X) X(LATENCY_SERVICE, "service") X(LATENCY_RESPONSE, "response")
+
+enum latency_time {
+#define LATENCY_TIME_ENUM(code, word) code,
+    LATENCY_TIME_MAP(LATENCY_TIME_ENUM)
+#undef LATENCY_TIME_ENUM
+        LATENCY_TIMES
+};
+
+/* The first fields of a line of CSV: trace, structure, options, each with its comma. */
+void latency_write_key(const char *trace, const struct contender *contender, FILE *stream);
+
+/* The curve of each structure and operation as CSV: at 1 - 2^-(k/4), down to single values. */
+void latency_write_csv(const struct simulation *simulation, enum latency_time time, FILE *stream);
+
+/* Writes dir/latency/TRACE.STRUCTURE.OPERATION.TIME.hgrm, in HdrHistogram's percentile format and
+ * in nanoseconds, for all that was measured. False, with `error` set, if a file cannot be written.
+ */
+bool latency_write_histograms(const struct simulation *simulation, const char *dir,
+                              struct error *error);
+
+/* The longest call of each structure and operation, as an array of objects with trace, algo,
+ * options, op, ns, event, tick, and timer or, for advance, fired. */
+json_t *latency_worst(const struct simulation *simulation);
+
+/* The same for people, and how to look at one again. Nothing if no latency was measured. */
+void latency_write_worst(const struct simulation *simulation, FILE *stream);
+
+#endif
