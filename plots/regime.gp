@@ -20,7 +20,6 @@ legend_across = int((WIDTH - 20) / legend_width)
 if (legend_across < 1) { legend_across = 1 }
 legend_down = (words(series) + legend_across - 1) / legend_across
 height = panel + 96 + 20 * legend_down
-short(x) = x < 1000 ? sprintf("%g", x) : sprintf("%g", x / (x < 1e6 ? 1e3 : 1e6)).(x < 1e6 ? " k" : " M")
 is_told(dummy) = column("told") > 0
 
 do for [terminal in TERMINALS] {
@@ -51,8 +50,8 @@ do for [terminal in TERMINALS] {
     }
     small_font = FONT . "," . (terminal eq "svg" ? "10.5" : "8")
     plot data using (column("column")):(column("row")):(column("column") - 0.49):(column("column") + 0.49):\
-            (column("row") - 0.47):(column("row") + 0.47):(colour(column("style"))):xtic(short(column("x"))):\
-            ytic(short(column("y"))) with boxxyerror fill solid 0.25 noborder lc rgb variable, \
+            (column("row") - 0.47):(column("row") + 0.47):(colour(column("style"))):xtic(brief(column("x"))):\
+            ytic(brief(column("y"))) with boxxyerror fill solid 0.25 noborder lc rgb variable, \
         data using (is_told(0) ? column("column") : NaN):(column("row")):(column("column") - 0.49):\
             (column("column") + 0.49):(column("row") - 0.47):(column("row") + 0.47):\
             (colour(column("style"))) with boxxyerror fill solid 0.5 noborder lc rgb variable, \
@@ -62,8 +61,8 @@ do for [terminal in TERMINALS] {
             (is_told(0) ? sprintf("%.2f×", column("times")) : "cannot tell") \
             with labels center font small_font tc rgb 0x000000 noenhanced, \
         for [i = 1:(terminal eq "svg")] data using (column("column")):(column("row")):\
-            (sprintf("%s: %s = %s, %s = %s: ", strcol("series"), x_label, short(column("x")), y_label, \
-                short(column("y"))).digits(column("ns_per_event"))." ns per event; the next, " \
+            (sprintf("%s: %s = %s, %s = %s: ", strcol("series"), x_label, brief(column("x")), y_label, \
+                brief(column("y"))).digits(column("ns_per_event"))." ns per event; the next, " \
                 .strcol("next").", takes ".sprintf("%.2f", column("times"))." times as long" \
                 .(is_told(0) ? "" : ", which the runs cannot tell apart")) \
             with labels hypertext point pt 7 ps 1.2 lc rgb SELECTED

@@ -49,7 +49,11 @@ if (logarithmic) {
 } else {
     axis_low = 0
     axis_high = high * 1.22
-    set xtics autofreq format "%s%c"
+    # Between three and eight marks.
+    decade = 10.0 ** floor(log10(axis_high / 3))
+    step = axis_high / (5 * decade) >= 3 ? 5 * decade : axis_high / (2 * decade) >= 3 ? 2 * decade : decade
+    set xtics nomirror ("0" 0)
+    do for [mark = 1:int(axis_high / step)] { set xtics add (brief(mark * step) mark * step) }
 }
 set xrange [axis_low:axis_high]
 

@@ -52,6 +52,9 @@ digits(x)   = abs(x) >= 999.5 ? grouped(floor(x + 0.5)) : abs(x) >= 99.95 ? spri
 grouped(n)  = n < 1000 ? sprintf("%d", n) : grouped(n / 1000).sprintf(",%03d", n % 1000)
 duration(x) = x < 1e3 ? digits(x)." ns" : x < 1e6 ? digits(x / 1e3)." µs" \
             : x < 1e9 ? digits(x / 1e6)." ms" : digits(x / 1e9)." s"
+# A round number, as on an axis.
+brief(x)    = x < 1e3 ? sprintf("%g", x) : x < 1e6 ? sprintf("%g k", x / 1e3) \
+            : x < 1e9 ? sprintf("%g M", x / 1e6) : sprintf("%g G", x / 1e9)
 # Counts, which are whole.
 counted(x)  = x < 1e5 ? grouped(int(x)) : scaled(x)
 # Counts and bytes, in powers of ten.

@@ -13,9 +13,8 @@
 /* As a share: a smaller difference is none. */
 #define MIN_EFFECT  0.01
 
-/* More are counted, not listed: structures beside one another, and traces. */
+/* More are counted, not listed. */
 #define LISTED_MAX  4
-#define TRACES_MAX  6
 
 /* --- differences ----------------------------------------------------------------------------- */
 
@@ -39,7 +38,9 @@ static struct measured measured_op(const json_t *row)
 
 const char *rule_text(void)
 {
-    return "Structures in italics are yardsticks, not contenders. A difference counts if both "
+    return "Who fires early or late does less; so the fastest is looked for among those that fired "
+           "every timer on its due tick, where there are any. Structures in italics are "
+           "yardsticks, not contenders. A difference counts if both "
            "sides have at least five runs, and a rank test of the runs finds a difference of more "
            "than 1 % that chance explains in less than 5 % of cases, each pair taken for itself; "
            "of results without their single runs, if the medians are further apart than three "
@@ -138,8 +139,28 @@ static bool is_punctual(const json_t *row)
     return (isnan(earliest) || earliest == 0) && (isnan(latest) || latest == 0);
 }
 
-static bool contest_build(struct contest *contest, const struct report_data *data,
-                          bool punctual_only)
+/* Fills contest->rows with the rows that compete, of them all or only of those that are (not)
+ * punctual; the fastest first. */
+enum rows_wanted { ROWS_ALL, ROWS_PUNCTUAL, ROWS_UNPUNCTUAL };
+
+static size_t collect_rows(const struct contest *contest, const struct report_data *data,
+                           enum rows_wanted wanted, const json_t **rows)
+{
+    size_t count = 0;
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(data->rows, i, row)
+    {
+        if (belongs(contest, row) && row_competes(data, row) &&
+            (wanted == ROWS_ALL || (wanted == ROWS_PUNCTUAL) == is_punctual(row))) {
+            rows[count++] = row;
+        }
+    }
+    qsort((void *)rows, count, sizeof rows[0], by_event_time);
+    return count;
+}
+
+static bool contest_build(struct contest *contest, const struct report_data *data)
 {
     size_t all = json_array_size(data->rows);
     contest->rows = calloc(all, sizeof *contest->rows);
@@ -147,25 +168,25 @@ static bool contest_build(struct contest *contest, const struct report_data *dat
     if (contest->rows == NULL || contest->tied == NULL) {
         return false;
     }
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(data->rows, i, row)
-    {
-        if (belongs(contest, row) && row_competes(data, row) &&
-            (!punctual_only || is_punctual(row))) {
-            contest->rows[contest->count++] = row;
-        }
+    contest->unpunctual = collect_rows(contest, data, ROWS_UNPUNCTUAL, contest->rows);
+    const json_t *unpunctual = contest->rows[0];
+    contest->count = collect_rows(contest, data, ROWS_PUNCTUAL, contest->rows);
+    if (contest->count == 0) {
+        contest->unpunctual = 0;
+        contest->count = collect_rows(contest, data, ROWS_ALL, contest->rows);
     }
-    qsort(contest->rows, contest->count, sizeof contest->rows[0], by_event_time);
-    for (i = 0; i < contest->count; i++) {
+    for (size_t i = 0; i < contest->count; i++) {
         contest->tied[i] = i == 0 || !rows_differ(contest->rows[0], contest->rows[i]);
         contest->tied_count += i > 0 && contest->tied[i];
+    }
+    if (contest->unpunctual > 0 && by_event_time(&unpunctual, &contest->rows[0]) < 0 &&
+        rows_differ(unpunctual, contest->rows[0])) {
+        contest->fastest_unpunctual = unpunctual;
     }
     return true;
 }
 
-bool contest_list_build(struct contest_list *list, const struct report_data *data,
-                        bool punctual_only)
+bool contest_list_build(struct contest_list *list, const struct report_data *data)
 {
     *list = (struct contest_list){.items =
                                       calloc(json_array_size(data->rows) + 1, sizeof *list->items)};
@@ -178,7 +199,7 @@ bool contest_list_build(struct contest_list *list, const struct report_data *dat
             struct contest *contest = &list->items[list->count++];
             contest->mark = row_string(row, "set");
             contest->trace = row_string(row, "trace");
-            done = contest_build(contest, data, punctual_only);
+            done = contest_build(contest, data);
         }
     }
     if (!done) {
@@ -310,22 +331,50 @@ void contest_costs(struct pool *pool, const struct contest *contest,
 /* Adds who cannot be told from the first, with their figures. */
 static void add_tied(struct text *text, const struct contest *contest)
 {
+    size_t tied = contest->tied_count + 1;
+    size_t listed = tied > LISTED_MAX ? LISTED_MAX : tied;
     size_t said = 0;
     bool few_runs = false;
     text_add(text, MARK_BOLD "Cannot tell which is the fastest of ");
     for (size_t i = 0; i < contest->count; i++) {
         few_runs = few_runs || row_number(contest->rows[i], "runs") < JUDGE_RUNS_MIN;
-        if (contest->tied[i]) {
+        if (contest->tied[i] && said < listed) {
             struct measured m = measured_event(contest->rows[i]);
-            text_add_joint(text, said++, contest->tied_count + 1);
+            text_add_joint(text, said++, tied > listed ? listed + 1 : listed);
             text_add(text, "%s (%s ± %s ns)", series_text(text->pool, contest->rows[i]),
                      figure_text(m.value, FIGURE), figure_text(m.spread, FIGURE));
         }
+    }
+    if (listed < tied) {
+        text_add(text, " and %zu more", tied - listed);
     }
     text_add(text, MARK_BOLD "%s. The smallest median is that of %s: ",
              few_runs ? " (it takes five runs)"
                       : " (they differ by no more than the spread of the runs)",
              series_text(text->pool, contest->rows[0]));
+}
+
+/* How many times as long those take that are slower than the first: the next few, and the last. */
+static void add_slower(struct text *text, const struct contest *contest)
+{
+    double first_ns = row_number(contest->rows[0], "ns_per_event");
+    size_t slower = contest->count - contest->tied_count - 1;
+    size_t said = 0;
+    for (size_t i = 1; i < contest->count; i++) {
+        if (contest->tied[i]) {
+            continue;
+        }
+        if (said < LISTED_MAX || said + 1 == slower) {
+            text_add(text, "%s", said == 0 ? " Time per event compared with it: " : "");
+            text_add_joint(text, said, slower);
+            text_add(text, "%s %s times", series_text(text->pool, contest->rows[i]),
+                     figure_text(row_number(contest->rows[i], "ns_per_event") / first_ns, FIGURE));
+        } else if (said == LISTED_MAX) {
+            text_add(text, ", %zu others", slower - LISTED_MAX - 1);
+        }
+        said++;
+    }
+    text_add(text, "%s", said > 0 ? "." : "");
 }
 
 const char *contest_text(struct pool *pool, const struct contest *contest)
@@ -351,19 +400,14 @@ const char *contest_text(struct pool *pool, const struct contest *contest)
         text_add(&text, "; %s ns of it is the harness itself", figure_text(floor_ns, FIGURE));
     }
     text_add(&text, ".");
-    size_t slower = contest->count - contest->tied_count - 1;
-    size_t said = 0;
-    for (size_t i = 1; i < contest->count; i++) {
-        if (!contest->tied[i]) {
-            text_add(&text, "%s", said == 0 ? " Time per event compared with it: " : "");
-            text_add_joint(&text, said++, slower);
-            text_add(&text, "%s %s times", series_text(pool, contest->rows[i]),
-                     figure_text(row_number(contest->rows[i], "ns_per_event") /
-                                     row_number(first, "ns_per_event"),
-                                 FIGURE));
-        }
+    add_slower(&text, contest);
+    if (contest->fastest_unpunctual != NULL) {
+        text_add(&text, " %s, which is not punctual, takes %s times as long.",
+                 series_text(pool, contest->fastest_unpunctual),
+                 figure_text(row_number(contest->fastest_unpunctual, "ns_per_event") /
+                                 row_number(first, "ns_per_event"),
+                             FIGURE));
     }
-    text_add(&text, "%s", said > 0 ? "." : "");
     return text_end(&text);
 }
 
@@ -411,7 +455,7 @@ static void add_wins(struct text *text, const struct contest_list *list, const j
         wins += is_won(&list->items[i]) && same_series(list->items[i].rows[0], winner);
     }
     text_add(text, MARK_BOLD "%s is the fastest" MARK_BOLD, winner_text(text->pool, winner));
-    if (list->count > TRACES_MAX) {
+    if (list->count > CONTESTS_TOLD) {
         text_add(text, " on %zu of %zu traces", wins, list->count);
         return;
     }
@@ -464,56 +508,51 @@ static void add_undecided(struct text *text, const struct contest_list *list, si
         tied += list->items[i].tied_count > 0;
         empty += list->items[i].count == 0;
     }
-    for (size_t i = 0; i < list->count && list->count <= TRACES_MAX; i++) {
+    for (size_t i = 0; i < list->count && list->count <= CONTESTS_TOLD; i++) {
         if (list->items[i].tied_count > 0) {
             text_add(text, "%s", said++ > 0 ? "; " : "");
             add_tie(text, &list->items[i]);
         }
     }
-    if (tied > 0 && list->count > TRACES_MAX) {
+    if (tied > 0 && list->count > CONTESTS_TOLD) {
         text_add(text, "%son %zu of %zu traces " MARK_BOLD "cannot tell" MARK_BOLD,
                  said++ > 0 ? "; " : "", tied, list->count);
     }
-    for (size_t i = 0; i < list->count && list->count <= TRACES_MAX; i++) {
+    for (size_t i = 0; i < list->count && list->count <= CONTESTS_TOLD; i++) {
         if (list->items[i].count == 0) {
             text_add(text, "%son %s nothing ran to its end without a fault", said++ > 0 ? "; " : "",
                      place_text(text->pool, &list->items[i]));
         }
     }
-    if (empty > 0 && list->count > TRACES_MAX) {
+    if (empty > 0 && list->count > CONTESTS_TOLD) {
         text_add(text, "%son %zu of %zu traces nothing ran to its end without a fault",
                  said > 0 ? "; " : "", empty, list->count);
     }
 }
 
-/* Who is faster than the first of those that are punctual, but fires early or late. */
-static void add_faster_unpunctual(struct text *text, const struct contest_list *punctual,
-                                  const struct contest_list *list)
+/* Who is faster than the first, but fires early or late. */
+static void add_faster_unpunctual(struct text *text, const struct contest_list *list)
 {
     size_t faster = 0;
     size_t said = 0;
-    for (size_t pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < list->count; i++) {
-            const struct contest *right = &punctual->items[i];
-            const struct contest *all = &list->items[i];
-            if (right->count == 0 || all->rows[0] == right->rows[0] ||
-                !rows_differ(all->rows[0], right->rows[0])) {
-                continue;
-            }
-            faster += pass == 0;
-            if (pass == 0 || list->count > TRACES_MAX) {
-                continue;
-            }
-            text_add(text, "%s", said == 0 ? "; faster only by not being punctual: " : "");
-            text_add_joint(text, said++, faster);
-            text_add(text, "%s on %s (%s ns)", winner_text(text->pool, all->rows[0]),
-                     place_text(text->pool, all),
-                     figure_text(row_number(all->rows[0], "ns_per_event"), FIGURE));
-        }
+    for (size_t i = 0; i < list->count; i++) {
+        faster += list->items[i].fastest_unpunctual != NULL;
     }
-    if (faster > 0 && list->count > TRACES_MAX) {
+    if (faster > 0 && list->count > CONTESTS_TOLD) {
         text_add(text, "; on %zu of %zu traces others are faster, but not punctual", faster,
                  list->count);
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const struct contest *contest = &list->items[i];
+        if (contest->fastest_unpunctual == NULL) {
+            continue;
+        }
+        text_add(text, "%s", said == 0 ? "; faster only by not being punctual: " : "");
+        text_add_joint(text, said++, faster);
+        text_add(text, "%s on %s (%s ns)", winner_text(text->pool, contest->fastest_unpunctual),
+                 place_text(text->pool, contest),
+                 figure_text(row_number(contest->fastest_unpunctual, "ns_per_event"), FIGURE));
     }
 }
 
@@ -709,6 +748,7 @@ void bench_texts(struct pool *pool, const struct report_data *data,
         const json_t *like = json_array_get(data->bench, i);
         double fewest = NAN;
         double most = NAN;
+        double runs = 0;
         bool first = true;
         for (size_t k = 0; k < all; k++) {
             const json_t *row = json_array_get(data->bench, k);
@@ -718,11 +758,12 @@ void bench_texts(struct pool *pool, const struct report_data *data,
             }
             first = first && k >= i;
             if (op_competes(data, row)) {
+                runs = fmax(runs, row_number(row, "runs"));
                 fewest = isnan(fewest) || n < fewest ? n : fewest;
                 most = isnan(most) || n > most ? n : most;
             }
         }
-        if (!first || isnan(most)) {
+        if (!first || isnan(most) || runs < JUDGE_RUNS_MIN) {
             continue;
         }
         struct text text = {.pool = pool};
@@ -739,19 +780,8 @@ void bench_texts(struct pool *pool, const struct report_data *data,
     free((void *)rows);
 }
 
-/* Whether anything competes that fires early or late, beside something that does not. */
-static bool has_unpunctual(const struct contest_list *punctual, const struct contest_list *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (punctual->items[i].count > 0 && punctual->items[i].count < list->items[i].count) {
-            return true;
-        }
-    }
-    return false;
-}
-
 const char *verdict_text(struct pool *pool, const struct report_data *data,
-                         const struct contest_list *punctual, const struct contest_list *list)
+                         const struct contest_list *list)
 {
     if (list->count == 0) {
         return json_array_size(data->bench) > 0
@@ -759,24 +789,15 @@ const char *verdict_text(struct pool *pool, const struct report_data *data,
                      "\"One operation at a time\"."
                    : "There are no results here.";
     }
-    /* Where nothing is punctual, all of them compete. */
-    struct contest_list decided = {.items = calloc(list->count, sizeof *decided.items),
-                                   .count = list->count};
-    if (decided.items == NULL) {
-        pool->failed = true;
-        return "";
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        decided.items[i] = punctual->items[i].count > 0 ? punctual->items[i] : list->items[i];
-    }
     struct text text = {.pool = pool};
-    if (has_unpunctual(punctual, list)) {
-        text_add(&text, "Of the structures that fire every timer on its due tick, ");
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].unpunctual > 0) {
+            text_add(&text, "Of the structures that fire every timer on its due tick, ");
+            break;
+        }
     }
-    add_winners(&text, &decided);
-    add_faster_unpunctual(&text, punctual, list);
-    text_add(&text, ". %s", what_it_costs(pool, &decided));
-    /* The contests are those of the lists. */
-    free(decided.items);
+    add_winners(&text, list);
+    add_faster_unpunctual(&text, list);
+    text_add(&text, ". %s", what_it_costs(pool, list));
     return text_end(&text);
 }
