@@ -323,6 +323,30 @@ static struct tl_precision wheel_precision(const int64_t *options, uint64_t dela
     return (struct tl_precision){.late_ticks = granularity - !next};
 }
 
+static uint64_t due_of(const struct node *node)
+{
+    return node->due;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct coarse_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint64_t granule = UINT64_C(1) << (level * CLOCK_SHIFT);
+        uint64_t hand = (wheel->clock >> (level * CLOCK_SHIFT)) % SLOTS;
+        walk_level(visitor, level + 1, granule);
+        for (uint32_t slot = 0; slot < SLOTS; slot++) {
+            bool set = (wheel->occupied[level] >> slot & 1) != 0;
+            uint64_t fires = slot == hand && !set ? wheel->clock - wheel->clock % granule
+                                                  : slot_fires(wheel, level, slot);
+            walk_slot(visitor, slot, wheel->next && fires > 0 ? fires - 1 : fires, granule,
+                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
+            bucket_walk(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, due_of, visitor);
+        }
+    }
+}
+
 static const struct tl_choice rounding_choices[] = {
     {"ceil", ROUNDING_CEIL, "up to a multiple of the granularity"},
     {"next", ROUNDING_NEXT, "on to the next multiple even from a multiple, as the kernel"},
@@ -364,4 +388,5 @@ TL_ALGO(coarse_wheel) = {
     .counters = buckets_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

@@ -520,6 +520,44 @@ static enum tl_status queues_place(const void *self, uint32_t id, struct tl_plac
     return TL_OK;
 }
 
+static void walk_queue(const struct duration_queues *q, uint32_t head,
+                       const struct tl_visitor *visitor)
+{
+    char name[48];
+    (void)snprintf(name, sizeof name, "for %" PRIu64 " ticks", queue_of(q, head)->duration);
+    walk_part(visitor, name, TL_FORM_LIST, 0);
+    uint64_t index = 0;
+    for (uint32_t i = q->buckets.nodes[head].next; i != head; i = q->buckets.nodes[i].next) {
+        walk_node(visitor, index++, TL_NEVER);
+        walk_timer(visitor, i - q->buckets.first_timer, q->buckets.nodes[i].at, 0);
+    }
+}
+
+static void queues_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct duration_queues *q = self;
+    buckets_walk_due(&q->buckets, visitor);
+    walk_part(visitor, q->scan ? "queues" : "heap", q->scan ? TL_FORM_LIST : TL_FORM_TREE, 0);
+    for (uint32_t place = 0; place < q->heap_count; place++) {
+        uint32_t index = q->heap[place];
+        uint64_t parent = place > 0 && !q->scan ? (place - 1) / 2 : TL_NEVER;
+        if (is_queue(q, index)) {
+            char refers[48];
+            (void)snprintf(refers, sizeof refers, "for %" PRIu64 " ticks",
+                           queue_of(q, index)->duration);
+            walk_reference(visitor, place, parent, entry_at(q, place), refers);
+        } else {
+            walk_node(visitor, place, parent);
+            walk_timer(visitor, index - q->buckets.first_timer, entry_at(q, place), 0);
+        }
+    }
+    for (uint32_t place = 0; place < q->heap_count; place++) {
+        if (is_queue(q, q->heap[place])) {
+            walk_queue(q, q->heap[place], visitor);
+        }
+    }
+}
+
 static const struct tl_choice expiry_choices[] = {
     {"heap", EXPIRY_HEAP, "a heap of the queues: O(log t)"},
     {"scan", EXPIRY_SCAN, "a look at every queue when one may be due: O(t), Lawn's"},
@@ -559,4 +597,5 @@ TL_ALGO(duration_queues) = {
     .counters = buckets_counters,
     .check = queues_check,
     .place = queues_place,
+    .walk = queues_walk,
 };

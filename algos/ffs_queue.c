@@ -44,6 +44,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk.h"
+
 #define BLOCK_ALIGN  64
 #define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
 #define LATE         HEAD_BIT
@@ -519,6 +521,43 @@ static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
+static void walk_list(const struct ffs_queue *queue, uint32_t head,
+                      const struct tl_visitor *visitor)
+{
+    for (uint32_t i = slot_node(queue, head)->next; i != head; i = slot_node(queue, i)->next) {
+        walk_timer(visitor, i, head == LATE ? TL_NEVER : queue->timers[i].due, 0);
+    }
+}
+
+static void queue_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct ffs_queue *queue = self;
+    if (!slot_is_empty(queue, LATE)) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        walk_list(queue, LATE, visitor);
+    }
+    for (uint32_t which = 0; which < 2; which++) {
+        const struct window *window = &queue->windows[queue->primary ^ which];
+        uint64_t base = queue->base + (uint64_t)which * queue->buckets;
+        walk_part(visitor, which == 0 ? "level 1, primary" : "level 2, secondary", TL_FORM_WHEEL,
+                  1);
+        for (uint32_t bucket = 0; bucket < queue->buckets; bucket++) {
+            bool tail = which == 1 && bucket + 1 == queue->buckets;
+            bool set = (window->bits[0][bucket / WORD_BITS] >> bucket % WORD_BITS & 1) != 0;
+            uint64_t tick = base + bucket;
+            visitor->cell(visitor->ctx,
+                          &(struct tl_cell){.index = bucket,
+                                            .parent = TL_NEVER,
+                                            .from = tick,
+                                            .to = tail ? TL_DEADLINE_MAX : tick,
+                                            .marks = (tick == queue->clock ? TL_MARK_HAND : 0u) |
+                                                     (set ? TL_MARK_FLAGGED : 0u)});
+            walk_list(queue, window->first + bucket, visitor);
+        }
+    }
+}
+
 static const struct tl_option queue_options[] = {
     [OPTION_BUCKETS] = {"buckets", 20000, 1, BUCKETS_MAX, NULL,
                         "buckets of a tick each in either of the two windows"},
@@ -554,4 +593,5 @@ TL_ALGO(ffs_queue) = {
     .counters = queue_counters,
     .check = queue_check,
     .place = queue_place,
+    .walk = queue_walk,
 };

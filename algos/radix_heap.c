@@ -46,6 +46,8 @@
 #include <stdalign.h>
 #include <stdio.h>
 
+#include "walk.h"
+
 #define BUCKETS     65u
 #define STRIPES     4u /* lists of a bucket; a power of two */
 #define DUE         (BUCKETS * STRIPES)
@@ -339,6 +341,43 @@ static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+static void walk_list(const struct radix_heap *heap, uint32_t head,
+                      const struct tl_visitor *visitor)
+{
+    for (uint32_t i = heap->nodes[head].next; i != head; i = heap->nodes[i].next) {
+        walk_timer(visitor, i - FIRST_TIMER, head < DUE ? heap->nodes[i].due : TL_NEVER, 0);
+    }
+}
+
+/* Bucket b stands for the ticks that first differ from `last` in bit b - 1: for none, if `last` has
+ * that bit set, since those have passed. */
+static void heap_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct radix_heap *heap = self;
+    if (!slot_is_empty(heap, DUE) || !slot_is_empty(heap, LATE)) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        walk_list(heap, DUE, visitor);
+        walk_list(heap, LATE, visitor);
+    }
+    walk_part(visitor, "buckets", TL_FORM_WHEEL, 0);
+    walk_slot(visitor, 0, heap->last, 1, 0);
+    for (uint32_t bucket = 1; bucket < BUCKETS; bucket++) {
+        uint64_t width = UINT64_C(1) << (bucket - 1);
+        bool set = (heap->occupied >> (bucket - 1) & 1) != 0;
+        if ((heap->last & width) == 0) {
+            uint64_t from = (heap->last | width) & ~(width - 1);
+            uint64_t ticks = from < TL_DEADLINE_MAX ? width : 1;
+            walk_slot(visitor, bucket, from + (ticks - 1), ticks, set ? TL_MARK_FLAGGED : 0);
+        } else {
+            walk_node(visitor, bucket, TL_NEVER);
+        }
+        for (uint32_t i = 0; i < STRIPES; i++) {
+            walk_list(heap, stripe_of(bucket, i), visitor);
+        }
+    }
+}
+
 TL_ALGO(radix_heap) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -366,4 +405,5 @@ TL_ALGO(radix_heap) = {
     .counters = heap_counters,
     .check = heap_check,
     .place = heap_place,
+    .walk = heap_walk,
 };

@@ -194,7 +194,7 @@ struct tl_place {
 /* How the cells of a part hang together. */
 #define TL_FORM_MAP(X)                                                                             \
     X(TL_FORM_LIST, "list", "one after the other, the first one next to be looked at")             \
-    X(TL_FORM_WHEEL, "wheel", "a ring of slots, visited by a hand")                                \
+    X(TL_FORM_WHEEL, "wheel", "slots in a row, often a ring that a hand goes round")               \
     X(TL_FORM_TREE, "tree", "each but the root hangs from another")
 
 enum tl_form {

@@ -565,6 +565,53 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
+static void walk_list(const struct two_level_wheel *wheel, uint32_t head,
+                      const struct tl_visitor *visitor)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    for (uint32_t i = buckets->nodes[head].next; i != head; i = buckets->nodes[i].next) {
+        walk_timer(visitor, i - buckets->first_timer, buckets->nodes[i].due, 0);
+    }
+}
+
+static bool occupied_at(const struct occupied *occupied, uint32_t slot)
+{
+    return (occupied->words[slot / 64] >> slot % 64 & 1) != 0;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct two_level_wheel *wheel = self;
+    uint64_t width = UINT64_C(1) << wheel->width_shift;
+    buckets_walk_due(&wheel->buckets, visitor);
+    walk_part(visitor, "level 1, soon", TL_FORM_WHEEL, 1);
+    uint32_t hand = (uint32_t)wheel->clock & (wheel->soon.slots - 1);
+    for (uint32_t slot = 0; slot < wheel->soon.slots; slot++) {
+        bool set = occupied_at(&wheel->soon, slot);
+        uint64_t ahead = ((slot - hand - 1) & (wheel->soon.slots - 1)) + 1;
+        walk_slot(visitor, slot, wheel->clock + (slot == hand && !set ? 0 : ahead), 1,
+                  (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
+        walk_list(wheel, FIRST_BUCKET + slot, visitor);
+    }
+    walk_part(visitor, "level 2, later", TL_FORM_WHEEL, width);
+    uint32_t next = (uint32_t)wheel->later_slot & (wheel->later.slots - 1);
+    for (uint32_t slot = 0; slot < wheel->later.slots; slot++) {
+        bool set = occupied_at(&wheel->later, slot);
+        uint64_t ahead = (slot - next) & (wheel->later.slots - 1);
+        walk_slot(visitor, slot, ((wheel->later_slot + ahead) << wheel->width_shift) + (width - 1),
+                  width, (slot == next ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
+        for (uint32_t i = 0; i < LATER_STRIPES; i++) {
+            walk_list(wheel, wheel->first_later + slot * LATER_STRIPES + i, visitor);
+        }
+    }
+    walk_part(visitor, "beyond", TL_FORM_TREE, 0);
+    for (uint32_t place = 0; place < wheel->heap_count; place++) {
+        walk_node(visitor, place, place > 0 ? (place - 1) / 2 : TL_NEVER);
+        walk_timer(visitor, wheel->heap[place] - wheel->buckets.first_timer, heap_due(wheel, place),
+                   0);
+    }
+}
+
 static const struct tl_option wheel_options[] = {
     [OPTION_SOON_BITS] = {"soon-bits", 14, BITS_MIN, BITS_MAX, NULL,
                           "the soon wheel has 2^bits slots of a tick, a later slot is half of it"},
@@ -598,4 +645,5 @@ TL_ALGO(two_level_wheel) = {
     .counters = buckets_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

@@ -405,7 +405,20 @@ int show_format_ticks(const struct show_cell *cell, char *text, size_t text_byte
     if (cell->from == cell->to) {
         return snprintf(text, text_bytes, "tick %" PRIu64, cell->from);
     }
+    if (cell->to >= TL_DEADLINE_MAX) {
+        return snprintf(text, text_bytes, "from tick %" PRIu64 " on", cell->from);
+    }
     return snprintf(text, text_bytes, "ticks %" PRIu64 " to %" PRIu64, cell->from, cell->to);
+}
+
+int show_format_slots(const struct show_part *part, char *text, size_t text_bytes)
+{
+    const char *many = part->cell_total == 1 ? "" : "s";
+    if (part->cell_ticks == 0) {
+        return snprintf(text, text_bytes, "%" PRIu64 " slot%s", part->cell_total, many);
+    }
+    return snprintf(text, text_bytes, "%" PRIu64 " slot%s of %" PRIu64 " tick%s", part->cell_total,
+                    many, part->cell_ticks, part->cell_ticks == 1 ? "" : "s");
 }
 
 static void free_part(struct show_part *part)

@@ -131,6 +131,11 @@ bool show_sees_inside(const struct show *show);
 /* "tick 4", "ticks 4 to 7", or "" for none. Returns what snprintf would. */
 int show_format_ticks(const struct show_cell *cell, char *text, size_t text_bytes);
 
+/* "3 slots of 2 ticks"; "65 slots" where they do not last equally long. Returns what snprintf
+ * would.
+ */
+int show_format_slots(const struct show_part *part, char *text, size_t text_bytes);
+
 void show_close(struct show *show);
 
 #endif

@@ -133,6 +133,9 @@ static void short_ticks(const struct show_cell *cell, char *text, size_t bytes)
         (void)snprintf(text, bytes, "%" PRIu64, cell->from);
     } else {
         (void)snprintf(text, bytes, "%" PRIu64 "\xe2\x80\x93%" PRIu64, cell->from, cell->to);
+        if (cell->to >= TL_DEADLINE_MAX) {
+            (void)snprintf(text, bytes, "%" PRIu64 " and later", cell->from);
+        }
     }
 }
 
@@ -436,9 +439,7 @@ static bool draw_part(struct canvas *canvas, const struct show_part *part, struc
     drawing_text(&canvas->drawing, MARGIN, line, "font-size=\"12\" font-weight=\"bold\" " DARK,
                  part->name);
     if (wheel) {
-        (void)snprintf(text, sizeof text, "%" PRIu64 " slot%s of %" PRIu64 " tick%s",
-                       part->cell_total, part->cell_total == 1 ? "" : "s", part->cell_ticks,
-                       part->cell_ticks == 1 ? "" : "s");
+        (void)show_format_slots(part, text, sizeof text);
     } else if (part->cell_total == 0) {
         (void)snprintf(text, sizeof text, "empty");
     }

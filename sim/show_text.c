@@ -169,9 +169,9 @@ static void write_part(const struct show *show, const struct show_part *part, FI
 {
     (void)fprintf(stream, "  %s", part->name);
     if (part->form == TL_FORM_WHEEL) {
-        (void)fprintf(stream, ", %" PRIu64 " slot%s of %" PRIu64 " tick%s", part->cell_total,
-                      part->cell_total == 1 ? "" : "s", part->cell_ticks,
-                      part->cell_ticks == 1 ? "" : "s");
+        char slots[64];
+        (void)show_format_slots(part, slots, sizeof slots);
+        (void)fprintf(stream, ", %s", slots);
     } else if (part->cell_total == 0) {
         (void)fputs(", empty", stream);
     }
