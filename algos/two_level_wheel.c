@@ -10,10 +10,9 @@
  *
  *            clock                      later_slot
  *              v                            v
- *   later   |        |         |        |        |        |
- *           |<- 8,192 ->|               moved to the soon wheel when the clock is a slot's width
- * away
- *           [------------ soon wheel ------------)
+ *   later   |         |          |          |          |
+ *                                |<- 8,192 >|   moved to the soon wheel when the clock is a slot's
+ *             [--- soon wheel ---)              width away
  *
  * A slot of the later wheel is half as wide as the whole soon wheel. When the clock comes within a
  * slot's width of the next one, its timers move to the soon wheel, 8 to 16 s before they are due:
@@ -41,7 +40,8 @@
  *
  * Complexity (o: timers in the heap): start and stop O(1), or O(log o); a tick O(1), expiry O(1)
  * and one more filing, or O(log o). Bad at: a later slot with very many timers, all moved in one
- * advance; small memories, since the wheels alone take 1.3 MB.
+ * advance; small memories, since the wheels alone take 1.3 MB, which `create` has to clear: who
+ * makes many of them, each for few timers, waits for that and for nothing else.
  *
  * Source: erlang/otp, erts/emulator/beam/time.c and erl_hl_timer.c.
  */

@@ -35,7 +35,6 @@ static bool open_with(struct kit_run *run, struct kit_subject *subject, uint32_t
         return true;
     }
     subject_discard(subject);
-    run->witness->unavailable = opened == KIT_UNAVAILABLE;
     if (opened == KIT_REFUSED && is_default(run)) {
         kit_fail(run->witness, KIT_FAULT_STATUS,
                  "create for %" PRIu32 " timers at clock %" PRIu64 ", longest delay %" PRIu64

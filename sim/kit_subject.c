@@ -151,6 +151,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
                  tl_status_name(status), subject->guard.bytes, subject->guard.blocks);
     }
     if (status == TL_ERR_UNAVAILABLE) {
+        subject->witness->unavailable = true;
         return KIT_UNAVAILABLE;
     }
     bool starved = subject->guard.refused != refused;
