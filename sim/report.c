@@ -1000,6 +1000,20 @@ static void write_context(struct report *report, const struct report_set *set, s
                 "Nothing is known of what measured it.");
 }
 
+/* The checksum of a contest's trace; "" if it is not known. */
+static const char *trace_checksum(const struct report *report, const struct contest *contest)
+{
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(report->data->rows, i, row)
+    {
+        if (in_contest(row, contest) && row_string(row, "trace_checksum")[0] != '\0') {
+            return row_string(row, "trace_checksum");
+        }
+    }
+    return "";
+}
+
 /* The traces, and by what to recognise them. */
 static void write_trace_list(struct report *report)
 {
@@ -1026,9 +1040,8 @@ static void write_trace_list(struct report *report)
         if (sets) {
             add_text(&table, row_string(rows[0], "set"));
         }
-        add_text(&table, row_string(rows[0], "trace_checksum")[0] != '\0'
-                             ? row_string(rows[0], "trace_checksum")
-                             : "-");
+        const char *checksum = trace_checksum(report, &report->contests.items[i]);
+        add_text(&table, checksum[0] != '\0' ? checksum : "-");
         for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
             add_figure(&table, row_number(rows[0], counts[c]), grouped_text);
         }
@@ -1074,6 +1087,53 @@ static const char *set_text(struct report *report, const struct report_set *set)
                        row_string(set->context, "date"));
 }
 
+/* What makes results of several folders hard to compare: what their contexts have different, and
+ * traces of one name with other content. */
+static void write_differences(struct report *report)
+{
+    static const char *const keys[] = {"version", "commit",     "compiler",  "flags",
+                                       "cpu",     "cpus",       "kernel",    "governor",
+                                       "drive",   "huge_pages", "build_type"};
+    struct page *page = &report->page;
+    const struct report_data *data = report->data;
+    struct text text = {.pool = &report->pool};
+    size_t said = 0;
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        for (size_t s = 1; s < data->set_count; s++) {
+            const json_t *first = json_object_get(data->sets[0].context, keys[k]);
+            const json_t *other = json_object_get(data->sets[s].context, keys[k]);
+            if (first != other && !json_equal(first, other)) {
+                text_add(&text, "%s%s", said++ > 0 ? ", " : "", keys[k]);
+                break;
+            }
+        }
+    }
+    const char *different = text_end(&text);
+    if (said > 0) {
+        page->form->paragraph(
+            page,
+            pool_format(&report->pool, "They differ in: " MARK_BOLD "%s" MARK_BOLD ".", different));
+    }
+    struct list list = {.report = report};
+    for (size_t i = 0; i < report->contests.count; i++) {
+        const struct contest *contest = &report->contests.items[i];
+        const char *checksum = trace_checksum(report, contest);
+        for (size_t k = 0; k < i; k++) {
+            const struct contest *other = &report->contests.items[k];
+            const char *other_checksum = trace_checksum(report, other);
+            if (strcmp(contest->trace, other->trace) == 0 && checksum[0] != '\0' &&
+                other_checksum[0] != '\0' && strcmp(checksum, other_checksum) != 0) {
+                list_add(&list,
+                         pool_format(&report->pool,
+                                     MARK_BOLD "%s is not the same trace" MARK_BOLD " in %s and %s",
+                                     trace_base(contest->trace), other->mark, contest->mark));
+                break;
+            }
+        }
+    }
+    list_write(&list);
+}
+
 /* Who won, at what cost; what went wrong; and which results these are, where there are several. */
 static void write_beginning(struct report *report)
 {
@@ -1098,6 +1158,7 @@ static void write_beginning(struct report *report)
             list_add(&sets, set_text(report, &report->data->sets[s]));
         }
         list_write(&sets);
+        write_differences(report);
     }
 }
 

@@ -157,6 +157,13 @@ says both '**`quick` is the fastest** on day.one.trace (A) (40.0 ns per event; t
 says both '| `quick@A` | A | day.one.trace | ok | 40.0 | 1.00 | 1.00 | - | 20.0 |'
 says both '| `quick@B` | B | day.one.trace | ok | 90.0 | 1.00 | 1.50 | 40.0 µs | 20.0 |'
 says both '- **A**: before: 1'
+silent both 'They differ in'
+results other '.[].trace_checksum = "ee"'
+sed -i 's/"version": "1"/"version": "2", "cpu": "another"/' other/results.json
+results same '.[].trace_checksum = "ff"'
+"$TIMERLAB" report --no-pictures -o both same other 2>said || complain "no report: $(cat said)"
+says both 'They differ in: **version, cpu**.'
+says both '- **day.one.trace is not the same trace** in A and B'
 
 # Pictures, where they can be drawn.
 if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
