@@ -28,12 +28,13 @@ struct selection {
     size_t size_count;
     double min_time_s;
     double patience_s;
+    bool plain;
     bool list_rows;
     bool list_suites;
     bool help;
 };
 
-static struct selection selection = {.min_time_s = 0.1, .patience_s = 5};
+static struct selection selection = {.min_time_s = 0.1, .patience_s = 10};
 
 /* --- what to measure ------------------------------------------------------------------------- */
 
@@ -319,6 +320,8 @@ static bool take_flags(int *argc, char **argv)
             if (!parse_seconds("--patience", value, &selection.patience_s)) {
                 return false;
             }
+        } else if (strcmp(argv[i], "--plain") == 0) {
+            selection.plain = true;
         } else if (strcmp(argv[i], "--list-suites") == 0) {
             selection.list_suites = true;
         } else {
@@ -348,8 +351,9 @@ static void print_help(void)
         "                          NAME-counted is the build that counts what it does.\n"
         "  --n LIST                numbers of timers (default 100k; with a filter, and for the\n"
         "                          list, 1k,10k,100k,1m,10m)\n"
+        "  --plain                 only plain rows, even with a filter\n"
         "  --plugin FILE[,NAME]    also know the structure in this shared object\n"
-        "  --patience S            leave out what takes longer to prepare (default 5)\n"
+        "  --patience S            leave out what takes longer to prepare (default 10)\n"
         "  --benchmark_min_time=S  how long the timed parts of single operations last together\n"
         "                          (default 0.1), or less where preparations last several times\n"
         "                          that; the steady states have a fixed number of operations;\n"
@@ -450,7 +454,7 @@ static int measure(int *argc, char **argv)
         .subject_count = selection.subject_count,
         .sizes = selection.sizes,
         .size_count = selection.size_count,
-        .variants = everything,
+        .variants = everything && !selection.plain,
         .min_time_s = selection.min_time_s,
         .patience_s = selection.patience_s,
     };

@@ -208,9 +208,14 @@ bool leave_out(struct fixture *fixture, const char *format, ...)
     return false;
 }
 
+bool has_patience(const struct fixture *fixture)
+{
+    return cpu_now_ns() < fixture->patience_end_ns;
+}
+
 bool still_patient(struct fixture *fixture)
 {
-    if (cpu_now_ns() < fixture->patience_end_ns) {
+    if (has_patience(fixture)) {
         return true;
     }
     fixture->row->given_up = true;

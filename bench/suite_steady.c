@@ -83,6 +83,7 @@ static void report_stall(const struct stall *stall, struct bench_measured *out)
     for (size_t i = 0; i < stall->advances; i++) {
         repeatable_ns = stall->least_ns[i] > repeatable_ns ? stall->least_ns[i] : repeatable_ns;
     }
+    bench_add_counter(out, "watched", (double)stall->advances);
     bench_add_counter(out, "longest_ns", (double)stall->longest_ns);
     bench_add_counter(out, "stall_ns", (double)repeatable_ns);
 }
@@ -156,19 +157,31 @@ static void play(struct fixture *fixture, struct cursor *cursor, size_t count, s
     }
 }
 
-/* The same, but for ever only as long as there is patience. */
-static bool play_untimed(struct fixture *fixture, struct cursor *cursor, size_t count,
-                         struct stall *stall)
+/* The same, but only as long as there is patience. */
+static bool play_untimed(struct fixture *fixture, struct cursor *cursor, size_t count)
 {
     while (count > 0) {
         size_t slice = count < SLICE_TICKS ? count : SLICE_TICKS;
-        play(fixture, cursor, slice, stall);
+        play(fixture, cursor, slice, NULL);
         count -= slice;
         if (!still_patient(fixture)) {
             return false;
         }
     }
     return true;
+}
+
+/* The same with a clock around every advance. Out of patience, it ends early: the figures are there
+ * already, and how many advances were watched is said. True if it played all. */
+static bool play_watched(struct fixture *fixture, struct cursor *cursor, size_t count,
+                         struct stall *stall)
+{
+    while (count > 0 && has_patience(fixture)) {
+        size_t slice = count < SLICE_TICKS ? count : SLICE_TICKS;
+        play(fixture, cursor, slice, stall);
+        count -= slice;
+    }
+    return count == 0;
 }
 
 /* To the beginning of the next period. A floor is told what fires in it, for which it must not be
@@ -238,19 +251,20 @@ static bool measure_stream(struct fixture *fixture, struct bench_measured *out,
     }
     cursor.base = fixture->clock;
     reset_fired(fixture);
-    if (staggered && (!play_untimed(fixture, &cursor, stream->tick_count, NULL) ||
+    if (staggered && (!play_untimed(fixture, &cursor, stream->tick_count) ||
                       !verify_started(fixture, stream->pending))) {
         return false;
     }
-    for (uint64_t round = 0; round < rounds; round++) {
+    bool whole = true;
+    for (uint64_t round = 0; round < rounds && whole; round++) {
         begin_period(fixture, &cursor);
         uint64_t begun = cpu_now_ns();
         play(fixture, &cursor, timed, NULL);
         out->elapsed_ns += cpu_since_ns(begun);
         out->operations += operations;
         out->batches++;
-        if (!play_untimed(fixture, &cursor, stream->tick_count - timed, &stall) ||
-            (staggered && !verify_period(fixture, &cursor))) {
+        whole = play_watched(fixture, &cursor, stream->tick_count - timed, &stall);
+        if (whole && staggered && !verify_period(fixture, &cursor)) {
             return false;
         }
         /* What was loaded at once is so in its first period only. */
@@ -258,10 +272,10 @@ static bool measure_stream(struct fixture *fixture, struct bench_measured *out,
             break;
         }
     }
-    begin_period(fixture, &cursor);
-    size_t rest = stall.advances > 0 ? timed : stream->tick_count;
-    if (!play_untimed(fixture, &cursor, rest, &stall)) {
-        return false;
+    if (whole) {
+        begin_period(fixture, &cursor);
+        (void)play_watched(fixture, &cursor, stall.advances > 0 ? timed : stream->tick_count,
+                           &stall);
     }
     report_stall(&stall, out);
     return true;
@@ -488,10 +502,11 @@ hold_ticks(struct fixture *fixture, uint64_t ticks, tl_fire_fn fire, struct stal
     fixture->clock = end;
 }
 
+/* As long as there is patience: true if all ticks went by. */
 static bool hold_untimed(struct fixture *fixture, uint64_t ticks, struct stall *stall)
 {
     tl_fire_fn fire = touches(fixture) ? on_hold_touching : on_hold;
-    while (ticks > 0) {
+    while (ticks > 0 && has_patience(fixture)) {
         uint64_t slice = ticks < SLICE_TICKS ? ticks : SLICE_TICKS;
         if (stall != NULL) {
             hold_ticks(fixture, slice, fire, stall);
@@ -499,11 +514,8 @@ static bool hold_untimed(struct fixture *fixture, uint64_t ticks, struct stall *
             hold_ticks(fixture, slice, fire, NULL);
         }
         ticks -= slice;
-        if (!still_patient(fixture)) {
-            return false;
-        }
     }
-    return true;
+    return ticks == 0;
 }
 
 /* Forgets what has fired; ticks count on from the hold's beginning. */
@@ -533,8 +545,13 @@ static bool measure_hold(struct fixture *fixture, struct bench_measured *out)
     if (is_floor(fixture)) {
         floor_schedule(fixture->self, hold->expiries, hold->expiry_count, fixture->clock);
     }
-    if (!verify_started(fixture, hold->n) || !hold_untimed(fixture, hold->warm_up.ticks, NULL) ||
-        !verify_fired(fixture, &hold->warm_up.expected)) {
+    if (!verify_started(fixture, hold->n)) {
+        return false;
+    }
+    if (!hold_untimed(fixture, hold->warm_up.ticks, NULL)) {
+        return still_patient(fixture);
+    }
+    if (!verify_fired(fixture, &hold->warm_up.expected)) {
         return false;
     }
     begin_stretch(fixture);
@@ -552,7 +569,7 @@ static bool measure_hold(struct fixture *fixture, struct bench_measured *out)
         return false;
     }
     begin_stretch(fixture);
-    if (!hold_untimed(fixture, hold->stall.ticks, &stall) ||
+    if (hold_untimed(fixture, hold->stall.ticks, &stall) &&
         !verify_fired(fixture, &hold->stall.expected)) {
         return false;
     }

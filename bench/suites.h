@@ -171,6 +171,9 @@ bool fail(struct fixture *fixture, const char *format, ...) __attribute__((forma
 bool leave_out(struct fixture *fixture, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Whether preparations have not yet lasted longer than --patience. */
+bool has_patience(const struct fixture *fixture);
+
 /* False, with the row given up, if preparations have lasted longer than --patience. */
 bool still_patient(struct fixture *fixture);
 

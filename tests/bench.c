@@ -218,6 +218,7 @@ static void check_figures(const json_t *row, const char *suite)
     assert_true(number(row, "batches") >= 1);
     if (has_limits(suite)) {
         assert_true(number(row, "stall_ns") <= number(row, "longest_ns"));
+        assert_true(number(row, "watched") > 0);
     }
     if (strcmp(suite, "fill-drain") == 0) {
         double halves = number(row, "start_ns") + number(row, "expire_ns");
