@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define DEFAULT_BUDGET_SECONDS 120.0
-#define TIMEOUT_SHARE          12.0 /* of that time, as a default, no single pass takes more */
+#define TIMEOUT_SHARE          12.0 /* of that time, no single pass takes more while it searches */
+#define FINAL_TIMEOUT_SECONDS  600.0
 
 struct tune_arguments {
     struct catalog catalog;
@@ -117,6 +118,7 @@ static void complete(struct tune_arguments *arguments, struct argp_state *state)
     }
     if (request->timeout_seconds == 0) {
         request->timeout_seconds = request->budget_seconds / TIMEOUT_SHARE;
+        request->final_timeout_seconds = FINAL_TIMEOUT_SECONDS;
     }
     request->structures = &arguments->structures;
     request->floor = catalog_floor(&arguments->catalog);
@@ -183,6 +185,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_TIMEOUT:
         request->timeout_seconds = parse_number("--timeout", argument, 0.01, 1e6, state);
+        request->final_timeout_seconds = request->timeout_seconds;
         return 0;
     case KEY_PROGRESS:
         progress_set_mode(PROGRESS_ALWAYS);
@@ -223,8 +226,8 @@ static const struct argp_option options[] = {
     {"counts", KEY_COUNTS, NULL, 0,
      "Choose by counts alone, without timing: quick, and the same on every machine", 0},
     {"seconds", KEY_SECONDS, "S", 0, "About how long it may take (120)", 0},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one pass of one structure (a twelfth of --seconds)",
-     0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "Of one pass of one structure (a twelfth of --seconds while it searches, then 600)", 0},
     {"output", 'o', "FILE", 0, "Also write the answer, with all that was tried, as JSON", 0},
     {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
     {"format", KEY_FORMAT, "text|json", 0, "What to print (text)", 0},

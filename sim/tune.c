@@ -2,13 +2,16 @@
 
 #include "simulate.h"
 #include "statistics.h"
+#include "trace.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* About what one step of each kind takes, in nanoseconds: for ranking, not for forecasting. */
 #define COMPARE_COST      2.0
@@ -20,24 +23,31 @@
 #define VARY_ROUNDS       8
 #define VARY_COST_FACTOR  10.0 /* whoever counts more than this times the best is not varied */
 #define TIME_COST_FACTOR  30.0 /* nor timed */
+#define TOO_SLOW_MAX      2 /* so many variants of a structure may take too long before it is left */
 #define BETTER_COST       0.98 /* less than this times the cost is worth another option */
 #define TIMED_RUNS        3
 #define REFINE_ROUNDS     2
 #define REFINE_STRUCTURES 4
 #define FINAL_STRUCTURES  4
+#define STALL_RUNS        3 /* with latencies */
 #define FINAL_RUNS_MIN    9
 #define FINAL_RUNS_MAX    25
 #define COUNT_SHARE       0.4 /* of the time: when counting ends */
 #define REFINE_SHARE      0.7 /* and refining */
 #define CONFIDENCE        0.95
 #define TIE_EFFECT        0.01 /* what is not surely slower by more than this is as fast */
-#define PROPOSALS_MAX     64   /* variants of one candidate */
+#define SEARCH_EVENTS     UINT64_C(500000) /* of the window of a trace that has twice as many */
+#define PROPOSALS_MAX     64               /* variants of one candidate */
 
 /* The one who searches. */
 struct tuner {
     const struct tune_request *request;
     struct tune_result *result;
-    size_t *best; /* of each structure, by counts: an index of a candidate */
+    size_t *best;     /* of each structure, by counts: an index of a candidate */
+    const char *path; /* what is replayed now: the trace, or its beginning */
+    uint64_t events;  /* in the timed window of that */
+    double seconds;   /* that it lasts, in the trace's own time */
+    bool deciding;    /* the search is over */
     double begun;
     double pass_seconds; /* about, of one pass of one structure */
 };
@@ -213,7 +223,7 @@ static double real_of(const struct row *row, enum column column)
 static double cost_of(const struct tuner *tuner, const struct tune_candidate *candidate,
                       bool counts)
 {
-    uint64_t events = tuner->result->info.window_events;
+    uint64_t events = tuner->events;
     double wakeups = WAKEUP_COST * (double)candidate->wakeups;
     const struct tl_counters *work = &candidate->work;
     if (!counts || events == 0) {
@@ -251,9 +261,8 @@ static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate
     candidate->bytes_peak = (uint64_t)integer_of(row, COL_BYTES_PEAK);
     candidate->bytes_per_timer = real_of(row, COL_BYTES_PER_TIMER);
     candidate->wakeups = (uint64_t)integer_of(row, COL_WAKEUPS);
-    candidate->wakeups_per_s = tuner->result->trace_seconds > 0
-                                   ? (double)candidate->wakeups / tuner->result->trace_seconds
-                                   : 0;
+    candidate->events = tuner->events;
+    candidate->wakeups_per_s = tuner->seconds > 0 ? (double)candidate->wakeups / tuner->seconds : 0;
     candidate->work = (struct tl_counters){
         .compares = (uint64_t)integer_of(row, COL_N_COMPARES),
         .moves = (uint64_t)integer_of(row, COL_N_MOVES),
@@ -295,7 +304,7 @@ static bool run_candidates(struct tuner *tuner, const size_t *indices, size_t co
     for (size_t i = 0; i < count; i++) {
         list.items[i] = tuner->result->candidates[indices[i]].contender;
     }
-    const char *const traces[] = {request->trace_path};
+    const char *const traces[] = {tuner->path};
     const struct simulate_request simulate_request = {
         .traces = traces,
         .trace_count = 1,
@@ -304,7 +313,8 @@ static bool run_candidates(struct tuner *tuner, const size_t *indices, size_t co
         .drive = request->drive,
         .runs = runs,
         .latency = latency,
-        .timeout_seconds = request->timeout_seconds,
+        .timeout_seconds =
+            tuner->deciding ? request->final_timeout_seconds : request->timeout_seconds,
         .memory_limit_bytes = request->memory_limit_bytes,
     };
     struct simulation simulation = {0};
@@ -440,50 +450,61 @@ static size_t vary(const struct tuner *tuner, const struct tune_candidate *from,
 static bool is_promising(const struct tuner *tuner, size_t structure, unsigned round, double least)
 {
     const struct tune_candidate *best = &tuner->result->candidates[tuner->best[structure]];
-    if (!usable(best)) { /* its options do not fit: others may, but not in less time */
-        return best->counted || (round == 0 && !best->too_slow);
+    if (!usable(best)) { /* its options do not fit: others may */
+        return best->counted || round == 0;
     }
     return !isnan(best->cost) && best->cost <= least * VARY_COST_FACTOR;
 }
 
-/* One round: variants of the best of each structure, all counted. *improved: of any. */
-static bool vary_round(struct tuner *tuner, unsigned round, bool *improved, bool *active,
-                       struct error *error)
+/* Counts variants of a structure, so many at a time, until as many as it may have taken too long.
+ * *better: one of them is the structure's best now. */
+static bool count_variants(struct tuner *tuner, size_t structure,
+                           int64_t (*variants)[TL_OPTIONS_MAX], size_t count, size_t at_a_time,
+                           bool *better, struct error *error)
 {
     struct tune_result *result = tuner->result;
+    size_t indices[PROPOSALS_MAX];
+    unsigned too_slow = 0;
+    bool good = true;
+    *better = false;
+    for (size_t done = 0; good && done < count && too_slow < TOO_SLOW_MAX;) {
+        size_t some = 0;
+        for (; good && some < at_a_time && done < count; done++) {
+            indices[some++] = result->candidate_count;
+            good = add_candidate(tuner, structure, variants[done], error);
+        }
+        good = good && run_candidates(tuner, indices, some, TUNE_COUNTED, 0, false, error);
+        for (size_t i = 0; good && i < some; i++) {
+            const struct tune_candidate *candidate = &result->candidates[indices[i]];
+            too_slow += candidate->too_slow;
+            if (counts_better(candidate, &result->candidates[tuner->best[structure]])) {
+                tuner->best[structure] = indices[i];
+                *better = true;
+            }
+        }
+    }
+    return good;
+}
+
+/* One round: variants of the best of each structure, all counted. */
+static bool vary_round(struct tuner *tuner, unsigned round, bool *active, struct error *error)
+{
     double least = least_cost(tuner);
     int64_t(*variants)[TL_OPTIONS_MAX] = malloc(PROPOSALS_MAX * sizeof *variants);
-    size_t *indices = malloc(PROPOSALS_MAX * sizeof *indices);
-    bool good = variants != NULL && indices != NULL;
-    if (!good) {
-        (void)error_set(error, "out of memory");
-    }
-    *improved = false;
+    bool good = variants != NULL || error_set(error, "out of memory");
     for (size_t s = 0; good && s < tuner->request->structures->count; s++) {
         if (!active[s] || !is_promising(tuner, s, round, least) || is_over(tuner, COUNT_SHARE)) {
             continue;
         }
-        const struct tune_candidate from = result->candidates[tuner->best[s]];
+        const struct tune_candidate from = tuner->result->candidates[tuner->best[s]];
         size_t count = vary(tuner, &from, round % 2 == 0 ? 4 : 2, round == 0, variants);
-        for (size_t i = 0; good && i < count; i++) {
-            indices[i] = result->candidate_count;
-            good = add_candidate(tuner, s, variants[i], error);
-        }
-        good = good && run_candidates(tuner, indices, count, TUNE_COUNTED, 0, false, error);
         bool better = false;
-        for (size_t i = 0; good && i < count; i++) {
-            if (counts_better(&result->candidates[indices[i]],
-                              &result->candidates[tuner->best[s]])) {
-                tuner->best[s] = indices[i];
-                better = true;
-            }
-        }
-        *improved |= better;
+        good = count_variants(tuner, s, variants, count, from.too_slow ? 1 : PROPOSALS_MAX, &better,
+                              error);
         /* Steps of four have failed: steps of two come next, and after them nothing. */
         active[s] = better || round % 2 == 0;
     }
     free(variants);
-    free(indices);
     return good;
 }
 
@@ -502,9 +523,8 @@ static bool count_all(struct tuner *tuner, struct error *error)
     if (good && tuner->request->vary) {
         tell(tuner, "varying options, by what is counted");
     }
-    bool improved = true;
     for (unsigned round = 0; good && tuner->request->vary && round < VARY_ROUNDS; round++) {
-        good = vary_round(tuner, round, &improved, active, error);
+        good = vary_round(tuner, round, active, error);
     }
     free(active);
     return good;
@@ -714,12 +734,14 @@ static bool compete(struct tuner *tuner, struct error *error)
         if (count == 0) {
             break;
         }
+        tell(tuner, "running the first few side by side");
+        good = run_candidates(tuner, finals, count, TUNE_TIMED, STALL_RUNS, true, error);
         double left = tuner->request->budget_seconds - seconds_spent(tuner);
-        double runs = left / (2 * tuner->pass_seconds * (double)(count + 1));
+        double runs = left / (tuner->pass_seconds * (double)(count + 1));
         runs = runs < FINAL_RUNS_MIN ? FINAL_RUNS_MIN : runs;
         runs = runs > FINAL_RUNS_MAX ? FINAL_RUNS_MAX : runs;
-        tell(tuner, "running the first few side by side");
-        good = run_candidates(tuner, finals, count, TUNE_FINAL, (unsigned)runs, true, error);
+        good =
+            good && run_candidates(tuner, finals, count, TUNE_FINAL, (unsigned)runs, false, error);
         sort_by_time(tuner, finals, count);
         if (good && usable(&tuner->result->candidates[finals[0]])) {
             choose(tuner, finals, count);
@@ -729,13 +751,43 @@ static bool compete(struct tuner *tuner, struct error *error)
     return good;
 }
 
-/* The least work of those that keep to the limits, of one structure the best of it. */
-static void choose_by_counts(struct tuner *tuner)
+/* The candidate that its counts are the least of; those of one structure are known by its best. */
+static size_t least_of_all(const struct tuner *tuner, const bool *taken)
 {
-    struct tune_result *result = tuner->result;
+    const struct tune_result *result = tuner->result;
+    size_t least = SIZE_MAX;
     for (size_t s = 0; s < tuner->request->structures->count; s++) {
         const struct tune_candidate *candidate = &result->candidates[tuner->best[s]];
-        if (!usable(candidate) || isnan(candidate->cost)) {
+        if (!taken[s] && usable(candidate) && !isnan(candidate->cost) &&
+            (least == SIZE_MAX || candidate->cost < result->candidates[tuner->best[least]].cost)) {
+            least = s;
+        }
+    }
+    return least;
+}
+
+/* The least work of those that keep to the limits. What was searched with a part of the trace only,
+ * is counted once more with all of it. */
+static bool choose_by_counts(struct tuner *tuner, struct error *error)
+{
+    struct tune_result *result = tuner->result;
+    bool *taken = calloc(tuner->request->structures->count + 1, sizeof *taken);
+    size_t finals[FINAL_STRUCTURES];
+    size_t count = 0;
+    bool good = taken != NULL || error_set(error, "out of memory");
+    while (good && count < FINAL_STRUCTURES) {
+        size_t structure = least_of_all(tuner, taken);
+        if (structure == SIZE_MAX) {
+            break;
+        }
+        taken[structure] = true;
+        finals[count++] = tuner->best[structure];
+    }
+    free(taken);
+    good = good && run_candidates(tuner, finals, count, TUNE_FINAL, 0, false, error);
+    for (size_t i = 0; good && i < count; i++) {
+        const struct tune_candidate *candidate = &result->candidates[finals[i]];
+        if (!usable(candidate)) {
             continue;
         }
         if (result->best == NULL || candidate->cost < result->best->cost) {
@@ -746,6 +798,83 @@ static void choose_by_counts(struct tuner *tuner)
         }
     }
     result->certainty = result->second != NULL ? TUNE_COUNTED_ONLY : TUNE_ALONE;
+    return good;
+}
+
+/* --- a part of a trace ----------------------------------------------------------------------- */
+
+/* Copies a trace up to the tick at which its window has SEARCH_EVENTS operations. */
+static bool copy_beginning(struct trace_reader *reader, struct trace_writer *writer,
+                           uint64_t *end_tick, struct error *error)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    struct trace_block block;
+    uint64_t events = 0;
+    int got = 0;
+    *end_tick = header->end_tick;
+    while ((got = trace_reader_next(reader, &block, error)) == 1) {
+        for (size_t g = 0; g < block.group_count; g++) {
+            const struct trace_group *group = &block.groups[g];
+            if (events >= SEARCH_EVENTS && group->tick < *end_tick) {
+                *end_tick = group->tick; /* every operation's tick is before it */
+                return true;
+            }
+            for (uint32_t i = 0; i < group->count; i++) {
+                const struct trace_record *record = &block.records[group->first + i];
+                if (!trace_writer_add(
+                        writer, group->tick, record->id, (enum trace_op)record->op,
+                        record->op == TRACE_START ? record->deadline - group->tick : 0, error)) {
+                    return false;
+                }
+            }
+            events += group->tick >= header->warmup_end_tick ? group->count : 0;
+        }
+    }
+    return got == 0;
+}
+
+/* Makes the beginning of a long trace the one that is searched with. `path` is the new file. */
+static bool cut(struct tuner *tuner, char *path, struct error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    struct tune_result *result = tuner->result;
+    struct trace_reader *reader = trace_reader_open(tuner->request->trace_path, error);
+    if (reader == NULL) {
+        return false;
+    }
+    (void)snprintf(path, PATH_MAX, "%s/timerlab-tune-%ld.trace", folder != NULL ? folder : "/tmp",
+                   (long)getpid());
+    const struct trace_header *header = trace_reader_header(reader);
+    struct trace_writer *writer = trace_writer_open(path, header->tick_ns, error);
+    uint64_t end_tick = 0;
+    bool good = writer != NULL && copy_beginning(reader, writer, &end_tick, error);
+    if (good) {
+        tuner->seconds =
+            (double)(end_tick - header->warmup_end_tick) * (double)header->tick_ns / 1e9;
+        good = trace_writer_commit(writer, header->warmup_end_tick, end_tick, header->ids, NULL,
+                                   error);
+    } else {
+        trace_writer_abort(writer);
+    }
+    trace_reader_close(reader);
+    struct trace_info info;
+    reader = good ? trace_reader_open(path, error) : NULL;
+    good = reader != NULL && trace_info_collect(reader, &info, NULL, error);
+    trace_reader_close(reader);
+    if (good) {
+        tuner->path = path;
+        tuner->events = info.window_events;
+        result->search_events = info.window_events;
+    }
+    return good;
+}
+
+/* From here on all of the trace is replayed. */
+static void take_all(struct tuner *tuner)
+{
+    tuner->path = tuner->request->trace_path;
+    tuner->events = tuner->result->info.window_events;
+    tuner->seconds = tuner->result->trace_seconds;
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -778,18 +907,28 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
     if (!read_trace(request, result, error)) {
         return false;
     }
+    char path[PATH_MAX] = "";
+    take_all(&tuner);
+    result->search_events = tuner.events;
     tuner.best = calloc(request->structures->count + 1, sizeof *tuner.best);
     bool good = tuner.best != NULL || error_set(error, "out of memory");
+    if (good && tuner.events >= 2 * SEARCH_EVENTS) {
+        tell(&tuner, "cutting out what is searched with");
+        good = cut(&tuner, path, error);
+    }
     good = good && count_all(&tuner, error);
-    if (good && request->by_counts) {
-        choose_by_counts(&tuner);
-    } else if (good) {
+    if (good && !request->by_counts) {
         good = time_best(&tuner, error);
         for (unsigned round = 0; good && request->vary && round < REFINE_ROUNDS; round++) {
             tell(&tuner, "varying options, by the clock");
             good = refine(&tuner, error);
         }
-        good = good && compete(&tuner, error);
+    }
+    take_all(&tuner);
+    tuner.deciding = true;
+    good = good && (request->by_counts ? choose_by_counts(&tuner, error) : compete(&tuner, error));
+    if (path[0] != '\0') {
+        (void)unlink(path);
     }
     free(tuner.best);
     if (!good) {

@@ -6,7 +6,10 @@
  *   time     the best of each structure is timed, a run or two each; what is far behind is left out
  *   refine   the options of the first few are varied once more, now by the clock, which knows of
  *            caches
- *   final    the first few are run side by side until their difference can be told, or time is up
+ *   final    the first few are run side by side, some rounds, which say how sure it is
+ *
+ * Of a long trace only the beginning of its timed window, behind all of its warm-up, is searched
+ * with; the final runs have all of it.
  *
  * Counts come first because they are free of noise, the same everywhere, and one replay is enough;
  * but a structure is chosen by time. What breaks a limit is left out, and says which one it was.
@@ -45,7 +48,8 @@ struct tune_request {
     bool by_counts;        /* choose by counts alone: no times are taken */
     double budget_seconds; /* about how long it may take; the counting of defaults is always done */
     const struct tl_algo *floor;
-    double timeout_seconds; /* of one pass: what takes longer is out */
+    double timeout_seconds;       /* of one pass while searching: what takes longer is out */
+    double final_timeout_seconds; /* of one pass of those that are left */
     uint64_t memory_limit_bytes;
     void (*tell)(void *ctx, const char *what); /* at the begin of each stage; may be NULL */
     void *tell_ctx;
@@ -72,6 +76,7 @@ struct tune_candidate {
     enum tune_stage stage;
     bool counted;      /* the figures below are there */
     bool too_slow;     /* not counted, because it took too long */
+    uint64_t events;   /* the operations that the figures are of: the trace's, or its beginning's */
     char why_not[200]; /* the limit that it breaks, or why it could not be judged; "": none */
     double cost;       /* work per operation by the counts; NAN if it does not count */
     int64_t lateness_min;
@@ -120,6 +125,7 @@ struct tune_result {
     bool judged;                 /* both were timed side by side: */
     struct judgement difference; /* how much longer the second takes than the best */
     char tie_break[64];          /* TUNE_TIED: what decided */
+    uint64_t search_events;      /* operations of the window that were searched with */
     bool out_of_time;            /* the budget ended the search before it was through */
 };
 

@@ -49,10 +49,9 @@ static void write_ticks(FILE *stream, const struct tune_result *result, uint64_t
                   (double)ticks * (double)result->tick_ns / 1e6);
 }
 
-static void write_work(FILE *stream, const struct tune_result *result,
-                       const struct tune_candidate *candidate)
+static void write_work(FILE *stream, const struct tune_candidate *candidate)
 {
-    double events = (double)result->info.window_events;
+    double events = (double)candidate->events;
     const struct tl_counters *work = &candidate->work;
     if (isnan(candidate->cost)) {
         (void)fputs("it does not count its work", stream);
@@ -150,7 +149,7 @@ static void write_because(FILE *stream, const struct tune_request *request,
     (void)fprintf(stream, " of %zu structure%s with %zu set%s of options that keep to the limits\n",
                   structures, structures == 1 ? "" : "s", sets, sets == 1 ? "" : "s");
     (void)fputs("           an operation: ", stream);
-    write_work(stream, result, best);
+    write_work(stream, best);
     (void)fputc('\n', stream);
     const struct tune_candidate *beginning = beginning_of(result, best);
     if (beginning != NULL && beginning->counted) {
@@ -159,7 +158,7 @@ static void write_because(FILE *stream, const struct tune_request *request,
         if (!isnan(beginning->ns) && !isnan(best->ns)) {
             (void)fprintf(stream, "%.1f ns, ", beginning->ns);
         }
-        write_work(stream, result, beginning);
+        write_work(stream, beginning);
         (void)fprintf(stream, "%s%s\n", beginning->why_not[0] != '\0' ? "; " : "",
                       beginning->why_not);
     }
@@ -185,7 +184,7 @@ static void write_second(FILE *stream, const struct tune_result *result)
         (void)fprintf(stream, ": %.1f by the counts", second->cost);
     }
     (void)fputs("\n           an operation: ", stream);
-    write_work(stream, result, second);
+    write_work(stream, second);
     (void)fputc('\n', stream);
 }
 
@@ -342,6 +341,12 @@ void tune_write_text(const struct tune_request *request, const struct tune_resul
             (void)fprintf(stream, " (%s)", result->tie_break);
         }
         (void)fputc('\n', stream);
+        if (result->search_events < result->info.window_events) {
+            (void)fprintf(stream,
+                          "           searched with the first %" PRIu64
+                          " operations of the window, decided with all\n",
+                          result->search_events);
+        }
         if (result->out_of_time) {
             (void)fputs("           the search was ended by the time it was given: more may be "
                         "found with a larger --seconds\n",
