@@ -1,8 +1,10 @@
 /* timerlab report: results as a page in HTML and Markdown, with pictures. */
+#include "catalog.h"
 #include "command.h"
 #include "outfile.h"
 #include "plots_folder.h"
 #include "report.h"
+#include "structure_json.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -103,6 +105,24 @@ static bool run_draw(char *const *words, struct error *error)
                                     words[0]);
 }
 
+/* Appends the program's own yardsticks: as the floor of latencies they need not be rows. */
+static bool append_yardsticks(json_t *list, const json_t *known, struct error *error)
+{
+    struct catalog catalog;
+    if (!catalog_init(&catalog, error)) {
+        return false;
+    }
+    for (size_t i = 0; i < catalog.count; i++) {
+        const struct tl_algo *algo = &catalog.entries[i].timed;
+        if ((algo->capabilities & TL_CAP_BASELINE) != 0 &&
+            json_object_get(known, algo->name) == NULL) {
+            (void)json_array_append_new(list, structure_json(&catalog.entries[i]));
+        }
+    }
+    catalog_free(&catalog);
+    return true;
+}
+
 /* The structures for plots/draw, as a file of its own. */
 static bool write_structures(const struct report_data *data, char path[PATH_MAX],
                              struct error *error)
@@ -117,9 +137,9 @@ static bool write_structures(const struct report_data *data, char path[PATH_MAX]
     const char *folder = getenv("TMPDIR");
     (void)snprintf(path, PATH_MAX, "%s/timerlab-report-XXXXXX", folder != NULL ? folder : "/tmp");
     int file = mkstemp(path);
-    bool done = file >= 0 && json_dumpfd(list, file, 0) == 0;
-    if (!done) {
-        (void)error_set(error, "%s: cannot be written: %s", path, strerror(errno));
+    bool done = append_yardsticks(list, data->structures, error);
+    if (done && (file < 0 || json_dumpfd(list, file, 0) != 0)) {
+        done = error_set(error, "%s: cannot be written: %s", path, strerror(errno));
     }
     if (file >= 0) {
         (void)close(file);

@@ -721,6 +721,52 @@ static void work_table(struct report *report, const json_t *const *rows, size_t 
     write_table(&table, id, "Work, counted: the same on any machine", "Work was not counted.");
 }
 
+/* The folder of a contest. */
+static const struct report_set *set_of(const struct report *report, const struct contest *contest)
+{
+    const struct report_data *data = report->data;
+    for (size_t s = 0; s < data->set_count; s++) {
+        if (strcmp(data->sets[s].mark, contest->mark) == 0) {
+            return &data->sets[s];
+        }
+    }
+    return &data->sets[0];
+}
+
+/* Where in the trace the longest single calls were; nothing, where that was not noted. */
+static void write_worst(struct report *report, const struct contest *contest, const char *id)
+{
+    static const char *const places[] = {"tick", "event", "timer", "fired"};
+    const struct report_set *set = set_of(report, contest);
+    struct table table = {.report = report};
+    size_t i = 0;
+    const json_t *worst = NULL;
+    add_column(&table, "structure", false, "");
+    add_column(&table, "operation", false, "");
+    add_column(&table, "time", true, "the longest single call of all runs");
+    add_column(&table, "at tick", true, "");
+    add_column(&table, "before event", true, "its place among the operations of the trace");
+    add_column(&table, "timer", true, "");
+    add_column(&table, "fired", true, "the timers that this advance fired");
+    json_array_foreach(json_object_get(set->context, "worst"), i, worst)
+    {
+        if (strcmp(row_string(worst, "trace"), contest->trace) != 0) {
+            continue;
+        }
+        add_row(&table, ROW_PLAIN);
+        add_text(&table, pool_format(&report->pool, "%s%s%s", series_text(&report->pool, worst),
+                                     contest->mark[0] != '\0' ? " " : "", contest->mark));
+        add_text(&table, row_string(worst, "op"));
+        add_figure(&table, row_number(worst, "ns"), duration_text);
+        for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
+            add_figure(&table, row_number(worst, places[p]), grouped_text);
+        }
+    }
+    if (table.page.row_count > 0) {
+        write_table(&table, id, "The longest single calls, and where they were", "");
+    }
+}
+
 static void write_trace(struct report *report, const struct contest *contest, size_t index)
 {
     static void (*const tables[])(struct report *, const json_t *const *, size_t, const char *) = {
@@ -742,6 +788,7 @@ static void write_trace(struct report *report, const struct contest *contest, si
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
         tables[t](report, rows, count, pool_format(&report->pool, "trace-%zu-%zu", index, t));
     }
+    write_worst(report, contest, pool_format(&report->pool, "trace-%zu-worst", index));
     page->form->fold_end(page);
     free((void *)rows);
 }
@@ -1014,6 +1061,20 @@ static const char *trace_checksum(const struct report *report, const struct cont
     return "";
 }
 
+/* What the context says of a contest's trace; NULL if nothing. */
+static const json_t *known_trace(const struct report *report, const struct contest *contest)
+{
+    size_t i = 0;
+    const json_t *trace = NULL;
+    json_array_foreach(json_object_get(set_of(report, contest)->context, "traces"), i, trace)
+    {
+        if (strcmp(row_string(trace, "name"), contest->trace) == 0) {
+            return trace;
+        }
+    }
+    return NULL;
+}
+
 /* The traces, and by what to recognise them. */
 static void write_trace_list(struct report *report)
 {
@@ -1026,6 +1087,8 @@ static void write_trace_list(struct report *report)
     }
     add_column(&table, "checksum", false,
                "of the trace's content: the same operations have the same");
+    add_column(&table, "tick", true, "how long a tick is");
+    add_column(&table, "timers", true, "different timers that are used");
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         add_column(&table, counts[c], true, column_help(counts[c]));
     }
@@ -1041,7 +1104,10 @@ static void write_trace_list(struct report *report)
             add_text(&table, row_string(rows[0], "set"));
         }
         const char *checksum = trace_checksum(report, &report->contests.items[i]);
+        const json_t *known = known_trace(report, &report->contests.items[i]);
         add_text(&table, checksum[0] != '\0' ? checksum : "-");
+        add_figure(&table, row_number(known, "tick_ns"), duration_text);
+        add_figure(&table, row_number(known, "timers"), grouped_text);
         for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
             add_figure(&table, row_number(rows[0], counts[c]), grouped_text);
         }

@@ -12,7 +12,7 @@ complain() {
     failures=$((failures + 1))
 }
 
-# shellcheck source=tests/report_results.bash
+# shellcheck source=/dev/null
 source "$SOURCE/tests/report_results.bash"
 results() {
     made_up_results "$@" || complain "the results could not be made up"
@@ -125,7 +125,7 @@ results ranks '.[2].samples.ns_per_event = [49, 40, 43, 41, 42]' '.[].ns_per_eve
     '.[1].samples.ns_per_event = [60, 55, 90, 200, 56]'
 report ranks
 says ranks '**`quick` is the fastest** on day.one.trace (40.0 ns per event'
-says late '| day.one.trace | 00ff | 1,234,567 | 700,000 | 300,000 | 234,567 |'
+says late '| day.one.trace | 00ff | - | - | 1,234,567 | 700,000 | 300,000 | 234,567 |'
 
 # HTML: needs nothing beside it, and what comes from files is text in it, whatever it holds.
 page() {
@@ -146,6 +146,15 @@ for name in won hostile; do
         complain "$name: the page has other scripts than its own two"
     fi
 done
+
+# Where the longest calls were, and what is known of the traces beside their rows.
+jq '.context.traces = [{name: "some/where/day.one.trace", tick_ns: 4000000, timers: 1000}]
+    | .context.worst = [{trace: "some/where/day.one.trace", algo: "quick", options: "", op: "stop",
+        ns: 5000, event: 1234, tick: 70, timer: 3}]' late/results.json >noted.json
+mv noted.json late/results.json
+report late
+says late '| day.one.trace | 00ff | 4.00 ms | 1,000 | 1,234,567'
+says late '| `quick` | stop | 5.00 µs | 70 | 1,234 | 3 | - |'
 
 # Two folders, side by side: each with its own fastest, and marked. Columns that one of them does not
 # have are missing only there.

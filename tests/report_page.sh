@@ -30,7 +30,7 @@ complain() {
 
 # --- results of a known content ------------------------------------------------------------------
 
-# shellcheck source=tests/report_results.bash
+# shellcheck source=/dev/null
 source "$SOURCE/tests/report_results.bash"
 cd "$scratch" || exit 1
 made_up_results page '.[3].status = "unsupported"' '.[3].reason = "beyond the horizon"' \
