@@ -22,9 +22,8 @@
  * numbers are off by less than a tenth of a tick while the clock stays within 2^48 ticks of a base,
  * and so all are exact. The base moves when no timer is pending.
  *
- * A watcher has 48 bytes, in our table, by id. The heap, 16 bytes a timer, is libev's own, comes
- * from malloc and never shrinks: the bytes shown do not include it. When malloc fails, libev ends
- * the program.
+ * A watcher has 48 bytes, in our table, by id. The heap, 16 bytes a timer, is libev's own; it grows
+ * by doubling as timers are started, and never shrinks.
  *
  * Invariants
  *   - timer id is pending if and only if its watcher is active (in the heap) or pending (due, its
@@ -123,7 +122,9 @@ static void libev_destroy(void *self)
 {
     struct libev_timers *timers = self;
     if (timers->loop != NULL) {
+        struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
         ev_loop_destroy(timers->loop);
+        (void)tl_virtual_clock_swap(before);
     }
     pinned_free(&timers->watchers);
     tl_free(timers->allocator, timers, sizeof *timers, alignof(struct libev_timers));
@@ -152,7 +153,8 @@ static enum tl_status libev_create(const struct tl_config *config, void **self)
         return TL_ERR_NOMEM;
     }
     *timers = (struct libev_timers){
-        .clock.on_wait = config->options[0] != 0 ? NULL : virtual_clock_no_poll,
+        .clock = {.on_wait = config->options[0] != 0 ? NULL : virtual_clock_no_poll,
+                  .allocator = config->allocator},
         .watchers = {.entry_bytes = sizeof(ev_timer), .allocator = config->allocator},
         .now = config->now,
         .base = config->now,
@@ -191,16 +193,18 @@ static enum tl_status libev_start(void *self, uint32_t id, uint64_t deadline)
         return TL_ERR_HORIZON;
     }
     timers->count += !is_pending(watcher);
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock); /* the heap may grow */
     if (deadline > timers->now) {
         watcher->repeat = ((double)(deadline - timers->now) - 0.5) * SECONDS_PER_TICK;
         ev_timer_again(timers->loop, watcher);
         watcher->repeat = 0; /* once is enough */
-        return TL_OK;
+    } else {
+        ev_timer_stop(timers->loop, watcher);
+        ev_timer_set(watcher, -SECONDS_PER_TICK, 0);
+        ev_timer_start(timers->loop, watcher);
+        timers->behind = true;
     }
-    ev_timer_stop(timers->loop, watcher);
-    ev_timer_set(watcher, -SECONDS_PER_TICK, 0);
-    ev_timer_start(timers->loop, watcher);
-    timers->behind = true;
+    (void)tl_virtual_clock_swap(before);
     return TL_OK;
 }
 
@@ -307,8 +311,8 @@ TL_ALGO(libev) = {
         "unless poll=none; "
         "`next` is the wait that libev asks for, a minute at most. Time is a double: deadlines "
         "reach 2^48 ticks beyond the clock when the loop was last empty, and are exact within. "
-        "The heap comes from malloc, 16 bytes a timer that the bytes shown do not include. Bad "
-        "at: an advance every tick. Needs libev-dev when timerlab is built.",
+        "The heap grows by doubling, and never shrinks. Bad at: an advance every tick. Needs "
+        "libev-dev when timerlab is built.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = libev_options,
     LIBEV_HOOKS,

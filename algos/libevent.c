@@ -21,8 +21,8 @@
  * A tick is a millisecond. libevent's time is a timeval, so deadlines have no horizon.
  *
  * An event has 128 bytes, in our table, by id, with 16 for whose it is. The heap, 8 bytes a timer,
- * is libevent's own, comes from malloc and never shrinks (libevent's issue 1800): the bytes shown
- * do not include it.
+ * is libevent's own; it grows by doubling as timers are started, and never shrinks (libevent's
+ * issue 1800).
  *
  * Invariants
  *   - timer id is pending if and only if its event is (in the heap, or active with its callback
@@ -128,12 +128,14 @@ static enum tl_status libevent_reserve(void *self, uint32_t capacity)
 static void libevent_destroy(void *self)
 {
     struct libevent_timers *timers = self;
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
     for (uint32_t id = 0; id < timers->nodes.capacity; id++) {
         (void)event_del(&node_of(timers, id)->event);
     }
     if (timers->loop != NULL) {
         event_base_free(timers->loop);
     }
+    (void)tl_virtual_clock_swap(before);
     pinned_free(&timers->nodes);
     tl_free(timers->allocator, timers, sizeof *timers, alignof(struct libevent_timers));
 }
@@ -166,7 +168,8 @@ static enum tl_status libevent_create(const struct tl_config *config, void **sel
         return TL_ERR_NOMEM;
     }
     *timers = (struct libevent_timers){
-        .clock.on_wait = config->options[0] != 0 ? NULL : virtual_clock_no_poll,
+        .clock = {.on_wait = config->options[0] != 0 ? NULL : virtual_clock_no_poll,
+                  .allocator = config->allocator},
         .nodes = {.entry_bytes = sizeof(struct node), .allocator = config->allocator},
         .now = config->now,
         .base = config->now,
@@ -314,9 +317,9 @@ TL_ALGO(libevent) = {
         "what is due goes through a queue of active events. Each advance is a turn of the loop "
         "without waiting, its call of epoll_wait included unless poll=none; `next` is the wait "
         "that libevent asks "
-        "for, 35 minutes at most. The heap comes from malloc, 8 bytes a timer that the bytes shown "
-        "do not include. Bad at: an advance every tick, and many timers, for every comparison "
-        "follows pointers. Needs libevent-dev when timerlab is built.",
+        "for, 35 minutes at most. The heap grows by doubling, and never shrinks. Bad at: an "
+        "advance every tick, and many timers, for every comparison follows pointers. Needs "
+        "libevent-dev when timerlab is built.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = libevent_options,
     LIBEVENT_HOOKS,

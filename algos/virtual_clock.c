@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdalign.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -41,6 +43,102 @@ static int led_epoll_wait(int file, struct epoll_event *events, int count, int w
     }
     clock->on_wait(clock, wait_ms);
     return 0;
+}
+
+/* Stands before each block from the structure's allocator. A loop has a dozen of them, which grow
+ * by doubling, so they are looked for one after the other. */
+struct virtual_block {
+    alignas(max_align_t) struct virtual_block *next;
+    size_t bytes; /* behind this */
+};
+
+/* Takes the block at `memory` out of the clock's. NULL if it is none of them. */
+static struct virtual_block *take_block(struct virtual_clock *clock, const void *memory)
+{
+    for (struct virtual_block **at = &clock->blocks; *at != NULL; at = &(*at)->next) {
+        struct virtual_block *block = *at;
+        if (block + 1 == memory) {
+            *at = block->next;
+            return block;
+        }
+    }
+    return NULL;
+}
+
+/* Makes `block`, or a new one, as long as asked for, and one of the clock's. NULL: `block` is as it
+ * was, and not the clock's. */
+static void *resize_block(struct virtual_clock *clock, struct virtual_block *block, size_t bytes)
+{
+    struct virtual_block *resized = clock->allocator->resize(
+        clock->allocator->ctx, block, block != NULL ? sizeof *block + block->bytes : 0,
+        sizeof *block + bytes, alignof(struct virtual_block));
+    if (resized == NULL) {
+        return NULL;
+    }
+    *resized = (struct virtual_block){.next = clock->blocks, .bytes = bytes};
+    clock->blocks = resized;
+    return resized + 1;
+}
+
+static void free_block(const struct virtual_clock *clock, struct virtual_block *block)
+{
+    tl_free(clock->allocator, block, sizeof *block + block->bytes, alignof(struct virtual_block));
+}
+
+static void *led_malloc(size_t bytes)
+{
+    struct virtual_clock *clock = thread_clock;
+    void *memory = NULL;
+    if (clock != NULL && clock->allocator != NULL) {
+        memory = resize_block(clock, NULL, bytes);
+    }
+    return memory != NULL ? memory : malloc(bytes);
+}
+
+static void *led_calloc(size_t count, size_t bytes)
+{
+    size_t all = 0;
+    if (thread_clock == NULL || __builtin_mul_overflow(count, bytes, &all)) {
+        return calloc(count, bytes);
+    }
+    void *memory = led_malloc(all);
+    return memory != NULL ? memset(memory, 0, all) : NULL;
+}
+
+static void led_free(void *memory)
+{
+    struct virtual_clock *clock = thread_clock;
+    struct virtual_block *block = clock != NULL ? take_block(clock, memory) : NULL;
+    if (block != NULL) {
+        free_block(clock, block);
+    } else {
+        free(memory);
+    }
+}
+
+static void *led_realloc(void *memory, size_t bytes)
+{
+    struct virtual_clock *clock = thread_clock;
+    if (memory == NULL) {
+        return led_malloc(bytes);
+    }
+    struct virtual_block *block = clock != NULL ? take_block(clock, memory) : NULL;
+    if (block == NULL) {
+        return realloc(memory, bytes);
+    }
+    void *resized = resize_block(clock, block, bytes);
+    if (resized != NULL) {
+        return resized;
+    }
+    resized = malloc(bytes);
+    if (resized == NULL) {
+        block->next = clock->blocks;
+        clock->blocks = block;
+        return NULL;
+    }
+    memcpy(resized, memory, bytes < block->bytes ? bytes : block->bytes);
+    free_block(clock, block);
+    return resized;
 }
 
 /* --- the library's table of calls ------------------------------------------------------------ */
@@ -158,14 +256,31 @@ bool tl_virtual_clock_attach(void (*function)(void))
         map->l_name[0] == '\0' || !find_call_table(map, &table)) {
         return false;
     }
-    uintptr_t clock_slot = find_slot(map, &table, "clock_gettime");
-    uintptr_t wait_slot = find_slot(map, &table, "epoll_wait");
-    if (clock_slot == 0 || wait_slot == 0) {
-        return false;
+    const struct {
+        const char *name;
+        uintptr_t target;
+        bool required;
+    } calls[] = {
+        {"clock_gettime", (uintptr_t)led_clock_gettime, true},
+        {"epoll_wait", (uintptr_t)led_epoll_wait, true},
+        {"malloc", (uintptr_t)led_malloc, false},
+        {"calloc", (uintptr_t)led_calloc, false},
+        {"realloc", (uintptr_t)led_realloc, false},
+        {"free", (uintptr_t)led_free, false},
+    };
+    enum { CALLS = sizeof calls / sizeof calls[0] };
+    uintptr_t slots[CALLS];
+    for (size_t i = 0; i < CALLS; i++) {
+        slots[i] = find_slot(map, &table, calls[i].name);
+        if (slots[i] == 0 && calls[i].required) {
+            return false;
+        }
     }
+    bool done = true;
     (void)pthread_mutex_lock(&lock);
-    bool done = overwrite(clock_slot, (uintptr_t)led_clock_gettime) &&
-                overwrite(wait_slot, (uintptr_t)led_epoll_wait);
+    for (size_t i = 0; i < CALLS && done; i++) {
+        done = slots[i] == 0 || overwrite(slots[i], calls[i].target);
+    }
     (void)pthread_mutex_unlock(&lock);
     return done;
 }

@@ -10,6 +10,9 @@
  *   clock_gettime   answers with the thread's virtual clock
  *   epoll_wait      while the loop is only asked how long it would wait, notes that and returns; so
  *                   it does throughout if an option says so; else the real one
+ *   malloc and its kin
+ *                   take memory from the structure's allocator, if it has named one; where that
+ *                   refuses, from the C library, for event loops end the program otherwise
  *
  * A tick is a millisecond of virtual time, the unit in which epoll waits.
  *
@@ -25,6 +28,10 @@ struct virtual_clock {
     /* If set, called in place of epoll_wait with the milliseconds that the loop would wait at most,
      * -1: without end. */
     void (*on_wait)(struct virtual_clock *clock, int wait_ms);
+    /* Where the library's memory comes from, if set. What it has from there it gives back while a
+     * thread has this clock, the destruction of its loop included. */
+    const struct tl_allocator *allocator;
+    struct virtual_block *blocks; /* that memory; NULL at first */
 };
 
 /* The option that all have who use this: whether an advance pays for the system call. */
