@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_BUDGET_SECONDS 120.0
-#define TIMEOUT_SHARE          12.0 /* of that time, no single pass takes more while it searches */
-#define FINAL_TIMEOUT_SECONDS  600.0
+#define DEFAULT_BUDGET_SECONDS     120.0
+#define TIMEOUT_SHARE              12.0 /* of that time, no single pass takes more while it searches */
+#define SEARCH_TIMEOUT_MIN_SECONDS 5.0
+#define FINAL_TIMEOUT_SECONDS      600.0
 
 struct tune_arguments {
     struct catalog catalog;
@@ -117,7 +118,8 @@ static void complete(struct tune_arguments *arguments, struct argp_state *state)
         }
     }
     if (request->timeout_seconds == 0) {
-        request->timeout_seconds = request->budget_seconds / TIMEOUT_SHARE;
+        request->timeout_seconds =
+            fmax(request->budget_seconds / TIMEOUT_SHARE, SEARCH_TIMEOUT_MIN_SECONDS);
         request->final_timeout_seconds = FINAL_TIMEOUT_SECONDS;
     }
     request->structures = &arguments->structures;
@@ -227,7 +229,9 @@ static const struct argp_option options[] = {
      "Choose by counts alone, without timing: quick, and the same on every machine", 0},
     {"seconds", KEY_SECONDS, "S", 0, "About how long it may take (120)", 0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
-     "Of one pass of one structure (a twelfth of --seconds while it searches, then 600)", 0},
+     "Of one pass of one structure (a twelfth of --seconds, but no less than 5, while it searches; "
+     "then 600)",
+     0},
     {"output", 'o', "FILE", 0, "Also write the answer, with all that was tried, as JSON", 0},
     {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
     {"format", KEY_FORMAT, "text|json", 0, "What to print (text)", 0},
