@@ -274,6 +274,8 @@ static bool judge_series(struct work *work, struct comparison *item, struct seri
     switch (item->judgement.obstacle) {
     case JUDGE_CLEAR:
         item->status = COMPARE_JUDGED;
+        item->base_values -= item->judgement.disturbed;
+        item->other_values -= item->judgement.disturbed;
         break;
     case JUDGE_FEW_RUNS:
         set_status(item, COMPARE_REFUSED,

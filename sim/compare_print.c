@@ -168,12 +168,17 @@ static void add_p(struct grid *grid, const struct comparison *item)
 
 static void add_runs(struct grid *grid, const struct comparison *item)
 {
+    char quiet[64] = "";
+    if (item->status == COMPARE_JUDGED && item->judgement.disturbed > 0) {
+        (void)snprintf(quiet, sizeof quiet, ", %zu quiet", item->base_values);
+    }
     switch (item->method) {
     case METHOD_PAIRED_RUNS:
-        grid_add(grid, "%zu pairs", item->base_runs);
+        grid_add(grid, "%zu pairs%s", item->base_runs, quiet);
         break;
     case METHOD_PAIRED_SESSIONS:
-        grid_add(grid, "%zu pairs of sessions", item->base_values);
+        grid_add(grid, "%zu pairs of sessions%s", item->base_values + item->judgement.disturbed,
+                 quiet);
         break;
     case METHOD_APART:
         grid_add(grid, "%zu, %zu apart", item->base_runs, item->other_runs);
@@ -390,6 +395,8 @@ static json_t *comparison_json(const struct comparison *item)
     (void)json_object_set_new(object, "min_effect",
                               judged ? number(judgement->min_effect) : json_null());
     (void)json_object_set_new(object, "drift", judged ? number(judgement->drift) : json_null());
+    (void)json_object_set_new(
+        object, "disturbed", judged ? json_integer((json_int_t)judgement->disturbed) : json_null());
     (void)json_object_set_new(object, "change", judged ? number(judgement->change) : json_null());
     bool interval = judged && isfinite(judgement->high);
     (void)json_object_set_new(object, "low", interval ? number(judgement->low) : json_null());

@@ -11,6 +11,12 @@
 #define SERIAL_P_PAIRED   0.01
 #define SERIAL_P_UNPAIRED 0.1
 
+/* Rounds are left out only if there are so many; and if they are longer than those of the shortest
+ * quarter by more than so often the range of these. That is some two standard deviations above the
+ * mean, if nothing disturbs. */
+#define QUIET_ROUNDS_FROM 12u
+#define QUIET_REACH       2.2
+
 /* The logarithms; NULL if out of memory. `positive` is cleared if one has none. */
 static double *logarithms(const double *values, size_t count, bool *positive)
 {
@@ -54,6 +60,46 @@ static void begin(struct judgement *judgement, size_t base_count, size_t other_c
     }
 }
 
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Leaves the ratios of the rounds in which the machine was not disturbed; returns how many. How
+ * long a round took counts both sides alike, so that it cannot favour one. Disturbances only ever
+ * make rounds longer: how far quiet ones lie apart is seen from the shorter ones. False if out of
+ * memory. */
+static bool keep_quiet_rounds(double *ratios, const double *base_logs, size_t *count)
+{
+    size_t all = *count;
+    if (all < QUIET_ROUNDS_FROM) {
+        return true;
+    }
+    double *lengths = malloc(all * sizeof *lengths);
+    double *sorted = malloc(all * sizeof *sorted);
+    bool done = lengths != NULL && sorted != NULL;
+    for (size_t i = 0; i < all && done; i++) {
+        lengths[i] = ratios[i] + 2 * base_logs[i]; /* the logarithm of both, multiplied */
+        sorted[i] = lengths[i];
+    }
+    if (done) {
+        qsort(sorted, all, sizeof *sorted, compare_double);
+        double quarter = sorted[all / 4];
+        double most = fmax(quarter + QUIET_REACH * (quarter - sorted[0]), sorted[all / 2]);
+        *count = 0;
+        for (size_t i = 0; i < all; i++) {
+            if (lengths[i] <= most) {
+                ratios[(*count)++] = ratios[i];
+            }
+        }
+    }
+    free(lengths);
+    free(sorted);
+    return done;
+}
+
 static void set_drift(struct judgement *judgement, double drift,
                       const struct judge_settings *settings, double *margin)
 {
@@ -76,11 +122,14 @@ bool judge_paired(const double *base, const double *other, size_t count,
     if (done && judgement->obstacle == JUDGE_CLEAR) {
         struct stats_shift shift;
         double margin;
+        size_t quiet = count;
         for (size_t i = 0; i < count; i++) {
             ratios[i] -= base_logs[i];
         }
-        set_drift(judgement, drift_of(ratios, count, SERIAL_P_PAIRED), settings, &margin);
-        done = stats_paired_shift(ratios, count, settings->confidence, margin, &shift);
+        done = keep_quiet_rounds(ratios, base_logs, &quiet);
+        judgement->disturbed = count - quiet;
+        set_drift(judgement, drift_of(ratios, quiet, SERIAL_P_PAIRED), settings, &margin);
+        done = done && stats_paired_shift(ratios, quiet, settings->confidence, margin, &shift);
         if (done) {
             set_shift(judgement, &shift);
         }

@@ -8,6 +8,10 @@
  *             does not matter (Wilcoxon's signed-rank test of the ratios' logarithms)
  *   unpaired  the sides were measured each for itself (Wilcoxon's rank-sum test)
  *
+ * Of twelve pairs and more those are left out in which the machine was disturbed: rounds that took
+ * much longer than the shorter ones do, both sides taken together. That favours neither side, and a
+ * disturbance that hits one side of a round says nothing of the other rounds.
+ *
  * A difference must be more than chance explains, and more than `min_effect`: what is asked is how
  * probable the measurements would be if the true change were that small. Runs that follow one
  * another more closely than chance show that the machine changed while they were made, and it may
@@ -42,6 +46,7 @@ struct judgement {
     double high;
     double p;          /* two-sided; 1 if there is an obstacle */
     double drift;      /* how much runs differ that are in no random order; 0 if they are in one */
+    size_t disturbed;  /* rounds that were left out because the machine was disturbed */
     double min_effect; /* what the difference had to be larger than: the setting and the drift */
 };
 

@@ -282,6 +282,7 @@ static void five_percent_is_found(void **state)
                runs, processor.slower, COMPARISONS, wall.slower);
         assert_true(processor.slower >= 0.95 * COMPARISONS);
         assert_int_equal(processor.faster, 0);
+        assert_true(wall.slower >= 0.8 * COMPARISONS);
         assert_true(wall.faster <= 0.001 * COMPARISONS);
     }
 }
@@ -383,6 +384,32 @@ static void a_drift_must_be_exceeded(void **state)
     assert_true(judgement.drift == 0 && fabs(judgement.min_effect - 0.05) < 1e-12);
 }
 
+/* In five of twenty rounds something else took the processor from one side, or from both. */
+static void disturbed_rounds_are_left_out(void **state)
+{
+    (void)state;
+    static const double quiet[] = {10.0, 10.2, 9.9,  10.1, 10.3, 9.8,  10.0, 10.1, 9.9, 10.2,
+                                   10.1, 9.9,  10.0, 10.2, 9.8,  10.3, 10.1, 10.0, 9.9, 10.2};
+    double base[20];
+    double other[20];
+    for (size_t i = 0; i < 20; i++) {
+        base[i] = quiet[i] * (i % 8 == 3 ? 2 : 1);
+        other[i] = quiet[(i + 7) % 20] * 1.05 * (i % 8 >= 3 && i % 8 <= 4 ? 1.9 : 1);
+    }
+    struct judgement judgement;
+    struct judgement reverse;
+    assert_true(judge_paired(base, other, 20, &paired_settings, &judgement));
+    assert_int_equal(judgement.disturbed, 5);
+    assert_true(judgement.p <= P_MAX && fabs(judgement.change - 0.05) < 0.01);
+    /* which side is the base makes no difference */
+    assert_true(judge_paired(other, base, 20, &paired_settings, &reverse));
+    assert_int_equal(reverse.disturbed, 5);
+    assert_true(fabs(reverse.p - judgement.p) < 1e-9);
+    /* of few rounds none is left out */
+    assert_true(judge_paired(base, other, 11, &paired_settings, &judgement));
+    assert_int_equal(judgement.disturbed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +421,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_judged_says_why),
         cmocka_unit_test(changes_are_ratios),
         cmocka_unit_test(a_drift_must_be_exceeded),
+        cmocka_unit_test(disturbed_rounds_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
