@@ -218,7 +218,7 @@ static void equal_sides_are_not_told_apart(void **state)
 static void equal_sides_measured_apart_are_not_told_apart(void **state)
 {
     (void)state;
-    static const size_t runs[] = {6, 12};
+    static const size_t runs[] = {6, 10};
     struct machine machine = {0};
     random_seed(&machine.random, 2);
     for (size_t m = 0; m < MACHINES; m++) {
