@@ -20,7 +20,7 @@ do for [terminal in TERMINALS] {
     load FOLDER."/rows.gp"
 
     value = "bytes_peak"
-    text(x) = scaled(x)."B"
+    text(x) = x < 1e3 ? counted(x)." B" : scaled(x)."B"
     unit_label = "bytes held at the peak, everything counted (less is better)"
     panel_title = headed("Memory at the peak")
     panel_top = share(118 + panel); panel_bottom = share(118 + 2 * panel)
