@@ -25,6 +25,7 @@
 #define GAP_WIDTH       62.0 /* of what stands for empty slots that are left out */
 #define LEVEL_HEIGHT    50.0 /* of a tree */
 #define CHIPS_SHOWN     6    /* in one cell */
+#define PARTS_SHOWN_ALL 5    /* of more, only those that hold something at some time */
 #define SLOTS_SHOWN_ALL 16   /* of more, only those with something to see */
 
 #define DIM             "fill=\"#555555\""
@@ -44,7 +45,10 @@ static const struct {
 struct canvas {
     const struct show *show;
     struct drawing drawing;
-    double y; /* where the next thing goes */
+    size_t first; /* of the steps that are drawn, and how many */
+    size_t count;
+    double y;      /* where the next thing goes */
+    bool left_out; /* some levels are not drawn */
 };
 
 /* --- timers ---------------------------------------------------------------------------------- */
@@ -477,6 +481,27 @@ static void draw_fired(struct canvas *canvas, const struct show_step *step)
     canvas->y += CHIP_HEIGHT + CHIP_GAP;
 }
 
+/* Whether a level is left out: of many, those that hold nothing in any step that is drawn. */
+static bool is_left_out(const struct canvas *canvas, const struct show_step *step,
+                        const struct show_part *part)
+{
+    if (step->part_count <= PARTS_SHOWN_ALL || part->form != TL_FORM_WHEEL) {
+        return false;
+    }
+    for (size_t i = canvas->first; i < canvas->first + canvas->count; i++) {
+        const struct show_step *other = &canvas->show->steps[i];
+        for (size_t k = 0; k < other->part_count; k++) {
+            bool same = strcmp(other->parts[k].name, part->name) == 0;
+            for (size_t c = 0; same && c < other->parts[k].cell_count; c++) {
+                if (other->parts[k].cells[c].held_total > 0) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
 static bool draw_step(struct canvas *canvas, size_t index, struct error *error)
 {
     const struct show_step *step = &canvas->show->steps[index];
@@ -508,7 +533,11 @@ static bool draw_step(struct canvas *canvas, size_t index, struct error *error)
     }
     bool good = true;
     for (size_t i = 0; good && i < step->part_count; i++) {
-        good = draw_part(canvas, &step->parts[i], error);
+        if (is_left_out(canvas, step, &step->parts[i])) {
+            canvas->left_out = true;
+        } else {
+            good = draw_part(canvas, &step->parts[i], error);
+        }
     }
     canvas->y += 10;
     return good;
@@ -559,12 +588,17 @@ static void draw_legend(struct canvas *canvas, size_t first, size_t count)
         drawing_text(drawing, x, y, font, "dashed: stale");
     }
     canvas->y += 16;
+    if (canvas->left_out) {
+        drawing_text(drawing, MARGIN, canvas->y, font,
+                     "Levels that hold nothing in any of these steps are not drawn.");
+        canvas->y += 16;
+    }
 }
 
 bool show_draw(const struct show *show, size_t first, size_t count, FILE *stream,
                struct error *error)
 {
-    struct canvas canvas = {.show = show, .y = MARGIN + 14};
+    struct canvas canvas = {.show = show, .first = first, .count = count, .y = MARGIN + 14};
     char description[512];
     if (!drawing_open(&canvas.drawing, error)) {
         return false;
