@@ -16,6 +16,9 @@
  * 2^31 - 1 milliseconds. A tick is a millisecond, libuv's unit. The reading of the machine's clock
  * costs nothing here, see virtual_clock.h.
  *
+ * Before its first turn libuv says that it would not wait at all, since it has yet to give its own
+ * files to epoll.
+ *
  * While libuv 1.44 calls back for what is due, it takes from the heap whatever is due next, what a
  * callback has just started included: a timer that starts itself with no delay is called for ever
  * (pull request 4250 changed that in later versions). So starts in a callback that are due already
