@@ -9,6 +9,7 @@ struct floor_timers {
     size_t expiry_count;
     size_t at; /* the next to fire */
     uint64_t base;
+    uint64_t due; /* its tick; TL_NEVER behind the last */
     uint64_t pending;
     uint32_t capacity;
     size_t record_bytes;
@@ -68,7 +69,8 @@ static enum tl_status create(const struct tl_config *config, size_t record_bytes
     if (timers == NULL) {
         return TL_ERR_NOMEM;
     }
-    *timers = (struct floor_timers){.allocator = *config->allocator, .record_bytes = record_bytes};
+    *timers = (struct floor_timers){
+        .allocator = *config->allocator, .due = TL_NEVER, .record_bytes = record_bytes};
     if (floor_reserve(timers, config->capacity) != TL_OK) {
         floor_destroy(timers);
         return TL_ERR_NOMEM;
@@ -80,6 +82,12 @@ static enum tl_status create(const struct tl_config *config, size_t record_bytes
 static uint64_t floor_count(const void *self)
 {
     return ((const struct floor_timers *)self)->pending;
+}
+
+static uint64_t next_due(const struct floor_timers *timers)
+{
+    return timers->at < timers->expiry_count ? timers->base + timers->expiries[timers->at].tick
+                                             : TL_NEVER;
 }
 
 /* A deadline of 0 says that the timer is not pending. */
@@ -111,12 +119,12 @@ static uint64_t floor_count(const void *self)
         struct floor_timers *timers = self;                                                        \
         uint64_t fired = 0;                                                                        \
         (void)budget;                                                                              \
-        while (timers->at < timers->expiry_count &&                                                \
-               timers->base + timers->expiries[timers->at].tick <= now) {                          \
+        while (timers->due <= now) {                                                               \
             uint32_t id = timers->expiries[timers->at++].id;                                       \
             struct record_##bytes *record = (struct record_##bytes *)timers->records + id;         \
             timers->pending -= record->deadline != 0;                                              \
             record->deadline = 0;                                                                  \
+            timers->due = next_due(timers);                                                        \
             fire(ctx, id, now);                                                                    \
             fired++;                                                                               \
         }                                                                                          \
@@ -164,4 +172,5 @@ void floor_schedule(void *self, const struct workload_expiry *expiries, size_t c
     timers->expiry_count = count;
     timers->at = 0;
     timers->base = base;
+    timers->due = next_due(timers);
 }
