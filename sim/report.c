@@ -1018,6 +1018,7 @@ static const char *context_text(struct report *report, const json_t *value)
     json_array_foreach(value, i, item)
     {
         if (!json_is_string(item)) {
+            (void)text_end(&text);
             return NULL;
         }
         text_add(&text, "%s%s", i > 0 ? " " : "", json_string_value(item));

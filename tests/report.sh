@@ -150,7 +150,7 @@ done
 # Where the longest calls were, and what is known of the traces beside their rows.
 jq '.context.traces = [{name: "some/where/day.one.trace", tick_ns: 4000000, timers: 1000}]
     | .context.worst = [{trace: "some/where/day.one.trace", algo: "quick", options: "", op: "stop",
-        ns: 5000, event: 1234, tick: 70, timer: 3}]' late/results.json >noted.json
+        ns: 5000, event: 1234, tick: 70, timer: 3}] | .context.mixed = ["text", 7]' late/results.json >noted.json
 mv noted.json late/results.json
 report late
 says late '| day.one.trace | 00ff | 4.00 ms | 1,000 | 1,234,567'
