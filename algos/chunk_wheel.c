@@ -28,14 +28,15 @@
  * level if it lies in this block or the next, else on the second, and so on. During a block the
  * slot of the next is moved down, a chunk at a time, evenly: no tick has a bulk to cascade. Moving
  * an entry that is not EXACT looks at its node, so a timer that was restarted meanwhile goes to
- * where it now belongs, and one that was stopped goes no further.
+ * where it now belongs, and one that was stopped goes no further. A chunk of the second level whose
+ * first timers are all EXACT is moved without a look at any: what is filed under its tick may be.
  *
- * A restart needs its node's line, and whether an entry must be appended depends on what is read
- * there: guessed wrong, the processor waits for memory with nothing else under way. So restarts
- * stand in a short queue while their nodes are fetched, and are worked off in order, each when it
- * is pushed out by a younger one, and all before anything is visited. Nothing is to be seen of
- * this from outside: whether a timer is pending is in its state, which changes at once. Where the
- * nodes fit in the cache, and in callbacks, there is no queue.
+ * A restart needs two lines, its state's and its node's, and whether an entry must be appended
+ * depends on what is read there: guessed wrong, the processor waits for memory with nothing else
+ * under way. So with many timers starts stand in a short queue while their lines are fetched, and
+ * are carried out in order, each when a younger one pushes it out. Whatever could tell the
+ * difference carries out the rest first: a stop of a timer that waits, count, next, and an advance
+ * that has something to do. Where the nodes fit in the cache, and in callbacks, there is no queue.
  *
  * Ticks in entries and nodes are 30 bits, relative to the clock, and reach 2^28 ticks ahead. What
  * is further has its whole deadline in the node and waits in the chain FAR, which is searched when
@@ -54,8 +55,8 @@
  * added; then, or if there is no more memory, one sweep over all chunks drops what is stale.
  *
  * Invariants
- *   - a pending timer has an entry that is visited at its deadline or before, or the queue has its
- *     restart: EXACT: under the deadline; LOOSE: under what the node says, which is not later
+ *   - a pending timer has an entry that is visited at its deadline or before: EXACT: under the
+ *     deadline; LOOSE: under what the node says, which is not later
  *   - IDLE has no entry of a tick; EXACT and LEFT one; otherwise the node counts those besides the
  *     live one, up to `many`, which is never counted down but by a sweep
  *   - a slot of a level whose slots are 2^s ticks wide, of a tick t, is (t >> s) modulo the slots;
@@ -158,11 +159,7 @@ struct segment {
 };
 
 #define QUEUE 16u
-
-struct waiting {
-    uint64_t deadline;
-    uint32_t id;
-};
+#define NO_ID UINT32_MAX
 
 enum option { OPTION_STALE, OPTION_QUEUE };
 
@@ -176,13 +173,12 @@ struct chunk_wheel {
     uint64_t serial; /* the last one given */
     uint64_t looks;  /* entries whose node decided, in all */
     uint32_t queue_count;
-    uint32_t queue_at;    /* where the next one goes; the oldest, if it is full */
-    uint64_t queue_first; /* no deadline in the queue is before this */
-    bool queued;          /* restarts go through the queue */
+    uint32_t queue_at; /* where the next one goes */
+    bool queued;       /* starts go through the queue */
     bool sweeping;
-    bool due_loose; /* the last chunk of DUE had entries whose nodes decide */
-    bool moved_loose;
-    struct waiting queue[QUEUE];
+    bool due_loose;            /* the last chunk of DUE had entries whose nodes decide */
+    uint32_t queue_ids[QUEUE]; /* a ring; NO_ID where none waits */
+    uint64_t queue_deadlines[QUEUE];
     uint64_t upper_quiet; /* the same as quiet, but for the first level */
     uint64_t far_quiet;   /* when FAR is to be searched */
     uint64_t due_since;   /* the clock before which nothing in DUE was due */
@@ -492,34 +488,70 @@ static inline void refile(struct chunk_wheel *wheel, uint32_t id, uint64_t deadl
     refile_sooner(wheel, id, deadline);
 }
 
-/* --- the queue ------------------------------------------------------------------------------- */
-
-static inline void queue_restart(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
+/* A start for a deadline that is near. */
+static inline void start_near(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
 {
-    struct waiting *waiting = &wheel->queue[wheel->queue_at];
-    __builtin_prefetch(&wheel->nodes[id], 1);
-    if (wheel->queue_count == QUEUE) {
-        refile(wheel, waiting->id, waiting->deadline);
+    uint64_t *word = &wheel->states[id / STATES_A_WORD];
+    uint64_t states = *word;
+    uint32_t state = (uint32_t)(states >> state_shift(id)) & STATE_MASK;
+    wheel->count += (state & STATE_PENDING) ^ STATE_PENDING;
+    if (state == STATE_IDLE) {
+        *word = states | (uint64_t)STATE_EXACT << state_shift(id);
+        wheel->nodes[id] = make_near(0, deadline, deadline);
+        file_timer(wheel, id, deadline);
     } else {
-        wheel->queue_count++;
-    }
-    waiting->deadline = deadline;
-    waiting->id = id;
-    wheel->queue_at = (wheel->queue_at + 1) % QUEUE;
-    wheel->queue_first = deadline < wheel->queue_first ? deadline : wheel->queue_first;
-    if (deadline < wheel->quiet) {
-        wheel->quiet = deadline;
+        *word = states | (uint64_t)STATE_LOOSE << state_shift(id);
+        refile(wheel, id, deadline);
     }
 }
 
-static void work_off_queue(struct chunk_wheel *wheel)
+/* --- the queue ------------------------------------------------------------------------------- */
+
+/* The oldest of those that wait is started. */
+static inline void work_off_one(struct chunk_wheel *wheel)
+{
+    uint32_t at = (wheel->queue_at - wheel->queue_count) % QUEUE;
+    uint32_t id = wheel->queue_ids[at];
+    wheel->queue_ids[at] = NO_ID;
+    wheel->queue_count--;
+    start_near(wheel, id, wheel->queue_deadlines[at]);
+}
+
+static __attribute__((noinline)) void work_off(struct chunk_wheel *wheel)
 {
     while (wheel->queue_count > 0) {
-        uint32_t at = (wheel->queue_at - wheel->queue_count) % QUEUE;
-        wheel->queue_count--;
-        refile(wheel, wheel->queue[at].id, wheel->queue[at].deadline);
+        work_off_one(wheel);
     }
-    wheel->queue_first = TL_NEVER;
+}
+
+static inline void work_off_queue(struct chunk_wheel *wheel)
+{
+    if (wheel->queue_count > 0) {
+        work_off(wheel);
+    }
+}
+
+static inline void queue_start(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
+{
+    __builtin_prefetch(&wheel->states[id / STATES_A_WORD], 1);
+    __builtin_prefetch(&wheel->nodes[id], 1);
+    wheel->quiet = deadline < wheel->quiet ? deadline : wheel->quiet;
+    if (wheel->queue_count == QUEUE) {
+        work_off_one(wheel);
+    }
+    wheel->queue_ids[wheel->queue_at] = id;
+    wheel->queue_deadlines[wheel->queue_at] = deadline;
+    wheel->queue_at = (wheel->queue_at + 1) % QUEUE;
+    wheel->queue_count++;
+}
+
+static inline bool is_queued(const struct chunk_wheel *wheel, uint32_t id)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < QUEUE; i++) {
+        found |= wheel->queue_ids[i] == id;
+    }
+    return found != 0;
 }
 
 /* --- start and stop -------------------------------------------------------------------------- */
@@ -555,23 +587,10 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     struct chunk_wheel *wheel = self;
     if (__builtin_expect(deadline - wheel->clock - 1 >= NEAR_TICKS - 1, 0)) {
         start_apart(wheel, id, deadline);
-        return TL_OK;
-    }
-    uint64_t *word = &wheel->states[id / STATES_A_WORD];
-    uint64_t states = *word;
-    uint32_t state = (uint32_t)(states >> state_shift(id)) & STATE_MASK;
-    wheel->count += (state & STATE_PENDING) ^ STATE_PENDING;
-    if (state == STATE_IDLE) {
-        *word = states | (uint64_t)STATE_EXACT << state_shift(id);
-        wheel->nodes[id] = make_near(0, deadline, deadline);
-        file_timer(wheel, id, deadline);
-        return TL_OK;
-    }
-    *word = states | (uint64_t)STATE_LOOSE << state_shift(id);
-    if (wheel->queued && wheel->fence == 0) {
-        queue_restart(wheel, id, deadline);
+    } else if (wheel->queued && wheel->fence == 0) {
+        queue_start(wheel, id, deadline);
     } else {
-        refile(wheel, id, deadline);
+        start_near(wheel, id, deadline);
     }
     return TL_OK;
 }
@@ -579,6 +598,9 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status wheel_stop(void *self, uint32_t id)
 {
     struct chunk_wheel *wheel = self;
+    if (wheel->queue_count > 0 && is_queued(wheel, id)) {
+        work_off(wheel);
+    }
     uint64_t *word = &wheel->states[id / STATES_A_WORD];
     uint64_t pending = *word >> state_shift(id) & STATE_PENDING;
     *word &= ~((uint64_t)STATE_PENDING << state_shift(id));
@@ -696,11 +718,9 @@ static inline bool visit(struct chunk_wheel *wheel, uint64_t entry, bool settlin
 static inline void fetch_nodes(const struct chunk_wheel *wheel, const struct cursor *cursor)
 {
     for (uint32_t i = cursor->at; i < cursor->end; i++) {
-        uint64_t entry = cursor->chunk->entries[i];
-        uint32_t id = (uint32_t)entry;
-        if ((state_of(wheel, id) & 2) != 0) {
-            __builtin_prefetch(&wheel->nodes[id], 1);
-        }
+        uint32_t id = (uint32_t)cursor->chunk->entries[i];
+        __builtin_prefetch(&wheel->states[id / STATES_A_WORD], 1);
+        __builtin_prefetch(&wheel->nodes[id], 1);
     }
 }
 
@@ -742,14 +762,12 @@ static void move_chunk(struct chunk_wheel *wheel, uint32_t slot, bool settling)
     if (slot - levels[1].first < levels[1].slots && begins_exact(wheel, &wheel->moved)) {
         move_unseen(wheel);
     } else {
-        if (wheel->moved_loose) {
+        if (wheel->queued) {
             fetch_nodes(wheel, &wheel->moved);
         }
-        uint64_t looks = wheel->looks;
         while (wheel->moved.at < wheel->moved.end) {
             (void)visit(wheel, wheel->moved.chunk->entries[wheel->moved.at++], settling);
         }
-        wheel->moved_loose = wheel->queued && wheel->looks != looks;
     }
     give_chunk(wheel, wheel->moved.chunk);
     wheel->moved.chunk = NULL;
@@ -757,63 +775,37 @@ static void move_chunk(struct chunk_wheel *wheel, uint32_t slot, bool settling)
 
 /* --- sweeping -------------------------------------------------------------------------------- */
 
-/* Whether an entry is still good for something; the timer's node is cleared of the rest. */
+/* Whether an entry is still good for something. What is not kept is gone once the sweep is over:
+ * nodes count no others any more, and timers that are not pending are IDLE. */
 static bool outlives_sweep(struct chunk_wheel *wheel, uint64_t entry)
 {
     uint32_t id = (uint32_t)entry;
     uint32_t stamp = (uint32_t)(entry >> 32);
+    uint32_t mark = stamp & MARKS;
+    if (mark == MARK_DEAD) {
+        return false;
+    }
     uint32_t state = state_of(wheel, id);
-    uint64_t node = wheel->nodes[id];
-    switch (stamp & MARKS) {
-    case MARK_DEAD:
+    if ((state & STATE_PENDING) == 0) {
+        set_state(wheel, id, STATE_IDLE);
         return false;
-    case MARK_FAR:
-        if (state == STATE_LOOSE && node_is_far(node)) {
-            set_state(wheel, id, STATE_SEEN);
-            return true;
-        }
-        if (state == STATE_STALE && node_is_far(node)) {
-            wheel->nodes[id] = make_late(0, 0);
-        }
-        return false;
-    case MARK_LATE:
-        if (state == STATE_IDLE || state == STATE_EXACT || state == STATE_LEFT ||
-            node_is_near(node) || node_is_far(node) ||
-            (((uint32_t)node ^ stamp) & TICK_MASK) != 0 || (node & SERIAL_MASK) == 0) {
-            return false;
-        }
-        if (state == STATE_STALE) {
-            wheel->nodes[id] = make_late(node_extra(node), 0);
-            return false;
-        }
-        return true;
-    default:
-        break;
     }
     if (state == STATE_EXACT) {
-        return true;
+        return mark == 0;
     }
-    if (state == STATE_LEFT || state == STATE_STALE) {
-        /* A restart may be in the queue: not IDLE. */
-        if (state == STATE_LEFT || node_is_near(node)) {
-            node = make_late(0, 0);
-        }
-        if (!node_is_far(node)) {
-            wheel->nodes[id] = make_late(0, node & SERIAL_MASK);
-        }
-        set_state(wheel, id, STATE_STALE);
-        return false;
+    uint64_t node = wheel->nodes[id];
+    if (mark == MARK_LATE) {
+        return !node_is_near(node) && !node_is_far(node) &&
+               (((uint32_t)node ^ stamp) & TICK_MASK) == 0;
     }
-    /* LOOSE or SEEN: what is not kept is gone, so there are no others any more. */
-    if (node_is_far(node)) {
-        return false;
-    }
-    bool live = node_is_near(node) && node_filed(node) == stamp && state == STATE_LOOSE;
+    bool live =
+        mark == MARK_FAR ? node_is_far(node) : node_is_near(node) && node_filed(node) == stamp;
     if (node_is_near(node)) {
         wheel->nodes[id] = make_near(0, node_filed(node), node_due(node));
-    } else {
+    } else if (!node_is_far(node)) {
         wheel->nodes[id] = make_late(0, node & SERIAL_MASK);
     }
+    live = live && state == STATE_LOOSE; /* not one that has come by already */
     if (live) {
         set_state(wheel, id, STATE_SEEN);
     }
@@ -1053,7 +1045,7 @@ static inline bool fire_chunk(struct chunk_wheel *wheel, uint64_t now, uint64_t 
             fire(ctx, (uint32_t)entry, now);
         }
     }
-    wheel->due_loose = wheel->queued && wheel->looks != looks;
+    wheel->due_loose = wheel->queued && wheel->looks - looks > wheel->due.end / 4;
     give_chunk(wheel, wheel->due.chunk);
     wheel->due.chunk = NULL;
     return true;
@@ -1153,9 +1145,7 @@ static __attribute__((noinline)) uint64_t advance_in_block(struct chunk_wheel *w
 static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *wheel, uint64_t now,
                                                         uint64_t budget, tl_fire_fn fire, void *ctx)
 {
-    if (wheel->queue_count > 0) {
-        work_off_queue(wheel);
-    }
+    work_off_queue(wheel);
     bool in_block = (wheel->clock + 1) >> levels[1].shift == now >> levels[1].shift;
     return now < wheel->upper_quiet && in_block ? advance_in_block(wheel, now, budget, fire, ctx)
                                                 : advance_busy(wheel, now, budget, fire, ctx);
@@ -1171,16 +1161,24 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return 0;
 }
 
+/* What waits in the queue is not seen from outside, so working it off changes nothing. */
+static uint64_t wheel_count(const void *self)
+{
+    struct chunk_wheel *wheel = (struct chunk_wheel *)self;
+    work_off_queue(wheel);
+    return wheel->count;
+}
+
 static uint64_t wheel_next(const void *self)
 {
     const struct chunk_wheel *wheel = self;
-    if (wheel->count == 0) {
+    if (wheel_count(self) == 0) {
         return TL_NEVER;
     }
     if (is_due_left(wheel) || wheel->tails[SLOT_LATE] != NULL) {
         return wheel->clock;
     }
-    uint64_t next = wheel->far_quiet < wheel->queue_first ? wheel->far_quiet : wheel->queue_first;
+    uint64_t next = wheel->far_quiet;
     for (uint32_t level = 0; level < LEVELS; level++) {
         uint64_t from = wheel->clock >> levels[level].shift;
         uint32_t ahead = slots_to_occupied(wheel, level, from);
@@ -1190,13 +1188,9 @@ static uint64_t wheel_next(const void *self)
     return next;
 }
 
-static uint64_t wheel_count(const void *self)
-{
-    return ((const struct chunk_wheel *)self)->count;
-}
-
 static void wheel_counters(const void *self, struct tl_counters *out)
 {
+    (void)wheel_count(self);
     *out = ((const struct chunk_wheel *)self)->counters;
 }
 
@@ -1281,14 +1275,13 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .quiet = TL_NEVER,
         .upper_quiet = TL_NEVER,
         .far_quiet = TL_NEVER,
-        .queue_first = TL_NEVER,
         .due_since = config->now,
         .due_loose = true,
-        .moved_loose = true,
         .stale_percent = (uint32_t)config->options[OPTION_STALE],
         .queued_from = (uint32_t)config->options[OPTION_QUEUE],
         .allocator = config->allocator,
     };
+    memset(wheel->queue_ids, 0xff, sizeof wheel->queue_ids);
     enum tl_status status = wheel_reserve(wheel, config->capacity);
     if (status != TL_OK) {
         wheel_destroy(wheel);
@@ -1396,8 +1389,7 @@ static const char *check_timers(const struct chunk_wheel *wheel, struct census *
             known &= node_extra(node) < EXTRA_MANY;
             due->live += node_is_near(node);
             due->entries += node_is_near(node) + node_extra(node);
-            if (node == make_late(node_extra(node), 0) && state == STATE_LOOSE &&
-                wheel->queue_count == 0) {
+            if (node == make_late(node_extra(node), 0) && state == STATE_LOOSE) {
                 return "a pending timer has no entry";
             }
             break;
@@ -1452,7 +1444,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 static const struct tl_option wheel_options[] = {
     [OPTION_STALE] = {"stale", 50, 5, 1000, NULL,
                       "entries left behind, in percent of the timers' number, before a sweep"},
-    [OPTION_QUEUE] = {"queue", 65536, 0, CAPACITY_MAX, NULL,
+    [OPTION_QUEUE] = {"queue", 262144, 0, CAPACITY_MAX, NULL,
                       "with so many timers or more, restarts wait while their nodes are fetched"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
