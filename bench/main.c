@@ -34,7 +34,7 @@ struct selection {
     bool help;
 };
 
-static struct selection selection = {.min_time_s = 0.1, .patience_s = 10};
+static struct selection selection = {.min_time_s = 0.02, .patience_s = 10};
 
 /* --- what to measure ------------------------------------------------------------------------- */
 
@@ -355,7 +355,7 @@ static void print_help(void)
         "  --plugin FILE[,NAME]    also know the structure in this shared object\n"
         "  --patience S            leave out what takes longer to prepare (default 10)\n"
         "  --benchmark_min_time=S  how long the timed parts of single operations last together\n"
-        "                          (default 0.1), or less where preparations last several times\n"
+        "                          (default 0.02), or less where preparations last several times\n"
         "                          that; the steady states have a fixed number of operations;\n"
         "                          0: as short as can be, only to see that all works\n"
         "  --list-suites           what each suite measures, and why, and end\n"
