@@ -35,6 +35,13 @@
  * or expiry turns all the pages. Bad at: distances that change while the number of timers does not,
  * since only a change of the number has days measured again. Bad at: the tick of making it anew.
  *
+ * Timeouts of 30 to 60 s on connections that came one after the other show the first two: what is
+ * due first is what came first and drew a short timeout, so the first 25 timers lie far apart,
+ * while the bulk behind them is dense. Of 1,000,000 such timers, arrived within 10,000 ticks, a
+ * page holds hundreds, and a restart compares with 190 of them on its way from the page's end, a
+ * cache miss each: tens of microseconds where timers that are all started at once, whose first 25
+ * are as close as the rest, take one comparison. With 100,000 it is 20 comparisons.
+ *
  * Source: R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
  * event set problem", CACM 31(10), 1988.
  */
@@ -110,8 +117,8 @@ static void file(struct calendar_queue *queue, uint32_t id)
     }
     slot_append(queue, after, id); /* to the end of the list that would begin there */
     TL_COUNT(queue, moves, 1);
-    /* Stored only if they change. Unconditional, the two make one wide store, which the next load of
-     * the pair may have to wait for, and behind it for every miss that came before. */
+    /* Stored only if they change. Unconditional, the two make one wide store, which the next load
+     * of the pair may have to wait for, and behind it for every miss that came before. */
     if (day < queue->today) {
         queue->today = day;
     }
