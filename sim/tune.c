@@ -14,17 +14,19 @@
 #include <unistd.h>
 
 /* About what one step of each kind takes, in nanoseconds: for ranking, not for forecasting. */
-#define COMPARE_COST      2.0
-#define MOVE_COST         5.0
-#define SLOT_COST         3.0
-#define CASCADE_COST      5.0
-#define WAKEUP_COST       8.0
+#define COMPARE_COST     2.0
+#define MOVE_COST        5.0
+#define SLOT_COST        3.0
+#define CASCADE_COST     5.0
+#define WAKEUP_COST      8.0
 
-#define VARY_ROUNDS       8
-#define VARY_COST_FACTOR  10.0 /* whoever counts more than this times the best is not varied */
-#define TIME_COST_FACTOR  30.0 /* nor timed */
-#define TOO_SLOW_MAX      2 /* so many variants of a structure may take too long before it is left */
-#define BETTER_COST       0.98 /* less than this times the cost is worth another option */
+#define VARY_ROUNDS      8
+#define VARY_COST_FACTOR 10.0 /* whoever counts more than this times the best is not varied */
+#define TIME_COST_FACTOR 30.0 /* nor timed */
+#define TOO_SLOW_MAX     2 /* so many variants of a structure may take too long before it is left */
+#define BETTER_COST                                                                                \
+    0.98 /* of the cost: more is not worth another option */
+#define OPTION_RATIO      1.02 /* of the time: nor is a smaller gain */
 #define TIMED_RUNS        3
 #define REFINE_ROUNDS     2
 #define REFINE_STRUCTURES 4
@@ -553,7 +555,8 @@ static void sort_by_time(const struct tuner *tuner, size_t *indices, size_t coun
     }
 }
 
-/* The fastest candidate of each structure, in order, of those that keep to the limits. Returns how
+/* The fastest candidate of each structure, in order, of those that keep to the limits; or one that
+ * is about as fast and was looked at before, so that no option is set for nothing. Returns how
  * many; `indices` has room for one for each structure. */
 static size_t fastest_of_each(const struct tuner *tuner, size_t *indices)
 {
@@ -565,6 +568,13 @@ static size_t fastest_of_each(const struct tuner *tuner, size_t *indices)
             const struct tune_candidate *candidate = &result->candidates[i];
             if (candidate->structure == s && usable(candidate) && !isnan(candidate->ns) &&
                 (fastest == SIZE_MAX || candidate->ns < result->candidates[fastest].ns)) {
+                fastest = i;
+            }
+        }
+        for (size_t i = 0; fastest != SIZE_MAX && i < fastest; i++) {
+            const struct tune_candidate *candidate = &result->candidates[i];
+            if (candidate->structure == s && usable(candidate) &&
+                candidate->ns <= result->candidates[fastest].ns * OPTION_RATIO) {
                 fastest = i;
             }
         }
