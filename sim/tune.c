@@ -14,18 +14,17 @@
 #include <unistd.h>
 
 /* About what one step of each kind takes, in nanoseconds: for ranking, not for forecasting. */
-#define COMPARE_COST     2.0
-#define MOVE_COST        5.0
-#define SLOT_COST        3.0
-#define CASCADE_COST     5.0
-#define WAKEUP_COST      8.0
+#define COMPARE_COST      2.0
+#define MOVE_COST         5.0
+#define SLOT_COST         3.0
+#define CASCADE_COST      5.0
+#define WAKEUP_COST       8.0
 
-#define VARY_ROUNDS      8
-#define VARY_COST_FACTOR 10.0 /* whoever counts more than this times the best is not varied */
-#define TIME_COST_FACTOR 30.0 /* nor timed */
-#define TOO_SLOW_MAX     2 /* so many variants of a structure may take too long before it is left */
-#define BETTER_COST                                                                                \
-    0.98 /* of the cost: more is not worth another option */
+#define VARY_ROUNDS       8
+#define VARY_COST_FACTOR  10.0 /* whoever counts more than this times the best is not varied */
+#define TIME_COST_FACTOR  30.0 /* nor timed */
+#define TOO_SLOW_MAX      2 /* so many variants of a structure may take too long before it is left */
+#define BETTER_COST       0.98 /* of the cost: more is not worth another option */
 #define OPTION_RATIO      1.02 /* of the time: nor is a smaller gain */
 #define TIMED_RUNS        3
 #define REFINE_ROUNDS     2
