@@ -211,7 +211,9 @@ static const struct argp_option options[] = {
     {"runs", KEY_RUNS, "K", 0, "Timed runs of each structure (5); 0: only check", 0},
     {"format", KEY_FORMAT, "table|csv|json", 0, "What to print (table)", 0},
     {"output", 'o', "DIR", 0,
-     "Also write results.csv, results.json and faults.csv into this folder; with --latency also "
+     "Also write results.csv, results.json, work.csv (work over the ticks) and faults.csv into "
+     "this "
+     "folder; with --latency also "
      "latency.csv, response.csv and the distributions as latency/*.hgrm",
      0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one pass of one structure (600)", 0},
@@ -259,6 +261,39 @@ static void write_faults(const struct simulation *simulation, FILE *stream)
     }
 }
 
+/* One line a stretch of ticks. Work is the sum of all counts. */
+static void write_work(const struct simulation *simulation, FILE *stream)
+{
+    (void)fprintf(stream, "trace,algo,options,from_tick,to_tick,fired,n_compares,n_moves,n_slots,"
+                          "n_cascades,work_per_tick,operations_work,worst_tick,worst_work,"
+                          "worst_cascades,worst_fired\n");
+    for (size_t i = 0; i < simulation->work_count; i++) {
+        const struct work_row *row = &simulation->works[i];
+        const struct work_series *series = &row->series;
+        for (uint32_t k = 0; k < series->count; k++) {
+            const struct work_stretch *stretch = &series->stretches[k];
+            uint64_t from = series->from_tick + k * series->ticks;
+            uint64_t to = k + 1 < series->count ? from + series->ticks - 1 : series->to_tick;
+            const uint64_t counts[] = {from,
+                                       to,
+                                       stretch->fired,
+                                       stretch->work.compares,
+                                       stretch->work.moves,
+                                       stretch->work.slots,
+                                       stretch->work.cascades};
+            latency_write_key(row->trace, row->contender, stream);
+            for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+                (void)fprintf(stream, ",%" PRIu64, counts[c]);
+            }
+            (void)fprintf(
+                stream, ",%.6g,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+                (double)work_total(&stretch->work) / (double)(to - from + 1), stretch->operations,
+                stretch->worst.tick, work_total(&stretch->worst.work), stretch->worst.work.cascades,
+                stretch->worst.fired);
+        }
+    }
+}
+
 struct output {
     const struct simulation *simulation;
     const json_t *context;
@@ -282,6 +317,11 @@ static void write_latency_csv(const struct output *output, FILE *stream)
 static void write_response_csv(const struct output *output, FILE *stream)
 {
     latency_write_csv(output->simulation, LATENCY_RESPONSE, stream);
+}
+
+static void write_work_csv(const struct output *output, FILE *stream)
+{
+    write_work(output->simulation, stream);
 }
 
 static void write_faults_csv(const struct output *output, FILE *stream)
@@ -308,6 +348,7 @@ static bool write_folder(const struct sim_arguments *arguments, const struct out
     const char *dir = arguments->out_dir;
     return write_file(dir, "results.csv", output, write_results_csv, error) &&
            write_file(dir, "results.json", output, write_results_json, error) &&
+           write_file(dir, "work.csv", output, write_work_csv, error) &&
            write_file(dir, "faults.csv", output, write_faults_csv, error) &&
            (!arguments->latency ||
             (write_file(dir, "latency.csv", output, write_latency_csv, error) &&

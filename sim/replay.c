@@ -173,6 +173,32 @@ static void keep_advance(struct replay *replay, uint64_t tick, uint64_t fired, u
         (struct timed_advance){.tick = tick, .fired = saturate(fired), .cycles = saturate(cycles)};
 }
 
+/* What has been counted so far; false if the structure does not count, or it is not to be kept. */
+static bool read_work(const struct replay *replay, struct tl_counters *counted)
+{
+    if (!replay->in_window || replay->algo->counters == NULL) {
+        return false;
+    }
+    replay->algo->counters(replay->self, counted);
+    return true;
+}
+
+static void keep_tick_work(struct replay *replay, uint64_t tick, uint64_t fired)
+{
+    struct tl_counters counted;
+    if (read_work(replay, &counted)) {
+        work_add_tick(&replay->result->work, tick, fired, &counted);
+    }
+}
+
+static void keep_operations_work(struct replay *replay)
+{
+    struct tl_counters counted;
+    if (read_work(replay, &counted)) {
+        work_add_operations(&replay->result->work, replay->now, &counted);
+    }
+}
+
 /* One advance. The passes differ in what surrounds it; `pass` is a constant in every caller, so
  * that each pass's loop holds its own work only. */
 static inline uint64_t advance_to(struct replay *replay, uint64_t tick, enum replay_pass pass)
@@ -181,6 +207,7 @@ static inline uint64_t advance_to(struct replay *replay, uint64_t tick, enum rep
     if (pass == PASS_CHECK) {
         oracle_advancing(replay->oracle, replay->draining);
         fired = replay->algo->advance(replay->self, tick, TL_NO_BUDGET, check_fired, replay);
+        keep_tick_work(replay, tick, fired);
     } else if (pass == PASS_LATENCY) {
         uint64_t from = clock_cycles();
         fired =
@@ -219,6 +246,10 @@ static inline __attribute__((always_inline)) void pass_time(struct replay *repla
             replay->wakeups++;
             replay->idle_wakeups += advance_to(replay, replay->now + 1, pass) == 0;
         }
+    }
+    if (pass == PASS_CHECK) {
+        /* The last call of `next` belongs to this tick as well. */
+        keep_tick_work(replay, tick, 0);
     }
 }
 
@@ -260,6 +291,9 @@ static inline __attribute__((always_inline)) bool apply_group(struct replay *rep
                 oracle_stopped(replay->oracle, event, group->tick, record[i].id, status);
             }
         }
+    }
+    if (pass == PASS_CHECK) {
+        keep_operations_work(replay);
     }
     return true;
 }
@@ -473,6 +507,12 @@ static void begin_window(struct replay *replay, struct marks *begin)
     read_marks(replay, begin);
     replay->in_window = true;
     replay->window_tick = replay->now;
+    if (replay->request->pass == PASS_CHECK && replay->algo->counters != NULL) {
+        bool early = window->asked && window->to_tick < end_tick;
+        /* Nothing has been advanced yet if the clock stands at 0. */
+        work_begin(&replay->result->work, replay->now > 0 ? replay->now + 1 : 0,
+                   early ? window->to_tick : end_tick, &begin->counters);
+    }
 }
 
 /* The rest of the window behind its last operation. */
@@ -487,6 +527,7 @@ static void finish_window(struct replay *replay, const struct marks *begin)
     replay->result->window_ns += clock_now_ns() - begun_ns;
     replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
     subtract_marks(replay, begin);
+    work_end(&replay->result->work);
     replay->in_window = false;
     replay->window_over = true;
 }

@@ -37,6 +37,7 @@
 #include "histogram.h"
 #include "oracle.h"
 #include "registry.h"
+#include "work_series.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -101,6 +102,7 @@ struct replay_result {
 
     struct verdict verdict;      /* check */
     struct tl_counters counters; /* check: work in the window */
+    struct work_series work;     /* check: the same over its ticks */
     uint64_t allocations;        /* check: in the window */
     uint64_t bytes_fixed;        /* check: an instance for no timers */
     uint64_t bytes_peak;

@@ -492,6 +492,22 @@ static bool keep_latency(struct job *job, const struct subject *subject, struct 
     return true;
 }
 
+static bool keep_work(struct job *job, const struct subject *subject, struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    struct work_row *rows = realloc(simulation->works, (simulation->work_count + 1) * sizeof *rows);
+    char *trace = strdup(job->trace_name);
+    if (rows == NULL || trace == NULL) {
+        simulation->works = rows != NULL ? rows : simulation->works;
+        free(trace);
+        return error_set(error, "out of memory");
+    }
+    simulation->works = rows;
+    rows[simulation->work_count++] = (struct work_row){
+        .trace = trace, .contender = subject->contender, .series = subject->check->work};
+    return true;
+}
+
 static bool fill_rows(struct job *job, uint64_t events, bool *all_right, struct error *error)
 {
     const struct subject *floor = NULL;
@@ -513,6 +529,10 @@ static bool fill_rows(struct job *job, uint64_t events, bool *all_right, struct 
             continue;
         }
         if (!fill_row(job, subject, events, floor, error)) {
+            return false;
+        }
+        if (subject->right && subject->judged && subject->check->work.count > 0 &&
+            !keep_work(job, subject, error)) {
             return false;
         }
         *all_right = *all_right && (subject->right || strcmp(subject->status, "unsupported") == 0);
@@ -711,6 +731,9 @@ void simulation_free(struct simulation *simulation)
     for (size_t i = 0; i < simulation->latency_count; i++) {
         free(simulation->latencies[i].trace);
     }
+    for (size_t i = 0; i < simulation->work_count; i++) {
+        free(simulation->works[i].trace);
+    }
     for (size_t i = 0; i < simulation->fault_count; i++) {
         free(simulation->faults[i].trace);
     }
@@ -719,6 +742,7 @@ void simulation_free(struct simulation *simulation)
     }
     free(simulation->traces);
     free(simulation->latencies);
+    free(simulation->works);
     free(simulation->faults);
     free(simulation->fired_sets);
     *simulation = (struct simulation){0};

@@ -48,6 +48,13 @@ struct latency_row {
     struct replay_worst worst[LATENCY_OPS];    /* the longest of all runs */
 };
 
+/* The work of one structure on one trace, over the window's ticks. */
+struct work_row {
+    char *trace;
+    const struct contender *contender;
+    struct work_series series;
+};
+
 /* One fault that is to be listed. */
 struct fault_row {
     char *trace;
@@ -79,6 +86,8 @@ struct simulation {
     size_t trace_count;
     struct latency_row *latencies;
     size_t latency_count;
+    struct work_row *works; /* of those that were right, and count their work */
+    size_t work_count;
     struct fault_row *faults;
     size_t fault_count;
     struct fired_set *fired_sets;

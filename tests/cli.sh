@@ -102,6 +102,12 @@ done
 [ "$(head -1 res/latency.csv)" = "trace,algo,options,op,percentile,latency_ns,count" ] ||
     { echo "latency.csv has another header"; failures=$((failures + 1)); }
 
+# work over time: the same each time, however often it is timed
+expect 0 "ordered-list" "exact" sim t.trace -a ordered-list,all --runs 0 -o again
+cmp res/work.csv again/work.csv || { echo "a second run counts other work"; failures=$((failures + 1)); }
+[ "$(head -1 res/work.csv | cut -d, -f1-6)" = "trace,algo,options,from_tick,to_tick,fired" ] ||
+    { echo "work.csv has another header"; failures=$((failures + 1)); }
+
 if [ "$failures" -gt 0 ]; then
     echo "$failures failed"
     exit 1

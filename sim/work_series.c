@@ -1,0 +1,98 @@
+#include "work_series.h"
+
+#include <string.h>
+
+uint64_t work_total(const struct tl_counters *counters)
+{
+    return counters->compares + counters->moves + counters->slots + counters->cascades;
+}
+
+static void add(struct tl_counters *sum, const struct tl_counters *more)
+{
+    sum->compares += more->compares;
+    sum->moves += more->moves;
+    sum->slots += more->slots;
+    sum->cascades += more->cascades;
+}
+
+void work_begin(struct work_series *series, uint64_t from_tick, uint64_t to_tick,
+                const struct tl_counters *counted)
+{
+    memset(series, 0, sizeof *series);
+    series->from_tick = from_tick;
+    series->to_tick = to_tick;
+    series->ticks = 1;
+    series->counted = *counted;
+    series->current.tick = from_tick;
+    if (to_tick < from_tick) {
+        return;
+    }
+    while ((to_tick - from_tick) / series->ticks >= WORK_STRETCHES_MAX) {
+        series->ticks *= 2;
+    }
+    series->count = (uint32_t)((to_tick - from_tick) / series->ticks) + 1;
+}
+
+/* What has been counted since the last call. */
+static struct tl_counters take(struct work_series *series, const struct tl_counters *counted)
+{
+    struct tl_counters since = {.compares = counted->compares - series->counted.compares,
+                                .moves = counted->moves - series->counted.moves,
+                                .slots = counted->slots - series->counted.slots,
+                                .cascades = counted->cascades - series->counted.cascades};
+    series->counted = *counted;
+    return since;
+}
+
+/* The stretch of a tick; one outside belongs to the nearest. */
+static struct work_stretch *stretch_of(struct work_series *series, uint64_t tick)
+{
+    uint64_t at = tick > series->from_tick ? (tick - series->from_tick) / series->ticks : 0;
+    return &series->stretches[at < series->count ? at : series->count - 1];
+}
+
+/* The current tick is over. */
+static void file_current(struct work_series *series)
+{
+    const struct work_tick *current = &series->current;
+    struct work_stretch *stretch = stretch_of(series, current->tick);
+    uint64_t work = work_total(&current->work);
+    add(&stretch->work, &current->work);
+    stretch->fired += current->fired;
+    if (work > work_total(&stretch->worst.work)) {
+        stretch->worst = *current;
+    }
+}
+
+void work_add_tick(struct work_series *series, uint64_t tick, uint64_t fired,
+                   const struct tl_counters *counted)
+{
+    if (series->count == 0) {
+        return;
+    }
+    if (tick != series->current.tick) {
+        file_current(series);
+        series->current = (struct work_tick){.tick = tick};
+    }
+    struct tl_counters since = take(series, counted);
+    add(&series->current.work, &since);
+    series->current.fired += fired;
+}
+
+void work_add_operations(struct work_series *series, uint64_t tick,
+                         const struct tl_counters *counted)
+{
+    if (series->count == 0) {
+        return;
+    }
+    struct tl_counters since = take(series, counted);
+    stretch_of(series, tick)->operations += work_total(&since);
+}
+
+void work_end(struct work_series *series)
+{
+    if (series->count > 0) {
+        file_current(series);
+        series->current = (struct work_tick){0};
+    }
+}
