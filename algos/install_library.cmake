@@ -2,7 +2,7 @@
 # library in both kinds, and how pkg-config and find_package(timerlab) find them.
 #
 #     include/timerlab.h                 the contract: all that a plug-in needs
-#     include/timerlab/{registry,plugin}.h   for programs that use the structures
+#     include/timerlab/{registry,plugin,front}.h  for programs that use the structures
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -18,7 +18,7 @@ set_target_properties(timerlab_shared PROPERTIES
     EXPORT_NAME timerlab)
 set_target_properties(timerlab PROPERTIES EXPORT_NAME timerlab_static)
 
-set(library_headers registry.h plugin.h)
+set(library_headers registry.h plugin.h front.h)
 install(FILES timerlab.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES ${library_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/timerlab")
 install(TARGETS timerlab timerlab_shared EXPORT timerlab-targets)

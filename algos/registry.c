@@ -111,6 +111,24 @@ bool tl_name_is_well_formed(const char *name)
     return true;
 }
 
+/* The same, or "front(structure)", as compositions are called. */
+static bool name_is_legal(const char *name)
+{
+    char part[96];
+    const char *open = strchr(name, '(');
+    size_t bytes = strlen(name);
+    if (open == NULL) {
+        return tl_name_is_well_formed(name);
+    }
+    if (bytes >= sizeof part || name[bytes - 1] != ')') {
+        return false;
+    }
+    memcpy(part, name, bytes);
+    part[open - name] = '\0';
+    part[bytes - 1] = '\0';
+    return tl_name_is_well_formed(part) && tl_name_is_well_formed(part + (open - name) + 1);
+}
+
 static bool choice_has(const struct tl_option *option, int64_t value)
 {
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
@@ -174,7 +192,7 @@ enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t wh
             complain(&complaint, "missing text: ", texts[i].field);
         }
     }
-    if (algo->name != NULL && algo->name[0] != '\0' && !tl_name_is_well_formed(algo->name)) {
+    if (algo->name != NULL && algo->name[0] != '\0' && !name_is_legal(algo->name)) {
         complain(&complaint, "the name is not lower-case words joined by dashes: ", algo->name);
     }
     const struct {

@@ -1,9 +1,19 @@
 #include "catalog.h"
 
+#include "front.h"
 #include "plugin.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A structure behind a front end. */
+struct catalog_composition {
+    struct catalog_entry entry;
+    const struct tl_algo *timed; /* what the entry's copies are of */
+    const struct tl_algo *counted;
+    struct catalog_composition *next;
+};
 
 static bool append_entry(struct catalog *catalog, const struct catalog_entry *entry,
                          struct error *error)
@@ -20,7 +30,10 @@ static bool append_entry(struct catalog *catalog, const struct catalog_entry *en
 
 bool catalog_init(struct catalog *catalog, struct error *error)
 {
-    *catalog = (struct catalog){0};
+    *catalog = (struct catalog){.compositions = calloc(1, sizeof(struct catalog_composition *))};
+    if (catalog->compositions == NULL) {
+        return error_set(error, "out of memory");
+    }
     for (size_t i = 0; i < tl_registry_count(); i++) {
         const struct tl_entry *built_in = tl_registry_at(i);
         struct catalog_entry entry = {.timed = *built_in->timed, .counted = *built_in->counted};
@@ -41,12 +54,99 @@ static const struct catalog_entry *lookup(const struct catalog *catalog, const c
     return NULL;
 }
 
+static const struct tl_front *find_front(const char *name, struct error *error)
+{
+    const struct tl_front *front = tl_front_find(name);
+    if (front == NULL) {
+        size_t count = 0;
+        const struct tl_front *const *fronts = tl_fronts(&count);
+        const char *nearest = fronts[0]->name;
+        for (size_t i = 1; i < count; i++) {
+            if (tl_name_distance(name, fronts[i]->name) < tl_name_distance(name, nearest)) {
+                nearest = fronts[i]->name;
+            }
+        }
+        (void)error_set(error,
+                        "there is no front end '%s'; did you mean '%s'? `timerlab list` shows all",
+                        name, nearest);
+    }
+    return front;
+}
+
+static const struct catalog_entry *compose(const struct catalog *catalog,
+                                           const struct tl_front *front,
+                                           const struct catalog_entry *inner, struct error *error)
+{
+    char why[sizeof error->text];
+    struct catalog_composition *composition = calloc(1, sizeof *composition);
+    if (composition == NULL) {
+        (void)error_set(error, "out of memory");
+        return NULL;
+    }
+    composition->timed = tl_front_compose(front, &inner->timed, why, sizeof why);
+    composition->counted = composition->timed != NULL
+                               ? tl_front_compose(front, &inner->counted, why, sizeof why)
+                               : NULL;
+    if (composition->counted == NULL) {
+        tl_front_release(composition->timed);
+        free(composition);
+        (void)error_set(error, "%s", why);
+        return NULL;
+    }
+    composition->entry = (struct catalog_entry){.timed = *composition->timed,
+                                                .counted = *composition->counted,
+                                                .origin_file = inner->origin_file};
+    composition->next = *catalog->compositions;
+    *catalog->compositions = composition;
+    return &composition->entry;
+}
+
+/* "front(structure)", which has an opening parenthesis. */
+static const struct catalog_entry *find_composition(const struct catalog *catalog, const char *name,
+                                                    struct error *error)
+{
+    for (const struct catalog_composition *c = *catalog->compositions; c != NULL; c = c->next) {
+        if (strcmp(c->entry.timed.name, name) == 0) {
+            return &c->entry;
+        }
+    }
+    size_t bytes = strlen(name);
+    if (name[bytes - 1] != ')') {
+        (void)error_set(error, "'%s': a front end's structure stands in parentheses, as in %s",
+                        name, "locked(hier-wheel)");
+        return NULL;
+    }
+    char *front_name = strdup(name);
+    if (front_name == NULL) {
+        (void)error_set(error, "out of memory");
+        return NULL;
+    }
+    char *inner_name = strchr(front_name, '(');
+    *inner_name++ = '\0';
+    front_name[bytes - 1] = '\0';
+    const struct tl_front *front = find_front(front_name, error);
+    const struct catalog_entry *inner =
+        front != NULL ? catalog_find(catalog, inner_name, error) : NULL;
+    const struct catalog_entry *entry =
+        inner != NULL ? compose(catalog, front, inner, error) : NULL;
+    free(front_name);
+    return entry;
+}
+
 const struct catalog_entry *catalog_find(const struct catalog *catalog, const char *name,
                                          struct error *error)
 {
     const struct catalog_entry *entry = lookup(catalog, name);
     if (entry != NULL) {
         return entry;
+    }
+    if (strchr(name, '(') != NULL) {
+        return find_composition(catalog, name, error);
+    }
+    if (tl_front_find(name) != NULL) {
+        (void)error_set(error, "%s is a front end; it needs a structure, as in %s(hier-wheel)",
+                        name, name);
+        return NULL;
     }
     const char *nearest = catalog->entries[0].timed.name;
     for (size_t i = 1; i < catalog->count; i++) {
@@ -124,6 +224,19 @@ static bool append_contender(struct contender_list *list, const struct catalog_e
     return true;
 }
 
+/* Turns "front(NAME:opt=v):opt=v" into "front(NAME):opt=v:opt=v", the same with the options of both
+ * behind the name. */
+static void move_options_out(char *text)
+{
+    char *open = strchr(text, '(');
+    char *close = strchr(text, ')');
+    char *colon = strchr(text, ':');
+    if (open != NULL && colon != NULL && close != NULL && open < colon && colon < close) {
+        memmove(colon + 1, colon, (size_t)(close - colon));
+        *colon = ')';
+    }
+}
+
 static bool select_one(const struct catalog *catalog, char *text, struct contender_list *list,
                        struct error *error)
 {
@@ -136,6 +249,7 @@ static bool select_one(const struct catalog *catalog, char *text, struct contend
         }
         return true;
     }
+    move_options_out(text);
     char *colon = strchr(text, ':');
     if (colon != NULL) {
         *colon = '\0';
@@ -179,5 +293,13 @@ void catalog_free(struct catalog *catalog)
     }
     free(catalog->plugins);
     free(catalog->entries);
+    while (catalog->compositions != NULL && *catalog->compositions != NULL) {
+        struct catalog_composition *composition = *catalog->compositions;
+        *catalog->compositions = composition->next;
+        tl_front_release(composition->timed);
+        tl_front_release(composition->counted);
+        free(composition);
+    }
+    free(catalog->compositions);
     *catalog = (struct catalog){0};
 }

@@ -20,6 +20,7 @@ struct catalog_entry {
 };
 
 struct tl_plugin;
+struct catalog_composition;
 
 /* Treat as opaque. */
 struct catalog {
@@ -27,6 +28,7 @@ struct catalog {
     size_t count;
     struct tl_plugin **plugins;
     size_t plugin_count;
+    struct catalog_composition **compositions; /* those asked for so far, the latest first */
 };
 
 /* A structure with the values of its options: one row of a comparison. */
@@ -50,7 +52,8 @@ bool catalog_init(struct catalog *catalog, struct error *error);
  * symbol timerlab_algo, another abi, an invalid descriptor, a name that is taken. */
 bool catalog_add_plugin(struct catalog *catalog, const char *spec, struct error *error);
 
-/* The structure of that name; NULL, with the nearest name in `error`. */
+/* The structure of that name; NULL, with the nearest name in `error`. "front(structure)" is the
+ * structure behind a front end, put together when it is first asked for. */
 const struct catalog_entry *catalog_find(const struct catalog *catalog, const char *name,
                                          struct error *error);
 
@@ -58,7 +61,9 @@ const struct catalog_entry *catalog_find(const struct catalog *catalog, const ch
 const struct tl_algo *catalog_floor(const struct catalog *catalog);
 
 /* Appends what "NAME[:opt=v[:opt=v]],...|all" names; `all` is every structure that is not a
- * baseline. Refused: unknown names and options, the same structure with the same options twice. */
+ * baseline. A NAME may be front(NAME), with the options of both behind it; those of the structure
+ * may stand within, too: front(NAME:opt=v). Refused: unknown names and options, the same structure
+ * with the same options twice. */
 bool catalog_select(const struct catalog *catalog, const char *text, struct contender_list *list,
                     struct error *error);
 

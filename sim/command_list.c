@@ -1,6 +1,7 @@
 /* timerlab list, timerlab describe: what the descriptors say, and what they cost in memory. */
 #include "catalog.h"
 #include "command.h"
+#include "front.h"
 #include "structure_json.h"
 
 #include <argp.h>
@@ -61,6 +62,17 @@ static void list_table(const struct catalog *catalog)
         } else {
             (void)printf("%10s  %7s  %s (%s)\n", "-", "-", words, tl_status_text(footprint.status));
         }
+    }
+}
+
+/* What stands before structures, below them. */
+static void list_fronts(void)
+{
+    size_t count = 0;
+    const struct tl_front *const *fronts = tl_fronts(&count);
+    (void)printf("\nfront ends, for many threads: FRONT(NAME), as in locked(hier-wheel)\n");
+    for (size_t i = 0; i < count; i++) {
+        (void)printf("%-8s  %s\n", fronts[i]->name, fronts[i]->summary);
     }
 }
 
@@ -142,6 +154,35 @@ static void describe_option(const struct tl_option *option)
         if (c->help != NULL && c->help[0] != '\0') {
             (void)printf("      %s: %s\n", c->word, c->help);
         }
+    }
+}
+
+static void describe_front(const struct tl_front *front)
+{
+    (void)printf("%s: a front end: a structure %s\n\n", front->name, front->summary);
+    print_wrapped(front->description, "");
+    (void)printf("\nOrigin: %s\n", front->origin);
+    size_t rows = 0;
+    const struct tl_capability_row *row = tl_capabilities(&rows);
+    for (size_t i = 0; i < rows; i++) {
+        if ((front->needs & row[i].bit) != 0) {
+            (void)printf("Needs: %s\n", row[i].word);
+        }
+    }
+    (void)printf("Keeps:");
+    for (size_t i = 0; i < rows; i++) {
+        if ((front->keeps & row[i].bit) != 0) {
+            (void)printf(" %s", row[i].word);
+        }
+    }
+    (void)printf("\n");
+    if (front->options == NULL) {
+        (void)printf("Options: only the structure's (%s(NAME):option=value:...)\n", front->name);
+        return;
+    }
+    (void)printf("Options, beside the structure's (%s(NAME):option=value:...):\n", front->name);
+    for (const struct tl_option *option = front->options; option->name != NULL; option++) {
+        describe_option(option);
     }
 }
 
@@ -282,6 +323,7 @@ int command_list(int argc, char **argv)
         list_markdown(&catalog);
     } else {
         list_table(&catalog);
+        list_fronts();
     }
     catalog_free(&catalog);
     return status;
@@ -304,8 +346,13 @@ int command_describe(int argc, char **argv)
     struct list_arguments arguments = {.catalog = &catalog};
     int status = EXIT_USAGE;
     if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
-        const struct catalog_entry *entry = catalog_find(&catalog, arguments.name, &error);
-        if (entry == NULL) {
+        const struct tl_front *front = tl_front_find(arguments.name);
+        const struct catalog_entry *entry =
+            front == NULL ? catalog_find(&catalog, arguments.name, &error) : NULL;
+        if (front != NULL) {
+            describe_front(front);
+            status = EXIT_OK;
+        } else if (entry == NULL) {
             command_complain(&error);
         } else {
             describe(entry);

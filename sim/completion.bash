@@ -33,7 +33,7 @@ _timerlab_placeholder() {
 _timerlab_structures() {
     local program=$1
     shift
-    "$program" list "$@" 2>/dev/null | awk 'NR > 1 { print $1 }'
+    "$program" list "$@" 2>/dev/null | awk 'NF == 0 { exit } NR > 1 { print $1 }'
 }
 
 # _timerlab_values PLACEHOLDER: fills `candidates` with what may stand for it. `word` is the value so

@@ -44,6 +44,9 @@ expect 0 "Usage: timerlab COMMAND" "" --help
 expect 0 "^timerlab [0-9]" "" --version
 expect 2 "" "no command 'lst'; did you mean 'list'" lst
 expect 0 "^binary-heap " "" list
+expect 0 "^handoff +behind queues" "" list
+expect 0 "^Needs: unlimited" "" describe handoff
+expect 0 "^  moved .default 100000" "" describe "handoff(round-wheel)"
 expect 0 '"name": "hier-wheel"' "" list --format json
 # shellcheck disable=SC2016 # the backticks are Markdown's
 expect 0 '^\| `round-wheel` \|' "" list --format md

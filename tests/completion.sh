@@ -60,7 +60,7 @@ is 'sim --drive=sl' sleep
 is 'sim --drive p' poll
 is 'list --format ' 'json md table'
 # every structure that the program lists, and nothing that is no structure
-names=$("$TIMERLAB" list | awk 'NR > 1 { print $1 }')
+names=$("$TIMERLAB" list | awk 'NF == 0 { exit } NR > 1 { print $1 }')
 is 'describe ' "$(sort <<<"$names" | paste -sd ' ')"
 is 'sim day.trace -a ' "$(printf '%s\nall\n' "$names" | sort | paste -sd ' ')"
 is 'sim -a ordered-list,ordered' ordered-list,ordered-list

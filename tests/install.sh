@@ -44,7 +44,7 @@ cd "$scratch"
 command=$(timerlab new my-wheel 2>/dev/null | sed -n 1p)
 [[ $command == *"-I$installed/include "* ]] || fail "timerlab new does not know the installed header: $command"
 sh -c "$command"
-timerlab list | awk 'NR > 1 { print $1 } END { print "my-wheel" }' >"$scratch/names"
+timerlab list | awk 'NF == 0 { exit } NR > 1 { print $1 } END { print "my-wheel" }' >"$scratch/names"
 LD_LIBRARY_PATH=$libdir "$scratch/consumer" ./my-wheel.so | diff "$scratch/names" - ||
     fail "the structures that a program finds (>) are not those that timerlab lists (<)"
 

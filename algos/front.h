@@ -1,0 +1,81 @@
+/*
+ * front.h: front ends, which make any structure safe for many threads.
+ *
+ * A front end holds a structure, the inner one, and is a structure itself: same contract, same
+ * hooks. `locked(binary-heap)` is a binary heap behind one lock. Composed single-threaded, it does
+ * what its capabilities and its precision say, like any other structure.
+ *
+ * What may run at the same time, from any threads: start, stop, count, next and advance; of
+ * advances, one does its work and others wait. create, destroy, reserve, counters, check, place and
+ * walk want to be alone. Timers of one id may be started and stopped by several threads; what then
+ * counts is the order in which the calls got through.
+ *
+ * A front end starts no thread: who advances it is the caller's business.
+ */
+#ifndef TIMERLAB_FRONT_H
+#define TIMERLAB_FRONT_H
+
+#include "timerlab.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
+/* A front end, before it is given a structure. */
+struct tl_front {
+    const char *name;                /* "locked" */
+    const char *summary;             /* one line */
+    const char *origin;              /* who runs their timers like this */
+    const char *description;         /* how it works, and what it changes */
+    const struct tl_option *options; /* its own, before those of the inner one; ends with name ==
+                                        NULL; NULL: none */
+    uint32_t needs;                  /* capabilities that the inner structure must have */
+    uint32_t keeps;                  /* those that the whole has if the inner one has them */
+
+    /* What of the inner structure's precision is left; NULL: all. `own` are the front end's values,
+     * `options` the inner one's. */
+    struct tl_precision (*precision)(const struct tl_algo *inner, const int64_t *own,
+                                     const int64_t *options, uint64_t delay_ticks);
+
+    /* As tl_algo's create; config->options are the inner structure's. `inner` outlives it. */
+    enum tl_status (*create)(const struct tl_algo *inner, const int64_t *own,
+                             const struct tl_config *config, void **self);
+
+    /* All other hooks. What is optional the whole has where the inner structure has it too. */
+    struct tl_algo hooks;
+};
+
+/* The front ends; *count is set to how many. */
+const struct tl_front *const *tl_fronts(size_t *count);
+
+/* The front end of that name; NULL if there is none. */
+const struct tl_front *tl_front_find(const char *name);
+
+/* Both forms of a composed structure exist as long as there are no more than so many at once. */
+#define TL_COMPOSITIONS_MAX 128
+
+/*
+ * The descriptor of `inner` behind `front`: named "front(inner)", with the options of both. `inner`
+ * is copied; what it points to must outlive the composition. NULL, with a sentence in `why`: it
+ * lacks what the front end needs, has an option of the same name, is composed itself, or there are
+ * TL_COMPOSITIONS_MAX already, or no memory. Not thread-safe, nor is its counterpart.
+ */
+const struct tl_algo *tl_front_compose(const struct tl_front *front, const struct tl_algo *inner,
+                                       char *why, size_t why_bytes);
+
+/* Frees a composed descriptor. No instance of it may be left. NULL is legal. */
+void tl_front_release(const struct tl_algo *composed);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,421 @@
+/*
+ * handoff: starts and stops are handed to the one who advances, by way of two queues.
+ *
+ * Who starts or stops a timer writes what is wanted of it under a short lock and puts its id into a
+ * queue; the structure itself is only ever touched by advance. A timer stands in each queue at most
+ * once: what counts is what is wanted last.
+ */
+#include "front_ends.h"
+#include "registry.h"
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdio.h>
+
+enum { OWN_MOVED, OWN_PENDING };
+
+enum { BATCH = 64 }; /* timers handed over between two turns of the lock */
+
+#define NONE UINT32_MAX
+
+/* What is wanted of a timer, and where it stands. */
+struct wish {
+    uint64_t deadline;
+    uint32_t next_start; /* the one behind it in the queue of starts */
+    uint32_t next_stop;  /* ... and of stops */
+    bool pending;        /* started, and neither stopped nor fired */
+    bool in_starts;      /* waits in the queue of starts */
+    bool in_stops;
+    bool filed; /* the structure holds it, possibly under an earlier deadline */
+};
+
+struct queue {
+    uint32_t first;
+    uint32_t last;
+};
+
+struct handoff {
+    const struct tl_algo *inner;
+    void *self;
+    const struct tl_allocator *allocator;
+    struct wish *wishes; /* by id; guarded by `mutex`, like all up to it */
+    struct queue starts;
+    struct queue stops;
+    uint64_t count;        /* timers pending */
+    pthread_mutex_t *lock; /* `mutex`, to be had from a const self too */
+    pthread_mutex_t mutex;
+    pthread_mutex_t advancing; /* guards the structure and what follows; taken before `mutex` */
+    uint64_t clock;
+    uint64_t refused; /* starts that the structure would not take, though it must */
+    uint32_t capacity;
+    uint64_t moved_a_tick;
+    uint64_t capacity_max;
+    tl_fire_fn fire; /* of the running advance */
+    void *fire_ctx;
+    uint64_t fired;
+};
+
+/* --- queues ---------------------------------------------------------------------------------- */
+
+static void append_start(struct handoff *handoff, uint32_t id)
+{
+    struct queue *queue = &handoff->starts;
+    handoff->wishes[id].in_starts = true;
+    handoff->wishes[id].next_start = NONE;
+    if (queue->first == NONE) {
+        queue->first = id;
+    } else {
+        handoff->wishes[queue->last].next_start = id;
+    }
+    queue->last = id;
+}
+
+static void append_stop(struct handoff *handoff, uint32_t id)
+{
+    struct queue *queue = &handoff->stops;
+    handoff->wishes[id].in_stops = true;
+    handoff->wishes[id].next_stop = NONE;
+    if (queue->first == NONE) {
+        queue->first = id;
+    } else {
+        handoff->wishes[queue->last].next_stop = id;
+    }
+    queue->last = id;
+}
+
+/* --- start, stop, count: any thread ---------------------------------------------------------- */
+
+static enum tl_status handoff_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct handoff *handoff = self;
+    (void)pthread_mutex_lock(handoff->lock);
+    struct wish *wish = &handoff->wishes[id];
+    handoff->count += wish->pending ? 0 : 1;
+    wish->pending = true;
+    wish->deadline = deadline;
+    if (!wish->in_starts) {
+        append_start(handoff, id);
+    }
+    (void)pthread_mutex_unlock(handoff->lock);
+    return TL_OK;
+}
+
+static enum tl_status handoff_stop(void *self, uint32_t id)
+{
+    struct handoff *handoff = self;
+    (void)pthread_mutex_lock(handoff->lock);
+    struct wish *wish = &handoff->wishes[id];
+    enum tl_status status = wish->pending ? TL_OK : TL_IDLE;
+    if (wish->pending) {
+        wish->pending = false;
+        handoff->count--;
+        if (wish->filed && !wish->in_stops) {
+            append_stop(handoff, id);
+        }
+    }
+    (void)pthread_mutex_unlock(handoff->lock);
+    return status;
+}
+
+static uint64_t handoff_count(const void *self)
+{
+    const struct handoff *handoff = self;
+    (void)pthread_mutex_lock(handoff->lock);
+    uint64_t count = handoff->count;
+    (void)pthread_mutex_unlock(handoff->lock);
+    return count;
+}
+
+/* --- advance: one at a time ------------------------------------------------------------------ */
+
+/* Takes all that was stopped out of the structure: a queue of cancelled timers is never left over.
+ */
+static void apply_stops(struct handoff *handoff)
+{
+    for (bool more = true; more;) {
+        uint32_t ids[BATCH];
+        uint32_t count = 0;
+        (void)pthread_mutex_lock(handoff->lock);
+        while (count < BATCH && handoff->stops.first != NONE) {
+            uint32_t id = handoff->stops.first;
+            struct wish *wish = &handoff->wishes[id];
+            handoff->stops.first = wish->next_stop;
+            wish->in_stops = false;
+            /* Started anew since, it has been moved or will be. */
+            if (wish->filed && !wish->pending) {
+                wish->filed = false;
+                ids[count++] = id;
+            }
+        }
+        more = handoff->stops.first != NONE;
+        (void)pthread_mutex_unlock(handoff->lock);
+        for (uint32_t i = 0; i < count; i++) {
+            (void)handoff->inner->stop(handoff->self, ids[i]);
+        }
+    }
+}
+
+/* Files up to `limit` of what was started. Those stopped meanwhile count too. */
+static void apply_starts(struct handoff *handoff, uint64_t limit)
+{
+    for (bool more = true; more && limit > 0;) {
+        uint32_t ids[BATCH];
+        uint64_t deadlines[BATCH];
+        uint32_t count = 0;
+        (void)pthread_mutex_lock(handoff->lock);
+        for (uint32_t i = 0; i < BATCH && limit > 0 && handoff->starts.first != NONE; i++) {
+            uint32_t id = handoff->starts.first;
+            struct wish *wish = &handoff->wishes[id];
+            handoff->starts.first = wish->next_start;
+            wish->in_starts = false;
+            limit--;
+            if (wish->pending) {
+                wish->filed = true;
+                ids[count] = id;
+                deadlines[count++] = wish->deadline;
+            }
+        }
+        more = handoff->starts.first != NONE;
+        (void)pthread_mutex_unlock(handoff->lock);
+        for (uint32_t i = 0; i < count; i++) {
+            if (handoff->inner->start(handoff->self, ids[i], deadlines[i]) != TL_OK) {
+                handoff->refused++;
+            }
+        }
+    }
+}
+
+/* Calls back for a timer that the structure has fired, unless it was stopped or started anew since
+ * it was filed. */
+static void fire_if_wanted(void *ctx, uint32_t id, uint64_t now)
+{
+    struct handoff *handoff = ctx;
+    (void)pthread_mutex_lock(handoff->lock);
+    struct wish *wish = &handoff->wishes[id];
+    wish->filed = false;
+    bool wanted = wish->pending && !wish->in_starts;
+    if (wanted) {
+        wish->pending = false;
+        handoff->count--;
+    }
+    (void)pthread_mutex_unlock(handoff->lock);
+    if (wanted) {
+        handoff->fired++;
+        handoff->fire(handoff->fire_ctx, id, now);
+    }
+}
+
+static uint64_t handoff_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                void *ctx)
+{
+    struct handoff *handoff = self;
+    (void)pthread_mutex_lock(&handoff->advancing);
+    uint64_t ticks = now > handoff->clock ? now - handoff->clock : 1;
+    uint64_t limit = 0;
+    if (__builtin_mul_overflow(ticks, handoff->moved_a_tick, &limit)) {
+        limit = UINT64_MAX;
+    }
+    apply_stops(handoff);
+    apply_starts(handoff, limit);
+    handoff->clock = now;
+    handoff->fire = fire;
+    handoff->fire_ctx = ctx;
+    handoff->fired = 0;
+    /* What is no longer wanted uses up the structure's budget, but not the caller's. */
+    uint64_t left = budget;
+    uint64_t taken = 0;
+    do {
+        taken = handoff->inner->advance(handoff->self, now, left, fire_if_wanted, handoff);
+        bool full = budget != TL_NO_BUDGET && taken == left;
+        left = full ? budget - handoff->fired : 0;
+    } while (left > 0 && taken > 0);
+    uint64_t fired = handoff->fired;
+    (void)pthread_mutex_unlock(&handoff->advancing);
+    return fired;
+}
+
+/* --- the rest: alone ------------------------------------------------------------------------- */
+
+static enum tl_status grow(struct handoff *handoff, uint32_t capacity)
+{
+    if (capacity > handoff->capacity_max) {
+        return TL_ERR_CAPACITY;
+    }
+    if (capacity <= handoff->capacity) {
+        return TL_OK;
+    }
+    size_t old_bytes = handoff->capacity * sizeof *handoff->wishes;
+    struct wish *wishes =
+        handoff->allocator->resize(handoff->allocator->ctx, handoff->wishes, old_bytes,
+                                   capacity * sizeof *wishes, alignof(struct wish));
+    if (wishes == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    for (uint32_t id = handoff->capacity; id < capacity; id++) {
+        wishes[id] = (struct wish){.next_start = NONE, .next_stop = NONE};
+    }
+    handoff->wishes = wishes;
+    handoff->capacity = capacity;
+    return TL_OK;
+}
+
+static void free_front(struct handoff *handoff)
+{
+    const struct tl_allocator *allocator = handoff->allocator;
+    (void)pthread_mutex_destroy(handoff->lock);
+    (void)pthread_mutex_destroy(&handoff->advancing);
+    tl_free(allocator, handoff->wishes, handoff->capacity * sizeof *handoff->wishes,
+            alignof(struct wish));
+    tl_free(allocator, handoff, sizeof *handoff, alignof(struct handoff));
+}
+
+static enum tl_status handoff_create(const struct tl_algo *inner, const int64_t *own,
+                                     const struct tl_config *config, void **self)
+{
+    struct handoff *handoff = tl_alloc(config->allocator, sizeof *handoff, alignof(struct handoff));
+    if (handoff == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *handoff = (struct handoff){.inner = inner,
+                                .allocator = config->allocator,
+                                .starts = {NONE, NONE},
+                                .stops = {NONE, NONE},
+                                .clock = config->now,
+                                .moved_a_tick = (uint64_t)own[OWN_MOVED],
+                                .capacity_max = (uint64_t)own[OWN_PENDING]};
+    handoff->lock = &handoff->mutex;
+    (void)pthread_mutex_init(handoff->lock, NULL);
+    (void)pthread_mutex_init(&handoff->advancing, NULL);
+    enum tl_status status = grow(handoff, config->capacity);
+    if (status == TL_OK) {
+        status = inner->create(config, &handoff->self);
+    }
+    if (status != TL_OK) {
+        free_front(handoff);
+        return status;
+    }
+    *self = handoff;
+    return TL_OK;
+}
+
+static void handoff_destroy(void *self)
+{
+    struct handoff *handoff = self;
+    handoff->inner->destroy(handoff->self);
+    free_front(handoff);
+}
+
+static enum tl_status handoff_reserve(void *self, uint32_t capacity)
+{
+    struct handoff *handoff = self;
+    if (capacity > handoff->capacity_max) {
+        return TL_ERR_CAPACITY;
+    }
+    enum tl_status status = handoff->inner->reserve(handoff->self, capacity);
+    return status == TL_OK ? grow(handoff, capacity) : status;
+}
+
+static void handoff_counters(const void *self, struct tl_counters *out)
+{
+    const struct handoff *handoff = self;
+    handoff->inner->counters(handoff->self, out);
+}
+
+static enum tl_status handoff_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct handoff *handoff = self;
+    uint64_t pending = 0;
+    uint64_t filed = 0;
+    for (uint32_t id = 0; id < handoff->capacity; id++) {
+        const struct wish *wish = &handoff->wishes[id];
+        pending += wish->pending ? 1 : 0;
+        filed += wish->filed ? 1 : 0;
+        if (wish->pending && !wish->filed && !wish->in_starts) {
+            (void)snprintf(why, why_bytes, "timer %u is pending, but neither queued nor filed",
+                           (unsigned)id);
+            return TL_ERR_CORRUPT;
+        }
+    }
+    if (pending != handoff->count || handoff->refused > 0 ||
+        filed != handoff->inner->count(handoff->self)) {
+        (void)snprintf(why, why_bytes,
+                       "counts differ: %llu timers pending, counted %llu; %llu filed, counted "
+                       "%llu; %llu refused",
+                       (unsigned long long)pending, (unsigned long long)handoff->count,
+                       (unsigned long long)filed,
+                       (unsigned long long)handoff->inner->count(handoff->self),
+                       (unsigned long long)handoff->refused);
+        return TL_ERR_CORRUPT;
+    }
+    return handoff->inner->check(handoff->self, why, why_bytes);
+}
+
+/* --- what it promises ------------------------------------------------------------------------ */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A start waits behind at most all other timers. While it does, its delay grows shorter. */
+static struct tl_precision handoff_precision(const struct tl_algo *inner, const int64_t *own,
+                                             const int64_t *options, uint64_t delay_ticks)
+{
+    uint64_t wait = ((uint64_t)own[OWN_PENDING] - 1) / (uint64_t)own[OWN_MOVED];
+    struct tl_precision precision = tl_algo_precision(inner, options, delay_ticks);
+    if (wait == 0) {
+        return precision;
+    }
+    uint64_t shortest = delay_ticks > wait ? delay_ticks - wait : 0;
+    struct tl_precision behind = tl_algo_precision(inner, options, shortest);
+    /* The first advance after the start hands it over, or one up to `wait` ticks later. */
+    uint64_t waited = wait + 1 > delay_ticks ? wait + 1 - delay_ticks : 0;
+    return (struct tl_precision){
+        .early_ticks = larger(precision.early_ticks, behind.early_ticks),
+        .late_ticks = larger(precision.late_ticks, behind.late_ticks + waited),
+    };
+}
+
+static const struct tl_option options[] = {
+    [OWN_MOVED] = {"moved", 100000, 1, UINT32_MAX, NULL,
+                   "starts that a tick's advance hands to the structure at most"},
+    [OWN_PENDING] = {"pending", INT64_C(1) << 24, INT64_C(1) << 20, UINT32_MAX, NULL,
+                     "timers that it can name at most, which bounds how long a start may wait: "
+                     "pending / moved ticks"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+const struct tl_front tl_front_handoff = {
+    .name = "handoff",
+    .summary = "behind queues that whoever advances it empties",
+    .origin = "Netty's and Dubbo's HashedWheelTimer: 100,000 moved a tick, a queue of cancelled "
+              "timers",
+    .description =
+        "The structure belongs to the one thread that advances it. Who starts or stops a timer "
+        "writes that down under a short lock and puts the timer into a queue, so nobody waits for "
+        "an advance, however long its stall. Each advance first takes out all that was stopped, "
+        "then files what was started, at most so many a tick, and then lets the structure fire. So "
+        "a start is seen by the structure at the next tick; in a flood of them it waits its turn "
+        "and may be late by the ticks that this takes. It is driven tick by tick: what stands in "
+        "the queues has no next tick. A start cannot be refused any more when its turn comes, so "
+        "the structure must have no horizon. A timer that is restarted keeps its place in the "
+        "queue. Besides what the structure takes, a timer takes 24 bytes. Netty's queues are "
+        "without locks and take a new object for each start; Dubbo's have locks as here.",
+    .options = options,
+    .needs = TL_CAP_UNLIMITED,
+    .keeps = TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES | TL_CAP_BASELINE |
+             TL_CAP_FIRES_NOTHING | TL_CAP_SLOW,
+    .precision = handoff_precision,
+    .create = handoff_create,
+    .hooks =
+        {
+            .destroy = handoff_destroy,
+            .reserve = handoff_reserve,
+            .start = handoff_start,
+            .stop = handoff_stop,
+            .advance = handoff_advance,
+            .count = handoff_count,
+            .counters = handoff_counters,
+            .check = handoff_check,
+        },
+};

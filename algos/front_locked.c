@@ -1,0 +1,155 @@
+/* locked: one lock around the structure, held throughout every hook, callbacks included. */
+#include "front_ends.h"
+
+#include <pthread.h>
+
+struct locked {
+    const struct tl_algo *inner;
+    void *self;
+    const struct tl_allocator *allocator;
+    pthread_mutex_t *lock; /* `mutex`, to be had from a const self too */
+    pthread_mutex_t mutex;
+};
+
+static enum tl_status locked_create(const struct tl_algo *inner, const int64_t *own,
+                                    const struct tl_config *config, void **self)
+{
+    (void)own;
+    struct locked *locked = tl_alloc(config->allocator, sizeof *locked, _Alignof(struct locked));
+    if (locked == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *locked = (struct locked){.inner = inner, .allocator = config->allocator};
+    locked->lock = &locked->mutex;
+    enum tl_status status = inner->create(config, &locked->self);
+    pthread_mutexattr_t attributes;
+    if (status == TL_OK && pthread_mutexattr_init(&attributes) != 0) {
+        inner->destroy(locked->self);
+        status = TL_ERR_NOMEM;
+    }
+    if (status != TL_OK) {
+        tl_free(config->allocator, locked, sizeof *locked, _Alignof(struct locked));
+        return status;
+    }
+    /* A callback, called under the lock, may start and stop. */
+    (void)pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    (void)pthread_mutex_init(locked->lock, &attributes);
+    (void)pthread_mutexattr_destroy(&attributes);
+    *self = locked;
+    return TL_OK;
+}
+
+static void locked_destroy(void *self)
+{
+    struct locked *locked = self;
+    locked->inner->destroy(locked->self);
+    (void)pthread_mutex_destroy(locked->lock);
+    tl_free(locked->allocator, locked, sizeof *locked, _Alignof(struct locked));
+}
+
+static enum tl_status locked_reserve(void *self, uint32_t capacity)
+{
+    const struct locked *locked = self;
+    (void)pthread_mutex_lock(locked->lock);
+    enum tl_status status = locked->inner->reserve(locked->self, capacity);
+    (void)pthread_mutex_unlock(locked->lock);
+    return status;
+}
+
+static enum tl_status locked_start(void *self, uint32_t id, uint64_t deadline)
+{
+    const struct locked *locked = self;
+    (void)pthread_mutex_lock(locked->lock);
+    enum tl_status status = locked->inner->start(locked->self, id, deadline);
+    (void)pthread_mutex_unlock(locked->lock);
+    return status;
+}
+
+static enum tl_status locked_stop(void *self, uint32_t id)
+{
+    const struct locked *locked = self;
+    (void)pthread_mutex_lock(locked->lock);
+    enum tl_status status = locked->inner->stop(locked->self, id);
+    (void)pthread_mutex_unlock(locked->lock);
+    return status;
+}
+
+static uint64_t locked_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                               void *ctx)
+{
+    const struct locked *locked = self;
+    (void)pthread_mutex_lock(locked->lock);
+    uint64_t fired = locked->inner->advance(locked->self, now, budget, fire, ctx);
+    (void)pthread_mutex_unlock(locked->lock);
+    return fired;
+}
+
+static uint64_t locked_next(const void *self)
+{
+    const struct locked *locked = self;
+    (void)pthread_mutex_lock(locked->lock);
+    uint64_t next = locked->inner->next(locked->self);
+    (void)pthread_mutex_unlock(locked->lock);
+    return next;
+}
+
+static uint64_t locked_count(const void *self)
+{
+    const struct locked *locked = self;
+    (void)pthread_mutex_lock(locked->lock);
+    uint64_t count = locked->inner->count(locked->self);
+    (void)pthread_mutex_unlock(locked->lock);
+    return count;
+}
+
+static void locked_counters(const void *self, struct tl_counters *out)
+{
+    const struct locked *locked = self;
+    locked->inner->counters(locked->self, out);
+}
+
+static enum tl_status locked_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct locked *locked = self;
+    return locked->inner->check(locked->self, why, why_bytes);
+}
+
+static enum tl_status locked_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct locked *locked = self;
+    return locked->inner->place(locked->self, id, out);
+}
+
+static void locked_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct locked *locked = self;
+    locked->inner->walk(locked->self, visitor);
+}
+
+const struct tl_front tl_front_locked = {
+    .name = "locked",
+    .summary = "behind one lock",
+    .origin = "the plainest way; coarser than Kafka's timer and RussellLuo/timingwheel, which also "
+              "lock single buckets",
+    .description =
+        "One lock around the structure, taken by every call and held until it returns. Whoever "
+        "starts or stops a timer waits while another does, and while an advance lasts, callbacks "
+        "included: the structure's stall becomes everybody's. Nothing else changes, so all "
+        "promises of the structure stand.",
+    .keeps = UINT32_MAX,
+    .create = locked_create,
+    .hooks =
+        {
+            .destroy = locked_destroy,
+            .reserve = locked_reserve,
+            .start = locked_start,
+            .stop = locked_stop,
+            .advance = locked_advance,
+            .next = locked_next,
+            .count = locked_count,
+            .counters = locked_counters,
+            .check = locked_check,
+            .place = locked_place,
+            .walk = locked_walk,
+        },
+};

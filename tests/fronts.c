@@ -1,0 +1,205 @@
+/*
+ * Front ends: composed with a structure they are one that passes the conformance kit, what they
+ * change is declared, and what cannot be composed is refused in words.
+ */
+#include "test.h"
+
+#include "catalog.h"
+#include "front.h"
+#include "kit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct trial {
+    struct catalog catalog;
+    struct contender_list contenders;
+};
+
+static struct trial select_structures(const char *text)
+{
+    struct trial trial = {0};
+    struct error error;
+    assert_true(catalog_init(&trial.catalog, &error));
+    if (!catalog_select(&trial.catalog, text, &trial.contenders, &error)) {
+        fail_msg("%s", error.text);
+    }
+    return trial;
+}
+
+static void end(struct trial *trial)
+{
+    contender_list_free(&trial->contenders);
+    catalog_free(&trial->catalog);
+}
+
+static void compositions_pass_the_kit(void **state)
+{
+    (void)state;
+    struct trial trial = select_structures(
+        "locked(binary-heap),handoff(binary-heap),handoff(round-wheel),sharded(binary-heap)");
+    for (size_t i = 0; i < trial.contenders.count; i++) {
+        const struct contender *contender = &trial.contenders.items[i];
+        struct kit_target target = kit_target_of(contender->timed, contender->counted);
+        struct kit_limits limits = kit_limits_default();
+        limits.processor_seconds = 60; /* under a sanitizer everything takes longer */
+        size_t count = 0;
+        const struct kit_case *cases = kit_cases(&count);
+        struct kit_verdict verdict;
+        for (size_t k = 0; k < count; k++) {
+            kit_check_case(&target, &cases[k], &limits, &verdict);
+            if (verdict.result == KIT_FAULT) {
+                fail_msg("%s, case %s: %s", contender->timed->name, cases[k].name, verdict.message);
+            }
+        }
+        struct kit_fuzz_plan plan = {.seed = 7, .operations = 30000};
+        struct kit_trace trace;
+        kit_fuzz(&target, &plan, &limits, &verdict, &trace);
+        if (verdict.result == KIT_FAULT) {
+            fail_msg("%s, fuzz: %s", contender->timed->name, verdict.message);
+        }
+        kit_trace_release(&trace);
+    }
+    end(&trial);
+}
+
+/* The options of both stand behind the name, the front end's first, wherever they were written. */
+static void options_of_both_are_one_table(void **state)
+{
+    (void)state;
+    struct trial trial = select_structures("sharded(hier-wheel:tick=5):shards=3");
+    const struct contender *contender = &trial.contenders.items[0];
+    assert_string_equal(contender->timed->name, "sharded(hier-wheel)");
+    assert_string_equal(contender->option_text, "shards=3:tick=5");
+    struct tl_precision precision = tl_algo_precision(contender->timed, contender->options, 1000);
+    assert_int_equal(precision.early_ticks, 4); /* hier-wheel's floor */
+    end(&trial);
+}
+
+static void what_is_kept_is_declared(void **state)
+{
+    (void)state;
+    struct trial trial = select_structures("binary-heap,locked(binary-heap),handoff(binary-heap),"
+                                           "sharded(binary-heap)");
+    const struct contender *items = trial.contenders.items;
+    uint32_t heap = items[0].timed->capabilities;
+    assert_true((heap & TL_CAP_EXACT) != 0 && (heap & TL_CAP_NEXT) != 0);
+    assert_true((heap & TL_CAP_ORDERED) != 0 && (heap & TL_CAP_BUDGET) != 0);
+    assert_int_equal(items[1].timed->capabilities, heap);
+    assert_int_equal(items[2].timed->capabilities & (TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_ORDERED),
+                     0);
+    assert_null(items[2].timed->next);
+    assert_true((items[3].timed->capabilities & TL_CAP_EXACT) != 0);
+    assert_int_equal(items[3].timed->capabilities & (TL_CAP_ORDERED | TL_CAP_BUDGET), 0);
+    end(&trial);
+}
+
+static void count_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    (void)id;
+    (void)now;
+    ++*(uint64_t *)ctx;
+}
+
+/* With 2 moved a tick, five timers due at once fire at 1, 1, 2, 2 and 3: no more than two a tick,
+ * and no later than is declared. */
+static void a_flood_is_handed_over_by_and_by(void **state)
+{
+    (void)state;
+    struct trial trial = select_structures("handoff(binary-heap):moved=2:pending=1Mi");
+    const struct contender *contender = &trial.contenders.items[0];
+    const struct tl_algo *algo = contender->timed;
+    struct tl_config config = {
+        .capacity = 8, .options = contender->options, .allocator = tl_system_allocator()};
+    void *self = NULL;
+    assert_int_equal(algo->create(&config, &self), TL_OK);
+    for (uint32_t id = 0; id < 5; id++) {
+        assert_int_equal(algo->start(self, id, 1), TL_OK);
+    }
+    assert_int_equal(algo->count(self), 5);
+    static const uint64_t expected[] = {2, 2, 1, 0};
+    for (uint64_t t = 0; t < 4; t++) {
+        uint64_t fired = 0;
+        assert_int_equal(algo->advance(self, t + 1, TL_NO_BUDGET, count_fired, &fired),
+                         expected[t]);
+        assert_int_equal(fired, expected[t]);
+    }
+    /* Stopped before it was handed over, and after. */
+    assert_int_equal(algo->start(self, 0, 10), TL_OK);
+    assert_int_equal(algo->stop(self, 0), TL_OK);
+    assert_int_equal(algo->stop(self, 0), TL_IDLE);
+    assert_int_equal(algo->start(self, 1, 10), TL_OK);
+    uint64_t fired = 0;
+    assert_int_equal(algo->advance(self, 5, TL_NO_BUDGET, count_fired, &fired), 0);
+    assert_int_equal(algo->stop(self, 1), TL_OK);
+    assert_int_equal(algo->advance(self, 20, TL_NO_BUDGET, count_fired, &fired), 0);
+    assert_int_equal(algo->count(self), 0);
+    algo->destroy(self);
+    struct tl_precision near = tl_algo_precision(algo, contender->options, 0);
+    struct tl_precision far = tl_algo_precision(algo, contender->options, 1 << 20);
+    assert_int_equal(near.late_ticks, ((1 << 20) - 1) / 2 + 1);
+    assert_int_equal(far.late_ticks, 0);
+    end(&trial);
+}
+
+static void what_cannot_be_composed_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"lockd(binary-heap)", "no front end 'lockd'; did you mean 'locked'"},
+        {"locked(binary-hep)", "did you mean 'binary-heap'"},
+        {"locked", "needs a structure, as in locked(hier-wheel)"},
+        {"locked(binary-heap", "stands in parentheses"},
+        {"locked(sharded(binary-heap))", "one front end at a time"},
+        {"handoff(simple-wheel)", "needs a structure that promises `unlimited`"},
+        {"sharded(binary-heap):shards=0", "shards=0 is not usable"},
+        {"locked(binary-heap),locked(binary-heap)", "named twice"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct catalog catalog;
+        struct contender_list list = {0};
+        struct error error;
+        assert_true(catalog_init(&catalog, &error));
+        assert_false(catalog_select(&catalog, cases[i].text, &list, &error));
+        if (strstr(error.text, cases[i].message) == NULL) {
+            fail_msg("%s: '%s' lacks '%s'", cases[i].text, error.text, cases[i].message);
+        }
+        contender_list_free(&list);
+        catalog_free(&catalog);
+    }
+}
+
+/* Every slot is given back, and one too many is refused. */
+static void slots_are_given_back(void **state)
+{
+    (void)state;
+    const struct tl_algo *heap = tl_registry_find("binary-heap")->timed;
+    const struct tl_algo *composed[TL_COMPOSITIONS_MAX];
+    char why[256];
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < TL_COMPOSITIONS_MAX; i++) {
+            composed[i] = tl_front_compose(tl_front_find("locked"), heap, why, sizeof why);
+            assert_non_null(composed[i]);
+        }
+        assert_null(tl_front_compose(tl_front_find("locked"), heap, why, sizeof why));
+        for (size_t i = 0; i < TL_COMPOSITIONS_MAX; i++) {
+            tl_front_release(composed[i]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compositions_pass_the_kit),
+        cmocka_unit_test(options_of_both_are_one_table),
+        cmocka_unit_test(what_is_kept_is_declared),
+        cmocka_unit_test(a_flood_is_handed_over_by_and_by),
+        cmocka_unit_test(what_cannot_be_composed_is_refused),
+        cmocka_unit_test(slots_are_given_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
