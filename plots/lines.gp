@@ -55,7 +55,7 @@ legend_across = int((WIDTH - 20) / legend_width)
 if (legend_across < 1) { legend_across = 1 }
 legend_down = (entries + legend_across - 1) / legend_across
 legend_across = (entries + legend_down - 1) / legend_down
-panel_height = 300
+panel_height = 318
 legend_height = 19 * legend_down + 16
 height = down * panel_height + legend_height
 share(pixels) = 1.0 - pixels / (1.0 * height)
@@ -79,7 +79,7 @@ do for [terminal in TERMINALS] {
         set lmargin at screen left + 78.0 / WIDTH
         set rmargin at screen left + 1.0 / across - 18.0 / WIDTH
         set tmargin at screen share(top + 30)
-        set bmargin at screen share(top + panel_height - 52)
+        set bmargin at screen share(top + panel_height - 70)
         set yrange [y_low[i] / 1.5:y_high[i] * 1.5]
         eval "set ytics nomirror ".(y_high[i] / y_low[i] < LOG_RATIO ? y_fine_tics : y_tics)
         set title heading(panel) noenhanced offset 0,-0.4
