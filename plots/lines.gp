@@ -9,11 +9,13 @@
 #   y_fine_tics            those of a y axis that spans few powers of ten
 #   x_low, x_high          the range of x
 #   linear_x               1: the x axis is not logarithmic (optional)
+#   full_width             1: each panel is as wide as the picture (optional)
 #   said(dummy)            what is said of a point under the pointer, behind the name of its series
 #   is_said(dummy)         whether anything is; by default, of every point
 #   shared_y               1: all panels have the same y axis; 0: each has its own
 
 if (!exists("linear_x")) { linear_x = 0 }
+if (!exists("full_width")) { full_width = 0 }
 if (!exists("GPFUN_is_said")) { is_said(dummy) = 1 }
 
 # Which panels and series there are, how they look, and how far y reaches.
@@ -48,7 +50,7 @@ do for [k = 1:words(series)] {
     }
 }
 entries = words(named_series) + (muted > 0)
-across = words(panels) > 1 ? 2 : 1
+across = words(panels) > 1 && !full_width ? 2 : 1
 down = (words(panels) + across - 1) / across
 legend_width = longest * CHARACTER + 76
 legend_across = int((WIDTH - 20) / legend_width)

@@ -177,13 +177,14 @@ says both '- **day.one.trace is not the same trace** in A and B'
 # Pictures, where they can be drawn.
 if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     made_up_latency won
+    made_up_work won
     for folder in won wrong none; do
         "$SOURCE/plots/draw" -s $folder/structures.json $folder 2>said ||
             complain "$folder: pictures were not drawn: $(cat said)"
         if grep -i -e warning -e gnuplot said; then complain "$folder: gnuplot complains"; fi
     done
     for name in throughput-day.one stall-day.one memory-day.one latency-day.one wakeups-day.one \
-        cost; do
+        work-day.one cost; do
         for ending in csv svg png; do
             [ -s "won/pictures/$name.$ending" ] || complain "there is no $name.$ending"
         done
@@ -196,6 +197,14 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     [ ! -e won/pictures/cost-limit.svg ] || complain "limits are drawn that nobody measured"
     [ "$(cut -d, -f1,5,8 wrong/pictures/lateness-day.one.csv | tail -n +2)" = 'middling:size=3,-2,1' ] ||
         complain "lateness: $(cat wrong/pictures/lateness-day.one.csv)"
+    # Two stretches are one, and the worst of both is theirs; what is nothing stands at the axis' end.
+    [ "$(grep -E '^quick,.*,(worst|mean),400,' won/pictures/work-day.one.csv | cut -d, -f5- | tr '\n' ' ')" = \
+        'worst,400,407,990,990,402,980,1,1 mean,400,407,127,127,400,0,4,1 ' ] ||
+        complain "work: $(grep 400, won/pictures/work-day.one.csv)"
+    [ "$(grep -E '^idle-one,.*,worst,480,' won/pictures/work-day.one.csv | cut -d, -f5-)" = \
+        'worst,480,487,0,0.01,480,0,1,0' ] || complain "no work: $(grep 480, won/pictures/work-day.one.csv)"
+    [ "$(grep -c '^quick,.*,worst,' won/pictures/work-day.one.csv)" -eq 100 ] ||
+        complain "200 stretches are not 100 points"
     # Grey for the yardstick, and a colour of its own for each of the others.
     [ "$(cut -d, -f4 won/pictures/throughput-day.one.csv | sort | uniq -d)" = "" ] ||
         complain "two series of a picture have the same style"
@@ -208,6 +217,8 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     says won '(pictures/cost.svg)'
     page won '<g class="value"><title>quick: 40.0 ± 1.00, Time per event, day.one</title>'
     page won '<g class="value"><title>quick: 12.0 ns at 50 %, start</title>'
+    page won '<g class="value"><title>quick: 990 at tick 402, with 980 cascades and 1 fired</title>'
+    page won 'A spike is a tick at which'
     [ "$(grep -oE 'id="[^"]*"' won/report.html | sort | uniq -d)" = "" ] ||
         complain "identifiers of the page occur twice"
     "$TIMERLAB" report -o both before after 2>said || complain "two folders: no pictures: $(cat said)"

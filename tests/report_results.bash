@@ -44,3 +44,21 @@ made_up_latency() {
         done
     } >"$1/latency.csv"
 }
+
+# made_up_work FOLDER: work over 200 stretches of 4 ticks for three of the structures; one has a spike at
+# tick 402, another does nothing from tick 400 on.
+made_up_work() {
+    awk 'BEGIN {
+        print "trace,algo,options,from_tick,to_tick,fired,n_compares,n_moves,n_slots,n_cascades," \
+            "work_per_tick,operations_work,worst_tick,worst_work,worst_cascades,worst_fired"
+        split("idle-one quick middling", names, " ")
+        for (k = 1; k <= 3; k++) {
+            for (from = 0; from < 800; from += 4) {
+                spike = k == 2 && from == 400
+                work = spike ? 1000 : k == 1 && from >= 400 ? 0 : 8 * k
+                printf "some/where/day.one.trace,%s,,%d,%d,2,0,%d,0,0,%g,5,%d,%d,%d,1\n", names[k], from,
+                    from + 3, work, work / 4, spike ? 402 : from, spike ? 990 : work / 2, spike ? 980 : 0
+            }
+        }
+    }' >"$1/work.csv"
+}
