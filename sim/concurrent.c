@@ -1,0 +1,405 @@
+/*
+ * Each thread has ids of its own and goes round them. A timer's life begins with a start and ends
+ * with a stop or a firing; only then does the next one begin. So at the end each id must have fired
+ * as many times as lives of it have begun and were not stopped.
+ *
+ * What may be said of a single call depends on the tick that the advancing thread has announced
+ * when the call is over: it announces each before it begins. Was that before the deadline, a stop
+ * must have found the timer pending.
+ */
+#include "concurrent.h"
+
+#include "clock.h"
+#include "histogram.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NEAR_TICKS = 20,     /* delays of what is to expire: 1 to so many */
+    FAR_TICKS = 1 << 20, /* the delay of what is to be stopped long before */
+    THREADS_MAX = 1024,
+    MARGIN_TICKS =
+        4, /* an announced tick has yet to be worked on, and a start may fall behind it */
+};
+
+/* What the thread means to do with a timer next. */
+enum intent { BEGIN, RESTART, STOP, AWAIT };
+
+/* A timer, as its thread sees it. */
+struct life {
+    uint64_t begun;    /* lives so far */
+    uint64_t stopped;  /* of those, ended by a stop */
+    uint64_t deadline; /* of the latest start */
+    uint64_t due;      /* ... the latest that it can be: not before the clock at that start */
+    enum intent intent;
+};
+
+struct run;
+
+struct worker {
+    struct run *run;
+    pthread_t thread;
+    uint32_t first_id;
+    uint64_t state; /* of its random numbers */
+    struct life *lives;
+    struct concurrent_counts counts;
+    struct histogram *call_cycles;
+    char fault[192];
+    uint64_t faults;
+};
+
+struct run {
+    const struct concurrent_plan *plan;
+    void *self;
+    struct worker *workers;
+    _Atomic uint64_t *fired;     /* by id */
+    _Atomic uint64_t *deadlines; /* by id: the latest that was asked for */
+    _Atomic uint64_t now;        /* the tick that has been announced */
+    _Atomic unsigned at_work;
+    uint64_t fired_total; /* of the advancing thread, like what follows */
+    uint64_t early_ticks; /* the most that is declared for the delays in use */
+    uint64_t late_ticks;
+    uint64_t faults;
+    char fault[192];
+    _Atomic int signal; /* 0: wait; 1: begin; -1: go home */
+};
+
+/* --- a thread that starts and stops ---------------------------------------------------------- */
+
+/* Marsaglia's xorshift64*; the high half. */
+static uint32_t draw_below(struct worker *worker, uint32_t bound)
+{
+    uint64_t x = worker->state;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    worker->state = x;
+    return (uint32_t)(((x * UINT64_C(0x2545F4914F6CDD1D)) >> 32) * bound >> 32);
+}
+
+static void worker_fault(struct worker *worker, const char *what, uint32_t id)
+{
+    if (worker->faults++ == 0) {
+        (void)snprintf(worker->fault, sizeof worker->fault, "timer %u: %s", (unsigned)id, what);
+    }
+}
+
+static void call_start(struct worker *worker, uint32_t id, uint64_t deadline)
+{
+    struct run *run = worker->run;
+    atomic_store(&run->deadlines[id], deadline);
+    uint64_t begun = clock_cycles();
+    enum tl_status status = run->plan->algo->start(run->self, id, deadline);
+    histogram_add(worker->call_cycles, clock_cycles() - begun);
+    if (status != TL_OK) {
+        worker_fault(worker, tl_status_text(status), id);
+    }
+}
+
+static void begin_life(struct worker *worker, struct life *life, uint32_t id)
+{
+    const struct concurrent_plan *plan = worker->run->plan;
+    bool stopped = draw_below(worker, 100) < plan->cancelled_percent;
+    bool far = stopped && draw_below(worker, 100) >= plan->racing_percent;
+    uint64_t delay = far ? FAR_TICKS : 1 + draw_below(worker, NEAR_TICKS);
+    life->deadline = atomic_load(&worker->run->now) + delay;
+    life->begun++;
+    life->intent = !stopped ? AWAIT : far && draw_below(worker, 2) == 0 ? RESTART : STOP;
+    worker->counts.starts++;
+    call_start(worker, id, life->deadline);
+    /* Between looking at the clock and the start, any time may have passed. */
+    uint64_t now = atomic_load(&worker->run->now);
+    life->due = now > life->deadline ? now : life->deadline;
+}
+
+static void end_life(struct worker *worker, struct life *life, uint32_t id)
+{
+    struct run *run = worker->run;
+    uint64_t begun = clock_cycles();
+    enum tl_status status = run->plan->algo->stop(run->self, id);
+    histogram_add(worker->call_cycles, clock_cycles() - begun);
+    uint64_t now = atomic_load(&run->now);
+    life->intent = BEGIN;
+    if (status == TL_OK) {
+        life->stopped++;
+        worker->counts.stopped++;
+    } else if (status == TL_IDLE) {
+        worker->counts.idle++;
+        if (now + run->early_ticks < life->deadline) {
+            worker_fault(worker, "not pending, though it was started and is not due", id);
+        }
+    } else {
+        worker_fault(worker, tl_status_text(status), id);
+    }
+}
+
+/* Does what is to be done with a timer; false if it has to be waited for. */
+static bool step(struct worker *worker, uint32_t index)
+{
+    struct run *run = worker->run;
+    struct life *life = &worker->lives[index];
+    uint32_t id = worker->first_id + index;
+    switch (life->intent) {
+    case BEGIN:
+        begin_life(worker, life, id);
+        return true;
+    case RESTART:
+        life->deadline = atomic_load(&run->now) + FAR_TICKS;
+        life->intent = STOP;
+        worker->counts.restarts++;
+        call_start(worker, id, life->deadline);
+        return true;
+    case STOP:
+        end_life(worker, life, id);
+        return true;
+    case AWAIT: {
+        uint64_t now = atomic_load(&run->now);
+        if (atomic_load(&run->fired[id]) >= life->begun - life->stopped) {
+            life->intent = BEGIN;
+            return true;
+        }
+        if (now > life->due + run->late_ticks + MARGIN_TICKS) {
+            worker_fault(worker, "lost: it should have fired long ago", id);
+        }
+        return false;
+    }
+    }
+    return false;
+}
+
+static void *work(void *arg)
+{
+    struct worker *worker = arg;
+    struct run *run = worker->run;
+    const struct concurrent_plan *plan = run->plan;
+    int signal = 0;
+    while ((signal = atomic_load(&run->signal)) == 0) {
+        (void)sched_yield();
+    }
+    if (signal < 0) {
+        return NULL;
+    }
+    uint32_t index = 0;
+    uint64_t waits = 0; /* timers in a row that had to be waited for */
+    while (worker->counts.starts + worker->counts.restarts + worker->counts.stopped +
+                   worker->counts.idle <
+               plan->operations &&
+           worker->faults == 0) {
+        waits = step(worker, index) ? 0 : waits + 1;
+        index = index + 1 < plan->timers ? index + 1 : 0;
+        if (waits > 0 && waits % plan->timers == 0) {
+            (void)sched_yield();
+        }
+    }
+    for (index = 0; index < plan->timers; index++) {
+        if (worker->lives[index].intent == RESTART || worker->lives[index].intent == STOP) {
+            end_life(worker, &worker->lives[index], worker->first_id + index);
+        }
+    }
+    (void)atomic_fetch_sub(&run->at_work, 1);
+    return NULL;
+}
+
+/* --- the one that advances ------------------------------------------------------------------- */
+
+static void run_fault(struct run *run, const char *what, uint32_t id)
+{
+    if (run->faults++ == 0) {
+        (void)snprintf(run->fault, sizeof run->fault, "timer %u: %s", (unsigned)id, what);
+    }
+}
+
+static void on_fire(void *ctx, uint32_t id, uint64_t now)
+{
+    struct run *run = ctx;
+    run->fired_total++;
+    if (now + run->early_ticks < atomic_load(&run->deadlines[id])) {
+        run_fault(run, "fired before its time", id);
+    }
+    (void)atomic_fetch_add(&run->fired[id], 1);
+}
+
+static void advance_to(struct run *run, uint64_t tick)
+{
+    atomic_store(&run->now, tick);
+    (void)run->plan->algo->advance(run->self, tick, TL_NO_BUDGET, on_fire, run);
+}
+
+/* Advances as long as anybody is at work; returns the tick reached. */
+static uint64_t advance_meanwhile(struct run *run)
+{
+    uint64_t tick = 0;
+    uint64_t wake_ns = clock_now_ns();
+    while (atomic_load(&run->at_work) > 0) {
+        advance_to(run, ++tick);
+        if (run->plan->tick_ns == 0) {
+            (void)sched_yield();
+            continue;
+        }
+        wake_ns += run->plan->tick_ns;
+        struct timespec wake = {.tv_sec = (time_t)(wake_ns / 1000000000),
+                                .tv_nsec = (long)(wake_ns % 1000000000)};
+        (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
+    }
+    return tick;
+}
+
+/* Lets expire what is left, and balances the books. */
+static void settle(struct run *run, uint64_t tick)
+{
+    const struct concurrent_plan *plan = run->plan;
+    for (uint64_t i = 0; i <= NEAR_TICKS + run->late_ticks && plan->algo->count(run->self) > 0;
+         i++) {
+        advance_to(run, ++tick);
+    }
+    if (plan->algo->count(run->self) != 0) {
+        run_fault(run, "still pending when all should have fired", 0);
+    }
+    for (unsigned t = 0; t < plan->threads; t++) {
+        const struct worker *worker = &run->workers[t];
+        for (uint32_t i = 0; i < plan->timers; i++) {
+            uint32_t id = worker->first_id + i;
+            uint64_t expected = worker->lives[i].begun - worker->lives[i].stopped;
+            uint64_t fired = atomic_load(&run->fired[id]);
+            if (fired != expected) {
+                run_fault(run,
+                          fired < expected ? "lost: neither stopped nor fired"
+                                           : "fired more often than started",
+                          id);
+            }
+        }
+    }
+}
+
+/* --- a run ----------------------------------------------------------------------------------- */
+
+static void free_run(struct run *run)
+{
+    for (unsigned t = 0; run->workers != NULL && t < run->plan->threads; t++) {
+        free(run->workers[t].lives);
+        free(run->workers[t].call_cycles);
+    }
+    free(run->workers);
+    free(run->fired);
+    free(run->deadlines);
+    if (run->self != NULL) {
+        run->plan->algo->destroy(run->self);
+    }
+}
+
+static bool make_run(struct run *run, struct error *error)
+{
+    const struct concurrent_plan *plan = run->plan;
+    uint64_t ids = (uint64_t)plan->threads * plan->timers;
+    if (plan->threads < 1 || plan->threads > THREADS_MAX || plan->timers < 1 || ids > UINT32_MAX) {
+        return error_set(error,
+                         "1 to %d threads, and each has at least one timer; together at "
+                         "most 2^32 - 1",
+                         (int)THREADS_MAX);
+    }
+    run->workers = calloc(plan->threads, sizeof *run->workers);
+    run->fired = calloc(ids, sizeof *run->fired);
+    run->deadlines = calloc(ids, sizeof *run->deadlines);
+    bool done = run->workers != NULL && run->fired != NULL && run->deadlines != NULL;
+    for (unsigned t = 0; done && t < plan->threads; t++) {
+        struct worker *worker = &run->workers[t];
+        *worker = (struct worker){.run = run,
+                                  .first_id = t * plan->timers,
+                                  .state = (plan->seed + t + 1) * UINT64_C(0x9E3779B97F4A7C15)};
+        worker->lives = calloc(plan->timers, sizeof *worker->lives);
+        worker->call_cycles = calloc(1, sizeof *worker->call_cycles);
+        done = worker->lives != NULL && worker->call_cycles != NULL;
+    }
+    if (!done) {
+        return error_set(error, "out of memory");
+    }
+    struct tl_config config = {.capacity = (uint32_t)ids,
+                               .max_delay_ticks = FAR_TICKS,
+                               .options = plan->options,
+                               .allocator = tl_system_allocator()};
+    enum tl_status status = plan->algo->create(&config, &run->self);
+    struct tl_precision far = tl_algo_precision(plan->algo, plan->options, FAR_TICKS);
+    run->early_ticks = far.early_ticks;
+    for (uint64_t delay = 0; delay <= NEAR_TICKS; delay++) {
+        struct tl_precision near = tl_algo_precision(plan->algo, plan->options, delay);
+        run->early_ticks =
+            near.early_ticks > run->early_ticks ? near.early_ticks : run->early_ticks;
+        run->late_ticks = near.late_ticks > run->late_ticks ? near.late_ticks : run->late_ticks;
+    }
+    return status == TL_OK || error_set(error, "%s: %s", plan->algo->name, tl_status_text(status));
+}
+
+static void sum_up(const struct run *run, struct concurrent_result *result)
+{
+    double ns_per_cycle = clock_ns_per_cycle();
+    struct histogram cycles = {0};
+    result->fired = run->fired_total;
+    for (unsigned t = 0; t < run->plan->threads; t++) {
+        const struct worker *worker = &run->workers[t];
+        result->counts.starts += worker->counts.starts;
+        result->counts.restarts += worker->counts.restarts;
+        result->counts.stopped += worker->counts.stopped;
+        result->counts.idle += worker->counts.idle;
+        histogram_merge(&cycles, worker->call_cycles);
+        if (worker->faults > 0 && result->faults == 0) {
+            (void)snprintf(result->fault, sizeof result->fault, "%s", worker->fault);
+        }
+        result->faults += worker->faults;
+    }
+    /* The threads notice first; what does not balance in the end follows from that. */
+    if (result->faults == 0) {
+        (void)snprintf(result->fault, sizeof result->fault, "%s", run->fault);
+    }
+    result->faults += run->faults;
+    result->call_ns_p50 = (double)histogram_quantile(&cycles, 0.5) * ns_per_cycle;
+    result->call_ns_p99 = (double)histogram_quantile(&cycles, 0.99) * ns_per_cycle;
+    result->call_ns_p999 = (double)histogram_quantile(&cycles, 0.999) * ns_per_cycle;
+    result->call_ns_max = (double)cycles.max * ns_per_cycle;
+    uint64_t operations = result->counts.starts + result->counts.restarts + result->counts.stopped +
+                          result->counts.idle;
+    result->per_second =
+        result->elapsed_ns > 0 ? (double)operations * 1e9 / (double)result->elapsed_ns : 0;
+}
+
+bool concurrent_run(const struct concurrent_plan *plan, struct concurrent_result *result,
+                    struct error *error)
+{
+    *result = (struct concurrent_result){0};
+    struct run run = {.plan = plan};
+    bool done = make_run(&run, error);
+    if (!done) {
+        free_run(&run);
+        return false;
+    }
+    atomic_store(&run.at_work, plan->threads);
+    unsigned made = 0;
+    while (made < plan->threads &&
+           pthread_create(&run.workers[made].thread, NULL, work, &run.workers[made]) == 0) {
+        made++;
+    }
+    if (made < plan->threads) {
+        atomic_store(&run.signal, -1);
+        for (unsigned t = 0; t < made; t++) {
+            (void)pthread_join(run.workers[t].thread, NULL);
+        }
+        free_run(&run);
+        return error_set(error, "only %u of %u threads could be made; try --threads %u", made,
+                         plan->threads, made);
+    }
+    atomic_store(&run.signal, 1);
+    uint64_t begun_ns = clock_now_ns();
+    result->ticks = advance_meanwhile(&run);
+    result->elapsed_ns = clock_now_ns() - begun_ns;
+    for (unsigned t = 0; t < plan->threads; t++) {
+        (void)pthread_join(run.workers[t].thread, NULL);
+    }
+    settle(&run, result->ticks);
+    sum_up(&run, result);
+    free_run(&run);
+    return true;
+}
