@@ -342,9 +342,8 @@ static bool has_runs(const struct thing *thing, const char *metric)
 /* The time that both have, in the order of how little else is in it. */
 static const char *default_metric(const struct thing *base, const struct thing *other)
 {
-    static const char *const sim[] = {"processor_ns_per_event", "ns_per_event"};
     static const char *const bench[] = {"ns_per_op", "real_time"};
-    const char *const *metrics = base->kind == RESULT_SIM ? sim : bench;
+    const char *const *metrics = base->kind == RESULT_SIM ? result_sim_times : bench;
     return has_runs(base, metrics[0]) && has_runs(other, metrics[0]) ? metrics[0] : metrics[1];
 }
 

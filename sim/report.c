@@ -551,7 +551,7 @@ static void write_words(struct report *report)
         page->form->paragraph(page, contest_text(&report->pool, contest));
         if (contest->count > 0) {
             const char *items[CONTEST_COSTS];
-            contest_costs(&report->pool, contest, items);
+            contest_costs(&report->pool, report->data, contest, items);
             page->form->paragraph(page, pool_format(&report->pool, "What %s costs:",
                                                     series_text(&report->pool, contest->rows[0])));
             page->form->list(page, items, CONTEST_COSTS);

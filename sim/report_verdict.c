@@ -1,20 +1,23 @@
 #include "report_verdict.h"
 
+#include "compare.h"
 #include "judge.h"
+#include "result_set.h"
 #include "statistics.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a difference: how seldom chance alone makes one as large. */
-#define SIGNIFICANT 0.05
-
-/* As a share: a smaller difference is none. */
-#define MIN_EFFECT  0.01
+/* What chance alone explains in fewer cases than this leaves is a difference. */
+#define CONFIDENCE        0.95
 
 /* More are counted, not listed. */
-#define LISTED_MAX  4
+#define LISTED_MAX        4
+
+/* A horizon beyond this, of 49 days if a tick is 1 ms, is none that matters. */
+#define HORIZON_MAX_TICKS UINT32_MAX
 
 /* --- differences ----------------------------------------------------------------------------- */
 
@@ -40,9 +43,10 @@ const char *rule_text(void)
 {
     return "Who fires early or late does less; so the fastest is looked for among those that fired "
            "every timer on its due tick, where there are any. Structures in italics are "
-           "yardsticks, not contenders. A difference counts if both "
-           "sides have at least five runs, and a rank test of the runs finds a difference of more "
-           "than 1 % that chance explains in less than 5 % of cases, each pair taken for itself; "
+           "yardsticks, not contenders. A difference counts as in `timerlab compare`: both sides "
+           "have at least five runs, and a rank test of these finds a difference that chance "
+           "explains in less than 5 % of cases, and that is larger than 1 % where six rounds or "
+           "more make pairs, else than 5 %; each pair of structures is taken for itself; "
            "of results without their single runs, if the medians are further apart than three "
            "times the spreads (median absolute deviations, MAD) together. Otherwise the words are "
            "\"cannot tell\". Stall, memory and wakeups have no such test; a stall can also be the "
@@ -56,54 +60,57 @@ static bool differ(struct measured a, struct measured b)
            fabs(a.value - b.value) > 3 * spreads;
 }
 
-/* The logarithms of what the single runs of a row took; *count is 0 if that is not known, or out of
- * memory. To be freed. */
-static double *run_times(const json_t *row, size_t *count)
+/* What the single runs of a row took; *count is 0 if that is not known, or out of memory. To be
+ * freed. */
+static double *run_times(const json_t *row, const char *metric, size_t *count)
 {
-    const json_t *samples = json_object_get(json_object_get(row, "samples"), "ns_per_event");
+    const json_t *samples = json_object_get(json_object_get(row, "samples"), metric);
     double *times = calloc(json_array_size(samples) + 1, sizeof *times);
-    *count = 0;
-    for (size_t i = 0; times != NULL && i < json_array_size(samples); i++) {
-        double time_ns = json_number_value(json_array_get(samples, i));
-        if (time_ns > 0) {
-            times[(*count)++] = log(time_ns);
-        }
+    *count = times != NULL ? json_array_size(samples) : 0;
+    for (size_t i = 0; i < *count; i++) {
+        times[i] = json_number_value(json_array_get(samples, i));
     }
     return times;
 }
 
-/* How probable the runs of two rows of one trace in one folder are if there is no difference that
- * counts; 1 if out of memory. They were made in rounds, in which every structure took its turn:
- * what the machine did meanwhile it did to both. */
-static double probability(double *a, const double *b, size_t a_count, size_t b_count)
+/* Judges two rows of one trace in one folder by their single runs of a figure, as `timerlab
+ * compare` does. They were made in rounds, in which every structure took its turn: what the machine
+ * did meanwhile it did to both. False if there are none, or out of memory. */
+static bool judge_rows(const json_t *base, const json_t *other, const char *metric,
+                       struct judgement *judgement)
 {
-    const double confidence = 0.95;
-    struct stats_shift shift = {.p = 1};
-    if (a_count == b_count && stats_least_paired_p(a_count) < SIGNIFICANT) {
-        for (size_t i = 0; i < a_count; i++) {
-            a[i] -= b[i];
-        }
-        return stats_paired_shift(a, a_count, confidence, log1p(MIN_EFFECT), &shift) ? shift.p : 1;
+    struct judge_settings settings = {.confidence = CONFIDENCE,
+                                      .min_effect = COMPARE_MIN_EFFECT_PAIRED};
+    size_t base_count = 0;
+    size_t other_count = 0;
+    double *base_times = run_times(base, metric, &base_count);
+    double *other_times = run_times(other, metric, &other_count);
+    bool judged = base_count > 0 && other_count > 0;
+    if (judged && base_count == other_count && stats_least_paired_p(base_count) <= 1 - CONFIDENCE) {
+        judged = judge_paired(base_times, other_times, base_count, &settings, judgement);
+    } else if (judged) {
+        /* Too few pairs prove nothing, where as many single runs can show a large difference. */
+        settings.min_effect = COMPARE_MIN_EFFECT_APART;
+        judged =
+            judge_unpaired(base_times, base_count, other_times, other_count, &settings, judgement);
     }
-    /* Too few pairs prove nothing, where as many single runs can. */
-    return stats_unpaired_shift(a, a_count, b, b_count, confidence, log1p(MIN_EFFECT), &shift)
-               ? shift.p
-               : 1;
+    free(base_times);
+    free(other_times);
+    return judged;
 }
 
-/* Whether they differ in their time per event. */
-static bool rows_differ(const json_t *a, const json_t *b)
+/* Whether `other` is shown to take longer for an event than `base`. */
+static bool is_slower(const json_t *base, const json_t *other)
 {
-    size_t a_count = 0;
-    size_t b_count = 0;
-    double *a_times = run_times(a, &a_count);
-    double *b_times = run_times(b, &b_count);
-    bool differing = a_count < JUDGE_RUNS_MIN || b_count < JUDGE_RUNS_MIN
-                         ? differ(measured_event(a), measured_event(b))
-                         : probability(a_times, b_times, a_count, b_count) < SIGNIFICANT;
-    free(a_times);
-    free(b_times);
-    return differing;
+    struct judgement judgement;
+    for (size_t i = 0; i < RESULT_SIM_TIMES; i++) {
+        if (judge_rows(base, other, result_sim_times[i], &judgement)) {
+            return judgement.obstacle == JUDGE_CLEAR && judgement.p <= 1 - CONFIDENCE &&
+                   judgement.change > 0;
+        }
+    }
+    return differ(measured_event(base), measured_event(other)) &&
+           row_number(other, "ns_per_event") > row_number(base, "ns_per_event");
 }
 
 /* --- contests -------------------------------------------------------------------------------- */
@@ -176,11 +183,11 @@ static bool contest_build(struct contest *contest, const struct report_data *dat
         contest->count = collect_rows(contest, data, ROWS_ALL, contest->rows);
     }
     for (size_t i = 0; i < contest->count; i++) {
-        contest->tied[i] = i == 0 || !rows_differ(contest->rows[0], contest->rows[i]);
+        contest->tied[i] = i == 0 || !is_slower(contest->rows[0], contest->rows[i]);
         contest->tied_count += i > 0 && contest->tied[i];
     }
     if (contest->unpunctual > 0 && by_event_time(&unpunctual, &contest->rows[0]) < 0 &&
-        rows_differ(unpunctual, contest->rows[0])) {
+        is_slower(unpunctual, contest->rows[0])) {
         contest->fastest_unpunctual = unpunctual;
     }
     return true;
@@ -312,7 +319,14 @@ static const char *lateness_text(struct pool *pool, const json_t *row)
                             : pool_format(pool, "timers fired %s", words);
 }
 
-void contest_costs(struct pool *pool, const struct contest *contest,
+/* Whether there are deadlines that a row's structure refuses for being too far away. */
+static bool has_horizon(const struct report_data *data, const json_t *row)
+{
+    const json_t *structure = json_object_get(data->structures, row_string(row, "algo"));
+    return row_number(structure, "horizon_ticks") <= HORIZON_MAX_TICKS;
+}
+
+void contest_costs(struct pool *pool, const struct report_data *data, const struct contest *contest,
                    const char *items[CONTEST_COSTS])
 {
     items[0] =
@@ -326,6 +340,9 @@ void contest_costs(struct pool *pool, const struct contest *contest,
                            standing(pool, contest, "wakeups", grouped_text, ""),
                            standing(pool, contest, "idle_wakeups", grouped_text, ""));
     items[3] = pool_format(pool, "lateness: %s", lateness_text(pool, contest->rows[0]));
+    items[4] = has_horizon(data, contest->rows[0])
+                   ? "horizon: a deadline further away than it was made for is refused"
+                   : "horizon: none that matters";
 }
 
 /* Adds who cannot be told from the first, with their figures. */
@@ -606,7 +623,8 @@ static void add_compared(struct text *text, struct worst worst)
     }
 }
 
-static void add_price(struct text *text, const struct contest_list *list, const json_t *first)
+static void add_price(struct text *text, const struct report_data *data,
+                      const struct contest_list *list, const json_t *first)
 {
     struct worst bytes = find_worst(list, first, "bytes_per_timer");
     struct worst stall = find_worst(list, first, "stall_ns");
@@ -630,7 +648,11 @@ static void add_price(struct text *text, const struct contest_list *list, const 
         text_add(text, ", ");
     }
     const char *lateness = lateness_words(text->pool, earliest, latest.value);
-    text_add(text, "%s%s", lateness[0] != '\0' ? "and firing " : "and no lateness", lateness);
+    bool horizon = has_horizon(data, first);
+    text_add(text, "%s%s%s%s", horizon ? "" : "and ",
+             lateness[0] != '\0' ? "firing " : "no lateness", lateness,
+             horizon ? ", and a horizon: a deadline further away than it was made for is refused"
+                     : "");
 }
 
 /* Whether no contest before has the same first. */
@@ -645,14 +667,15 @@ static bool is_first_first(const struct contest_list *list, size_t index)
     return true;
 }
 
-static const char *what_it_costs(struct pool *pool, const struct contest_list *list)
+static const char *what_it_costs(struct pool *pool, const struct report_data *data,
+                                 const struct contest_list *list)
 {
     struct text text = {.pool = pool};
     size_t said = 0;
     for (size_t i = 0; i < list->count && said < LISTED_MAX; i++) {
         if (list->items[i].count > 0 && is_first_first(list, i)) {
             text_add(&text, "%s", said++ > 0 ? "; " : "");
-            add_price(&text, list, list->items[i].rows[0]);
+            add_price(&text, data, list, list->items[i].rows[0]);
         }
     }
     text_add(&text, "%s", said > 0 ? "." : "");
@@ -798,6 +821,6 @@ const char *verdict_text(struct pool *pool, const struct report_data *data,
     }
     add_winners(&text, list);
     add_faster_unpunctual(&text, list);
-    text_add(&text, ". %s", what_it_costs(pool, list));
+    text_add(&text, ". %s", what_it_costs(pool, data, list));
     return text_end(&text);
 }

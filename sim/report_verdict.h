@@ -46,9 +46,9 @@ const char *verdict_text(struct pool *pool, const struct report_data *data,
 
 /* A paragraph on one contest, and the items of what its first costs, of which there are
  * CONTEST_COSTS. */
-#define CONTEST_COSTS 4
+#define CONTEST_COSTS 5
 const char *contest_text(struct pool *pool, const struct contest *contest);
-void contest_costs(struct pool *pool, const struct contest *contest,
+void contest_costs(struct pool *pool, const struct report_data *data, const struct contest *contest,
                    const char *items[CONTEST_COSTS]);
 
 /* A sentence for each operation of bench.csv: who is the fastest with the fewest and the most

@@ -125,6 +125,29 @@ results ranks '.[2].samples.ns_per_event = [49, 40, 43, 41, 42]' '.[].ns_per_eve
     '.[1].samples.ns_per_event = [60, 55, 90, 200, 56]'
 report ranks
 says ranks '**`quick` is the fastest** on day.one.trace (40.0 ns per event'
+# Where the processor's time is known it decides, as in `timerlab compare`, and both say the same.
+results same_word '.[].samples = {ns_per_event: [range(8) | 50 + .], processor_ns_per_event: [range(8) | 50 + .]}' \
+    '.[2].samples.processor_ns_per_event = [range(8) | 40 + .]' \
+    '.[3].samples.processor_ns_per_event = [range(8) | 40.1 + .]'
+report same_word
+says same_word '**cannot tell** which is the fastest of `quick` and `slow:one|two` (40.0 ns per event at best)'
+"$TIMERLAB" compare --by algo --base quick same_word >compared 2>said || complain "no comparison: $(cat said)"
+grep -q 'middling:size=3 vs quick .* slower' compared || complain "compare says otherwise: $(cat compared)"
+grep -q 'slow:one|two vs quick .* cannot tell' compared || complain "compare says otherwise: $(cat compared)"
+# The first by the wall's clock is not the fastest if the processor's time says the contrary.
+results contrary '.[2].samples.processor_ns_per_event = [range(8) | 50 + .]' \
+    '.[1].samples.processor_ns_per_event = [range(8) | 40 + .]'
+report contrary
+says contrary '**cannot tell** which is the fastest of `quick` and `middling:size=3`'
+
+# What a winner cannot take belongs to what it costs.
+results narrow '.[0].samples = null'
+jq 'map(if .name == "quick" then .horizon_ticks = 60000 else .horizon_ticks = null end)' narrow/structures.json >noted.json
+mv noted.json narrow/structures.json
+report narrow
+says narrow 'no lateness, and a horizon: a deadline further away than it was made for is refused.'
+says narrow '- horizon: a deadline further away than it was made for is refused'
+says won '- horizon: none that matters'
 says late '| day.one.trace | 00ff | - | - | 1,234,567 | 700,000 | 300,000 | 234,567 |'
 
 # HTML: needs nothing beside it, and what comes from files is text in it, whatever it holds.
