@@ -52,6 +52,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk.h"
+
 #define BLOCK_ALIGN 64
 #define HEAD_BIT    (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
 #define LATE        HEAD_BIT
@@ -440,6 +442,14 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
+/* The day that the year begins with as it is shown: the clock's, or an earlier one of which a
+ * budget has left timers. */
+static uint64_t first_day(const struct calendar_queue *queue)
+{
+    bool left_over = queue->paged > 0 && queue->bound < queue->clock;
+    return (left_over ? queue->bound : queue->clock) >> queue->shift;
+}
+
 /* The slot is the page, the bucket the first tick of the day. */
 static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place *out)
 {
@@ -456,10 +466,39 @@ static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place
     *out = (struct tl_place){
         .level = 1,
         .slot = day & (queue->days - 1),
-        .rounds = (day - (queue->clock >> queue->shift)) / queue->days,
+        .rounds = (day - first_day(queue)) / queue->days,
         .bucket = day << queue->shift,
     };
     return TL_OK;
+}
+
+static void queue_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct calendar_queue *queue = self;
+    if (!slot_is_empty(queue, LATE)) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        for (uint32_t id = slot_node(queue, LATE)->next; id != LATE;
+             id = queue->timers[id].links.next) {
+            walk_timer(visitor, id, TL_NEVER, 0);
+        }
+    }
+    uint64_t first = first_day(queue);
+    uint64_t hand = queue->clock >> queue->shift;
+    uint64_t day_ticks = UINT64_C(1) << queue->shift;
+    walk_part(visitor, "year", TL_FORM_WHEEL, day_ticks);
+    for (uint32_t i = 0; i < queue->days; i++) {
+        uint64_t day = first + ((i - first) & (queue->days - 1));
+        uint32_t page = FIRST_PAGE + i;
+        uint64_t from = day <= TL_DEADLINE_MAX >> queue->shift ? day << queue->shift : TL_NEVER;
+        walk_span(visitor, i, from, from + (day_ticks - 1),
+                  page == page_of(queue, hand) ? TL_MARK_HAND : 0u);
+        for (uint32_t id = slot_node(queue, page)->next; id != page;
+             id = queue->timers[id].links.next) {
+            uint64_t due = queue->timers[id].due;
+            walk_timer(visitor, id, due, ((due >> queue->shift) - first) / queue->days);
+        }
+    }
 }
 
 TL_ALGO(calendar_queue) = {
@@ -490,4 +529,5 @@ TL_ALGO(calendar_queue) = {
     .counters = queue_counters,
     .check = queue_check,
     .place = queue_place,
+    .walk = queue_walk,
 };

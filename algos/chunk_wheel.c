@@ -79,6 +79,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk.h"
+
 /* --- entries, nodes, states ------------------------------------------------------------------ */
 
 #define TICK_BITS        30u
@@ -113,7 +115,7 @@ enum state {
     STATE_STALE = 6,
     STATE_LOOSE = 7, /* STALE and pending; contains the bits of all */
     STATE_PENDING = 1,
-    STATE_SEEN = 15, /* during a sweep: a LOOSE that has come by */
+    STATE_SEEN = 15, /* during a sweep or a walk: a LOOSE that has come by */
 };
 
 /* --- slots and chunks ------------------------------------------------------------------------ */
@@ -1441,6 +1443,114 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
+/* --- showing --------------------------------------------------------------------------------- */
+
+/* Whether an entry of a LOOSE timer is what its node speaks of. */
+static bool is_live(uint64_t node, uint32_t stamp)
+{
+    switch (stamp & MARKS) {
+    case 0:
+        return node_is_near(node) && node_filed(node) == stamp;
+    case MARK_LATE:
+        return !node_is_near(node) && !node_is_far(node) && (node & SERIAL_MASK) != 0 &&
+               (((uint32_t)node ^ stamp) & TICK_MASK) == 0;
+    case MARK_FAR:
+        return node_is_far(node);
+    default:
+        return false;
+    }
+}
+
+/* Shows an entry: the timer, if it is the one that keeps it pending, with the tick that it is filed
+ * under, which may be before the deadline; or what was left behind. Of two that match a node the
+ * first counts, and has its state say so. What was left behind of what has no tick is not shown. */
+static void walk_entry(struct chunk_wheel *wheel, uint64_t entry, const struct tl_visitor *visitor)
+{
+    uint32_t id = (uint32_t)entry;
+    uint32_t stamp = (uint32_t)(entry >> 32);
+    uint32_t mark = stamp & MARKS;
+    if (mark == MARK_DEAD) {
+        return;
+    }
+    uint32_t state = state_of(wheel, id);
+    uint64_t node = wheel->nodes[id];
+    uint64_t at = wheel->clock + (uint64_t)(int64_t)ticks_ahead(stamp & TICK_MASK, wheel->clock);
+    if (mark != 0) {
+        at = mark == MARK_FAR ? (node & ~NODE_FAR) + 1 : TL_NEVER;
+    }
+    if (state == STATE_EXACT && mark == 0) {
+        walk_timer(visitor, id, at, 0);
+    } else if (state == STATE_LOOSE && is_live(node, stamp)) {
+        set_state(wheel, id, STATE_SEEN);
+        walk_timer(visitor, id, at, 0);
+    } else if (mark == 0) {
+        walk_stale(visitor, id, at);
+    }
+}
+
+static void walk_chain(struct chunk_wheel *wheel, uint32_t slot, const struct tl_visitor *visitor)
+{
+    uint64_t *tail = wheel->tails[slot];
+    if (tail == NULL) {
+        return;
+    }
+    const struct chunk *last = chunk_of(tail);
+    const struct chunk *chunk = last;
+    do {
+        chunk = chunk->next;
+        const uint64_t *end = chunk == last ? tail : &chunk->entries[CHUNK_ENTRIES];
+        for (const uint64_t *entry = chunk->entries; entry < end; entry++) {
+            walk_entry(wheel, *entry, visitor);
+        }
+    } while (chunk != last);
+}
+
+static void walk_levels(struct chunk_wheel *wheel, const struct tl_visitor *visitor)
+{
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        uint32_t shift = levels[level].shift;
+        uint64_t hand = wheel->clock >> shift;
+        walk_level(visitor, level + 1, UINT64_C(1) << shift);
+        for (uint32_t i = 0; i < levels[level].slots; i++) {
+            uint32_t slot = levels[level].first + i;
+            uint64_t ahead = (i - hand) & (levels[level].slots - 1);
+            uint64_t from = (hand + ahead) << shift;
+            walk_span(visitor, i, from, from + ((UINT64_C(1) << shift) - 1),
+                      (ahead == 0 ? TL_MARK_HAND : 0u) |
+                          (wheel->tails[slot] != NULL ? TL_MARK_FLAGGED : 0u));
+            walk_chain(wheel, slot, visitor);
+        }
+    }
+}
+
+/* Leaves the wheel as it was: working off the queue is not seen from outside, and states that say
+ * SEEN are put back. */
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    struct chunk_wheel *wheel = (struct chunk_wheel *)self;
+    work_off_queue(wheel);
+    if (is_due_left(wheel) || wheel->tails[SLOT_LATE] != NULL) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        for (uint32_t i = wheel->due.at; wheel->due.chunk != NULL && i < wheel->due.end; i++) {
+            walk_entry(wheel, wheel->due.chunk->entries[i], visitor);
+        }
+        walk_chain(wheel, SLOT_DUE, visitor);
+        walk_chain(wheel, SLOT_LATE, visitor);
+    }
+    walk_levels(wheel, visitor);
+    if (wheel->tails[SLOT_FAR] != NULL) {
+        walk_part(visitor, "far", TL_FORM_LIST, 0);
+        walk_node(visitor, 0, TL_NEVER);
+        walk_chain(wheel, SLOT_FAR, visitor);
+    }
+    for (uint32_t id = 0; id < wheel->capacity; id++) {
+        if (state_of(wheel, id) == STATE_SEEN) {
+            set_state(wheel, id, STATE_LOOSE);
+        }
+    }
+}
+
 static const struct tl_option wheel_options[] = {
     [OPTION_STALE] = {"stale", 50, 5, 1000, NULL,
                       "entries left behind, in percent of the timers' number, before a sweep"},
@@ -1476,4 +1586,5 @@ TL_ALGO(chunk_wheel) = {
     .count = wheel_count,
     .counters = wheel_counters,
     .check = wheel_check,
+    .walk = wheel_walk,
 };

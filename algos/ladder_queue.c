@@ -42,6 +42,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk.h"
+
 #define BLOCK_ALIGN 64
 #define HEAD_BIT    (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
 #define LATE        HEAD_BIT
@@ -565,6 +567,56 @@ static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
+/* A list, each timer in a cell of its own. */
+static void walk_list(const struct ladder_queue *queue, uint32_t list, const char *name,
+                      const struct tl_visitor *visitor)
+{
+    walk_part(visitor, name, TL_FORM_LIST, 0);
+    uint64_t index = 0;
+    for (uint32_t id = slot_node(queue, list)->next; id != list;
+         id = queue->timers[id].links.next) {
+        walk_node(visitor, index++, TL_NEVER);
+        walk_timer(visitor, id, queue->timers[id].due, 0); /* TL_NEVER in LATE */
+    }
+}
+
+/* The buckets of rung `i`; those before its current one have become the bottom, or a rung. The last
+ * one ends where the part of time of the rung before begins. */
+static void walk_rung(const struct ladder_queue *queue, uint32_t i,
+                      const struct tl_visitor *visitor)
+{
+    const struct rung *rung = &queue->rungs[i];
+    uint64_t end = i > 0 ? queue->rungs[i - 1].current : queue->top_start;
+    char name[24];
+    (void)snprintf(name, sizeof name, "rung %" PRIu32, i);
+    walk_part(visitor, name, TL_FORM_WHEEL, rung->width);
+    for (uint32_t bucket = 0; bucket < rung->buckets; bucket++) {
+        uint64_t from = rung->start + bucket * rung->width;
+        uint64_t behind = from + rung->width < end ? from + rung->width : end;
+        bool hand = queue->clock >= from && queue->clock < behind;
+        walk_span(visitor, bucket, from, behind - 1, hand ? TL_MARK_HAND : 0u);
+        uint32_t list = rung->first + bucket;
+        for (uint32_t id = slot_node(queue, list)->next; bucket >= rung->bucket && id != list;
+             id = queue->timers[id].links.next) {
+            walk_timer(visitor, id, queue->timers[id].due, 0);
+        }
+    }
+}
+
+/* From what fires next to what is far. */
+static void queue_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct ladder_queue *queue = self;
+    if (queue->late_count > 0) {
+        walk_list(queue, LATE, "due now", visitor);
+    }
+    walk_list(queue, BOTTOM, "bottom", visitor);
+    for (uint32_t i = queue->rung_count; i-- > 0;) {
+        walk_rung(queue, i, visitor);
+    }
+    walk_list(queue, TOP, "top", visitor);
+}
+
 TL_ALGO(ladder_queue) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET |
@@ -590,4 +642,5 @@ TL_ALGO(ladder_queue) = {
     .counters = queue_counters,
     .check = queue_check,
     .place = queue_place,
+    .walk = queue_walk,
 };

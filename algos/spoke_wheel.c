@@ -54,6 +54,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk.h"
+
 #define BLOCK_ALIGN      64
 #define IDLE             UINT32_MAX       /* not pending */
 #define LISTED           (UINT32_MAX - 1) /* in DUE or LATE */
@@ -487,6 +489,13 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
+/* How many full turns of the hand a deadline in the wheel is away. */
+static uint64_t rounds_of(const struct spoke_wheel *wheel, uint64_t deadline)
+{
+    uint64_t ticks = (deadline >> wheel->tick_shift) - (wheel->clock >> wheel->tick_shift);
+    return ticks / wheel->spokes;
+}
+
 static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct spoke_wheel *wheel = self;
@@ -498,15 +507,39 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
         *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
         return TL_OK;
     }
-    uint64_t ticks =
-        (wheel->deadlines[place] >> wheel->tick_shift) - (wheel->clock >> wheel->tick_shift);
     *out = (struct tl_place){
         .level = 1,
         .slot = place >> wheel->allocation_shift,
-        .rounds = ticks / wheel->spokes,
+        .rounds = rounds_of(wheel, wheel->deadlines[place]),
         .bucket = wheel->deadlines[place],
     };
     return TL_OK;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct spoke_wheel *wheel = self;
+    uint32_t head = wheel->capacity;
+    if (wheel->links[head].next != head) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        for (uint32_t id = wheel->links[head].next; id != head; id = wheel->links[id].next) {
+            walk_timer(visitor, id, TL_NEVER, 0);
+        }
+    }
+    uint64_t spoke_ticks = UINT64_C(1) << wheel->tick_shift;
+    uint64_t now = wheel->clock >> wheel->tick_shift;
+    walk_part(visitor, "wheel", TL_FORM_WHEEL, spoke_ticks);
+    for (uint32_t spoke = 0; spoke < wheel->spokes; spoke++) {
+        uint64_t ahead = (spoke - now) & (wheel->spokes - 1);
+        walk_slot(visitor, spoke, ((now + ahead) << wheel->tick_shift) + (spoke_ticks - 1),
+                  spoke_ticks, ahead == 0 ? TL_MARK_HAND : 0u);
+        uint32_t first = spoke << wheel->allocation_shift;
+        for (uint32_t i = 0; i < wheel->used[spoke]; i++) {
+            uint64_t deadline = wheel->deadlines[first + i];
+            walk_timer(visitor, wheel->ids[first + i], deadline, rounds_of(wheel, deadline));
+        }
+    }
 }
 
 static const struct tl_option wheel_options[] = {
@@ -545,4 +578,5 @@ TL_ALGO(spoke_wheel) = {
     .counters = wheel_counters,
     .check = wheel_check,
     .place = wheel_place,
+    .walk = wheel_walk,
 };

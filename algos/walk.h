@@ -37,6 +37,20 @@ static inline void walk_slot(const struct tl_visitor *visitor, uint64_t index, u
                                     .marks = marks});
 }
 
+/* A slot that stands for the ticks `from` to `to`, as far as there are deadlines: beyond, for none.
+ */
+static inline void walk_span(const struct tl_visitor *visitor, uint64_t index, uint64_t from,
+                             uint64_t to, uint32_t marks)
+{
+    bool beyond = from > TL_DEADLINE_MAX;
+    uint64_t last = to < TL_DEADLINE_MAX ? to : TL_DEADLINE_MAX;
+    visitor->cell(visitor->ctx, &(struct tl_cell){.index = index,
+                                                  .parent = TL_NEVER,
+                                                  .from = beyond ? TL_NEVER : from,
+                                                  .to = beyond ? TL_NEVER : last,
+                                                  .marks = marks});
+}
+
 /* A cell of a list or tree, which stands for no ticks; `parent` is TL_NEVER in a list. */
 static inline void walk_node(const struct tl_visitor *visitor, uint64_t index, uint64_t parent)
 {
