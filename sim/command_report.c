@@ -75,8 +75,9 @@ static const struct argp parser = {
     "costs; a table to sort and filter, pictures with their values, faults, and how it was "
     "measured. report.html needs nothing beside it; report.md has its pictures in pictures/."
     "\vA DIR is what `timerlab sim -o` or scripts/run left; what it does not have is left out: "
-    "results.json, latency.csv, work.csv, faults.csv, bench.csv, structures.json, commands.txt. "
-    "Several, as of two versions or machines, stand side by side.\n\n"
+    "results.json, latency.csv, work.csv, faults.csv, bench.csv or bench.json, "
+    "structures.json, commands.txt. Several, as of two versions or machines, stand side by "
+    "side.\n\n"
     "Exit status: 0 done, 1 a file cannot be read or written, or pictures cannot be drawn, "
     "2 usage.",
     NULL,

@@ -1,5 +1,6 @@
 #include "report_data.h"
 
+#include "bench_table.h"
 #include "catalog.h"
 #include "csv_table.h"
 #include "structure_json.h"
@@ -142,6 +143,22 @@ static bool read_table(const struct report_set *set, const char *name, json_t *a
     return true;
 }
 
+/* bench.csv, or the same made of bench.json. */
+static bool read_bench(struct report_data *data, struct report_set *set, struct error *error)
+{
+    char path[4096];
+    if (find_file(path, set->folder, "bench.csv") || !find_file(path, set->folder, "bench.json")) {
+        return read_table(set, "bench.csv", data->bench, &set->bench_count, error);
+    }
+    json_t *rows = bench_table_read(path, error);
+    if (rows == NULL) {
+        return false;
+    }
+    set->bench_count = take_rows(data->bench, rows, set->mark);
+    json_decref(rows);
+    return true;
+}
+
 /* Whether any of the rows is of this structure. */
 static bool occurs(const json_t *rows, const char *name)
 {
@@ -225,14 +242,14 @@ static bool read_folder(struct report_data *data, struct report_set *set, struct
     char path[4096];
     size_t fault_count = 0;
     if (!find_file(path, set->folder, "results.json") &&
-        !find_file(path, set->folder, "bench.csv")) {
-        return error_set(error,
-                         "%s: has neither results.json nor bench.csv; give a folder that "
-                         "`timerlab sim -o` or scripts/run left",
-                         set->folder);
+        !find_file(path, set->folder, "bench.csv") && !find_file(path, set->folder, "bench.json")) {
+        return error_set(
+            error,
+            "%s: has neither results.json nor bench.csv or bench.json; give a folder that "
+            "`timerlab sim -o` or scripts/run left",
+            set->folder);
     }
-    return read_results(data, set, error) &&
-           read_table(set, "bench.csv", data->bench, &set->bench_count, error) &&
+    return read_results(data, set, error) && read_bench(data, set, error) &&
            read_table(set, "faults.csv", data->faults, &fault_count, error) &&
            read_structures(data, set, error) && read_commands(set, error);
 }

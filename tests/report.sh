@@ -126,7 +126,7 @@ results ranks '.[2].samples.ns_per_event = [49, 40, 43, 41, 42]' '.[].ns_per_eve
 report ranks
 says ranks '**`quick` is the fastest** on day.one.trace (40.0 ns per event'
 # Where the processor's time is known it decides, as in `timerlab compare`, and both say the same.
-results same_word '.[].samples = {ns_per_event: [range(8) | 50 + .], processor_ns_per_event: [range(8) | 50 + .]}' \
+results same_word '.[1, 2, 3].samples = {ns_per_event: [range(8) | 50 + .], processor_ns_per_event: [range(8) | 50 + .]}' \
     '.[2].samples.processor_ns_per_event = [range(8) | 40 + .]' \
     '.[3].samples.processor_ns_per_event = [range(8) | 40.1 + .]'
 report same_word
@@ -196,6 +196,18 @@ results same '.[].trace_checksum = "ff"'
 "$TIMERLAB" report --no-pictures -o both same other 2>said || complain "no report: $(cat said)"
 says both 'They differ in: **version, cpu**.'
 says both '- **day.one.trace is not the same trace** in A and B'
+
+# The benchmark's own JSON will do instead of a table of it.
+mkdir raw
+jq -n '{context: {}, benchmarks: [("quick", "middling") as $algo | (1000, 2000) as $n | range(5) |
+    {run_type: "iteration", run_name: "start/\($algo)/n:\($n)/manual_time", bytes_per_timer: 8,
+     family_index: ((["quick", "middling"] | index($algo)) * 2 + $n / 1000), items_per_second: 1,
+     ns_per_op: ({quick: 10, middling: 20}[$algo])}]}' >raw/bench.json
+report raw
+says raw 'start: with 1,000 timers `quick` (10.0 ns; the next, `middling`, takes 2.00 times as long)'
+printf '{' >raw/bench.json
+"$TIMERLAB" report --no-pictures raw 2>said && complain "a report is made of half a bench.json"
+grep -q 'timerlab: raw/bench.json: .*bench-to-csv made no table' said || complain "half a bench.json: $(cat said)"
 
 # Pictures, where they can be drawn.
 if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
