@@ -13,11 +13,12 @@
 
 #define PAGE_WIDTH      960.0
 #define MARGIN          20.0
-#define INDENT          150.0 /* of a part, beside its name */
+#define INDENT          164.0 /* of a part, beside its name */
 #define ROW_WIDTH       (PAGE_WIDTH - 2 * MARGIN - INDENT)
 #define CHIP_HEIGHT     20.0
 #define CHIP_GAP        4.0
 #define CHIP_FONT       12.0
+#define CELL_FONT       12.0
 #define CELL_GAP        4.0
 #define CELL_MIN        58.0
 #define CELL_PADDING    6.0
@@ -25,10 +26,10 @@
 #define GAP_WIDTH       62.0 /* of what stands for empty slots that are left out */
 #define LEVEL_HEIGHT    50.0 /* of a tree */
 #define CHIPS_SHOWN     6    /* in one cell */
-#define PARTS_SHOWN_ALL 5    /* of more, only those that hold something at some time */
+#define PARTS_SHOWN_ALL 3    /* of more, only those that hold something at some time */
 #define SLOTS_SHOWN_ALL 16   /* of more, only those with something to see */
 
-#define DIM             "fill=\"#555555\""
+#define DIM             "fill=\"#444444\""
 #define DARK            "fill=\"#111111\""
 
 /* Okabe and Ito's colours, which tell apart in every kind of colour vision, and tints of them on
@@ -56,7 +57,7 @@ struct canvas {
 /* How wide a chip with this text is. */
 static double chip_width(const char *text)
 {
-    return drawing_text_width(text, CHIP_FONT) * 1.1 + 2 * CELL_PADDING; /* 1.1: bold */
+    return drawing_text_width(text, CHIP_FONT) * 1.2 + 2 * CELL_PADDING; /* 1.2: bold */
 }
 
 /* One timer: its name and deadline on a tinted ground; a thick rim if it was put there now, a
@@ -149,8 +150,8 @@ static double cell_width(const struct canvas *canvas, const struct show_part *pa
     char ticks[64];
     short_ticks(cell, ticks, sizeof ticks);
     double width = cell_chips_width(canvas, cell);
-    double head = drawing_text_width(ticks, 11);
-    double refers = cell->refers != NULL ? drawing_text_width(cell->refers, 11) : 0;
+    double head = drawing_text_width(ticks, CELL_FONT);
+    double refers = cell->refers != NULL ? drawing_text_width(cell->refers, CELL_FONT) : 0;
     double least = part->form == TL_FORM_WHEEL ? CELL_MIN : CELL_MIN / 2;
     width = head > width ? head : width;
     width = refers > width ? refers : width;
@@ -195,11 +196,11 @@ static void draw_cell(struct canvas *canvas, const struct show_part *part,
     short_ticks(cell, text, sizeof text);
     if (text[0] != '\0') {
         drawing_text(&canvas->drawing, x + width / 2, y + 27,
-                     "font-size=\"11\" text-anchor=\"middle\" " DARK, text);
+                     "font-size=\"12\" text-anchor=\"middle\" " DARK, text);
     }
     if (cell->refers != NULL) {
         drawing_text(&canvas->drawing, x + width / 2, y + height - 6,
-                     "font-size=\"11\" text-anchor=\"middle\" " DIM, cell->refers);
+                     "font-size=\"12\" text-anchor=\"middle\" " DIM, cell->refers);
     }
     draw_marks(canvas, cell, x, y, width);
     draw_held(canvas, cell, x + CELL_PADDING, y + head + 3, width - 2 * CELL_PADDING);
@@ -527,7 +528,7 @@ static bool draw_step(struct canvas *canvas, size_t index, struct error *error)
                      "font-size=\"12\" font-weight=\"bold\" fill=\"#a03c00\"", step->outcome);
         canvas->y += 6;
     }
-    canvas->y += 2;
+    canvas->y += 6; /* so that a pointer keeps clear of the caption */
     if (step->fired_count > 0) {
         draw_fired(canvas, step);
     }
