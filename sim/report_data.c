@@ -219,6 +219,25 @@ static bool read_commands(struct report_set *set, struct error *error)
     return true;
 }
 
+/* Those of the rows of which no folder says anything, and that the catalogue knows. */
+static void add_from_catalog(struct report_data *data, const struct catalog *catalog,
+                             const json_t *rows)
+{
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(rows, i, row)
+    {
+        const char *name = row_string(row, "algo");
+        struct error unknown;
+        if (json_object_get(data->structures, name) == NULL) {
+            const struct catalog_entry *entry = catalog_find(catalog, name, &unknown);
+            if (entry != NULL) {
+                (void)json_object_set_new(data->structures, name, structure_json(entry));
+            }
+        }
+    }
+}
+
 /* Structures of which no folder says anything are described as this program knows them. */
 static bool add_own_structures(struct report_data *data, struct error *error)
 {
@@ -226,13 +245,8 @@ static bool add_own_structures(struct report_data *data, struct error *error)
     if (!catalog_init(&catalog, error)) {
         return false;
     }
-    for (size_t i = 0; i < catalog.count; i++) {
-        const char *name = catalog.entries[i].timed.name;
-        if (json_object_get(data->structures, name) == NULL &&
-            (occurs(data->rows, name) || occurs(data->bench, name))) {
-            (void)json_object_set_new(data->structures, name, structure_json(&catalog.entries[i]));
-        }
-    }
+    add_from_catalog(data, &catalog, data->rows);
+    add_from_catalog(data, &catalog, data->bench);
     catalog_free(&catalog);
     return true;
 }

@@ -197,6 +197,12 @@ results same '.[].trace_checksum = "ff"'
 says both 'They differ in: **version, cpu**.'
 says both '- **day.one.trace is not the same trace** in A and B'
 
+# A structure behind a front end is described like any other.
+inner=$("$TIMERLAB" list --format json | jq -r '[.[] | select(.capabilities | index("baseline") | not)][0].name')
+results composed '.[2].algo = "'"locked($inner)"'"'
+report composed
+grep -q '<details id="structure-locked' composed/report.html || complain "a composition is not described"
+
 # The benchmark's own JSON will do instead of a table of it.
 mkdir raw
 jq -n '{context: {}, benchmarks: [("quick", "middling") as $algo | (1000, 2000) as $n | range(5) |
@@ -213,7 +219,26 @@ grep -q 'timerlab: raw/bench.json: .*bench-to-csv made no table' said || complai
 if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     made_up_latency won
     made_up_work won
-    for folder in won wrong none; do
+    results sweep '[range(4) as $i | range(3) as $k | .[] | .trace = "point-\($i)-\($k)" |
+        .p_timers = ([10, 100, 1000, 10000][$i]) | .p_share = $k / 2 | .p_seed = $i | .p_drive = "sleep" |
+        if .algo == "quick" then .ns_per_event = 40 + 10 * $i else . end]'
+    results many '[.[0], (range(50) as $i | .[2] | .algo = "made-up-\($i)" | .ns_per_event = 40 + $i)]'
+    {
+        head -n 1 won/latency.csv
+        for i in $(seq 0 49); do
+            printf 'some/where/day.one.trace,made-up-%s,,start,%s,%s,9\n' "$i" 50 $((100 - i)) "$i" 100 $((200 - i))
+        done
+    } >many/latency.csv
+    # These are drawn while the others are looked at.
+    "$TIMERLAB" report sweep 2>said-sweep &
+    sweep=$!
+    "$TIMERLAB" report many 2>said-many &
+    many=$!
+    "$TIMERLAB" report -o both before after 2>said-both &
+    both=$!
+    "$TIMERLAB" report won 2>said || complain "there is no report with pictures: $(cat said)"
+    if grep -i -e warning -e gnuplot said; then complain "won: gnuplot complains"; fi
+    for folder in wrong none; do
         "$SOURCE/plots/draw" -s $folder/structures.json $folder 2>said ||
             complain "$folder: pictures were not drawn: $(cat said)"
         if grep -i -e warning -e gnuplot said; then complain "$folder: gnuplot complains"; fi
@@ -247,7 +272,6 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
         complain "the yardstick does not have a yardstick's style"
     grep -q unsupported wrong/pictures/throughput-day.one.svg ||
         complain "a picture does not say what did not run"
-    "$TIMERLAB" report won 2>said || complain "there is no report with pictures: $(cat said)"
     says won '(pictures/latency-day.one.png)'
     says won '(pictures/cost.svg)'
     page won '<g class="value"><title>quick: 40.0 ± 1.00, Time per event, day.one</title>'
@@ -256,16 +280,13 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     page won 'A spike is a tick at which'
     [ "$(grep -oE 'id="[^"]*"' won/report.html | sort | uniq -d)" = "" ] ||
         complain "identifiers of the page occur twice"
-    "$TIMERLAB" report -o both before after 2>said || complain "two folders: no pictures: $(cat said)"
+    wait $both || complain "two folders: no pictures: $(cat said-both)"
     [ "$(cut -d, -f1 both/pictures/throughput-day.one.csv | tr '\n' ' ')" = \
         'series idle-one@A idle-one@B quick@A middling:size=3@A middling:size=3@B quick@B slow:one|two@A slow:one|two@B ' ] ||
         complain "a picture of two folders does not have both: $(cat both/pictures/throughput-day.one.csv)"
 
     # A sweep: the map of who is the fastest, and lines against each knob; not every trace by itself.
-    results sweep '[range(4) as $i | range(3) as $k | .[] | .trace = "point-\($i)-\($k)" |
-        .p_timers = ([10, 100, 1000, 10000][$i]) | .p_share = $k / 2 | .p_seed = $i | .p_drive = "sleep" |
-        if .algo == "quick" then .ns_per_event = 40 + 10 * $i else . end]'
-    "$TIMERLAB" report sweep 2>said || complain "a sweep has no report: $(cat said)"
+    wait $sweep || complain "a sweep has no report: $(cat said-sweep)"
     [ "$(tail -n +2 sweep/pictures/regime-timers-share.csv | cut -d, -f1,3- | tr '\n' ' ')" = \
         'quick,1,1,10,0,40.00,middling:size=3,1.50,1 quick,1,2,10,0.5,40.00,middling:size=3,1.50,1 quick,1,3,10,1,40.00,middling:size=3,1.50,1 quick,2,1,100,0,50.00,middling:size=3,1.20,1 quick,2,2,100,0.5,50.00,middling:size=3,1.20,1 quick,2,3,100,1,50.00,middling:size=3,1.20,1 middling:size=3,3,1,1000,0,60.00,quick,1.00,0 middling:size=3,3,2,1000,0.5,60.00,quick,1.00,0 middling:size=3,3,3,1000,1,60.00,quick,1.00,0 middling:size=3,4,1,10000,0,60.00,quick,1.17,1 middling:size=3,4,2,10000,0.5,60.00,quick,1.17,1 middling:size=3,4,3,10000,1,60.00,quick,1.17,1 ' ] ||
         complain "the map is wrong: $(cat sweep/pictures/regime-timers-share.csv)"
@@ -275,14 +296,7 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     says sweep 'of 12 traces'
 
     # Very many structures: ten keep their looks, and the others are behind them.
-    results many '[.[0], (range(50) as $i | .[2] | .algo = "made-up-\($i)" | .ns_per_event = 40 + $i)]'
-    {
-        head -n 1 won/latency.csv
-        for i in $(seq 0 49); do
-            printf 'some/where/day.one.trace,made-up-%s,,start,%s,%s,9\n' "$i" 50 $((100 - i)) "$i" 100 $((200 - i))
-        done
-    } >many/latency.csv
-    "$TIMERLAB" report many 2>said || complain "fifty structures have no report: $(cat said)"
+    wait $many || complain "fifty structures have no report: $(cat said-many)"
     [ "$(cut -d, -f4 many/pictures/latency-day.one.csv | grep -c -e -99)" -eq 80 ] ||
         complain "not forty of fifty structures are muted"
     grep -q '40 others' many/pictures/latency-day.one.svg || complain "the legend does not say how many"
