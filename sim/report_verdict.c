@@ -43,7 +43,8 @@ const char *rule_text(void)
 {
     return "Who fires early or late does less; so the fastest is looked for among those that fired "
            "every timer on its due tick, where there are any. Structures in italics are "
-           "yardsticks, not contenders. A difference counts as in `timerlab compare`: both sides "
+           "yardsticks, not contenders. A difference counts as in " MARK_CODE
+           "timerlab compare" MARK_CODE ": both sides "
            "have at least five runs, and a rank test of these finds a difference that chance "
            "explains in less than 5 % of cases, and that is larger than 1 % where six rounds or "
            "more make pairs, else than 5 %; each pair of structures is taken for itself; "
@@ -367,7 +368,7 @@ static void add_tied(struct text *text, const struct contest *contest)
     }
     text_add(text, MARK_BOLD "%s. The smallest median is that of %s: ",
              few_runs ? " (it takes five runs)"
-                      : " (they differ by no more than the spread of the runs)",
+                      : " (they differ by no more than chance may explain)",
              series_text(text->pool, contest->rows[0]));
 }
 

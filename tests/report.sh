@@ -63,7 +63,7 @@ says won 'first --command'
 results close '.[2].ns_per_event = 57'
 report close
 says close 'Cannot tell which is the fastest of `quick` (57.0 ± 1.00 ns) and `middling:size=3` (60.0 ± 1.00 ns)'
-says close 'by no more than the spread'
+says close 'by no more than chance may explain'
 says close 'None: every structure ran everything'
 
 results few '.[].runs = 4'
@@ -238,7 +238,8 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     both=$!
     "$TIMERLAB" report won 2>said || complain "there is no report with pictures: $(cat said)"
     if grep -i -e warning -e gnuplot said; then complain "won: gnuplot complains"; fi
-    for folder in wrong none; do
+    results unmeasured '.[].stall_ns = null'
+    for folder in wrong none unmeasured; do
         "$SOURCE/plots/draw" -s $folder/structures.json $folder 2>said ||
             complain "$folder: pictures were not drawn: $(cat said)"
         if grep -i -e warning -e gnuplot said; then complain "$folder: gnuplot complains"; fi
@@ -270,6 +271,8 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
         complain "two series of a picture have the same style"
     grep -q '^idle-one,idle-one,,0,' won/pictures/throughput-day.one.csv ||
         complain "the yardstick does not have a yardstick's style"
+    # A stall that nobody measured is none of 0.
+    [ ! -e unmeasured/pictures/stall-day.one.svg ] || complain "a stall is drawn that was not measured"
     grep -q unsupported wrong/pictures/throughput-day.one.svg ||
         complain "a picture does not say what did not run"
     says won '(pictures/latency-day.one.png)'
