@@ -35,6 +35,7 @@ int command_sim(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_sweep(int argc, char **argv);
 int command_tune(int argc, char **argv);
+int command_live(int argc, char **argv);
 int command_new(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_compare(int argc, char **argv);

@@ -17,6 +17,8 @@ static const struct command commands[] = {
     {"sweep", "structures times options times workload knobs, as one table", command_sweep},
     {"compare", "results against one another: faster, slower, or cannot tell", command_compare},
     {"tune", "which structure, with which options, for a trace", command_tune},
+    {"live", "drives structures by the real clock: lateness, wakeups, processor time",
+     command_live},
     {"new", "writes a starter for a structure of your own, as a plug-in", command_new},
     {"check", "holds structures to the contract: cases, then fuzzing against a model",
      command_check},

@@ -1,0 +1,490 @@
+/* timerlab live: structures driven by the real clock, and what that shows. */
+#include "catalog.h"
+#include "command.h"
+#include "context.h"
+#include "live.h"
+#include "outfile.h"
+#include "progress.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum live_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+
+struct live_arguments {
+    struct catalog catalog;
+    struct contender_list contenders;
+    const char **selections; /* -a, resolved once all plug-ins are loaded */
+    size_t selection_count;
+    struct live_plan plan; /* without structure and drive */
+    double seconds;
+    double traffic_ms;
+    bool drives[2]; /* by enum live_drive */
+    enum live_format format;
+    const char *out_dir;
+    struct error error;
+};
+
+static const char *const drive_words[] = {[LIVE_SLEEP] = "sleep", [LIVE_POLL] = "poll"};
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+enum {
+    KEY_PLUGIN = 256,
+    KEY_SECONDS,
+    KEY_TICK,
+    KEY_TIMEOUT,
+    KEY_RATE,
+    KEY_TRAFFIC,
+    KEY_DRIVE,
+    KEY_SEED,
+    KEY_FORMAT,
+    KEY_PROGRESS
+};
+
+/* A number with an optional suffix k or m, from `least` to `most`. */
+static double parse_number(const char *option, const char *text, double least, double most,
+                           struct argp_state *state)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end != text && (*end == 'k' || *end == 'm')) {
+        value *= *end++ == 'k' ? 1e3 : 1e6;
+    }
+    if (end == text || *end != '\0' || !(value >= least && value <= most)) {
+        argp_error(state, "%s takes a number from %g to %g, not '%s'", option, least, most, text);
+    }
+    return value;
+}
+
+static void parse_drive(struct live_arguments *arguments, const char *text,
+                        struct argp_state *state)
+{
+    bool both = strcmp(text, "both") == 0;
+    arguments->drives[LIVE_SLEEP] = both || strcmp(text, "sleep") == 0;
+    arguments->drives[LIVE_POLL] = both || strcmp(text, "poll") == 0;
+    if (!arguments->drives[LIVE_SLEEP] && !arguments->drives[LIVE_POLL]) {
+        argp_error(state, "--drive takes sleep, poll or both, not '%s'", text);
+    }
+}
+
+static void complete(struct live_arguments *arguments, struct argp_state *state)
+{
+    if (state->arg_num > 0) {
+        argp_error(state, "there is nothing to be named beside the options");
+    }
+    if (arguments->selection_count == 0) {
+        argp_error(state, "which structures? -a NAME,...; `timerlab list` shows them");
+    }
+    for (size_t i = 0; i < arguments->selection_count; i++) {
+        if (!catalog_select(&arguments->catalog, arguments->selections[i], &arguments->contenders,
+                            &arguments->error)) {
+            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
+        }
+    }
+    if (arguments->plan.timeout_ns < arguments->plan.tick_ns) {
+        argp_error(state, "--timeout is shorter than --tick");
+    }
+}
+
+static error_t parse_argument(int key, char *argument, struct argp_state *state)
+{
+    struct live_arguments *arguments = state->input;
+    switch (key) {
+    case 'a':
+        arguments->selections[arguments->selection_count++] = argument;
+        return 0;
+    case 'n':
+        arguments->plan.connections =
+            (uint32_t)parse_number("--connections", argument, 1, 1e9, state);
+        return 0;
+    case 'o':
+        arguments->out_dir = argument;
+        return 0;
+    case KEY_PLUGIN:
+        if (!catalog_add_plugin(&arguments->catalog, argument, &arguments->error)) {
+            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
+        }
+        return 0;
+    case KEY_SECONDS:
+        arguments->seconds = parse_number("--seconds", argument, 0.01, 1e6, state);
+        return 0;
+    case KEY_TICK:
+        arguments->plan.tick_ns =
+            (uint64_t)(parse_number("--tick", argument, 1e-3, 1e6, state) * 1e6);
+        return 0;
+    case KEY_TIMEOUT:
+        arguments->plan.timeout_ns =
+            (uint64_t)(parse_number("--timeout", argument, 1e-3, 1e6, state) * 1e9);
+        return 0;
+    case KEY_RATE:
+        arguments->plan.restarts_per_second =
+            (uint64_t)parse_number("--rate", argument, 0, 1e9, state);
+        return 0;
+    case KEY_TRAFFIC:
+        arguments->traffic_ms = parse_number("--traffic", argument, 1e-2, 1e6, state);
+        return 0;
+    case KEY_DRIVE:
+        parse_drive(arguments, argument, state);
+        return 0;
+    case KEY_SEED:
+        arguments->plan.seed = (uint64_t)parse_number("--seed", argument, 0, 1e15, state);
+        return 0;
+    case KEY_PROGRESS:
+        progress_set_mode(PROGRESS_ALWAYS);
+        return 0;
+    case KEY_FORMAT:
+        if (strcmp(argument, "table") == 0) {
+            arguments->format = FORMAT_TABLE;
+        } else if (strcmp(argument, "csv") == 0) {
+            arguments->format = FORMAT_CSV;
+        } else if (strcmp(argument, "json") == 0) {
+            arguments->format = FORMAT_JSON;
+        } else {
+            argp_error(state, "--format takes table, csv or json, not '%s'", argument);
+        }
+        return 0;
+    case ARGP_KEY_END:
+        complete(arguments, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"algorithm", 'a', "NAME[:opt=v...],...", 0, "Structures to drive; may be repeated", 0},
+    {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
+    {"connections", 'n', "N", 0, "Connections, each with an idle timeout (10k)", 0},
+    {"seconds", KEY_SECONDS, "S", 0, "How long to drive each structure (5)", 0},
+    {"tick", KEY_TICK, "MS", 0, "The tick in milliseconds (1)", 0},
+    {"timeout", KEY_TIMEOUT, "S", 0, "The idle timeout in seconds (30)", 0},
+    {"rate", KEY_RATE, "N", 0, "Timeouts pushed back in a second, of all connections (10k)", 0},
+    {"traffic", KEY_TRAFFIC, "MS", 0, "Traffic comes every so many milliseconds (5)", 0},
+    {"drive", KEY_DRIVE, "sleep|poll|both", 0,
+     "Sleep until `next`, wake at every tick, or one after the other where there is a `next` "
+     "(both)",
+     0},
+    {"seed", KEY_SEED, "K", 0, "Of the choice of connections (1)", 0},
+    {"format", KEY_FORMAT, "table|csv|json", 0, "What to print (table)", 0},
+    {"output", 'o', "FOLDER", 0,
+     "Also write live.csv, live.json and lateness.csv there, which plots/live.gp draws", 0},
+    {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
+    {0},
+};
+
+static const struct argp parser = {
+    options,
+    parse_argument,
+    "",
+    "Drives structures by the real clock, with epoll and timerfd, as a server would: connections "
+    "with an idle timeout each, some of which traffic pushes back, and some of which expire. Shows "
+    "how late, how many wakeups, how much of a processor."
+    "\vExit status: 0 done, 1 a structure lost a timer, 2 usage.",
+    NULL,
+    NULL,
+    NULL,
+};
+
+/* --- the rows -------------------------------------------------------------------------------- */
+
+static double per_second(uint64_t count, const struct live_result *result)
+{
+    return result->elapsed_ns > 0 ? (double)count * 1e9 / (double)result->elapsed_ns : 0;
+}
+
+static double lateness_us(const struct live_result *result, double share)
+{
+    return (double)histogram_quantile(&result->lateness_ns, share) / 1e3;
+}
+
+static const double lateness_shares[] = {0,    0.1,  0.25,  0.5,   0.75,   0.9,
+                                         0.95, 0.99, 0.995, 0.999, 0.9999, 1};
+
+static json_t *row_json(const struct live_plan *plan, const char *option_text,
+                        const struct live_result *result)
+{
+    json_t *row = json_object();
+    (void)json_object_set_new(row, "algo", json_string(plan->algo->name));
+    (void)json_object_set_new(row, "options", json_string(option_text));
+    (void)json_object_set_new(row, "drive", json_string(drive_words[plan->drive]));
+    (void)json_object_set_new(row, "connections", json_integer(plan->connections));
+    const struct {
+        const char *name;
+        double value;
+    } figures[] = {
+        {"seconds", (double)result->elapsed_ns / 1e9},
+        {"restarts_per_second", per_second(result->restarts, result)},
+        {"fired_per_second", per_second(result->fired, result)},
+        {"timer_wakeups_per_second", per_second(result->timer_wakeups, result)},
+        {"idle_wakeups_per_second", per_second(result->idle_wakeups, result)},
+        {"traffic_wakeups_per_second", per_second(result->traffic_wakeups, result)},
+        {"timer_sets_per_second", per_second(result->arms, result)},
+        {"cpu_percent", per_second(result->processor_ns, result) / 1e7},
+        {"lateness_us_p50", lateness_us(result, 0.5)},
+        {"lateness_us_p99", lateness_us(result, 0.99)},
+        {"lateness_us_p999", lateness_us(result, 0.999)},
+        {"lateness_us_max", (double)result->lateness_ns.max / 1e3},
+        {"stall_us", (double)result->advance_ns.max / 1e3},
+        {"early", (double)result->early},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        (void)json_object_set_new(row, figures[i].name, json_real(figures[i].value));
+    }
+    (void)json_object_set_new(row, "status",
+                              json_string(result->fault[0] == '\0' ? "ok" : result->fault));
+    json_t *curve = json_array();
+    for (size_t i = 0; i < sizeof lateness_shares / sizeof lateness_shares[0]; i++) {
+        json_t *point = json_pack("{s:f, s:f}", "share", lateness_shares[i], "lateness_us",
+                                  lateness_us(result, lateness_shares[i]));
+        (void)json_array_append_new(curve, point);
+    }
+    (void)json_object_set_new(row, "lateness", curve);
+    return row;
+}
+
+/* One value as it is printed; numbers with few digits where they are for people. */
+static void format_value(const json_t *value, bool table, char *text, size_t text_bytes)
+{
+    if (json_is_string(value)) {
+        (void)snprintf(text, text_bytes, "%s", json_string_value(value));
+    } else if (json_is_integer(value)) {
+        (void)snprintf(text, text_bytes, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    } else {
+        (void)snprintf(text, text_bytes, table ? "%.1f" : "%.6g", json_real_value(value));
+    }
+}
+
+/* Words may hold commas and quotes; RFC 4180. */
+static void print_csv_field(FILE *stream, const char *text)
+{
+    if (strpbrk(text, ",\"") == NULL) {
+        (void)fputs(text, stream);
+        return;
+    }
+    (void)putc('"', stream);
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c == '"') {
+            (void)putc('"', stream);
+        }
+        (void)putc(*c, stream);
+    }
+    (void)putc('"', stream);
+}
+
+static void print_csv(FILE *stream, json_t *rows)
+{
+    for (size_t i = 0; i <= json_array_size(rows); i++) {
+        json_t *row = json_array_get(rows, i > 0 ? i - 1 : 0);
+        const char *name = NULL;
+        json_t *value = NULL;
+        const char *separator = "";
+        json_object_foreach(row, name, value)
+        {
+            char text[256];
+            if (json_is_array(value)) {
+                continue;
+            }
+            format_value(value, false, text, sizeof text);
+            (void)fputs(separator, stream);
+            print_csv_field(stream, i == 0 ? name : text);
+            separator = ",";
+        }
+        (void)putc('\n', stream);
+    }
+}
+
+/* The distribution of the lateness, a line for each share of the timers. */
+static void print_lateness(FILE *stream, json_t *rows)
+{
+    (void)fputs("algo,options,drive,share,lateness_us\n", stream);
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        json_t *row = json_array_get(rows, i);
+        size_t index = 0;
+        json_t *point = NULL;
+        json_array_foreach(json_object_get(row, "lateness"), index, point)
+        {
+            print_csv_field(stream, json_string_value(json_object_get(row, "algo")));
+            (void)putc(',', stream);
+            print_csv_field(stream, json_string_value(json_object_get(row, "options")));
+            (void)fprintf(stream, ",%s,%g,%.6g\n", json_string_value(json_object_get(row, "drive")),
+                          json_real_value(json_object_get(point, "share")),
+                          json_real_value(json_object_get(point, "lateness_us")));
+        }
+    }
+}
+
+static void print_table(json_t *rows)
+{
+    static const struct {
+        const char *head;
+        const char *name;
+    } columns[] = {
+        {"wakeups/s", "timer_wakeups_per_second"},
+        {"idle/s", "idle_wakeups_per_second"},
+        {"fired/s", "fired_per_second"},
+        {"restarts/s", "restarts_per_second"},
+        {"cpu %", "cpu_percent"},
+        {"late p50 us", "lateness_us_p50"},
+        {"p99 us", "lateness_us_p99"},
+        {"p99.9 us", "lateness_us_p999"},
+        {"max us", "lateness_us_max"},
+        {"stall us", "stall_us"},
+    };
+    (void)printf("%-32s %-5s", "structure", "drive");
+    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+        (void)printf(" %11s", columns[c].head);
+    }
+    (void)printf("  status\n");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        json_t *row = json_array_get(rows, i);
+        const char *option_text = json_string_value(json_object_get(row, "options"));
+        char name[384];
+        (void)snprintf(name, sizeof name, "%s%s%s", json_string_value(json_object_get(row, "algo")),
+                       option_text[0] != '\0' ? ":" : "", option_text);
+        (void)printf("%-32s %-5s", name, json_string_value(json_object_get(row, "drive")));
+        for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+            char text[64];
+            format_value(json_object_get(row, columns[c].name), true, text, sizeof text);
+            (void)printf(" %11s", text);
+        }
+        (void)printf("  %s\n", json_string_value(json_object_get(row, "status")));
+    }
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+static void show_progress(void *ctx, uint64_t done_ns)
+{
+    progress_update(ctx, done_ns / 1000000);
+}
+
+static bool run_one(const struct live_arguments *arguments, const struct contender *contender,
+                    enum live_drive drive, struct live_result *result, struct error *error)
+{
+    struct live_plan plan = arguments->plan;
+    struct progress progress;
+    plan.algo = contender->timed;
+    plan.options = contender->options;
+    plan.drive = drive;
+    plan.duration_ns = (uint64_t)(arguments->seconds * 1e9);
+    plan.progress = show_progress;
+    plan.progress_ctx = &progress;
+    struct live_epoll loop;
+    if (!live_epoll_open(&loop, (uint64_t)(arguments->traffic_ms * 1e6), error)) {
+        return false;
+    }
+    struct live_clock clock = live_epoll_clock(&loop);
+    progress_begin(&progress, contender->timed->name, "milliseconds", plan.duration_ns / 1000000);
+    bool done = live_run(&plan, &clock, result, error);
+    progress_end(&progress);
+    live_epoll_close(&loop);
+    return done;
+}
+
+static bool run_all(const struct live_arguments *arguments, json_t *rows, bool *right,
+                    struct error *error)
+{
+    struct live_result *result = malloc(sizeof *result);
+    bool done = result != NULL || error_set(error, "out of memory");
+    for (size_t i = 0; done && i < arguments->contenders.count; i++) {
+        const struct contender *contender = &arguments->contenders.items[i];
+        bool sleeps = contender->timed->next != NULL;
+        for (int drive = LIVE_SLEEP; done && drive <= LIVE_POLL; drive++) {
+            /* Asked for both, one that cannot sleep is only polled; asked to sleep, it says so. */
+            if (!arguments->drives[drive] ||
+                (drive == LIVE_SLEEP && !sleeps && arguments->drives[LIVE_POLL])) {
+                continue;
+            }
+            done = run_one(arguments, contender, (enum live_drive)drive, result, error);
+            if (done) {
+                struct live_plan plan = arguments->plan;
+                plan.algo = contender->timed;
+                plan.drive = (enum live_drive)drive;
+                (void)json_array_append_new(rows, row_json(&plan, contender->option_text, result));
+                *right = *right && result->fault[0] == '\0';
+            }
+        }
+    }
+    free(result);
+    return done;
+}
+
+static bool write_file(const char *dir, const char *name, json_t *rows, json_t *document,
+                       struct error *error)
+{
+    char path[4096];
+    struct outfile file;
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    if (!outfile_open(&file, path, error)) {
+        return false;
+    }
+    if (document != NULL) {
+        (void)json_dumpf(document, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        (void)putc('\n', file.stream);
+    } else if (strcmp(name, "lateness.csv") == 0) {
+        print_lateness(file.stream, rows);
+    } else {
+        print_csv(file.stream, rows);
+    }
+    return outfile_commit(&file, error);
+}
+
+static int run_command(struct live_arguments *arguments, int argc, char **argv)
+{
+    struct error *error = &arguments->error;
+    json_t *rows = json_array();
+    bool right = true;
+    bool done = (arguments->out_dir == NULL || folder_make(arguments->out_dir, error)) &&
+                run_all(arguments, rows, &right, error);
+    json_t *document = json_pack("{s:o, s:O}", "context", context_json(argc, argv), "rows", rows);
+    const char *dir = arguments->out_dir;
+    if (done && dir != NULL) {
+        done = write_file(dir, "live.csv", rows, NULL, error) &&
+               write_file(dir, "lateness.csv", rows, NULL, error) &&
+               write_file(dir, "live.json", rows, document, error);
+    }
+    if (!done) {
+        command_complain(error);
+    } else if (arguments->format == FORMAT_JSON) {
+        (void)json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        (void)putchar('\n');
+    } else if (arguments->format == FORMAT_CSV) {
+        print_csv(stdout, rows);
+    } else {
+        print_table(rows);
+    }
+    json_decref(document);
+    json_decref(rows);
+    return done && right ? EXIT_OK : EXIT_FAULT;
+}
+
+int command_live(int argc, char **argv)
+{
+    struct live_arguments arguments = {
+        .plan = {.connections = 10000,
+                 .tick_ns = 1000000,
+                 .timeout_ns = UINT64_C(30000000000),
+                 .restarts_per_second = 10000,
+                 .seed = 1},
+        .seconds = 5,
+        .traffic_ms = 5,
+        .drives = {true, true},
+    };
+    arguments.selections = calloc((size_t)argc, sizeof *arguments.selections);
+    int status = EXIT_USAGE;
+    if (arguments.selections == NULL || !catalog_init(&arguments.catalog, &arguments.error)) {
+        (void)fputs("timerlab live: out of memory\n", stderr);
+        free(arguments.selections);
+        return EXIT_FAULT;
+    }
+    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
+        status = run_command(&arguments, argc, argv);
+    }
+    contender_list_free(&arguments.contenders);
+    catalog_free(&arguments.catalog);
+    free(arguments.selections);
+    return status;
+}

@@ -1,0 +1,199 @@
+#include "live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+struct run {
+    const struct live_plan *plan;
+    const struct live_clock *clock;
+    struct live_result *result;
+    void *self;
+    uint64_t *timeout_ends_ns; /* by connection */
+    uint64_t state;            /* of the random numbers */
+    uint64_t tick;             /* of the last advance */
+    uint64_t armed_ns;
+};
+
+/* Marsaglia's xorshift64*; the high half. */
+static uint32_t draw_below(struct run *run, uint32_t bound)
+{
+    uint64_t x = run->state;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    run->state = x;
+    return (uint32_t)(((x * UINT64_C(0x2545F4914F6CDD1D)) >> 32) * bound >> 32);
+}
+
+static bool start(struct run *run, uint32_t connection, uint64_t end_ns)
+{
+    const struct live_plan *plan = run->plan;
+    run->timeout_ends_ns[connection] = end_ns;
+    /* Ticks are counted when they are over, so a deadline is rounded up: never early. */
+    uint64_t deadline = (end_ns + plan->tick_ns - 1) / plan->tick_ns;
+    enum tl_status status = plan->algo->start(run->self, connection, deadline);
+    if (status != TL_OK && run->result->fault[0] == '\0') {
+        (void)snprintf(run->result->fault, sizeof run->result->fault, "connection %u: %s",
+                       (unsigned)connection, tl_status_text(status));
+    }
+    return status == TL_OK;
+}
+
+/* A connection has been silent for too long; another takes its place. */
+static void on_fire(void *ctx, uint32_t connection, uint64_t tick)
+{
+    (void)tick;
+    struct run *run = ctx;
+    struct live_result *result = run->result;
+    uint64_t now_ns = run->clock->now_ns(run->clock->ctx);
+    uint64_t end_ns = run->timeout_ends_ns[connection];
+    result->fired++;
+    result->early += now_ns < end_ns ? 1 : 0;
+    histogram_add(&result->lateness_ns, now_ns < end_ns ? 0 : now_ns - end_ns);
+    (void)start(run, connection, now_ns + run->plan->timeout_ns);
+}
+
+static void advance(struct run *run)
+{
+    const struct live_plan *plan = run->plan;
+    uint64_t begun_ns = run->clock->now_ns(run->clock->ctx);
+    uint64_t tick = begun_ns / plan->tick_ns;
+    if (tick > run->tick) {
+        run->tick = tick;
+        (void)plan->algo->advance(run->self, tick, TL_NO_BUDGET, on_fire, run);
+        histogram_add(&run->result->advance_ns, run->clock->now_ns(run->clock->ctx) - begun_ns);
+    }
+}
+
+/* As many restarts as the rate says that there should have been by now. */
+static void serve_traffic(struct run *run)
+{
+    const struct live_plan *plan = run->plan;
+    uint64_t now_ns = run->clock->now_ns(run->clock->ctx);
+    uint64_t wanted = (uint64_t)((double)now_ns * 1e-9 * (double)plan->restarts_per_second);
+    while (run->result->restarts < wanted) {
+        (void)start(run, draw_below(run, plan->connections), now_ns + plan->timeout_ns);
+        run->result->restarts++;
+    }
+}
+
+/* Says when to wake next, if that is not what was said last. */
+static bool arm(struct run *run)
+{
+    const struct live_plan *plan = run->plan;
+    uint64_t next = plan->drive == LIVE_POLL ? run->tick + 1 : plan->algo->next(run->self);
+    next = next <= run->tick ? run->tick + 1 : next;
+    uint64_t at_ns = next > LIVE_NEVER / plan->tick_ns ? LIVE_NEVER : next * plan->tick_ns;
+    if (at_ns == run->armed_ns) {
+        return true;
+    }
+    run->armed_ns = at_ns;
+    run->result->arms++;
+    return run->clock->arm(run->clock->ctx, at_ns);
+}
+
+static uint64_t processor_ns(void)
+{
+    struct rusage usage = {0};
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
+           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
+static bool drive(struct run *run)
+{
+    struct live_result *result = run->result;
+    uint64_t begun_ns = run->clock->now_ns(run->clock->ctx);
+    uint64_t now_ns = begun_ns;
+    uint64_t used_ns = processor_ns();
+    while (now_ns - begun_ns < run->plan->duration_ns && result->fault[0] == '\0') {
+        if (run->plan->progress != NULL) {
+            run->plan->progress(run->plan->progress_ctx, now_ns - begun_ns);
+        }
+        unsigned causes = arm(run) ? run->clock->wait(run->clock->ctx) : 0;
+        if (causes == 0) {
+            return false;
+        }
+        uint64_t fired = result->fired;
+        advance(run);
+        if ((causes & LIVE_TIMER) != 0) {
+            run->armed_ns = LIVE_NEVER;
+            result->timer_wakeups++;
+            result->idle_wakeups += result->fired == fired ? 1 : 0;
+        } else {
+            result->traffic_wakeups++;
+        }
+        if ((causes & LIVE_TRAFFIC) != 0) {
+            serve_traffic(run);
+        }
+        now_ns = run->clock->now_ns(run->clock->ctx);
+    }
+    result->elapsed_ns = now_ns - begun_ns;
+    result->processor_ns = processor_ns() - used_ns;
+    return true;
+}
+
+/* Whether every connection has its timer, and none should have fired by the last advance. */
+static void verify(struct run *run)
+{
+    const struct live_plan *plan = run->plan;
+    struct live_result *result = run->result;
+    uint64_t count = plan->algo->count(run->self);
+    uint64_t late =
+        tl_algo_precision(plan->algo, plan->options, plan->timeout_ns / plan->tick_ns).late_ticks;
+    for (uint32_t c = 0; c < plan->connections && result->fault[0] == '\0'; c++) {
+        uint64_t deadline = (run->timeout_ends_ns[c] + plan->tick_ns - 1) / plan->tick_ns;
+        if (deadline + late < run->tick) {
+            (void)snprintf(result->fault, sizeof result->fault,
+                           "connection %u: due at tick %llu, not fired by tick %llu", (unsigned)c,
+                           (unsigned long long)deadline, (unsigned long long)run->tick);
+        }
+    }
+    if (count != plan->connections && result->fault[0] == '\0') {
+        (void)snprintf(result->fault, sizeof result->fault, "%llu timers pending of %u connections",
+                       (unsigned long long)count, (unsigned)plan->connections);
+    }
+}
+
+bool live_run(const struct live_plan *plan, const struct live_clock *clock,
+              struct live_result *result, struct error *error)
+{
+    *result = (struct live_result){0};
+    if (plan->drive == LIVE_SLEEP && plan->algo->next == NULL) {
+        return error_set(error, "%s does not say when to wake next; drive it with poll",
+                         plan->algo->name);
+    }
+    struct run run = {.plan = plan,
+                      .clock = clock,
+                      .result = result,
+                      .state = (plan->seed + 1) * UINT64_C(0x9E3779B97F4A7C15),
+                      .armed_ns = LIVE_NEVER};
+    run.timeout_ends_ns = malloc(plan->connections * sizeof *run.timeout_ends_ns);
+    if (run.timeout_ends_ns == NULL) {
+        return error_set(error, "out of memory");
+    }
+    struct tl_config config = {.capacity = plan->connections,
+                               .max_delay_ticks = plan->timeout_ns / plan->tick_ns + 1,
+                               .options = plan->options,
+                               .allocator = tl_system_allocator()};
+    enum tl_status status = plan->algo->create(&config, &run.self);
+    if (status != TL_OK) {
+        free(run.timeout_ends_ns);
+        return error_set(error, "%s: %s", plan->algo->name, tl_status_text(status));
+    }
+    /* They came one after the other: the timeouts end all along one timeout from now, but for its
+     * beginning, when not all of them are started yet. */
+    uint64_t begun_ns = clock->now_ns(clock->ctx);
+    for (uint32_t c = 0; c < plan->connections; c++) {
+        double share = 0.05 + 0.95 * (c + 1) / plan->connections;
+        (void)start(&run, c, begun_ns + (uint64_t)((double)plan->timeout_ns * share));
+    }
+    bool done = drive(&run) || error_set(error, "the kernel's timers failed");
+    if (done && (plan->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0) {
+        verify(&run);
+    }
+    plan->algo->destroy(run.self);
+    free(run.timeout_ends_ns);
+    return done;
+}

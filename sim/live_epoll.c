@@ -1,0 +1,89 @@
+/* The machine's clock: epoll_wait, and two timerfds to end it. */
+#include "clock.h"
+#include "live.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+static uint64_t now_ns(void *ctx)
+{
+    const struct live_epoll *loop = ctx;
+    return clock_now_ns() - loop->begun_ns;
+}
+
+static struct timespec to_timespec(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+                             .tv_nsec = (long)(ns % 1000000000)};
+}
+
+static bool arm(void *ctx, uint64_t at_ns)
+{
+    const struct live_epoll *loop = ctx;
+    struct itimerspec when = {0}; /* all zero: disarmed */
+    if (at_ns != LIVE_NEVER) {
+        when.it_value = to_timespec(loop->begun_ns + at_ns);
+    }
+    return timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL) == 0;
+}
+
+static unsigned wait_for_events(void *ctx)
+{
+    const struct live_epoll *loop = ctx;
+    struct epoll_event events[2];
+    int count = 0;
+    do {
+        count = epoll_wait(loop->epoll, events, 2, -1);
+    } while (count < 0 && errno == EINTR);
+    unsigned causes = 0;
+    for (int i = 0; i < count; i++) {
+        uint64_t expirations = 0;
+        int fd = events[i].data.fd;
+        /* Nothing to read: the timer was set anew in between. */
+        if (read(fd, &expirations, sizeof expirations) > 0 || errno == EAGAIN) {
+            causes |= fd == loop->timer ? LIVE_TIMER : LIVE_TRAFFIC;
+        }
+    }
+    return causes;
+}
+
+bool live_epoll_open(struct live_epoll *loop, uint64_t traffic_ns, struct error *error)
+{
+    *loop = (struct live_epoll){
+        .epoll = epoll_create1(EPOLL_CLOEXEC),
+        .timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+        .traffic = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+        .begun_ns = clock_now_ns(),
+    };
+    struct itimerspec every = {.it_interval = to_timespec(traffic_ns),
+                               .it_value = to_timespec(loop->begun_ns + traffic_ns)};
+    struct epoll_event timer = {.events = EPOLLIN, .data.fd = loop->timer};
+    struct epoll_event traffic = {.events = EPOLLIN, .data.fd = loop->traffic};
+    if (loop->epoll < 0 || loop->timer < 0 || loop->traffic < 0 ||
+        epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->timer, &timer) != 0 ||
+        epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->traffic, &traffic) != 0 ||
+        timerfd_settime(loop->traffic, TFD_TIMER_ABSTIME, &every, NULL) != 0) {
+        (void)error_set(error, "no epoll or timerfd to be had: %s", strerror(errno));
+        live_epoll_close(loop);
+        return false;
+    }
+    return true;
+}
+
+struct live_clock live_epoll_clock(struct live_epoll *loop)
+{
+    return (struct live_clock){loop, now_ns, arm, wait_for_events};
+}
+
+void live_epoll_close(struct live_epoll *loop)
+{
+    const int files[] = {loop->epoll, loop->timer, loop->traffic};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (files[i] >= 0) {
+            (void)close(files[i]);
+        }
+    }
+}

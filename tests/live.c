@@ -1,0 +1,178 @@
+/*
+ * The loop of `timerlab live`, with a clock that the test turns: it passes only while the loop
+ * sleeps, so that all counts are known.
+ */
+#include "test.h"
+
+#include "live.h"
+
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+
+/* A clock that stands still while the loop works. */
+struct toy_clock {
+    uint64_t now_ns;
+    uint64_t armed_ns;
+    uint64_t traffic_ns;
+    bool fails;
+};
+
+static uint64_t toy_now(void *ctx)
+{
+    return ((struct toy_clock *)ctx)->now_ns;
+}
+
+static bool toy_arm(void *ctx, uint64_t at_ns)
+{
+    struct toy_clock *clock = ctx;
+    clock->armed_ns = at_ns;
+    return !clock->fails;
+}
+
+static unsigned toy_wait(void *ctx)
+{
+    struct toy_clock *clock = ctx;
+    uint64_t traffic_ns = (clock->now_ns / clock->traffic_ns + 1) * clock->traffic_ns;
+    clock->now_ns = clock->armed_ns < traffic_ns ? clock->armed_ns : traffic_ns;
+    unsigned causes = clock->now_ns == traffic_ns ? LIVE_TRAFFIC : 0;
+    if (clock->now_ns == clock->armed_ns) {
+        clock->armed_ns = LIVE_NEVER;
+        causes |= LIVE_TIMER;
+    }
+    return causes;
+}
+
+static struct live_result result; /* large */
+
+static void run_with(const struct tl_algo *algo, enum live_drive drive, uint64_t rate)
+{
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(algo, options);
+    struct toy_clock toy = {.armed_ns = LIVE_NEVER, .traffic_ns = 100 * MS};
+    struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait};
+    struct live_plan plan = {.algo = algo,
+                             .options = options,
+                             .drive = drive,
+                             .connections = 20,
+                             .tick_ns = MS,
+                             .timeout_ns = 1000 * MS,
+                             .restarts_per_second = rate,
+                             .duration_ns = 3000 * MS,
+                             .seed = 1};
+    struct error error;
+    if (!live_run(&plan, &clock, &result, &error)) {
+        fail_msg("%s: %s", algo->name, error.text);
+    }
+    assert_string_equal(result.fault, "");
+}
+
+static void run(const char *name, enum live_drive drive, uint64_t rate)
+{
+    run_with(tl_registry_find(name)->timed, drive, rate);
+}
+
+/* Nothing is pushed back: 20 connections expire one by one, each every second, the first after
+ * 97.5 ms. So in three seconds each does so three times, but for those after 2,000 ms. */
+static void timers_fire_when_they_are_due(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"binary-heap", "hier-wheel", "simple-wheel", "round-wheel"};
+    for (size_t i = 0; i < 4; i++) {
+        run(names[i], LIVE_POLL, 0);
+        assert_int_equal(result.fired, 60);
+        assert_int_equal(result.early, 0);
+        assert_true(result.lateness_ns.max < MS); /* the clock stands still: only rounding */
+        assert_int_equal(result.timer_wakeups, 3000);
+        assert_int_equal(result.idle_wakeups, 2940);
+        assert_int_equal(result.elapsed_ns, 3000 * MS);
+    }
+}
+
+/* Asleep until the next timer, a heap wakes once for each; polled, once for each tick. */
+static void sleeping_wakes_for_timers_alone(void **state)
+{
+    (void)state;
+    run("binary-heap", LIVE_SLEEP, 0);
+    assert_int_equal(result.fired, 60);
+    assert_int_equal(result.timer_wakeups, 60);
+    assert_int_equal(result.idle_wakeups, 0);
+    assert_true(result.traffic_wakeups > 0 && result.traffic_wakeups <= 30);
+    run("hier-wheel", LIVE_SLEEP, 0);
+    assert_int_equal(result.fired, 60);
+    assert_true(result.timer_wakeups >= 60 && result.timer_wakeups < 300);
+}
+
+/* What traffic pushes back does not fire, and how often that happens is the rate's business. */
+static void traffic_pushes_back(void **state)
+{
+    (void)state;
+    run("binary-heap", LIVE_SLEEP, 1000);
+    uint64_t fired = result.fired;
+    assert_int_equal(result.restarts, 3000);
+    assert_true(fired < 10);
+    run("hier-wheel", LIVE_POLL, 1000);
+    assert_int_equal(result.restarts, 3000);
+    assert_int_equal(result.fired, fired);
+}
+
+static enum tl_status take_and_forget(void *self, uint32_t id, uint64_t deadline)
+{
+    return id == 5 ? TL_OK : tl_registry_find("binary-heap")->timed->start(self, id, deadline);
+}
+
+static void what_is_lost_is_found(void **state)
+{
+    (void)state;
+    struct tl_algo lossy = *tl_registry_find("binary-heap")->timed;
+    lossy.start = take_and_forget;
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(&lossy, options);
+    struct toy_clock toy = {.armed_ns = LIVE_NEVER, .traffic_ns = 100 * MS};
+    struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait};
+    struct live_plan plan = {.algo = &lossy,
+                             .options = options,
+                             .drive = LIVE_SLEEP,
+                             .connections = 20,
+                             .tick_ns = MS,
+                             .timeout_ns = 1000 * MS,
+                             .duration_ns = 3000 * MS};
+    struct error error;
+    assert_true(live_run(&plan, &clock, &result, &error));
+    assert_non_null(strstr(result.fault, "connection 5: due at tick"));
+}
+
+static void what_cannot_be_run_is_refused(void **state)
+{
+    (void)state;
+    const struct tl_algo *algo = tl_registry_find("round-wheel")->timed;
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(algo, options);
+    struct toy_clock toy = {.armed_ns = LIVE_NEVER, .traffic_ns = 100 * MS};
+    struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait};
+    struct live_plan plan = {.algo = algo,
+                             .options = options,
+                             .drive = LIVE_SLEEP,
+                             .connections = 20,
+                             .tick_ns = MS,
+                             .timeout_ns = 1000 * MS,
+                             .duration_ns = 3000 * MS};
+    struct error error;
+    assert_false(live_run(&plan, &clock, &result, &error));
+    assert_non_null(strstr(error.text, "drive it with poll"));
+    plan.drive = LIVE_POLL;
+    toy.fails = true;
+    assert_false(live_run(&plan, &clock, &result, &error));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(timers_fire_when_they_are_due),
+        cmocka_unit_test(sleeping_wakes_for_timers_alone),
+        cmocka_unit_test(traffic_pushes_back),
+        cmocka_unit_test(what_is_lost_is_found),
+        cmocka_unit_test(what_cannot_be_run_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

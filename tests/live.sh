@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# live: the command's rows and files, by their shape; what the figures are is the machine's business.
+set -euo pipefail
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+fail() {
+    printf 'live: %s\n' "$1" >&2
+    exit 1
+}
+
+# One that can sleep is driven both ways, one that cannot is polled.
+"$TIMERLAB" live -a binary-heap,round-wheel -n 50 --seconds 0.2 --timeout 0.1 --rate 100 -o out --format csv >rows.csv
+cmp rows.csv out/live.csv || fail "what is printed is not what is written"
+cut -d, -f1-4 rows.csv | tail -n +2 >drives
+printf '%s\n' binary-heap,,sleep,50 binary-heap,,poll,50 round-wheel,,poll,50 | diff - drives || fail "these are not the rows"
+[ "$(awk -F, '{ print NF }' rows.csv | sort -u | wc -l)" = 1 ] || fail "not all lines have as many columns"
+jq -e '.rows | length == 3 and all(.[]; .status == "ok" and .fired_per_second > 0 and .early == 0
+        and .cpu_percent >= 0 and .lateness_us_p50 <= .lateness_us_max)' out/live.json >/dev/null ||
+    fail "live.json: $(cat out/live.json)"
+[ "$(sed -n 1p out/lateness.csv)" = algo,options,drive,share,lateness_us ] || fail "the head of lateness.csv"
+[ "$(wc -l <out/lateness.csv)" = 37 ] || fail "lateness.csv has not 12 shares for each row"
+if command -v gnuplot >/dev/null; then
+    gnuplot -c "$SOURCE/plots/live.gp" out || fail "plots/live.gp draws nothing"
+    grep -q 'binary-heap, sleep' out/live.svg || fail "the picture does not name its rows"
+fi
+
+# Refused, with exit status 2.
+for arguments in "" "-a binary-heap --drive swim" "-a nobody" "-a binary-heap --timeout 0.001 --tick 5" "-a null more"; do
+    status=0
+    # shellcheck disable=SC2086 # words
+    "$TIMERLAB" live $arguments >/dev/null 2>message || status=$?
+    [ "$status" = 2 ] || fail "'$arguments' ends with $status"
+    [ -s message ] || fail "'$arguments' is refused without a word"
+done
+# And with 1: it cannot sleep.
+status=0
+"$TIMERLAB" live -a round-wheel --drive sleep --seconds 0.1 2>message || status=$?
+[ "$status" = 1 ] || fail "round-wheel sleeps"
+grep -q 'drive it with poll' message || fail "why round-wheel cannot sleep is not said"
