@@ -130,6 +130,8 @@ static void end_life(struct worker *worker, struct life *life, uint32_t id)
         worker->counts.stopped++;
     } else if (status == TL_IDLE) {
         worker->counts.idle++;
+        /* It is about to be called back for, if that has not happened yet. */
+        life->intent = AWAIT;
         if (now + run->early_ticks < life->deadline) {
             worker_fault(worker, "not pending, though it was started and is not due", id);
         }
