@@ -1,6 +1,7 @@
 #include "kernel_timer_classifier.h"
 
 #include "key_table.h"
+#include "short_equal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,8 @@ struct kernel_classifier {
     struct timer *timers;
     uint32_t timer_count;
     uint32_t timer_room;
+    uint64_t latest_pointer; /* of the event before, and its timer: often the next one's, too */
+    uint32_t latest_timer;
 
     struct key_table *names; /* number the functions */
     struct kernel_function *functions;
@@ -104,30 +107,42 @@ static bool find_function(struct kernel_classifier *c, const char *name, size_t 
     if (copy == NULL) {
         return false;
     }
-    c->functions[c->function_count++] = (struct kernel_function){.name = copy};
+    c->functions[c->function_count++] =
+        (struct kernel_function){.name = copy, .name_length = strlen(copy)};
     return true;
 }
 
 static bool function_is(const struct kernel_function *function, const char *name, size_t length)
 {
-    return strncmp(function->name, name, length) == 0 && function->name[length] == '\0';
+    return function->name_length == length && short_equal(function->name, name, length);
 }
 
-/* The index of a timer, which is new if need be. */
-static bool find_timer(struct kernel_classifier *c, uint64_t pointer, uint32_t *index)
+static bool add_timer(struct kernel_classifier *c)
 {
-    if (!key_table_number(c->pointers, &pointer, sizeof pointer, index)) {
-        return false;
-    }
-    if (*index < c->timer_count) {
-        return true;
-    }
     struct timer *timers = grow(c->timers, c->timer_count, &c->timer_room, sizeof *timers);
     if (timers == NULL) {
         return false;
     }
     c->timers = timers;
     c->timers[c->timer_count++] = (struct timer){.undecided = NO_EVENT};
+    return true;
+}
+
+/* The index of a timer, which is new if need be. */
+static bool find_timer(struct kernel_classifier *c, uint64_t pointer, uint32_t *index)
+{
+    if (pointer == c->latest_pointer && c->timer_count > 0) {
+        *index = c->latest_timer;
+        return true;
+    }
+    if (!key_table_number(c->pointers, &pointer, sizeof pointer, index)) {
+        return false;
+    }
+    if (*index == c->timer_count && !add_timer(c)) {
+        return false;
+    }
+    c->latest_pointer = pointer;
+    c->latest_timer = *index;
     return true;
 }
 

@@ -65,6 +65,7 @@ struct kernel_counts {
 /* The same for the timers of one callback function. */
 struct kernel_function {
     const char *name; /* "?" for timers whose function the recording does not say */
+    size_t name_length;
     uint64_t start;
     uint64_t arm;
     uint64_t rearm;

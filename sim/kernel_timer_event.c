@@ -1,5 +1,8 @@
 #include "kernel_timer_event.h"
 
+#include "short_equal.h"
+
+#include <endian.h>
 #include <string.h>
 
 /* What is left of the line. */
@@ -31,20 +34,59 @@ static bool take_text(struct cursor *cursor, const char *text, size_t length)
 
 #define TAKE(cursor, literal) take_text(cursor, literal, sizeof(literal) - 1)
 
+/* The same byte, eight times. */
+#define EIGHT(byte)           (UINT64_C(0x0101010101010101) * (byte))
+
+/* Eight bytes as digits, of which the lowest byte is the first; false if one is none. */
+static bool eight_digits(uint64_t bytes, uint64_t *value)
+{
+    uint64_t digits = bytes ^ EIGHT('0');
+    if (((digits + EIGHT(0x80 - 10)) | digits) & EIGHT(0x80)) {
+        return false;
+    }
+    /* Pairs, then fours, then all of them: each step adds neighbours. */
+    digits = (digits * (10 * (1 << 8) + 1)) >> 8 & UINT64_C(0x00ff00ff00ff00ff);
+    digits = (digits * (100 * (1 << 16) + 1)) >> 16 & UINT64_C(0x0000ffff0000ffff);
+    *value = (digits * (10000 * (UINT64_C(1) << 32) + 1)) >> 32;
+    return true;
+}
+
+static uint64_t eight_bytes(const char *at)
+{
+    uint64_t bytes;
+    memcpy(&bytes, at, sizeof bytes);
+    return le64toh(bytes);
+}
+
+/* The rest of a number that begins at `begin`, and whose digits before the cursor are `value`. */
+static bool take_digits(struct cursor *cursor, const char *begin, uint64_t value, uint64_t *number)
+{
+    const char *at = cursor->at;
+    const char *end = cursor->end - begin > 20 ? begin + 20 : cursor->end;
+    while (at < end && is_digit(*at)) {
+        value = value * 10 + (uint64_t)(*at - '0');
+        at++;
+    }
+    cursor->at = at;
+    *number = value;
+    return at > begin && at - begin <= 19;
+}
+
 /* A decimal number of at most 19 digits, which uint64_t holds. */
 static bool take_number(struct cursor *cursor, uint64_t *number)
 {
+    return take_digits(cursor, cursor->at, 0, number);
+}
+
+/* The same, quicker for one of eight digits or more. */
+static bool take_long_number(struct cursor *cursor, uint64_t *number)
+{
     const char *begin = cursor->at;
     uint64_t value = 0;
-    while (cursor->at < cursor->end && is_digit(*cursor->at)) {
-        value = value * 10 + (uint64_t)(*cursor->at - '0');
-        cursor->at++;
-        if (cursor->at - begin > 19) {
-            return false;
-        }
+    if (cursor->end - begin >= 8 && eight_digits(eight_bytes(begin), &value)) {
+        cursor->at = begin + 8;
     }
-    *number = value;
-    return cursor->at > begin;
+    return take_digits(cursor, begin, value, number);
 }
 
 static bool take_signed(struct cursor *cursor, int64_t *number)
@@ -58,32 +100,48 @@ static bool take_signed(struct cursor *cursor, int64_t *number)
     return true;
 }
 
-/* What a hexadecimal digit is worth, and 16; 0 for what is none. Digits and letters come by chance,
- * so that a table costs less than asking which it is. */
-#define HEX_DIGIT 16u
-
+/* What a hexadecimal digit is worth, and 16; 0 for what is none. */
 static const unsigned char hex[256] = {
     ['0'] = 16, ['1'] = 17, ['2'] = 18, ['3'] = 19, ['4'] = 20, ['5'] = 21, ['6'] = 22, ['7'] = 23,
     ['8'] = 24, ['9'] = 25, ['a'] = 26, ['b'] = 27, ['c'] = 28, ['d'] = 29, ['e'] = 30, ['f'] = 31,
     ['A'] = 26, ['B'] = 27, ['C'] = 28, ['D'] = 29, ['E'] = 30, ['F'] = 31,
 };
 
-/* Sixteen digits, as the kernel prints pointers; as two numbers, neither of which waits for the
- * other. */
+/* In each byte's highest bit, for bytes without it: whether the byte is `least` or more. */
+static uint64_t at_least(uint64_t bytes, unsigned char least)
+{
+    return bytes + EIGHT(0x80u - least);
+}
+
+/* Eight hexadecimal digits, of which the lowest byte is the last; false if one is none. */
+static bool eight_hex_digits(uint64_t bytes, uint64_t *value)
+{
+    uint64_t small = bytes | EIGHT(0x20); /* letters */
+    uint64_t letter = at_least(small, 'a') & ~at_least(small, 'f' + 1) & EIGHT(0x80);
+    uint64_t digit = at_least(bytes, '0') & ~at_least(bytes, '9' + 1);
+    if (((digit | letter) & ~bytes & EIGHT(0x80)) != EIGHT(0x80)) {
+        return false;
+    }
+    uint64_t digits = (bytes & EIGHT(15)) + (letter >> 7) * 9;
+    digits = (digits | digits >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+    digits = (digits | digits >> 8) & UINT64_C(0x0000ffff0000ffff);
+    *value = (digits | digits >> 16) & UINT32_MAX;
+    return true;
+}
+
+/* Sixteen digits, as the kernel prints pointers. */
 static bool take_sixteen_digits(const char *at, uint64_t *value)
 {
-    uint64_t upper = 0;
-    uint64_t lower = 0;
-    unsigned all = HEX_DIGIT;
-    for (int i = 0; i < 8; i++) {
-        unsigned one = hex[(unsigned char)at[i]];
-        unsigned other = hex[(unsigned char)at[8 + i]];
-        all &= one & other;
-        upper = upper << 4 | (one & 15);
-        lower = lower << 4 | (other & 15);
+    uint64_t bytes[2];
+    uint64_t upper;
+    uint64_t lower;
+    memcpy(bytes, at, sizeof bytes);
+    if (!eight_hex_digits(be64toh(bytes[0]), &upper) ||
+        !eight_hex_digits(be64toh(bytes[1]), &lower)) {
+        return false;
     }
     *value = upper << 32 | lower;
-    return all == HEX_DIGIT;
+    return true;
 }
 
 /* A pointer, with or without 0x before it. */
@@ -92,7 +150,8 @@ static bool take_pointer(struct cursor *cursor, uint64_t *pointer)
     (void)TAKE(cursor, "0x");
     const char *begin = cursor->at;
     const char *at = begin;
-    if (cursor->end - at > 16 && at[16] == ' ' && take_sixteen_digits(at, pointer)) {
+    ptrdiff_t left = cursor->end - at;
+    if (left >= 16 && (left == 16 || at[16] == ' ') && take_sixteen_digits(at, pointer)) {
         cursor->at = at + 16;
         return true;
     }
@@ -124,6 +183,19 @@ static bool take_function(struct cursor *cursor, struct kernel_event *event)
     return end > begin && (TAKE(cursor, " ") || cursor->at == cursor->end);
 }
 
+/* A fraction of six digits, as all three tools print it, with the colon behind it, which stays. */
+static bool take_microseconds(struct cursor *cursor, uint64_t *microseconds)
+{
+    const char *at = cursor->at;
+    /* With two zeros before it, it has eight digits; what stands behind it falls out. */
+    if (cursor->end - at < 8 || at[6] != ':' ||
+        !eight_digits(eight_bytes(at) << 16 | (EIGHT('0') & UINT16_MAX), microseconds)) {
+        return false;
+    }
+    cursor->at = at + 6;
+    return true;
+}
+
 /* SECONDS.FRACTION, the fraction in up to nine digits. */
 static bool take_time(struct cursor *cursor, uint64_t *time_ns)
 {
@@ -133,6 +205,10 @@ static bool take_time(struct cursor *cursor, uint64_t *time_ns)
     }
     const char *begin = cursor->at;
     uint64_t fraction;
+    if (take_microseconds(cursor, &fraction)) {
+        *time_ns = seconds * UINT64_C(1000000000) + fraction * 1000;
+        return true;
+    }
     if (!take_number(cursor, &fraction)) {
         return false;
     }
@@ -166,16 +242,14 @@ static bool parse_task(const char *begin, const char *end, uint32_t *pid)
         }
     }
     const char *digits = end;
-    while (digits > begin && is_digit(digits[-1])) {
-        digits--;
+    uint32_t value = 0;
+    for (uint32_t worth = 1; digits > begin && end - digits <= 9 && is_digit(digits[-1]);
+         worth *= 10) {
+        value += (uint32_t)(*--digits - '0') * worth;
     }
     if (digits == end || end - digits > 9 || digits == begin ||
         (digits[-1] != '-' && digits[-1] != ' ' && digits[-1] != '/')) {
         return false;
-    }
-    uint32_t value = 0;
-    for (const char *c = digits; c < end; c++) {
-        value = value * 10 + (uint32_t)(*c - '0');
     }
     *pid = value;
     return true;
@@ -207,7 +281,6 @@ static bool parse_head(const char *line, struct cursor *cursor, struct kernel_ev
 /* The event's name, without the subsystem that perf puts before it. */
 static bool take_event_name(struct cursor *cursor, const char **name, size_t *length)
 {
-    skip_blanks(cursor);
     for (;;) {
         const char *begin = cursor->at;
         const char *colon = memchr(begin, ':', (size_t)(cursor->end - begin));
@@ -229,7 +302,7 @@ static bool take_timer_start(struct cursor *cursor, struct kernel_event *event)
 {
     uint64_t expires;
     if (!take_function(cursor, event) || !TAKE(cursor, "expires=") ||
-        !take_number(cursor, &expires) || !TAKE(cursor, " [timeout=") ||
+        !take_long_number(cursor, &expires) || !TAKE(cursor, " [timeout=") ||
         !take_signed(cursor, &event->timeout) || !TAKE(cursor, "]")) {
         return false;
     }
@@ -239,7 +312,8 @@ static bool take_timer_start(struct cursor *cursor, struct kernel_event *event)
 
 static bool take_expire(struct cursor *cursor, struct kernel_event *event)
 {
-    return take_function(cursor, event) && TAKE(cursor, "now=") && take_number(cursor, &event->now);
+    return take_function(cursor, event) && TAKE(cursor, "now=") &&
+           take_long_number(cursor, &event->now);
 }
 
 static bool take_hrtimer_start(struct cursor *cursor, struct kernel_event *event)
@@ -248,71 +322,119 @@ static bool take_hrtimer_start(struct cursor *cursor, struct kernel_event *event
            take_signed(cursor, &event->timeout);
 }
 
-static bool take_nothing(struct cursor *cursor, struct kernel_event *event)
-{
-    (void)cursor;
-    (void)event;
-    return true;
-}
-
 #define TEXT(literal) literal, sizeof(literal) - 1
 
+/* By kind. */
 static const struct {
-    const char *name;
+    const char *name; /* and what stands behind it */
     size_t name_length;
-    const char *pointer; /* the field that names the timer */
-    size_t pointer_length;
-    enum kernel_event_kind kind;
-    bool (*take)(struct cursor *cursor, struct kernel_event *event);
     const char *why;
 } timer_events[] = {
-    {TEXT("timer_start"), TEXT("timer="), KERNEL_TIMER_START, take_timer_start,
-     "timer_start without timer=, function=, expires= and [timeout=]"},
-    {TEXT("timer_cancel"), TEXT("timer="), KERNEL_TIMER_CANCEL, take_nothing,
-     "timer_cancel without timer="},
-    {TEXT("timer_expire_entry"), TEXT("timer="), KERNEL_TIMER_EXPIRE, take_expire,
-     "timer_expire_entry without timer=, function= and now="},
-    {TEXT("hrtimer_start"), TEXT("hrtimer="), KERNEL_HRTIMER_START, take_hrtimer_start,
-     "hrtimer_start without hrtimer=, function= and expires="},
-    {TEXT("hrtimer_cancel"), TEXT("hrtimer="), KERNEL_HRTIMER_CANCEL, take_nothing,
-     "hrtimer_cancel without hrtimer="},
-    {TEXT("hrtimer_expire_entry"), TEXT("hrtimer="), KERNEL_HRTIMER_EXPIRE, take_expire,
-     "hrtimer_expire_entry without hrtimer=, function= and now="},
+    [KERNEL_TIMER_START] = {TEXT("timer_start: "),
+                            "timer_start without timer=, function=, expires= and [timeout=]"},
+    [KERNEL_TIMER_CANCEL] = {TEXT("timer_cancel: "), "timer_cancel without timer="},
+    [KERNEL_TIMER_EXPIRE] = {TEXT("timer_expire_entry: "),
+                             "timer_expire_entry without timer=, function= and now="},
+    [KERNEL_HRTIMER_START] = {TEXT("hrtimer_start: "),
+                              "hrtimer_start without hrtimer=, function= and expires="},
+    [KERNEL_HRTIMER_CANCEL] = {TEXT("hrtimer_cancel: "), "hrtimer_cancel without hrtimer="},
+    [KERNEL_HRTIMER_EXPIRE] = {TEXT("hrtimer_expire_entry: "),
+                               "hrtimer_expire_entry without hrtimer=, function= and now="},
 };
+
+#define KINDS          (sizeof timer_events / sizeof timer_events[0])
+
+/* Enough for the longest name and what stands behind it. */
+#define NAME_BYTES_MAX sizeof("hrtimer_expire_entry: ")
+
+/* The kind of the event whose name comes next, with a blank behind its colon. Kinds follow each
+ * other by chance: one is guessed from two letters, without a branch, and compared. KINDS if it
+ * is none, or is not written like that. */
+static size_t take_known_name(struct cursor *cursor)
+{
+    static const unsigned char guesses[256] = {['s'] = 1, ['c'] = 2, ['e'] = 3};
+    const char *at = cursor->at;
+    if ((size_t)(cursor->end - at) < NAME_BYTES_MAX) {
+        return KINDS;
+    }
+    size_t high_resolution = *at == 'h';
+    size_t guess = guesses[(unsigned char)at[sizeof "timer_" - 1 + high_resolution * 2]];
+    if (guess == 0) {
+        return KINDS;
+    }
+    size_t kind = guess - 1 + high_resolution * KERNEL_HRTIMER_START;
+    if (!short_equal(at, timer_events[kind].name, timer_events[kind].name_length)) {
+        return KINDS;
+    }
+    cursor->at = at + timer_events[kind].name_length;
+    return kind;
+}
+
+/* The kind of an event of this name, or KINDS. */
+static size_t find_kind(const char *name, size_t length)
+{
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        /* Without the colon and the blank. */
+        if (timer_events[kind].name_length - 2 == length &&
+            memcmp(timer_events[kind].name, name, length) == 0) {
+            return kind;
+        }
+    }
+    return KINDS;
+}
+
+/* What stands behind the event's name. */
+static bool take_fields(struct cursor *cursor, struct kernel_event *event)
+{
+    event->function = NULL;
+    event->function_length = 0;
+    event->timeout = 0;
+    event->now = 0;
+    skip_blanks(cursor);
+    if (event->kind >= KERNEL_HRTIMER_START && !TAKE(cursor, "hr")) {
+        return false;
+    }
+    if (!TAKE(cursor, "timer=") || !take_pointer(cursor, &event->pointer)) {
+        return false;
+    }
+    skip_blanks(cursor);
+    switch (event->kind) {
+    case KERNEL_TIMER_START:
+        return take_timer_start(cursor, event);
+    case KERNEL_HRTIMER_START:
+        return take_hrtimer_start(cursor, event);
+    case KERNEL_TIMER_EXPIRE:
+    case KERNEL_HRTIMER_EXPIRE:
+        return take_expire(cursor, event);
+    case KERNEL_TIMER_CANCEL:
+    case KERNEL_HRTIMER_CANCEL:
+    default:
+        return true;
+    }
+}
 
 static enum kernel_line parse_event(struct cursor *cursor, struct kernel_line_result *result)
 {
-    const char *name;
-    size_t length;
-    if (!take_event_name(cursor, &name, &length)) {
-        result->why = "no event's name behind the time stamp";
+    skip_blanks(cursor);
+    size_t kind = take_known_name(cursor);
+    if (kind == KINDS) {
+        const char *name;
+        size_t length;
+        if (!take_event_name(cursor, &name, &length)) {
+            result->why = "no event's name behind the time stamp";
+            return KERNEL_LINE_MALFORMED;
+        }
+        kind = find_kind(name, length);
+        if (kind == KINDS) {
+            return KERNEL_LINE_OTHER;
+        }
+    }
+    result->event.kind = (enum kernel_event_kind)kind;
+    if (!take_fields(cursor, &result->event)) {
+        result->why = timer_events[kind].why;
         return KERNEL_LINE_MALFORMED;
     }
-    for (size_t i = 0; i < sizeof timer_events / sizeof timer_events[0]; i++) {
-        if (timer_events[i].name_length != length ||
-            memcmp(timer_events[i].name, name, length) != 0) {
-            continue;
-        }
-        struct kernel_event *event = &result->event;
-        event->kind = timer_events[i].kind;
-        event->function = NULL;
-        event->function_length = 0;
-        event->timeout = 0;
-        event->now = 0;
-        skip_blanks(cursor);
-        if (!take_text(cursor, timer_events[i].pointer, timer_events[i].pointer_length) ||
-            !take_pointer(cursor, &event->pointer)) {
-            result->why = timer_events[i].why;
-            return KERNEL_LINE_MALFORMED;
-        }
-        skip_blanks(cursor);
-        if (!timer_events[i].take(cursor, event)) {
-            result->why = timer_events[i].why;
-            return KERNEL_LINE_MALFORMED;
-        }
-        return KERNEL_LINE_TIMER;
-    }
-    return KERNEL_LINE_OTHER;
+    return KERNEL_LINE_TIMER;
 }
 
 /* "CPU:0 [LOST 2521 EVENTS]" from trace_pipe, "CPU:0 [2521 EVENTS DROPPED]" from trace-cmd, and

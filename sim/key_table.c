@@ -1,5 +1,7 @@
 #include "key_table.h"
 
+#include "short_equal.h"
+
 #include <stdlib.h>
 #include <string.h>
 /* Inlined: keys are short, and calls would cost more than the work. */
@@ -135,24 +137,9 @@ void key_table_fetch_entry(const struct key_table *table, uint64_t hash)
     }
 }
 
-/* Whether two pieces of memory of 8 to 16 bytes are equal, without a call. */
-static bool short_equal(const unsigned char *a, const unsigned char *b, size_t length)
-{
-    uint64_t ends[4];
-    memcpy(&ends[0], a, 8);
-    memcpy(&ends[1], b, 8);
-    memcpy(&ends[2], a + length - 8, 8);
-    memcpy(&ends[3], b + length - 8, 8);
-    return ends[0] == ends[1] && ends[2] == ends[3];
-}
-
 static bool is_key(const struct entry *entry, const void *key, size_t length)
 {
-    if (entry->length != length) {
-        return false;
-    }
-    return length >= 8 && length <= 16 ? short_equal(entry->bytes, key, length)
-                                       : length == 0 || memcmp(entry->bytes, key, length) == 0;
+    return entry->length == length && short_equal(entry->bytes, key, length);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): once, into a table that has grown */
