@@ -36,6 +36,7 @@ int command_show(int argc, char **argv);
 int command_sweep(int argc, char **argv);
 int command_tune(int argc, char **argv);
 int command_live(int argc, char **argv);
+int command_threads(int argc, char **argv);
 int command_new(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_compare(int argc, char **argv);

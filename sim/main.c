@@ -19,6 +19,7 @@ static const struct command commands[] = {
     {"tune", "which structure, with which options, for a trace", command_tune},
     {"live", "drives structures by the real clock: lateness, wakeups, processor time",
      command_live},
+    {"threads", "structures behind front ends, under many threads", command_threads},
     {"new", "writes a starter for a structure of your own, as a plug-in", command_new},
     {"check", "holds structures to the contract: cases, then fuzzing against a model",
      command_check},
