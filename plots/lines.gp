@@ -85,8 +85,8 @@ do for [terminal in TERMINALS] {
         set yrange [y_low[i] / 1.5:y_high[i] * 1.5]
         eval "set ytics nomirror ".(y_high[i] / y_low[i] < LOG_RATIO ? y_fine_tics : y_tics)
         set title heading(panel) noenhanced offset 0,-0.4
-        set xlabel x_label offset 0,0.3
-        set ylabel y_label offset 0.8,0
+        set xlabel x_label noenhanced offset 0,0.3
+        set ylabel y_label noenhanced offset 0.8,0
         # The series that have a value in this panel.
         chosen = ""
         do for [k = 1:words(series)] {

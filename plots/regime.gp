@@ -34,8 +34,8 @@ do for [terminal in TERMINALS] {
     set yrange [0.5:rows + 0.5]
     unset key; unset grid
     set border 0
-    set xlabel x_label offset 0,0.3
-    set ylabel y_label offset 0.8,0
+    set xlabel x_label noenhanced offset 0,0.3
+    set ylabel y_label noenhanced offset 0.8,0
     set tics scale 0
     set xtics nomirror; set ytics nomirror
     unset label; unset object

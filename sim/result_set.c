@@ -216,11 +216,50 @@ bool result_set_begin(struct result_set *set, const char *name, struct error *er
     return set->name != NULL || error_set(error, "out of memory");
 }
 
+/* Google Benchmark writes NaN and Infinity where a counter has no value (the coefficient of
+ * variation of zeros), which JSON does not know: a copy with null in their places, strings left
+ * alone. NULL: out of memory. */
+static char *with_nulls(const char *text, size_t bytes, size_t *length)
+{
+    static const char *const words[] = {"-NaN", "NaN", "-Infinity", "Infinity"};
+    /* The shortest of them grows by one. */
+    char *copy = malloc(bytes + bytes / 3 + 1);
+    size_t end = 0;
+    bool quoted = false;
+    for (size_t i = 0; copy != NULL && i < bytes;) {
+        size_t skipped = 0;
+        for (size_t k = 0; !quoted && k < sizeof words / sizeof words[0] && skipped == 0; k++) {
+            size_t size = strlen(words[k]);
+            skipped = bytes - i >= size && memcmp(text + i, words[k], size) == 0 ? size : 0;
+        }
+        if (skipped > 0) {
+            memcpy(copy + end, "null", 4);
+            end += 4;
+            i += skipped;
+            continue;
+        }
+        if (quoted && text[i] == '\\' && i + 1 < bytes) {
+            copy[end++] = text[i++];
+        } else if (text[i] == '"') {
+            quoted = !quoted;
+        }
+        copy[end++] = text[i++];
+    }
+    *length = end;
+    return copy;
+}
+
 bool result_set_add(struct result_set *set, const char *source, const char *text, size_t bytes,
                     struct error *error)
 {
+    size_t length = 0;
+    char *copy = with_nulls(text, bytes, &length);
+    if (copy == NULL) {
+        return error_set(error, "out of memory");
+    }
     json_error_t problem;
-    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
+    json_t *root = json_loadb(copy, length, JSON_REJECT_DUPLICATES, &problem);
+    free(copy);
     return add_session(set, source, root, &problem, error);
 }
 
@@ -230,10 +269,21 @@ static bool add_file(struct result_set *set, const char *path, struct error *err
     if (file == NULL) {
         return error_set(error, "%s: %s", path, strerror(errno));
     }
-    json_error_t problem;
-    json_t *root = json_loadf(file, 0, &problem);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    char piece[1 << 16];
+    for (size_t got = 0; memory != NULL && (got = fread(piece, 1, sizeof piece, file)) > 0;) {
+        (void)fwrite(piece, 1, got, memory);
+    }
+    int unread = ferror(file) ? errno : 0;
     (void)fclose(file);
-    return add_session(set, path, root, &problem, error);
+    bool kept = memory != NULL && fclose(memory) == 0;
+    bool added = unread != 0 ? error_set(error, "%s: %s", path, strerror(unread))
+                 : !kept     ? error_set(error, "out of memory")
+                             : result_set_add(set, path, text, bytes, error);
+    free(text);
+    return added;
 }
 
 static int is_json(const struct dirent *file)

@@ -138,6 +138,11 @@ cp bench-before.json both/bench.json
 run 0 both both
 says out 'day.trace'
 says out 'start/1000/manual_time'
+# Google Benchmark's way to say that there is no value.
+sed 's/"real_time":/"bytes": NaN, "bytes_cv": -NaN, "rate": Infinity, "real_time":/' bench-before.json >with-nan.json
+grep -q NaN with-nan.json || complain "the test has no NaN in its benchmark"
+run 0 with-nan.json bench-before.json
+says out 'start/1000/manual_time'
 
 # --- commands that take turns
 
