@@ -1,8 +1,10 @@
-# live.gp FOLDER [TITLE]: what `timerlab live -o FOLDER` found, as FOLDER/live.svg: wakeups for
-# timers, share of a processor, and how late timers fired, for each structure and drive.
+# live.gp FOLDER [TITLE [OUT]]: what `timerlab live -o FOLDER` found, as OUT.svg and OUT.png (OUT is
+# FOLDER/live): wakeups for timers, share of a processor, and how late timers fired, for each structure
+# and drive.
 # Columns of live.csv: algo options drive timer_wakeups_per_second idle_wakeups_per_second
 # cpu_percent; of lateness.csv: algo options drive share lateness_us
 folder = ARG1
+out = strlen(ARG3) > 0 ? ARG3 : folder."/live"
 set datafile separator comma
 set datafile columnheaders
 file = folder."/live.csv"
@@ -18,48 +20,59 @@ INK = 0x333333
 name(algo, options, drive) = algo.(strlen(options) > 0 ? ":".options : "").", ".drive
 tint(drive) = drive eq "sleep" ? SLEEP : POLL
 
-set terminal svg size 900, height font "sans-serif,13" background "#ffffff"
-set output folder."/live.svg"
-set multiplot
-set border 3 lc rgb INK
-set tics nomirror textcolor rgb INK
-set grid xtics lc rgb 0xdddddd lw 0.7
-set style fill solid 1.0 noborder
-set boxwidth 0.7
-set key off
-set lmargin screen 0.24
-set rmargin screen 0.93
-
-do for [panel = 0:1] {
-    top = 50 + panel * (rows * ROW + 95)
-    set tmargin screen share(top)
-    set bmargin screen share(top + rows * ROW)
-    set yrange [rows - 0.5:-0.5]
-    set xrange [0:*]
-    set title (panel == 0 ? (strlen(ARG2) > 0 ? ARG2.": " : "")."wakeups for timers in a second (of which for nothing: pale)" : "share of one processor, percent") textcolor rgb INK noenhanced
-    if (panel == 0) {
-        plot file using (column("timer_wakeups_per_second") / 2):0:(column("timer_wakeups_per_second") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
-             file using (column("idle_wakeups_per_second") / 2):0:(column("idle_wakeups_per_second") / 2):(0.30) with boxxyerror lc rgb "#99ffffff", \
-             file using (column("timer_wakeups_per_second")):0:(sprintf(" %.0f", column("timer_wakeups_per_second"))) with labels left noenhanced textcolor rgb INK
+do for [terminal in "svg pngcairo"] {
+    if (terminal eq "svg") {
+        set terminal svg size 900, height font "sans-serif,13" background "#ffffff"
+        set output out.".svg"
     } else {
-        plot file using (column("cpu_percent") / 2):0:(column("cpu_percent") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
-             file using (column("cpu_percent")):0:(sprintf(" %.1f", column("cpu_percent"))) with labels left noenhanced textcolor rgb INK
+        set terminal pngcairo size 900, height font "sans-serif,10" background "#ffffff"
+        set output out.".png"
     }
-}
+    # As it was before the first terminal's picture.
+    reset
+    set datafile separator comma
+    set datafile columnheaders
+    set multiplot
+    set border 3 lc rgb INK
+    set tics nomirror textcolor rgb INK
+    set grid xtics lc rgb 0xdddddd lw 0.7
+    set style fill solid 1.0 noborder
+    set boxwidth 0.7
+    set key off
+    set lmargin screen 0.24
+    set rmargin screen 0.93
 
-# How late: every row's distribution, the worst to the right.
-set tmargin screen share(50 + 2 * (rows * ROW + 95))
-set bmargin screen share(height - 60)
-set lmargin screen 0.10
-set title "lateness in microseconds, by share of the timers that fired (blue: asleep until the next; orange: every tick)" textcolor rgb INK noenhanced
-set yrange [*:*]
-set xrange [0:4.2]
-set logscale y
-set ytics auto
-set xtics ("0" 0, "90 %%" 1, "99 %%" 2, "99.9 %%" 3, "99.99 %%" 4)
-set grid ytics
-mark = 0
-x(share) = share >= 0.99995 ? NaN : -log10(1 - share)
-plot for [i = 0:rows - 1] late using (x(column("share"))):(column("lateness_us") > 0 ? column("lateness_us") : NaN):(tint(strcol("drive"))) every ::(12 * i)::(12 * i + 11) with linespoints lc rgb variable pt (i + 4) ps 0.5 lw 1.2
-unset multiplot
-unset output
+    do for [panel = 0:1] {
+        top = 50 + panel * (rows * ROW + 95)
+        set tmargin screen share(top)
+        set bmargin screen share(top + rows * ROW)
+        set yrange [rows - 0.5:-0.5]
+        set xrange [0:*]
+        set title (panel == 0 ? (strlen(ARG2) > 0 ? ARG2.": " : "")."wakeups for timers in a second (of which for nothing: pale)" : "share of one processor, percent") textcolor rgb INK noenhanced
+        if (panel == 0) {
+            plot file using (column("timer_wakeups_per_second") / 2):0:(column("timer_wakeups_per_second") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
+                 file using (column("idle_wakeups_per_second") / 2):0:(column("idle_wakeups_per_second") / 2):(0.30) with boxxyerror lc rgb "#99ffffff", \
+                 file using (column("timer_wakeups_per_second")):0:(sprintf(" %.0f", column("timer_wakeups_per_second"))) with labels left noenhanced textcolor rgb INK
+        } else {
+            plot file using (column("cpu_percent") / 2):0:(column("cpu_percent") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
+                 file using (column("cpu_percent")):0:(sprintf(" %.1f", column("cpu_percent"))) with labels left noenhanced textcolor rgb INK
+        }
+    }
+
+    # How late: every row's distribution, the worst to the right.
+    set tmargin screen share(50 + 2 * (rows * ROW + 95))
+    set bmargin screen share(height - 60)
+    set lmargin screen 0.10
+    set title "lateness in microseconds, by share of the timers that fired (blue: asleep until the next; orange: every tick)" textcolor rgb INK noenhanced
+    set yrange [*:*]
+    set xrange [0:4.2]
+    set logscale y
+    set ytics auto
+    set xtics ("0" 0, "90 %%" 1, "99 %%" 2, "99.9 %%" 3, "99.99 %%" 4)
+    set grid ytics
+    mark = 0
+    x(share) = share >= 0.99995 ? NaN : -log10(1 - share)
+    plot for [i = 0:rows - 1] late using (x(column("share"))):(column("lateness_us") > 0 ? column("lateness_us") : NaN):(tint(strcol("drive"))) every ::(12 * i)::(12 * i + 11) with linespoints lc rgb variable pt (i + 4) ps 0.5 lw 1.2
+    unset multiplot
+    unset output
+}

@@ -219,6 +219,25 @@ grep -q 'timerlab: raw/bench.json: .*bench-to-csv made no table' said || complai
 if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     made_up_latency won
     made_up_work won
+    # Of other commands, in the same folder.
+    {
+        echo 'algo,options,threads,cancelled_percent,operations_per_second,call_ns_p99,status'
+        for threads in 1 2 4; do
+            echo "front(quick),,$threads,50,$((threads * 1000000)),200,ok"
+            echo "front(slow),,$threads,50,900000,400,ok"
+        done
+    } >won/threads.csv
+    echo 'algo,options,drive,timer_wakeups_per_second,idle_wakeups_per_second,cpu_percent
+quick,,sleep,12,0,0.5
+quick,,poll,1000,988,3' >won/live.csv
+    {
+        echo algo,options,drive,share,lateness_us
+        for drive in sleep poll; do
+            for share in 0 0.1 0.25 0.5 0.75 0.9 0.95 0.99 0.995 0.999 0.9999 1; do
+                echo "quick,,$drive,$share,100"
+            done
+        done
+    } >won/lateness.csv
     results sweep '[range(4) as $i | range(3) as $k | .[] | .trace = "point-\($i)-\($k)" |
         .p_timers = ([10, 100, 1000, 10000][$i]) | .p_share = $k / 2 | .p_seed = $i | .p_drive = "sleep" |
         if .algo == "quick" then .ns_per_event = 40 + 10 * $i else . end]'
@@ -245,7 +264,7 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
         if grep -i -e warning -e gnuplot said; then complain "$folder: gnuplot complains"; fi
     done
     for name in throughput-day.one stall-day.one memory-day.one latency-day.one wakeups-day.one \
-        work-day.one cost; do
+        work-day.one cost threads live; do
         for ending in csv svg png; do
             [ -s "won/pictures/$name.$ending" ] || complain "there is no $name.$ending"
         done
@@ -281,6 +300,8 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
     page won '<g class="value"><title>quick: 12.0 ns at 50 %, start</title>'
     page won '<g class="value"><title>quick: 990 at tick 402, with 980 cascades and 1 fired</title>'
     page won 'A spike is a tick at which'
+    page won 'front(quick): 4.00 M a second with 4 threads'
+    page won 'quick, poll'
     [ "$(grep -oE 'id="[^"]*"' won/report.html | sort | uniq -d)" = "" ] ||
         complain "identifiers of the page occur twice"
     wait $both || complain "two folders: no pictures: $(cat said-both)"
