@@ -21,6 +21,8 @@ if (legend_across < 1) { legend_across = 1 }
 legend_down = (words(series) + legend_across - 1) / legend_across
 height = panel + 96 + 20 * legend_down
 is_told(dummy) = column("told") > 0
+# Black would hide what is written on it.
+field_colour(style) = colour(style) == 0 ? 0x999999 : colour(style)
 
 do for [terminal in TERMINALS] {
     eval open_terminal(terminal, WIDTH, height)
@@ -44,17 +46,17 @@ do for [terminal in TERMINALS] {
         top = panel + 84 + 20 * ((k - 1) / legend_across)
         set object k rectangle from screen left / WIDTH, screen 1 - (top + 14.0) / height \
             to screen (left + 22.0) / WIDTH, screen 1 - top / (1.0 * height) \
-            fc rgb colour(int(word(styles, k))) fs solid 0.75 noborder
+            fc rgb field_colour(int(word(styles, k))) fs solid 0.75 noborder
         set label k word(series, k) at screen (left + 30.0) / WIDTH, screen 1 - (top + 7.0) / height \
             left noenhanced tc rgb INK
     }
     small_font = FONT . "," . (terminal eq "svg" ? "10.5" : "8")
     plot data using (column("column")):(column("row")):(column("column") - 0.49):(column("column") + 0.49):\
-            (column("row") - 0.47):(column("row") + 0.47):(colour(column("style"))):xtic(brief(column("x"))):\
+            (column("row") - 0.47):(column("row") + 0.47):(field_colour(column("style"))):xtic(brief(column("x"))):\
             ytic(brief(column("y"))) with boxxyerror fill solid 0.25 noborder lc rgb variable, \
         data using (is_told(0) ? column("column") : NaN):(column("row")):(column("column") - 0.49):\
             (column("column") + 0.49):(column("row") - 0.47):(column("row") + 0.47):\
-            (colour(column("style"))) with boxxyerror fill solid 0.5 noborder lc rgb variable, \
+            (field_colour(column("style"))) with boxxyerror fill solid 0.5 noborder lc rgb variable, \
         for [i = 1:named] data using (column("column")):(column("row") + 0.17):(strcol("series")) \
             with labels center font small_font tc rgb 0x000000 noenhanced, \
         data using (column("column")):(column("row") - (named ? 0.2 : 0)):\
