@@ -4,6 +4,8 @@
 # has nothing to complain of. Driven through chromedriver's own protocol (WebDriver), with curl.
 # With SHOTS=FOLDER in the environment, screenshots are left there.
 set -u
+# Keys beyond ASCII are written as \u below, which another locale does not know.
+export LC_ALL=C.UTF-8
 skip() {
     printf 'report_page: %s\n' "$1"
     exit 77
