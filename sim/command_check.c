@@ -1,6 +1,7 @@
 /* timerlab check: the conformance kit on structures, and what it found. */
 #include "catalog.h"
 #include "command.h"
+#include "command_option.h"
 #include "context.h"
 #include "kit.h"
 #include "outfile.h"
@@ -22,6 +23,8 @@
 static const char fuzz_name[] = "fuzz";
 
 enum check_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_MD };
+static const char *const format_words[] = {
+    [FORMAT_TABLE] = "table", [FORMAT_JSON] = "json", [FORMAT_MD] = "md", NULL};
 
 struct check_arguments {
     struct catalog catalog;
@@ -68,27 +71,6 @@ enum {
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-static void remember(const char ***list, size_t *count, const char *text, struct argp_state *state)
-{
-    const char **longer = realloc(*list, (*count + 1) * sizeof *longer);
-    if (longer == NULL) {
-        argp_failure(state, EXIT_FAULT, 0, "out of memory");
-        return;
-    }
-    *list = longer;
-    longer[(*count)++] = text;
-}
-
-static double parse_seconds(const char *text, struct argp_state *state)
-{
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= 0 && value <= 1e7)) {
-        argp_error(state, "--seconds takes a number from 0 to 1e7, not '%s'", text);
-    }
-    return value;
-}
-
 /* A whole number; a mantissa and exponent such as 1e9 will do. */
 static uint64_t parse_whole(const char *option, const char *text, struct argp_state *state)
 {
@@ -125,12 +107,10 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
     struct check_arguments *arguments = state->input;
     switch (key) {
     case 'a':
-        remember(&arguments->selections, &arguments->selection_count, argument, state);
+        option_remember(&arguments->selections, &arguments->selection_count, argument, state);
         return 0;
     case KEY_PLUGIN:
-        if (!catalog_add_plugin(&arguments->catalog, argument, &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-        }
+        option_plugin(&arguments->catalog, argument, state);
         return 0;
     case KEY_CASE:
         check_case_name(argument, state);
@@ -140,7 +120,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->list = true;
         return 0;
     case KEY_SECONDS:
-        arguments->plan.seconds = parse_seconds(argument, state);
+        arguments->plan.seconds = option_number("--seconds", argument, 0, 1e7, state);
         return 0;
     case KEY_OPERATIONS:
         arguments->plan.operations = parse_whole("--operations", argument, state);
@@ -158,15 +138,8 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         progress_set_mode(PROGRESS_ALWAYS);
         return 0;
     case KEY_FORMAT:
-        if (strcmp(argument, "table") == 0) {
-            arguments->format = FORMAT_TABLE;
-        } else if (strcmp(argument, "json") == 0) {
-            arguments->format = FORMAT_JSON;
-        } else if (strcmp(argument, "md") == 0) {
-            arguments->format = FORMAT_MD;
-        } else {
-            argp_error(state, "--format takes table, json or (with --list) md, not '%s'", argument);
-        }
+        arguments->format =
+            (enum check_format)option_word("--format", argument, format_words, state);
         return 0;
     case ARGP_KEY_END:
         if (arguments->list) {
@@ -179,12 +152,8 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
             argp_error(state, "which structures? -a all, or -a NAME,...; `timerlab list` shows "
                               "them");
         }
-        for (size_t i = 0; i < arguments->selection_count; i++) {
-            if (!catalog_select(&arguments->catalog, arguments->selections[i],
-                                &arguments->contenders, &arguments->error)) {
-                argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-            }
-        }
+        option_structures(&arguments->catalog, arguments->selections, arguments->selection_count,
+                          &arguments->contenders, state);
         if (arguments->replay_path != NULL && arguments->contenders.count != 1) {
             argp_error(state, "--replay is for one structure");
         }

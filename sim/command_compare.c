@@ -1,5 +1,6 @@
 /* timerlab compare: results against one another. */
 #include "command.h"
+#include "command_option.h"
 #include "compare.h"
 #include "compare_print.h"
 #include "outfile.h"
@@ -59,18 +60,6 @@ enum {
     KEY_ROUNDS,
     KEY_PROGRESS
 };
-
-static void remember(struct words *words, const char *text, struct argp_state *state)
-{
-    const char **longer =
-        (const char **)realloc((void *)words->items, (words->count + 1) * sizeof *longer);
-    if (longer == NULL) {
-        argp_failure(state, EXIT_FAULT, 0, "out of memory");
-        return;
-    }
-    words->items = longer;
-    longer[words->count++] = text;
-}
 
 /* "5%" or "5" as 0.05; or the end of the program. */
 static double parse_percent(const char *option, const char *text, double min, double max,
@@ -152,7 +141,8 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
     struct compare_arguments *arguments = state->input;
     switch (key) {
     case 'a':
-        remember(&arguments->structures, argument, state);
+        option_remember(&arguments->structures.items, &arguments->structures.count, argument,
+                        state);
         return 0;
     case 'o':
         arguments->out_dir = argument;
@@ -167,10 +157,10 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->base = argument;
         return 0;
     case KEY_TRACE:
-        remember(&arguments->traces, argument, state);
+        option_remember(&arguments->traces.items, &arguments->traces.count, argument, state);
         return 0;
     case KEY_METRIC:
-        remember(&arguments->metrics, argument, state);
+        option_remember(&arguments->metrics.items, &arguments->metrics.count, argument, state);
         return 0;
     case KEY_COUNTS:
         arguments->all_counts = true;
@@ -194,7 +184,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         parse_format(arguments, argument, state);
         return 0;
     case KEY_COMMAND:
-        remember(&arguments->commands, argument, state);
+        option_remember(&arguments->commands.items, &arguments->commands.count, argument, state);
         return 0;
     case KEY_ROUNDS:
         parse_rounds(arguments, argument, state);
@@ -203,7 +193,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         progress_set_mode(PROGRESS_ALWAYS);
         return 0;
     case ARGP_KEY_ARG:
-        remember(&arguments->sets, argument, state);
+        option_remember(&arguments->sets.items, &arguments->sets.count, argument, state);
         return 0;
     case ARGP_KEY_END:
         check_arguments(arguments, state);

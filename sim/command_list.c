@@ -1,6 +1,7 @@
 /* timerlab list, timerlab describe: what the descriptors say, and what they cost in memory. */
 #include "catalog.h"
 #include "command.h"
+#include "command_option.h"
 #include "front.h"
 #include "structure_json.h"
 
@@ -13,6 +14,8 @@
 /* --- list ------------------------------------------------------------------------------------ */
 
 enum list_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_MD };
+static const char *const format_words[] = {
+    [FORMAT_TABLE] = "table", [FORMAT_JSON] = "json", [FORMAT_MD] = "md", NULL};
 
 struct list_arguments {
     struct catalog *catalog;
@@ -243,23 +246,13 @@ enum { KEY_FORMAT = 256, KEY_PLUGIN };
 static error_t parse_argument(int key, char *argument, struct argp_state *state)
 {
     struct list_arguments *arguments = state->input;
-    struct error error;
     switch (key) {
     case KEY_FORMAT:
-        if (strcmp(argument, "table") == 0) {
-            arguments->format = FORMAT_TABLE;
-        } else if (strcmp(argument, "json") == 0) {
-            arguments->format = FORMAT_JSON;
-        } else if (strcmp(argument, "md") == 0) {
-            arguments->format = FORMAT_MD;
-        } else {
-            argp_error(state, "--format takes table, json or md, not '%s'", argument);
-        }
+        arguments->format =
+            (enum list_format)option_word("--format", argument, format_words, state);
         return 0;
     case KEY_PLUGIN:
-        if (!catalog_add_plugin(arguments->catalog, argument, &error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", error.text);
-        }
+        option_plugin(arguments->catalog, argument, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -1,6 +1,7 @@
 /* timerlab live: structures driven by the real clock, and what that shows. */
 #include "catalog.h"
 #include "command.h"
+#include "command_option.h"
 #include "context.h"
 #include "live.h"
 #include "outfile.h"
@@ -12,6 +13,8 @@
 #include <string.h>
 
 enum live_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+static const char *const format_words[] = {
+    [FORMAT_TABLE] = "table", [FORMAT_CSV] = "csv", [FORMAT_JSON] = "json", NULL};
 
 struct live_arguments {
     struct catalog catalog;
@@ -44,9 +47,9 @@ enum {
     KEY_PROGRESS
 };
 
-/* A number with an optional suffix k or m, from `least` to `most`. */
-static double parse_number(const char *option, const char *text, double least, double most,
-                           struct argp_state *state)
+/* How many: a number with an optional suffix k or m, from `least` to `most`. */
+static double parse_count(const char *option, const char *text, double least, double most,
+                          struct argp_state *state)
 {
     char *end = NULL;
     double value = strtod(text, &end);
@@ -78,12 +81,8 @@ static void complete(struct live_arguments *arguments, struct argp_state *state)
     if (arguments->selection_count == 0) {
         argp_error(state, "which structures? -a NAME,...; `timerlab list` shows them");
     }
-    for (size_t i = 0; i < arguments->selection_count; i++) {
-        if (!catalog_select(&arguments->catalog, arguments->selections[i], &arguments->contenders,
-                            &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-        }
-    }
+    option_structures(&arguments->catalog, arguments->selections, arguments->selection_count,
+                      &arguments->contenders, state);
     if (arguments->plan.timeout_ns < arguments->plan.tick_ns) {
         argp_error(state, "--timeout is shorter than --tick");
     }
@@ -98,53 +97,44 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         return 0;
     case 'n':
         arguments->plan.connections =
-            (uint32_t)parse_number("--connections", argument, 1, 1e9, state);
+            (uint32_t)parse_count("--connections", argument, 1, 1e9, state);
         return 0;
     case 'o':
         arguments->out_dir = argument;
         return 0;
     case KEY_PLUGIN:
-        if (!catalog_add_plugin(&arguments->catalog, argument, &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-        }
+        option_plugin(&arguments->catalog, argument, state);
         return 0;
     case KEY_SECONDS:
-        arguments->seconds = parse_number("--seconds", argument, 0.01, 1e6, state);
+        arguments->seconds = option_number("--seconds", argument, 0.01, 1e6, state);
         return 0;
     case KEY_TICK:
         arguments->plan.tick_ns =
-            (uint64_t)(parse_number("--tick", argument, 1e-3, 1e6, state) * 1e6);
+            (uint64_t)(option_number("--tick", argument, 1e-3, 1e6, state) * 1e6);
         return 0;
     case KEY_TIMEOUT:
         arguments->plan.timeout_ns =
-            (uint64_t)(parse_number("--timeout", argument, 1e-3, 1e6, state) * 1e9);
+            (uint64_t)(option_number("--timeout", argument, 1e-3, 1e6, state) * 1e9);
         return 0;
     case KEY_RATE:
         arguments->plan.restarts_per_second =
-            (uint64_t)parse_number("--rate", argument, 0, 1e9, state);
+            (uint64_t)parse_count("--rate", argument, 0, 1e9, state);
         return 0;
     case KEY_TRAFFIC:
-        arguments->traffic_ms = parse_number("--traffic", argument, 1e-2, 1e6, state);
+        arguments->traffic_ms = option_number("--traffic", argument, 1e-2, 1e6, state);
         return 0;
     case KEY_DRIVE:
         parse_drive(arguments, argument, state);
         return 0;
     case KEY_SEED:
-        arguments->plan.seed = (uint64_t)parse_number("--seed", argument, 0, 1e15, state);
+        arguments->plan.seed = (uint64_t)parse_count("--seed", argument, 0, 1e15, state);
         return 0;
     case KEY_PROGRESS:
         progress_set_mode(PROGRESS_ALWAYS);
         return 0;
     case KEY_FORMAT:
-        if (strcmp(argument, "table") == 0) {
-            arguments->format = FORMAT_TABLE;
-        } else if (strcmp(argument, "csv") == 0) {
-            arguments->format = FORMAT_CSV;
-        } else if (strcmp(argument, "json") == 0) {
-            arguments->format = FORMAT_JSON;
-        } else {
-            argp_error(state, "--format takes table, csv or json, not '%s'", argument);
-        }
+        arguments->format =
+            (enum live_format)option_word("--format", argument, format_words, state);
         return 0;
     case ARGP_KEY_END:
         complete(arguments, state);

@@ -1,5 +1,6 @@
 /* timerlab show: a structure watched step by step. */
 #include "command.h"
+#include "command_option.h"
 #include "outfile.h"
 #include "progress.h"
 #include "show.h"
@@ -131,9 +132,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->silent = true;
         return 0;
     case KEY_PLUGIN:
-        if (!catalog_add_plugin(&arguments->catalog, argument, &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-        }
+        option_plugin(&arguments->catalog, argument, state);
         return 0;
     case KEY_TRACE:
         arguments->trace = argument;

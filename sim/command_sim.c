@@ -1,5 +1,6 @@
 /* timerlab sim: replays traces through structures and reports. */
 #include "command.h"
+#include "command_option.h"
 #include "context.h"
 #include "latency_report.h"
 #include "outfile.h"
@@ -18,6 +19,8 @@
 #define DEFAULT_TIMEOUT_SECONDS 600.0
 
 enum sim_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+static const char *const format_words[] = {
+    [FORMAT_TABLE] = "table", [FORMAT_CSV] = "csv", [FORMAT_JSON] = "json", NULL};
 
 struct sim_arguments {
     struct catalog catalog;
@@ -52,44 +55,6 @@ enum {
     KEY_WINDOW
 };
 
-static void remember(const char ***list, size_t *count, const char *text, struct argp_state *state)
-{
-    const char **longer = realloc(*list, (*count + 1) * sizeof *longer);
-    if (longer == NULL) {
-        argp_failure(state, EXIT_FAULT, 0, "out of memory");
-        return;
-    }
-    *list = longer;
-    longer[(*count)++] = text;
-}
-
-/* A number from min to max, or the end of the program. */
-static double parse_number(const char *option, const char *text, double min, double max,
-                           struct argp_state *state)
-{
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= min && value <= max)) {
-        argp_error(state, "%s takes a number from %g to %g, not '%s'", option, min, max, text);
-    }
-    return value;
-}
-
-/* Bytes, with K, M, G (of 1024). */
-static uint64_t parse_bytes(const char *option, const char *text, struct argp_state *state)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-    const char *rest = shift > 0 ? end + 1 : end;
-    if (end == text || text[0] == '-' || *rest != '\0' || errno != 0 || value == 0 ||
-        value > UINT64_MAX >> shift) {
-        argp_error(state, "%s takes bytes, as in 800M or 4G, not '%s'", option, text);
-    }
-    return (uint64_t)value << shift;
-}
-
 /* FROM:TO, ticks, or one tick alone. */
 static void parse_window(const char *text, struct replay_window *window, struct argp_state *state)
 {
@@ -115,24 +80,17 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
     struct sim_arguments *arguments = state->input;
     switch (key) {
     case 'a':
-        remember(&arguments->selections, &arguments->selection_count, argument, state);
+        option_remember(&arguments->selections, &arguments->selection_count, argument, state);
         return 0;
     case 'o':
         arguments->out_dir = argument;
         return 0;
     case KEY_PLUGIN:
-        if (!catalog_add_plugin(&arguments->catalog, argument, &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-        }
+        option_plugin(&arguments->catalog, argument, state);
         return 0;
     case KEY_DRIVE:
-        if (strcmp(argument, "sleep") == 0) {
-            arguments->drive = DRIVE_SLEEP;
-        } else if (strcmp(argument, "poll") == 0) {
-            arguments->drive = DRIVE_POLL;
-        } else {
-            argp_error(state, "--drive takes sleep or poll, not '%s'", argument);
-        }
+        arguments->drive =
+            (enum replay_drive)option_word("--drive", argument, replay_drive_words, state);
         return 0;
     case KEY_WINDOW:
         parse_window(argument, &arguments->window, state);
@@ -144,13 +102,13 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->slow = true;
         return 0;
     case KEY_RUNS:
-        arguments->runs = (unsigned)parse_number("--runs", argument, 0, 1000, state);
+        arguments->runs = (unsigned)option_number("--runs", argument, 0, 1000, state);
         return 0;
     case KEY_TIMEOUT:
-        arguments->timeout_seconds = parse_number("--timeout", argument, 0.01, 1e6, state);
+        arguments->timeout_seconds = option_number("--timeout", argument, 0.01, 1e6, state);
         return 0;
     case KEY_MEMORY:
-        arguments->memory_limit_bytes = parse_bytes("--memory-limit", argument, state);
+        arguments->memory_limit_bytes = option_bytes("--memory-limit", argument, state);
         return 0;
     case KEY_COLUMNS:
         results_write_columns(stdout);
@@ -159,18 +117,10 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         progress_set_mode(PROGRESS_ALWAYS);
         return 0;
     case KEY_FORMAT:
-        if (strcmp(argument, "table") == 0) {
-            arguments->format = FORMAT_TABLE;
-        } else if (strcmp(argument, "csv") == 0) {
-            arguments->format = FORMAT_CSV;
-        } else if (strcmp(argument, "json") == 0) {
-            arguments->format = FORMAT_JSON;
-        } else {
-            argp_error(state, "--format takes table, csv or json, not '%s'", argument);
-        }
+        arguments->format = (enum sim_format)option_word("--format", argument, format_words, state);
         return 0;
     case ARGP_KEY_ARG:
-        remember(&arguments->traces, &arguments->trace_count, argument, state);
+        option_remember(&arguments->traces, &arguments->trace_count, argument, state);
         return 0;
     case ARGP_KEY_END:
         if (arguments->trace_count == 0) {
@@ -181,12 +131,8 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
             argp_error(state, "which structures? -a all, or -a NAME,...; `timerlab list` shows "
                               "them");
         }
-        for (size_t i = 0; i < arguments->selection_count; i++) {
-            if (!catalog_select(&arguments->catalog, arguments->selections[i],
-                                &arguments->contenders, &arguments->error)) {
-                argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-            }
-        }
+        option_structures(&arguments->catalog, arguments->selections, arguments->selection_count,
+                          &arguments->contenders, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -447,8 +393,7 @@ static int run(struct sim_arguments *arguments, int argc, char **argv)
     bool done = context != NULL || error_set(error, "out of memory");
     if (done) {
         done = simulate(&request, &simulation, &all_right, error);
-        (void)json_object_set_new(context, "drive",
-                                  json_string(request.drive == DRIVE_SLEEP ? "sleep" : "poll"));
+        (void)json_object_set_new(context, "drive", json_string(replay_drive_words[request.drive]));
         if (done) {
             all_right = compare_fired_sets(&simulation, context) && all_right;
             simulation_describe_traces(&simulation, context);

@@ -1,5 +1,6 @@
 /* timerlab sweep: structures times options times workload knobs. */
 #include "command.h"
+#include "command_option.h"
 #include "context.h"
 #include "progress.h"
 #include "results.h"
@@ -18,6 +19,8 @@
 #define DEFAULT_SECONDS         10.0
 
 enum sweep_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+static const char *const format_words[] = {
+    [FORMAT_TABLE] = "table", [FORMAT_CSV] = "csv", [FORMAT_JSON] = "json", NULL};
 
 struct sweep_arguments {
     struct catalog catalog;
@@ -49,17 +52,6 @@ enum {
     KEY_FORMAT,
     KEY_PROGRESS,
 };
-
-static double parse_number(const char *option, const char *text, double min, double max,
-                           struct argp_state *state)
-{
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= min && value <= max)) {
-        argp_error(state, "%s takes a number from %g to %g, not '%s'", option, min, max, text);
-    }
-    return value;
-}
 
 static void parse_knob(struct sweep_arguments *arguments, const char *text,
                        struct argp_state *state)
@@ -167,12 +159,10 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         parse_knob(arguments, argument, state);
         return 0;
     case KEY_PLUGIN:
-        if (!catalog_add_plugin(&arguments->catalog, argument, &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-        }
+        option_plugin(&arguments->catalog, argument, state);
         return 0;
     case KEY_SECONDS:
-        request->seconds = parse_number("--seconds", argument, 1e-3, 1e9, state);
+        request->seconds = option_number("--seconds", argument, 1e-3, 1e9, state);
         return 0;
     case KEY_SEED:
         arguments->seeds = argument;
@@ -181,7 +171,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->drives = argument;
         return 0;
     case KEY_RUNS:
-        request->runs = (unsigned)parse_number("--runs", argument, 0, 1000, state);
+        request->runs = (unsigned)option_number("--runs", argument, 0, 1000, state);
         return 0;
     case KEY_LATENCY:
         request->latency = true;
@@ -190,10 +180,10 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         request->slow = true;
         return 0;
     case KEY_TIMEOUT:
-        request->timeout_seconds = parse_number("--timeout", argument, 0.01, 1e6, state);
+        request->timeout_seconds = option_number("--timeout", argument, 0.01, 1e6, state);
         return 0;
     case KEY_LIMIT:
-        request->limit = (size_t)parse_number("--limit", argument, 1, SWEEP_POINTS_MAX, state);
+        request->limit = (size_t)option_number("--limit", argument, 1, SWEEP_POINTS_MAX, state);
         return 0;
     case KEY_RETRY:
         request->retry = true;
@@ -205,15 +195,8 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         progress_set_mode(PROGRESS_ALWAYS);
         return 0;
     case KEY_FORMAT:
-        if (strcmp(argument, "table") == 0) {
-            arguments->format = FORMAT_TABLE;
-        } else if (strcmp(argument, "csv") == 0) {
-            arguments->format = FORMAT_CSV;
-        } else if (strcmp(argument, "json") == 0) {
-            arguments->format = FORMAT_JSON;
-        } else {
-            argp_error(state, "--format takes table, csv or json, not '%s'", argument);
-        }
+        arguments->format =
+            (enum sweep_format)option_word("--format", argument, format_words, state);
         return 0;
     case ARGP_KEY_ARG:
         parse_subject(arguments, argument, state);

@@ -1,6 +1,7 @@
 /* timerlab threads: structures behind front ends, under many threads. */
 #include "catalog.h"
 #include "command.h"
+#include "command_option.h"
 #include "concurrent.h"
 #include "progress.h"
 
@@ -86,12 +87,8 @@ static void complete(struct threads_arguments *arguments, struct argp_state *sta
     if (arguments->selection_count == 0) {
         argp_error(state, "which structures? -a 'locked(NAME)',...; `timerlab list` shows them");
     }
-    for (size_t i = 0; i < arguments->selection_count; i++) {
-        if (!catalog_select(&arguments->catalog, arguments->selections[i], &arguments->contenders,
-                            &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-        }
-    }
+    option_structures(&arguments->catalog, arguments->selections, arguments->selection_count,
+                      &arguments->contenders, state);
     for (size_t i = 0; i < arguments->contenders.count; i++) {
         const char *name = arguments->contenders.items[i].timed->name;
         if (strchr(name, '(') == NULL) {
@@ -111,9 +108,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->selections[arguments->selection_count++] = argument;
         return 0;
     case KEY_PLUGIN:
-        if (!catalog_add_plugin(&arguments->catalog, argument, &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-        }
+        option_plugin(&arguments->catalog, argument, state);
         return 0;
     case KEY_THREADS:
         parse_list("--threads", argument, 1, 1024, &arguments->threads, state);

@@ -1,5 +1,6 @@
 /* timerlab tune: which structure, with which options, for a trace. */
 #include "command.h"
+#include "command_option.h"
 #include "context.h"
 #include "outfile.h"
 #include "progress.h"
@@ -49,17 +50,6 @@ enum {
     KEY_PROGRESS,
 };
 
-static double parse_number(const char *option, const char *text, double min, double max,
-                           struct argp_state *state)
-{
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= min && value <= max)) {
-        argp_error(state, "%s takes a number from %g to %g, not '%s'", option, min, max, text);
-    }
-    return value;
-}
-
 /* A time in nanoseconds: "250us", "3ms", "1s", "800" or "800ns". False if it is none. */
 static bool parse_duration(const char *text, double *ns, bool *has_unit)
 {
@@ -83,18 +73,6 @@ static bool parse_duration(const char *text, double *ns, bool *has_unit)
     return !*has_unit;
 }
 
-static uint64_t parse_bytes(const char *text, struct argp_state *state)
-{
-    char *end = NULL;
-    double value = strtod(text, &end);
-    double unit = *end == 'K' ? 1024.0 : *end == 'M' ? 0x1p20 : *end == 'G' ? 0x1p30 : 1;
-    end += unit > 1;
-    if (end == text || *end != '\0' || !(value > 0 && value * unit < 0x1p62)) {
-        argp_error(state, "--max-bytes takes bytes, as in 800M or 4G, not '%s'", text);
-    }
-    return (uint64_t)(value * unit);
-}
-
 static void complete(struct tune_arguments *arguments, struct argp_state *state)
 {
     struct tune_request *request = &arguments->request;
@@ -105,12 +83,8 @@ static void complete(struct tune_arguments *arguments, struct argp_state *state)
     if (arguments->selection_count == 0) {
         arguments->selections[arguments->selection_count++] = "all";
     }
-    for (size_t i = 0; i < arguments->selection_count; i++) {
-        if (!catalog_select(&arguments->catalog, arguments->selections[i], &arguments->structures,
-                            &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-        }
-    }
+    option_structures(&arguments->catalog, arguments->selections, arguments->selection_count,
+                      &arguments->structures, state);
     for (size_t i = 0; i < arguments->structures.count; i++) {
         if ((arguments->structures.items[i].timed->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
             argp_error(state, "%s fires nothing: it serves nobody",
@@ -140,18 +114,11 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->out_path = argument;
         return 0;
     case KEY_PLUGIN:
-        if (!catalog_add_plugin(&arguments->catalog, argument, &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-        }
+        option_plugin(&arguments->catalog, argument, state);
         return 0;
     case KEY_DRIVE:
-        if (strcmp(argument, "sleep") == 0) {
-            request->drive = DRIVE_SLEEP;
-        } else if (strcmp(argument, "poll") == 0) {
-            request->drive = DRIVE_POLL;
-        } else {
-            argp_error(state, "--drive takes sleep or poll, not '%s'", argument);
-        }
+        request->drive =
+            (enum replay_drive)option_word("--drive", argument, replay_drive_words, state);
         return 0;
     case KEY_LATENESS:
     case KEY_EARLY:
@@ -168,10 +135,10 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         request->limits.stall_ns = ns < 1e18 ? (uint64_t)ns : UINT64_MAX;
         return 0;
     case KEY_BYTES:
-        request->limits.bytes = parse_bytes(argument, state);
+        request->limits.bytes = option_bytes("--max-bytes", argument, state);
         return 0;
     case KEY_WAKEUPS:
-        request->limits.wakeups_per_s = parse_number("--max-wakeups", argument, 0, 1e12, state);
+        request->limits.wakeups_per_s = option_number("--max-wakeups", argument, 0, 1e12, state);
         return 0;
     case KEY_EXACT:
         request->limits.exact = true;
@@ -183,10 +150,10 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         request->by_counts = true;
         return 0;
     case KEY_SECONDS:
-        request->budget_seconds = parse_number("--seconds", argument, 0.1, 1e6, state);
+        request->budget_seconds = option_number("--seconds", argument, 0.1, 1e6, state);
         return 0;
     case KEY_TIMEOUT:
-        request->timeout_seconds = parse_number("--timeout", argument, 0.01, 1e6, state);
+        request->timeout_seconds = option_number("--timeout", argument, 0.01, 1e6, state);
         request->final_timeout_seconds = request->timeout_seconds;
         return 0;
     case KEY_PROGRESS:

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const replay_drive_words[] = {[DRIVE_SLEEP] = "sleep", [DRIVE_POLL] = "poll", NULL};
+
 const char *latency_op_word(enum latency_op op)
 {
     static const char *const words[] = {

@@ -45,6 +45,9 @@
 enum replay_pass { PASS_CHECK, PASS_THROUGHPUT, PASS_LATENCY };
 enum replay_drive { DRIVE_SLEEP, DRIVE_POLL };
 
+/* Their names, by enum replay_drive; NULL ends them. */
+extern const char *const replay_drive_words[];
+
 /* The kinds of call that the latency pass tells apart. */
 #define LATENCY_OP_MAP(X)                                                                          \
     X(LATENCY_START, "start")                                                                      \

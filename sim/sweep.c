@@ -260,8 +260,13 @@ static bool part_at(const struct sweep_request *request, size_t point, struct ge
 static bool drive_at(const struct sweep_knobs *knobs, size_t point, enum replay_drive *drive)
 {
     const char *text = named_value_at(knobs, point, SWEEP_KNOB_DRIVE);
-    *drive = strcmp(text, "poll") == 0 ? DRIVE_POLL : DRIVE_SLEEP;
-    return *drive == DRIVE_POLL || strcmp(text, "sleep") == 0;
+    for (int i = 0; replay_drive_words[i] != NULL; i++) {
+        if (strcmp(text, replay_drive_words[i]) == 0) {
+            *drive = (enum replay_drive)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 bool sweep_check(const struct sweep_request *request, struct error *error)
