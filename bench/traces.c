@@ -1,5 +1,6 @@
 /*
- * timerlab-bench-traces: how fast traces are made, imported and read, measured by Google Benchmark.
+ * timerlab-bench-traces: how fast traces are made, imported, read and replayed, measured by Google
+ * Benchmark.
  * What is to be compared is measured by turns within one row: an importer and a plain scan of the
  * same file for line ends, each time the one behind the other. Times are the processor's for this
  * program: everything here runs in one thread, and what the machine does for others is not counted.
@@ -11,7 +12,7 @@
 #include "import.h"
 #include "recordings.h"
 #include "registry.h"
-#include "replay.h"
+#include "replays.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@
 
 enum { STATUS_OK = 0, STATUS_FAULT = 1, STATUS_USAGE = 2 };
 
-enum { FILES_MAX = 32, ROUNDS_MAX = 1001, SCAN_BYTES = 1 << 17 };
+enum { FILES_MAX = 32, ROUNDS_MAX = 1001, SCAN_BYTES = 1 << 17, SIZES_MAX = 8, SUBJECTS_MAX = 16 };
 
 /* A text that importers read. */
 struct text {
@@ -39,15 +40,21 @@ struct text {
 static struct {
     struct text texts[FILES_MAX];
     size_t text_count;
-    uint32_t connections;
+    uint32_t sizes[SIZES_MAX]; /* of connections */
+    size_t size_count;
+    struct subject {
+        const struct tl_algo *algo;
+        int64_t options[TL_OPTIONS_MAX];
+        char name[256];       /* as rows have it */
+    } subjects[SUBJECTS_MAX]; /* what latencies are measured of */
+    size_t subject_count;
     double seconds;
     uint64_t lines;
     double min_time_s;
     bool help;
-} settings = {.connections = 1000000, .seconds = 10, .lines = 400000, .min_time_s = 0.5};
+} settings = {.seconds = 10, .lines = 400000, .min_time_s = 0.5};
 
 static char folder[4096]; /* for what is made; "" until it is needed */
-static char server_path[sizeof folder + 32];
 static char imported_path[sizeof folder + 32];
 static struct error failure;
 static unsigned failures;
@@ -78,24 +85,8 @@ static bool make_folder(void)
         return error_set(&failure, "%s: no folder can be made there: %s", base, strerror(errno));
     }
     memcpy(folder, made, sizeof folder);
-    (void)snprintf(server_path, sizeof server_path, "%s/server.trace", folder);
     (void)snprintf(imported_path, sizeof imported_path, "%s/imported.trace", folder);
     return true;
-}
-
-static void remove_all(void)
-{
-    if (folder[0] == '\0') {
-        return;
-    }
-    for (size_t i = 0; i < settings.text_count; i++) {
-        if (settings.texts[i].recording != NULL) {
-            (void)unlink(settings.texts[i].path);
-        }
-    }
-    (void)unlink(server_path);
-    (void)unlink(imported_path);
-    (void)rmdir(folder);
 }
 
 static int compare(const void *a, const void *b)
@@ -230,46 +221,68 @@ static const char *measure_import(void *arg, struct bench_measured *out)
         rounds++;
     } while ((double)out->elapsed_ns < settings.min_time_s * 1e9 && rounds < ROUNDS_MAX);
     double typical_ns = median(import_ns, rounds);
+    double typical_scan_ns = median(scan_ns, rounds);
     bench_add_counter(out, "bytes_per_second", bytes_per_s(text, typical_ns));
-    bench_add_counter(out, "times_scan", typical_ns / median(scan_ns, rounds));
+    bench_add_counter(out, "limit_ns", typical_scan_ns / (double)text->lines);
+    bench_add_counter(out, "times_scan", typical_ns / typical_scan_ns);
     return NULL;
 }
 
-/* --- generating and reading ------------------------------------------------------------------- */
+/* --- traces ----------------------------------------------------------------------------------- */
 
-static bool generate(struct gen_summary *summary)
+/* What is generated: a workload at a number of connections, for how long. */
+struct model {
+    const char *workload;
+    uint32_t connections;
+    double seconds;
+    char path[sizeof folder + 96]; /* "" until it is made */
+};
+
+/* All that rows need, each made when its first row runs. The server has starts and stops in any
+ * order; idle connections only restart: a run of like operations. */
+static struct {
+    struct model server;
+    struct model longer; /* the server for longer */
+    struct model idle;
+} models[SIZES_MAX];
+
+#define LONGER_TIMES 4
+
+static bool generate(struct model *model, struct gen_summary *summary)
 {
-    const struct gen_workload *server = gen_find("server", &failure);
-    if (server == NULL || !make_folder()) {
+    const struct gen_workload *workload = gen_find(model->workload, &failure);
+    if (workload == NULL || !make_folder()) {
         return false;
     }
-    struct gen_part part = {.workload = server, .connections = settings.connections};
-    gen_parameters_default(server, part.parameters);
+    struct gen_part part = {.workload = workload, .connections = model->connections};
+    gen_parameters_default(workload, part.parameters);
     const struct gen_request request = {
-        .parts = &part, .part_count = 1, .seconds = settings.seconds, .seed = 1};
-    return gen_trace(&request, server_path, summary, &failure);
+        .parts = &part, .part_count = 1, .seconds = model->seconds, .seed = 1};
+    (void)snprintf(model->path, sizeof model->path, "%s/%s-%" PRIu32 "-%g.trace", folder,
+                   model->workload, model->connections, model->seconds);
+    return gen_trace(&request, model->path, summary, &failure);
 }
 
-static bool prepare_server(void)
+static bool prepare(struct model *model)
 {
     struct gen_summary summary;
-    return (server_path[0] != '\0' && access(server_path, R_OK) == 0) || generate(&summary);
+    return (model->path[0] != '\0' && access(model->path, R_OK) == 0) || generate(model, &summary);
 }
 
 static const char *measure_generate(void *arg, struct bench_measured *out)
 {
-    (void)arg;
+    struct model *model = arg;
     struct gen_summary summary;
     uint64_t begun = clock_processor_ns();
-    if (!generate(&summary)) {
+    if (!generate(model, &summary)) {
         return row_failed();
     }
     out->elapsed_ns = clock_processor_ns() - begun;
     out->operations = summary.generated_events;
     out->batches = 1;
     struct stat status;
-    if (stat(server_path, &status) != 0) {
-        (void)error_set(&failure, "%s: %s", server_path, strerror(errno));
+    if (stat(model->path, &status) != 0) {
+        (void)error_set(&failure, "%s: %s", model->path, strerror(errno));
         return row_failed();
     }
     bench_add_counter(out, "bytes_per_event",
@@ -281,9 +294,8 @@ static const char *measure_generate(void *arg, struct bench_measured *out)
 
 static const char *measure_decode(void *arg, struct bench_measured *out)
 {
-    (void)arg;
-    struct trace_reader *reader =
-        prepare_server() ? trace_reader_open(server_path, &failure) : NULL;
+    struct model *model = arg;
+    struct trace_reader *reader = prepare(model) ? trace_reader_open(model->path, &failure) : NULL;
     bool good = reader != NULL;
     while (good && (out->batches == 0 || (double)out->elapsed_ns < settings.min_time_s * 1e9)) {
         struct trace_block block;
@@ -301,46 +313,87 @@ static const char *measure_decode(void *arg, struct bench_measured *out)
     return good ? NULL : row_failed();
 }
 
-/* What fires nothing: the floor of every comparison. */
-static const struct tl_algo *find_floor(void)
+static void remove_all(void)
+{
+    if (folder[0] == '\0') {
+        return;
+    }
+    for (size_t i = 0; i < settings.text_count; i++) {
+        if (settings.texts[i].recording != NULL) {
+            (void)unlink(settings.texts[i].path);
+        }
+    }
+    for (size_t i = 0; i < settings.size_count; i++) {
+        const struct model *const made[] = {&models[i].server, &models[i].longer, &models[i].idle};
+        for (size_t k = 0; k < sizeof made / sizeof made[0]; k++) {
+            if (made[k]->path[0] != '\0') {
+                (void)unlink(made[k]->path);
+            }
+        }
+    }
+    (void)unlink(imported_path);
+    (void)rmdir(folder);
+}
+
+/* --- replaying -------------------------------------------------------------------------------- */
+
+static struct subject floor_subject; /* what fires nothing: the floor of every comparison */
+
+/* A row that replays. */
+struct replay_row {
+    const struct subject *subject;
+    struct model *model;
+    struct model *longer; /* NULL: it needs none */
+    enum replay_pass pass;
+    bool (*measure)(const struct replays_subject *subject, struct bench_measured *out,
+                    struct error *error);
+};
+
+enum { REPLAY_ROWS_MAX = SIZES_MAX * (2 + SUBJECTS_MAX + 1 + 3) };
+static struct replay_row replay_rows[REPLAY_ROWS_MAX];
+static size_t replay_row_count;
+
+static bool parse_subject(struct subject *subject, const struct tl_algo *algo, const char *options)
+{
+    char text[192];
+    if (tl_options_parse(algo, options, subject->options, text, sizeof text) != TL_OK) {
+        return error_set(&failure, "%s: %s", algo->name, text);
+    }
+    subject->algo = algo;
+    (void)tl_options_format(algo, subject->options, false, text, sizeof text);
+    (void)snprintf(subject->name, sizeof subject->name, "%s%s%s", algo->name,
+                   text[0] != '\0' ? ":" : "", text);
+    return true;
+}
+
+static bool find_floor(void)
 {
     for (size_t i = 0; i < tl_registry_count(); i++) {
         const struct tl_algo *algo = tl_registry_at(i)->timed;
         if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-            return algo;
+            return parse_subject(&floor_subject, algo, "");
         }
     }
-    return NULL;
+    return error_set(&failure, "no structure fires nothing");
 }
 
 static const char *measure_replay(void *arg, struct bench_measured *out)
 {
-    (void)arg;
-    const struct tl_algo *floor = find_floor();
-    int64_t options[TL_OPTIONS_MAX];
-    char why[192];
-    if (tl_options_parse(floor, "", options, why, sizeof why) != TL_OK) {
-        (void)error_set(&failure, "%s", why);
+    const struct replay_row *row = arg;
+    char plain_path[sizeof row->model->path + 8];
+    if (!prepare(row->model) || (row->longer != NULL && !prepare(row->longer))) {
         return row_failed();
     }
-    bool good = prepare_server();
-    static struct replay_result result;
-    while (good && (out->batches == 0 || (double)out->elapsed_ns < settings.min_time_s * 1e9)) {
-        const struct replay_request request = {.trace_path = server_path,
-                                               .algo = floor,
-                                               .options = options,
-                                               .pass = PASS_THROUGHPUT,
-                                               .drive = DRIVE_SLEEP,
-                                               .memory_limit_bytes = UINT64_MAX};
-        good = replay_run(&request, &result, &failure);
-        if (good && (result.status != REPLAY_OK || result.window_events == 0)) {
-            good = error_set(&failure, "the replay failed: %s", result.reason);
-        }
-        out->elapsed_ns += result.window_processor_ns;
-        out->operations += result.window_events;
-        out->batches++;
-    }
-    return good ? NULL : row_failed();
+    (void)snprintf(plain_path, sizeof plain_path, "%s.plain", row->model->path);
+    const struct replays_subject subject = {.trace_path = row->model->path,
+                                            .longer_path =
+                                                row->longer != NULL ? row->longer->path : NULL,
+                                            .plain_path = plain_path,
+                                            .algo = row->subject->algo,
+                                            .options = row->subject->options,
+                                            .pass = row->pass,
+                                            .min_time_s = settings.min_time_s};
+    return row->measure(&subject, out, &failure) ? NULL : row_failed();
 }
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -371,6 +424,72 @@ static bool take_number(const char *flag, const char *text, double most, double 
         return false;
     }
     return true;
+}
+
+/* N[,N...], with k for thousands, and m for millions */
+static bool take_sizes(const char *list)
+{
+    settings.size_count = 0;
+    for (const char *at = list;; at++) {
+        char *end;
+        double number = strtod(at, &end);
+        bool scaled = *end == 'k' || *end == 'm';
+        number *= *end == 'k' ? 1e3 : *end == 'm' ? 1e6 : 1;
+        end += scaled;
+        if (end == at + scaled || !(number >= 1 && number <= 1e8) ||
+            (*end != ',' && *end != '\0') || settings.size_count == SIZES_MAX) {
+            (void)fprintf(stderr,
+                          "timerlab-bench-traces: --connections %s: takes up to %d numbers from 1 "
+                          "to 100m, such as 10k,1m\n",
+                          list, (int)SIZES_MAX);
+            return false;
+        }
+        settings.sizes[settings.size_count++] = (uint32_t)number;
+        if (*end == '\0') {
+            return true;
+        }
+        at = end;
+    }
+}
+
+/* NAME[:option=value...] */
+static bool take_structure(const char *text)
+{
+    char name[64];
+    size_t length = strcspn(text, ":");
+    (void)snprintf(name, sizeof name, "%.*s", (int)length, text);
+    const struct tl_entry *entry = tl_registry_find(name);
+    if (entry == NULL) {
+        (void)fprintf(stderr,
+                      "timerlab-bench-traces: no structure is called '%s'; 'timerlab list' has the "
+                      "names\n",
+                      name);
+        return false;
+    }
+    if (settings.subject_count == SUBJECTS_MAX) {
+        (void)fprintf(stderr, "timerlab-bench-traces: --algo: more than %d structures\n",
+                      (int)SUBJECTS_MAX);
+        return false;
+    }
+    if (!parse_subject(&settings.subjects[settings.subject_count], entry->timed,
+                       text[length] == ':' ? text + length + 1 : "")) {
+        (void)fprintf(stderr, "timerlab-bench-traces: %s\n", failure.text);
+        return false;
+    }
+    settings.subject_count++;
+    return true;
+}
+
+/* The first structure that is more than something to compare others with. */
+static const char *first_structure(void)
+{
+    const uint32_t lesser = TL_CAP_BASELINE | TL_CAP_SLOW;
+    size_t at = 0;
+    while (at + 1 < tl_registry_count() &&
+           (tl_registry_at(at)->timed->capabilities & lesser) != 0) {
+        at++;
+    }
+    return tl_registry_at(at)->timed->name;
 }
 
 /* FORMAT:FILE */
@@ -409,10 +528,13 @@ static bool take_flags(int *argc, char **argv)
                 return false;
             }
         } else if ((value = flag_value("--connections", *argc, argv, &i)) != NULL) {
-            if (!take_number("--connections", value, 1e8, &number) || number < 1) {
+            if (!take_sizes(value)) {
                 return false;
             }
-            settings.connections = (uint32_t)number;
+        } else if ((value = flag_value("--algo", *argc, argv, &i)) != NULL) {
+            if (!take_structure(value)) {
+                return false;
+            }
         } else if ((value = flag_value("--seconds", *argc, argv, &i)) != NULL) {
             if (!take_number("--seconds", value, 1e6, &settings.seconds) || settings.seconds <= 0) {
                 return false;
@@ -438,40 +560,62 @@ static bool take_flags(int *argc, char **argv)
 static void print_help(void)
 {
     (void)printf(
-        "usage: timerlab-bench-traces [--import FORMAT:FILE]... [--connections N] "
+        "usage: timerlab-bench-traces [--import FORMAT:FILE]... [--connections N,...] "
         "[--benchmark_...]\n"
         "\n"
-        "Measures how fast traces are made, imported and read; the table or JSON goes to standard\n"
-        "output. items_per_second counts lines and operations, by one core's time for this "
-        "program.\n"
+        "Measures how fast traces are made, imported, read and replayed; the table or JSON goes "
+        "to\n"
+        "standard output, for 'timerlab compare', scripts/bench-to-csv and plots/draw.\n"
+        "items_per_second counts lines and operations, by one core's time for this program. What\n"
+        "is compared in a row is measured by turns; limit_ns is what it cannot undercut.\n"
         "\n"
-        "  scan_lines/FORMAT  counts the line ends of a file: what any reader of it needs at "
-        "least\n"
-        "  import/FORMAT      imports it; times_scan is the time by that of a scan, taken by "
-        "turns\n"
-        "  generate/server    simulates the workload; bytes_per_event is the file's size,\n"
-        "                     recorded_share what of the operations is not only warm-up\n"
-        "  decode/server      reads that trace\n"
-        "  replay/NAME        replays it through the structure that fires nothing, without "
-        "decoding\n"
+        "  scan_lines/FORMAT      counts the line ends of a file: what any reader of it needs at\n"
+        "                         least\n"
+        "  import/FORMAT          imports it; limit_ns is a scan, times_scan the ratio\n"
+        "  generate/server        simulates the workload; bytes_per_event is the file's size,\n"
+        "                         recorded_share what of the operations is not only warm-up\n"
+        "  decode/server          reads that trace\n"
+        "  replay/NAME/of:...     replays the trace through the structure that fires nothing, "
+        "without\n"
+        "                         decoding; limit_ns is a plain loop over mapped records of 16 "
+        "bytes\n"
+        "                         that calls start or stop, times_plain the ratio; decoded_ns is "
+        "with\n"
+        "                         decoding\n"
+        "  latency/NAME/of:...    the same with the processor's counter read after each "
+        "operation;\n"
+        "                         plain_ns is without, adds_ns what it adds; clock_ns is a "
+        "reading,\n"
+        "                         limit_ns without but with a reading that is not kept; filing_ns "
+        "is\n"
+        "                         what filing the latencies adds, outside of what is timed\n"
+        "  memory/NAME/pass:...   the memory that the pass itself holds, own_bytes, and "
+        "longer_own_bytes\n"
+        "                         for a longer trace; times_longer and times_own are the ratios\n"
         "\n"
         "Files that are made for it:\n");
     const struct recording *recording;
     for (size_t i = 0; (recording = recording_at(i)) != NULL; i++) {
         (void)printf("  %-17s  %s\n", recording->format, recording->what);
     }
-    (void)printf("\n"
-                 "  --import FORMAT:FILE    also this file, in its format's default settings\n"
-                 "  --lines N               lines of the files that are made (default 400000)\n"
-                 "  --connections N         of the server (default 1000000)\n"
-                 "  --seconds S             that are recorded of it (default 10)\n"
-                 "  --benchmark_min_time=S  how long a row is timed at least (default 0.5)\n"
-                 "\n"
-                 "Files are made in $TMPDIR, or in /dev/shm, and removed.\n"
-                 "exit status: 0 measured; 1 something failed (its row says what); 2 the command\n"
-                 "line cannot be followed\n"
-                 "\n"
-                 "Google Benchmark's own flags:\n");
+    (void)printf(
+        "\n"
+        "  --import FORMAT:FILE    also this file, in its format's default settings\n"
+        "  --lines N               lines of the files that are made (default 400000)\n"
+        "  --connections N,...     of the workloads (default 1m)\n"
+        "  --seconds S             that are recorded of them (default 10)\n"
+        "  --algo NAME[:opt=v]...  whose latency is measured, besides that of the one that "
+        "fires\n"
+        "                          nothing (default: the first of 'timerlab list' that "
+        "is\n"
+        "                          neither baseline nor slow)\n"
+        "  --benchmark_min_time=S  how long a row is timed at least (default 0.5)\n"
+        "\n"
+        "Files are made in $TMPDIR, or in /dev/shm, and removed.\n"
+        "exit status: 0 measured; 1 something failed (its row says what); 2 the command\n"
+        "line cannot be followed\n"
+        "\n"
+        "Google Benchmark's own flags:\n");
     (void)fflush(stdout);
     bench_print_flags();
 }
@@ -479,16 +623,21 @@ static void print_help(void)
 static void register_text(struct text *text)
 {
     char name[512];
-    const char *slash = strrchr(text->path, '/');
-    const char *file = slash != NULL ? slash + 1 : text->path;
-    const char *separator = text->recording == NULL ? "/" : "";
-    (void)snprintf(name, sizeof name, "scan_lines/%s%s%.200s", text->format->name, separator, file);
-    bench_register(name, measure_scan, text);
-    (void)snprintf(name, sizeof name, "import/%s%s%.200s", text->format->name, separator, file);
-    bench_register(name, measure_import, text);
+    if (text->recording != NULL) {
+        (void)snprintf(name, sizeof name, "%s/n:%" PRIu64, text->format->name, settings.lines);
+    } else {
+        const char *slash = strrchr(text->path, '/');
+        (void)snprintf(name, sizeof name, "%s:%.200s", text->format->name,
+                       slash != NULL ? slash + 1 : text->path);
+    }
+    char row[600];
+    (void)snprintf(row, sizeof row, "scan_lines/%s", name);
+    bench_register(row, measure_scan, text);
+    (void)snprintf(row, sizeof row, "import/%s", name);
+    bench_register(row, measure_import, text);
 }
 
-static bool register_rows(void)
+static bool register_texts(void)
 {
     const struct recording *recording;
     for (size_t i = 0; (recording = recording_at(i)) != NULL && settings.text_count < FILES_MAX;
@@ -503,15 +652,74 @@ static bool register_rows(void)
     for (size_t i = 0; i < settings.text_count; i++) {
         register_text(&settings.texts[i]);
     }
-    const struct tl_algo *floor = find_floor();
-    char name[128];
-    bench_register("generate/server", measure_generate, NULL);
-    bench_register("decode/server", measure_decode, NULL);
-    if (floor == NULL) {
-        return error_set(&failure, "no structure fires nothing");
+    return true;
+}
+
+static void register_replay(const char *suite, const char *form, struct replay_row row)
+{
+    char name[512];
+    struct replay_row *own = &replay_rows[replay_row_count++];
+    *own = row;
+    (void)snprintf(name, sizeof name, "%s/%s/n:%" PRIu32 "/%s", suite, row.subject->name,
+                   row.model->connections, form);
+    bench_register(name, measure_replay, own);
+}
+
+static void register_size(size_t index)
+{
+    uint32_t connections = settings.sizes[index];
+    struct model *server = &models[index].server;
+    struct model *longer = &models[index].longer;
+    struct model *idle = &models[index].idle;
+    *server = (struct model){
+        .workload = "server", .connections = connections, .seconds = settings.seconds};
+    *longer = (struct model){.workload = "server",
+                             .connections = connections,
+                             .seconds = LONGER_TIMES * settings.seconds};
+    *idle =
+        (struct model){.workload = "idle", .connections = connections, .seconds = settings.seconds};
+    char name[64];
+    (void)snprintf(name, sizeof name, "generate/server/n:%" PRIu32, connections);
+    bench_register(name, measure_generate, server);
+    (void)snprintf(name, sizeof name, "decode/server/n:%" PRIu32, connections);
+    bench_register(name, measure_decode, server);
+    register_replay("replay", "of:server",
+                    (struct replay_row){
+                        .subject = &floor_subject, .model = server, .measure = replays_throughput});
+    register_replay("replay", "of:idle",
+                    (struct replay_row){
+                        .subject = &floor_subject, .model = idle, .measure = replays_throughput});
+    for (size_t i = 0; i <= settings.subject_count; i++) {
+        register_replay(
+            "latency", "of:server",
+            (struct replay_row){.subject = i == 0 ? &floor_subject : &settings.subjects[i - 1],
+                                .model = server,
+                                .measure = replays_latency});
     }
-    (void)snprintf(name, sizeof name, "replay/%s", floor->name);
-    bench_register(name, measure_replay, NULL);
+    static const struct {
+        enum replay_pass pass;
+        const char *form;
+    } passes[] = {{PASS_CHECK, "pass:check"},
+                  {PASS_THROUGHPUT, "pass:throughput"},
+                  {PASS_LATENCY, "pass:latency"}};
+    for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
+        register_replay("memory", passes[i].form,
+                        (struct replay_row){.subject = &floor_subject,
+                                            .model = server,
+                                            .longer = longer,
+                                            .pass = passes[i].pass,
+                                            .measure = replays_memory});
+    }
+}
+
+static bool register_rows(void)
+{
+    if (!register_texts() || !find_floor()) {
+        return false;
+    }
+    for (size_t i = 0; i < settings.size_count; i++) {
+        register_size(i);
+    }
     return true;
 }
 
@@ -524,6 +732,10 @@ static int measure(int *argc, char **argv)
         print_help();
         return STATUS_OK;
     }
+    if ((settings.size_count == 0 && !take_sizes("1m")) ||
+        (settings.subject_count == 0 && !take_structure(first_structure()))) {
+        return STATUS_USAGE;
+    }
     if (!bench_initialize(argc, argv, STATUS_USAGE)) {
         return STATUS_USAGE;
     }
@@ -532,6 +744,9 @@ static int measure(int *argc, char **argv)
     bench_context("compiler", BUILD_COMPILER);
     bench_context("flags", BUILD_FLAGS);
     bench_context("build_type", BUILD_TYPE);
+    bench_context("limit of import", "scan of the lines");
+    bench_context("limit of replay", "plain loop");
+    bench_context("limit of latency", "replay with readings");
     if (!register_rows()) {
         (void)fprintf(stderr, "timerlab-bench-traces: %s\n", failure.text);
         return STATUS_FAULT;

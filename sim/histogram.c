@@ -3,20 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-static unsigned bucket_of(uint64_t value)
-{
-    if (value < (UINT64_C(1) << HISTOGRAM_SUB_BITS)) {
-        return (unsigned)value;
-    }
-    unsigned exponent = 63u - (unsigned)__builtin_clzll(value);
-    if (exponent >= HISTOGRAM_VALUE_BITS) {
-        return HISTOGRAM_BUCKETS - 1;
-    }
-    unsigned shift = exponent - HISTOGRAM_SUB_BITS;
-    unsigned sub = (unsigned)(value >> shift) & ((1u << HISTOGRAM_SUB_BITS) - 1);
-    return ((shift + 1) << HISTOGRAM_SUB_BITS) + sub;
-}
-
 /* The middle of a bucket. */
 static uint64_t value_of(unsigned bucket)
 {
@@ -27,18 +13,6 @@ static uint64_t value_of(unsigned bucket)
     uint64_t sub = bucket & ((1u << HISTOGRAM_SUB_BITS) - 1);
     uint64_t low = ((UINT64_C(1) << HISTOGRAM_SUB_BITS) + sub) << shift;
     return low + (UINT64_C(1) << shift) / 2;
-}
-
-void histogram_add(struct histogram *histogram, uint64_t value)
-{
-    if (histogram->total == 0 || value < histogram->min) {
-        histogram->min = value;
-    }
-    if (value > histogram->max) {
-        histogram->max = value;
-    }
-    histogram->total++;
-    histogram->counts[bucket_of(value)]++;
 }
 
 void histogram_merge(struct histogram *histogram, const struct histogram *other)
@@ -112,7 +86,7 @@ double histogram_deviation(const struct histogram *histogram)
 static uint64_t count_up_to(const struct histogram *histogram, uint64_t value)
 {
     uint64_t count = 0;
-    for (unsigned i = 0; i <= bucket_of(value); i++) {
+    for (unsigned i = 0; i <= histogram_bucket(value); i++) {
         count += histogram->counts[i];
     }
     return count;

@@ -21,7 +21,33 @@ struct histogram {
     uint64_t counts[HISTOGRAM_BUCKETS];
 };
 
-void histogram_add(struct histogram *histogram, uint64_t value);
+/* The bucket of a value. */
+static inline unsigned histogram_bucket(uint64_t value)
+{
+    if (value < (UINT64_C(1) << HISTOGRAM_SUB_BITS)) {
+        return (unsigned)value;
+    }
+    unsigned exponent = 63u - (unsigned)__builtin_clzll(value);
+    if (exponent >= HISTOGRAM_VALUE_BITS) {
+        return HISTOGRAM_BUCKETS - 1;
+    }
+    unsigned shift = exponent - HISTOGRAM_SUB_BITS;
+    /* The value's highest bit, which stays in place, stands for one more power of two. */
+    return (shift << HISTOGRAM_SUB_BITS) + (unsigned)(value >> shift);
+}
+
+/* Adds a value. Here, because the latency pass adds two for each operation. */
+static inline void histogram_add(struct histogram *histogram, uint64_t value)
+{
+    if (histogram->total == 0 || value < histogram->min) {
+        histogram->min = value;
+    }
+    if (value > histogram->max) {
+        histogram->max = value;
+    }
+    histogram->total++;
+    histogram->counts[histogram_bucket(value)]++;
+}
 
 /* Adds all of `other`. */
 void histogram_merge(struct histogram *histogram, const struct histogram *other);

@@ -56,7 +56,6 @@ struct replay {
     /* latency */
     uint64_t last_cycles;
     uint32_t *op_cycles;            /* one for each record of a block */
-    uint8_t *op_kind;               /* enum latency_op of each record */
     uint64_t *due;                  /* by id: when an exact structure fires it; 0: not pending */
     struct timed_advance *advances; /* that are not filed yet */
     size_t advance_count;
@@ -105,61 +104,100 @@ static uint32_t saturate(uint64_t cycles)
     return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
 }
 
-/* Files one call: its service time, its response time, and whether it is the longest so far. */
-static void file_call(struct replay *replay, enum latency_op op, double due_tick, uint32_t cycles,
-                      const struct replay_worst *place)
+/* How many operations ahead the memory of a timer is asked for: some hundred nanoseconds. */
+#define TELL_AHEAD 24
+
+/* Tells starts from restarts, by when an exact structure would have fired. All operations of a
+ * block must pass here in order. Outside the timed stretches, because it touches as much memory as
+ * a structure does. */
+static inline enum latency_op tell_operation(struct replay *replay, uint32_t at, uint64_t tick)
+{
+    static const uint8_t kinds[2][2] = {{LATENCY_START, LATENCY_RESTART},
+                                        {LATENCY_STOP, LATENCY_STOP}};
+    const struct trace_record *record = &replay->block->records[at];
+    size_t last = replay->block->record_count - 1;
+    size_t ahead = at + TELL_AHEAD < last ? at + TELL_AHEAD : last;
+    __builtin_prefetch(&replay->due[replay->block->records[ahead].id], 1);
+    /* Without a branch: in which order starts and stops come, nobody can foresee. */
+    uint64_t *due = &replay->due[record->id];
+    bool stops = record->op == TRACE_STOP;
+    bool pending = *due > tick;
+    uint64_t start_due = record->deadline > tick ? record->deadline : tick + 1;
+    *due = start_due & ((uint64_t)stops - 1);
+    return (enum latency_op)kinds[stops][pending];
+}
+
+/* The same for groups whose times are not kept. */
+static void tell_groups(struct replay *replay, size_t from, size_t to)
+{
+    for (size_t g = from; g < to; g++) {
+        const struct trace_group *group = &replay->block->groups[g];
+        for (uint32_t i = 0; i < group->count; i++) {
+            (void)tell_operation(replay, group->first + i, group->tick);
+        }
+    }
+}
+
+/* Files one call: its service time and its response time. True if it is the longest so far, and
+ * its place is to be noted. The conversions are to signed numbers, which takes one instruction. */
+static inline bool file_call(struct replay *replay, enum latency_op op, double due_tick,
+                             uint32_t cycles)
 {
     struct replay_result *result = replay->result;
     double service_ns = cycles * replay->ns_per_cycle;
-    uint64_t ns = (uint64_t)(service_ns + 0.5);
+    uint64_t ns = (uint64_t)(int64_t)(service_ns + 0.5);
+    double response_ns = schedule_respond(&replay->schedule, due_tick, service_ns);
     histogram_add(&result->latency_ns[op], ns);
-    histogram_add(&result->response_ns[op],
-                  (uint64_t)(schedule_respond(&replay->schedule, due_tick, service_ns) + 0.5));
-    if (ns > result->worst[op].ns) {
-        result->worst[op] = *place;
-        result->worst[op].ns = ns;
+    histogram_add(&result->response_ns[op], (uint64_t)(int64_t)(response_ns + 0.5));
+    if (ns <= result->worst[op].ns) {
+        return false;
     }
+    result->worst[op] = (struct replay_worst){.ns = ns};
+    return true;
 }
 
 static void file_advance(struct replay *replay, const struct timed_advance *advance, uint64_t event)
 {
-    const struct replay_worst place = {
-        .event = event, .tick = advance->tick, .fired = advance->fired};
-    file_call(replay, LATENCY_ADVANCE, (double)(advance->tick - replay->window_tick),
-              advance->cycles, &place);
+    if (file_call(replay, LATENCY_ADVANCE, (double)(advance->tick - replay->window_tick),
+                  advance->cycles)) {
+        struct replay_worst *worst = &replay->result->worst[LATENCY_ADVANCE];
+        worst->event = event;
+        worst->tick = advance->tick;
+        worst->fired = advance->fired;
+    }
 }
 
 static void file_group(struct replay *replay, const struct trace_group *group)
 {
+    double begin_tick = (double)(group->tick - replay->window_tick);
+    double share = 1 / (double)group->count;
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t at = group->first + i;
-        const struct replay_worst place = {.event = replay->block->first_event + at,
-                                           .tick = group->tick,
-                                           .id = replay->block->records[at].id};
-        double due_tick =
-            (double)(group->tick - replay->window_tick) + (double)i / (double)group->count;
-        file_call(replay, (enum latency_op)replay->op_kind[at], due_tick, replay->op_cycles[at],
-                  &place);
+        enum latency_op op = tell_operation(replay, at, group->tick);
+        if (file_call(replay, op, begin_tick + (double)i * share, replay->op_cycles[at])) {
+            struct replay_worst *worst = &replay->result->worst[op];
+            worst->event = replay->block->first_event + at;
+            worst->tick = group->tick;
+            worst->id = replay->block->records[at].id;
+        }
     }
 }
 
-/* Files what has been timed since the last filing, in the order in which it happened, unless it
- * does not belong to the window. Outside the timed stretches. */
+/* Files what has been timed since the last filing, in the order in which it happened. Outside the
+ * timed stretches. */
 static void file_latency(struct replay *replay)
 {
     size_t at = 0;
-    if (replay->in_window) {
-        for (size_t g = replay->groups_filed; g < replay->groups_done; g++) {
-            const struct trace_group *group = &replay->block->groups[g];
-            uint64_t event = replay->block->first_event + group->first;
-            for (; at < replay->advance_count && replay->advances[at].tick <= group->tick; at++) {
-                file_advance(replay, &replay->advances[at], event);
-            }
-            file_group(replay, group);
+    for (size_t g = replay->groups_filed; g < replay->groups_done; g++) {
+        const struct trace_group *group = &replay->block->groups[g];
+        uint64_t event = replay->block->first_event + group->first;
+        for (; at < replay->advance_count && replay->advances[at].tick <= group->tick; at++) {
+            file_advance(replay, &replay->advances[at], event);
         }
-        for (; at < replay->advance_count; at++) {
-            file_advance(replay, &replay->advances[at], replay->next_event);
-        }
+        file_group(replay, group);
+    }
+    for (; at < replay->advance_count; at++) {
+        file_advance(replay, &replay->advances[at], replay->next_event);
     }
     replay->groups_filed = replay->groups_done;
     replay->advance_count = 0;
@@ -300,12 +338,19 @@ static inline __attribute__((always_inline)) bool apply_group(struct replay *rep
     return true;
 }
 
+/* The pass whose loop runs now: outside the window no latency is kept, and none is measured. */
+static enum replay_pass running_pass(const struct replay *replay)
+{
+    enum replay_pass pass = replay->request->pass;
+    return pass == PASS_LATENCY && !replay->in_window ? PASS_THROUGHPUT : pass;
+}
+
 /* Applies groups [from, to) of a block, with the loop of the pass. */
 static bool apply_groups(struct replay *replay, const struct trace_block *block, size_t from,
                          size_t to)
 {
     bool taken = true;
-    switch (replay->request->pass) {
+    switch (running_pass(replay)) {
     case PASS_CHECK:
         for (size_t i = from; i < to && taken; i++) {
             taken = apply_group(replay, block, &block->groups[i], PASS_CHECK);
@@ -327,30 +372,13 @@ static bool apply_groups(struct replay *replay, const struct trace_block *block,
     return taken;
 }
 
-/* --- latency --------------------------------------------------------------------------------- */
-
-/* Tells starts from restarts for a block, by when an exact structure would have fired. Outside the
- * timed stretches, because it touches as much memory as a structure does. */
-static void classify_block(struct replay *replay, const struct trace_block *block)
-{
-    for (size_t g = 0; g < block->group_count; g++) {
-        const struct trace_group *group = &block->groups[g];
-        for (uint32_t i = group->first; i < group->first + group->count; i++) {
-            const struct trace_record *record = &block->records[i];
-            if (record->op == TRACE_START) {
-                bool pending = replay->due[record->id] > group->tick;
-                replay->op_kind[i] = (uint8_t)(pending ? LATENCY_RESTART : LATENCY_START);
-                replay->due[record->id] =
-                    record->deadline > group->tick ? record->deadline : group->tick + 1;
-            } else {
-                replay->op_kind[i] = LATENCY_STOP;
-                replay->due[record->id] = 0;
-            }
-        }
-    }
-}
-
 /* --- the passes ------------------------------------------------------------------------------ */
+
+static size_t due_bytes(const struct replay *replay)
+{
+    size_t ids = replay->header->ids > 0 ? replay->header->ids : 1;
+    return ids * sizeof *replay->due;
+}
 
 static bool open_latency(struct replay *replay, struct error *error)
 {
@@ -358,14 +386,15 @@ static bool open_latency(struct replay *replay, struct error *error)
     replay->schedule.tick_ns = (double)replay->header->tick_ns;
     replay->advance_capacity = 2 * (size_t)TRACE_BLOCK_RECORDS;
     replay->op_cycles = malloc(TRACE_BLOCK_RECORDS * sizeof *replay->op_cycles);
-    replay->op_kind = malloc(TRACE_BLOCK_RECORDS * sizeof *replay->op_kind);
     replay->advances = malloc(replay->advance_capacity * sizeof *replay->advances);
-    replay->due = calloc(replay->header->ids > 0 ? replay->header->ids : 1, sizeof *replay->due);
-    if (replay->op_cycles == NULL || replay->op_kind == NULL || replay->advances == NULL ||
-        replay->due == NULL) {
+    /* Zeroed at once, on huge pages where there are any: it is touched in any order. */
+    const struct tl_allocator *heap = tl_system_allocator();
+    replay->due = heap->resize(heap->ctx, NULL, 0, due_bytes(replay), sizeof *replay->due);
+    if (replay->op_cycles == NULL || replay->advances == NULL || replay->due == NULL) {
         return error_set(error, "%s: out of memory for the latencies of %" PRIu32 " timers",
                          replay->request->trace_path, replay->header->ids);
     }
+    memset(replay->due, 0, due_bytes(replay));
     return true;
 }
 
@@ -471,10 +500,12 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block, 
             replay->result->window_events += block->groups[g].count;
         }
     }
-    if (replay->request->pass == PASS_LATENCY) {
-        replay->next_event =
-            block->first_event + block->groups[to - 1].first + block->groups[to - 1].count;
+    replay->next_event =
+        block->first_event + block->groups[to - 1].first + block->groups[to - 1].count;
+    if (running_pass(replay) == PASS_LATENCY) {
         file_latency(replay);
+    } else if (replay->request->pass == PASS_LATENCY) {
+        tell_groups(replay, from, to);
     }
     return taken;
 }
@@ -482,7 +513,7 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block, 
 /* Lets time pass behind the last operation, up to `tick`. */
 static void pass_rest(struct replay *replay, uint64_t tick)
 {
-    switch (replay->request->pass) {
+    switch (running_pass(replay)) {
     case PASS_CHECK:
         pass_time(replay, tick, PASS_CHECK);
         break;
@@ -553,9 +584,6 @@ static int run_operations(struct replay *replay, struct error *error)
     struct marks begin;
     int more;
     while ((more = trace_reader_next(replay->reader, &block, error)) == 1) {
-        if (replay->request->pass == PASS_LATENCY) {
-            classify_block(replay, &block);
-        }
         size_t warm =
             replay->in_window || replay->window_over ? 0 : groups_before(&block, 0, from_tick);
         if (!run_stretch(replay, &block, 0, warm)) {
@@ -717,9 +745,11 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
     }
     oracle_destroy(replay.oracle);
     free(replay.op_cycles);
-    free(replay.op_kind);
     free(replay.advances);
-    free(replay.due);
+    if (replay.due != NULL) {
+        const struct tl_allocator *heap = tl_system_allocator();
+        (void)heap->resize(heap->ctx, replay.due, due_bytes(&replay), 0, sizeof *replay.due);
+    }
     trace_reader_close(replay.reader);
     return done;
 }

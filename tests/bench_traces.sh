@@ -16,19 +16,25 @@ complain() {
 }
 
 printf 'tick,id,op,delay\n1,0,start,5\n2,0,stop,\n' >own.csv
-"$bench" --connections 2000 --seconds 2 --lines 30000 --import csv:own.csv --benchmark_min_time=0 \
+"$bench" --connections 2k --algo binary-heap --seconds 2 --lines 30000 --import csv:own.csv --benchmark_min_time=0 \
     --benchmark_repetitions=1 --benchmark_format=json >rows.json 2>said || complain "failed: $(cat said)"
 jq -r '.benchmarks[].name | sub("/manual_time.*"; "")' rows.json | sort >rows
 sort >wanted <<'WANTED'
-decode/server
-generate/server
-import/access-log
-import/csv/own.csv
-import/ftrace
-replay/null
-scan_lines/access-log
-scan_lines/csv/own.csv
-scan_lines/ftrace
+decode/server/n:2000
+generate/server/n:2000
+import/access-log/n:30000
+import/csv:own.csv
+import/ftrace/n:30000
+latency/binary-heap/n:2000/of:server
+latency/null/n:2000/of:server
+memory/null/n:2000/pass:check
+memory/null/n:2000/pass:latency
+memory/null/n:2000/pass:throughput
+replay/null/n:2000/of:idle
+replay/null/n:2000/of:server
+scan_lines/access-log/n:30000
+scan_lines/csv:own.csv
+scan_lines/ftrace/n:30000
 WANTED
 diff wanted rows || complain "other rows than these"
 jq -e '[.benchmarks[] | select(.error_occurred)] == []' rows.json >/dev/null || complain "a row failed"
@@ -40,12 +46,34 @@ jq -e '.benchmarks[] | select(.name | startswith("generate/")) | .bytes_per_even
     complain "the server's trace has more than 6 bytes an event"
 jq -e '.benchmarks[] | select(.name | startswith("replay/")) | .label == null' rows.json >/dev/null ||
     complain "the replay's row has a remark"
+jq -e '[.benchmarks[] | select(.limit_ns) | .limit_ns > 0] | length == 7 and all' rows.json >/dev/null ||
+    complain "a row has not been compared with what it cannot undercut"
 [ -z "$(ls made)" ] || complain "left behind: $(ls made)"
+
+# The table has them, with the times of what no row undercuts; compare knows them.
+"$SOURCE/scripts/bench-to-csv" rows.json >rows.csv || complain "no table"
+[ "$(cut -d, -f 1-3,13 rows.csv | grep -c -e '^replay/of:.*,null,2000,plain loop$' \
+    -e '^latency/of:server,[a-z-]*,2000,replay with readings$' -e '^import,ftrace,30000,scan of the lines$' \
+    -e '^import,csv:own.csv,,scan of the lines$')" -eq 6 ] || complain "the table lacks rows or limits: $(cat rows.csv)"
+"$TIMERLAB" compare rows.json rows.json >out 2>said
+grep -q '^latency/n:2000/of:server/manual_time  *null ' out || complain "compare does not know the rows: $(cat out said)"
+
+# A pass holds the same, however long the trace.
+"$bench" --connections 20k --seconds 10 --benchmark_min_time=0 --benchmark_repetitions=1 \
+    --benchmark_filter=memory --benchmark_format=json >rows.json 2>said || complain "failed: $(cat said)"
+jq -e '[.benchmarks[] | .times_longer > 3 and .times_own < 1.5] | length == 3 and all' rows.json >/dev/null ||
+    complain "a pass's own memory grows with the trace: $(jq -c '.benchmarks[] | [.name, .own_bytes, .longer_own_bytes]' rows.json)"
 
 "$bench" --import nonsense:own.csv >out 2>said
 [ $? -eq 2 ] || complain "an unknown format is not told by status 2"
 "$bench" --import csv:missing.csv --benchmark_filter=csv --benchmark_repetitions=1 >out 2>said
 [ $? -eq 1 ] || complain "a missing file is not told by status 1"
+"$bench" --algo nonsense >out 2>said
+[ $? -eq 2 ] || complain "an unknown structure is not told by status 2"
+"$bench" --algo binary-heap:nonsense=1 >out 2>said
+[ $? -eq 2 ] || complain "an unknown option is not told by status 2"
+"$bench" --connections 2k,many >out 2>said
+[ $? -eq 2 ] || complain "a wrong number of connections is not told by status 2"
 "$bench" --no-such-flag >out 2>said
 [ $? -eq 2 ] || complain "an unknown flag is not told by status 2"
 "$bench" --benchmark_filter=nothing >out 2>said

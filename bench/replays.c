@@ -1,0 +1,422 @@
+#include "replays.h"
+
+#include "child.h"
+#include "clock.h"
+#include "trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROUNDS_MAX = 1001, CLOCK_READINGS = 1000000 };
+
+/* --- figures of rounds ------------------------------------------------------------------------ */
+
+static int compare(const void *a, const void *b)
+{
+    double one = *(const double *)a;
+    double other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare);
+    size_t half = count / 2;
+    return count % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/* Whether another round is to follow. */
+static bool goes_on(const struct replays_subject *subject, const struct bench_measured *out,
+                    size_t rounds)
+{
+    return rounds < ROUNDS_MAX && (double)out->elapsed_ns < subject->min_time_s * 1e9;
+}
+
+/* --- passes ----------------------------------------------------------------------------------- */
+
+/* One pass, and what the processor did for all of it. */
+static bool run_pass(const struct replays_subject *subject, enum replay_pass pass,
+                     struct replay_result *result, uint64_t *whole_ns, struct error *error)
+{
+    const struct replay_request request = {.trace_path = subject->trace_path,
+                                           .algo = subject->algo,
+                                           .options = subject->options,
+                                           .pass = pass,
+                                           .drive = DRIVE_SLEEP,
+                                           .memory_limit_bytes = UINT64_MAX};
+    uint64_t begun_ns = clock_processor_ns();
+    if (!replay_run(&request, result, error)) {
+        return false;
+    }
+    *whole_ns = clock_processor_ns() - begun_ns;
+    if (result->status != REPLAY_OK) {
+        return error_set(error, "%s: the replay failed: %s", subject->trace_path, result->reason);
+    }
+    if (result->window_events == 0) {
+        return error_set(error, "%s: no operation is to be timed; record it for longer",
+                         subject->trace_path);
+    }
+    return true;
+}
+
+static bool count_events(const char *path, uint64_t *events, struct error *error)
+{
+    struct trace_reader *reader = trace_reader_open(path, error);
+    if (reader == NULL) {
+        return false;
+    }
+    *events = trace_reader_header(reader)->events;
+    trace_reader_close(reader);
+    return true;
+}
+
+/* --- the plain loop --------------------------------------------------------------------------- */
+
+/* An operation as the plain loop has it. */
+struct plain_record {
+    uint32_t tick;
+    uint32_t id;
+    uint32_t delay_ticks;
+    uint32_t op; /* enum trace_op */
+};
+_Static_assert(sizeof(struct plain_record) == 16, "the loop is over records of 16 bytes");
+
+struct plain {
+    void *mapped; /* the file; NULL: it is not there */
+    const struct plain_record *records;
+    size_t count;
+    void *self; /* the structure that fires nothing */
+};
+
+/* Writes the window's operations of a trace as plain records. */
+static bool write_plain(struct trace_reader *reader, const char *path, FILE *stream, size_t *count,
+                        struct error *error)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    if (header->end_tick > UINT32_MAX || header->max_delay_ticks > UINT32_MAX) {
+        return error_set(error, "%s: ticks or delays are too long for the plain loop", path);
+    }
+    struct trace_block block;
+    int more;
+    while ((more = trace_reader_next(reader, &block, error)) == 1) {
+        for (size_t g = 0; g < block.group_count; g++) {
+            const struct trace_group *group = &block.groups[g];
+            for (uint32_t i = 0; group->tick >= header->warmup_end_tick && i < group->count; i++) {
+                const struct trace_record *from = &block.records[group->first + i];
+                uint64_t delay_ticks = from->op == TRACE_START ? from->deadline - group->tick : 0;
+                const struct plain_record record = {.tick = (uint32_t)group->tick,
+                                                    .id = from->id,
+                                                    .delay_ticks = (uint32_t)delay_ticks,
+                                                    .op = from->op};
+                if (fwrite(&record, sizeof record, 1, stream) != 1) {
+                    return error_set(error, "%s: %s", path, strerror(errno));
+                }
+                ++*count;
+            }
+        }
+    }
+    return more == 0;
+}
+
+static bool make_plain(const struct replays_subject *subject, size_t *count, struct error *error)
+{
+    struct trace_reader *reader = trace_reader_open(subject->trace_path, error);
+    if (reader == NULL) {
+        return false;
+    }
+    FILE *stream = fopen(subject->plain_path, "w");
+    bool good = stream != NULL && write_plain(reader, subject->plain_path, stream, count, error);
+    if (stream == NULL || (fclose(stream) != 0 && good)) {
+        good = error_set(error, "%s: %s", subject->plain_path, strerror(errno));
+    }
+    trace_reader_close(reader);
+    return good &&
+           (*count > 0 || error_set(error, "%s: no operation is to be timed", subject->trace_path));
+}
+
+static bool open_plain(const struct replays_subject *subject, struct plain *plain,
+                       struct error *error)
+{
+    if (!make_plain(subject, &plain->count, error)) {
+        return false;
+    }
+    int file = open(subject->plain_path, O_RDONLY | O_CLOEXEC);
+    void *mapped = file < 0 ? MAP_FAILED
+                            : mmap(NULL, plain->count * sizeof *plain->records, PROT_READ,
+                                   MAP_SHARED | MAP_POPULATE, file, 0);
+    if (mapped == MAP_FAILED) {
+        (void)error_set(error, "%s: %s", subject->plain_path, strerror(errno));
+    } else {
+        plain->mapped = mapped;
+        plain->records = mapped;
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
+    const struct tl_config config = {.options = subject->options,
+                                     .allocator = tl_system_allocator()};
+    enum tl_status status = subject->algo->create(&config, &plain->self);
+    if (plain->mapped != NULL && status != TL_OK) {
+        return error_set(error, "%s: %s", subject->algo->name, tl_status_text(status));
+    }
+    return plain->mapped != NULL;
+}
+
+static void close_plain(const struct replays_subject *subject, struct plain *plain)
+{
+    if (plain->mapped != NULL) {
+        (void)munmap(plain->mapped, plain->count * sizeof *plain->records);
+    }
+    if (plain->self != NULL) {
+        subject->algo->destroy(plain->self);
+    }
+    (void)unlink(subject->plain_path);
+}
+
+/* How many operations were refused. Not inlined: nothing of its caller is to end up in it. */
+static __attribute__((noinline)) size_t run_plain(const struct tl_algo *algo,
+                                                  const struct plain *plain)
+{
+    size_t refused = 0;
+    void *self = plain->self;
+    for (const struct plain_record *at = plain->records, *end = at + plain->count; at < end; at++) {
+        enum tl_status status;
+        if (at->op == TRACE_START) {
+            status = algo->start(self, at->id, (uint64_t)at->tick + at->delay_ticks);
+        } else {
+            status = algo->stop(self, at->id);
+        }
+        refused += status > TL_IDLE;
+    }
+    return refused;
+}
+
+static bool throughput_rounds(const struct replays_subject *subject, const struct plain *plain,
+                              struct bench_measured *out, struct error *error)
+{
+    static struct replay_result result;
+    static double plain_ns[ROUNDS_MAX];
+    static double ratio[ROUNDS_MAX];
+    static double decoded_ns[ROUNDS_MAX];
+    uint64_t events;
+    size_t rounds = 0;
+    if (!count_events(subject->trace_path, &events, error)) {
+        return false;
+    }
+    do {
+        uint64_t begun_ns = clock_processor_ns();
+        size_t refused = run_plain(subject->algo, plain);
+        uint64_t took_ns = clock_processor_ns() - begun_ns;
+        uint64_t whole_ns;
+        if (refused > 0) {
+            return error_set(error, "%s: refuses %zu operations", subject->algo->name, refused);
+        }
+        if (!run_pass(subject, PASS_THROUGHPUT, &result, &whole_ns, error)) {
+            return false;
+        }
+        if (result.window_events != plain->count) {
+            return error_set(error, "%s: the plain loop has %zu operations, the replay %" PRIu64,
+                             subject->trace_path, plain->count, result.window_events);
+        }
+        plain_ns[rounds] = (double)took_ns / (double)plain->count;
+        ratio[rounds] = (double)result.window_processor_ns / (double)took_ns;
+        decoded_ns[rounds] = (double)whole_ns / (double)events;
+        out->elapsed_ns += result.window_processor_ns;
+        out->operations += result.window_events;
+        out->batches++;
+        rounds++;
+    } while (goes_on(subject, out, rounds));
+    bench_add_counter(out, "limit_ns", median(plain_ns, rounds));
+    bench_add_counter(out, "times_plain", median(ratio, rounds));
+    bench_add_counter(out, "decoded_ns", median(decoded_ns, rounds));
+    return true;
+}
+
+bool replays_throughput(const struct replays_subject *subject, struct bench_measured *out,
+                        struct error *error)
+{
+    struct plain plain = {.mapped = NULL};
+    bool good =
+        open_plain(subject, &plain, error) && throughput_rounds(subject, &plain, out, error);
+    close_plain(subject, &plain);
+    return good;
+}
+
+/* --- latencies -------------------------------------------------------------------------------- */
+
+/* Nanoseconds of a reading in a row of readings, each kept as the latency pass keeps it. */
+static double read_clock_ns(void)
+{
+    static uint32_t kept[1024];
+    uint64_t begun_ns = clock_processor_ns();
+    uint64_t last = clock_cycles();
+    for (size_t i = 0; i < CLOCK_READINGS; i++) {
+        uint64_t now = clock_cycles();
+        kept[i % 1024] = (uint32_t)(now - last);
+        last = now;
+    }
+    uint64_t took_ns = clock_processor_ns() - begun_ns;
+    /* What is never looked at could be left out. */
+    __asm__ volatile("" : : "r"(kept) : "memory");
+    return (double)took_ns / CLOCK_READINGS;
+}
+
+/* A structure that reads the clock before each operation, and keeps nothing: no latency pass can be
+ * faster. A processor may hold back a reading until the loads before it are done, and then what
+ * operations do at the same time otherwise, they do one after the other. */
+static struct {
+    const struct tl_algo *algo; /* what it stands before */
+    uint64_t sum;
+} reading;
+
+static enum tl_status reading_start(void *self, uint32_t id, uint64_t deadline)
+{
+    reading.sum += clock_cycles();
+    return reading.algo->start(self, id, deadline);
+}
+
+static enum tl_status reading_stop(void *self, uint32_t id)
+{
+    reading.sum += clock_cycles();
+    return reading.algo->stop(self, id);
+}
+
+static struct tl_algo reading_algo(const struct tl_algo *algo)
+{
+    struct tl_algo reader = *algo;
+    reading.algo = algo;
+    reader.start = reading_start;
+    reader.stop = reading_stop;
+    return reader;
+}
+
+bool replays_latency(const struct replays_subject *subject, struct bench_measured *out,
+                     struct error *error)
+{
+    static struct replay_result result;
+    static double plain_ns[ROUNDS_MAX];
+    static double clock_ns[ROUNDS_MAX];
+    static double limit_ns[ROUNDS_MAX];
+    static double adds_ns[ROUNDS_MAX];
+    static double filing_ns[ROUNDS_MAX];
+    const struct tl_algo reader = reading_algo(subject->algo);
+    struct replays_subject read = *subject;
+    read.algo = &reader;
+    size_t rounds = 0;
+    /* Not to be in the first pass. */
+    (void)clock_ns_per_cycle();
+    do {
+        uint64_t plain_whole_ns;
+        uint64_t whole_ns;
+        if (!run_pass(subject, PASS_THROUGHPUT, &result, &plain_whole_ns, error)) {
+            return false;
+        }
+        double events = (double)result.window_events;
+        plain_ns[rounds] = (double)result.window_processor_ns / events;
+        clock_ns[rounds] = read_clock_ns();
+        uint64_t unused_ns;
+        if (!run_pass(&read, PASS_THROUGHPUT, &result, &unused_ns, error)) {
+            return false;
+        }
+        limit_ns[rounds] = (double)result.window_processor_ns / events;
+        if (!run_pass(subject, PASS_LATENCY, &result, &whole_ns, error)) {
+            return false;
+        }
+        adds_ns[rounds] = (double)result.window_processor_ns / events - plain_ns[rounds];
+        filing_ns[rounds] = ((double)whole_ns - (double)result.window_processor_ns -
+                             ((double)plain_whole_ns - plain_ns[rounds] * events)) /
+                            events;
+        out->elapsed_ns += result.window_processor_ns;
+        out->operations += result.window_events;
+        out->batches++;
+        rounds++;
+    } while (goes_on(subject, out, rounds));
+    bench_add_counter(out, "plain_ns", median(plain_ns, rounds));
+    bench_add_counter(out, "clock_ns", median(clock_ns, rounds));
+    bench_add_counter(out, "limit_ns", median(limit_ns, rounds));
+    bench_add_counter(out, "adds_ns", median(adds_ns, rounds));
+    bench_add_counter(out, "filing_ns", median(filing_ns, rounds));
+    return true;
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* What the process that replays tells. */
+struct held {
+    uint64_t own_bytes;
+    uint64_t whole_ns;
+};
+
+static uint64_t most_bytes(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static bool replay_alone(void *ctx, void *result, struct error *error)
+{
+    const struct replays_subject *subject = ctx;
+    struct held *held = result;
+    /* A new process has held nothing but its parent's. */
+    uint64_t before_bytes = most_bytes();
+    static struct replay_result found;
+    if (!run_pass(subject, subject->pass, &found, &held->whole_ns, error)) {
+        return false;
+    }
+    held->own_bytes = most_bytes() - before_bytes;
+    return true;
+}
+
+/* Replays in a process of its own. */
+static bool hold(const struct replays_subject *subject, struct held *held, struct error *error)
+{
+    struct replays_subject own = *subject;
+    const struct child_request request = {.run = replay_alone,
+                                          .ctx = &own,
+                                          .result_bytes = sizeof *held,
+                                          .timeout_seconds = 3600,
+                                          .keep_stderr = true};
+    struct child_outcome outcome;
+    /* What this process has freed and still holds, the other would use before it grows. */
+    (void)malloc_trim(0);
+    if (!child_run(&request, held, &outcome, error)) {
+        return false;
+    }
+    return outcome.end == CHILD_DONE || error_set(error, "%s", outcome.reason);
+}
+
+bool replays_memory(const struct replays_subject *subject, struct bench_measured *out,
+                    struct error *error)
+{
+    struct replays_subject longer = *subject;
+    longer.trace_path = subject->longer_path;
+    uint64_t events;
+    uint64_t longer_events;
+    struct held held;
+    struct held longer_held;
+    if (!count_events(subject->trace_path, &events, error) ||
+        !count_events(longer.trace_path, &longer_events, error) || !hold(subject, &held, error) ||
+        !hold(&longer, &longer_held, error)) {
+        return false;
+    }
+    out->elapsed_ns = held.whole_ns;
+    out->operations = events;
+    out->batches = 1;
+    bench_add_counter(out, "own_bytes", (double)held.own_bytes);
+    bench_add_counter(out, "longer_own_bytes", (double)longer_held.own_bytes);
+    bench_add_counter(out, "times_longer", (double)longer_events / (double)events);
+    bench_add_counter(out, "times_own",
+                      held.own_bytes > 0 ? (double)longer_held.own_bytes / (double)held.own_bytes
+                                         : 0);
+    return true;
+}
