@@ -120,7 +120,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->list = true;
         return 0;
     case KEY_SECONDS:
-        arguments->plan.seconds = option_number("--seconds", argument, 0, 1e7, state);
+        arguments->plan.seconds = option_number("--seconds", "seconds", argument, 0, 1e7, state);
         return 0;
     case KEY_OPERATIONS:
         arguments->plan.operations = parse_whole("--operations", argument, state);
@@ -510,6 +510,10 @@ int command_check(int argc, char **argv)
         print_cases_md();
     } else if (arguments.list) {
         print_cases();
+    } else if (arguments.save_path != NULL &&
+               !outfile_check(arguments.save_path, &arguments.error)) {
+        command_complain(&arguments.error);
+        status = EXIT_FAULT;
     } else {
         bool table = arguments.format == FORMAT_TABLE;
         if (table) {

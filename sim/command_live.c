@@ -57,7 +57,8 @@ static double parse_count(const char *option, const char *text, double least, do
         value *= *end++ == 'k' ? 1e3 : 1e6;
     }
     if (end == text || *end != '\0' || !(value >= least && value <= most)) {
-        argp_error(state, "%s takes a number from %g to %g, not '%s'", option, least, most, text);
+        argp_error(state, "%s takes a number from %.9g to %.9g, not '%s'", option, least, most,
+                   text);
     }
     return value;
 }
@@ -106,22 +107,23 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         option_plugin(&arguments->catalog, argument, state);
         return 0;
     case KEY_SECONDS:
-        arguments->seconds = option_number("--seconds", argument, 0.01, 1e6, state);
+        arguments->seconds = option_number("--seconds", "seconds", argument, 0.01, 1e6, state);
         return 0;
     case KEY_TICK:
         arguments->plan.tick_ns =
-            (uint64_t)(option_number("--tick", argument, 1e-3, 1e6, state) * 1e6);
+            (uint64_t)(option_number("--tick", "milliseconds", argument, 1e-3, 1e6, state) * 1e6);
         return 0;
     case KEY_TIMEOUT:
         arguments->plan.timeout_ns =
-            (uint64_t)(option_number("--timeout", argument, 1e-3, 1e6, state) * 1e9);
+            (uint64_t)(option_number("--timeout", "seconds", argument, 1e-3, 1e6, state) * 1e9);
         return 0;
     case KEY_RATE:
         arguments->plan.restarts_per_second =
             (uint64_t)parse_count("--rate", argument, 0, 1e9, state);
         return 0;
     case KEY_TRAFFIC:
-        arguments->traffic_ms = option_number("--traffic", argument, 1e-2, 1e6, state);
+        arguments->traffic_ms =
+            option_number("--traffic", "milliseconds", argument, 1e-2, 1e6, state);
         return 0;
     case KEY_DRIVE:
         parse_drive(arguments, argument, state);

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-double option_number(const char *option, const char *text, double min, double max,
+double option_number(const char *option, const char *unit, const char *text, double min, double max,
                      struct argp_state *state)
 {
     char *end = NULL;
     double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value >= min && value <= max)) {
-        argp_error(state, "%s takes a number from %g to %g, not '%s'", option, min, max, text);
+        argp_error(state, "%s takes %s from %.9g to %.9g, not '%s'", option, unit, min, max, text);
     }
     return value;
 }

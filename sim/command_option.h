@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A number from `min` to `max`. */
-double option_number(const char *option, const char *text, double min, double max,
+/* A number from `min` to `max`, without a suffix; `unit` says of what, such as "seconds". */
+double option_number(const char *option, const char *unit, const char *text, double min, double max,
                      struct argp_state *state);
 
 /* Bytes: "4096", "800M", "1.5G"; K, M, G are powers of 1024. At least one, below 2^62. */

@@ -79,6 +79,7 @@ static bool find_recorder(char path[PATH_MAX], struct error *error)
 struct workspace {
     char path[PATH_MAX];
     int file;
+    bool kept; /* it is what is left of a recording that could not be saved */
     struct timer_record_header *header;
 };
 
@@ -116,7 +117,9 @@ static void workspace_close(struct workspace *workspace)
     }
     if (workspace->file >= 0) {
         (void)close(workspace->file);
-        (void)unlink(workspace->path);
+        if (!workspace->kept) {
+            (void)unlink(workspace->path);
+        }
     }
 }
 
@@ -223,6 +226,10 @@ static enum exit_status conclude(const struct record_arguments *arguments,
     }
     if (!save(workspace, arguments->output, &count, error)) {
         command_complain(error);
+        workspace->kept = true;
+        (void)fprintf(
+            stderr, "timerlab: the recording is kept in %s, for `timerlab trace import process`\n",
+            workspace->path);
         return EXIT_FAULT;
     }
     uint64_t lost = atomic_load(&workspace->header->claimed) - count;
@@ -267,7 +274,8 @@ int command_record(int argc, char **argv)
     struct workspace workspace = {.file = -1};
     int status = 0;
     enum exit_status result = EXIT_FAULT;
-    if (find_recorder(recorder, &error) && workspace_open(&workspace, arguments.output, &error) &&
+    if (find_recorder(recorder, &error) && outfile_check(arguments.output, &error) &&
+        workspace_open(&workspace, arguments.output, &error) &&
         run(arguments.command, recorder, workspace.path, &status, &error)) {
         result = conclude(&arguments, &workspace, status, &error);
     } else {

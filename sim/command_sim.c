@@ -102,10 +102,11 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->slow = true;
         return 0;
     case KEY_RUNS:
-        arguments->runs = (unsigned)option_number("--runs", argument, 0, 1000, state);
+        arguments->runs = (unsigned)option_number("--runs", "a number", argument, 0, 1000, state);
         return 0;
     case KEY_TIMEOUT:
-        arguments->timeout_seconds = option_number("--timeout", argument, 0.01, 1e6, state);
+        arguments->timeout_seconds =
+            option_number("--timeout", "seconds", argument, 0.01, 1e6, state);
         return 0;
     case KEY_MEMORY:
         arguments->memory_limit_bytes = option_bytes("--memory-limit", argument, state);

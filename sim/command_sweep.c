@@ -162,7 +162,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         option_plugin(&arguments->catalog, argument, state);
         return 0;
     case KEY_SECONDS:
-        request->seconds = option_number("--seconds", argument, 1e-3, 1e9, state);
+        request->seconds = option_number("--seconds", "seconds", argument, 1e-3, 1e9, state);
         return 0;
     case KEY_SEED:
         arguments->seeds = argument;
@@ -171,7 +171,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->drives = argument;
         return 0;
     case KEY_RUNS:
-        request->runs = (unsigned)option_number("--runs", argument, 0, 1000, state);
+        request->runs = (unsigned)option_number("--runs", "a number", argument, 0, 1000, state);
         return 0;
     case KEY_LATENCY:
         request->latency = true;
@@ -180,10 +180,12 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         request->slow = true;
         return 0;
     case KEY_TIMEOUT:
-        request->timeout_seconds = option_number("--timeout", argument, 0.01, 1e6, state);
+        request->timeout_seconds =
+            option_number("--timeout", "seconds", argument, 0.01, 1e6, state);
         return 0;
     case KEY_LIMIT:
-        request->limit = (size_t)option_number("--limit", argument, 1, SWEEP_POINTS_MAX, state);
+        request->limit =
+            (size_t)option_number("--limit", "a number", argument, 1, SWEEP_POINTS_MAX, state);
         return 0;
     case KEY_RETRY:
         request->retry = true;

@@ -138,7 +138,8 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         request->limits.bytes = option_bytes("--max-bytes", argument, state);
         return 0;
     case KEY_WAKEUPS:
-        request->limits.wakeups_per_s = option_number("--max-wakeups", argument, 0, 1e12, state);
+        request->limits.wakeups_per_s =
+            option_number("--max-wakeups", "a number", argument, 0, 1e12, state);
         return 0;
     case KEY_EXACT:
         request->limits.exact = true;
@@ -150,10 +151,11 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         request->by_counts = true;
         return 0;
     case KEY_SECONDS:
-        request->budget_seconds = option_number("--seconds", argument, 0.1, 1e6, state);
+        request->budget_seconds = option_number("--seconds", "seconds", argument, 0.1, 1e6, state);
         return 0;
     case KEY_TIMEOUT:
-        request->timeout_seconds = option_number("--timeout", argument, 0.01, 1e6, state);
+        request->timeout_seconds =
+            option_number("--timeout", "seconds", argument, 0.01, 1e6, state);
         request->final_timeout_seconds = request->timeout_seconds;
         return 0;
     case KEY_PROGRESS:
@@ -268,7 +270,8 @@ static int run(struct tune_arguments *arguments, int argc, char **argv)
     struct tune_request *request = &arguments->request;
     struct tune_result result = {0};
     request->tell = tell;
-    if (!read_limits(arguments) || !tune(request, &result, &arguments->error)) {
+    if ((arguments->out_path != NULL && !outfile_check(arguments->out_path, &arguments->error)) ||
+        !read_limits(arguments) || !tune(request, &result, &arguments->error)) {
         command_complain(&arguments->error);
         return EXIT_FAULT;
     }

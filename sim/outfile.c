@@ -16,8 +16,15 @@ static void release(struct outfile *file)
 bool outfile_open(struct outfile *file, const char *path, struct error *error)
 {
     *file = (struct outfile){0};
-    file->path = strdup(path);
-    if (file->path == NULL || asprintf(&file->temporary, "%s.XXXXXX.tmp", path) < 0) {
+    struct stat info;
+    bool there = stat(path, &info) == 0;
+    if (there && !S_ISREG(info.st_mode)) {
+        return error_set(error, "%s: is %s, not a file that can be replaced; name a file", path,
+                         S_ISDIR(info.st_mode) ? "a folder" : "a device or a pipe");
+    }
+    bool leads = there && lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+    file->path = leads ? realpath(path, NULL) : strdup(path);
+    if (file->path == NULL || asprintf(&file->temporary, "%s.XXXXXX.tmp", file->path) < 0) {
         file->temporary = NULL;
         release(file);
         return error_set(error, "%s: out of memory", path);
@@ -26,7 +33,9 @@ bool outfile_open(struct outfile *file, const char *path, struct error *error)
     if (fd < 0) {
         int why = errno;
         release(file);
-        return error_set(error, "%s: cannot be written: %s", path, strerror(why));
+        return error_set(error,
+                         "%s: cannot be written: %s; its folder must be there, and be writable",
+                         path, strerror(why));
     }
     /* mkstemps is stricter than a new file ordinarily is. */
     mode_t mask = umask(0);
@@ -40,6 +49,14 @@ bool outfile_open(struct outfile *file, const char *path, struct error *error)
         return error_set(error, "%s: out of memory", path);
     }
     return true;
+}
+
+bool outfile_check(const char *path, struct error *error)
+{
+    struct outfile file;
+    bool good = outfile_open(&file, path, error);
+    outfile_abort(&file);
+    return good;
 }
 
 bool outfile_commit(struct outfile *file, struct error *error)
@@ -94,7 +111,7 @@ bool folder_make(const char *path, struct error *error)
         return error_set(error, "%s: cannot be made a folder: %s", path, strerror(errno));
     }
     if (!S_ISDIR(info.st_mode) || access(part, W_OK) != 0) {
-        return error_set(error, "%s: not a folder that can be written to", path);
+        return error_set(error, "%s: not a folder that can be written to; name another", path);
     }
     return true;
 }

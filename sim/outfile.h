@@ -17,8 +17,14 @@ struct outfile {
     char *temporary;
 };
 
-/* Opens the temporary file for reading and writing. */
+/* Opens the temporary file for reading and writing. A path that is a symbolic link stands for the
+ * file that it leads to. What is no regular file, such as a folder, a device or a pipe, is refused:
+ * the whole file cannot take its place. */
 bool outfile_open(struct outfile *file, const char *path, struct error *error);
+
+/* Sees whether outfile_open would do; best done before long work, so that a wrong name costs no
+ * time. Leaves nothing behind. */
+bool outfile_check(const char *path, struct error *error);
 
 /* Flushes, syncs, renames. On failure nothing is left behind. Ends the outfile either way. */
 bool outfile_commit(struct outfile *file, struct error *error);

@@ -1,5 +1,6 @@
 #include "portrait_picture.h"
 
+#include "outfile.h"
 #include "plots_folder.h"
 
 #include <ctype.h>
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,8 +115,8 @@ static bool draw(const char *stem, const char *script, struct error *error)
 bool portrait_picture(const struct trace_portrait *portrait, const char *trace_path,
                       const char *folder, char stem[PATH_MAX], struct error *error)
 {
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        return error_set(error, "%s: the folder cannot be made: %s", folder, strerror(errno));
+    if (!folder_make(folder, error)) {
+        return false;
     }
     char data[PATH_MAX];
     if (!make_stem(trace_path, folder, stem, error)) {

@@ -255,6 +255,11 @@ static bool read_folder(struct report_data *data, struct report_set *set, struct
 {
     char path[4096];
     size_t fault_count = 0;
+    struct stat info;
+    if (stat(set->folder, &info) != 0) {
+        return error_set(error, "%s: %s; give a folder that `timerlab sim -o` or scripts/run left",
+                         set->folder, strerror(errno));
+    }
     if (!find_file(path, set->folder, "results.json") &&
         !find_file(path, set->folder, "bench.csv") && !find_file(path, set->folder, "bench.json")) {
         return error_set(

@@ -34,6 +34,9 @@ for arguments in "" "-a binary-heap --drive swim" "-a nobody" "-a binary-heap --
     [ "$status" = 2 ] || fail "'$arguments' ends with $status"
     [ -s message ] || fail "'$arguments' is refused without a word"
 done
+"$TIMERLAB" live -a binary-heap --timeout 1m >/dev/null 2>message || true
+grep -q -e '--timeout takes seconds from 0.001 to 1000000, not .1m' message ||
+    fail "a time with a suffix: $(cat message)"
 # And with 1: it cannot sleep.
 status=0
 "$TIMERLAB" live -a round-wheel --drive sleep --seconds 0.1 2>message || status=$?

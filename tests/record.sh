@@ -50,6 +50,16 @@ for library in libevent libev libuv; do
     "$timerlab" sim "$library.trace" -a ordered-list --runs 0 >out || fail "$library: $(cat out)"
 done
 
+# What cannot be saved in the end is kept all the same.
+for target in "$BUILD"/tests/record_target_*; do
+    [ -x "$target" ] || continue
+    "$timerlab" record -o taken.rec -- sh -c "mkdir taken.rec; exec '$target'" 2>err && fail "a folder was replaced"
+    kept=$(sed -n 's/.*the recording is kept in \([^,]*\),.*/\1/p' err)
+    "$timerlab" trace import process "${kept:-nothing}" -o kept.trace 2>>err || fail "nothing was kept: $(cat err)"
+    rm -rf "$kept" taken.rec
+    break
+done
+
 # What cannot be recorded leaves nothing behind.
 "$timerlab" record -o none.rec -- true 2>err && fail "true has no timers"
 grep -q 'started no timer' err || fail "true: $(cat err)"

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# What cannot be written to is refused, before long work where there is some: folders, pipes and devices
+# in a file's place, folders that are not there or are somebody else's, a full disk. The message names
+# it, the status is 1, and what was there before stays.
+set -u
+# shellcheck disable=SC2153 # ctest sets it
+timerlab=$(realpath "$TIMERLAB")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+complain() {
+    printf '%s\n' "$*"
+    failures=$((failures + 1))
+}
+
+# refuses PATTERN COMMAND...
+refuses() {
+    local pattern=$1 status
+    shift
+    "$@" >out 2>err
+    status=$?
+    [ $status -eq 1 ] || complain "$*: status $status, not 1"
+    grep -qE -- "$pattern" err || complain "$*: says: $(cat err)"
+}
+
+"$timerlab" trace gen rpc -n 100 --seconds 2 -o t.trace 2>err || complain "no trace: $(cat err)"
+
+# In a file's place.
+mkdir folder
+mkfifo pipe
+for target in folder pipe; do
+    what=$([ $target = folder ] && echo 'is a folder' || echo 'is a device or a pipe')
+    refuses "^timerlab: $target: $what, not a file" "$timerlab" trace gen rpc -n 100 -o $target
+    refuses "^timerlab: $target: $what" "$timerlab" trace import csv t.trace -o $target
+    refuses "^timerlab: $target: $what" "$timerlab" tune t.trace -a binary-heap --counts -o $target
+    [ ! -s out ] || complain "tune -o $target: works before it looks"
+    refuses "^timerlab: $target: $what" "$timerlab" check -a binary-heap --seconds 0 --save $target
+    [ ! -s out ] || complain "check --save $target: works before it looks"
+    refuses "^timerlab: $target: $what" "$timerlab" record -o $target -- touch ran
+    [ ! -e ran ] || complain "record -o $target: runs the program before it looks"
+done
+[ -p pipe ] || complain "the pipe is none any more"
+[ -d folder ] || complain "the folder is none any more"
+
+# A link stands for its file.
+printf 'old\n' >file
+ln -s file link
+"$timerlab" trace gen rpc -n 100 --seconds 1 -o link 2>err || complain "link: $(cat err)"
+[ -L link ] || complain "a link was replaced"
+"$timerlab" trace validate file >out 2>&1 || complain "what the link leads to was not written: $(cat out)"
+
+# In a folder's place.
+refuses '^timerlab: file: not a folder that can be written to' "$timerlab" sim t.trace -a binary-heap -o file
+refuses '^timerlab: file: not a folder that can be written to' "$timerlab" trace info t.trace --plot file
+refuses '^timerlab: nowhere: No such file or directory; give a folder' "$timerlab" report nowhere
+refuses 'nowhere/x.trace: cannot be written: .*its folder must be there' "$timerlab" trace gen rpc -n 100 -o nowhere/x.trace
+
+# Somebody else's folder. Whoever may do anything does it as one who may not.
+mkdir foreign
+"$timerlab" sim t.trace -a binary-heap --runs 2 -o foreign/kept >out 2>err || complain "no results: $(cat err)"
+find foreign/kept -type f -exec md5sum {} + | sort >before
+as=()
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+    as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    chmod 755 . foreign
+    cp "$timerlab" timerlab && "${as[@]}" ./timerlab --version >out 2>&1 || as=()
+else
+    chmod 555 foreign foreign/kept
+    ln -s "$timerlab" timerlab
+fi
+if [ "$(id -u)" -ne 0 ] || [ ${#as[@]} -gt 0 ]; then
+    refuses 'foreign/new: cannot be made a folder: Permission denied' "${as[@]}" ./timerlab sim t.trace -a binary-heap -o foreign/new
+    refuses 'foreign/kept: not a folder that can be written to' "${as[@]}" ./timerlab sim t.trace -a binary-heap -o foreign/kept
+    refuses 'foreign/kept: not a folder that can be written to' "${as[@]}" ./timerlab report --no-pictures foreign/kept
+    refuses 'foreign/x: cannot be written: Permission denied' "${as[@]}" ./timerlab trace gen rpc -n 100 -o foreign/x
+    refuses 'foreign/x: cannot be written: Permission denied' "${as[@]}" ./timerlab tune t.trace -a binary-heap --counts -o foreign/x
+    chmod 755 foreign foreign/kept
+    find foreign/kept -type f -exec md5sum {} + | sort >after
+    cmp -s before after || complain "what was in the folder has changed"
+fi
+
+# A full disk, as far as one can be had without mounting one: standard output, and a limit.
+if [ -c /dev/full ]; then
+    for command in 'list' 'trace dump t.trace' 'sim t.trace -a binary-heap --runs 0' \
+        'sim t.trace -a binary-heap --runs 0 --format json' 'check -a binary-heap --seconds 0'; do
+        # shellcheck disable=SC2086 # words
+        "$timerlab" $command >/dev/full 2>err
+        status=$?
+        [ $status -eq 1 ] || complain "$command >/dev/full: status $status, not 1: $(cat err)"
+        grep -q 'standard output' err || complain "$command >/dev/full: says: $(cat err)"
+    done
+fi
+printf 'old\n' >small
+# shellcheck disable=SC2016 # the inner shell's
+refuses '^timerlab: small: could not be written' bash -c \
+    'trap "" XFSZ; ulimit -f 1; "$0" trace gen rpc -n 1000 --seconds 20 -o small' "$timerlab"
+[ "$(cat small)" = old ] || complain "what cannot be written whole has replaced what was there"
+[ -z "$(find . -name '*.tmp')" ] || complain "left behind: $(find . -name '*.tmp')"
+
+if [ $failures -gt 0 ]; then
+    printf '%d failures\n' $failures
+    exit 1
+fi
