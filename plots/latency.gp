@@ -11,13 +11,15 @@ x_of(dummy) = column("percentile") < 100 ? 100.0 / (100.0 - column("percentile")
 value = "latency_ns"; spread = ""
 x_label = "percentile of the operations, %"
 y_label = "latency"
-# A mark for each nine up to the maximum; where they are close together every second one is named.
+# A mark for each nine up to the maximum; where they are close together every second one is named,
+# and none that would run into the maximum's name.
+named_to = end / 10 ** (50.0 / (300.0 / log10(end * 1.3)))
 x_tics = "('50' 2, '90' 10"
 named = "99 99.9 99.99 99.999 99.9999 99.99999 99.999999 99.9999999"
 do for [nines = 2:9] {
     if (10 ** nines < end / 4) {
         x_tics = x_tics.sprintf(", '%s' 1e%d", \
-            end > 3e5 && nines % 2 == 0 ? "" : word(named, nines - 1), nines)
+            (end > 3e5 && nines % 2 == 0) || 10 ** nines > named_to ? "" : word(named, nines - 1), nines)
     }
 }
 x_tics = x_tics.sprintf(", 'max' %g)", end)

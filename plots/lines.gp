@@ -86,7 +86,9 @@ do for [terminal in TERMINALS] {
         eval "set ytics nomirror ".(y_high[i] / y_low[i] < LOG_RATIO ? y_fine_tics : y_tics)
         set title heading(panel) noenhanced offset 0,-0.4
         set xlabel x_label noenhanced offset 0,0.3
-        set ylabel y_label noenhanced offset 0.8,0
+        # Where it is clear of the longest marks, in line with the other panels'.
+        set label 1 y_label at screen left + 11.0 / WIDTH, screen share(top + 0.5 * (panel_height - 40)) \
+            center rotate by 90 noenhanced
         # The series that have a value in this panel.
         chosen = ""
         do for [k = 1:words(series)] {

@@ -399,6 +399,27 @@ static const char *missing_op(struct report *report, const json_t *row)
                        grouped_text(row_number(row, "n"), FIGURE), why[0] != '\0' ? ": " : "", why);
 }
 
+/* How many rows of what is listed were wrong; the others could not be run: a structure does not
+ * support what the row asks of it, or it was left out. */
+static size_t count_wrong(const struct report *report)
+{
+    static const char left_out[] = "left out";
+    size_t wrong = 0;
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(report->data->rows, i, row)
+    {
+        wrong += is_wrong(row) &&
+                 (has_faults(row) || strcmp(row_string(row, "status"), "unsupported") != 0);
+    }
+    json_array_foreach(report->data->bench, i, row)
+    {
+        wrong += op_is_missing(row) &&
+                 strncmp(row_string(row, "error"), left_out, sizeof left_out - 1) != 0;
+    }
+    return wrong;
+}
+
 /* What did not run, or was wrong. */
 static void collect_wrong(struct report *report, struct list *list)
 {
@@ -1201,6 +1222,25 @@ static void write_differences(struct report *report)
     list_write(&list);
 }
 
+/* "2 rows were wrong, and 3 could not be run: see ..." */
+static const char *wrong_rows(struct report *report, size_t listed)
+{
+    size_t wrong = count_wrong(report);
+    size_t left = listed - wrong;
+    struct text text = {.pool = &report->pool};
+    if (wrong > 0) {
+        text_add(&text, MARK_BOLD "%zu %s wrong" MARK_BOLD, wrong,
+                 wrong == 1 ? "row was" : "rows were");
+    } else {
+        text_add(&text, "Nothing was wrong");
+    }
+    if (left > 0) {
+        text_add(&text, "; %zu %s could not be run", left, left == 1 ? "row" : "rows");
+    }
+    text_add(&text, ": see " MARK_LINK "faults Faults, and what did not run" MARK_LINK ".");
+    return text_end(&text);
+}
+
 /* Who won, at what cost; what went wrong; and which results these are, where there are several. */
 static void write_beginning(struct report *report)
 {
@@ -1209,12 +1249,7 @@ static void write_beginning(struct report *report)
     page->form->verdict(page, verdict_text(&report->pool, report->data, &report->contests));
     collect_wrong(report, &wrong);
     if (wrong.count > 0) {
-        page->form->paragraph(
-            page,
-            pool_format(&report->pool,
-                        MARK_BOLD "%zu %s wrong, or could not be run" MARK_BOLD ": see " MARK_LINK
-                                  "faults Faults, and what did not run" MARK_LINK ".",
-                        wrong.count, wrong.count == 1 ? "row was" : "rows were"));
+        page->form->paragraph(page, wrong_rows(report, wrong.count));
     }
     free((void *)wrong.items);
     if (report->data->set_count > 1) {

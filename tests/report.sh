@@ -108,7 +108,7 @@ grep -q 'broken/results.json, line 1: ' said || complain "half a file is not nam
 says won '**`quick` is the fastest** on day.one.trace (40.0 ns per event; the next, `middling:size=3`, takes 1.50 times as long). `quick` costs 20.0 bytes a timer (none takes less), a longest stall of 40.0 µs (none takes less), and no lateness.'
 says close 'on day.one.trace **cannot tell** which is the fastest of `quick` and `middling:size=3` (57.0 ns per event at best). `quick` costs'
 says wrong '(60.0 ns per event; nothing else ran it). `middling:size=3` costs 30.0 bytes a timer (none takes less), a longest stall of 60.0 µs (none takes less), and firing up to 2 ticks early and up to 1 tick late.'
-says wrong '**2 rows were wrong, or could not be run**'
+says wrong '**1 row was wrong**; 1 row could not be run: see'
 says none 'on day.one.trace nothing ran to its end'
 
 # Who fires late does less: the verdict is on those that do not, and names it.
