@@ -25,6 +25,11 @@
  * it is a cascade, so it is a lower bound, as in both models. Stopping a slot's last timer clears
  * its bit.
  *
+ * The tick at which the first occupied slot expires is kept, as `work_at`: until then an advance
+ * only sets the clock. It is read off the bitmaps after every advance that had work, and a start
+ * may bring it forward; a stop leaves it too early, which costs one look in vain. Where the clock
+ * stays within one turn of level 1, as in most ticks, no other level is looked at.
+ *
  * A slot that was passed as a whole has nothing left to decide: it goes to DUE unopened. What is
  * filed again must not meet a slot that is still to be emptied for this advance, which may be the
  * same slot a turn later: so all levels are collected first, into FLUSH, and filed afterwards.
@@ -33,6 +38,7 @@
  *   - a slot of a level with `shift` holds timers of one bucket b, `clock >> shift` < b <= `clock
  *     >> shift` + slots; b << shift is when it expires, at the latest when its first timer is due
  *   - a slot's bit is set exactly if it holds timers
+ *   - no slot expires before `work_at`, which is 0 if DUE or LATE holds timers
  *   - the slots, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
  * calls
  *
@@ -71,9 +77,10 @@ enum option { OPTION_BITS, OPTION_LEVELS };
 struct bitmap_wheel {
     struct timer_buckets buckets;
     uint64_t clock;
-    uint64_t reach; /* the first delay that no level takes; UINT64_MAX where all are */
-    uint32_t bits;  /* log2 of slots */
-    uint32_t slots; /* of each level */
+    uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
+    uint64_t reach;   /* the first delay that no level takes; UINT64_MAX where all are */
+    uint32_t bits;    /* log2 of slots */
+    uint32_t slots;   /* of each level */
     uint32_t level_count;
     uint8_t level_of[64]; /* by the number of the delay's highest bit */
     uint64_t occupied[LEVELS_MAX];
@@ -102,6 +109,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     levels = levels < all ? levels : all;
     *wheel = (struct bitmap_wheel){
         .clock = config->now,
+        .work_at = TL_NEVER,
         .reach = levels * bits < 64 ? UINT64_C(1) << (levels * bits) : UINT64_MAX,
         .bits = bits,
         .slots = UINT32_C(1) << bits,
@@ -130,16 +138,19 @@ static inline void clear_bit(struct bitmap_wheel *wheel, uint32_t bucket)
     }
 }
 
-/* Files a timer that is in no list and due after the clock. */
-static inline void file_timer(struct bitmap_wheel *wheel, uint32_t index, uint64_t due)
+/* Files a timer that is in no list and due after the clock. Returns when its slot expires. */
+static inline uint64_t file_timer(struct bitmap_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint64_t delay = due - wheel->clock;
     delay = delay < wheel->reach ? delay : wheel->reach - 1;
     uint32_t level = wheel->level_of[63 - __builtin_clzll(delay)];
-    uint32_t slot =
-        (uint32_t)((wheel->clock + delay) >> (level * wheel->bits)) & (wheel->slots - 1);
+    uint32_t shift = level * wheel->bits;
+    uint64_t at = (wheel->clock + delay) >> shift;
+    uint32_t slot = (uint32_t)at & (wheel->slots - 1);
+    uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + slot;
     wheel->occupied[level] |= UINT64_C(1) << slot;
-    bucket_append(&wheel->buckets, FIRST_BUCKET + (level << wheel->bits) + slot, index);
+    bucket_file(&wheel->buckets, bucket, level == 0, index);
+    return at << shift;
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
@@ -149,9 +160,11 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     clear_bit(wheel, buckets_take(&wheel->buckets, index));
     wheel->buckets.nodes[index].due = deadline;
     if (deadline > wheel->clock) {
-        file_timer(wheel, index, deadline);
+        uint64_t at = file_timer(wheel, index, deadline);
+        wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
     } else {
         bucket_append(&wheel->buckets, BUCKET_LATE, index);
+        wheel->work_at = 0;
     }
     return TL_OK;
 }
@@ -168,6 +181,26 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
+/* The tick at which the first occupied slot of all expires, or TL_NEVER. */
+static uint64_t slots_next(const struct bitmap_wheel *wheel)
+{
+    uint64_t next = TL_NEVER;
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint32_t shift = level * wheel->bits;
+        uint64_t from = wheel->clock >> shift;
+        if (next <= (from + 1) << shift) {
+            break; /* neither this level nor those above have a slot that expires before */
+        }
+        uint64_t after =
+            bitmap_after(wheel->occupied[level], (uint32_t)from & (wheel->slots - 1), wheel->slots);
+        if (after != 0) {
+            uint64_t tick = (from + 1 + bitmap_first(after)) << shift;
+            next = tick < next ? tick : next;
+        }
+    }
+    return next;
+}
+
 /* Files a timer of a slot that has expired: under DUE, or where the clock now reaches it. */
 static void file_again(void *self, uint32_t index)
 {
@@ -177,18 +210,17 @@ static void file_again(void *self, uint32_t index)
     if (due <= wheel->clock) {
         bucket_append(&wheel->buckets, BUCKET_DUE, index);
     } else {
-        file_timer(wheel, index, due);
+        (void)file_timer(wheel, index, due);
         TL_COUNT(&wheel->buckets, cascades, 1);
     }
 }
 
-/* Moves the clock to `now`, and everything that is due by then to DUE. */
-static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
+/* Moves what lies in the slots that the clock has passed since `old`, on any level, to DUE, or
+ * files it again. */
+static void pass_levels(struct bitmap_wheel *wheel, uint64_t old)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
-    uint64_t old = wheel->clock;
-    wheel->clock = now;
+    uint64_t now = wheel->clock;
     bool flush = false;
     for (uint32_t level = 0; level < wheel->level_count; level++) {
         uint32_t shift = level * wheel->bits;
@@ -216,24 +248,62 @@ static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
     if (flush) {
         bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
     }
-    bucket_prefetch(buckets, FIRST_BUCKET + ((uint32_t)(now + 2) & (wheel->slots - 1)));
+}
+
+/* The bits of all slots with higher numbers than this one. */
+static inline uint64_t slots_behind(uint32_t slot)
+{
+    return ~bitmap_low((uint64_t)slot + 1);
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    if (wheel->work_at == 0) {
+        bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    }
+    uint64_t old = wheel->clock;
+    wheel->clock = now;
+    uint32_t slot = (uint32_t)now & (wheel->slots - 1);
+    uint64_t ahead = slots_behind(slot); /* of level 1, still to come in this turn of it */
+    if ((old ^ now) < wheel->slots) {    /* no other level has moved */
+        uint64_t passed =
+            wheel->occupied[0] & slots_behind((uint32_t)old & (wheel->slots - 1)) & ~ahead;
+        wheel->occupied[0] ^= passed;
+        TL_COUNT(buckets, slots, 1);
+        for (; passed != 0; passed &= passed - 1) {
+            bucket_move_near(buckets, FIRST_BUCKET + bitmap_first(passed), BUCKET_DUE);
+            TL_COUNT(buckets, slots, 1);
+        }
+    } else {
+        pass_levels(wheel, old);
+    }
+    ahead &= wheel->occupied[0];
+    wheel->work_at = ahead != 0 ? now - slot + bitmap_first(ahead) : slots_next(wheel);
+    bucket_prefetch_near(buckets, FIRST_BUCKET + ((uint32_t)(now + 2) & (wheel->slots - 1)));
+}
+
+/* An advance at which something may be due or has to be filed again. */
+static __attribute__((noinline)) uint64_t work(struct bitmap_wheel *wheel, uint64_t now,
+                                               uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    collect_due(wheel, now);
+    uint64_t fired = buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+    if (fired == budget) {
+        wheel->work_at = 0; /* for what may be left */
+    }
+    return fired;
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct bitmap_wheel *wheel = self;
-    collect_due(wheel, now);
-    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
-}
-
-/* The tick at which the first occupied slot of a level expires, or TL_NEVER. */
-static uint64_t level_next(const struct bitmap_wheel *wheel, uint32_t level)
-{
-    uint32_t shift = level * wheel->bits;
-    uint64_t from = wheel->clock >> shift;
-    uint64_t after =
-        bitmap_after(wheel->occupied[level], (uint32_t)from & (wheel->slots - 1), wheel->slots);
-    return after != 0 ? (from + 1 + bitmap_first(after)) << shift : TL_NEVER;
+    if (now < wheel->work_at) {
+        wheel->clock = now;
+        return 0;
+    }
+    return work(wheel, now, budget, fire, ctx);
 }
 
 static uint64_t wheel_next(const void *self)
@@ -242,12 +312,7 @@ static uint64_t wheel_next(const void *self)
     if (buckets_are_due(&wheel->buckets)) {
         return wheel->clock;
     }
-    uint64_t next = TL_NEVER;
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
-        uint64_t tick = level_next(wheel, level);
-        next = tick < next ? tick : next;
-    }
-    return next;
+    return slots_next(wheel);
 }
 
 /* The tick at which a slot expires. */
@@ -285,6 +350,11 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
                 }
             }
         }
+    }
+    if (wheel->work_at > wheel_next(wheel)) {
+        (void)snprintf(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
+                       wheel_next(wheel), wheel->work_at);
+        return TL_ERR_CORRUPT;
     }
     if (!bucket_is_empty(buckets, BUCKET_FLUSH)) {
         (void)snprintf(why, why_bytes, "timers that were to be filed again are not");

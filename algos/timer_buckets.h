@@ -12,6 +12,11 @@
  * lists walked side by side four fetches are under way at once. One list is right where order
  * counts, or where buckets are so many that their heads would not stay in the cache.
  *
+ * A near bucket is one that is emptied soon after it was filled, such as a slot of the lowest
+ * level. Its timers are still in the inner caches, as long as not all are too many for those; then
+ * one list is walked as quickly as four, and moved and looked through more quickly, so it uses but
+ * its first. Whether the timers are too many is decided when room is made for them.
+ *
  * Bucket DUE holds what fires first, LATE what was started when already due: the next advance puts
  * it behind DUE. Callbacks file into any bucket but DUE, so what they start waits for its turn.
  *
@@ -38,12 +43,16 @@
 #define BUCKET_DUE    0u
 #define BUCKET_LATE   1u
 #define BUCKET_NONE   UINT32_MAX
+#define INNER_CACHES                                                                               \
+    (UINT32_C(4) << 20) /* bytes of nodes from which on near buckets are striped                   \
+                         */
 
 struct timer_buckets {
     struct node *nodes;   /* the heads, then the timers */
     uint32_t first_timer; /* index of timer 0: the number of heads */
     uint32_t capacity;
-    uint64_t count; /* timers pending */
+    uint64_t count;        /* timers pending */
+    uint32_t near_stripes; /* the bits of an index that say its list in a near bucket */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
@@ -67,20 +76,34 @@ static inline uint32_t bucket_head(uint32_t bucket, uint32_t number)
     return bucket * BUCKET_STRIPES + number % BUCKET_STRIPES;
 }
 
-static inline bool bucket_is_empty(const struct timer_buckets *buckets, uint32_t bucket)
+/* Which of a bucket's lists hold timers, one bit each. */
+static inline uint32_t bucket_stripes(const struct timer_buckets *buckets, uint32_t bucket)
 {
-    bool empty = true;
+    uint32_t stripes = 0;
     for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-        empty &= slot_is_empty(buckets, bucket_head(bucket, i));
+        stripes |= (uint32_t)!slot_is_empty(buckets, bucket_head(bucket, i)) << i;
     }
-    return empty;
+    return stripes;
 }
 
-/* Files a timer that is in no list. */
+static inline bool bucket_is_empty(const struct timer_buckets *buckets, uint32_t bucket)
+{
+    return bucket_stripes(buckets, bucket) == 0;
+}
+
+/* Files a timer that is in no list, in a bucket that is `near` or not. */
+static inline void bucket_file(struct timer_buckets *buckets, uint32_t bucket, bool near,
+                               uint32_t index)
+{
+    uint32_t stripes = near ? buckets->near_stripes : BUCKET_STRIPES - 1;
+    slot_append(buckets, bucket_head(bucket, index & stripes), index);
+    TL_COUNT(buckets, moves, 1);
+}
+
+/* Files a timer that is in no list, in a bucket that is not near. */
 static inline void bucket_append(struct timer_buckets *buckets, uint32_t bucket, uint32_t index)
 {
-    slot_append(buckets, bucket_head(bucket, index), index);
-    TL_COUNT(buckets, moves, 1);
+    bucket_file(buckets, bucket, false, index);
 }
 
 /* Takes a filed timer out. Returns the bucket that it leaves empty, or BUCKET_NONE. */
@@ -99,8 +122,19 @@ static inline uint32_t bucket_remove(struct timer_buckets *buckets, uint32_t ind
 /* Moves all timers of `from` behind those of `to`; touches but the lists' ends. */
 static inline void bucket_move_all(struct timer_buckets *buckets, uint32_t from, uint32_t to)
 {
-    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
+    for (uint32_t left = bucket_stripes(buckets, from); left != 0; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(left);
         slot_move_all(buckets, bucket_head(from, i), bucket_head(to, i));
+    }
+}
+
+/* The same for a near bucket. */
+static inline void bucket_move_near(struct timer_buckets *buckets, uint32_t from, uint32_t to)
+{
+    if (buckets->near_stripes != 0) {
+        bucket_move_all(buckets, from, to);
+    } else {
+        slot_move_all(buckets, bucket_head(from, 0), bucket_head(to, 0));
     }
 }
 
@@ -109,6 +143,18 @@ static inline void bucket_prefetch(const struct timer_buckets *buckets, uint32_t
 {
     for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
         const struct node *head = slot_node(buckets, bucket_head(bucket, i));
+        __builtin_prefetch(slot_node(buckets, head->next), 1);
+        __builtin_prefetch(slot_node(buckets, head->prev), 1);
+    }
+}
+
+/* The same for a near bucket. */
+static inline void bucket_prefetch_near(const struct timer_buckets *buckets, uint32_t bucket)
+{
+    if (buckets->near_stripes != 0) {
+        bucket_prefetch(buckets, bucket);
+    } else {
+        const struct node *head = slot_node(buckets, bucket_head(bucket, 0));
         __builtin_prefetch(slot_node(buckets, head->next), 1);
         __builtin_prefetch(slot_node(buckets, head->prev), 1);
     }
@@ -190,6 +236,9 @@ static inline enum tl_status buckets_reserve(void *self, uint32_t capacity)
         nodes[buckets->first_timer + id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
     }
     buckets->capacity = capacity;
+    if ((size_t)capacity * sizeof *nodes > INNER_CACHES) {
+        buckets->near_stripes = BUCKET_STRIPES - 1;
+    }
     return TL_OK;
 }
 
@@ -238,25 +287,49 @@ static inline enum tl_status buckets_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
+/* Fires the first timer of one of DUE's lists, which has one. */
+static inline void buckets_fire_one(struct timer_buckets *buckets, uint32_t head, uint64_t now,
+                                    tl_fire_fn fire, void *ctx)
+{
+    uint32_t index = slot_node(buckets, head)->next;
+    struct node *node = slot_node(buckets, index);
+    uint32_t next = node->next;
+    slot_node(buckets, head)->next = next;
+    slot_node(buckets, next)->prev = head;
+    node->next = SLOT_NONE;
+    buckets->count--;
+    TL_COUNT(buckets, moves, 1);
+    fire(ctx, index - buckets->first_timer, now);
+}
+
 /* Fires from DUE, from each of its lists in turn, so that a node's line is under way while the
  * others' fire. Returns how many. */
 static inline uint64_t buckets_fire(struct timer_buckets *buckets, uint64_t now, uint64_t budget,
                                     tl_fire_fn fire, void *ctx)
 {
     uint64_t fired = 0;
-    for (uint32_t number = 0, empty = 0; empty < BUCKET_STRIPES && fired < budget; number++) {
-        uint32_t head = bucket_head(BUCKET_DUE, number);
-        uint32_t index = slot_node(buckets, head)->next;
-        if (index == head) {
-            empty++;
-            continue;
+    uint32_t filled =
+        bucket_stripes(buckets, BUCKET_DUE); /* callbacks empty lists, but fill none */
+    while ((filled & (filled - 1)) != 0) {
+        for (uint32_t left = filled; left != 0; left &= left - 1) {
+            uint32_t stripe = (uint32_t)__builtin_ctz(left);
+            uint32_t head = bucket_head(BUCKET_DUE, stripe);
+            if (slot_is_empty(buckets, head)) {
+                filled ^= UINT32_C(1) << stripe;
+            } else if (fired == budget) {
+                return fired;
+            } else {
+                fired++;
+                buckets_fire_one(buckets, head, now, fire, ctx);
+            }
         }
-        empty = 0;
-        slot_remove(buckets, index);
-        buckets->count--;
-        TL_COUNT(buckets, moves, 1);
-        fired++;
-        fire(ctx, index - buckets->first_timer, now);
+    }
+    if (filled != 0) {
+        uint32_t head = bucket_head(BUCKET_DUE, (uint32_t)__builtin_ctz(filled));
+        while (!slot_is_empty(buckets, head) && fired < budget) {
+            fired++;
+            buckets_fire_one(buckets, head, now, fire, ctx);
+        }
     }
     return fired;
 }
