@@ -18,12 +18,21 @@
  * in thousands of millions of starts (the first one comes early, so that no program meets it for
  * the first time after months). A sorted array is a heap of any arity.
  *
+ * What is started has the latest serial of all, so that it is compared by its tick alone. Before
+ * the root, at index arity - 2, stands an entry that precedes every other, where what rises stops.
+ *
+ * A timer that fires leaves its entry at the root, where it is before all others, until its
+ * callback has returned. If the callback starts a timer, its own again as a rule, that one takes
+ * the place: the hole goes from the root to the bottom and the new entry rises from there. Else the
+ * last entry of the array does. So an expiry with its start sifts once, not twice.
+ *
  * What is in the hot loops is compiled once for each of the usual arities, so that no division and
  * no multiplication by a variable stands in them; other arities share one general copy.
  *
  * Invariants
  *   - no entry is before its parent in the order (due, serial); serials are distinct
- *   - positions[entries[i].id] == i for every i, and 0 for every id that is not in the heap
+ *   - positions[entries[i].id] == i for every i, and 0 for every id that is not pending; the root's
+ *     is 0 while it is vacant, which it is in callbacks only
  *   - what an advance may fire is before its fence, (now, serial at its start): what callbacks
  *     start is due at `now` at the earliest and has a later serial
  *
@@ -41,48 +50,31 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "heap_entry.h"
 #include "walk.h"
 
-#define ENTRY_ALIGN  64 /* a cache line */
-#define CAPACITY_MAX (UINT32_C(1) << 31)
-#define FIRST_SERIAL (UINT32_MAX - 100)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define NEVER_INLINE  __attribute__((noinline))
+
+#define CAPACITY_MAX  (UINT32_C(1) << 31)
+#define FIRST_SERIAL  (UINT32_MAX - 100)
 
 enum option { OPTION_ARITY };
 
-struct entry {
-    uint64_t due;
-    uint64_t rank; /* serial << 32 | id */
-};
-
 struct dary_heap {
-    struct entry *entries; /* [arity - 1] is the root; followed by the positions, in one block */
+    heap_entry *entries; /* [arity - 1] is the root; followed by the positions, in one block */
     uint32_t *positions;
     size_t root;
     size_t end; /* the index behind the last entry */
     unsigned arity;
-    uint64_t clock;
     uint32_t serial;
+    uint64_t clock;
+    heap_entry fence; /* what the running advance may fire is before this */
     uint32_t capacity;
-    struct entry fence; /* what the running advance may fire is before this */
+    bool vacant; /* the timer at the root has fired, and its place is not taken yet */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
-
-static inline struct entry make_entry(uint64_t due, uint32_t serial, uint32_t id)
-{
-    return (struct entry){.due = due, .rank = (uint64_t)serial << 32 | id};
-}
-
-static inline uint32_t entry_id(struct entry entry)
-{
-    return (uint32_t)entry.rank;
-}
-
-/* Without branches: which of the children is first cannot be predicted. */
-static inline bool is_before(struct entry a, struct entry b)
-{
-    return (bool)((a.due < b.due) | ((a.due == b.due) & (a.rank < b.rank)));
-}
 
 static inline size_t parent_of(size_t index, unsigned arity)
 {
@@ -95,54 +87,56 @@ static inline size_t children_of(size_t index, unsigned arity)
     return arity * (index - arity + 2);
 }
 
-static inline void put(struct dary_heap *heap, size_t index, struct entry entry)
+static inline void put(struct dary_heap *heap, size_t index, heap_entry entry)
 {
     heap->entries[index] = entry;
-    heap->positions[entry_id(entry)] = (uint32_t)index;
+    heap->positions[heap_entry_id(entry)] = (uint32_t)index;
     TL_COUNT(heap, moves, 1);
 }
 
 /* The first in order of the children at `child` and behind, of which there is at least one. */
-static inline size_t first_of(struct dary_heap *heap, size_t child, unsigned arity)
+static ALWAYS_INLINE size_t first_of(struct dary_heap *heap, size_t child, unsigned arity)
 {
-    const struct entry *entries = heap->entries;
+    const heap_entry *entries = heap->entries;
     size_t last = child + arity <= heap->end ? child + arity : heap->end;
-    size_t best = child;
     TL_COUNT(heap, compares, last - child - 1);
     if (arity == 4 && last == child + 4) { /* the usual case: two comparisons deep */
-        size_t a = child + is_before(entries[child + 1], entries[child]);
-        size_t b = child + 2 + is_before(entries[child + 3], entries[child + 2]);
-        return is_before(entries[b], entries[a]) ? b : a;
+        size_t a = child + (entries[child + 1] < entries[child]);
+        size_t b = child + 2 + (entries[child + 3] < entries[child + 2]);
+        return heap_entry_choose_index(entries[b] < entries[a], b, a);
     }
+    size_t best = child;
     for (size_t i = child + 1; i < last; i++) {
-        best = is_before(entries[i], entries[best]) ? i : best;
+        best = heap_entry_choose_index(entries[i] < entries[best], i, best);
     }
     return best;
 }
 
-static inline void sift_up_by(struct dary_heap *heap, size_t hole, struct entry entry,
-                              unsigned arity)
+/* Fills the hole with `entry`, which is not after anything below it, or with its parents. `latest`:
+ * it has the latest serial. */
+static ALWAYS_INLINE void rise(struct dary_heap *heap, size_t hole, heap_entry entry, bool latest,
+                               unsigned arity)
 {
-    while (hole > heap->root) {
-        size_t parent = parent_of(hole, arity);
-        TL_COUNT(heap, compares, 1);
-        if (!is_before(entry, heap->entries[parent])) {
-            break;
-        }
+    size_t parent = parent_of(hole, arity);
+    TL_COUNT(heap, compares, 1);
+    while (heap_entry_precedes(entry, heap->entries[parent], latest)) {
         put(heap, hole, heap->entries[parent]);
         hole = parent;
+        parent = parent_of(hole, arity);
+        TL_COUNT(heap, compares, 1);
     }
     put(heap, hole, entry);
 }
 
-static inline void sift_down_by(struct dary_heap *heap, size_t hole, struct entry entry,
-                                unsigned arity)
+/* Fills the hole with `entry`, which is not before its parent, or with its children. */
+static ALWAYS_INLINE void sink(struct dary_heap *heap, size_t hole, heap_entry entry, bool latest,
+                               unsigned arity)
 {
     for (size_t child = children_of(hole, arity); child < heap->end;
          child = children_of(hole, arity)) {
         size_t first = first_of(heap, child, arity);
         TL_COUNT(heap, compares, 1);
-        if (!is_before(heap->entries[first], entry)) {
+        if (heap_entry_precedes(entry, heap->entries[first], latest)) {
             break;
         }
         put(heap, hole, heap->entries[first]);
@@ -152,14 +146,14 @@ static inline void sift_down_by(struct dary_heap *heap, size_t hole, struct entr
 }
 
 /* Moves the hole at the root to the bottom, along the first children; returns where it arrives. */
-static inline size_t sink_hole_by(struct dary_heap *heap, unsigned arity)
+static ALWAYS_INLINE size_t sink_hole(struct dary_heap *heap, unsigned arity)
 {
     size_t hole = heap->root;
     for (size_t child = children_of(hole, arity); child < heap->end;
          child = children_of(hole, arity)) {
         if (arity <= 4) { /* all that the next level may need, while this one is compared */
-            const struct entry *below = &heap->entries[children_of(child, arity)];
-            for (size_t i = 0; i < (size_t)arity * arity; i += ENTRY_ALIGN / sizeof *below) {
+            const heap_entry *below = &heap->entries[children_of(child, arity)];
+            for (size_t i = 0; i < (size_t)arity * arity; i += HEAP_ENTRY_LINE / sizeof *below) {
                 __builtin_prefetch(below + i);
             }
         }
@@ -178,70 +172,67 @@ static inline size_t sink_hole_by(struct dary_heap *heap, unsigned arity)
      : (heap)->arity == 16 ? function(__VA_ARGS__, 16)                                             \
                            : function(__VA_ARGS__, (heap)->arity))
 
-/* Fills the hole with `entry`, which is not after anything below it, or with its parents. */
-static void sift_up(struct dary_heap *heap, size_t hole, struct entry entry)
+static ALWAYS_INLINE void close_root_by(struct dary_heap *heap, unsigned arity)
 {
-    BY_ARITY(heap, sift_up_by, heap, hole, entry);
-}
-
-/* Fills the hole with `entry`, which is not before its parent, or with its children. */
-static void sift_down(struct dary_heap *heap, size_t hole, struct entry entry)
-{
-    BY_ARITY(heap, sift_down_by, heap, hole, entry);
-}
-
-/* Fills the place of an entry that goes with one that may belong above or below. */
-static void replace(struct dary_heap *heap, size_t position, struct entry entry)
-{
-    TL_COUNT(heap, compares, 1);
-    if (is_before(entry, heap->entries[position])) {
-        sift_up(heap, position, entry);
-    } else {
-        sift_down(heap, position, entry);
-    }
-}
-
-/* Takes the root out of a heap that is not empty. */
-static struct entry take_root(struct dary_heap *heap)
-{
-    struct entry root = heap->entries[heap->root];
-    struct entry last = heap->entries[--heap->end];
-    heap->positions[entry_id(root)] = 0;
+    heap_entry last = heap->entries[--heap->end];
     if (heap->end > heap->root) {
         /* The last entry mostly belongs to the bottom: it rises from there, if at all. */
-        size_t hole = BY_ARITY(heap, sink_hole_by, heap);
-        sift_up(heap, hole, last);
+        rise(heap, sink_hole(heap, arity), last, false, arity);
     }
-    return root;
+}
+
+/* Takes the entry at the root out, whose timer is not pending any more. */
+static void close_root(struct dary_heap *heap)
+{
+    heap->vacant = false;
+    BY_ARITY(heap, close_root_by, heap);
+}
+
+static ALWAYS_INLINE void replace_root_by(struct dary_heap *heap, heap_entry entry, unsigned arity)
+{
+    rise(heap, sink_hole(heap, arity), entry, true, arity);
+}
+
+/* The same with `entry`, which has the latest serial, taking its place. */
+static void replace_root(struct dary_heap *heap, heap_entry entry)
+{
+    heap->vacant = false;
+    BY_ARITY(heap, replace_root_by, heap, entry);
 }
 
 /* Numbers the entries from 0 in the heap's order, and the fence with them. */
 static void renumber(struct dary_heap *heap)
 {
+    if (heap->vacant) {
+        close_root(heap);
+    }
     size_t end = heap->end;
     while (heap->end > heap->root) {
-        struct entry root = take_root(heap);
+        heap_entry root = heap->entries[heap->root];
+        close_root(heap);
         heap->entries[heap->end] = root;
     }
     for (size_t low = heap->root, high = end; low + 1 < high; low++) {
-        struct entry swapped = heap->entries[low];
+        heap_entry swapped = heap->entries[low];
         heap->entries[low] = heap->entries[--high];
         heap->entries[high] = swapped;
     }
     uint32_t before_fence = 0;
     for (size_t i = heap->root; i < end; i++) {
-        struct entry entry = heap->entries[i];
-        before_fence += is_before(entry, heap->fence);
-        put(heap, i, make_entry(entry.due, (uint32_t)(i - heap->root), entry_id(entry)));
+        heap_entry entry = heap->entries[i];
+        before_fence += entry < heap->fence;
+        put(heap, i,
+            heap_entry_make(heap_entry_due(entry), (uint32_t)(i - heap->root),
+                            heap_entry_id(entry)));
     }
     heap->end = end;
     heap->serial = (uint32_t)(end - heap->root);
-    heap->fence = make_entry(heap->fence.due, before_fence, 0);
+    heap->fence = heap_entry_make(heap_entry_due(heap->fence), before_fence, 0);
 }
 
 static size_t entries_bytes(const struct dary_heap *heap, uint32_t capacity)
 {
-    return (heap->root + capacity) * sizeof(struct entry);
+    return (heap->root + capacity) * sizeof(heap_entry);
 }
 
 static size_t block_bytes(const struct dary_heap *heap, uint32_t capacity)
@@ -258,7 +249,7 @@ static enum tl_status heap_reserve(void *self, uint32_t capacity)
     if (capacity > CAPACITY_MAX) {
         return TL_ERR_CAPACITY;
     }
-    struct entry *entries = tl_alloc(heap->allocator, block_bytes(heap, capacity), ENTRY_ALIGN);
+    heap_entry *entries = tl_alloc(heap->allocator, block_bytes(heap, capacity), HEAP_ENTRY_LINE);
     if (entries == NULL) {
         return TL_ERR_NOMEM;
     }
@@ -268,8 +259,9 @@ static enum tl_status heap_reserve(void *self, uint32_t capacity)
         memcpy(&entries[heap->root], &heap->entries[heap->root],
                (heap->end - heap->root) * sizeof *entries);
         memcpy(positions, heap->positions, (size_t)heap->capacity * sizeof *positions);
-        tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), ENTRY_ALIGN);
+        tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), HEAP_ENTRY_LINE);
     }
+    entries[heap->root - 1] = 0; /* before every other */
     heap->entries = entries;
     heap->positions = positions;
     heap->capacity = capacity;
@@ -279,7 +271,7 @@ static enum tl_status heap_reserve(void *self, uint32_t capacity)
 static void heap_destroy(void *self)
 {
     struct dary_heap *heap = self;
-    tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), ENTRY_ALIGN);
+    tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), HEAP_ENTRY_LINE);
     tl_free(heap->allocator, heap, sizeof *heap, alignof(struct dary_heap));
 }
 
@@ -307,69 +299,104 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
     return TL_OK;
 }
 
+static ALWAYS_INLINE enum tl_status start_by(struct dary_heap *heap, uint32_t id, uint64_t deadline,
+                                             unsigned arity)
+{
+    uint64_t due = deadline > heap->clock ? deadline : heap->clock;
+    heap_entry entry = heap_entry_make(due, heap->serial++, id);
+    size_t position = heap->positions[id];
+    if (position == 0) {
+        if (heap->vacant) {
+            replace_root(heap, entry);
+        } else {
+            rise(heap, heap->end++, entry, true, arity);
+        }
+    } else if (due < heap_entry_due(heap->entries[position])) {
+        rise(heap, position, entry, true, arity);
+    } else {
+        sink(heap, position, entry, true, arity);
+    }
+    return TL_OK;
+}
+
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct dary_heap *heap = self;
     if (heap->serial == UINT32_MAX) {
         renumber(heap);
     }
-    uint64_t due = deadline > heap->clock ? deadline : heap->clock;
-    struct entry entry = make_entry(due, heap->serial++, id);
+    return BY_ARITY(heap, start_by, heap, id, deadline);
+}
+
+static ALWAYS_INLINE enum tl_status stop_by(struct dary_heap *heap, uint32_t id, unsigned arity)
+{
     size_t position = heap->positions[id];
     if (position == 0) {
-        sift_up(heap, heap->end++, entry);
-        return TL_OK;
+        return TL_IDLE;
     }
-    /* The children come with the entry: a timer is mostly restarted to later. */
-    __builtin_prefetch(&heap->entries[position], 1);
-    __builtin_prefetch(&heap->entries[children_of(position, heap->arity)], 1);
-    replace(heap, position, entry);
+    heap->positions[id] = 0;
+    heap_entry last = heap->entries[--heap->end];
+    if (position < heap->end) {
+        TL_COUNT(heap, compares, 1);
+        if (last < heap->entries[position]) {
+            rise(heap, position, last, false, arity);
+        } else {
+            sink(heap, position, last, false, arity);
+        }
+    }
     return TL_OK;
 }
 
 static enum tl_status heap_stop(void *self, uint32_t id)
 {
     struct dary_heap *heap = self;
-    size_t position = heap->positions[id];
-    if (position == 0) {
-        return TL_IDLE;
+    return BY_ARITY(heap, stop_by, heap, id);
+}
+
+/* Apart from heap_advance, so that a tick at which nothing is due costs no more than to see that.
+ */
+static NEVER_INLINE uint64_t expire(struct dary_heap *heap, uint64_t now, uint64_t budget,
+                                    tl_fire_fn fire, void *ctx)
+{
+    heap->fence = heap_entry_make(now, heap->serial, 0);
+    uint64_t fired = 0;
+    while (fired < budget && heap->end > heap->root) {
+        heap_entry root = heap->entries[heap->root];
+        TL_COUNT(heap, compares, 1);
+        if (root >= heap->fence) {
+            break;
+        }
+        heap->positions[heap_entry_id(root)] = 0;
+        heap->vacant = true;
+        fired++;
+        fire(ctx, heap_entry_id(root), now);
+        if (heap->vacant) {
+            close_root(heap);
+        }
     }
-    heap->positions[id] = 0;
-    struct entry last = heap->entries[--heap->end];
-    if (position < heap->end) {
-        replace(heap, position, last);
-    }
-    return TL_OK;
+    return fired;
 }
 
 static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct dary_heap *heap = self;
     heap->clock = now;
-    heap->fence = make_entry(now, heap->serial, 0);
-    uint64_t fired = 0;
-    while (fired < budget && heap->end > heap->root) {
-        TL_COUNT(heap, compares, 1);
-        if (!is_before(heap->entries[heap->root], heap->fence)) {
-            break;
-        }
-        struct entry root = take_root(heap);
-        fired++;
-        fire(ctx, entry_id(root), now);
+    if (heap->end == heap->root || heap_entry_due(heap->entries[heap->root]) > now) {
+        return 0;
     }
-    return fired;
+    return expire(heap, now, budget, fire, ctx);
 }
 
 static uint64_t heap_next(const void *self)
 {
     const struct dary_heap *heap = self;
-    return heap->end > heap->root ? heap->entries[heap->root].due : TL_NEVER;
+    return heap->end > heap->root ? heap_entry_due(heap->entries[heap->root]) : TL_NEVER;
 }
 
 static uint64_t heap_count(const void *self)
 {
     const struct dary_heap *heap = self;
-    return heap->end - heap->root;
+    return heap->end - heap->root - heap->vacant;
 }
 
 static void heap_counters(const void *self, struct tl_counters *out)
@@ -381,15 +408,15 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
 {
     const struct dary_heap *heap = self;
     for (size_t i = heap->root; i < heap->end; i++) {
-        struct entry entry = heap->entries[i];
-        if (i > heap->root && is_before(entry, heap->entries[parent_of(i, heap->arity)])) {
+        heap_entry entry = heap->entries[i];
+        if (i > heap->root && entry < heap->entries[parent_of(i, heap->arity)]) {
             (void)snprintf(why, why_bytes, "timer %" PRIu32 " stands below a later one",
-                           entry_id(entry));
+                           heap_entry_id(entry));
             return TL_ERR_CORRUPT;
         }
-        if (entry_id(entry) >= heap->capacity || heap->positions[entry_id(entry)] != i) {
+        if (heap_entry_id(entry) >= heap->capacity || heap->positions[heap_entry_id(entry)] != i) {
             (void)snprintf(why, why_bytes, "the back-index of timer %" PRIu32 " is not %zu",
-                           entry_id(entry), i);
+                           heap_entry_id(entry), i);
             return TL_ERR_CORRUPT;
         }
     }
@@ -412,7 +439,8 @@ static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place 
     if (position == 0) {
         return TL_IDLE;
     }
-    *out = (struct tl_place){.slot = position - heap->root, .bucket = heap->entries[position].due};
+    *out = (struct tl_place){.slot = position - heap->root,
+                             .bucket = heap_entry_due(heap->entries[position])};
     return TL_OK;
 }
 
@@ -423,7 +451,7 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     for (size_t i = heap->root; i < heap->end; i++) {
         walk_node(visitor, i - heap->root,
                   i > heap->root ? parent_of(i, heap->arity) - heap->root : TL_NEVER);
-        walk_timer(visitor, entry_id(heap->entries[i]), heap->entries[i].due, 0);
+        walk_timer(visitor, heap_entry_id(heap->entries[i]), heap_entry_due(heap->entries[i]), 0);
     }
 }
 

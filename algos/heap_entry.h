@@ -1,0 +1,59 @@
+/*
+ * heap_entry.h: the entries of heaps in arrays: one number of 128 bits for each timer.
+ *
+ *   bits 127..64   due tick
+ *   bits  63..32   serial of the start
+ *   bits  31..0    id
+ *
+ * A heap's order is (due, serial): the order of these numbers, which a processor of 64 bits
+ * compares with two instructions and no branch. Which of two timers is due first cannot be
+ * predicted, and a branch that is guessed wrong costs more than all else that a heap does on a
+ * level. So what depends on such a comparison is chosen by arithmetic: of `?:` compilers make
+ * branches again.
+ *
+ * Internal to the structures.
+ */
+#ifndef ALGOS_HEAP_ENTRY_H
+#define ALGOS_HEAP_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+__extension__ typedef unsigned __int128 heap_entry;
+
+#define HEAP_ENTRY_LINE 64 /* a cache line: four entries */
+
+static inline heap_entry heap_entry_make(uint64_t due, uint32_t serial, uint32_t id)
+{
+    return (heap_entry)due << 64 | (uint64_t)serial << 32 | id;
+}
+
+static inline uint64_t heap_entry_due(heap_entry entry)
+{
+    return (uint64_t)(entry >> 64);
+}
+
+static inline uint32_t heap_entry_id(heap_entry entry)
+{
+    return (uint32_t)entry;
+}
+
+/* `entry` before `other`. What is known to have the latest serial of all is so by its tick alone.
+ */
+static inline bool heap_entry_precedes(heap_entry entry, heap_entry other, bool latest)
+{
+    return latest ? heap_entry_due(entry) < heap_entry_due(other) : entry < other;
+}
+
+static inline heap_entry heap_entry_choose(bool first, heap_entry a, heap_entry b)
+{
+    return b ^ ((a ^ b) & -(heap_entry)first);
+}
+
+static inline size_t heap_entry_choose_index(bool first, size_t a, size_t b)
+{
+    return b ^ ((a ^ b) & -(size_t)first);
+}
+
+#endif
