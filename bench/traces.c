@@ -714,9 +714,10 @@ static void register_size(size_t index)
 
 static bool register_rows(void)
 {
-    if (!register_texts() || !find_floor()) {
+    if (!register_texts()) {
         return false;
     }
+    bench_context("floor", floor_subject.name);
     for (size_t i = 0; i < settings.size_count; i++) {
         register_size(i);
     }
@@ -747,7 +748,7 @@ static int measure(int *argc, char **argv)
     bench_context("limit of import", "scan of the lines");
     bench_context("limit of replay", "plain loop");
     bench_context("limit of latency", "replay with readings");
-    if (!register_rows()) {
+    if (!find_floor() || !register_rows()) {
         (void)fprintf(stderr, "timerlab-bench-traces: %s\n", failure.text);
         return STATUS_FAULT;
     }
