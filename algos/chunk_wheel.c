@@ -36,7 +36,8 @@
  * under way. So with many timers starts stand in a short queue while their lines are fetched, and
  * are carried out in order, each when a younger one pushes it out. Whatever could tell the
  * difference carries out the rest first: a stop of a timer that waits, count, next, and an advance
- * that has something to do. Where the nodes fit in the cache, and in callbacks, there is no queue.
+ * that has something due. Where the nodes fit in the cache, in callbacks, and for ids in sequence,
+ * whose lines come together, there is no queue.
  *
  * Ticks in entries and nodes are 30 bits, relative to the clock, and reach 2^28 ticks ahead. What
  * is further has its whole deadline in the node and waits in the chain FAR, which is searched when
@@ -160,8 +161,15 @@ struct segment {
     size_t bytes;
 };
 
-#define QUEUE 16u
-#define NO_ID UINT32_MAX
+#define QUEUE            16u
+#define NO_ID            UINT32_MAX
+#define QUEUE_KEPT_TICKS 256u /* without a stop, before advances leave the queue alone */
+
+/* A start that waits in the queue. */
+struct waiting {
+    uint64_t deadline;
+    uint32_t id; /* NO_ID: none does */
+};
 
 enum option { OPTION_STALE, OPTION_QUEUE };
 
@@ -172,26 +180,30 @@ struct chunk_wheel {
     uint64_t *states;
     uint64_t count; /* timers pending */
     uint64_t fence; /* serial from which on a timer does not fire in the running advance; 0: none */
-    uint64_t serial; /* the last one given */
-    uint64_t looks;  /* entries whose node decided, in all */
-    uint32_t queue_count;
-    uint32_t queue_at; /* where the next one goes */
-    bool queued;       /* starts go through the queue */
+    uint64_t serial;      /* the last one given */
+    uint64_t looks;       /* entries whose node decided, in all */
+    uint64_t queue_due;   /* no start that waits is due before; TL_NEVER: none waits */
+    uint64_t stopped;     /* the clock at the last stop */
+    uint32_t queue_at;    /* where the next one goes, and the oldest is */
+    uint32_t last_id;     /* of the last start */
+    uint32_t in_sequence; /* so many starts had the id behind the last one's */
+    bool queued;          /* starts go through the queue */
+    bool queueing;        /* and this is not a callback */
     bool sweeping;
-    bool due_loose;            /* the last chunk of DUE had entries whose nodes decide */
-    uint32_t queue_ids[QUEUE]; /* a ring; NO_ID where none waits */
-    uint64_t queue_deadlines[QUEUE];
-    uint64_t upper_quiet; /* the same as quiet, but for the first level */
-    uint64_t far_quiet;   /* when FAR is to be searched */
-    uint64_t due_since;   /* the clock before which nothing in DUE was due */
+    bool due_loose;              /* the last chunk of DUE had entries whose nodes decide */
+    struct waiting queue[QUEUE]; /* a ring */
+    uint64_t upper_quiet;        /* the same as quiet, but for the first level */
+    uint64_t far_quiet;          /* when FAR is to be searched */
+    uint64_t due_since;          /* the clock before which nothing in DUE was due */
     struct chunk *free;
     uint64_t chunk_total;
     uint64_t chunk_limit; /* beyond this there is a sweep */
     uint32_t stale_percent;
     uint32_t queued_from; /* ids */
     uint32_t capacity;
-    struct cursor due;   /* of DUE */
-    struct cursor moved; /* of what is moved down, or searched */
+    struct cursor due;           /* of DUE */
+    struct cursor moved;         /* of what is moved down, or searched */
+    const struct chunk *fetched; /* the nodes of this one have been fetched */
     uint64_t occupied[OCCUPIED_WORDS];
     uint64_t *tails[SLOTS]; /* where a slot's next entry goes, if that is inside a chunk; or NULL */
     uint32_t chunks[SLOTS]; /* how many; not kept for DUE */
@@ -344,8 +356,8 @@ static inline void clear_occupied(struct chunk_wheel *wheel, uint32_t slot)
 
 /* Appends where a chunk is missing. `wake` is the tick at which an advance has to do with the slot,
  * if nothing else was in it: an upper level's with moving it down. */
-static __attribute__((noinline)) void append_chunk(struct chunk_wheel *wheel, uint32_t slot,
-                                                   uint64_t entry, uint64_t wake)
+static __attribute__((noinline)) enum tl_status
+append_chunk(struct chunk_wheel *wheel, uint32_t slot, uint64_t entry, uint64_t wake)
 {
     struct chunk *chunk = wheel->free;
     wheel->free = chunk->next;
@@ -371,20 +383,32 @@ static __attribute__((noinline)) void append_chunk(struct chunk_wheel *wheel, ui
     } else if (!wheel->sweeping) {
         make_room(wheel);
     }
+    return TL_OK;
 }
 
 /* The last act of every operation that files: it may sweep, and finds states and nodes as they are
  * to be. */
-static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint64_t entry, uint64_t wake)
+static inline enum tl_status append(struct chunk_wheel *wheel, uint32_t slot, uint64_t entry,
+                                    uint64_t wake)
 {
     TL_COUNT(wheel, moves, 1);
     uint64_t *tail = wheel->tails[slot];
-    if (is_chunk_end(tail)) { /* NULL too */
-        append_chunk(wheel, slot, entry, wake);
-        return;
+    if (__builtin_expect(is_chunk_end(tail), 0)) { /* NULL too */
+        return append_chunk(wheel, slot, entry, wake);
     }
     *tail = entry;
     wheel->tails[slot] = tail + 1;
+    return TL_OK;
+}
+
+/* A slot's first chunk, still in it. Requires one. */
+static inline struct cursor first_chunk(const struct chunk_wheel *wheel, uint32_t slot)
+{
+    uint64_t *tail = wheel->tails[slot];
+    struct chunk *last = chunk_of(tail);
+    struct chunk *first = last->next;
+    return (struct cursor){
+        .chunk = first, .end = first == last ? (uint32_t)(tail - first->entries) : CHUNK_ENTRIES};
 }
 
 /* Takes a slot's first chunk out. Requires one. */
@@ -426,29 +450,29 @@ static inline void put_due(struct chunk_wheel *wheel, uint32_t slot)
 
 /* --- filing ---------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) void file_further(struct chunk_wheel *wheel, uint32_t id,
-                                                   uint64_t tick)
+static __attribute__((noinline)) enum tl_status file_further(struct chunk_wheel *wheel, uint32_t id,
+                                                             uint64_t tick)
 {
     uint32_t level = 2 + ((tick >> levels[3].shift) - (wheel->clock >> levels[3].shift) > 1);
     uint64_t block = tick >> levels[level].shift;
     uint32_t slot = levels[level].first + ((uint32_t)block & (levels[level].slots - 1));
-    append(wheel, slot, make_entry(id, (uint32_t)tick & TICK_MASK),
-           (block - 1) << levels[level].shift);
+    return append(wheel, slot, make_entry(id, (uint32_t)tick & TICK_MASK),
+                  (block - 1) << levels[level].shift);
 }
 
 /* Files a timer under a tick after the clock, less than 2^28 ahead. */
-static inline void file_timer(struct chunk_wheel *wheel, uint32_t id, uint64_t tick)
+static inline enum tl_status file_timer(struct chunk_wheel *wheel, uint32_t id, uint64_t tick)
 {
     uint64_t entry = make_entry(id, (uint32_t)tick & TICK_MASK);
     uint64_t block = tick >> levels[1].shift;
     if (block - (wheel->clock >> levels[1].shift) <= 1) {
-        append(wheel, (uint32_t)tick % levels[0].slots, entry, tick);
-    } else if ((tick >> levels[2].shift) - (wheel->clock >> levels[2].shift) <= 1) {
-        append(wheel, levels[1].first + (uint32_t)block % levels[1].slots, entry,
-               (block - 1) << levels[1].shift);
-    } else {
-        file_further(wheel, id, tick);
+        return append(wheel, (uint32_t)tick % levels[0].slots, entry, tick);
     }
+    if ((tick >> levels[2].shift) - (wheel->clock >> levels[2].shift) <= 1) {
+        return append(wheel, levels[1].first + (uint32_t)block % levels[1].slots, entry,
+                      (block - 1) << levels[1].shift);
+    }
+    return file_further(wheel, id, tick);
 }
 
 /* Makes a timer, which has no live entry or whose live entry shall not count any more, fire in the
@@ -471,27 +495,27 @@ static void wake_for_far(struct chunk_wheel *wheel, uint64_t deadline)
     }
 }
 
-static __attribute__((noinline)) void refile_sooner(struct chunk_wheel *wheel, uint32_t id,
-                                                    uint64_t deadline)
+static __attribute__((noinline)) enum tl_status refile_sooner(struct chunk_wheel *wheel,
+                                                              uint32_t id, uint64_t deadline)
 {
     wheel->nodes[id] = make_near(node_extra_superseded(wheel->nodes[id]), deadline, deadline);
-    file_timer(wheel, id, deadline);
+    return file_timer(wheel, id, deadline);
 }
 
 /* A restart of a timer that may have entries. */
-static inline void refile(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
+static inline enum tl_status refile(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
 {
     uint64_t node = wheel->nodes[id];
     TL_COUNT(wheel, compares, 1);
     if (node_is_near(node) && ticks_ahead((uint32_t)deadline & TICK_MASK, node_filed(node)) >= 0) {
         wheel->nodes[id] = (node & ~(uint64_t)TICK_MASK) | (deadline & TICK_MASK);
-        return;
+        return TL_OK;
     }
-    refile_sooner(wheel, id, deadline);
+    return refile_sooner(wheel, id, deadline);
 }
 
 /* A start for a deadline that is near. */
-static inline void start_near(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
+static inline enum tl_status start_near(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
 {
     uint64_t *word = &wheel->states[id / STATES_A_WORD];
     uint64_t states = *word;
@@ -500,58 +524,53 @@ static inline void start_near(struct chunk_wheel *wheel, uint32_t id, uint64_t d
     if (state == STATE_IDLE) {
         *word = states | (uint64_t)STATE_EXACT << state_shift(id);
         wheel->nodes[id] = make_near(0, deadline, deadline);
-        file_timer(wheel, id, deadline);
-    } else {
-        *word = states | (uint64_t)STATE_LOOSE << state_shift(id);
-        refile(wheel, id, deadline);
+        return file_timer(wheel, id, deadline);
     }
+    *word = states | (uint64_t)STATE_LOOSE << state_shift(id);
+    return refile(wheel, id, deadline);
 }
 
 /* --- the queue ------------------------------------------------------------------------------- */
 
-/* The oldest of those that wait is started. */
-static inline void work_off_one(struct chunk_wheel *wheel)
-{
-    uint32_t at = (wheel->queue_at - wheel->queue_count) % QUEUE;
-    uint32_t id = wheel->queue_ids[at];
-    wheel->queue_ids[at] = NO_ID;
-    wheel->queue_count--;
-    start_near(wheel, id, wheel->queue_deadlines[at]);
-}
-
+/* Starts all that wait, the oldest first. */
 static __attribute__((noinline)) void work_off(struct chunk_wheel *wheel)
 {
-    while (wheel->queue_count > 0) {
-        work_off_one(wheel);
+    for (uint32_t i = 0; i < QUEUE; i++) {
+        uint32_t at = (wheel->queue_at + i) % QUEUE;
+        struct waiting waiting = wheel->queue[at];
+        if (waiting.id != NO_ID) {
+            wheel->queue[at].id = NO_ID;
+            start_near(wheel, waiting.id, waiting.deadline);
+        }
     }
+    wheel->queue_due = TL_NEVER;
 }
 
 static inline void work_off_queue(struct chunk_wheel *wheel)
 {
-    if (wheel->queue_count > 0) {
+    if (wheel->queue_due != TL_NEVER) {
         work_off(wheel);
     }
 }
 
-static inline void queue_start(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
+static inline enum tl_status queue_start(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
 {
     __builtin_prefetch(&wheel->states[id / STATES_A_WORD], 1);
     __builtin_prefetch(&wheel->nodes[id], 1);
-    wheel->quiet = deadline < wheel->quiet ? deadline : wheel->quiet;
-    if (wheel->queue_count == QUEUE) {
-        work_off_one(wheel);
-    }
-    wheel->queue_ids[wheel->queue_at] = id;
-    wheel->queue_deadlines[wheel->queue_at] = deadline;
+    struct waiting *place = &wheel->queue[wheel->queue_at];
+    struct waiting oldest = *place;
+    place->id = id;
+    place->deadline = deadline;
     wheel->queue_at = (wheel->queue_at + 1) % QUEUE;
-    wheel->queue_count++;
+    wheel->queue_due = deadline < wheel->queue_due ? deadline : wheel->queue_due;
+    return oldest.id != NO_ID ? start_near(wheel, oldest.id, oldest.deadline) : TL_OK;
 }
 
 static inline bool is_queued(const struct chunk_wheel *wheel, uint32_t id)
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < QUEUE; i++) {
-        found |= wheel->queue_ids[i] == id;
+        found |= wheel->queue[i].id == id;
     }
     return found != 0;
 }
@@ -559,8 +578,8 @@ static inline bool is_queued(const struct chunk_wheel *wheel, uint32_t id)
 /* --- start and stop -------------------------------------------------------------------------- */
 
 /* A start for now, the past, or a deadline that is far. */
-static __attribute__((noinline)) void start_apart(struct chunk_wheel *wheel, uint32_t id,
-                                                  uint64_t deadline)
+static __attribute__((noinline)) enum tl_status start_apart(struct chunk_wheel *wheel, uint32_t id,
+                                                            uint64_t deadline)
 {
     work_off_queue(wheel);
     uint32_t state = state_of(wheel, id);
@@ -574,7 +593,7 @@ static __attribute__((noinline)) void start_apart(struct chunk_wheel *wheel, uin
         } else {
             file_late(wheel, id, node_extra_superseded(node));
         }
-        return;
+        return TL_OK;
     }
     set_state(wheel, id, STATE_LOOSE);
     wheel->nodes[id] = NODE_FAR | (deadline - 1);
@@ -582,27 +601,44 @@ static __attribute__((noinline)) void start_apart(struct chunk_wheel *wheel, uin
     if (!node_is_far(node)) {
         append(wheel, SLOT_FAR, make_entry(id, MARK_FAR), TL_NEVER);
     }
+    return TL_OK;
+}
+
+/* A start of the id behind the last one's, so often that their lines come together: they are not
+ * waited for. */
+static __attribute__((noinline)) enum tl_status start_in_sequence(struct chunk_wheel *wheel,
+                                                                  uint32_t id, uint64_t deadline)
+{
+    work_off_queue(wheel);
+    return start_near(wheel, id, deadline);
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct chunk_wheel *wheel = self;
     if (__builtin_expect(deadline - wheel->clock - 1 >= NEAR_TICKS - 1, 0)) {
-        start_apart(wheel, id, deadline);
-    } else if (wheel->queued && wheel->fence == 0) {
-        queue_start(wheel, id, deadline);
-    } else {
-        start_near(wheel, id, deadline);
+        return start_apart(wheel, id, deadline);
     }
-    return TL_OK;
+    if (wheel->queueing) {
+        wheel->in_sequence = id == wheel->last_id + 1 ? wheel->in_sequence + 1 : 0;
+        wheel->last_id = id;
+        if (wheel->in_sequence < QUEUE) {
+            return queue_start(wheel, id, deadline);
+        }
+        if (wheel->queue_due != TL_NEVER) {
+            return start_in_sequence(wheel, id, deadline);
+        }
+    }
+    return start_near(wheel, id, deadline);
 }
 
 static enum tl_status wheel_stop(void *self, uint32_t id)
 {
     struct chunk_wheel *wheel = self;
-    if (wheel->queue_count > 0 && is_queued(wheel, id)) {
+    if (wheel->queue_due != TL_NEVER && is_queued(wheel, id)) {
         work_off(wheel);
     }
+    wheel->stopped = wheel->clock;
     uint64_t *word = &wheel->states[id / STATES_A_WORD];
     uint64_t pending = *word >> state_shift(id) & STATE_PENDING;
     *word &= ~((uint64_t)STATE_PENDING << state_shift(id));
@@ -644,14 +680,13 @@ static bool visit_late(struct chunk_wheel *wheel, uint64_t entry, bool settling)
     return (state & STATE_PENDING) != 0;
 }
 
-/* An entry that its node decides about. */
-static bool visit_loose(struct chunk_wheel *wheel, uint64_t entry, uint32_t state, bool settling)
+/* An entry that its node decides about, but for the common case. */
+static __attribute__((noinline)) bool visit_apart(struct chunk_wheel *wheel, uint64_t entry,
+                                                  uint32_t state, bool settling)
 {
     uint32_t id = (uint32_t)entry;
     uint64_t node = wheel->nodes[id];
     uint64_t extra = node_extra(node);
-    wheel->looks++;
-    TL_COUNT(wheel, compares, 1);
     if (!node_is_near(node) || node_filed(node) != (uint32_t)(entry >> 32)) { /* superseded */
         if (extra < EXTRA_MANY && !node_is_far(node)) {
             bool near = node_is_near(node);
@@ -666,14 +701,6 @@ static bool visit_loose(struct chunk_wheel *wheel, uint64_t entry, uint32_t stat
         set_stopped(wheel, id, extra);
         return false;
     }
-    int32_t ahead = ticks_ahead(node_due(node), wheel->clock);
-    if (ahead > 0) {
-        wheel->nodes[id] = make_near(extra, node_due(node), node_due(node));
-        set_state(wheel, id, extra == 0 ? STATE_EXACT : STATE_LOOSE);
-        TL_COUNT(wheel, cascades, 1);
-        file_timer(wheel, id, wheel->clock + (uint64_t)ahead);
-        return false;
-    }
     if (settling) {
         file_late(wheel, id, extra);
         return false;
@@ -681,6 +708,27 @@ static bool visit_loose(struct chunk_wheel *wheel, uint64_t entry, uint32_t stat
     set_stopped(wheel, id, extra);
     wheel->count--;
     return true;
+}
+
+/* An entry that its node decides about. In the common case the timer was restarted and is filed
+ * again. It stays LOOSE, since it is likely to be restarted again. */
+static inline bool visit_loose(struct chunk_wheel *wheel, uint64_t entry, uint32_t state,
+                               bool settling)
+{
+    uint32_t id = (uint32_t)entry;
+    uint64_t node = wheel->nodes[id];
+    wheel->looks++;
+    TL_COUNT(wheel, compares, 1);
+    int32_t ahead = ticks_ahead(node_due(node), wheel->clock);
+    if (node_is_near(node) && node_filed(node) == (uint32_t)(entry >> 32) && ahead > 0 &&
+        state == STATE_LOOSE) {
+        wheel->nodes[id] = (node & ~((uint64_t)TICK_MASK << TICK_BITS)) | (uint64_t)node_due(node)
+                                                                              << TICK_BITS;
+        TL_COUNT(wheel, cascades, 1);
+        (void)file_timer(wheel, id, wheel->clock + (uint64_t)ahead);
+        return false;
+    }
+    return visit_apart(wheel, entry, state, settling);
 }
 
 /* Decides about an entry that is in no slot any more. True: its timer is no longer pending, and to
@@ -758,18 +806,23 @@ static void move_unseen(struct chunk_wheel *wheel)
 static void move_chunk(struct chunk_wheel *wheel, uint32_t slot, bool settling)
 {
     wheel->moved = take_chunk(wheel, slot);
-    if (wheel->tails[slot] != NULL) {
-        fetch_chunk(chunk_of(wheel->tails[slot])->next);
-    }
     if (slot - levels[1].first < levels[1].slots && begins_exact(wheel, &wheel->moved)) {
         move_unseen(wheel);
     } else {
-        if (wheel->queued) {
+        if (wheel->queued && wheel->moved.chunk != wheel->fetched) {
             fetch_nodes(wheel, &wheel->moved);
         }
         while (wheel->moved.at < wheel->moved.end) {
             (void)visit(wheel, wheel->moved.chunk->entries[wheel->moved.at++], settling);
         }
+        if (wheel->queued && wheel->tails[slot] != NULL) {
+            struct cursor ahead = first_chunk(wheel, slot);
+            fetch_nodes(wheel, &ahead);
+            wheel->fetched = ahead.chunk;
+        }
+    }
+    if (wheel->tails[slot] != NULL) {
+        fetch_chunk(chunk_of(wheel->tails[slot])->next->next);
     }
     give_chunk(wheel, wheel->moved.chunk);
     wheel->moved.chunk = NULL;
@@ -1103,8 +1156,10 @@ static __attribute__((noinline)) uint64_t advance_busy(struct chunk_wheel *wheel
         put_due(wheel, SLOT_LATE);
     }
     wheel->fence = wheel->serial + 1;
+    wheel->queueing = false;
     uint64_t fired = fire_due(wheel, now, budget, fire, ctx);
     wheel->fence = 0;
+    wheel->queueing = wheel->queued;
     if (now >= wheel->upper_quiet) {
         move_down(wheel);
     }
@@ -1112,18 +1167,15 @@ static __attribute__((noinline)) uint64_t advance_busy(struct chunk_wheel *wheel
     return fired;
 }
 
-/* An advance within one block in which nothing is to be done but fire slots of the first level:
- * they are emptied where they are, since nothing that a callback files comes to lie in them. */
-static __attribute__((noinline)) uint64_t advance_in_block(struct chunk_wheel *wheel, uint64_t now,
-                                                           uint64_t budget, tl_fire_fn fire,
-                                                           void *ctx)
+/* Fires the slots of the first level from `tick`'s to `now`'s, where they are: nothing that a
+ * callback files comes to lie in them. Returns how many timers. */
+static uint64_t fire_in_block(struct chunk_wheel *wheel, uint64_t tick, uint64_t now,
+                              uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     uint64_t fired = 0;
-    uint64_t tick = next_of_first_level(wheel, wheel->clock);
     bool within = true;
-    wheel->due_since = wheel->clock;
-    wheel->clock = now;
     wheel->fence = wheel->serial + 1;
+    wheel->queueing = false;
     while (tick <= now) {
         uint32_t slot = (uint32_t)tick % levels[0].slots;
         TL_COUNT(wheel, slots, 1);
@@ -1137,6 +1189,7 @@ static __attribute__((noinline)) uint64_t advance_in_block(struct chunk_wheel *w
         tick = next_of_first_level(wheel, tick);
     }
     wheel->fence = 0;
+    wheel->queueing = wheel->queued;
     if (tick != TL_NEVER) {
         fetch_chunk(chunk_of(wheel->tails[tick % levels[0].slots])->next);
     }
@@ -1144,19 +1197,39 @@ static __attribute__((noinline)) uint64_t advance_in_block(struct chunk_wheel *w
     return fired;
 }
 
+/* Within one block nothing is due but slots of the first level, and moving down comes before
+ * firing: meanwhile what the queue fetches arrives. If nothing is due either, the queue may stay,
+ * unless stops make it dear. */
 static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *wheel, uint64_t now,
                                                         uint64_t budget, tl_fire_fn fire, void *ctx)
 {
+    uint64_t old = wheel->clock;
+    if ((old + 1) >> levels[1].shift != now >> levels[1].shift || now >= wheel->far_quiet ||
+        is_due_left(wheel) || wheel->tails[SLOT_LATE] != NULL) {
+        work_off_queue(wheel);
+        return advance_busy(wheel, now, budget, fire, ctx);
+    }
+    if (now >= wheel->queue_due) {
+        work_off(wheel);
+    }
+    wheel->due_since = old;
+    wheel->clock = now;
+    if (now >= wheel->upper_quiet) {
+        move_down(wheel);
+    }
+    uint64_t tick = next_of_first_level(wheel, old);
+    if (tick > now && now - wheel->stopped > QUEUE_KEPT_TICKS) {
+        set_quiet(wheel, tick);
+        return 0;
+    }
     work_off_queue(wheel);
-    bool in_block = (wheel->clock + 1) >> levels[1].shift == now >> levels[1].shift;
-    return now < wheel->upper_quiet && in_block ? advance_in_block(wheel, now, budget, fire, ctx)
-                                                : advance_busy(wheel, now, budget, fire, ctx);
+    return fire_in_block(wheel, next_of_first_level(wheel, old), now, budget, fire, ctx);
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct chunk_wheel *wheel = self;
-    if (now >= wheel->quiet) {
+    if (now >= wheel->quiet || now >= wheel->queue_due) {
         return advance_awake(wheel, now, budget, fire, ctx);
     }
     wheel->clock = now;
@@ -1247,6 +1320,7 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     wheel->capacity = capacity;
     wheel->chunk_limit = least + (uint64_t)capacity * wheel->stale_percent / 100 / CHUNK_ENTRIES;
     wheel->queued = capacity >= wheel->queued_from;
+    wheel->queueing = wheel->queued && wheel->fence == 0;
     return TL_OK;
 }
 
@@ -1278,12 +1352,16 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .upper_quiet = TL_NEVER,
         .far_quiet = TL_NEVER,
         .due_since = config->now,
+        .queue_due = TL_NEVER,
+        .last_id = NO_ID - 1,
         .due_loose = true,
         .stale_percent = (uint32_t)config->options[OPTION_STALE],
         .queued_from = (uint32_t)config->options[OPTION_QUEUE],
         .allocator = config->allocator,
     };
-    memset(wheel->queue_ids, 0xff, sizeof wheel->queue_ids);
+    for (uint32_t i = 0; i < QUEUE; i++) {
+        wheel->queue[i].id = NO_ID;
+    }
     enum tl_status status = wheel_reserve(wheel, config->capacity);
     if (status != TL_OK) {
         wheel_destroy(wheel);
