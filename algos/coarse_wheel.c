@@ -36,7 +36,13 @@
  * there, and filed again when that slot comes. Those are the only ones that ever move.
  *
  * A bitmap for each level (the kernel's pending_map) leads an advance, and `next`, from occupied
- * slot to occupied slot; nothing is visited that is empty.
+ * slot to occupied slot; nothing is visited that is empty. The tick at which the first of them
+ * comes is kept, as `work_at` (the kernel's next_expiry): until then an advance only sets the
+ * clock. It is read off the bitmaps after every advance that had work, and a start may bring it
+ * forward; a stop leaves it too early, which costs one look in vain.
+ *
+ * A slot's timers are touched but once after they were filed, to be fired: so where all timers fit
+ * into the inner caches every slot is a single list (`near`, see timer_buckets.h).
  *
  * Invariants
  *   - a slot of a level with granularity 8^k holds timers of one bucket b, clock / 8^k < b <=
@@ -44,8 +50,9 @@
  *   - a timer is due at that tick or less than a granule before, but for those filed beyond the
  *     cutoff, on the highest level
  *   - a slot's bit is set exactly if it holds timers
+ *   - no slot comes before `work_at`, which is 0 if DUE or LATE holds timers
  *
- * Complexity (m levels): start O(m), stop O(1), a tick O(1), expiry O(1), `next` O(m). Bad at:
+ * Complexity (m levels): start O(1), stop O(1), a tick O(1), expiry O(1), `next` O(m). Bad at:
  * precision, by design; what fires at the same granule, fires together, in one long advance.
  *
  * Source: torvalds/linux, kernel/time/timer.c (T. Gleixner, 2016).
@@ -79,8 +86,11 @@ enum rounding { ROUNDING_CEIL, ROUNDING_NEXT };
 struct coarse_wheel {
     struct timer_buckets buckets;
     uint64_t clock;
+    uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
+    uint64_t cutoff;  /* the first delay that no level takes */
     uint32_t level_count;
-    bool next; /* rounding=next */
+    bool ceil; /* rounding=ceil */
+    uint8_t level_of_bit[64];
     uint64_t occupied[LEVELS_MAX];
 };
 
@@ -90,14 +100,17 @@ static inline uint64_t level_start(uint32_t level)
     return level > 0 ? (uint64_t)(SLOTS - 1) << ((level - 1) * CLOCK_SHIFT) : 0;
 }
 
-/* The level, from 0, that takes a delay. */
-static inline uint32_t level_of(uint32_t level_count, uint64_t delay)
+/* The level, from 0, that takes a delay of 2^bit, if there were levels without end. */
+static inline uint32_t level_of_bit(uint32_t bit)
 {
-    uint32_t level = 0;
-    while (level + 1 < level_count && delay >= level_start(level + 1)) {
-        level++;
-    }
-    return level;
+    return bit < SLOTS_BITS ? 0 : (bit - SLOTS_BITS) / CLOCK_SHIFT + 1;
+}
+
+/* The level that takes a delay, by the one that takes the power of two below it: a level begins a
+ * granule of the level before its own first power of two. */
+static inline uint32_t level_of(uint32_t level_below, uint64_t delay)
+{
+    return level_below + (delay >> (level_below * CLOCK_SHIFT) >= SLOTS - 1);
 }
 
 static void wheel_destroy(void *self)
@@ -116,9 +129,14 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     }
     *wheel = (struct coarse_wheel){
         .clock = config->now,
+        .work_at = TL_NEVER,
+        .cutoff = level_start((uint32_t)config->options[OPTION_LEVELS]),
         .level_count = (uint32_t)config->options[OPTION_LEVELS],
-        .next = config->options[OPTION_ROUNDING] == ROUNDING_NEXT,
+        .ceil = config->options[OPTION_ROUNDING] == ROUNDING_CEIL,
     };
+    for (uint32_t bit = 0; bit < 64; bit++) {
+        wheel->level_of_bit[bit] = (uint8_t)level_of_bit(bit);
+    }
     enum tl_status status =
         buckets_create(&wheel->buckets, FIRST_BUCKET + wheel->level_count * SLOTS, config->capacity,
                        config->allocator);
@@ -140,19 +158,21 @@ static inline void clear_bit(struct coarse_wheel *wheel, uint32_t bucket)
     }
 }
 
-/* Files a timer that is in no list and due after the clock. */
-static inline void file_timer(struct coarse_wheel *wheel, uint32_t index, uint64_t due)
+/* Files a timer that is in no list and due after the clock. Returns when its slot comes. */
+static inline uint64_t file_timer(struct coarse_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint64_t delay = due - wheel->clock;
-    uint32_t level = level_of(wheel->level_count, delay);
+    uint32_t level = level_of(wheel->level_of_bit[63 - __builtin_clzll(delay)], delay);
+    if (delay >= wheel->cutoff) {
+        level = wheel->level_count - 1;
+        due = wheel->clock + wheel->cutoff - (UINT64_C(1) << (level * CLOCK_SHIFT));
+    }
     uint32_t shift = level * CLOCK_SHIFT;
-    uint64_t granularity = UINT64_C(1) << shift;
-    uint64_t cutoff = level_start(wheel->level_count);
-    uint64_t at = delay < cutoff ? due : wheel->clock + cutoff - granularity;
-    uint64_t bucket = wheel->next ? (at >> shift) + 1 : (at + granularity - 1) >> shift;
+    uint64_t bucket = ((due - wheel->ceil) >> shift) + 1;
     uint32_t slot = (uint32_t)bucket % SLOTS;
     wheel->occupied[level] |= UINT64_C(1) << slot;
-    bucket_append(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, index);
+    bucket_file(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, true, index);
+    return bucket << shift;
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
@@ -162,9 +182,11 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     clear_bit(wheel, buckets_take(&wheel->buckets, index));
     wheel->buckets.nodes[index].due = deadline;
     if (deadline > wheel->clock) {
-        file_timer(wheel, index, deadline);
+        uint64_t at = file_timer(wheel, index, deadline);
+        wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
     } else {
         bucket_append(&wheel->buckets, BUCKET_LATE, index);
+        wheel->work_at = 0;
     }
     return TL_OK;
 }
@@ -181,6 +203,25 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
+/* The tick at which the first occupied slot of all comes, or TL_NEVER. */
+static uint64_t slots_next(const struct coarse_wheel *wheel)
+{
+    uint64_t next = TL_NEVER;
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint32_t shift = level * CLOCK_SHIFT;
+        uint64_t from = wheel->clock >> shift;
+        if (next <= (from + 1) << shift) {
+            break; /* neither this level nor those above have a slot that comes before */
+        }
+        uint64_t after = bitmap_after(wheel->occupied[level], (uint32_t)from % SLOTS, SLOTS);
+        if (after != 0) {
+            uint64_t tick = (from + 1 + bitmap_first(after)) << shift;
+            next = tick < next ? tick : next;
+        }
+    }
+    return next;
+}
+
 /* Fires, or files again, a timer of the highest level. */
 static void file_again(void *self, uint32_t index)
 {
@@ -190,7 +231,7 @@ static void file_again(void *self, uint32_t index)
     if (due <= wheel->clock) {
         bucket_append(&wheel->buckets, BUCKET_DUE, index);
     } else {
-        file_timer(wheel, index, due);
+        (void)file_timer(wheel, index, due);
         TL_COUNT(&wheel->buckets, cascades, 1);
     }
 }
@@ -199,7 +240,9 @@ static void file_again(void *self, uint32_t index)
 static void collect_due(struct coarse_wheel *wheel, uint64_t now)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    if (wheel->work_at == 0) {
+        bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    }
     uint64_t old = wheel->clock;
     wheel->clock = now;
     for (uint32_t level = 0; level < wheel->level_count; level++) {
@@ -216,7 +259,7 @@ static void collect_due(struct coarse_wheel *wheel, uint64_t now)
         for (; passed != 0; passed &= passed - 1) {
             uint32_t slot = (hand + 1 + bitmap_first(passed)) % SLOTS;
             uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
-            bucket_move_all(buckets, bucket, last ? BUCKET_FLUSH : BUCKET_DUE);
+            bucket_move_near(buckets, bucket, last ? BUCKET_FLUSH : BUCKET_DUE);
             wheel->occupied[level] &= ~(UINT64_C(1) << slot);
             TL_COUNT(buckets, slots, 1);
         }
@@ -224,14 +267,30 @@ static void collect_due(struct coarse_wheel *wheel, uint64_t now)
             bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
         }
     }
-    bucket_prefetch(buckets, FIRST_BUCKET + (uint32_t)(now + 2) % SLOTS);
+    wheel->work_at = slots_next(wheel);
+    bucket_prefetch_near(buckets, FIRST_BUCKET + (uint32_t)(now + 2) % SLOTS);
+}
+
+/* An advance at which something may be due. */
+static __attribute__((noinline)) uint64_t work(struct coarse_wheel *wheel, uint64_t now,
+                                               uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    collect_due(wheel, now);
+    uint64_t fired = buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+    if (fired == budget) {
+        wheel->work_at = 0; /* for what may be left */
+    }
+    return fired;
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct coarse_wheel *wheel = self;
-    collect_due(wheel, now);
-    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+    if (now < wheel->work_at) {
+        wheel->clock = now;
+        return 0;
+    }
+    return work(wheel, now, budget, fire, ctx);
 }
 
 static uint64_t wheel_next(const void *self)
@@ -240,16 +299,7 @@ static uint64_t wheel_next(const void *self)
     if (buckets_are_due(&wheel->buckets)) {
         return wheel->clock;
     }
-    uint64_t next = TL_NEVER;
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
-        uint64_t from = wheel->clock >> (level * CLOCK_SHIFT);
-        uint64_t after = bitmap_after(wheel->occupied[level], (uint32_t)from % SLOTS, SLOTS);
-        if (after != 0) {
-            uint64_t tick = (from + 1 + bitmap_first(after)) << (level * CLOCK_SHIFT);
-            next = tick < next ? tick : next;
-        }
-    }
-    return next;
+    return slots_next(wheel);
 }
 
 /* The tick at which a slot fires. */
@@ -270,7 +320,7 @@ static enum tl_status check_slot(const struct coarse_wheel *wheel, uint32_t leve
         return TL_ERR_CORRUPT;
     }
     uint64_t at = slot_fires(wheel, level, slot);
-    uint64_t late = (UINT64_C(1) << (level * CLOCK_SHIFT)) - !wheel->next;
+    uint64_t late = (UINT64_C(1) << (level * CLOCK_SHIFT)) - wheel->ceil;
     for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
         uint32_t index = buckets->nodes[bucket_head(bucket, i)].next;
         for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
@@ -292,6 +342,11 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
     for (uint32_t n = 0; status == TL_OK && n < wheel->level_count * SLOTS; n++) {
         status = check_slot(wheel, n / SLOTS, n % SLOTS, why, why_bytes);
+    }
+    if (status == TL_OK && wheel->work_at > wheel_next(wheel)) {
+        (void)snprintf(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
+                       wheel_next(wheel), wheel->work_at);
+        return TL_ERR_CORRUPT;
     }
     return status;
 }
@@ -317,7 +372,10 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
 
 static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
 {
-    uint32_t level = level_of((uint32_t)options[OPTION_LEVELS], delay_ticks);
+    uint32_t last = (uint32_t)options[OPTION_LEVELS] - 1;
+    uint32_t bit = delay_ticks > 0 ? 63 - (uint32_t)__builtin_clzll(delay_ticks) : 0;
+    uint32_t level = level_of(level_of_bit(bit), delay_ticks);
+    level = level < last ? level : last;
     uint64_t granularity = UINT64_C(1) << (level * CLOCK_SHIFT);
     bool next = options[OPTION_ROUNDING] == ROUNDING_NEXT;
     return (struct tl_precision){.late_ticks = granularity - !next};
@@ -340,7 +398,7 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
             bool set = (wheel->occupied[level] >> slot & 1) != 0;
             uint64_t fires = slot == hand && !set ? wheel->clock - wheel->clock % granule
                                                   : slot_fires(wheel, level, slot);
-            walk_slot(visitor, slot, wheel->next && fires > 0 ? fires - 1 : fires, granule,
+            walk_slot(visitor, slot, !wheel->ceil && fires > 0 ? fires - 1 : fires, granule,
                       (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
             bucket_walk(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, due_of, visitor);
         }
@@ -374,7 +432,7 @@ TL_ALGO(coarse_wheel) = {
         "occupied slot to occupied slot. What is beyond the cutoff, where the kernel would fire "
         "early, waits in the furthest slot and is filed again. Bad at: precision, by design, and "
         "many timers of one granule, which fire in one advance.",
-    .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_options,
     .precision = wheel_precision,
     .create = wheel_create,

@@ -12,10 +12,10 @@
  * lists walked side by side four fetches are under way at once. One list is right where order
  * counts, or where buckets are so many that their heads would not stay in the cache.
  *
- * A near bucket is one that is emptied soon after it was filled, such as a slot of the lowest
- * level. Its timers are still in the inner caches, as long as not all are too many for those; then
- * one list is walked as quickly as four, and moved and looked through more quickly, so it uses but
- * its first. Whether the timers are too many is decided when room is made for them.
+ * As long as all timers fit into the inner caches one list is walked nearly as quickly as four, and
+ * is moved, and found empty, more quickly. A bucket that is `near` then uses but its first: one
+ * that is moved often and holds few, such as a slot of the lowest level. Whether timers fit is
+ * decided when room is made for them.
  *
  * Bucket DUE holds what fires first, LATE what was started when already due: the next advance puts
  * it behind DUE. Callbacks file into any bucket but DUE, so what they start waits for its turn.
@@ -43,9 +43,9 @@
 #define BUCKET_DUE    0u
 #define BUCKET_LATE   1u
 #define BUCKET_NONE   UINT32_MAX
-#define INNER_CACHES                                                                               \
-    (UINT32_C(4) << 20) /* bytes of nodes from which on near buckets are striped                   \
-                         */
+
+/* Bytes of nodes from which on near buckets use all their lists: half of a usual second level. */
+#define INNER_CACHES  (UINT32_C(1) << 20)
 
 struct timer_buckets {
     struct node *nodes;   /* the heads, then the timers */
