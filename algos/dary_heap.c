@@ -118,12 +118,12 @@ static ALWAYS_INLINE void rise(struct dary_heap *heap, size_t hole, heap_entry e
                                unsigned arity)
 {
     size_t parent = parent_of(hole, arity);
-    TL_COUNT(heap, compares, 1);
+    TL_COUNT(heap, compares, hole > heap->root);
     while (heap_entry_precedes(entry, heap->entries[parent], latest)) {
         put(heap, hole, heap->entries[parent]);
         hole = parent;
         parent = parent_of(hole, arity);
-        TL_COUNT(heap, compares, 1);
+        TL_COUNT(heap, compares, hole > heap->root);
     }
     put(heap, hole, entry);
 }
@@ -311,7 +311,10 @@ static ALWAYS_INLINE enum tl_status start_by(struct dary_heap *heap, uint32_t id
         } else {
             rise(heap, heap->end++, entry, true, arity);
         }
-    } else if (due < heap_entry_due(heap->entries[position])) {
+        return TL_OK;
+    }
+    TL_COUNT(heap, compares, 1);
+    if (due < heap_entry_due(heap->entries[position])) {
         rise(heap, position, entry, true, arity);
     } else {
         sink(heap, position, entry, true, arity);
