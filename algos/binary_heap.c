@@ -13,9 +13,17 @@
  * index 1 the two children of an entry always share a line, and its four grandchildren are one.
  * `positions` tells where an id stands, so that stop and restart find it at once.
  *
- * Sifting moves a hole: one entry is written a level, not swapped. Expiry takes the hole from the
- * root to the bottom along the smaller children and lets the last entry rise from there, which it
- * hardly ever does; a restart sifts from where the timer stands, up or down.
+ * Sifting moves a hole: one entry is written a level, not swapped. Which of two children is first,
+ * whether a place near the bottom has children, and how far a new entry rises cannot be predicted:
+ * there nothing branches, and what is chosen is chosen by arithmetic. What is started has the
+ * latest serial of all, so that it is compared by its tick alone. [0] is an entry that precedes
+ * every other, where what rises stops.
+ *
+ * A timer that fires leaves its entry at the root, where it is before all others, until its
+ * callback has returned. If the callback starts a timer, its own again as a rule, that one takes
+ * the place: the hole goes from the root to the bottom along the first children, and the new entry
+ * rises from there. Else the last entry of the array does, which hardly ever rises. So an expiry
+ * with its start sifts once, not twice. A restart sifts from where the timer stands, up or down.
  *
  * The serial has 32 bits, and a start that finds them used up sorts the entries and numbers them
  * anew: a sorted array is a heap, and equal ticks keep their order, so nothing else changes. That
@@ -24,7 +32,8 @@
  *
  * Invariants
  *   - no entry is before its parent; serials are distinct
- *   - positions[entries[i].id] == i for every i, and 0 for every id that is not in the heap
+ *   - positions[entries[i].id] == i for every i, and 0 for every id that is not pending; the root's
+ *     is 0 while it is vacant, which it is in callbacks only
  *   - what an advance may fire is before its fence, (now, serial at its start): what callbacks
  *     start is due at `now` at the earliest and has a later serial
  *
@@ -41,51 +50,33 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "heap_entry.h"
 #include "walk.h"
 
-#define ROOT         ((size_t)1)
-#define ENTRY_ALIGN  64 /* a cache line: siblings share one */
-#define CAPACITY_MAX (UINT32_C(1) << 31)
-#define FIRST_SERIAL (UINT32_MAX - 100)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define NEVER_INLINE  __attribute__((noinline))
 
-struct entry {
-    uint64_t due;
-    uint64_t rank; /* serial << 32 | id */
-};
+#define ROOT          ((size_t)1)
+#define CAPACITY_MAX  (UINT32_C(1) << 31)
+#define FIRST_SERIAL  (UINT32_MAX - 100)
 
 struct binary_heap {
-    struct entry *entries; /* [0] is not used; followed by the positions, in one block */
+    heap_entry *entries; /* [0] is before every other; followed by the positions, in one block */
     uint32_t *positions;
-    size_t count;
     uint64_t clock;
+    uint32_t count;   /* of the entries */
+    bool vacant;      /* the timer at the root has fired, and its place is not taken yet */
+    heap_entry fence; /* what the running advance may fire is before this */
     uint32_t serial;
     uint32_t capacity;
-    struct entry fence; /* what the running advance may fire is before this */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
 
-static inline struct entry make_entry(uint64_t due, uint32_t serial, uint32_t id)
-{
-    return (struct entry){.due = due, .rank = (uint64_t)serial << 32 | id};
-}
-
-static inline uint32_t entry_id(struct entry entry)
-{
-    return (uint32_t)entry.rank;
-}
-
-/* Without branches: which of two children is first cannot be predicted. */
-static inline bool is_before(struct entry a, struct entry b)
-{
-    return (bool)((a.due < b.due) | ((a.due == b.due) & (a.rank < b.rank)));
-}
-
-static inline void put(struct binary_heap *heap, size_t index, struct entry entry)
+static inline void put(struct binary_heap *heap, size_t index, heap_entry entry)
 {
     heap->entries[index] = entry;
-    heap->positions[entry_id(entry)] = (uint32_t)index;
-    TL_COUNT(heap, moves, 1);
+    heap->positions[heap_entry_id(entry)] = (uint32_t)index;
 }
 
 /* The first of the children of `hole`, which has at least one. */
@@ -94,49 +85,90 @@ static inline size_t first_child(struct binary_heap *heap, size_t hole)
     size_t child = 2 * hole;
     if (child < heap->count) {
         TL_COUNT(heap, compares, 1);
-        child += is_before(heap->entries[child + 1], heap->entries[child]);
+        child += heap->entries[child + 1] < heap->entries[child];
     }
     return child;
 }
 
-/* Fills the hole with `entry`, which is not after anything below it, or with its parents. */
-static void sift_up(struct binary_heap *heap, size_t hole, struct entry entry)
+/* Fills the hole with `entry`, which is not after anything below it, or with its parents. `latest`:
+ * it has the latest serial. How far it rises cannot be predicted, and mostly it is less than two
+ * levels: so much is done without a branch. */
+static ALWAYS_INLINE void rise(struct binary_heap *heap, size_t hole, heap_entry entry, bool latest)
 {
-    while (hole > ROOT) {
-        TL_COUNT(heap, compares, 1);
-        if (!is_before(entry, heap->entries[hole / 2])) {
-            break;
-        }
+    const heap_entry *entries = heap->entries;
+    heap_entry parent = entries[hole / 2];
+    heap_entry grandparent = entries[hole / 4];
+    bool above_parent = heap_entry_precedes(entry, parent, latest);
+    bool above_grandparent = heap_entry_precedes(entry, grandparent, latest);
+    TL_COUNT(heap, compares, (hole > ROOT) + (above_parent & (hole / 2 > ROOT)));
+    TL_COUNT(heap, moves, 1 + above_parent);
+    put(heap, hole, heap_entry_choose(above_parent, parent, entry));
+    put(heap, hole >> above_parent, heap_entry_choose(above_grandparent, grandparent, entry));
+    if (!above_grandparent) {
+        return;
+    }
+    hole /= 4;
+    TL_COUNT(heap, compares, hole > ROOT);
+    while (heap_entry_precedes(entry, entries[hole / 2], latest)) {
+        TL_COUNT(heap, moves, 1);
+        put(heap, hole, entries[hole / 2]);
+        hole /= 2;
+        TL_COUNT(heap, compares, hole > ROOT);
+    }
+    TL_COUNT(heap, moves, 1);
+    put(heap, hole, entry);
+}
+
+/* The same where an entry hardly ever rises at all. */
+static inline void rise_rarely(struct binary_heap *heap, size_t hole, heap_entry entry)
+{
+    TL_COUNT(heap, compares, hole > ROOT);
+    while (entry < heap->entries[hole / 2]) {
+        TL_COUNT(heap, moves, 1);
         put(heap, hole, heap->entries[hole / 2]);
         hole /= 2;
+        TL_COUNT(heap, compares, hole > ROOT);
     }
+    TL_COUNT(heap, moves, 1);
     put(heap, hole, entry);
 }
 
-/* Fills the hole with `entry`, which is not before its parent, or with its children. */
-static void sift_down(struct binary_heap *heap, size_t hole, struct entry entry)
+/* Fills the hole with `entry`, which is not before its parent, or with its children. Three places
+ * of four have no grandchildren. How many levels down there still are some follows from the place,
+ * so that the loop's end is known before the entries have come from memory; only the subtree with
+ * the end of the array in it may have a level more. At the bottom nothing depends on a branch. */
+static ALWAYS_INLINE void sink(struct binary_heap *heap, size_t hole, heap_entry entry, bool latest)
 {
-    while (2 * hole <= heap->count) {
-        size_t child = first_child(heap, hole);
-        TL_COUNT(heap, compares, 1);
-        if (!is_before(heap->entries[child], entry)) {
-            break;
+    const heap_entry *entries = heap->entries;
+    for (size_t last = 4 * hole + 3; last <= heap->count || 4 * hole <= heap->count;
+         last = 2 * last + 1) {
+        __builtin_prefetch(&entries[4 * hole], 1);
+        size_t child = 2 * hole + (entries[2 * hole + 1] < entries[2 * hole]);
+        TL_COUNT(heap, compares, 2);
+        if (heap_entry_precedes(entry, entries[child], latest)) {
+            TL_COUNT(heap, moves, 1);
+            put(heap, hole, entry);
+            return;
         }
-        put(heap, hole, heap->entries[child]);
+        TL_COUNT(heap, moves, 1);
+        put(heap, hole, entries[child]);
         hole = child;
     }
-    put(heap, hole, entry);
+    bool has_child = 2 * hole <= heap->count;
+    bool has_two = 2 * hole < heap->count;
+    size_t child = hole << has_child; /* without children: the hole itself, for nothing */
+    child += entries[child + has_two] < entries[child];
+    heap_entry first = entries[child];
+    bool below = has_child & !heap_entry_precedes(entry, first, latest);
+    TL_COUNT(heap, compares, has_child + has_two);
+    TL_COUNT(heap, moves, 1 + below);
+    put(heap, hole, heap_entry_choose(below, first, entry));
+    put(heap, heap_entry_choose_index(below, child, hole), entry);
 }
 
-/* Takes the root out of a heap that is not empty. */
-static struct entry take_root(struct binary_heap *heap)
+/* Moves the hole at the root to the bottom, along the first children; returns where it arrives. */
+static inline size_t sink_hole(struct binary_heap *heap)
 {
-    struct entry root = heap->entries[ROOT];
-    struct entry last = heap->entries[heap->count--];
-    heap->positions[entry_id(root)] = 0;
-    if (heap->count == 0) {
-        return root;
-    }
     size_t hole = ROOT;
     while (2 * hole <= heap->count) {
         if (8 * hole <= heap->count) { /* the hole's grandchildren's children: two lines */
@@ -144,40 +176,63 @@ static struct entry take_root(struct binary_heap *heap)
             __builtin_prefetch(&heap->entries[8 * hole + 4]);
         }
         size_t child = first_child(heap, hole);
+        TL_COUNT(heap, moves, 1);
         put(heap, hole, heap->entries[child]);
         hole = child;
     }
-    sift_up(heap, hole, last);
-    return root;
+    return hole;
+}
+
+/* Takes the entry at the root out, whose timer is not pending any more. */
+static void close_root(struct binary_heap *heap)
+{
+    heap->vacant = false;
+    heap_entry last = heap->entries[heap->count--];
+    if (heap->count > 0) {
+        rise_rarely(heap, sink_hole(heap), last);
+    }
+}
+
+/* The same with `entry`, which has the latest serial, taking its place. */
+static void replace_root(struct binary_heap *heap, heap_entry entry)
+{
+    heap->vacant = false;
+    rise(heap, sink_hole(heap), entry, true);
 }
 
 /* Numbers the entries from 0 in the heap's order, and the fence with them. */
 static void renumber(struct binary_heap *heap)
 {
-    size_t count = heap->count;
+    if (heap->vacant) {
+        close_root(heap);
+    }
+    uint32_t count = heap->count;
     while (heap->count > 0) {
-        struct entry root = take_root(heap);
+        heap_entry root = heap->entries[ROOT];
+        close_root(heap);
         heap->entries[heap->count + 1] = root;
     }
     for (size_t low = ROOT, high = count; low < high; low++, high--) {
-        struct entry swapped = heap->entries[low];
+        heap_entry swapped = heap->entries[low];
         heap->entries[low] = heap->entries[high];
         heap->entries[high] = swapped;
     }
     uint32_t before_fence = 0;
     for (size_t i = ROOT; i <= count; i++) {
-        struct entry entry = heap->entries[i];
-        before_fence += is_before(entry, heap->fence);
-        put(heap, i, make_entry(entry.due, (uint32_t)(i - ROOT), entry_id(entry)));
+        heap_entry entry = heap->entries[i];
+        before_fence += entry < heap->fence;
+        TL_COUNT(heap, moves, 1);
+        put(heap, i,
+            heap_entry_make(heap_entry_due(entry), (uint32_t)(i - ROOT), heap_entry_id(entry)));
     }
     heap->count = count;
-    heap->serial = (uint32_t)count;
-    heap->fence = make_entry(heap->fence.due, before_fence, 0);
+    heap->serial = count;
+    heap->fence = heap_entry_make(heap_entry_due(heap->fence), before_fence, 0);
 }
 
 static size_t entries_bytes(uint32_t capacity)
 {
-    return ((size_t)capacity + 1) * sizeof(struct entry);
+    return ((size_t)capacity + 1) * sizeof(heap_entry);
 }
 
 static size_t block_bytes(uint32_t capacity)
@@ -194,7 +249,7 @@ static enum tl_status heap_reserve(void *self, uint32_t capacity)
     if (capacity > CAPACITY_MAX) {
         return TL_ERR_CAPACITY;
     }
-    struct entry *entries = tl_alloc(heap->allocator, block_bytes(capacity), ENTRY_ALIGN);
+    heap_entry *entries = tl_alloc(heap->allocator, block_bytes(capacity), HEAP_ENTRY_LINE);
     if (entries == NULL) {
         return TL_ERR_NOMEM;
     }
@@ -203,8 +258,9 @@ static enum tl_status heap_reserve(void *self, uint32_t capacity)
     if (heap->entries != NULL) {
         memcpy(&entries[ROOT], &heap->entries[ROOT], heap->count * sizeof *entries);
         memcpy(positions, heap->positions, (size_t)heap->capacity * sizeof *positions);
-        tl_free(heap->allocator, heap->entries, block_bytes(heap->capacity), ENTRY_ALIGN);
+        tl_free(heap->allocator, heap->entries, block_bytes(heap->capacity), HEAP_ENTRY_LINE);
     }
+    entries[0] = 0; /* before every other */
     heap->entries = entries;
     heap->positions = positions;
     heap->capacity = capacity;
@@ -214,7 +270,7 @@ static enum tl_status heap_reserve(void *self, uint32_t capacity)
 static void heap_destroy(void *self)
 {
     struct binary_heap *heap = self;
-    tl_free(heap->allocator, heap->entries, block_bytes(heap->capacity), ENTRY_ALIGN);
+    tl_free(heap->allocator, heap->entries, block_bytes(heap->capacity), HEAP_ENTRY_LINE);
     tl_free(heap->allocator, heap, sizeof *heap, alignof(struct binary_heap));
 }
 
@@ -243,22 +299,21 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         renumber(heap);
     }
     uint64_t due = deadline > heap->clock ? deadline : heap->clock;
-    struct entry entry = make_entry(due, heap->serial++, id);
+    heap_entry entry = heap_entry_make(due, heap->serial++, id);
     size_t position = heap->positions[id];
     if (position == 0) {
-        sift_up(heap, ++heap->count, entry);
+        if (heap->vacant) {
+            replace_root(heap, entry);
+        } else {
+            rise(heap, ++heap->count, entry, true);
+        }
         return TL_OK;
     }
-    /* Children and grandchildren come with the entry: a timer is mostly restarted to later. */
-    if (4 * position <= heap->count) {
-        __builtin_prefetch(&heap->entries[2 * position], 1);
-        __builtin_prefetch(&heap->entries[4 * position], 1);
-    }
     TL_COUNT(heap, compares, 1);
-    if (is_before(entry, heap->entries[position])) {
-        sift_up(heap, position, entry);
+    if (due < heap_entry_due(heap->entries[position])) {
+        rise(heap, position, entry, true);
     } else {
-        sift_down(heap, position, entry);
+        sink(heap, position, entry, true);
     }
     return TL_OK;
 }
@@ -271,45 +326,62 @@ static enum tl_status heap_stop(void *self, uint32_t id)
         return TL_IDLE;
     }
     heap->positions[id] = 0;
-    struct entry last = heap->entries[heap->count--];
+    heap_entry last = heap->entries[heap->count--];
     if (position <= heap->count) {
         TL_COUNT(heap, compares, 1);
-        if (is_before(last, heap->entries[position])) {
-            sift_up(heap, position, last);
+        if (last < heap->entries[position]) {
+            rise(heap, position, last, false);
         } else {
-            sift_down(heap, position, last);
+            sink(heap, position, last, false);
         }
     }
     return TL_OK;
+}
+
+/* Apart from heap_advance, so that a tick at which nothing is due costs no more than to see that.
+ */
+static NEVER_INLINE uint64_t expire(struct binary_heap *heap, uint64_t now, uint64_t budget,
+                                    tl_fire_fn fire, void *ctx)
+{
+    heap->fence = heap_entry_make(now, heap->serial, 0);
+    uint64_t fired = 0;
+    while (fired < budget && heap->count > 0) {
+        heap_entry root = heap->entries[ROOT];
+        TL_COUNT(heap, compares, 1);
+        if (root >= heap->fence) {
+            break;
+        }
+        heap->positions[heap_entry_id(root)] = 0;
+        heap->vacant = true;
+        fired++;
+        fire(ctx, heap_entry_id(root), now);
+        if (heap->vacant) {
+            close_root(heap);
+        }
+    }
+    return fired;
 }
 
 static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct binary_heap *heap = self;
     heap->clock = now;
-    heap->fence = make_entry(now, heap->serial, 0);
-    uint64_t fired = 0;
-    while (fired < budget && heap->count > 0) {
-        TL_COUNT(heap, compares, 1);
-        if (!is_before(heap->entries[ROOT], heap->fence)) {
-            break;
-        }
-        struct entry root = take_root(heap);
-        fired++;
-        fire(ctx, entry_id(root), now);
+    if (heap->count == 0 || heap_entry_due(heap->entries[ROOT]) > now) {
+        return 0;
     }
-    return fired;
+    return expire(heap, now, budget, fire, ctx);
 }
 
 static uint64_t heap_next(const void *self)
 {
     const struct binary_heap *heap = self;
-    return heap->count > 0 ? heap->entries[ROOT].due : TL_NEVER;
+    return heap->count > 0 ? heap_entry_due(heap->entries[ROOT]) : TL_NEVER;
 }
 
 static uint64_t heap_count(const void *self)
 {
-    return ((const struct binary_heap *)self)->count;
+    const struct binary_heap *heap = self;
+    return heap->count - heap->vacant;
 }
 
 static void heap_counters(const void *self, struct tl_counters *out)
@@ -321,15 +393,15 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
 {
     const struct binary_heap *heap = self;
     for (size_t i = ROOT; i <= heap->count; i++) {
-        struct entry entry = heap->entries[i];
-        if (i > ROOT && is_before(entry, heap->entries[i / 2])) {
+        heap_entry entry = heap->entries[i];
+        if (i > ROOT && entry < heap->entries[i / 2]) {
             (void)snprintf(why, why_bytes, "timer %" PRIu32 " stands below a later one",
-                           entry_id(entry));
+                           heap_entry_id(entry));
             return TL_ERR_CORRUPT;
         }
-        if (entry_id(entry) >= heap->capacity || heap->positions[entry_id(entry)] != i) {
+        if (heap_entry_id(entry) >= heap->capacity || heap->positions[heap_entry_id(entry)] != i) {
             (void)snprintf(why, why_bytes, "the back-index of timer %" PRIu32 " is not %zu",
-                           entry_id(entry), i);
+                           heap_entry_id(entry), i);
             return TL_ERR_CORRUPT;
         }
     }
@@ -338,8 +410,8 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
         placed += heap->positions[id] != 0;
     }
     if (placed != heap->count) {
-        (void)snprintf(why, why_bytes, "%zu timers have a place, %zu are in the heap", placed,
-                       heap->count);
+        (void)snprintf(why, why_bytes, "%zu timers have a place, %" PRIu32 " are in the heap",
+                       placed, heap->count);
         return TL_ERR_CORRUPT;
     }
     return TL_OK;
@@ -352,7 +424,8 @@ static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place 
     if (position == 0) {
         return TL_IDLE;
     }
-    *out = (struct tl_place){.slot = position - ROOT, .bucket = heap->entries[position].due};
+    *out = (struct tl_place){.slot = position - ROOT,
+                             .bucket = heap_entry_due(heap->entries[position])};
     return TL_OK;
 }
 
@@ -362,7 +435,7 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     walk_part(visitor, "heap", TL_FORM_TREE, 0);
     for (size_t i = ROOT; i <= heap->count; i++) {
         walk_node(visitor, i - ROOT, i > ROOT ? i / 2 - ROOT : TL_NEVER);
-        walk_timer(visitor, entry_id(heap->entries[i]), heap->entries[i].due, 0);
+        walk_timer(visitor, heap_entry_id(heap->entries[i]), heap_entry_due(heap->entries[i]), 0);
     }
 }
 
