@@ -215,6 +215,49 @@ static void four_children_move_less_than_two(void **state)
     assert_true(moves[1] * 10 < moves[0] * 7);
 }
 
+static void starts_again_after_all_others(void *ctx, uint32_t id, uint64_t now)
+{
+    struct subject *s = ctx;
+    s->fired++;
+    start(s, id, now + s->mean_delay);
+}
+
+/* What a callback starts takes the place of the timer that fired: the entries on one path move up,
+ * and it stands at the path's end. It does not go through the heap twice. */
+static void an_expiry_with_its_start_moves_one_path(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *options;
+        uint32_t timers; /* so many that every level is full */
+        uint64_t levels;
+    } rows[] = {
+        {"binary-heap", "", 1023, 10},     {"dary-heap", "arity=2", 1023, 10},
+        {"dary-heap", "arity=3", 364, 6},  {"dary-heap", "arity=4", 341, 5},
+        {"dary-heap", "arity=16", 273, 3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct subject s;
+        struct tl_counters before = {0};
+        struct tl_counters after = {0};
+        open_subject(&s, rows[i].name, rows[i].options, rows[i].timers, 0);
+        s.mean_delay = rows[i].timers;
+        for (uint32_t id = 0; id < rows[i].timers; id++) {
+            start(&s, id, 1 + (uint64_t)id);
+        }
+        s.algo->counters(s.self, &before);
+        while (s.clock < 5 * (uint64_t)rows[i].timers) {
+            s.clock++;
+            (void)s.algo->advance(s.self, s.clock, TL_NO_BUDGET, starts_again_after_all_others, &s);
+        }
+        s.algo->counters(s.self, &after);
+        assert_int_equal(s.fired, s.clock);
+        assert_int_equal(after.moves - before.moves, s.fired * rows[i].levels);
+        close_subject(&s);
+    }
+}
+
 /* --- the lazy heap --------------------------------------------------------------------------- */
 
 /* n timers at a time, of which 99 of 100 are stopped soon; the bytes that this takes at the most.
@@ -443,6 +486,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_stays_within_what_is_declared),
         cmocka_unit_test(four_children_move_less_than_two),
+        cmocka_unit_test(an_expiry_with_its_start_moves_one_path),
         cmocka_unit_test(a_lazy_heap_keeps_what_was_stopped_until_it_is_swept),
         cmocka_unit_test(a_calendar_is_made_anew_at_twice_and_at_half_the_days),
         cmocka_unit_test(a_ladder_spawns_a_rung_where_timers_stand_close),
