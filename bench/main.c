@@ -7,6 +7,7 @@
 #include "plugin.h"
 #include "registry.h"
 #include "suite.h"
+#include "workload.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -400,6 +401,19 @@ static void print_suites(void)
 
 /* --- context --------------------------------------------------------------------------------- */
 
+/* Whether it fires on the due tick, with its options and every delay of the steady states. */
+static bool is_exact(const struct suite_subject *subject)
+{
+    for (uint64_t delay_ticks = 1; delay_ticks <= WORKLOAD_SPAN_TICKS; delay_ticks++) {
+        struct tl_precision precision =
+            tl_algo_precision(subject->algo, subject->options, delay_ticks);
+        if (precision.early_ticks != 0 || precision.late_ticks != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void add_context(void)
 {
     bench_context("version", BUILD_VERSION);
@@ -415,8 +429,13 @@ static void add_context(void)
         if ((subject->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
             bench_context("floor", subject->name);
         }
+        char key[320];
+        (void)snprintf(key, sizeof key, "promises of %s", subject->name);
+        (void)snprintf(text, sizeof text, "%s, %s", is_exact(subject) ? "exact" : "not exact",
+                       (subject->algo->capabilities & TL_CAP_UNLIMITED) != 0 ? "any delay"
+                                                                             : "a horizon");
+        bench_context(key, text);
         if (tl_option_count(subject->algo) > 0) {
-            char key[320];
             (void)snprintf(key, sizeof key, "options of %s", subject->name);
             (void)tl_options_format(subject->algo, subject->options, true, text, sizeof text);
             bench_context(key, text);
