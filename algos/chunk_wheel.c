@@ -161,6 +161,7 @@ struct segment {
     size_t bytes;
 };
 
+#define LEFT_OVER        0u /* the next advance has to do with DUE or LATE */
 #define QUEUE            16u
 #define NO_ID            UINT32_MAX
 #define QUEUE_KEPT_TICKS 256u /* without a stop, before advances leave the queue alone */
@@ -192,7 +193,7 @@ struct chunk_wheel {
     bool sweeping;
     bool due_loose;              /* the last chunk of DUE had entries whose nodes decide */
     struct waiting queue[QUEUE]; /* a ring */
-    uint64_t upper_quiet;        /* the same as quiet, but for the first level */
+    uint64_t upper_quiet;        /* the same as quiet, but for the first level; or LEFT_OVER */
     uint64_t far_quiet;          /* when FAR is to be searched */
     uint64_t due_since;          /* the clock before which nothing in DUE was due */
     struct chunk *free;
@@ -482,7 +483,8 @@ static void file_late(struct chunk_wheel *wheel, uint32_t id, uint64_t extra)
     wheel->serial++;
     wheel->nodes[id] = make_late(extra, wheel->serial);
     set_state(wheel, id, STATE_LOOSE);
-    append(wheel, SLOT_LATE, make_entry(id, MARK_LATE | ((uint32_t)wheel->serial & TICK_MASK)), 0);
+    append(wheel, SLOT_LATE, make_entry(id, MARK_LATE | ((uint32_t)wheel->serial & TICK_MASK)),
+           LEFT_OVER);
 }
 
 static void wake_for_far(struct chunk_wheel *wheel, uint64_t deadline)
@@ -669,7 +671,7 @@ static bool visit_late(struct chunk_wheel *wheel, uint64_t entry, bool settling)
         return false;
     }
     if (settling) {
-        append(wheel, SLOT_LATE, entry, 0);
+        append(wheel, SLOT_LATE, entry, LEFT_OVER);
         return false;
     }
     if ((node & SERIAL_MASK) >= wheel->fence) {
@@ -1089,18 +1091,21 @@ static inline bool fire_chunk(struct chunk_wheel *wheel, uint64_t now, uint64_t 
         fetch_nodes(wheel, &wheel->due);
     }
     uint64_t looks = wheel->looks;
-    while (wheel->due.at < wheel->due.end) {
+    const struct chunk *chunk = wheel->due.chunk;
+    uint32_t end = wheel->due.end;
+    for (uint32_t at = wheel->due.at; at < end; at++) {
         if (*fired == budget) {
             return false;
         }
-        uint64_t entry = wheel->due.chunk->entries[wheel->due.at++];
+        uint64_t entry = chunk->entries[at];
+        wheel->due.at = at + 1; /* a sweep must not look at what is decided here */
         if (visit(wheel, entry, false)) {
             ++*fired;
             TL_COUNT(wheel, moves, 1);
             fire(ctx, (uint32_t)entry, now);
         }
     }
-    wheel->due_loose = wheel->queued && wheel->looks - looks > wheel->due.end / 4;
+    wheel->due_loose = wheel->queued && wheel->looks - looks > end / 4;
     give_chunk(wheel, wheel->due.chunk);
     wheel->due.chunk = NULL;
     return true;
@@ -1126,7 +1131,7 @@ static uint64_t fire_due(struct chunk_wheel *wheel, uint64_t now, uint64_t budge
 static inline void set_quiet(struct chunk_wheel *wheel, uint64_t first_level)
 {
     if (is_due_left(wheel) || wheel->tails[SLOT_LATE] != NULL) {
-        wheel->upper_quiet = 0;
+        wheel->upper_quiet = LEFT_OVER;
     }
     wheel->quiet = first_level < wheel->upper_quiet ? first_level : wheel->upper_quiet;
 }
@@ -1190,7 +1195,7 @@ static uint64_t fire_in_block(struct chunk_wheel *wheel, uint64_t tick, uint64_t
     }
     wheel->fence = 0;
     wheel->queueing = wheel->queued;
-    if (tick != TL_NEVER) {
+    if (wheel->queued && tick != TL_NEVER) {
         fetch_chunk(chunk_of(wheel->tails[tick % levels[0].slots])->next);
     }
     set_quiet(wheel, tick);
@@ -1204,8 +1209,9 @@ static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *whee
                                                         uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     uint64_t old = wheel->clock;
-    if ((old + 1) >> levels[1].shift != now >> levels[1].shift || now >= wheel->far_quiet ||
-        is_due_left(wheel) || wheel->tails[SLOT_LATE] != NULL) {
+    bool moves = now >= wheel->upper_quiet;
+    if ((old + 1) >> levels[1].shift != now >> levels[1].shift ||
+        (moves && (wheel->upper_quiet == LEFT_OVER || now >= wheel->far_quiet))) {
         work_off_queue(wheel);
         return advance_busy(wheel, now, budget, fire, ctx);
     }
@@ -1214,16 +1220,19 @@ static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *whee
     }
     wheel->due_since = old;
     wheel->clock = now;
-    if (now >= wheel->upper_quiet) {
+    if (moves) {
         move_down(wheel);
     }
     uint64_t tick = next_of_first_level(wheel, old);
-    if (tick > now && now - wheel->stopped > QUEUE_KEPT_TICKS) {
-        set_quiet(wheel, tick);
-        return 0;
+    if (wheel->queue_due != TL_NEVER) {
+        if (tick > now && now - wheel->stopped > QUEUE_KEPT_TICKS) {
+            set_quiet(wheel, tick);
+            return 0;
+        }
+        work_off(wheel);
+        tick = next_of_first_level(wheel, old);
     }
-    work_off_queue(wheel);
-    return fire_in_block(wheel, next_of_first_level(wheel, old), now, budget, fire, ctx);
+    return fire_in_block(wheel, tick, now, budget, fire, ctx);
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
