@@ -15,6 +15,13 @@
  * a hand has gone round, the next level's moves by one slot, and the timers in it are filed again,
  * each lower than before: so a timer moves once a level at most, and only if it lives so long.
  *
+ * The first hand passes most slots by: a bit for each slot of level 1 marks those that may hold
+ * timers, and the tick at which it comes to the next mark, to the end of a word of marks, or round,
+ * is kept as `work_at`. Until then an advance moves that hand and the clock, and nothing else. A
+ * stop leaves its slot marked, until the hand comes by.
+ *
+ * A start need not compare with every level: a delay's highest bit says where to begin.
+ *
  * What no level reaches waits in the furthest slot of the last one, and is filed again when that is
  * entered: no horizon. lk=0 means that there is no such level and none above.
  *
@@ -26,6 +33,8 @@
  *   - `start` of a level is the clock floored to its width, and its hand the slot of that; a slot
  *     `ahead` of the hand, 1 to slots, holds what is due from start + ahead * width on, and before
  *     the next one starts (or later, where no level reached it)
+ *   - slots of level 1 that hold timers are marked; none is entered, and no hand but the first
+ *     moves, before `work_at`, which is 0 if DUE or LATE holds timers
  *   - the slots, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
  * calls
  *
@@ -42,6 +51,7 @@
 #include <inttypes.h>
 #include <stdalign.h>
 #include <stdio.h>
+#include <string.h>
 
 #define BUCKET_STRIPES 4u
 struct node {
@@ -70,14 +80,23 @@ struct level {
 struct cascading_wheel {
     struct timer_buckets buckets;
     uint64_t clock;
+    uint64_t work_at; /* before this tick the first hand passes nothing, and no other moves */
     uint32_t level_count;
     bool overfilled; /* some timer was out of reach: slots of the last level may hold such */
+    uint8_t level_of_bit[64]; /* the lowest level that reaches a delay of 2^bit, or the last */
     struct level levels[LEVELS_MAX];
+    uint64_t marks[]; /* a bit for each slot of level 1 */
 };
 
 static inline uint64_t widths_of(const struct level *level, uint64_t ticks)
 {
     return level->shift < NO_SHIFT ? ticks >> level->shift : ticks / level->width;
+}
+
+static size_t wheel_bytes(uint32_t first_slots)
+{
+    size_t words = ((size_t)first_slots + 63) / 64;
+    return sizeof(struct cascading_wheel) + words * sizeof(uint64_t);
 }
 
 /* Puts a level where it stands at the tick `now`. */
@@ -107,6 +126,13 @@ static uint64_t make_levels(struct cascading_wheel *wheel, const int64_t *slots)
         buckets += level->slots;
         wheel->level_count++;
     }
+    for (uint32_t bit = 0; bit < 64; bit++) {
+        uint32_t n = 0;
+        while (n + 1 < wheel->level_count && UINT64_C(1) << bit >= wheel->levels[n].interval) {
+            n++;
+        }
+        wheel->level_of_bit[bit] = (uint8_t)n;
+    }
     return buckets;
 }
 
@@ -114,24 +140,43 @@ static void wheel_destroy(void *self)
 {
     struct cascading_wheel *wheel = self;
     buckets_free(&wheel->buckets);
-    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct cascading_wheel));
+    tl_free(wheel->buckets.allocator, wheel, wheel_bytes(wheel->levels[0].slots),
+            alignof(struct cascading_wheel));
+}
+
+/* The tick at which the first hand comes to a slot that is marked, or to the end of a word of
+ * marks, or round. */
+static inline uint64_t first_work(const struct cascading_wheel *wheel)
+{
+    const struct level *first = &wheel->levels[0];
+    uint32_t slot = first->hand + 1;
+    if (slot == first->slots) {
+        return wheel->clock + 1;
+    }
+    uint64_t marks = wheel->marks[slot / 64] >> slot % 64;
+    uint32_t end = (slot / 64 + 1) * 64;
+    end = end < first->slots ? end : first->slots;
+    return wheel->clock + 1 + (marks != 0 ? (uint32_t)__builtin_ctzll(marks) : end - slot);
 }
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
+    size_t bytes = wheel_bytes((uint32_t)config->options[0]);
     struct cascading_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct cascading_wheel));
+        tl_alloc(config->allocator, bytes, alignof(struct cascading_wheel));
     if (wheel == NULL) {
         return TL_ERR_NOMEM;
     }
-    *wheel = (struct cascading_wheel){.clock = config->now};
+    memset(wheel, 0, bytes);
+    wheel->clock = config->now;
     uint64_t buckets = make_levels(wheel, config->options);
     enum tl_status status =
         buckets_create(&wheel->buckets, (uint32_t)buckets, config->capacity, config->allocator);
     if (status != TL_OK) {
-        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct cascading_wheel));
+        tl_free(config->allocator, wheel, bytes, alignof(struct cascading_wheel));
         return status;
     }
+    wheel->work_at = first_work(wheel);
     *self = wheel;
     return TL_OK;
 }
@@ -140,8 +185,8 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
 static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint64_t delay = due - wheel->clock;
-    const struct level *level = wheel->levels;
-    const struct level *last = level + wheel->level_count - 1;
+    const struct level *level = wheel->levels + wheel->level_of_bit[63 - __builtin_clzll(delay)];
+    const struct level *last = wheel->levels + wheel->level_count - 1;
     TL_COUNT(&wheel->buckets, compares, 1);
     while (delay >= level->interval && level < last) {
         TL_COUNT(&wheel->buckets, compares, 1);
@@ -154,8 +199,13 @@ static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uin
         wheel->overfilled = true;
     }
     uint64_t slot = level->hand + ahead;
-    slot = slot < level->slots ? slot : slot - level->slots;
-    bucket_append(&wheel->buckets, level->first + (uint32_t)slot, index);
+    slot -= level->slots & (0 - (uint64_t)(slot >= level->slots)); /* a branch would be a toss-up */
+    bool lowest = level == wheel->levels;
+    if (lowest) {
+        wheel->marks[slot / 64] |= UINT64_C(1) << slot % 64;
+        wheel->work_at = due < wheel->work_at ? due : wheel->work_at;
+    }
+    bucket_file(&wheel->buckets, level->first + (uint32_t)slot, lowest, index);
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
@@ -168,6 +218,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         file_timer(wheel, index, deadline);
     } else {
         bucket_append(&wheel->buckets, BUCKET_LATE, index);
+        wheel->work_at = 0;
     }
     return TL_OK;
 }
@@ -186,27 +237,61 @@ static void file_again(void *self, uint32_t index)
     }
 }
 
-/* Moves a level's hand to where it stands at `now`, and what lies in the slots on the way to DUE or
- * FLUSH. */
-static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64_t now)
+/* Empties the marked slots from `slot` to before `end`, on level 1, into the bucket `to`. */
+static void pass_marked(struct cascading_wheel *wheel, uint32_t slot, uint32_t end, uint32_t to)
 {
-    struct timer_buckets *buckets = &wheel->buckets;
-    bool opens = level == &wheel->levels[wheel->level_count - 1] && wheel->overfilled;
-    uint64_t steps =
-        now - level->start < 2 * level->width ? 1 : widths_of(level, now - level->start);
-    uint32_t visits = steps < level->slots ? (uint32_t)steps : level->slots;
+    while (slot < end) {
+        uint32_t word = slot / 64;
+        uint32_t word_end = (word + 1) * 64 < end ? (word + 1) * 64 : end;
+        uint64_t marks = wheel->marks[word] >> slot % 64 << slot % 64;
+        marks &= UINT64_MAX >> (63 - (word_end - 1) % 64);
+        wheel->marks[word] ^= marks;
+        for (; marks != 0; marks &= marks - 1) {
+            uint32_t marked = word * 64 + (uint32_t)__builtin_ctzll(marks);
+            bucket_move_near(&wheel->buckets, wheel->levels[0].first + marked, to);
+        }
+        slot = word_end;
+    }
+}
+
+/* Empties the slots of an upper level that its hand passes within `visits` <= slots steps to `now`,
+ * into DUE or FLUSH. */
+static void pass_slots(struct cascading_wheel *wheel, const struct level *level, uint32_t visits,
+                       bool opens, uint64_t now)
+{
     uint64_t last = level->start + level->width - 1; /* tick of the slot that the hand leaves */
     uint32_t slot = level->hand;
     for (uint32_t i = 0; i < visits; i++) {
         slot = slot + 1 < level->slots ? slot + 1 : 0;
         last += level->width;
         bool whole = last <= now && !opens;
-        bucket_move_all(buckets, level->first + slot, whole ? BUCKET_DUE : BUCKET_FLUSH);
+        bucket_move_all(&wheel->buckets, level->first + slot, whole ? BUCKET_DUE : BUCKET_FLUSH);
     }
-    TL_COUNT(buckets, slots, visits);
+}
+
+/* Moves a level's hand to where it stands at `now`, and what lies in the slots on the way to DUE or
+ * FLUSH. */
+static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64_t now)
+{
+    bool opens = level == &wheel->levels[wheel->level_count - 1] && wheel->overfilled;
+    uint64_t steps =
+        now - level->start < 2 * level->width ? 1 : widths_of(level, now - level->start);
+    uint32_t visits = steps < level->slots ? (uint32_t)steps : level->slots;
+    if (level == wheel->levels) {
+        uint32_t to = opens ? BUCKET_FLUSH : BUCKET_DUE;
+        uint32_t end = level->hand + 1 + visits;
+        pass_marked(wheel, level->hand + 1, end < level->slots ? end : level->slots, to);
+        if (end > level->slots) {
+            pass_marked(wheel, 0, end - level->slots, to);
+        }
+    } else {
+        pass_slots(wheel, level, visits, opens, now);
+    }
+    TL_COUNT(&wheel->buckets, slots, visits);
     if (steps == visits) {
+        uint32_t hand = level->hand + visits;
         level->start += steps * level->width;
-        level->hand = slot;
+        level->hand = hand < level->slots ? hand : hand - level->slots;
     } else {
         level_place(level, now);
     }
@@ -216,7 +301,9 @@ static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64
 static void collect_due(struct cascading_wheel *wheel, uint64_t now)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    if (wheel->work_at == 0) {
+        bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    }
     for (uint32_t i = 0; i < wheel->level_count; i++) {
         struct level *level = &wheel->levels[i];
         if (now - level->start < level->width) {
@@ -225,18 +312,39 @@ static void collect_due(struct cascading_wheel *wheel, uint64_t now)
         move_hand(wheel, level, now);
     }
     wheel->clock = now;
-    bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
+    if (!bucket_is_empty(buckets, BUCKET_FLUSH)) {
+        bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
+    }
+    wheel->work_at = first_work(wheel);
     const struct level *first = &wheel->levels[0];
     if (first->hand + 2 < first->slots) {
-        bucket_prefetch(buckets, first->first + first->hand + 2);
+        bucket_prefetch_near(buckets, first->first + first->hand + 2);
     }
+}
+
+/* An advance at which something may be due, or a hand but the first moves. */
+static __attribute__((noinline)) uint64_t work(struct cascading_wheel *wheel, uint64_t now,
+                                               uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    collect_due(wheel, now);
+    uint64_t fired = buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+    if (fired == budget) {
+        wheel->work_at = 0; /* for what may be left */
+    }
+    return fired;
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct cascading_wheel *wheel = self;
-    collect_due(wheel, now);
-    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+    if (now < wheel->work_at) {
+        TL_COUNT(&wheel->buckets, slots, now - wheel->clock); /* passed by, as not marked */
+        wheel->levels[0].hand += (uint32_t)(now - wheel->clock);
+        wheel->levels[0].start = now;
+        wheel->clock = now;
+        return 0;
+    }
+    return work(wheel, now, budget, fire, ctx);
 }
 
 /* The tick at which a slot is entered. */
@@ -273,6 +381,18 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     if (status == TL_OK && !bucket_is_empty(&wheel->buckets, BUCKET_FLUSH)) {
         (void)snprintf(why, why_bytes, "timers that were to be filed again are not");
         return TL_ERR_CORRUPT;
+    }
+    if (status == TL_OK && wheel->work_at != 0 &&
+        (wheel->work_at > first_work(wheel) || buckets_are_due(&wheel->buckets))) {
+        (void)snprintf(why, why_bytes, "there is work before tick %" PRIu64, wheel->work_at);
+        return TL_ERR_CORRUPT;
+    }
+    for (uint32_t slot = 0; status == TL_OK && slot < wheel->levels[0].slots; slot++) {
+        bool marked = (wheel->marks[slot / 64] >> slot % 64 & 1) != 0;
+        if (!marked && !bucket_is_empty(&wheel->buckets, wheel->levels[0].first + slot)) {
+            (void)snprintf(why, why_bytes, "slot %" PRIu32 " holds timers and is not marked", slot);
+            return TL_ERR_CORRUPT;
+        }
     }
     for (uint32_t n = 0; status == TL_OK && n < wheel->level_count; n++) {
         const struct level *level = &wheel->levels[n];
