@@ -33,7 +33,12 @@
  *
  * A list gives the address of its next node only when a node has arrived from memory, and an upper
  * bucket's timers lie everywhere. So a bucket deals its timers, by id, to four lists, and they are
- * walked side by side when it expires: four fetches are under way instead of one.
+ * walked side by side when it expires: four fetches are under way instead of one. Level 1's
+ * buckets are emptied soon after they were filled; as long as all timers fit into the inner caches,
+ * they use but their first list, which is moved more quickly.
+ *
+ * The tick at which the first bucket expires, or another level than the first moves, is kept as
+ * `work_at`: until then an advance moves the first level and the clock, and nothing else.
  *
  * Times are counted in units of `tick` inside. Expired timers are first moved to the list DUE and
  * fire from there; what is started when already due goes to the list LATE, which the next advance
@@ -45,6 +50,7 @@
  *   - a bucket that holds timers is in the queue; one emptied by stops stays there until it
  *     expires, as in Kafka, so `next` is a lower bound
  *   - a timer's due unit is inside its bucket, or beyond it if a level could not be allocated
+ *   - no bucket expires before `work_at`, which is 0 if DUE or LATE holds timers
  *   - the buckets, DUE and LATE together hold exactly the pending timers
  *
  * Complexity (m levels, b occupied buckets): start O(m), and O(log b) where the bucket was empty;
@@ -65,6 +71,7 @@
 #include "walk.h"
 
 #define BLOCK_ALIGN  64
+#define INNER_CACHES (UINT32_C(1) << 20) /* bytes of timers that fit there */
 #define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
 #define STRIPES      4u                  /* lists of a bucket; a power of two */
 #define DUE          0u                  /* the bucket of what the next advance fires first */
@@ -86,31 +93,42 @@ struct node {
     uint32_t prev;
 };
 
+/* A bucket in the delay queue. */
+struct entry {
+    uint64_t expires; /* the unit in which it does */
+    uint32_t bucket;
+};
+
 #define SLOT_LISTS struct hier_wheel
 #include "slot_list.h"
+
+__extension__ typedef unsigned __int128 wide;
 
 struct level {
     uint64_t limit;    /* the first unit that it does not reach */
     uint64_t start;    /* the clock, floored to `width` */
     uint64_t width;    /* units of one bucket */
     uint64_t interval; /* units of all of them; UINT64_MAX where 64 bits do not hold it */
+    uint64_t inverse;  /* 2^64 / width, rounded down; unused where the width is 1 */
     uint32_t hand;     /* slot of `start` */
     uint32_t first;    /* bucket of slot 0 */
 };
 
 struct hier_wheel {
-    struct node *nodes; /* the timers */
-    struct node *heads; /* of DUE, LATE, the levels' buckets; and the queue, in one block */
-    uint32_t *queue;    /* binary heap of the buckets that are to expire, the first at 0 */
+    struct node *nodes;  /* the timers */
+    struct node *heads;  /* of DUE, LATE, the levels' buckets; and the queue, in one block */
+    struct entry *queue; /* binary heap of the buckets that are to expire, the first at 0 */
     uint32_t queued;
     uint32_t level_count;
     uint32_t slots;
     bool ceil;
     bool overfilled; /* a level could not be allocated: buckets may hold what is due after them */
     uint64_t clock;
+    uint64_t work_at; /* before this tick no bucket expires, and no level but the first moves */
     uint64_t tick;
     uint64_t count;
     uint32_t capacity;
+    uint32_t near_stripes; /* the bits of an id that say its list in a bucket of level 1 */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
     struct level levels[LEVELS_MAX];
@@ -156,36 +174,35 @@ static inline uint64_t expiration(const struct hier_wheel *wheel, uint32_t bucke
 }
 
 /* Puts a bucket, which is not in the queue, in its place by its expiration. */
-static void queue_push(struct hier_wheel *wheel, uint32_t bucket)
+static __attribute__((noinline)) void queue_push(struct hier_wheel *wheel, struct entry added)
 {
     uint32_t hole = wheel->queued++;
     while (hole > 0) {
         uint32_t parent = (hole - 1) / 2;
         TL_COUNT(wheel, compares, 1);
-        if (expiration(wheel, wheel->queue[parent]) <= expiration(wheel, bucket)) {
+        if (wheel->queue[parent].expires <= added.expires) {
             break;
         }
         wheel->queue[hole] = wheel->queue[parent];
         hole = parent;
     }
-    wheel->queue[hole] = bucket;
+    wheel->queue[hole] = added;
 }
 
 /* Takes the bucket that expires first out of a queue that is not empty. */
-static uint32_t queue_pop(struct hier_wheel *wheel)
+static struct entry queue_pop(struct hier_wheel *wheel)
 {
-    uint32_t first = wheel->queue[0];
-    uint32_t last = wheel->queue[--wheel->queued];
+    struct entry first = wheel->queue[0];
+    struct entry last = wheel->queue[--wheel->queued];
     uint32_t hole = 0;
     while (2 * hole + 1 < wheel->queued) {
         uint32_t child = 2 * hole + 1;
         if (child + 1 < wheel->queued) {
             TL_COUNT(wheel, compares, 1);
-            child +=
-                expiration(wheel, wheel->queue[child + 1]) < expiration(wheel, wheel->queue[child]);
+            child += wheel->queue[child + 1].expires < wheel->queue[child].expires;
         }
         TL_COUNT(wheel, compares, 1);
-        if (expiration(wheel, last) <= expiration(wheel, wheel->queue[child])) {
+        if (last.expires <= wheel->queue[child].expires) {
             break;
         }
         wheel->queue[hole] = wheel->queue[child];
@@ -204,7 +221,19 @@ static size_t bucket_count(const struct hier_wheel *wheel, uint32_t level_count)
 
 static size_t block_bytes(const struct hier_wheel *wheel, uint32_t level_count)
 {
-    return bucket_count(wheel, level_count) * (STRIPES * sizeof(struct node) + sizeof(uint32_t));
+    return bucket_count(wheel, level_count) *
+           (STRIPES * sizeof(struct node) + sizeof(struct entry));
+}
+
+/* How many widths of a level go into `units`. Multiplying by the inverse finds as many, or one
+ * less, in a fifth of the time that dividing takes. */
+static inline uint64_t widths_of(const struct level *level, uint64_t units)
+{
+    if (level->width == 1) {
+        return units;
+    }
+    uint64_t widths = (uint64_t)((wide)units * level->inverse >> 64);
+    return widths + (units - widths * level->width >= level->width);
 }
 
 /* Puts a level at the bucket that starts in the unit `start`. */
@@ -218,13 +247,13 @@ static inline void level_set(struct level *level, uint64_t start, uint32_t hand)
 /* Puts a level where it stands in the unit `now`. */
 static void level_place(struct level *level, uint64_t now, uint32_t slots)
 {
-    uint64_t bucket = now / level->width;
+    uint64_t bucket = widths_of(level, now);
     level_set(level, bucket * level->width, (uint32_t)(bucket % slots));
 }
 
 /* Makes the next level. Requires that the highest so far has an interval below UINT64_MAX, or that
  * there is none. False, and nothing changed, if there is no memory. */
-static bool level_add(struct hier_wheel *wheel, uint64_t now)
+static __attribute__((noinline)) bool level_add(struct hier_wheel *wheel, uint64_t now)
 {
     uint32_t count = wheel->level_count;
     size_t old_buckets = count > 0 ? bucket_count(wheel, count) : 0;
@@ -236,7 +265,7 @@ static bool level_add(struct hier_wheel *wheel, uint64_t now)
     if (heads == NULL) {
         return false;
     }
-    uint32_t *queue = (uint32_t *)(void *)(heads + new_buckets * STRIPES);
+    struct entry *queue = (struct entry *)(void *)(heads + new_buckets * STRIPES);
     if (count > 0) {
         memcpy(heads, wheel->heads, old_buckets * STRIPES * sizeof *heads);
         memcpy(queue, wheel->queue, wheel->queued * sizeof *queue);
@@ -252,6 +281,7 @@ static bool level_add(struct hier_wheel *wheel, uint64_t now)
     level->width = count > 0 ? wheel->levels[count - 1].interval : 1;
     level->interval =
         level->width > UINT64_MAX / wheel->slots ? UINT64_MAX : level->width * wheel->slots;
+    level->inverse = UINT64_MAX / level->width;
     level->first = FIRST_BUCKET + count * wheel->slots;
     level_place(level, now, wheel->slots);
     wheel->level_count = count + 1;
@@ -268,9 +298,11 @@ static void levels_move(struct hier_wheel *wheel, uint64_t now)
         if (passed < level->width) {
             break;
         }
-        if (passed - level->width < level->width) { /* the usual step, without a division */
-            level_set(level, level->start + level->width,
-                      level->hand + 1 < wheel->slots ? level->hand + 1 : 0);
+        uint64_t steps = passed - level->width < level->width ? 1 : widths_of(level, passed);
+        if (steps < wheel->slots) { /* without a division */
+            uint32_t hand = level->hand + (uint32_t)steps;
+            level_set(level, level->start + steps * level->width,
+                      hand < wheel->slots ? hand : hand - wheel->slots);
         } else {
             level_place(level, now, wheel->slots);
         }
@@ -278,7 +310,7 @@ static void levels_move(struct hier_wheel *wheel, uint64_t now)
 }
 
 /* Files a timer that is in no list and due after the unit at which the levels stand. */
-static void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t due)
+static inline void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint32_t n = 0;
     TL_COUNT(wheel, compares, 1);
@@ -292,17 +324,18 @@ static void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t due)
     }
     const struct level *level = &wheel->levels[n];
     uint64_t ahead = due < level->limit ? due - level->start : level->interval - level->width;
-    if (level->width > 1) {
-        ahead /= level->width;
-    }
+    ahead = widths_of(level, ahead);
     uint64_t slot = level->hand + ahead;
-    uint32_t bucket = level->first + (uint32_t)(slot < wheel->slots ? slot : slot - wheel->slots);
+    slot -= wheel->slots & (0 - (uint64_t)(slot >= wheel->slots)); /* a branch would be a toss-up */
+    uint32_t bucket = level->first + (uint32_t)slot;
     wheel->nodes[index].at = due;
-    slot_append(wheel, stripe_of(bucket, index), index);
+    slot_append(wheel, stripe_of(bucket, n > 0 ? index : index & wheel->near_stripes), index);
     TL_COUNT(wheel, moves, 1);
     if (*expires(wheel, bucket) == NOT_QUEUED) {
-        *expires(wheel, bucket) = level->start + ahead * level->width;
-        queue_push(wheel, bucket);
+        uint64_t at = level->start + ahead * level->width;
+        *expires(wheel, bucket) = at;
+        queue_push(wheel, (struct entry){.expires = at, .bucket = bucket});
+        wheel->work_at = at * wheel->tick < wheel->work_at ? at * wheel->tick : wheel->work_at;
     }
 }
 
@@ -328,6 +361,7 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     }
     wheel->nodes = nodes;
     wheel->capacity = capacity;
+    wheel->near_stripes = capacity * sizeof *nodes > INNER_CACHES ? STRIPES - 1 : 0;
     return TL_OK;
 }
 
@@ -353,6 +387,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .slots = (uint32_t)config->options[OPTION_SLOTS],
         .ceil = config->options[OPTION_ROUNDING] == ROUNDING_CEIL,
         .clock = config->now,
+        .work_at = 0,
         .tick = (uint64_t)config->options[OPTION_TICK],
         .allocator = config->allocator,
     };
@@ -391,6 +426,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         file_timer(wheel, id, due);
     } else {
         slot_append(wheel, stripe_of(LATE, 0), id);
+        wheel->work_at = 0;
         TL_COUNT(wheel, moves, 1);
     }
     return TL_OK;
@@ -456,7 +492,7 @@ static void flush_bucket(struct hier_wheel *wheel, uint32_t bucket, uint64_t tar
 static void jump_past_levels(struct hier_wheel *wheel, uint64_t target)
 {
     while (wheel->queued > 0) {
-        uint32_t bucket = wheel->queue[--wheel->queued];
+        uint32_t bucket = wheel->queue[--wheel->queued].bucket;
         *expires(wheel, bucket) = NOT_QUEUED;
         bucket_move_all(wheel, bucket, LATE);
         TL_COUNT(wheel, slots, 1);
@@ -466,23 +502,40 @@ static void jump_past_levels(struct hier_wheel *wheel, uint64_t target)
     flush_bucket(wheel, LATE, target);
 }
 
+/* The first tick after the clock at which a bucket expires or another level than the first moves;
+ * where a tick is not a unit, at which the next unit begins. */
+static uint64_t first_work(const struct hier_wheel *wheel)
+{
+    const struct level *first = &wheel->levels[0];
+    uint64_t unit = first->start + (wheel->tick == 1 ? wheel->slots - first->hand : 1);
+    if (wheel->queued > 0 && wheel->queue[0].expires < unit) {
+        unit = wheel->queue[0].expires;
+    }
+    return unit * wheel->tick;
+}
+
 /* Moves the clock to `now`, and everything that is due by then to DUE. From bucket to bucket, in
  * the order of their expiration: so what is filed again meets no bucket of an earlier turn. */
 static void collect_due(struct hier_wheel *wheel, uint64_t now)
 {
-    slot_move_all(wheel, stripe_of(LATE, 0), stripe_of(DUE, 0));
+    if (wheel->work_at == 0) {
+        slot_move_all(wheel, stripe_of(LATE, 0), stripe_of(DUE, 0));
+    }
     uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
     if (wheel->overfilled && target >= wheel->levels[wheel->level_count - 1].limit) {
         jump_past_levels(wheel, target);
     }
-    while (wheel->queued > 0 && expiration(wheel, wheel->queue[0]) <= target) {
-        uint32_t bucket = queue_pop(wheel);
-        uint64_t expired = expiration(wheel, bucket);
+    while (wheel->queued > 0 && wheel->queue[0].expires <= target) {
+        struct entry popped = queue_pop(wheel);
+        uint32_t bucket = popped.bucket;
+        uint64_t expired = popped.expires;
         uint64_t width = wheel->levels[(bucket - FIRST_BUCKET) / wheel->slots].width;
         *expires(wheel, bucket) = NOT_QUEUED;
         levels_move(wheel, expired);
         TL_COUNT(wheel, slots, 1);
-        if (target - expired >= width - 1 && !wheel->overfilled) {
+        if (width == 1 && wheel->near_stripes == 0 && !wheel->overfilled) {
+            slot_move_all(wheel, stripe_of(bucket, 0), stripe_of(DUE, 0));
+        } else if (target - expired >= width - 1 && !wheel->overfilled) {
             bucket_move_all(wheel, bucket, DUE);
         } else {
             flush_bucket(wheel, bucket, target);
@@ -490,29 +543,66 @@ static void collect_due(struct hier_wheel *wheel, uint64_t now)
     }
     levels_move(wheel, target);
     wheel->clock = now;
+    wheel->work_at = first_work(wheel);
+}
+
+/* Fires from DUE, from each list in turn, so that a node's line is under way while the others'
+ * fire. Returns how many. */
+static uint64_t fire_due(struct hier_wheel *wheel, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                         void *ctx)
+{
+    uint64_t fired = 0;
+    uint32_t filled = 0; /* the lists that hold timers; callbacks empty some, but fill none */
+    for (uint32_t i = 0; i < STRIPES; i++) {
+        filled |= (uint32_t)!slot_is_empty(wheel, stripe_of(DUE, i)) << i;
+    }
+    while (filled != 0) {
+        for (uint32_t left = filled; left != 0; left &= left - 1) {
+            uint32_t stripe = (uint32_t)__builtin_ctz(left);
+            uint32_t head = stripe_of(DUE, stripe);
+            uint32_t id = slot_node(wheel, head)->next;
+            if (id == head) {
+                filled ^= UINT32_C(1) << stripe;
+                continue;
+            }
+            if (fired == budget) {
+                return fired;
+            }
+            slot_remove(wheel, id);
+            wheel->count--;
+            TL_COUNT(wheel, moves, 1);
+            fired++;
+            fire(ctx, id, now);
+        }
+    }
+    return fired;
+}
+
+/* An advance at which a bucket may expire, or the levels move. */
+static __attribute__((noinline)) uint64_t work(struct hier_wheel *wheel, uint64_t now,
+                                               uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    collect_due(wheel, now);
+    uint64_t fired = fire_due(wheel, now, budget, fire, ctx);
+    if (fired == budget) {
+        wheel->work_at = 0; /* for what may be left */
+    }
+    return fired;
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct hier_wheel *wheel = self;
-    collect_due(wheel, now);
-    uint64_t fired = 0;
-    /* From each list in turn, so that a node's line is under way while the others' fire. */
-    for (uint32_t number = 0, empty = 0; empty < STRIPES && fired < budget; number++) {
-        uint32_t head = stripe_of(DUE, number);
-        uint32_t id = slot_node(wheel, head)->next;
-        if (id == head) {
-            empty++;
-            continue;
-        }
-        empty = 0;
-        slot_remove(wheel, id);
-        wheel->count--;
-        TL_COUNT(wheel, moves, 1);
-        fired++;
-        fire(ctx, id, now);
+    if (now < wheel->work_at) {
+        struct level *first = &wheel->levels[0];
+        uint32_t steps = wheel->tick == 1 ? (uint32_t)(now - wheel->clock) : 0;
+        first->start += steps;
+        first->limit += steps;
+        first->hand += steps;
+        wheel->clock = now;
+        return 0;
     }
-    return fired;
+    return work(wheel, now, budget, fire, ctx);
 }
 
 static uint64_t wheel_next(const void *self)
@@ -524,7 +614,7 @@ static uint64_t wheel_next(const void *self)
     if (!bucket_is_empty(wheel, DUE) || !bucket_is_empty(wheel, LATE)) {
         return wheel->clock;
     }
-    return expiration(wheel, wheel->queue[0]) * wheel->tick;
+    return wheel->queue[0].expires * wheel->tick;
 }
 
 static uint64_t wheel_count(const void *self)
@@ -581,8 +671,9 @@ static enum tl_status check_queue(const struct hier_wheel *wheel, char *why, siz
         return TL_ERR_CORRUPT;
     }
     for (uint32_t i = 0; i < wheel->queued; i++) {
-        uint64_t at = expiration(wheel, wheel->queue[i]);
-        if (at == NOT_QUEUED || at < expiration(wheel, wheel->queue[i > 0 ? (i - 1) / 2 : 0])) {
+        uint64_t at = wheel->queue[i].expires;
+        if (at < wheel->work_at / wheel->tick || at != expiration(wheel, wheel->queue[i].bucket) ||
+            at < wheel->queue[i > 0 ? (i - 1) / 2 : 0].expires) {
             (void)snprintf(why, why_bytes, "entry %" PRIu32 " of the queue is out of order", i);
             return TL_ERR_CORRUPT;
         }
@@ -624,6 +715,11 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
                 return status;
             }
         }
+    }
+    bool due = !bucket_is_empty(wheel, DUE) || !bucket_is_empty(wheel, LATE);
+    if (due && wheel->work_at != 0) {
+        (void)snprintf(why, why_bytes, "timers are due before tick %" PRIu64, wheel->work_at);
+        return TL_ERR_CORRUPT;
     }
     return check_queue(wheel, why, why_bytes);
 }
@@ -668,7 +764,7 @@ static void walk_queue(const struct hier_wheel *wheel, const struct tl_visitor *
 {
     walk_part(visitor, "delay queue", TL_FORM_TREE, 0);
     for (uint32_t i = 0; i < wheel->queued; i++) {
-        uint32_t bucket = wheel->queue[i];
+        uint32_t bucket = wheel->queue[i].bucket;
         char refers[48];
         (void)snprintf(refers, sizeof refers, "level %" PRIu32 ", slot %" PRIu32,
                        (bucket - FIRST_BUCKET) / wheel->slots + 1,
