@@ -366,10 +366,11 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
 {
     struct binary_heap *heap = self;
     heap->clock = now;
-    if (heap->count == 0 || heap_entry_due(heap->entries[ROOT]) > now) {
+    if (heap->count == 0) {
         return 0;
     }
-    return expire(heap, now, budget, fire, ctx);
+    TL_COUNT(heap, compares, 1);
+    return heap_entry_due(heap->entries[ROOT]) <= now ? expire(heap, now, budget, fire, ctx) : 0;
 }
 
 static uint64_t heap_next(const void *self)

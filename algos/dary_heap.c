@@ -384,10 +384,12 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
 {
     struct dary_heap *heap = self;
     heap->clock = now;
-    if (heap->end == heap->root || heap_entry_due(heap->entries[heap->root]) > now) {
+    if (heap->end == heap->root) {
         return 0;
     }
-    return expire(heap, now, budget, fire, ctx);
+    TL_COUNT(heap, compares, 1);
+    return heap_entry_due(heap->entries[heap->root]) <= now ? expire(heap, now, budget, fire, ctx)
+                                                            : 0;
 }
 
 static uint64_t heap_next(const void *self)

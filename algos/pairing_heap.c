@@ -256,10 +256,11 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+/* Apart from heap_advance, so that a tick at which nothing is due costs no more than to see that.
+ */
+static __attribute__((noinline)) uint64_t expire(struct pairing_heap *heap, uint64_t now,
+                                                 uint64_t budget, tl_fire_fn fire, void *ctx)
 {
-    struct pairing_heap *heap = self;
-    heap->clock = now;
     uint64_t first_serial_inside = heap->serial;
     uint64_t fired = 0;
     while (fired < budget && heap->root != NONE) {
@@ -273,6 +274,17 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
         fire(ctx, id, now);
     }
     return fired;
+}
+
+static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct pairing_heap *heap = self;
+    heap->clock = now;
+    if (heap->root == NONE) {
+        return 0;
+    }
+    TL_COUNT(heap, compares, 1);
+    return heap->nodes[heap->root].due <= now ? expire(heap, now, budget, fire, ctx) : 0;
 }
 
 static uint64_t heap_next(const void *self)
