@@ -41,8 +41,8 @@
  * clock. It is read off the bitmaps after every advance that had work, and a start may bring it
  * forward; a stop leaves it too early, which costs one look in vain.
  *
- * A slot's timers are touched but once after they were filed, to be fired: so where all timers fit
- * into the inner caches every slot is a single list (`near`, see timer_buckets.h).
+ * A slot's timers are touched but once after they were filed, to be fired: so among few timers
+ * every slot is a single list, and not only those of level 1 (`near`, see timer_buckets.h).
  *
  * Invariants
  *   - a slot of a level with granularity 8^k holds timers of one bucket b, clock / 8^k < b <=
@@ -76,7 +76,8 @@ struct node {
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
 #define SLOTS_BITS   6u
 #define SLOTS        64u
-#define CLOCK_SHIFT  3u /* a level is 2^3 times as coarse as the one before */
+#define CLOCK_SHIFT  3u     /* a level is 2^3 times as coarse as the one before */
+#define FEW          65536u /* timers, up to which every slot is near */
 #define LEVELS_MIN   5  /* 2^18 ticks: with less, what is beyond would be filed again without end */
 #define LEVELS_MAX   19 /* the last then reaches 2^60 */
 
@@ -171,7 +172,8 @@ static inline uint64_t file_timer(struct coarse_wheel *wheel, uint32_t index, ui
     uint64_t bucket = ((due - wheel->ceil) >> shift) + 1;
     uint32_t slot = (uint32_t)bucket % SLOTS;
     wheel->occupied[level] |= UINT64_C(1) << slot;
-    bucket_file(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, true, index);
+    bool near = level == 0 || wheel->buckets.capacity <= FEW;
+    bucket_file(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, near, index);
     return bucket << shift;
 }
 
@@ -259,7 +261,11 @@ static void collect_due(struct coarse_wheel *wheel, uint64_t now)
         for (; passed != 0; passed &= passed - 1) {
             uint32_t slot = (hand + 1 + bitmap_first(passed)) % SLOTS;
             uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
-            bucket_move_near(buckets, bucket, last ? BUCKET_FLUSH : BUCKET_DUE);
+            if (level == 0) {
+                bucket_move_near(buckets, bucket, BUCKET_DUE);
+            } else {
+                bucket_move_all(buckets, bucket, last ? BUCKET_FLUSH : BUCKET_DUE);
+            }
             wheel->occupied[level] &= ~(UINT64_C(1) << slot);
             TL_COUNT(buckets, slots, 1);
         }

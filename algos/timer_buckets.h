@@ -44,8 +44,8 @@
 #define BUCKET_LATE   1u
 #define BUCKET_NONE   UINT32_MAX
 
-/* Bytes of nodes from which on near buckets use all their lists: half of a usual second level. */
-#define INNER_CACHES  (UINT32_C(1) << 20)
+/* Bytes of nodes from which on near buckets use all their lists. */
+#define INNER_CACHES  (UINT32_C(4) << 20)
 
 struct timer_buckets {
     struct node *nodes;   /* the heads, then the timers */
