@@ -27,6 +27,7 @@ rows() { # ALGO IDLE START EXPIRE HOLD MIXED
     rows chunk-wheel 10 5 8 20 12
     rows quick-wheel 9 2 90 80 30
     rows late-wheel 5 9 4 70 40
+    rows peer-heap 200 200 200 200 200
     rows null 1 1 1 1 1
     rows record-16 8 2.5 10 10 10
     jq -n '{run_type: "iteration", run_name: "hold/slow-list/n:1000/manual_time", error_message: "left out: too slow"}'
@@ -44,6 +45,7 @@ wants '^\| `late-wheel` ~ < \| \*\*5\*\* \| 9 \| \*\*4\*\* \|'
 wants '^\| \*a record of 16 bytes\* \| 8 \| 2\.5 \| 10 \|'
 wants '^- `slow-list` \(hold\): left out: too slow\.$'
 wants 'exact, of any delay \| 0\.9x \(`quick-wheel`\) \| 0\.4x \(`quick-wheel`\) \| 11x \(`quick-wheel`\) \| 4x \(`quick-wheel`\) \| 2\.5x'
+wants '^\| the best public code \| 20x \(`peer-heap`\) \| 40x '
 wants '^\| the best other \| 0\.5x \(`late-wheel`\) \| 0\.4x \(`quick-wheel`\) \| 0\.5x \(`late-wheel`\) \| 3\.5x \(`late-wheel`\)'
 wants '^\| a record of 16 bytes \| 1\.25x as long \| 2x as long \| 0\.8x as long \| 2x as long \| 1\.2x as long \|$'
 wants '^\| `chunk-wheel` \| 1\.25 ns \| 700 ns \|$'
