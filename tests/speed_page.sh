@@ -28,6 +28,7 @@ rows() { # ALGO IDLE START EXPIRE HOLD MIXED
     rows quick-wheel 9 2 90 80 30
     rows late-wheel 5 9 4 70 40
     rows peer-heap 200 200 200 200 200
+    jq -n -c '{run_type: "iteration", run_name: "hold/once-wheel/n:1000/manual_time", ns_per_op: 900}'
     rows null 1 1 1 1 1
     rows record-16 8 2.5 10 10 10
     jq -n '{run_type: "iteration", run_name: "hold/slow-list/n:1000/manual_time", error_message: "left out: too slow"}'
@@ -43,6 +44,7 @@ wants '^\| `chunk-wheel` \| 10 \| 5 \| 8 \| \*\*20\*\* \| \*\*12\*\* \| 16 / 16 
 wants '^\| `quick-wheel` \| 9 \| \*\*2\*\* \| 90 \|'
 wants '^\| `late-wheel` ~ < \| \*\*5\*\* \| 9 \| \*\*4\*\* \|'
 wants '^\| \*a record of 16 bytes\* \| 8 \| 2\.5 \| 10 \|'
+wants '^- Repeated 1x instead of 3x: `chunk-wheel`.*`once-wheel`'
 wants '^- `slow-list` \(hold\): left out: too slow\.$'
 wants 'exact, of any delay \| 0\.9x \(`quick-wheel`\) \| 0\.4x \(`quick-wheel`\) \| 11x \(`quick-wheel`\) \| 4x \(`quick-wheel`\) \| 2\.5x'
 wants '^\| the best public code \| 20x \(`peer-heap`\) \| 40x '
