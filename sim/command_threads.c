@@ -19,6 +19,8 @@ struct number_list {
     size_t count;
 };
 
+static const char *const format_words[] = {"table", "csv", NULL};
+
 struct threads_arguments {
     struct catalog catalog;
     struct contender_list contenders;
@@ -130,10 +132,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         arguments->plan.seed = parse_one("--seed", argument, 0, UINT32_MAX, state);
         return 0;
     case KEY_FORMAT:
-        arguments->csv = strcmp(argument, "csv") == 0;
-        if (!arguments->csv && strcmp(argument, "table") != 0) {
-            argp_error(state, "--format takes table or csv, not '%s'", argument);
-        }
+        arguments->csv = option_word("--format", argument, format_words, state) == 1;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "there is nothing to be named beside the options");

@@ -19,6 +19,8 @@
 #define SEARCH_TIMEOUT_MIN_SECONDS 5.0
 #define FINAL_TIMEOUT_SECONDS      600.0
 
+static const char *const format_words[] = {"text", "json", NULL};
+
 struct tune_arguments {
     struct catalog catalog;
     struct contender_list structures;
@@ -162,10 +164,7 @@ static error_t parse_argument(int key, char *argument, struct argp_state *state)
         progress_set_mode(PROGRESS_ALWAYS);
         return 0;
     case KEY_FORMAT:
-        arguments->json = strcmp(argument, "json") == 0;
-        if (!arguments->json && strcmp(argument, "text") != 0) {
-            argp_error(state, "--format takes text or json, not '%s'", argument);
-        }
+        arguments->json = option_word("--format", argument, format_words, state) == 1;
         return 0;
     case ARGP_KEY_ARG:
         if (request->trace_path != NULL) {
