@@ -1,5 +1,6 @@
 /*
- * chunk-wheel: a hierarchical wheel that writes timers down once and looks at them late.
+ * chunk-wheel: a hierarchical wheel that writes timers down once and looks at them late; and, as
+ * long as its timers are few enough for the cache, one of lists (linked_wheel.h).
  *
  *   slot   [chunk: 31 entries] -> [chunk: 31 entries] -> [chunk: 7 entries, room for 24]
  *   entry  { id, the tick it is filed under }          8 bytes
@@ -39,6 +40,12 @@
  * that has something due. Where the nodes fit in the cache, in callbacks, and for ids in sequence,
  * whose lines come together, there is no queue.
  *
+ * An entry that is looked at only to be dropped costs a branch or two that the processor guesses
+ * wrong. Out of the cache that is little beside the lines that were not waited for; in the cache it
+ * is dear. So up to `lists` timers there are no chunks: nodes of 16 bytes are linked into the slots
+ * of the same levels, and taken out when they are stopped; but restarts are late there too. Room
+ * for more timers than that, and all are moved to chunks, where they stay.
+ *
  * Ticks in entries and nodes are 30 bits, relative to the clock, and reach 2^28 ticks ahead. What
  * is further has its whole deadline in the node and waits in the chain FAR, which is searched when
  * the first of them comes near. What is started when already due has a serial number in the node
@@ -66,7 +73,8 @@
  *   - between operations there is a free chunk
  *
  * Complexity (m: levels): start, stop and restart O(1), amortised over sweeps; a tick O(1); expiry
- * O(m) moves; a jump O(slots / 64). Bad at: an advance over many ticks at once, which has their
+ * O(m) moves; a jump O(slots / 64). Bad at: timers that all fire, a little below `lists`, where
+ * their nodes no longer fit in the cache; an advance over many ticks at once, which has their
  * chunks to move all at once; a sweep is one long operation; the search of FAR another, once in
  * 2^27 ticks.
  *
@@ -80,6 +88,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "linked_wheel.h"
 #include "walk.h"
 
 /* --- entries, nodes, states ------------------------------------------------------------------ */
@@ -172,9 +181,11 @@ struct waiting {
     uint32_t id; /* NO_ID: none does */
 };
 
-enum option { OPTION_STALE, OPTION_QUEUE };
+enum option { OPTION_STALE, OPTION_QUEUE, OPTION_LISTS };
 
 struct chunk_wheel {
+    struct linked_wheel linked; /* while it has nodes, the rest of this is not in use */
+    uint32_t linked_up_to;      /* ids */
     uint64_t clock;
     uint64_t quiet; /* an advance to before this has nothing to do */
     uint64_t *nodes;
@@ -618,6 +629,9 @@ static __attribute__((noinline)) enum tl_status start_in_sequence(struct chunk_w
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct chunk_wheel *wheel = self;
+    if (wheel->linked.nodes != NULL) {
+        return linked_start(&wheel->linked, id, deadline);
+    }
     if (__builtin_expect(deadline - wheel->clock - 1 >= NEAR_TICKS - 1, 0)) {
         return start_apart(wheel, id, deadline);
     }
@@ -637,6 +651,9 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status wheel_stop(void *self, uint32_t id)
 {
     struct chunk_wheel *wheel = self;
+    if (wheel->linked.nodes != NULL) {
+        return linked_stop(&wheel->linked, id);
+    }
     if (wheel->queue_due != TL_NEVER && is_queued(wheel, id)) {
         work_off(wheel);
     }
@@ -1238,6 +1255,9 @@ static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *whee
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct chunk_wheel *wheel = self;
+    if (wheel->linked.nodes != NULL) {
+        return linked_advance(&wheel->linked, now, budget, fire, ctx);
+    }
     if (now >= wheel->quiet || now >= wheel->queue_due) {
         return advance_awake(wheel, now, budget, fire, ctx);
     }
@@ -1249,6 +1269,9 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 static uint64_t wheel_count(const void *self)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
+    if (wheel->linked.nodes != NULL) {
+        return wheel->linked.count;
+    }
     work_off_queue(wheel);
     return wheel->count;
 }
@@ -1256,6 +1279,9 @@ static uint64_t wheel_count(const void *self)
 static uint64_t wheel_next(const void *self)
 {
     const struct chunk_wheel *wheel = self;
+    if (wheel->linked.nodes != NULL) {
+        return linked_next(&wheel->linked);
+    }
     if (wheel_count(self) == 0) {
         return TL_NEVER;
     }
@@ -1274,8 +1300,9 @@ static uint64_t wheel_next(const void *self)
 
 static void wheel_counters(const void *self, struct tl_counters *out)
 {
+    const struct chunk_wheel *wheel = self;
     (void)wheel_count(self);
-    *out = ((const struct chunk_wheel *)self)->counters;
+    *out = wheel->linked.nodes != NULL ? wheel->linked.counters : wheel->counters;
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -1293,9 +1320,8 @@ static uint64_t least_chunks(uint32_t capacity)
     return capacity / CHUNK_ENTRIES + (capacity < SLOTS ? capacity : SLOTS) + 4;
 }
 
-static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+static enum tl_status reserve_chunks(struct chunk_wheel *wheel, uint32_t capacity)
 {
-    struct chunk_wheel *wheel = self;
     if (capacity <= wheel->capacity && wheel->free != NULL) {
         return TL_OK;
     }
@@ -1333,10 +1359,49 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     return TL_OK;
 }
 
+/* From lists to chunks, which have been reserved. */
+static void leave_lists(struct chunk_wheel *wheel)
+{
+    struct linked_wheel *linked = &wheel->linked;
+    struct linked_node *nodes = linked->nodes;
+    wheel->clock = linked->clock;
+    wheel->due_since = linked->clock;
+    wheel->counters = linked->counters;
+    for (uint32_t id = 0; id < linked->capacity; id++) {
+        if (nodes[id + LINKED_SLOTS].next != LINKED_NONE) {
+            uint64_t deadline = linked_deadline(linked, id);
+            if (deadline - wheel->clock - 1 >= NEAR_TICKS - 1) {
+                (void)start_apart(wheel, id, deadline);
+            } else {
+                (void)start_near(wheel, id, deadline);
+            }
+        }
+    }
+    linked_free(linked);
+}
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct chunk_wheel *wheel = self;
+    bool linked = wheel->linked.nodes != NULL;
+    bool few = wheel->linked_up_to > 0 && capacity <= wheel->linked_up_to;
+    if (few && (linked || wheel->free == NULL)) {
+        return linked && capacity <= wheel->linked.capacity
+                   ? TL_OK
+                   : linked_reserve(&wheel->linked, capacity);
+    }
+    enum tl_status status = reserve_chunks(wheel, capacity);
+    if (status == TL_OK && linked) {
+        leave_lists(wheel);
+    }
+    return status;
+}
+
 static void wheel_destroy(void *self)
 {
     struct chunk_wheel *wheel = self;
     const struct tl_allocator *allocator = wheel->allocator;
+    linked_free(&wheel->linked);
     while (wheel->segments != NULL) {
         struct segment *segment = wheel->segments;
         wheel->segments = segment->next;
@@ -1366,8 +1431,10 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .due_loose = true,
         .stale_percent = (uint32_t)config->options[OPTION_STALE],
         .queued_from = (uint32_t)config->options[OPTION_QUEUE],
+        .linked_up_to = (uint32_t)config->options[OPTION_LISTS],
         .allocator = config->allocator,
     };
+    linked_init(&wheel->linked, config->now, config->allocator);
     for (uint32_t i = 0; i < QUEUE; i++) {
         wheel->queue[i].id = NO_ID;
     }
@@ -1493,6 +1560,9 @@ static const char *check_timers(const struct chunk_wheel *wheel, struct census *
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct chunk_wheel *wheel = self;
+    if (wheel->linked.nodes != NULL) {
+        return linked_check(&wheel->linked, why, why_bytes);
+    }
     struct census seen = {0};
     struct census due = {0};
     const char *wrong = check_timers(wheel, &due);
@@ -1615,6 +1685,10 @@ static void walk_levels(struct chunk_wheel *wheel, const struct tl_visitor *visi
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
+    if (wheel->linked.nodes != NULL) {
+        linked_walk(&wheel->linked, visitor);
+        return;
+    }
     work_off_queue(wheel);
     if (is_due_left(wheel) || wheel->tails[SLOT_LATE] != NULL) {
         walk_due_part(visitor);
@@ -1643,6 +1717,8 @@ static const struct tl_option wheel_options[] = {
                       "entries left behind, in percent of the timers' number, before a sweep"},
     [OPTION_QUEUE] = {"queue", 262144, 0, CAPACITY_MAX, NULL,
                       "with so many timers or more, restarts wait while their nodes are fetched"},
+    [OPTION_LISTS] = {"lists", 327680, 0, CAPACITY_MAX, NULL,
+                      "with up to so many timers, lists take the place of chunks; 0: never"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
@@ -1659,8 +1735,11 @@ TL_ALGO(chunk_wheel) = {
         "nothing is unlinked. When the wheel comes to an entry, the bits and, if need be, the 8 "
         "bytes say whether to fire, file again or drop it. Each level holds two blocks, and the "
         "next block's slot is moved down chunk by chunk, so that no tick has a bulk to move. "
-        "Entries left behind are swept when they are more than `stale` percent of the timers. Bad "
-        "at: an advance over many ticks at once, and the sweep itself, one long operation.",
+        "Entries left behind are swept when they are more than `stale` percent of the timers. Up "
+        "to "
+        "`lists` timers are linked into the slots instead, and unlinked when they are stopped: "
+        "in the cache that is quicker. Bad at: an advance over many ticks at once, and the sweep "
+        "itself, one long operation.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = wheel_options,
     .create = wheel_create,

@@ -1,8 +1,8 @@
 /*
  * chunk-wheel held to what makes it quick, by counting, so that a later change cannot undo it
  * unnoticed: what a restart, a stop, an expiry, an empty tick and a jump may touch, and how much
- * one tick may move. And to its word about memory, by streams that leave behind as much as they
- * can.
+ * one tick may move; with chunks, and with the lists of few timers. And to its word about memory,
+ * by streams that leave behind as much as they can.
  */
 #include "registry.h"
 
@@ -11,6 +11,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CHUNKS "lists=0" /* however few timers */
+#define LISTS  ""
 
 struct stand {
     const struct tl_algo *algo;
@@ -110,11 +113,11 @@ static void assert_none_overdue(const struct stand *s, uint32_t capacity)
 
 /* --- what operations touch ------------------------------------------------------------------- */
 
-static void a_restart_to_later_and_a_stop_move_nothing(void **state)
+static void with_chunks_a_restart_to_later_and_a_stop_move_nothing(void **state)
 {
     (void)state;
     enum { N = 1000 };
-    static const char *const options[] = {"", "queue=0"};
+    static const char *const options[] = {CHUNKS, CHUNKS ":queue=0"};
     for (size_t k = 0; k < 2; k++) {
         struct stand s;
         stand_open(&s, options[k], N);
@@ -142,15 +145,43 @@ static void a_restart_to_later_and_a_stop_move_nothing(void **state)
     }
 }
 
-/* Filed, moved down once, fired; and no node is looked at. No tick moves more than a chunk of each
- * level beside what it fires. */
-static void an_expiry_is_two_moves_and_no_look_at_the_node(void **state)
+static void with_lists_a_restart_to_later_moves_nothing_and_a_stop_one_node(void **state)
 {
     (void)state;
-    enum { N = 200000, SPAN = 60000 };
+    enum { N = 1000 };
     struct stand s;
-    stand_open(&s, "", N);
+    stand_open(&s, LISTS, N);
     for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, 30000 + id);
+    }
+    struct tl_counters before = counted(&s);
+    assert_int_equal(before.moves, N);
+    for (uint32_t round = 1; round < 10; round++) {
+        for (uint32_t id = 0; id < N; id++) {
+            start_at(&s, id, 30000 + id + draw(&s, 1000));
+        }
+    }
+    assert_int_equal(counted(&s).moves, before.moves);
+    assert_int_equal(counted(&s).compares, before.compares + 9 * N);
+    for (uint32_t id = 0; id < N; id++) {
+        stop(&s, id);
+    }
+    assert_int_equal(counted(&s).moves, before.moves + N);
+    advance(&s, 40000);
+    assert_int_equal(counted(&s).moves, before.moves + N); /* nothing is left of what was stopped */
+    assert_int_equal(counted(&s).slots, 0);
+    assert_int_equal(s.fired, 0);
+    stand_close(&s);
+}
+
+/* Filed, moved down once, fired; and no node is looked at. No tick moves more than a chunk of each
+ * level, or 32 nodes, beside what it fires. */
+static void an_expiry_is_two_moves_under(const char *options, uint32_t n, uint64_t moved_max)
+{
+    enum { SPAN = 60000 };
+    struct stand s;
+    stand_open(&s, options, n);
+    for (uint32_t id = 0; id < n; id++) {
         start_at(&s, id, 1 + draw(&s, SPAN));
     }
     for (uint32_t tick = 0; tick < SPAN; tick++) {
@@ -158,24 +189,30 @@ static void an_expiry_is_two_moves_and_no_look_at_the_node(void **state)
         uint64_t fired = s.fired;
         advance(&s, 1);
         uint64_t moved = counted(&s).cascades - before.cascades;
-        assert_true(moved <= 31);
+        assert_true(moved <= moved_max);
         assert_int_equal(counted(&s).moves - before.moves, moved + s.fired - fired);
     }
     struct tl_counters all = counted(&s);
-    assert_int_equal(s.fired, N);
-    assert_true(all.moves <= 3 * N);
+    assert_int_equal(s.fired, n);
+    assert_true(all.moves <= 3 * (uint64_t)n);
     assert_int_equal(all.compares, 0);
     assert_true(all.slots <= 2 * SPAN);
     stand_close(&s);
 }
 
-/* A server's idle timers: of a hundred restarts ten append an entry, and thirty are visited. */
-static void idle_timers_are_seldom_visited(void **state)
+static void an_expiry_is_two_moves_and_no_look_at_the_node(void **state)
 {
     (void)state;
+    an_expiry_is_two_moves_under(CHUNKS, 200000, 31);
+    an_expiry_is_two_moves_under(LISTS, 100000, 32);
+}
+
+/* A server's idle timers: of a hundred restarts ten file a timer anew, and thirty are visited. */
+static void idle_timers_are_seldom_visited_under(const char *options)
+{
     enum { N = 20000, TICKS = 200000, RESTARTS_A_TICK = N / 10000 };
     struct stand s;
-    stand_open(&s, "", N);
+    stand_open(&s, options, N);
     for (uint32_t id = 0; id < N; id++) {
         start_at(&s, id, 30000 + draw(&s, 30000));
     }
@@ -198,13 +235,19 @@ static void idle_timers_are_seldom_visited(void **state)
     stand_close(&s);
 }
 
-static void hold_moves_twice(void **state)
+static void idle_timers_are_seldom_visited(void **state)
 {
     (void)state;
+    idle_timers_are_seldom_visited_under(CHUNKS);
+    idle_timers_are_seldom_visited_under(LISTS);
+}
+
+static void hold_moves_twice_under(const char *options)
+{
     enum { N = 5000, TICKS = 30000 };
     static uint64_t delays[N];
     struct stand s;
-    stand_open(&s, "", N);
+    stand_open(&s, options, N);
     for (uint32_t id = 0; id < N; id++) {
         delays[id] = 1 + draw(&s, 12000);
         start_at(&s, id, delays[id]);
@@ -220,11 +263,17 @@ static void hold_moves_twice(void **state)
     stand_close(&s);
 }
 
-static void empty_ticks_and_jumps_visit_nothing(void **state)
+static void hold_moves_twice(void **state)
 {
     (void)state;
+    hold_moves_twice_under(CHUNKS);
+    hold_moves_twice_under(LISTS);
+}
+
+static void empty_ticks_and_jumps_visit_nothing_under(const char *options)
+{
     struct stand s;
-    stand_open(&s, "", 10);
+    stand_open(&s, options, 10);
     for (uint32_t id = 0; id < 10; id++) {
         start_at(&s, id, 4000000000 + id);
     }
@@ -238,6 +287,13 @@ static void empty_ticks_and_jumps_visit_nothing(void **state)
     advance(&s, 4000000000);
     assert_int_equal(s.fired, 10);
     stand_close(&s);
+}
+
+static void empty_ticks_and_jumps_visit_nothing(void **state)
+{
+    (void)state;
+    empty_ticks_and_jumps_visit_nothing_under(CHUNKS);
+    empty_ticks_and_jumps_visit_nothing_under(LISTS);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -291,14 +347,17 @@ static void whatever(struct stand *s, uint32_t id)
     others[draw(s, sizeof others / sizeof others[0])](s, id);
 }
 
-/* The bytes that create took, half of its chunks' entries again, and what segments add. */
+/* The bytes that create took, half of its chunks' entries again, and what segments add; with lists
+ * no more than create took. */
 static void memory_stays_bounded_under(hostile_fn *hostile, const char *options, uint32_t n,
                                        bool moving)
 {
     struct stand s;
     stand_open(&s, options, n);
     uint64_t created = s.memory.bytes;
-    uint64_t bound = created + (uint64_t)n * 8 * 32 / 31 / 2 + n / 31 + 8192;
+    bool chunks = strncmp(options, CHUNKS, strlen(CHUNKS)) == 0;
+    uint64_t more = (uint64_t)n * 8 * 32 / 31 / 2 + n / 31 + 8192;
+    uint64_t bound = created + (chunks ? more : 0);
     for (uint32_t round = 0; round < 60; round++) {
         for (uint32_t i = 0; i < n; i++) {
             hostile(&s, (uint32_t)draw(&s, n));
@@ -329,10 +388,12 @@ static void memory_is_bounded_by_the_timers(void **state)
     static hostile_fn *const streams[] = {far_and_near_again, ever_nearer,     fired_between,
                                           late_and_near,      far_and_stopped, whatever};
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
-        memory_stays_bounded_under(streams[i], "", 3000, true);
-        memory_stays_bounded_under(streams[i], "queue=0", 3000, true);
-        memory_stays_bounded_under(streams[i], "", 500, false);
-        memory_stays_bounded_under(streams[i], "queue=0:stale=5", 40, true);
+        memory_stays_bounded_under(streams[i], CHUNKS, 3000, true);
+        memory_stays_bounded_under(streams[i], CHUNKS ":queue=0", 3000, true);
+        memory_stays_bounded_under(streams[i], CHUNKS, 500, false);
+        memory_stays_bounded_under(streams[i], CHUNKS ":queue=0:stale=5", 40, true);
+        memory_stays_bounded_under(streams[i], LISTS, 3000, true);
+        memory_stays_bounded_under(streams[i], LISTS, 500, false);
     }
 }
 
@@ -342,7 +403,7 @@ static void starts_succeed_when_memory_is_refused(void **state)
     (void)state;
     enum { N = 2000 };
     struct stand s;
-    stand_open(&s, "queue=0", N);
+    stand_open(&s, CHUNKS ":queue=0", N);
     s.memory.limit_bytes = s.memory.bytes;
     for (uint32_t i = 0; i < 40 * N; i++) {
         whatever(&s, (uint32_t)draw(&s, N));
@@ -355,13 +416,13 @@ static void starts_succeed_when_memory_is_refused(void **state)
     stand_close(&s);
 }
 
-/* A budget's remainder grows old while the clock leaps over all that 30 bits can tell apart. */
-static void a_remainder_survives_leaps(void **state)
+/* A budget's remainder grows old while the clock leaps over all that 30 or 32 bits can tell apart.
+ */
+static void a_remainder_survives_leaps_under(const char *options)
 {
-    (void)state;
     enum { N = 200 };
     struct stand s;
-    stand_open(&s, "", N);
+    stand_open(&s, options, N);
     for (uint32_t round = 0; round < 50; round++) {
         for (uint32_t id = 0; id < N; id++) {
             start_at(&s, id, s.now + draw(&s, UINT64_C(1) << draw(&s, 34)));
@@ -380,10 +441,62 @@ static void a_remainder_survives_leaps(void **state)
     stand_close(&s);
 }
 
+static void a_remainder_survives_leaps(void **state)
+{
+    (void)state;
+    a_remainder_survives_leaps_under(CHUNKS);
+    a_remainder_survives_leaps_under(LISTS);
+}
+
+/* More room than lists are for: whatever waits in them, near, far, due already, or left over by a
+ * budget, is in the chunks afterwards. */
+static void growing_out_of_the_lists_loses_nothing(void **state)
+{
+    (void)state;
+    enum { N = 400, MORE = 5000 };
+    for (uint32_t seed = 0; seed < 20; seed++) {
+        struct stand s;
+        stand_open(&s, "lists=400", N);
+        s.random = seed;
+        free(s.due);
+        s.due = calloc(MORE, sizeof *s.due);
+        assert_non_null(s.due);
+        for (uint32_t i = 0; i < 20 * N; i++) {
+            uint32_t id = (uint32_t)draw(&s, N);
+            start_at(&s, id, s.now + draw(&s, UINT64_C(1) << draw(&s, 40)));
+            if (i % 8 == 0) {
+                s.now += draw(&s, UINT64_C(1) << draw(&s, 12));
+                (void)s.algo->advance(s.self, s.now, 3, note, &s);
+            }
+        }
+        uint64_t pending = s.algo->count(s.self);
+        uint64_t moves = counted(&s).moves;
+        assert_int_equal(s.algo->reserve(s.self, N), TL_OK);
+        assert_int_equal(counted(&s).moves, moves);
+        s.memory.limit_bytes = s.memory.bytes + 1000;
+        assert_int_equal(s.algo->reserve(s.self, MORE), TL_ERR_NOMEM);
+        stand_check(&s);
+        s.memory.limit_bytes = UINT64_MAX;
+        assert_int_equal(s.algo->reserve(s.self, MORE), TL_OK);
+        stand_check(&s);
+        assert_int_equal(s.algo->count(s.self), pending);
+        assert_true(counted(&s).moves >= moves + pending);
+        start_at(&s, MORE - 1, s.now + 7);
+        for (uint32_t bits = 0; bits < 42; bits++) {
+            advance(&s, UINT64_C(1) << bits);
+            stand_check(&s);
+            assert_none_overdue(&s, MORE);
+        }
+        assert_int_equal(s.algo->count(s.self), 0);
+        stand_close(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_restart_to_later_and_a_stop_move_nothing),
+        cmocka_unit_test(with_chunks_a_restart_to_later_and_a_stop_move_nothing),
+        cmocka_unit_test(with_lists_a_restart_to_later_moves_nothing_and_a_stop_one_node),
         cmocka_unit_test(an_expiry_is_two_moves_and_no_look_at_the_node),
         cmocka_unit_test(idle_timers_are_seldom_visited),
         cmocka_unit_test(hold_moves_twice),
@@ -391,6 +504,7 @@ int main(void)
         cmocka_unit_test(memory_is_bounded_by_the_timers),
         cmocka_unit_test(starts_succeed_when_memory_is_refused),
         cmocka_unit_test(a_remainder_survives_leaps),
+        cmocka_unit_test(growing_out_of_the_lists_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
