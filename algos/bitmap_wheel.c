@@ -161,7 +161,9 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     wheel->buckets.nodes[index].due = deadline;
     if (deadline > wheel->clock) {
         uint64_t at = file_timer(wheel, index, deadline);
-        wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
+        if (__builtin_expect(at < wheel->work_at, 0)) {
+            wheel->work_at = at; /* rarely: so no start has to wait for the store of the last */
+        }
     } else {
         bucket_append(&wheel->buckets, BUCKET_LATE, index);
         wheel->work_at = 0;
@@ -202,7 +204,7 @@ static uint64_t slots_next(const struct bitmap_wheel *wheel)
 }
 
 /* Files a timer of a slot that has expired: under DUE, or where the clock now reaches it. */
-static void file_again(void *self, uint32_t index)
+static inline void file_again(void *self, uint32_t index)
 {
     struct bitmap_wheel *wheel = self;
     uint64_t due = wheel->buckets.nodes[index].due;
@@ -341,7 +343,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
         }
         uint64_t at = slot_expires(wheel, level, slot);
         for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-            uint32_t index = buckets->nodes[bucket_head(FIRST_BUCKET + n, i)].next;
+            uint32_t index = buckets->nodes[bucket_head(buckets, FIRST_BUCKET + n, i)].next;
             for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
                 if (buckets->nodes[index].due < at) {
                     (void)snprintf(why, why_bytes, "timer %" PRIu32 " is due before its slot",

@@ -274,7 +274,7 @@ static enum tl_status check_bucket(const struct cache_wheel *wheel, uint32_t n, 
         return TL_ERR_CORRUPT;
     }
     for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-        uint32_t index = buckets->nodes[bucket_head(bucket, i)].next;
+        uint32_t index = buckets->nodes[bucket_head(buckets, bucket, i)].next;
         for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
             uint64_t due = buckets->nodes[index].due;
             if (due <= wheel->clock ? due >> shift != wheel->clock >> shift

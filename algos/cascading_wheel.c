@@ -73,8 +73,10 @@ struct level {
     uint64_t interval; /* ticks of all of them; UINT64_MAX where 64 bits do not hold it */
     uint32_t shift;    /* log2 of `width`, or NO_SHIFT if it is no power of two */
     uint32_t slots;
+    uint32_t mask;  /* slots - 1 if that and `width` are powers of two, or 0 */
     uint32_t hand;  /* slot of `start` */
     uint32_t first; /* bucket of slot 0 */
+    bool lowest;    /* level 1 */
 };
 
 struct cascading_wheel {
@@ -118,8 +120,12 @@ static uint64_t make_levels(struct cascading_wheel *wheel, const int64_t *slots)
             .width = width,
             .shift = (width & (width - 1)) == 0 ? (uint32_t)__builtin_ctzll(width) : NO_SHIFT,
             .slots = (uint32_t)slots[wheel->level_count],
+            .lowest = wheel->level_count == 0,
             .first = (uint32_t)buckets,
         };
+        if (level->shift < NO_SHIFT && (level->slots & (level->slots - 1)) == 0) {
+            level->mask = level->slots - 1;
+        }
         level->interval = width > UINT64_MAX / level->slots ? UINT64_MAX : width * level->slots;
         level_place(level, wheel->clock);
         width = level->interval;
@@ -181,31 +187,48 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return TL_OK;
 }
 
+/* The lowest level from this one on that reaches a delay, or the last. */
+static __attribute__((noinline)) const struct level *
+level_from(struct cascading_wheel *wheel, const struct level *level, uint64_t delay)
+{
+    const struct level *last = wheel->levels + wheel->level_count - 1;
+    while (delay >= level->interval && level < last) {
+        TL_COUNT(&wheel->buckets, compares, 1);
+        level++;
+    }
+    wheel->overfilled |= delay >= level->interval;
+    return level;
+}
+
+/* The slot of a level for a due tick: the furthest if that is out of its reach. */
+static inline uint32_t slot_for(const struct level *level, uint64_t due)
+{
+    uint64_t ahead = due - level->start;
+    if (level->mask != 0 && ahead < level->interval) {
+        return (uint32_t)(due >> level->shift) & level->mask;
+    }
+    ahead = widths_of(level, ahead);
+    uint64_t slot = level->hand + (ahead < level->slots ? ahead : level->slots);
+    return (uint32_t)(slot < level->slots ? slot : slot - level->slots);
+}
+
 /* Files a timer that is in no list and due after the clock. */
 static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint64_t delay = due - wheel->clock;
     const struct level *level = wheel->levels + wheel->level_of_bit[63 - __builtin_clzll(delay)];
-    const struct level *last = wheel->levels + wheel->level_count - 1;
     TL_COUNT(&wheel->buckets, compares, 1);
-    while (delay >= level->interval && level < last) {
-        TL_COUNT(&wheel->buckets, compares, 1);
-        level++;
+    if (__builtin_expect(delay >= level->interval, 0)) {
+        level = level_from(wheel, level, delay);
     }
-    uint64_t ahead = level->slots;
-    if (delay < level->interval) {
-        ahead = widths_of(level, due - level->start);
-    } else {
-        wheel->overfilled = true;
+    uint32_t slot = slot_for(level, due);
+    /* Whether a level is the lowest is a toss-up among many timers: so all levels mark, and the
+     * others' marks are 0. */
+    wheel->marks[slot / 64 & (0 - (uint32_t)level->lowest)] |= (uint64_t)level->lowest << slot % 64;
+    if (__builtin_expect(due < wheel->work_at, 0)) {
+        wheel->work_at = due; /* on level 1, for the others' hands do not move before */
     }
-    uint64_t slot = level->hand + ahead;
-    slot -= level->slots & (0 - (uint64_t)(slot >= level->slots)); /* a branch would be a toss-up */
-    bool lowest = level == wheel->levels;
-    if (lowest) {
-        wheel->marks[slot / 64] |= UINT64_C(1) << slot % 64;
-        wheel->work_at = due < wheel->work_at ? due : wheel->work_at;
-    }
-    bucket_file(&wheel->buckets, level->first + (uint32_t)slot, lowest, index);
+    bucket_file(&wheel->buckets, level->first + slot, level->lowest, index);
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
@@ -224,7 +247,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 }
 
 /* Files a timer of a slot that was entered: under DUE, or where the clock now reaches it. */
-static void file_again(void *self, uint32_t index)
+static inline void file_again(void *self, uint32_t index)
 {
     struct cascading_wheel *wheel = self;
     uint64_t due = wheel->buckets.nodes[index].due;
@@ -234,6 +257,16 @@ static void file_again(void *self, uint32_t index)
     } else {
         file_timer(wheel, index, due);
         TL_COUNT(&wheel->buckets, cascades, 1);
+    }
+}
+
+/* Empties a slot of level 1, if it is marked, into DUE. */
+static inline void pass_slot(struct cascading_wheel *wheel, uint32_t slot)
+{
+    uint64_t bit = UINT64_C(1) << slot % 64;
+    if ((wheel->marks[slot / 64] & bit) != 0) {
+        wheel->marks[slot / 64] ^= bit;
+        bucket_move_near(&wheel->buckets, wheel->levels[0].first + slot, BUCKET_DUE);
     }
 }
 
@@ -297,13 +330,9 @@ static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64
     }
 }
 
-/* Moves the clock to `now`, and everything that is due by then to DUE. */
-static void collect_due(struct cascading_wheel *wheel, uint64_t now)
+/* Moves all hands to where they stand at `now`, and what is due by then to DUE. */
+static __attribute__((noinline)) void move_hands(struct cascading_wheel *wheel, uint64_t now)
 {
-    struct timer_buckets *buckets = &wheel->buckets;
-    if (wheel->work_at == 0) {
-        bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
-    }
     for (uint32_t i = 0; i < wheel->level_count; i++) {
         struct level *level = &wheel->levels[i];
         if (now - level->start < level->width) {
@@ -312,11 +341,34 @@ static void collect_due(struct cascading_wheel *wheel, uint64_t now)
         move_hand(wheel, level, now);
     }
     wheel->clock = now;
-    if (!bucket_is_empty(buckets, BUCKET_FLUSH)) {
-        bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
+    if (!bucket_is_empty(&wheel->buckets, BUCKET_FLUSH)) {
+        bucket_empty(&wheel->buckets, BUCKET_FLUSH, file_again, wheel);
+    }
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct cascading_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    struct level *first = &wheel->levels[0];
+    if (wheel->work_at == 0) {
+        bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+    }
+    uint64_t steps = now - wheel->clock;
+    if (steps < first->slots - first->hand && wheel->level_count > 1) { /* no other hand moves */
+        if (now == wheel->work_at) {
+            pass_slot(wheel, first->hand + (uint32_t)steps); /* none before is marked */
+        } else {
+            pass_marked(wheel, first->hand + 1, first->hand + 1 + (uint32_t)steps, BUCKET_DUE);
+        }
+        TL_COUNT(buckets, slots, steps);
+        first->hand += (uint32_t)steps;
+        first->start = now;
+        wheel->clock = now;
+    } else {
+        move_hands(wheel, now);
     }
     wheel->work_at = first_work(wheel);
-    const struct level *first = &wheel->levels[0];
     if (first->hand + 2 < first->slots) {
         bucket_prefetch_near(buckets, first->first + first->hand + 2);
     }
@@ -361,7 +413,7 @@ static enum tl_status check_slot(const struct cascading_wheel *wheel, const stru
     uint64_t starts = slot_starts(level, slot);
     bool last = level == &wheel->levels[wheel->level_count - 1];
     for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-        uint32_t index = buckets->nodes[bucket_head(level->first + slot, i)].next;
+        uint32_t index = buckets->nodes[bucket_head(buckets, level->first + slot, i)].next;
         for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
             uint64_t due = buckets->nodes[index].due;
             if (due < starts || (due - starts >= level->width && !(last && wheel->overfilled))) {

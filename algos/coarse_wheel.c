@@ -41,9 +41,6 @@
  * clock. It is read off the bitmaps after every advance that had work, and a start may bring it
  * forward; a stop leaves it too early, which costs one look in vain.
  *
- * A slot's timers are touched but once after they were filed, to be fired: so among few timers
- * every slot is a single list, and not only those of level 1 (`near`, see timer_buckets.h).
- *
  * Invariants
  *   - a slot of a level with granularity 8^k holds timers of one bucket b, clock / 8^k < b <=
  *     clock / 8^k + 64, which fires at b * 8^k
@@ -76,8 +73,7 @@ struct node {
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
 #define SLOTS_BITS   6u
 #define SLOTS        64u
-#define CLOCK_SHIFT  3u     /* a level is 2^3 times as coarse as the one before */
-#define FEW          65536u /* timers, up to which every slot is near */
+#define CLOCK_SHIFT  3u /* a level is 2^3 times as coarse as the one before */
 #define LEVELS_MIN   5  /* 2^18 ticks: with less, what is beyond would be filed again without end */
 #define LEVELS_MAX   19 /* the last then reaches 2^60 */
 
@@ -172,8 +168,7 @@ static inline uint64_t file_timer(struct coarse_wheel *wheel, uint32_t index, ui
     uint64_t bucket = ((due - wheel->ceil) >> shift) + 1;
     uint32_t slot = (uint32_t)bucket % SLOTS;
     wheel->occupied[level] |= UINT64_C(1) << slot;
-    bool near = level == 0 || wheel->buckets.capacity <= FEW;
-    bucket_file(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, near, index);
+    bucket_file(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, level == 0, index);
     return bucket << shift;
 }
 
@@ -185,7 +180,9 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     wheel->buckets.nodes[index].due = deadline;
     if (deadline > wheel->clock) {
         uint64_t at = file_timer(wheel, index, deadline);
-        wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
+        if (__builtin_expect(at < wheel->work_at, 0)) {
+            wheel->work_at = at; /* rarely: so no start has to wait for the store of the last */
+        }
     } else {
         bucket_append(&wheel->buckets, BUCKET_LATE, index);
         wheel->work_at = 0;
@@ -328,7 +325,7 @@ static enum tl_status check_slot(const struct coarse_wheel *wheel, uint32_t leve
     uint64_t at = slot_fires(wheel, level, slot);
     uint64_t late = (UINT64_C(1) << (level * CLOCK_SHIFT)) - wheel->ceil;
     for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-        uint32_t index = buckets->nodes[bucket_head(bucket, i)].next;
+        uint32_t index = buckets->nodes[bucket_head(buckets, bucket, i)].next;
         for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
             uint64_t due = buckets->nodes[index].due;
             if ((due > at && level + 1 < wheel->level_count) || at > due + late) {

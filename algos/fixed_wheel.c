@@ -149,8 +149,9 @@ static void collect_due(struct fixed_wheel *wheel, uint64_t now)
         slot = slot + 1 < wheel->slots ? slot + 1 : 0;
         bucket_move_all(buckets, FIRST_BUCKET + slot, BUCKET_DUE);
         uint32_t ahead = slot + SLOT_SCOUTS;
-        slot_scout_send(buckets, &wheel->scouts, slot,
-                        bucket_head(FIRST_BUCKET + (ahead < wheel->slots ? ahead : slot), 0));
+        slot_scout_send(
+            buckets, &wheel->scouts, slot,
+            bucket_head(buckets, FIRST_BUCKET + (ahead < wheel->slots ? ahead : slot), 0));
     }
     TL_COUNT(buckets, slots, visits);
     if (now - wheel->clock == 1 && wheel->tick == 1) { /* the usual step, without divisions */
@@ -170,7 +171,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     struct timer_buckets *buckets = &wheel->buckets;
     collect_due(wheel, now);
     uint64_t fired = 0;
-    while (fired < budget && !slot_is_empty(buckets, bucket_head(BUCKET_DUE, 0))) {
+    while (fired < budget && !slot_is_empty(buckets, bucket_head(buckets, BUCKET_DUE, 0))) {
         slot_scout_step(buckets, &wheel->scouts);
         fired += buckets_fire(buckets, now, 1, fire, ctx);
     }

@@ -99,7 +99,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
 static void file_timer(struct hashed_wheel *wheel, uint32_t index, uint64_t due)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t head = bucket_head(FIRST_BUCKET + ((uint32_t)due & (wheel->slots - 1)), 0);
+    uint32_t head = bucket_head(buckets, FIRST_BUCKET + ((uint32_t)due & (wheel->slots - 1)), 0);
     uint32_t before = buckets->nodes[head].prev;
     while (before != head && buckets->nodes[before].due > due) {
         TL_COUNT(buckets, compares, 1);
@@ -130,7 +130,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 static void visit_slot(struct hashed_wheel *wheel, uint32_t bucket, uint64_t now)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t head = bucket_head(bucket, 0);
+    uint32_t head = bucket_head(buckets, bucket, 0);
     uint32_t index = buckets->nodes[head].next;
     while (index != head) {
         TL_COUNT(buckets, compares, 1);
@@ -156,7 +156,7 @@ static void collect_due(struct hashed_wheel *wheel, uint64_t now)
     for (uint32_t i = 1; i <= visits; i++) {
         uint32_t slot = ((uint32_t)wheel->clock + i) & mask;
         slot_scout_send(buckets, &wheel->scouts, slot,
-                        bucket_head(FIRST_BUCKET + ((slot + SLOT_SCOUTS) & mask), 0));
+                        bucket_head(buckets, FIRST_BUCKET + ((slot + SLOT_SCOUTS) & mask), 0));
         visit_slot(wheel, FIRST_BUCKET + slot, now);
     }
     wheel->clock = now;
@@ -177,7 +177,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
         return TL_ERR_CORRUPT;
     }
     for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-        uint32_t head = bucket_head(FIRST_BUCKET + slot, 0);
+        uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
         uint64_t before = wheel->clock + 1;
         for (uint32_t i = buckets->nodes[head].next; i != head; i = buckets->nodes[i].next) {
             uint64_t due = buckets->nodes[i].due;
@@ -220,7 +220,7 @@ static void walk_slot_timers(const struct hashed_wheel *wheel, uint32_t slot,
                              const struct tl_visitor *visitor)
 {
     const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t head = bucket_head(FIRST_BUCKET + slot, 0);
+    uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
     for (uint32_t i = buckets->nodes[head].next; i != head; i = buckets->nodes[i].next) {
         uint64_t due = buckets->nodes[i].due;
         walk_timer(visitor, i - buckets->first_timer, due, (due - wheel->clock - 1) / wheel->slots);

@@ -10,11 +10,12 @@
  *
  *   delay queue (a heap):  8 (level 1)   40 (level 2)   24,000 (level 4)
  *
- * A timer goes to the lowest level that reaches its due tick. The buckets that hold timers stand in
- * a small binary heap by the tick at which they expire, so that time jumps from bucket to bucket
- * instead of ticking: nothing is visited that is empty. A bucket of level 1 that expires fires its
- * timers; one of an upper level has them filed again, now that a lower level reaches them, so a
- * timer moves once a level at most, and only if it lives so long.
+ * A timer goes to the lowest level that reaches its due tick; the highest bit of its delay says
+ * from which level on to look. The buckets that hold timers stand in a small binary heap by the
+ * tick at which they expire, so that time jumps from bucket to bucket instead of ticking: nothing
+ * is visited that is empty. A bucket of level 1 that expires fires its timers; one of an upper
+ * level has them filed again, now that a lower level reaches them, so a timer moves once a level at
+ * most, and only if it lives so long.
  *
  * A level is made when the first timer needs it, each as wide as all below: no horizon. That is the
  * one allocation outside create and reserve. If it fails, the timer is filed in the furthest bucket
@@ -33,9 +34,9 @@
  *
  * A list gives the address of its next node only when a node has arrived from memory, and an upper
  * bucket's timers lie everywhere. So a bucket deals its timers, by id, to four lists, and they are
- * walked side by side when it expires: four fetches are under way instead of one. Level 1's
- * buckets are emptied soon after they were filled; as long as all timers fit into the inner caches,
- * they use but their first list, which is moved more quickly.
+ * walked side by side when it expires: four fetches are under way instead of one. As long as all
+ * timers fit into the inner caches, a bucket uses but its first list, which is moved more quickly,
+ * and walked from both ends.
  *
  * The tick at which the first bucket expires, or another level than the first moves, is kept as
  * `work_at`: until then an advance moves the first level and the clock, and nothing else.
@@ -82,6 +83,7 @@
 #define TICK_MAX     (INT64_C(1) << 32)
 #define NOT_QUEUED   UINT64_MAX
 
+enum part { TIMERS, HEADS };
 enum option { OPTION_TICK, OPTION_SLOTS, OPTION_ROUNDING };
 enum rounding { ROUNDING_FLOOR, ROUNDING_CEIL };
 
@@ -97,6 +99,7 @@ struct node {
 struct entry {
     uint64_t expires; /* the unit in which it does */
     uint32_t bucket;
+    uint32_t level;
 };
 
 #define SLOT_LISTS struct hier_wheel
@@ -115,9 +118,9 @@ struct level {
 };
 
 struct hier_wheel {
-    struct node *nodes;  /* the timers */
-    struct node *heads;  /* of DUE, LATE, the levels' buckets; and the queue, in one block */
-    struct entry *queue; /* binary heap of the buckets that are to expire, the first at 0 */
+    struct node *parts[2]; /* TIMERS; HEADS of DUE, LATE, the levels' buckets, with the queue behind
+                              them in one block */
+    struct entry *queue;   /* binary heap of the buckets that are to expire, the first at 0 */
     uint32_t queued;
     uint32_t level_count;
     uint32_t slots;
@@ -128,15 +131,18 @@ struct hier_wheel {
     uint64_t tick;
     uint64_t count;
     uint32_t capacity;
-    uint32_t near_stripes; /* the bits of an id that say its list in a bucket of level 1 */
+    uint32_t stripes; /* the bits of an id that say its list in a bucket; 0: the first */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
+    uint8_t level_of_bit[64]; /* the lowest level that may reach a delay of 2^bit units, or the
+                                 highest */
     struct level levels[LEVELS_MAX];
 };
 
+/* Whether a link names a list or a timer is a toss-up, so there is no branch. */
 static inline struct node *slot_node(const struct hier_wheel *wheel, uint32_t index)
 {
-    return (index & HEAD_BIT) != 0 ? &wheel->heads[index ^ HEAD_BIT] : &wheel->nodes[index];
+    return &wheel->parts[index / HEAD_BIT][index % HEAD_BIT];
 }
 
 /* The list of a bucket that a timer goes to, by its id; or one of all STRIPES, by their number. */
@@ -156,7 +162,7 @@ static bool bucket_is_empty(const struct hier_wheel *wheel, uint32_t bucket)
 
 static void bucket_move_all(struct hier_wheel *wheel, uint32_t from, uint32_t to)
 {
-    for (uint32_t i = 0; i < STRIPES; i++) {
+    for (uint32_t i = 0; i <= wheel->stripes; i++) {
         slot_move_all(wheel, stripe_of(from, i), stripe_of(to, i));
     }
 }
@@ -165,7 +171,7 @@ static void bucket_move_all(struct hier_wheel *wheel, uint32_t from, uint32_t to
 
 static inline uint64_t *expires(const struct hier_wheel *wheel, uint32_t bucket)
 {
-    return &wheel->heads[bucket * STRIPES].at;
+    return &wheel->parts[HEADS][bucket * STRIPES].at;
 }
 
 static inline uint64_t expiration(const struct hier_wheel *wheel, uint32_t bucket)
@@ -267,15 +273,15 @@ static __attribute__((noinline)) bool level_add(struct hier_wheel *wheel, uint64
     }
     struct entry *queue = (struct entry *)(void *)(heads + new_buckets * STRIPES);
     if (count > 0) {
-        memcpy(heads, wheel->heads, old_buckets * STRIPES * sizeof *heads);
+        memcpy(heads, wheel->parts[HEADS], old_buckets * STRIPES * sizeof *heads);
         memcpy(queue, wheel->queue, wheel->queued * sizeof *queue);
-        tl_free(wheel->allocator, wheel->heads, block_bytes(wheel, count), BLOCK_ALIGN);
+        tl_free(wheel->allocator, wheel->parts[HEADS], block_bytes(wheel, count), BLOCK_ALIGN);
     }
     for (size_t i = old_buckets * STRIPES; i < new_buckets * STRIPES; i++) {
         uint32_t head = HEAD_BIT | (uint32_t)i;
         heads[i] = (struct node){.at = NOT_QUEUED, .next = head, .prev = head};
     }
-    wheel->heads = heads;
+    wheel->parts[HEADS] = heads;
     wheel->queue = queue;
     struct level *level = &wheel->levels[count];
     level->width = count > 0 ? wheel->levels[count - 1].interval : 1;
@@ -285,6 +291,13 @@ static __attribute__((noinline)) bool level_add(struct hier_wheel *wheel, uint64
     level->first = FIRST_BUCKET + count * wheel->slots;
     level_place(level, now, wheel->slots);
     wheel->level_count = count + 1;
+    for (uint32_t bit = 0; bit < 64; bit++) {
+        uint32_t n = 0;
+        while (n < count && UINT64_C(1) << bit >= wheel->levels[n].interval) {
+            n++;
+        }
+        wheel->level_of_bit[bit] = (uint8_t)n;
+    }
     return true;
 }
 
@@ -312,7 +325,7 @@ static void levels_move(struct hier_wheel *wheel, uint64_t now)
 /* Files a timer that is in no list and due after the unit at which the levels stand. */
 static inline void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t due)
 {
-    uint32_t n = 0;
+    uint32_t n = wheel->level_of_bit[63 - __builtin_clzll(due - wheel->levels[0].start)];
     TL_COUNT(wheel, compares, 1);
     while (due >= wheel->levels[n].limit) {
         if (++n == wheel->level_count && !level_add(wheel, wheel->levels[0].start)) {
@@ -328,14 +341,16 @@ static inline void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t
     uint64_t slot = level->hand + ahead;
     slot -= wheel->slots & (0 - (uint64_t)(slot >= wheel->slots)); /* a branch would be a toss-up */
     uint32_t bucket = level->first + (uint32_t)slot;
-    wheel->nodes[index].at = due;
-    slot_append(wheel, stripe_of(bucket, n > 0 ? index : index & wheel->near_stripes), index);
+    wheel->parts[TIMERS][index].at = due;
+    slot_append(wheel, stripe_of(bucket, index & wheel->stripes), index);
     TL_COUNT(wheel, moves, 1);
     if (*expires(wheel, bucket) == NOT_QUEUED) {
         uint64_t at = level->start + ahead * level->width;
         *expires(wheel, bucket) = at;
-        queue_push(wheel, (struct entry){.expires = at, .bucket = bucket});
-        wheel->work_at = at * wheel->tick < wheel->work_at ? at * wheel->tick : wheel->work_at;
+        queue_push(wheel, (struct entry){.expires = at, .bucket = bucket, .level = n});
+        if (at * wheel->tick < wheel->work_at) {
+            wheel->work_at = at * wheel->tick;
+        }
     }
 }
 
@@ -350,7 +365,7 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     if (capacity > HEAD_BIT) {
         return TL_ERR_CAPACITY;
     }
-    struct node *nodes = wheel->allocator->resize(wheel->allocator->ctx, wheel->nodes,
+    struct node *nodes = wheel->allocator->resize(wheel->allocator->ctx, wheel->parts[TIMERS],
                                                   wheel->capacity * sizeof *nodes,
                                                   capacity * sizeof *nodes, BLOCK_ALIGN);
     if (nodes == NULL) {
@@ -359,18 +374,19 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     for (uint32_t id = wheel->capacity; id < capacity; id++) {
         nodes[id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
     }
-    wheel->nodes = nodes;
+    wheel->parts[TIMERS] = nodes;
     wheel->capacity = capacity;
-    wheel->near_stripes = capacity * sizeof *nodes > INNER_CACHES ? STRIPES - 1 : 0;
+    wheel->stripes = capacity * sizeof *nodes > INNER_CACHES ? STRIPES - 1 : 0;
     return TL_OK;
 }
 
 static void wheel_destroy(void *self)
 {
     struct hier_wheel *wheel = self;
-    tl_free(wheel->allocator, wheel->nodes, wheel->capacity * sizeof *wheel->nodes, BLOCK_ALIGN);
+    tl_free(wheel->allocator, wheel->parts[TIMERS], wheel->capacity * sizeof *wheel->parts[TIMERS],
+            BLOCK_ALIGN);
     if (wheel->level_count > 0) {
-        tl_free(wheel->allocator, wheel->heads, block_bytes(wheel, wheel->level_count),
+        tl_free(wheel->allocator, wheel->parts[HEADS], block_bytes(wheel, wheel->level_count),
                 BLOCK_ALIGN);
     }
     tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct hier_wheel));
@@ -448,10 +464,10 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
  * now reached. */
 static inline void file_again(struct hier_wheel *wheel, uint32_t index, uint64_t target)
 {
-    uint64_t due = wheel->nodes[index].at;
+    uint64_t due = wheel->parts[TIMERS][index].at;
     TL_COUNT(wheel, compares, 1);
     if (due <= target) {
-        slot_append(wheel, stripe_of(DUE, index), index);
+        slot_append(wheel, stripe_of(DUE, index & wheel->stripes), index);
         TL_COUNT(wheel, moves, 1);
     } else {
         file_timer(wheel, index, due);
@@ -459,10 +475,38 @@ static inline void file_again(struct hier_wheel *wheel, uint32_t index, uint64_t
     }
 }
 
-/* Empties a bucket that has expired, at which unit the levels stand. All its lists are walked at
- * once: while one waits for memory the others go on. */
+/* Empties a list of a bucket that has expired, at which unit the levels stand. It is walked from
+ * both ends at once: while one waits for memory the other goes on. */
+static void flush_list(struct hier_wheel *wheel, uint32_t head, uint64_t target)
+{
+    uint32_t first = slot_node(wheel, head)->next;
+    uint32_t last = slot_node(wheel, head)->prev;
+    slot_clear(wheel, head);
+    while (first != head) {
+        uint32_t next = slot_node(wheel, first)->next;
+        uint32_t prev = slot_node(wheel, last)->prev;
+        __builtin_prefetch(slot_node(wheel, next), 1);
+        __builtin_prefetch(slot_node(wheel, prev), 1);
+        file_again(wheel, first, target);
+        if (first == last) {
+            return;
+        }
+        file_again(wheel, last, target);
+        if (next == last) {
+            return;
+        }
+        first = next;
+        last = prev;
+    }
+}
+
+/* Empties a bucket in the same way, all its lists at once. */
 static void flush_bucket(struct hier_wheel *wheel, uint32_t bucket, uint64_t target)
 {
+    if (wheel->stripes == 0) {
+        flush_list(wheel, stripe_of(bucket, 0), target);
+        return;
+    }
     uint32_t nexts[STRIPES];
     for (uint32_t i = 0; i < STRIPES; i++) {
         uint32_t head = stripe_of(bucket, i);
@@ -476,7 +520,7 @@ static void flush_bucket(struct hier_wheel *wheel, uint32_t bucket, uint64_t tar
         for (uint32_t i = 0; i < STRIPES; i++) {
             uint32_t index = nexts[i];
             if ((index & HEAD_BIT) == 0) {
-                nexts[i] = wheel->nodes[index].next;
+                nexts[i] = wheel->parts[TIMERS][index].next;
                 __builtin_prefetch(slot_node(wheel, nexts[i]), 1);
                 file_again(wheel, index, target);
                 more = true;
@@ -529,13 +573,11 @@ static void collect_due(struct hier_wheel *wheel, uint64_t now)
         struct entry popped = queue_pop(wheel);
         uint32_t bucket = popped.bucket;
         uint64_t expired = popped.expires;
-        uint64_t width = wheel->levels[(bucket - FIRST_BUCKET) / wheel->slots].width;
+        uint64_t width = wheel->levels[popped.level].width;
         *expires(wheel, bucket) = NOT_QUEUED;
         levels_move(wheel, expired);
         TL_COUNT(wheel, slots, 1);
-        if (width == 1 && wheel->near_stripes == 0 && !wheel->overfilled) {
-            slot_move_all(wheel, stripe_of(bucket, 0), stripe_of(DUE, 0));
-        } else if (target - expired >= width - 1 && !wheel->overfilled) {
+        if (target - expired >= width - 1 && !wheel->overfilled) {
             bucket_move_all(wheel, bucket, DUE);
         } else {
             flush_bucket(wheel, bucket, target);
@@ -546,33 +588,37 @@ static void collect_due(struct hier_wheel *wheel, uint64_t now)
     wheel->work_at = first_work(wheel);
 }
 
-/* Fires from DUE, from each list in turn, so that a node's line is under way while the others'
- * fire. Returns how many. */
+/* Fires the first timer of one of DUE's lists, which has one. */
+static inline void fire_one(struct hier_wheel *wheel, uint32_t head, uint64_t now, tl_fire_fn fire,
+                            void *ctx)
+{
+    uint32_t id = slot_node(wheel, head)->next;
+    slot_remove(wheel, id);
+    wheel->count--;
+    TL_COUNT(wheel, moves, 1);
+    fire(ctx, id, now);
+}
+
+/* Fires from DUE, from each of the lists in use in turn, so that a node's line is under way while
+ * the others' fire. Returns how many. */
 static uint64_t fire_due(struct hier_wheel *wheel, uint64_t now, uint64_t budget, tl_fire_fn fire,
                          void *ctx)
 {
     uint64_t fired = 0;
-    uint32_t filled = 0; /* the lists that hold timers; callbacks empty some, but fill none */
-    for (uint32_t i = 0; i < STRIPES; i++) {
-        filled |= (uint32_t)!slot_is_empty(wheel, stripe_of(DUE, i)) << i;
-    }
-    while (filled != 0) {
-        for (uint32_t left = filled; left != 0; left &= left - 1) {
-            uint32_t stripe = (uint32_t)__builtin_ctz(left);
-            uint32_t head = stripe_of(DUE, stripe);
-            uint32_t id = slot_node(wheel, head)->next;
-            if (id == head) {
-                filled ^= UINT32_C(1) << stripe;
+    bool more = true;
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i <= wheel->stripes; i++) {
+            uint32_t head = stripe_of(DUE, i);
+            if (slot_is_empty(wheel, head)) {
                 continue;
             }
             if (fired == budget) {
                 return fired;
             }
-            slot_remove(wheel, id);
-            wheel->count--;
-            TL_COUNT(wheel, moves, 1);
             fired++;
-            fire(ctx, id, now);
+            fire_one(wheel, head, now, fire, ctx);
+            more = true;
         }
     }
     return fired;
@@ -648,8 +694,8 @@ static enum tl_status check_bucket(const struct hier_wheel *wheel, const struct 
     }
     for (uint32_t n = 0; n < STRIPES; n++) {
         uint32_t i = slot_node(wheel, stripe_of(bucket, n))->next;
-        for (; (i & HEAD_BIT) == 0; i = wheel->nodes[i].next) {
-            uint64_t due = wheel->nodes[i].at;
+        for (; (i & HEAD_BIT) == 0; i = wheel->parts[TIMERS][i].next) {
+            uint64_t due = wheel->parts[TIMERS][i].at;
             if (due < at || (due - at >= level->width && !wheel->overfilled)) {
                 (void)snprintf(why, why_bytes, "timer %" PRIu32 " is not due within its bucket", i);
                 return TL_ERR_CORRUPT;
@@ -732,7 +778,7 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     }
     uint32_t index = id;
     while ((index & HEAD_BIT) == 0) {
-        index = wheel->nodes[index].next;
+        index = wheel->parts[TIMERS][index].next;
     }
     uint32_t bucket = (index ^ HEAD_BIT) / STRIPES;
     if (bucket < FIRST_BUCKET) {
@@ -752,10 +798,10 @@ static void walk_bucket(const struct hier_wheel *wheel, uint32_t bucket,
 {
     for (uint32_t n = 0; n < STRIPES; n++) {
         uint32_t i = slot_node(wheel, stripe_of(bucket, n))->next;
-        for (; (i & HEAD_BIT) == 0; i = wheel->nodes[i].next) {
+        for (; (i & HEAD_BIT) == 0; i = wheel->parts[TIMERS][i].next) {
             /* What is due already keeps no time, and the unit is the deadline for a tick of 1. */
             bool kept = bucket >= FIRST_BUCKET && wheel->tick == 1;
-            walk_timer(visitor, i, kept ? wheel->nodes[i].at : TL_NEVER, 0);
+            walk_timer(visitor, i, kept ? wheel->parts[TIMERS][i].at : TL_NEVER, 0);
         }
     }
 }

@@ -52,8 +52,8 @@ static inline void slot_append(SLOT_LISTS *lists, uint32_t head, uint32_t index)
     struct node *node = slot_node(lists, index);
     uint32_t last = end->prev;
     node->next = head;
-    node->prev = last;
     end->prev = index;
+    node->prev = last; /* not beside `next`: compilers then take pains to store both at once */
     slot_node(lists, last)->next = index;
 }
 

@@ -2,7 +2,7 @@
  * timer_buckets.h: what structures that file their timers in buckets have in common: the block of
  * nodes, growing it, stopping, firing what is due, and checking the links.
  *
- *   block    [heads of bucket 0][heads of bucket 1] ... [timer 0][timer 1] ...
+ *   block    [first heads of all buckets][second heads of all buckets] ... [timer 0][timer 1] ...
  *
  *   bucket   stripe 0: head <-> timer 8 <-> timer 4 <-> head
  *            stripe 1: head <-> timer 5 <-> head
@@ -12,10 +12,11 @@
  * lists walked side by side four fetches are under way at once. One list is right where order
  * counts, or where buckets are so many that their heads would not stay in the cache.
  *
- * As long as all timers fit into the inner caches one list is walked nearly as quickly as four, and
- * is moved, and found empty, more quickly. A bucket that is `near` then uses but its first: one
- * that is moved often and holds few, such as a slot of the lowest level. Whether timers fit is
- * decided when room is made for them.
+ * Among few timers, which stay in the cache anyway, four lists only take longer to be moved, and to
+ * be found empty, than one: every bucket then uses but its first, and the heads in use stand side
+ * by side. Among more, as long as the inner caches hold them, so does a bucket that is `near`: one
+ * that is moved often and holds few, such as a slot of the lowest level. How many timers there may
+ * be is known when room is made for them.
  *
  * Bucket DUE holds what fires first, LATE what was started when already due: the next advance puts
  * it behind DUE. Callbacks file into any bucket but DUE, so what they start waits for its turn.
@@ -44,15 +45,18 @@
 #define BUCKET_LATE   1u
 #define BUCKET_NONE   UINT32_MAX
 
-/* Bytes of nodes from which on near buckets use all their lists. */
-#define INNER_CACHES  (UINT32_C(4) << 20)
+/* Bytes of nodes beyond which buckets use all their lists, and beyond which near ones do. */
+#define FEW_BYTES     (UINT32_C(1) << 20)
+#define NEAR_BYTES    (UINT32_C(4) << 20)
 
 struct timer_buckets {
-    struct node *nodes;   /* the heads, then the timers */
-    uint32_t first_timer; /* index of timer 0: the number of heads */
-    uint32_t capacity;
+    struct node *nodes;    /* the heads, then the timers */
+    uint32_t first_timer;  /* index of timer 0: the number of heads */
+    uint32_t bucket_count; /* DUE and LATE included */
+    uint32_t stripes[2];   /* the bits of an index that say its list in a bucket, and in one that
+                              is near; 0: the first */
     uint64_t count;        /* timers pending */
-    uint32_t near_stripes; /* the bits of an index that say its list in a near bucket */
+    uint32_t capacity;
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
@@ -70,33 +74,41 @@ static inline bool slot_is_timer(const struct timer_buckets *buckets, uint32_t i
 
 /* --- buckets --------------------------------------------------------------------------------- */
 
-/* The head of the list of `bucket` that goes with a number: a timer's index, or a stripe's. */
-static inline uint32_t bucket_head(uint32_t bucket, uint32_t number)
+/* The head of the list of `bucket` that a stripe has, 0 to BUCKET_STRIPES - 1. */
+static inline uint32_t bucket_head(const struct timer_buckets *buckets, uint32_t bucket,
+                                   uint32_t stripe)
 {
-    return bucket * BUCKET_STRIPES + number % BUCKET_STRIPES;
+    return BUCKET_STRIPES > 1 ? bucket + stripe * buckets->bucket_count : bucket;
+}
+
+/* The bucket that a head belongs to. */
+static inline uint32_t head_bucket(const struct timer_buckets *buckets, uint32_t head)
+{
+    return BUCKET_STRIPES > 1 && head >= buckets->bucket_count ? head % buckets->bucket_count
+                                                               : head;
 }
 
 /* Which of a bucket's lists hold timers, one bit each. */
 static inline uint32_t bucket_stripes(const struct timer_buckets *buckets, uint32_t bucket)
 {
-    uint32_t stripes = 0;
+    uint32_t filled = 0;
     for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-        stripes |= (uint32_t)!slot_is_empty(buckets, bucket_head(bucket, i)) << i;
+        filled |= (uint32_t)!slot_is_empty(buckets, bucket_head(buckets, bucket, i)) << i;
     }
-    return stripes;
+    return filled;
 }
 
 static inline bool bucket_is_empty(const struct timer_buckets *buckets, uint32_t bucket)
 {
-    return bucket_stripes(buckets, bucket) == 0;
+    return buckets->stripes[false] == 0 ? slot_is_empty(buckets, bucket)
+                                        : bucket_stripes(buckets, bucket) == 0;
 }
 
 /* Files a timer that is in no list, in a bucket that is `near` or not. */
 static inline void bucket_file(struct timer_buckets *buckets, uint32_t bucket, bool near,
                                uint32_t index)
 {
-    uint32_t stripes = near ? buckets->near_stripes : BUCKET_STRIPES - 1;
-    slot_append(buckets, bucket_head(bucket, index & stripes), index);
+    slot_append(buckets, bucket_head(buckets, bucket, index & buckets->stripes[near]), index);
     TL_COUNT(buckets, moves, 1);
 }
 
@@ -113,64 +125,90 @@ static inline uint32_t bucket_remove(struct timer_buckets *buckets, uint32_t ind
     bool alone = next == buckets->nodes[index].prev; /* both are then the head */
     slot_remove(buckets, index);
     TL_COUNT(buckets, moves, 1);
-    if (alone && bucket_is_empty(buckets, next / BUCKET_STRIPES)) {
-        return next / BUCKET_STRIPES;
+    if (alone) {
+        uint32_t bucket = head_bucket(buckets, next);
+        if (bucket_is_empty(buckets, bucket)) {
+            return bucket;
+        }
     }
     return BUCKET_NONE;
 }
 
-/* Moves all timers of `from` behind those of `to`; touches but the lists' ends. */
-static inline void bucket_move_all(struct timer_buckets *buckets, uint32_t from, uint32_t to)
+/* Moves all timers of `from` behind those of `to`, where both use only those lists that have a bit
+ * in `stripes`; touches but the lists' ends. */
+static inline void stripes_move_all(struct timer_buckets *buckets, uint32_t from, uint32_t to,
+                                    uint32_t stripes)
 {
+    if (stripes == 0) {
+        slot_move_all(buckets, from, to);
+        return;
+    }
     for (uint32_t left = bucket_stripes(buckets, from); left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(left);
-        slot_move_all(buckets, bucket_head(from, i), bucket_head(to, i));
+        slot_move_all(buckets, bucket_head(buckets, from, i), bucket_head(buckets, to, i));
     }
 }
 
-/* The same for a near bucket. */
+/* Moves all timers of `from` behind those of `to`. */
+static inline void bucket_move_all(struct timer_buckets *buckets, uint32_t from, uint32_t to)
+{
+    stripes_move_all(buckets, from, to, buckets->stripes[false]);
+}
+
+/* The same where `from` is near. */
 static inline void bucket_move_near(struct timer_buckets *buckets, uint32_t from, uint32_t to)
 {
-    if (buckets->near_stripes != 0) {
-        bucket_move_all(buckets, from, to);
-    } else {
-        slot_move_all(buckets, bucket_head(from, 0), bucket_head(to, 0));
-    }
+    stripes_move_all(buckets, from, to, buckets->stripes[true]);
 }
 
-/* Fetches the ends of a bucket's lists, which bucket_move_all is going to touch. */
-static inline void bucket_prefetch(const struct timer_buckets *buckets, uint32_t bucket)
-{
-    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-        const struct node *head = slot_node(buckets, bucket_head(bucket, i));
-        __builtin_prefetch(slot_node(buckets, head->next), 1);
-        __builtin_prefetch(slot_node(buckets, head->prev), 1);
-    }
-}
-
-/* The same for a near bucket. */
+/* Fetches the ends of a near bucket's lists, which bucket_move_near is going to touch. */
 static inline void bucket_prefetch_near(const struct timer_buckets *buckets, uint32_t bucket)
 {
-    if (buckets->near_stripes != 0) {
-        bucket_prefetch(buckets, bucket);
-    } else {
-        const struct node *head = slot_node(buckets, bucket_head(bucket, 0));
+    uint32_t lists = buckets->stripes[true] + 1;
+    for (uint32_t i = 0; i < lists; i++) {
+        const struct node *head = slot_node(buckets, bucket_head(buckets, bucket, i));
         __builtin_prefetch(slot_node(buckets, head->next), 1);
         __builtin_prefetch(slot_node(buckets, head->prev), 1);
     }
 }
 
-/* Empties `count` <= 8 lists, the heads of which stand side by side from `first`: calls `file` for
- * every timer, which is then in no list. All are walked at once: while one waits for memory the
- * others go on. */
+/* Empties a list: calls `file` for every timer, which is then in no list. It is walked from both
+ * ends at once: while one waits for memory the other goes on. */
+static inline __attribute__((always_inline)) void
+list_empty(struct timer_buckets *buckets, uint32_t head, void (*file)(void *self, uint32_t index),
+           void *self)
+{
+    uint32_t first = slot_node(buckets, head)->next;
+    uint32_t last = slot_node(buckets, head)->prev;
+    slot_clear(buckets, head);
+    while (first != head) {
+        uint32_t next = slot_node(buckets, first)->next;
+        uint32_t prev = slot_node(buckets, last)->prev;
+        __builtin_prefetch(slot_node(buckets, next), 1);
+        __builtin_prefetch(slot_node(buckets, prev), 1);
+        file(self, first);
+        if (first == last) {
+            return;
+        }
+        file(self, last);
+        if (next == last) {
+            return;
+        }
+        first = next;
+        last = prev;
+    }
+}
+
+/* Empties `count` <= 8 lists in the same way, all walked at once. Their heads stand `apart` from
+ * each other, from `first` on. */
 static inline void lists_empty(struct timer_buckets *buckets, uint32_t first, uint32_t count,
-                               void (*file)(void *self, uint32_t index), void *self)
+                               uint32_t apart, void (*file)(void *self, uint32_t index), void *self)
 {
     uint32_t nexts[8];
     for (uint32_t i = 0; i < count; i++) {
-        nexts[i] = slot_node(buckets, first + i)->next;
+        nexts[i] = slot_node(buckets, first + i * apart)->next;
         __builtin_prefetch(slot_node(buckets, nexts[i]), 1);
-        slot_clear(buckets, first + i);
+        slot_clear(buckets, first + i * apart);
     }
     bool more = true;
     while (more) {
@@ -191,7 +229,11 @@ static inline void lists_empty(struct timer_buckets *buckets, uint32_t first, ui
 static inline void bucket_empty(struct timer_buckets *buckets, uint32_t bucket,
                                 void (*file)(void *self, uint32_t index), void *self)
 {
-    lists_empty(buckets, bucket_head(bucket, 0), BUCKET_STRIPES, file, self);
+    if (buckets->stripes[false] == 0) {
+        list_empty(buckets, bucket, file, self);
+    } else {
+        lists_empty(buckets, bucket, BUCKET_STRIPES, buckets->bucket_count, file, self);
+    }
 }
 
 /* The bucket of a filed timer; walks its list to the end. */
@@ -200,7 +242,7 @@ static inline uint32_t bucket_of(const struct timer_buckets *buckets, uint32_t i
     while (index >= buckets->first_timer) {
         index = buckets->nodes[index].next;
     }
-    return index / BUCKET_STRIPES;
+    return head_bucket(buckets, index);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -236,9 +278,9 @@ static inline enum tl_status buckets_reserve(void *self, uint32_t capacity)
         nodes[buckets->first_timer + id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
     }
     buckets->capacity = capacity;
-    if ((size_t)capacity * sizeof *nodes > INNER_CACHES) {
-        buckets->near_stripes = BUCKET_STRIPES - 1;
-    }
+    size_t bytes = (size_t)capacity * sizeof *nodes;
+    buckets->stripes[false] = bytes > FEW_BYTES ? BUCKET_STRIPES - 1 : 0;
+    buckets->stripes[true] = bytes > NEAR_BYTES ? BUCKET_STRIPES - 1 : 0;
     return TL_OK;
 }
 
@@ -249,6 +291,7 @@ static inline enum tl_status buckets_create(struct timer_buckets *buckets, uint3
 {
     *buckets = (struct timer_buckets){
         .first_timer = bucket_count * BUCKET_STRIPES,
+        .bucket_count = bucket_count,
         .allocator = allocator,
     };
     return buckets_reserve(buckets, capacity);
@@ -308,12 +351,14 @@ static inline uint64_t buckets_fire(struct timer_buckets *buckets, uint64_t now,
                                     tl_fire_fn fire, void *ctx)
 {
     uint64_t fired = 0;
-    uint32_t filled =
-        bucket_stripes(buckets, BUCKET_DUE); /* callbacks empty lists, but fill none */
+    uint32_t filled = 1;
+    if (buckets->stripes[false] != 0) {
+        filled = bucket_stripes(buckets, BUCKET_DUE); /* callbacks empty lists, but fill none */
+    }
     while ((filled & (filled - 1)) != 0) {
         for (uint32_t left = filled; left != 0; left &= left - 1) {
             uint32_t stripe = (uint32_t)__builtin_ctz(left);
-            uint32_t head = bucket_head(BUCKET_DUE, stripe);
+            uint32_t head = bucket_head(buckets, BUCKET_DUE, stripe);
             if (slot_is_empty(buckets, head)) {
                 filled ^= UINT32_C(1) << stripe;
             } else if (fired == budget) {
@@ -325,7 +370,7 @@ static inline uint64_t buckets_fire(struct timer_buckets *buckets, uint64_t now,
         }
     }
     if (filled != 0) {
-        uint32_t head = bucket_head(BUCKET_DUE, (uint32_t)__builtin_ctz(filled));
+        uint32_t head = bucket_head(buckets, BUCKET_DUE, (uint32_t)__builtin_ctz(filled));
         while (!slot_is_empty(buckets, head) && fired < budget) {
             fired++;
             buckets_fire_one(buckets, head, now, fire, ctx);
@@ -358,7 +403,7 @@ static inline enum tl_status buckets_check(const struct timer_buckets *buckets, 
     for (uint32_t head = 0; head < buckets->first_timer; head++) {
         if (!slot_walk(buckets, head, buckets->count, &seen)) {
             (void)snprintf(why, why_bytes, "the links of bucket %" PRIu32 " do not agree",
-                           head / BUCKET_STRIPES);
+                           head_bucket(buckets, head));
             return TL_ERR_CORRUPT;
         }
     }
@@ -383,7 +428,7 @@ static inline void bucket_walk(const struct timer_buckets *buckets, uint32_t buc
                                const struct tl_visitor *visitor)
 {
     for (uint32_t n = 0; n < BUCKET_STRIPES; n++) {
-        uint32_t i = buckets->nodes[bucket_head(bucket, n)].next;
+        uint32_t i = buckets->nodes[bucket_head(buckets, bucket, n)].next;
         for (; slot_is_timer(buckets, i); i = buckets->nodes[i].next) {
             walk_timer(visitor, i - buckets->first_timer,
                        kept_at != NULL ? kept_at(&buckets->nodes[i]) : TL_NEVER, 0);

@@ -392,7 +392,7 @@ static void collect_soon(struct two_level_wheel *wheel, uint64_t old)
         bucket_move_all(buckets, FIRST_BUCKET + slot, BUCKET_DUE);
         occupied_clear(&wheel->soon, slot);
         slot_scout_send(buckets, &wheel->scouts, slot,
-                        bucket_head(FIRST_BUCKET + ((slot + SLOT_SCOUTS) & mask), 0));
+                        bucket_head(buckets, FIRST_BUCKET + ((slot + SLOT_SCOUTS) & mask), 0));
         TL_COUNT(buckets, slots, 1);
         slot = (slot + 1) & mask;
     }
@@ -416,7 +416,7 @@ static void collect_later(struct two_level_wheel *wheel)
         slot = (slot + ahead) & mask;
         left -= ahead + 1;
         occupied_clear(&wheel->later, slot);
-        lists_empty(&wheel->buckets, later_lists(wheel, slot), LATER_STRIPES, file_again, wheel);
+        lists_empty(&wheel->buckets, later_lists(wheel, slot), LATER_STRIPES, 1, file_again, wheel);
         TL_COUNT(&wheel->buckets, slots, 1);
         slot = (slot + 1) & mask;
     }
@@ -445,7 +445,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     struct timer_buckets *buckets = &wheel->buckets;
     collect_due(wheel, now);
     uint64_t fired = 0;
-    while (fired < budget && !slot_is_empty(buckets, bucket_head(BUCKET_DUE, 0))) {
+    while (fired < budget && !slot_is_empty(buckets, bucket_head(buckets, BUCKET_DUE, 0))) {
         slot_scout_step(buckets, &wheel->scouts);
         fired += buckets_fire(buckets, now, 1, fire, ctx);
     }
