@@ -85,7 +85,8 @@ struct cascading_wheel {
     uint64_t work_at; /* before this tick the first hand passes nothing, and no other moves */
     uint32_t level_count;
     bool overfilled; /* some timer was out of reach: slots of the last level may hold such */
-    uint8_t level_of_bit[64]; /* the lowest level that reaches a delay of 2^bit, or the last */
+    /* By how many zeros a delay begins with: the lowest level that may reach it, or the last. */
+    uint8_t level_of_zeros[64];
     struct level levels[LEVELS_MAX];
     uint64_t marks[]; /* a bit for each slot of level 1 */
 };
@@ -132,12 +133,13 @@ static uint64_t make_levels(struct cascading_wheel *wheel, const int64_t *slots)
         buckets += level->slots;
         wheel->level_count++;
     }
-    for (uint32_t bit = 0; bit < 64; bit++) {
+    for (uint32_t zeros = 0; zeros < 64; zeros++) {
+        uint64_t delay = UINT64_C(1) << (63 - zeros);
         uint32_t n = 0;
-        while (n + 1 < wheel->level_count && UINT64_C(1) << bit >= wheel->levels[n].interval) {
+        while (n + 1 < wheel->level_count && delay >= wheel->levels[n].interval) {
             n++;
         }
-        wheel->level_of_bit[bit] = (uint8_t)n;
+        wheel->level_of_zeros[zeros] = (uint8_t)n;
     }
     return buckets;
 }
@@ -187,48 +189,60 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return TL_OK;
 }
 
-/* The lowest level from this one on that reaches a delay, or the last. */
-static __attribute__((noinline)) const struct level *
-level_from(struct cascading_wheel *wheel, const struct level *level, uint64_t delay)
+/* The slot of a level for a tick that it reaches. */
+static inline uint32_t slot_for(const struct level *level, uint64_t due)
 {
+    if (level->mask != 0) {
+        return (uint32_t)(due >> level->shift) & level->mask;
+    }
+    uint64_t slot = level->hand + widths_of(level, due - level->start);
+    return (uint32_t)(slot < level->slots ? slot : slot - level->slots);
+}
+
+/* Files a timer that is in no list in a slot of a level. */
+static inline void file_in_slot(struct cascading_wheel *wheel, const struct level *level,
+                                uint32_t slot, uint32_t index, uint64_t due)
+{
+    /* Whether a level is the lowest is a toss-up among many timers: so there is no branch, and the
+     * others set no bit of the first word. */
+    uint32_t word = slot / 64 & (0 - (uint32_t)level->lowest);
+    wheel->marks[word] |= (uint64_t)level->lowest << slot % 64;
+    if (__builtin_expect(due < wheel->work_at, 0)) {
+        wheel->work_at = due; /* on level 1, for the others' hands do not move before */
+    }
+    bucket_file(&wheel->buckets, level->first + slot, level->lowest, index);
+}
+
+/* Files a timer on the lowest level above this one that reaches it, or in the furthest slot. */
+static __attribute__((noinline)) void
+file_above(struct cascading_wheel *wheel, const struct level *level, uint32_t index, uint64_t due)
+{
+    uint64_t delay = due - wheel->clock;
     const struct level *last = wheel->levels + wheel->level_count - 1;
     while (delay >= level->interval && level < last) {
         TL_COUNT(&wheel->buckets, compares, 1);
         level++;
     }
-    wheel->overfilled |= delay >= level->interval;
-    return level;
-}
-
-/* The slot of a level for a due tick: the furthest if that is out of its reach. */
-static inline uint32_t slot_for(const struct level *level, uint64_t due)
-{
-    uint64_t ahead = due - level->start;
-    if (level->mask != 0 && ahead < level->interval) {
-        return (uint32_t)(due >> level->shift) & level->mask;
+    uint32_t slot = level->hand;
+    if (delay < level->interval) {
+        slot = slot_for(level, due);
+    } else {
+        wheel->overfilled = true;
     }
-    ahead = widths_of(level, ahead);
-    uint64_t slot = level->hand + (ahead < level->slots ? ahead : level->slots);
-    return (uint32_t)(slot < level->slots ? slot : slot - level->slots);
+    file_in_slot(wheel, level, slot, index, due);
 }
 
 /* Files a timer that is in no list and due after the clock. */
 static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint64_t delay = due - wheel->clock;
-    const struct level *level = wheel->levels + wheel->level_of_bit[63 - __builtin_clzll(delay)];
+    const struct level *level = wheel->levels + wheel->level_of_zeros[__builtin_clzll(delay)];
     TL_COUNT(&wheel->buckets, compares, 1);
     if (__builtin_expect(delay >= level->interval, 0)) {
-        level = level_from(wheel, level, delay);
+        file_above(wheel, level, index, due);
+    } else {
+        file_in_slot(wheel, level, slot_for(level, due), index, due);
     }
-    uint32_t slot = slot_for(level, due);
-    /* Whether a level is the lowest is a toss-up among many timers: so all levels mark, and the
-     * others' marks are 0. */
-    wheel->marks[slot / 64 & (0 - (uint32_t)level->lowest)] |= (uint64_t)level->lowest << slot % 64;
-    if (__builtin_expect(due < wheel->work_at, 0)) {
-        wheel->work_at = due; /* on level 1, for the others' hands do not move before */
-    }
-    bucket_file(&wheel->buckets, level->first + slot, level->lowest, index);
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)

@@ -86,8 +86,8 @@ struct coarse_wheel {
     uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
     uint64_t cutoff;  /* the first delay that no level takes */
     uint32_t level_count;
-    bool ceil; /* rounding=ceil */
-    uint8_t level_of_bit[64];
+    bool ceil;                  /* rounding=ceil */
+    uint8_t level_of_zeros[64]; /* by the number of zeros before the delay's highest bit */
     uint64_t occupied[LEVELS_MAX];
 };
 
@@ -131,8 +131,8 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .level_count = (uint32_t)config->options[OPTION_LEVELS],
         .ceil = config->options[OPTION_ROUNDING] == ROUNDING_CEIL,
     };
-    for (uint32_t bit = 0; bit < 64; bit++) {
-        wheel->level_of_bit[bit] = (uint8_t)level_of_bit(bit);
+    for (uint32_t zeros = 0; zeros < 64; zeros++) {
+        wheel->level_of_zeros[zeros] = (uint8_t)level_of_bit(63 - zeros);
     }
     enum tl_status status =
         buckets_create(&wheel->buckets, FIRST_BUCKET + wheel->level_count * SLOTS, config->capacity,
@@ -159,8 +159,8 @@ static inline void clear_bit(struct coarse_wheel *wheel, uint32_t bucket)
 static inline uint64_t file_timer(struct coarse_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint64_t delay = due - wheel->clock;
-    uint32_t level = level_of(wheel->level_of_bit[63 - __builtin_clzll(delay)], delay);
-    if (delay >= wheel->cutoff) {
+    uint32_t level = level_of(wheel->level_of_zeros[__builtin_clzll(delay)], delay);
+    if (__builtin_expect(delay >= wheel->cutoff, 0)) {
         level = wheel->level_count - 1;
         due = wheel->clock + wheel->cutoff - (UINT64_C(1) << (level * CLOCK_SHIFT));
     }

@@ -38,8 +38,9 @@
  * timers fit into the inner caches, a bucket uses but its first list, which is moved more quickly,
  * and walked from both ends.
  *
- * The tick at which the first bucket expires, or another level than the first moves, is kept as
- * `work_at`: until then an advance moves the first level and the clock, and nothing else.
+ * The tick at which the first bucket expires is kept as `work_at`: until then an advance only sets
+ * the clock, and the levels follow when the next timer is filed. (With `tick` above 1 they move
+ * with every unit, so that no start has to divide the clock.)
  *
  * Times are counted in units of `tick` inside. Expired timers are first moved to the list DUE and
  * fire from there; what is started when already due goes to the list LATE, which the next advance
@@ -51,6 +52,7 @@
  *   - a bucket that holds timers is in the queue; one emptied by stops stays there until it
  *     expires, as in Kafka, so `next` is a lower bound
  *   - a timer's due unit is inside its bucket, or beyond it if a level could not be allocated
+ *   - the levels stand where they did in one unit, the clock's or an earlier one
  *   - no bucket expires before `work_at`, which is 0 if DUE or LATE holds timers
  *   - the buckets, DUE and LATE together hold exactly the pending timers
  *
@@ -127,7 +129,7 @@ struct hier_wheel {
     bool ceil;
     bool overfilled; /* a level could not be allocated: buckets may hold what is due after them */
     uint64_t clock;
-    uint64_t work_at; /* before this tick no bucket expires, and no level but the first moves */
+    uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
     uint64_t tick;
     uint64_t count;
     uint32_t capacity;
@@ -322,19 +324,10 @@ static void levels_move(struct hier_wheel *wheel, uint64_t now)
     }
 }
 
-/* Files a timer that is in no list and due after the unit at which the levels stand. */
-static inline void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t due)
+/* Files a timer that is in no list in the bucket of a level for what is due in a unit: the furthest
+ * if that is out of its reach. */
+static inline void file_in_level(struct hier_wheel *wheel, uint32_t n, uint32_t index, uint64_t due)
 {
-    uint32_t n = wheel->level_of_bit[63 - __builtin_clzll(due - wheel->levels[0].start)];
-    TL_COUNT(wheel, compares, 1);
-    while (due >= wheel->levels[n].limit) {
-        if (++n == wheel->level_count && !level_add(wheel, wheel->levels[0].start)) {
-            n--;
-            wheel->overfilled = true;
-            break;
-        }
-        TL_COUNT(wheel, compares, 1);
-    }
     const struct level *level = &wheel->levels[n];
     uint64_t ahead = due < level->limit ? due - level->start : level->interval - level->width;
     ahead = widths_of(level, ahead);
@@ -342,15 +335,42 @@ static inline void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t
     slot -= wheel->slots & (0 - (uint64_t)(slot >= wheel->slots)); /* a branch would be a toss-up */
     uint32_t bucket = level->first + (uint32_t)slot;
     wheel->parts[TIMERS][index].at = due;
-    slot_append(wheel, stripe_of(bucket, index & wheel->stripes), index);
+    slot_append(wheel, stripe_of(bucket, index & wheel->stripes), index % HEAD_BIT);
     TL_COUNT(wheel, moves, 1);
-    if (*expires(wheel, bucket) == NOT_QUEUED) {
+    if (__builtin_expect(*expires(wheel, bucket) == NOT_QUEUED, 0)) {
         uint64_t at = level->start + ahead * level->width;
         *expires(wheel, bucket) = at;
-        queue_push(wheel, (struct entry){.expires = at, .bucket = bucket, .level = n});
         if (at * wheel->tick < wheel->work_at) {
             wheel->work_at = at * wheel->tick;
         }
+        queue_push(wheel, (struct entry){.expires = at, .bucket = bucket, .level = n});
+    }
+}
+
+/* The same on the lowest level above this one that reaches it, which is made if there is none. */
+static __attribute__((noinline)) void file_above(struct hier_wheel *wheel, uint32_t n,
+                                                 uint32_t index, uint64_t due)
+{
+    do {
+        if (++n == wheel->level_count && !level_add(wheel, wheel->levels[0].start)) {
+            n--;
+            wheel->overfilled = true;
+            break;
+        }
+        TL_COUNT(wheel, compares, 1);
+    } while (due >= wheel->levels[n].limit);
+    file_in_level(wheel, n, index, due);
+}
+
+/* Files a timer that is in no list and due after the unit at which the levels stand. */
+static inline void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t due)
+{
+    uint32_t n = wheel->level_of_bit[63 - __builtin_clzll(due - wheel->levels[0].start)];
+    TL_COUNT(wheel, compares, 1);
+    if (__builtin_expect(due >= wheel->levels[n].limit, 0)) {
+        file_above(wheel, n, index, due);
+    } else {
+        file_in_level(wheel, n, index, due);
     }
 }
 
@@ -428,14 +448,32 @@ static inline uint64_t due_unit(const struct hier_wheel *wheel, uint64_t deadlin
     return (wheel->ceil ? deadline + wheel->tick - 1 : deadline) / wheel->tick;
 }
 
+/* Moves the levels to the clock, where a tick is a unit: mostly the first alone. */
+static inline void levels_follow(struct hier_wheel *wheel)
+{
+    struct level *first = &wheel->levels[0];
+    uint64_t steps = wheel->clock - first->start;
+    if (steps < wheel->slots - first->hand) {
+        first->start += steps;
+        first->limit += steps;
+        first->hand += (uint32_t)steps;
+    } else {
+        levels_move(wheel, wheel->clock);
+    }
+}
+
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct hier_wheel *wheel = self;
+    id %= HEAD_BIT; /* as it is: so that the compiler knows it for a timer's */
     if (slot_is_linked(wheel, id)) {
         slot_remove(wheel, id);
         TL_COUNT(wheel, moves, 1);
     } else {
         wheel->count++;
+    }
+    if (wheel->tick == 1) {
+        levels_follow(wheel);
     }
     uint64_t due = due_unit(wheel, deadline);
     if (deadline > wheel->clock && due > wheel->levels[0].start) {
@@ -546,12 +584,11 @@ static void jump_past_levels(struct hier_wheel *wheel, uint64_t target)
     flush_bucket(wheel, LATE, target);
 }
 
-/* The first tick after the clock at which a bucket expires or another level than the first moves;
- * where a tick is not a unit, at which the next unit begins. */
+/* The first tick after the clock at which a bucket expires; where a tick is not a unit, at which
+ * the next unit begins, if that is sooner. */
 static uint64_t first_work(const struct hier_wheel *wheel)
 {
-    const struct level *first = &wheel->levels[0];
-    uint64_t unit = first->start + (wheel->tick == 1 ? wheel->slots - first->hand : 1);
+    uint64_t unit = wheel->tick == 1 ? TL_NEVER : wheel->levels[0].start + 1;
     if (wheel->queued > 0 && wheel->queue[0].expires < unit) {
         unit = wheel->queue[0].expires;
     }
@@ -624,7 +661,7 @@ static uint64_t fire_due(struct hier_wheel *wheel, uint64_t now, uint64_t budget
     return fired;
 }
 
-/* An advance at which a bucket may expire, or the levels move. */
+/* An advance at which a bucket may expire. */
 static __attribute__((noinline)) uint64_t work(struct hier_wheel *wheel, uint64_t now,
                                                uint64_t budget, tl_fire_fn fire, void *ctx)
 {
@@ -640,11 +677,6 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 {
     struct hier_wheel *wheel = self;
     if (now < wheel->work_at) {
-        struct level *first = &wheel->levels[0];
-        uint32_t steps = wheel->tick == 1 ? (uint32_t)(now - wheel->clock) : 0;
-        first->start += steps;
-        first->limit += steps;
-        first->hand += steps;
         wheel->clock = now;
         return 0;
     }
@@ -747,16 +779,19 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
                        seen, linked, wheel->count);
         return TL_ERR_CORRUPT;
     }
-    uint64_t unit = wheel->clock / wheel->tick;
+    uint64_t stand = wheel->levels[0].start;
     for (uint32_t n = 0; n < wheel->level_count; n++) {
-        const struct level *level = &wheel->levels[n];
-        if (level->start != unit - unit % level->width) {
+        struct level level = wheel->levels[n];
+        level_place(&level, stand, wheel->slots);
+        if (stand > wheel->clock / wheel->tick || level.start != wheel->levels[n].start ||
+            level.hand != wheel->levels[n].hand) {
             (void)snprintf(why, why_bytes, "level %" PRIu32 " stands at unit %" PRIu64, n + 1,
-                           level->start);
+                           wheel->levels[n].start);
             return TL_ERR_CORRUPT;
         }
+        level_place(&level, wheel->clock / wheel->tick, wheel->slots);
         for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-            enum tl_status status = check_bucket(wheel, level, slot, why, why_bytes);
+            enum tl_status status = check_bucket(wheel, &level, slot, why, why_bytes);
             if (status != TL_OK) {
                 return status;
             }
@@ -830,7 +865,9 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         walk_bucket(wheel, LATE, visitor);
     }
     for (uint32_t n = 0; n < wheel->level_count; n++) {
-        const struct level *level = &wheel->levels[n];
+        struct level now = wheel->levels[n];
+        const struct level *level = &now;
+        level_place(&now, wheel->clock / wheel->tick, wheel->slots);
         walk_level(visitor, n + 1, level->width * wheel->tick);
         for (uint32_t slot = 0; slot < wheel->slots; slot++) {
             uint32_t ahead =
