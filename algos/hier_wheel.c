@@ -74,7 +74,7 @@
 #include "walk.h"
 
 #define BLOCK_ALIGN  64
-#define INNER_CACHES (UINT32_C(1) << 20) /* bytes of timers that fit there */
+#define INNER_CACHES (UINT32_C(4) << 20) /* bytes of timers that fit there */
 #define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
 #define STRIPES      4u                  /* lists of a bucket; a power of two */
 #define DUE          0u                  /* the bucket of what the next advance fires first */
@@ -442,29 +442,35 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
 /* The unit in which a deadline is due, on the side of it that the option says. */
 static inline uint64_t due_unit(const struct hier_wheel *wheel, uint64_t deadline)
 {
-    if (wheel->tick == 1) {
-        return deadline;
-    }
     return (wheel->ceil ? deadline + wheel->tick - 1 : deadline) / wheel->tick;
 }
 
-/* Moves the levels to the clock, where a tick is a unit: mostly the first alone. */
-static inline void levels_follow(struct hier_wheel *wheel)
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline);
+
+/* A start where not only the first level has to follow the clock. */
+static __attribute__((noinline)) enum tl_status move_and_start(struct hier_wheel *wheel,
+                                                               uint32_t id, uint64_t deadline)
 {
-    struct level *first = &wheel->levels[0];
-    uint64_t steps = wheel->clock - first->start;
-    if (steps < wheel->slots - first->hand) {
-        first->start += steps;
-        first->limit += steps;
-        first->hand += (uint32_t)steps;
-    } else {
-        levels_move(wheel, wheel->clock);
-    }
+    levels_move(wheel, wheel->clock);
+    return wheel_start(wheel, id, deadline);
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct hier_wheel *wheel = self;
+    struct level *first = &wheel->levels[0];
+    uint64_t due = deadline;
+    if (wheel->tick == 1) {
+        uint64_t steps = wheel->clock - first->start;
+        if (steps >= wheel->slots - first->hand) {
+            return move_and_start(wheel, id, deadline);
+        }
+        first->start += steps;
+        first->limit += steps;
+        first->hand += (uint32_t)steps;
+    } else {
+        due = due_unit(wheel, deadline);
+    }
     id %= HEAD_BIT; /* as it is: so that the compiler knows it for a timer's */
     if (slot_is_linked(wheel, id)) {
         slot_remove(wheel, id);
@@ -472,11 +478,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     } else {
         wheel->count++;
     }
-    if (wheel->tick == 1) {
-        levels_follow(wheel);
-    }
-    uint64_t due = due_unit(wheel, deadline);
-    if (deadline > wheel->clock && due > wheel->levels[0].start) {
+    if (deadline > wheel->clock && due > first->start) {
         file_timer(wheel, id, due);
     } else {
         slot_append(wheel, stripe_of(LATE, 0), id);
@@ -489,6 +491,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status wheel_stop(void *self, uint32_t id)
 {
     struct hier_wheel *wheel = self;
+    id %= HEAD_BIT; /* as in a start */
     if (!slot_is_linked(wheel, id)) {
         return TL_IDLE;
     }
