@@ -28,8 +28,9 @@ struct replays_subject {
  * operations as records of 16 bytes {tick, id, delay, operation} in a mapped file, each handed to
  * `start` or `stop` through the structure's pointers, with no advance, no block and no check. The
  * structure must be one that fires nothing. Counters: limit_ns, the plain loop's time; times_plain,
- * the ratio; decoded_ns, what the whole pass takes, an operation of the whole trace, with opening,
- * reading and decoding. */
+ * the ratio; times_ticking, the ratio to the same loop that also asks `next` and calls `advance`
+ * when the tick changes, as the replay must; decoded_ns, what the whole pass takes, an operation of
+ * the whole trace, with opening, reading and decoding. */
 bool replays_throughput(const struct replays_subject *subject, struct bench_measured *out,
                         struct error *error);
 

@@ -2,9 +2,12 @@
 
 #include "clock.h"
 #include "schedule.h"
+#include "step_codes.h"
 #include "trace.h"
 
 #include <inttypes.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,21 +52,23 @@ struct replay {
     bool in_window;         /* the window has begun, and is not over */
     bool window_over;
 
+    const struct trace_block *block; /* the running one */
+    struct step_codes *steps;        /* throughput, latency: the running stretch */
+
     /* check */
     struct oracle *oracle;
     bool draining;
 
     /* latency */
-    uint64_t last_cycles;
+    uint64_t last_cycles;           /* the last reading of the clock */
     uint32_t *op_cycles;            /* one for each record of a block */
     uint64_t *due;                  /* by id: when an exact structure fires it; 0: not pending */
     struct timed_advance *advances; /* that are not filed yet */
     size_t advance_count;
     size_t advance_capacity;
-    const struct trace_block *block; /* the running one, of which groups */
-    size_t groups_filed;             /* below this have been filed, */
-    size_t groups_done;              /* below this applied */
-    uint64_t next_event;             /* the number of the first operation not applied */
+    size_t groups_filed; /* groups of the block below this have been filed, */
+    size_t groups_done;  /* below this applied */
+    uint64_t next_event; /* the number of the first operation not applied */
     double ns_per_cycle;
     uint64_t window_tick;     /* where the window began */
     struct schedule schedule; /* in ticks after that */
@@ -208,6 +213,7 @@ static void keep_advance(struct replay *replay, uint64_t tick, uint64_t fired, u
     if (replay->advance_count == replay->advance_capacity) {
         /* More advances than a block commonly has: file what there is, and go on. */
         file_latency(replay);
+        replay->last_cycles = clock_cycles();
     }
     replay->advances[replay->advance_count++] =
         (struct timed_advance){.tick = tick, .fired = saturate(fired), .cycles = saturate(cycles)};
@@ -263,10 +269,12 @@ static inline uint64_t advance_to(struct replay *replay, uint64_t tick, enum rep
     return fired;
 }
 
-/* Lets time pass up to `tick`, with every wakeup on the way. */
-static inline __attribute__((always_inline)) void pass_time(struct replay *replay, uint64_t tick,
+/* Lets time pass up to `tick`, with every wakeup on the way. True if the last that was called is
+ * `advance`. */
+static inline __attribute__((always_inline)) bool pass_time(struct replay *replay, uint64_t tick,
                                                             enum replay_pass pass)
 {
+    bool moves = replay->now < tick;
     if (replay->use_next) {
         for (;;) {
             uint64_t wake = replay->algo->next(replay->self);
@@ -278,7 +286,8 @@ static inline __attribute__((always_inline)) void pass_time(struct replay *repla
             replay->wakeups++;
             replay->idle_wakeups += advance_to(replay, wake, pass) == 0;
         }
-        if (replay->now < tick) {
+        moves = replay->now < tick;
+        if (moves) {
             (void)advance_to(replay, tick, pass);
         }
     } else {
@@ -291,51 +300,176 @@ static inline __attribute__((always_inline)) void pass_time(struct replay *repla
         /* The last call of `next` belongs to this tick as well. */
         keep_tick_work(replay, tick, 0);
     }
+    return moves;
 }
 
-/* Applies a run of operations of one tick. False if the structure refused one. */
-static inline __attribute__((always_inline)) bool apply_group(struct replay *replay,
-                                                              const struct trace_block *block,
-                                                              const struct trace_group *group,
-                                                              enum replay_pass pass)
+/* Notes the operation that the structure refused. */
+static void refuse(struct replay *replay, const struct trace_record *record, enum tl_status status)
 {
-    pass_time(replay, group->tick, pass);
-    if (pass == PASS_LATENCY) {
-        replay->last_cycles = clock_cycles();
-    }
-    const struct trace_record *record = block->records + group->first;
-    for (uint32_t i = 0; i < group->count; i++) {
+    replay->refused = status;
+    replay->refused_event =
+        replay->block->first_event + (uint64_t)(record - replay->block->records);
+    replay->refused_deadline = record->deadline;
+}
+
+/* --- the check pass's loop -------------------------------------------------------------------- */
+
+/* Applies a run of operations of one tick. False if the structure refused one. */
+static bool check_group(struct replay *replay, const struct trace_group *group)
+{
+    (void)pass_time(replay, group->tick, PASS_CHECK);
+    for (uint32_t i = group->first; i < group->first + group->count; i++) {
+        const struct trace_record *record = &replay->block->records[i];
+        uint64_t event = replay->block->first_event + i;
         enum tl_status status;
-        if (record[i].op == TRACE_START) {
-            status = replay->algo->start(replay->self, record[i].id, record[i].deadline);
+        if (record->op == TRACE_START) {
+            status = replay->algo->start(replay->self, record->id, record->deadline);
         } else {
-            status = replay->algo->stop(replay->self, record[i].id);
-        }
-        if (pass == PASS_LATENCY) {
-            uint64_t cycles = clock_cycles();
-            replay->op_cycles[group->first + i] = saturate(cycles - replay->last_cycles);
-            replay->last_cycles = cycles;
+            status = replay->algo->stop(replay->self, record->id);
         }
         if (status > TL_IDLE) {
-            replay->refused = status;
-            replay->refused_event = block->first_event + group->first + i;
-            replay->refused_deadline = record[i].deadline;
+            refuse(replay, record, status);
             return false;
         }
-        if (pass == PASS_CHECK) {
-            uint64_t event = block->first_event + group->first + i;
-            if (record[i].op == TRACE_START) {
-                oracle_started(replay->oracle, event, group->tick, record[i].id,
-                               record[i].deadline);
-            } else {
-                oracle_stopped(replay->oracle, event, group->tick, record[i].id, status);
-            }
+        if (record->op == TRACE_START) {
+            oracle_started(replay->oracle, event, group->tick, record->id, record->deadline);
+        } else {
+            oracle_stopped(replay->oracle, event, group->tick, record->id, status);
         }
     }
-    if (pass == PASS_CHECK) {
-        keep_operations_work(replay);
+    keep_operations_work(replay);
+    return true;
+}
+
+static bool check_groups(struct replay *replay, size_t from, size_t to)
+{
+    bool taken = true;
+    for (size_t i = from; i < to && taken; i++) {
+        taken = check_group(replay, &replay->block->groups[i]);
+    }
+    return taken;
+}
+
+/* --- the timed passes' loops ------------------------------------------------------------------ */
+
+/* Where a timed loop stands. Its own variables all: held in registers where there are enough. */
+struct cursor {
+    struct replay *replay;
+    void *self;
+    enum tl_status (*start)(void *self, uint32_t id, uint64_t deadline);
+    enum tl_status (*stop)(void *self, uint32_t id);
+    const struct trace_record *record; /* the next one */
+    const struct trace_group *group;   /* the next one */
+    uint32_t *op_cycles;               /* latency: of the next record, */
+    uint64_t last_cycles;              /* counted from this reading */
+};
+
+/* Not inlined: many places call them. */
+static __attribute__((noinline)) void pass_time_untimed(struct replay *replay, uint64_t tick)
+{
+    (void)pass_time(replay, tick, PASS_THROUGHPUT);
+}
+
+/* Returns the reading from which the time of the next operation counts. That is the one behind the
+ * last advance, if nothing was called since: a further one would cost as much as the operation. */
+static __attribute__((noinline)) uint64_t pass_time_timed(struct replay *replay,
+                                                          const struct trace_group *group)
+{
+    replay->next_event = replay->block->first_event + group->first;
+    replay->groups_done = (size_t)(group - replay->block->groups);
+    return pass_time(replay, group->tick, PASS_LATENCY) ? replay->last_cycles : clock_cycles();
+}
+
+/* One step; `step` and `pass` are constants in every caller. False if the structure refused it. */
+static inline __attribute__((always_inline)) bool take_step(struct cursor *at, enum step step,
+                                                            enum replay_pass pass)
+{
+    if (step == STEP_TIME) {
+        const struct trace_group *group = at->group++;
+        if (pass == PASS_LATENCY) {
+            at->last_cycles = pass_time_timed(at->replay, group);
+        } else {
+            pass_time_untimed(at->replay, group->tick);
+        }
+        return true;
+    }
+    const struct trace_record *record = at->record++;
+    enum tl_status status = step == STEP_START ? at->start(at->self, record->id, record->deadline)
+                                               : at->stop(at->self, record->id);
+    if (pass == PASS_LATENCY) {
+        uint64_t cycles = clock_cycles();
+        *at->op_cycles++ = saturate(cycles - at->last_cycles);
+        at->last_cycles = cycles;
+    }
+    if (__builtin_expect(status > TL_IDLE, false)) {
+        refuse(at->replay, record, status);
+        return false;
     }
     return true;
+}
+
+/* A code's steps. */
+static inline __attribute__((always_inline)) bool take_steps(struct cursor *at, unsigned code,
+                                                             enum replay_pass pass)
+{
+    return take_step(at, step_of_code(code, 0), pass) &&
+           take_step(at, step_of_code(code, 1), pass) &&
+           take_step(at, step_of_code(code, 2), pass) && take_step(at, step_of_code(code, 3), pass);
+}
+
+/* Applies the groups from `from` on whose steps have been made. */
+static inline __attribute__((always_inline)) bool apply_steps(struct replay *replay, size_t from,
+                                                              enum replay_pass pass)
+{
+    const struct trace_block *block = replay->block;
+    const struct trace_group *group = block->groups + from;
+    struct cursor at = {.replay = replay,
+                        .self = replay->self,
+                        .start = replay->algo->start,
+                        .stop = replay->algo->stop,
+                        .record = block->records + group->first,
+                        .group = group};
+    if (pass == PASS_LATENCY) {
+        at.op_cycles = replay->op_cycles + group->first;
+    }
+    const uint8_t *code = replay->steps->codes;
+    bool taken = true;
+    for (const uint8_t *end = code + replay->steps->code_count; code < end && taken; code++) {
+        switch (*code) {
+#define TAKE_CODE(code)                                                                            \
+    case (code):                                                                                   \
+        taken = take_steps(&at, (code), pass);                                                     \
+        break;
+#define TAKE_3(code)  TAKE_CODE(code) TAKE_CODE((code) + 1) TAKE_CODE((code) + 2)
+#define TAKE_9(code)  TAKE_3(code) TAKE_3((code) + 3) TAKE_3((code) + 6)
+#define TAKE_27(code) TAKE_9(code) TAKE_9((code) + 9) TAKE_9((code) + 18)
+            TAKE_27(0)
+            TAKE_27(27)
+            TAKE_27(54)
+#undef TAKE_27
+#undef TAKE_9
+#undef TAKE_3
+#undef TAKE_CODE
+        default:
+            __builtin_unreachable();
+        }
+    }
+    for (const uint8_t *end = code + replay->steps->rest_count; code < end && taken; code++) {
+        taken = *code == STEP_START  ? take_step(&at, STEP_START, pass)
+                : *code == STEP_STOP ? take_step(&at, STEP_STOP, pass)
+                                     : take_step(&at, STEP_TIME, pass);
+    }
+    return taken;
+}
+
+static __attribute__((noinline)) bool apply_untimed(struct replay *replay, size_t from)
+{
+    return apply_steps(replay, from, PASS_THROUGHPUT);
+}
+
+static __attribute__((noinline)) bool apply_timed(struct replay *replay, size_t from)
+{
+    return apply_steps(replay, from, PASS_LATENCY);
 }
 
 /* The pass whose loop runs now: outside the window no latency is kept, and none is measured. */
@@ -345,28 +479,20 @@ static enum replay_pass running_pass(const struct replay *replay)
     return pass == PASS_LATENCY && !replay->in_window ? PASS_THROUGHPUT : pass;
 }
 
-/* Applies groups [from, to) of a block, with the loop of the pass. */
-static bool apply_groups(struct replay *replay, const struct trace_block *block, size_t from,
-                         size_t to)
+/* Applies groups [from, to) of the block, with the loop of the pass. */
+static bool apply_groups(struct replay *replay, size_t from, size_t to)
 {
     bool taken = true;
     switch (running_pass(replay)) {
     case PASS_CHECK:
-        for (size_t i = from; i < to && taken; i++) {
-            taken = apply_group(replay, block, &block->groups[i], PASS_CHECK);
-        }
+        taken = check_groups(replay, from, to);
         break;
     case PASS_THROUGHPUT:
-        for (size_t i = from; i < to && taken; i++) {
-            taken = apply_group(replay, block, &block->groups[i], PASS_THROUGHPUT);
-        }
+        taken = apply_untimed(replay, from);
         break;
     case PASS_LATENCY:
-        for (size_t i = from; i < to && taken; i++) {
-            replay->next_event = block->first_event + block->groups[i].first;
-            taken = apply_group(replay, block, &block->groups[i], PASS_LATENCY);
-            replay->groups_done = i + 1;
-        }
+        taken = apply_timed(replay, from);
+        replay->groups_done = to;
         break;
     }
     return taken;
@@ -380,21 +506,42 @@ static size_t due_bytes(const struct replay *replay)
     return ids * sizeof *replay->due;
 }
 
+static size_t advances_bytes(const struct replay *replay)
+{
+    return replay->advance_capacity * sizeof *replay->advances;
+}
+
+#define OP_CYCLES_BYTES (TRACE_BLOCK_RECORDS * sizeof(uint32_t))
+
+/* Zeroed at once, on huge pages where there are any: the latency pass is not to wait, within what
+ * it times, for pages of its own. NULL: there is no memory. */
+static void *new_zeroed(size_t bytes)
+{
+    const struct tl_allocator *heap = tl_system_allocator();
+    void *fresh = heap->resize(heap->ctx, NULL, 0, bytes, alignof(max_align_t));
+    return fresh != NULL ? memset(fresh, 0, bytes) : NULL;
+}
+
+static void free_zeroed(void *old, size_t bytes)
+{
+    const struct tl_allocator *heap = tl_system_allocator();
+    if (old != NULL) {
+        (void)heap->resize(heap->ctx, old, bytes, 0, alignof(max_align_t));
+    }
+}
+
 static bool open_latency(struct replay *replay, struct error *error)
 {
     replay->ns_per_cycle = clock_ns_per_cycle();
     replay->schedule.tick_ns = (double)replay->header->tick_ns;
     replay->advance_capacity = 2 * (size_t)TRACE_BLOCK_RECORDS;
-    replay->op_cycles = malloc(TRACE_BLOCK_RECORDS * sizeof *replay->op_cycles);
-    replay->advances = malloc(replay->advance_capacity * sizeof *replay->advances);
-    /* Zeroed at once, on huge pages where there are any: it is touched in any order. */
-    const struct tl_allocator *heap = tl_system_allocator();
-    replay->due = heap->resize(heap->ctx, NULL, 0, due_bytes(replay), sizeof *replay->due);
+    replay->op_cycles = new_zeroed(OP_CYCLES_BYTES);
+    replay->advances = new_zeroed(advances_bytes(replay));
+    replay->due = new_zeroed(due_bytes(replay));
     if (replay->op_cycles == NULL || replay->advances == NULL || replay->due == NULL) {
         return error_set(error, "%s: out of memory for the latencies of %" PRIu32 " timers",
                          replay->request->trace_path, replay->header->ids);
     }
-    memset(replay->due, 0, due_bytes(replay));
     return true;
 }
 
@@ -489,9 +636,12 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block, 
     replay->block = block;
     replay->groups_filed = from;
     replay->groups_done = from;
+    if (replay->steps != NULL) {
+        step_codes_make(replay->steps, block, from, to);
+    }
     uint64_t begun_processor_ns = clock_processor_ns();
     uint64_t begun_ns = clock_now_ns();
-    bool taken = apply_groups(replay, block, from, to);
+    bool taken = apply_groups(replay, from, to);
     uint64_t ended_ns = clock_now_ns();
     if (replay->in_window) {
         replay->result->window_ns += ended_ns - begun_ns;
@@ -515,13 +665,13 @@ static void pass_rest(struct replay *replay, uint64_t tick)
 {
     switch (running_pass(replay)) {
     case PASS_CHECK:
-        pass_time(replay, tick, PASS_CHECK);
+        (void)pass_time(replay, tick, PASS_CHECK);
         break;
     case PASS_THROUGHPUT:
-        pass_time(replay, tick, PASS_THROUGHPUT);
+        (void)pass_time(replay, tick, PASS_THROUGHPUT);
         break;
     case PASS_LATENCY:
-        pass_time(replay, tick, PASS_LATENCY);
+        (void)pass_time(replay, tick, PASS_LATENCY);
         file_latency(replay);
         break;
     }
@@ -703,6 +853,11 @@ static bool run_pass(struct replay *replay, struct error *error)
             return error_set(error, "%s: out of memory for the oracle of %" PRIu32 " timers",
                              request->trace_path, result->ids);
         }
+    } else {
+        replay->steps = malloc(sizeof *replay->steps);
+        if (replay->steps == NULL) {
+            return error_set(error, "%s: out of memory", request->trace_path);
+        }
     }
     if (!create_structure(replay)) {
         return true;
@@ -744,12 +899,10 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
         replay.algo->destroy(replay.self);
     }
     oracle_destroy(replay.oracle);
-    free(replay.op_cycles);
-    free(replay.advances);
-    if (replay.due != NULL) {
-        const struct tl_allocator *heap = tl_system_allocator();
-        (void)heap->resize(heap->ctx, replay.due, due_bytes(&replay), 0, sizeof *replay.due);
-    }
+    free(replay.steps);
+    free_zeroed(replay.op_cycles, OP_CYCLES_BYTES);
+    free_zeroed(replay.advances, advances_bytes(&replay));
+    free_zeroed(replay.due, due_bytes(&replay));
     trace_reader_close(replay.reader);
     return done;
 }
