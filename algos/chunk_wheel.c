@@ -104,15 +104,19 @@
 #define MARKS            (UINT32_C(3) << 30)
 
 /* A node, by its highest bits.
- *   0 .. 6   that many entries besides the live one; its tick, 30 bits; the deadline, 30 bits
- *   7        that number in the next 3 bits; a serial, or 0: there is no live entry
- *   8 .. 15  far: the deadline - 1
+ *   0 .. 6   LOOSE: that many entries besides the live one; its tick, 30 bits; the deadline, 30
+ * bits 7        that number in the next 3 bits; a serial, or 0: there is no live entry 7, 7 parked,
+ * not LOOSE: in the lowest bits that number, 3 bits; the entry's tick, 30 bits 8 .. 15  far: the
+ * deadline - 1 What is below 7 is LOOSE, whatever else: so a restart of what is often restarted,
+ * and a visit to it, need no look at the state. A near node is parked by a shift, and back.
  */
 #define NODE_EXTRA_SHIFT 60u
 #define NODE_LATE        (UINT64_C(7) << NODE_EXTRA_SHIFT)
 #define NODE_FAR         (UINT64_C(1) << 63)
 #define LATE_EXTRA_SHIFT 57u
 #define SERIAL_MASK      ((UINT64_C(1) << LATE_EXTRA_SHIFT) - 1)
+#define NODE_PARKED      (UINT64_C(63) << LATE_EXTRA_SHIFT)
+#define NODE_NONE_BYTE   0x7f /* eight of them are parked */
 #define EXTRA_MANY       6u
 
 #define STATE_BITS       4u
@@ -240,6 +244,12 @@ static inline uint64_t make_near(uint64_t extra, uint64_t filed, uint64_t deadli
     return extra << NODE_EXTRA_SHIFT | (filed & TICK_MASK) << TICK_BITS | (deadline & TICK_MASK);
 }
 
+/* The node of a timer that has one entry, under its deadline. */
+static inline uint64_t make_exact(uint64_t deadline)
+{
+    return NODE_PARKED | (deadline & TICK_MASK);
+}
+
 static inline uint64_t make_late(uint64_t extra, uint64_t serial)
 {
     return NODE_LATE | extra << LATE_EXTRA_SHIFT | serial;
@@ -248,6 +258,23 @@ static inline uint64_t make_late(uint64_t extra, uint64_t serial)
 static inline bool node_is_near(uint64_t node)
 {
     return node < NODE_LATE;
+}
+
+static inline bool node_is_parked(uint64_t node)
+{
+    return node >> LATE_EXTRA_SHIFT == NODE_PARKED >> LATE_EXTRA_SHIFT;
+}
+
+/* Of a near one; its deadline is dropped. */
+static inline uint64_t park(uint64_t node)
+{
+    return NODE_PARKED | node >> TICK_BITS;
+}
+
+/* A parked one as if it were near, with the deadline 0; any other as it is. */
+static inline uint64_t unpark(uint64_t node)
+{
+    return node_is_parked(node) ? node << TICK_BITS : node;
 }
 
 static inline bool node_is_far(uint64_t node)
@@ -263,6 +290,11 @@ static inline uint32_t node_filed(uint64_t node)
 static inline uint32_t node_due(uint64_t node)
 {
     return (uint32_t)node & TICK_MASK;
+}
+
+static inline uint64_t with_deadline(uint64_t node, uint64_t deadline)
+{
+    return (node & ~(uint64_t)TICK_MASK) | (deadline & TICK_MASK);
 }
 
 /* Entries of ticks besides the live one. Those of a far timer have not been counted. */
@@ -508,23 +540,29 @@ static void wake_for_far(struct chunk_wheel *wheel, uint64_t deadline)
     }
 }
 
-static __attribute__((noinline)) enum tl_status refile_sooner(struct chunk_wheel *wheel,
-                                                              uint32_t id, uint64_t deadline)
+static __attribute__((noinline)) enum tl_status
+refile_sooner(struct chunk_wheel *wheel, uint32_t id, uint64_t node, uint64_t deadline)
 {
-    wheel->nodes[id] = make_near(node_extra_superseded(wheel->nodes[id]), deadline, deadline);
+    wheel->nodes[id] = make_near(node_extra_superseded(node), deadline, deadline);
     return file_timer(wheel, id, deadline);
 }
 
-/* A restart of a timer that may have entries. */
+/* Whether a restart is to no earlier than the node's live entry, which it has. */
+static inline bool is_later(uint64_t node, uint64_t deadline)
+{
+    return node_is_near(node) && ticks_ahead((uint32_t)deadline & TICK_MASK, node_filed(node)) >= 0;
+}
+
+/* A restart of a timer that may have entries, and is LOOSE by now. */
 static inline enum tl_status refile(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
 {
-    uint64_t node = wheel->nodes[id];
+    uint64_t node = unpark(wheel->nodes[id]);
     TL_COUNT(wheel, compares, 1);
-    if (node_is_near(node) && ticks_ahead((uint32_t)deadline & TICK_MASK, node_filed(node)) >= 0) {
-        wheel->nodes[id] = (node & ~(uint64_t)TICK_MASK) | (deadline & TICK_MASK);
+    if (is_later(node, deadline)) {
+        wheel->nodes[id] = with_deadline(node, deadline);
         return TL_OK;
     }
-    return refile_sooner(wheel, id, deadline);
+    return refile_sooner(wheel, id, node, deadline);
 }
 
 /* A start for a deadline that is near. */
@@ -536,11 +574,23 @@ static inline enum tl_status start_near(struct chunk_wheel *wheel, uint32_t id, 
     wheel->count += (state & STATE_PENDING) ^ STATE_PENDING;
     if (state == STATE_IDLE) {
         *word = states | (uint64_t)STATE_EXACT << state_shift(id);
-        wheel->nodes[id] = make_near(0, deadline, deadline);
+        wheel->nodes[id] = make_exact(deadline);
         return file_timer(wheel, id, deadline);
     }
     *word = states | (uint64_t)STATE_LOOSE << state_shift(id);
     return refile(wheel, id, deadline);
+}
+
+/* The same where restarts to later deadlines are likely: they end with a look at the node. */
+static inline enum tl_status restart_near(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
+{
+    uint64_t node = wheel->nodes[id];
+    if (is_later(node, deadline)) {
+        TL_COUNT(wheel, compares, 1);
+        wheel->nodes[id] = with_deadline(node, deadline);
+        return TL_OK;
+    }
+    return start_near(wheel, id, deadline);
 }
 
 /* --- the queue ------------------------------------------------------------------------------- */
@@ -553,7 +603,7 @@ static __attribute__((noinline)) void work_off(struct chunk_wheel *wheel)
         struct waiting waiting = wheel->queue[at];
         if (waiting.id != NO_ID) {
             wheel->queue[at].id = NO_ID;
-            start_near(wheel, waiting.id, waiting.deadline);
+            restart_near(wheel, waiting.id, waiting.deadline);
         }
     }
     wheel->queue_due = TL_NEVER;
@@ -576,7 +626,7 @@ static inline enum tl_status queue_start(struct chunk_wheel *wheel, uint32_t id,
     place->deadline = deadline;
     wheel->queue_at = (wheel->queue_at + 1) % QUEUE;
     wheel->queue_due = deadline < wheel->queue_due ? deadline : wheel->queue_due;
-    return oldest.id != NO_ID ? start_near(wheel, oldest.id, oldest.deadline) : TL_OK;
+    return oldest.id != NO_ID ? restart_near(wheel, oldest.id, oldest.deadline) : TL_OK;
 }
 
 static inline bool is_queued(const struct chunk_wheel *wheel, uint32_t id)
@@ -596,7 +646,7 @@ static __attribute__((noinline)) enum tl_status start_apart(struct chunk_wheel *
 {
     work_off_queue(wheel);
     uint32_t state = state_of(wheel, id);
-    uint64_t node = state == STATE_IDLE ? make_late(0, 0) : wheel->nodes[id];
+    uint64_t node = state == STATE_IDLE ? make_late(0, 0) : unpark(wheel->nodes[id]);
     wheel->count += (state & STATE_PENDING) == 0;
     if (deadline <= wheel->clock) {
         bool filed = !node_is_near(node) && !node_is_far(node) && (node & SERIAL_MASK) != 0 &&
@@ -659,9 +709,14 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
     }
     wheel->stopped = wheel->clock;
     uint64_t *word = &wheel->states[id / STATES_A_WORD];
-    uint64_t pending = *word >> state_shift(id) & STATE_PENDING;
+    uint32_t state = (uint32_t)(*word >> state_shift(id)) & STATE_MASK;
+    uint64_t pending = state & STATE_PENDING;
     *word &= ~((uint64_t)STATE_PENDING << state_shift(id));
     wheel->count -= pending;
+    if (state == STATE_LOOSE) {
+        uint64_t node = wheel->nodes[id];
+        wheel->nodes[id] = node_is_near(node) ? park(node) : node;
+    }
     return pending != 0 ? TL_OK : TL_IDLE;
 }
 
@@ -682,7 +737,7 @@ static bool visit_late(struct chunk_wheel *wheel, uint64_t entry, bool settling)
         return false;
     }
     uint32_t state = state_of(wheel, id);
-    uint64_t node = wheel->nodes[id];
+    uint64_t node = unpark(wheel->nodes[id]);
     if ((state != STATE_LOOSE && state != STATE_STALE) || node_is_near(node) || node_is_far(node) ||
         (((uint32_t)node ^ stamp) & TICK_MASK) != 0 || (node & SERIAL_MASK) == 0) {
         return false;
@@ -704,13 +759,14 @@ static __attribute__((noinline)) bool visit_apart(struct chunk_wheel *wheel, uin
                                                   uint32_t state, bool settling)
 {
     uint32_t id = (uint32_t)entry;
-    uint64_t node = wheel->nodes[id];
+    uint64_t node = unpark(wheel->nodes[id]);
     uint64_t extra = node_extra(node);
     if (!node_is_near(node) || node_filed(node) != (uint32_t)(entry >> 32)) { /* superseded */
         if (extra < EXTRA_MANY && !node_is_far(node)) {
             bool near = node_is_near(node);
-            wheel->nodes[id] = node - (UINT64_C(1) << (near ? NODE_EXTRA_SHIFT : LATE_EXTRA_SHIFT));
-            if (state == STATE_STALE && wheel->nodes[id] == make_late(0, 0)) {
+            node -= UINT64_C(1) << (near ? NODE_EXTRA_SHIFT : LATE_EXTRA_SHIFT);
+            wheel->nodes[id] = near && state == STATE_STALE ? park(node) : node;
+            if (state == STATE_STALE && node == make_late(0, 0)) {
                 set_state(wheel, id, STATE_IDLE);
             }
         }
@@ -729,34 +785,35 @@ static __attribute__((noinline)) bool visit_apart(struct chunk_wheel *wheel, uin
     return true;
 }
 
-/* An entry that its node decides about. In the common case the timer was restarted and is filed
- * again. It stays LOOSE, since it is likely to be restarted again. */
-static inline bool visit_loose(struct chunk_wheel *wheel, uint64_t entry, uint32_t state,
-                               bool settling)
+/* The common case of an entry that its node decides about: the timer was restarted, and is filed
+ * again. It stays LOOSE, since it is likely to be restarted again. False: it is another case. */
+static inline bool visit_restarted(struct chunk_wheel *wheel, uint64_t entry)
 {
     uint32_t id = (uint32_t)entry;
     uint64_t node = wheel->nodes[id];
-    wheel->looks++;
-    TL_COUNT(wheel, compares, 1);
     int32_t ahead = ticks_ahead(node_due(node), wheel->clock);
-    if (node_is_near(node) && node_filed(node) == (uint32_t)(entry >> 32) && ahead > 0 &&
-        state == STATE_LOOSE) {
-        wheel->nodes[id] = (node & ~((uint64_t)TICK_MASK << TICK_BITS)) | (uint64_t)node_due(node)
-                                                                              << TICK_BITS;
-        TL_COUNT(wheel, cascades, 1);
-        (void)file_timer(wheel, id, wheel->clock + (uint64_t)ahead);
+    if (!node_is_near(node) || node_filed(node) != (uint32_t)(entry >> 32) || ahead <= 0) {
         return false;
     }
-    return visit_apart(wheel, entry, state, settling);
+    wheel->looks++;
+    TL_COUNT(wheel, compares, 1);
+    TL_COUNT(wheel, cascades, 1);
+    wheel->nodes[id] = (node & ~((uint64_t)TICK_MASK << TICK_BITS)) | (uint64_t)node_due(node)
+                                                                          << TICK_BITS;
+    (void)file_timer(wheel, id, wheel->clock + (uint64_t)ahead);
+    return true;
 }
 
 /* Decides about an entry that is in no slot any more. True: its timer is no longer pending, and to
  * be fired. Otherwise it is filed where it belongs, or dropped. While settling, what is due goes to
- * LATE. */
-static inline bool visit(struct chunk_wheel *wheel, uint64_t entry, bool settling)
+ * LATE. Where restarted timers are likely, the node is looked at before the state. */
+static inline bool visit(struct chunk_wheel *wheel, uint64_t entry, bool settling, bool restarted)
 {
     uint32_t id = (uint32_t)entry;
     uint32_t stamp = (uint32_t)(entry >> 32);
+    if (restarted && visit_restarted(wheel, entry)) {
+        return false;
+    }
     if (__builtin_expect((stamp & MARKS) != 0, 0)) {
         return visit_late(wheel, entry, settling);
     }
@@ -780,16 +837,26 @@ static inline bool visit(struct chunk_wheel *wheel, uint64_t entry, bool settlin
         set_state(wheel, id, STATE_IDLE);
         return false;
     }
-    return visit_loose(wheel, entry, state, settling);
+    if (!restarted && visit_restarted(wheel, entry)) {
+        return false;
+    }
+    wheel->looks++;
+    TL_COUNT(wheel, compares, 1);
+    return visit_apart(wheel, entry, state, settling);
 }
 
-/* Fetches the nodes that visiting a chunk is going to look at. */
+/* Fetches the node that visiting an entry is going to look at. */
+static inline void fetch_node(const struct chunk_wheel *wheel, uint64_t entry)
+{
+    uint32_t id = (uint32_t)entry;
+    __builtin_prefetch(&wheel->states[id / STATES_A_WORD], 1);
+    __builtin_prefetch(&wheel->nodes[id], 1);
+}
+
 static inline void fetch_nodes(const struct chunk_wheel *wheel, const struct cursor *cursor)
 {
     for (uint32_t i = cursor->at; i < cursor->end; i++) {
-        uint32_t id = (uint32_t)cursor->chunk->entries[i];
-        __builtin_prefetch(&wheel->states[id / STATES_A_WORD], 1);
-        __builtin_prefetch(&wheel->nodes[id], 1);
+        fetch_node(wheel, cursor->chunk->entries[i]);
     }
 }
 
@@ -828,16 +895,21 @@ static void move_chunk(struct chunk_wheel *wheel, uint32_t slot, bool settling)
     if (slot - levels[1].first < levels[1].slots && begins_exact(wheel, &wheel->moved)) {
         move_unseen(wheel);
     } else {
-        if (wheel->queued && wheel->moved.chunk != wheel->fetched) {
-            fetch_nodes(wheel, &wheel->moved);
+        struct cursor ahead = {0};
+        if (wheel->queued) {
+            if (wheel->moved.chunk != wheel->fetched) {
+                fetch_nodes(wheel, &wheel->moved);
+            }
+            if (wheel->tails[slot] != NULL) {
+                ahead = first_chunk(wheel, slot);
+                wheel->fetched = ahead.chunk;
+            }
         }
         while (wheel->moved.at < wheel->moved.end) {
-            (void)visit(wheel, wheel->moved.chunk->entries[wheel->moved.at++], settling);
-        }
-        if (wheel->queued && wheel->tails[slot] != NULL) {
-            struct cursor ahead = first_chunk(wheel, slot);
-            fetch_nodes(wheel, &ahead);
-            wheel->fetched = ahead.chunk;
+            if (wheel->moved.at < ahead.end) {
+                fetch_node(wheel, ahead.chunk->entries[wheel->moved.at]);
+            }
+            (void)visit(wheel, wheel->moved.chunk->entries[wheel->moved.at++], settling, true);
         }
     }
     if (wheel->tails[slot] != NULL) {
@@ -1042,7 +1114,7 @@ static void settle(struct chunk_wheel *wheel)
 {
     if (wheel->due.chunk != NULL) {
         while (wheel->due.at < wheel->due.end) {
-            (void)visit(wheel, wheel->due.chunk->entries[wheel->due.at++], true);
+            (void)visit(wheel, wheel->due.chunk->entries[wheel->due.at++], true, false);
         }
         give_chunk(wheel, wheel->due.chunk);
         wheel->due.chunk = NULL;
@@ -1104,7 +1176,8 @@ static void move_down(struct chunk_wheel *wheel)
 static inline bool fire_chunk(struct chunk_wheel *wheel, uint64_t now, uint64_t budget,
                               uint64_t *fired, tl_fire_fn fire, void *ctx)
 {
-    if (wheel->due_loose) {
+    bool loose = wheel->due_loose;
+    if (loose) {
         fetch_nodes(wheel, &wheel->due);
     }
     uint64_t looks = wheel->looks;
@@ -1116,7 +1189,7 @@ static inline bool fire_chunk(struct chunk_wheel *wheel, uint64_t now, uint64_t 
         }
         uint64_t entry = chunk->entries[at];
         wheel->due.at = at + 1; /* a sweep must not look at what is decided here */
-        if (visit(wheel, entry, false)) {
+        if (visit(wheel, entry, false, loose)) {
             ++*fired;
             TL_COUNT(wheel, moves, 1);
             fire(ctx, (uint32_t)entry, now);
@@ -1341,8 +1414,9 @@ static enum tl_status reserve_chunks(struct chunk_wheel *wheel, uint32_t capacit
         return TL_ERR_NOMEM;
     }
     if (nodes != NULL) {
-        memset(nodes, 0, table_bytes(capacity)); /* all IDLE; and the pages are there */
         uint64_t *states = nodes + capacity;
+        memset(nodes, NODE_NONE_BYTE, capacity * sizeof *nodes); /* and the pages are there */
+        memset(states, 0, table_bytes(capacity) - capacity * sizeof *nodes); /* all IDLE */
         if (wheel->capacity > 0) {
             size_t node_bytes = wheel->capacity * sizeof(uint64_t);
             memcpy(nodes, wheel->nodes, node_bytes);
@@ -1479,14 +1553,13 @@ static const char *check_entry(const struct chunk_wheel *wheel, struct census *s
     }
     uint32_t state = state_of(wheel, id);
     uint64_t node = wheel->nodes[id];
-    bool named = node_is_near(node) && node_filed(node) == stamp;
     seen->entries++;
     if (state == STATE_EXACT || state == STATE_LEFT) {
         seen->single++;
-        return named && node_extra(node) == 0 && node_due(node) == stamp
-                   ? NULL
-                   : "a timer's only entry is not what its node says";
+        return node == make_exact(stamp) ? NULL : "a timer's only entry is not what its node says";
     }
+    node = unpark(node);
+    bool named = node_is_near(node) && node_filed(node) == stamp;
     seen->live += named;
     return state != STATE_IDLE ? NULL : "an idle timer has an entry";
 }
@@ -1530,8 +1603,11 @@ static const char *check_timers(const struct chunk_wheel *wheel, struct census *
     bool known = true;
     for (uint32_t id = 0; id < wheel->capacity; id++) {
         uint32_t state = state_of(wheel, id);
-        uint64_t node = wheel->nodes[id];
+        uint64_t node = unpark(wheel->nodes[id]);
         pending += state & STATE_PENDING;
+        if (node_is_near(wheel->nodes[id]) && state != STATE_LOOSE) {
+            return "a node says that a timer is loose, and its state not";
+        }
         switch (state) {
         case STATE_IDLE:
             break;

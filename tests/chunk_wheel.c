@@ -416,6 +416,28 @@ static void starts_succeed_when_memory_is_refused(void **state)
     stand_close(&s);
 }
 
+/* A stop leaves the tick of an entry in the node where a start that was late left its number: here
+ * they are the same, and the late entry is still to come. */
+static void a_tick_is_not_taken_for_a_late_number(void **state)
+{
+    (void)state;
+    enum { LATE = 20, NUMBER = 10 };
+    struct stand s;
+    stand_open(&s, CHUNKS, 400000);
+    for (uint32_t id = 1; id <= LATE; id++) {
+        start_at(&s, id, s.now);
+    }
+    start_at(&s, NUMBER, NUMBER);
+    stop(&s, NUMBER);
+    stand_check(&s);
+    advance(&s, 1);
+    assert_int_equal(s.fired, LATE - 1);
+    stand_check(&s);
+    advance(&s, NUMBER);
+    assert_int_equal(s.fired, LATE - 1);
+    stand_close(&s);
+}
+
 /* A budget's remainder grows old while the clock leaps over all that 30 or 32 bits can tell apart.
  */
 static void a_remainder_survives_leaps_under(const char *options)
@@ -503,6 +525,7 @@ int main(void)
         cmocka_unit_test(empty_ticks_and_jumps_visit_nothing),
         cmocka_unit_test(memory_is_bounded_by_the_timers),
         cmocka_unit_test(starts_succeed_when_memory_is_refused),
+        cmocka_unit_test(a_tick_is_not_taken_for_a_late_number),
         cmocka_unit_test(a_remainder_survives_leaps),
         cmocka_unit_test(growing_out_of_the_lists_loses_nothing),
     };
