@@ -203,6 +203,7 @@ struct chunk_wheel {
     uint32_t queue_at;    /* where the next one goes, and the oldest is */
     uint32_t last_id;     /* of the last start */
     uint32_t in_sequence; /* so many starts had the id behind the last one's */
+    uint32_t sequel;      /* the id that goes on so, while nothing waits in the queue; or NO_ID */
     bool queued;          /* starts go through the queue */
     bool queueing;        /* and this is not a callback */
     bool sweeping;
@@ -315,7 +316,7 @@ static inline uint64_t node_extra_superseded(uint64_t node)
 
 static inline uint32_t state_shift(uint32_t id)
 {
-    return id % STATES_A_WORD * STATE_BITS;
+    return id * STATE_BITS % 64;
 }
 
 static inline uint32_t state_of(const struct chunk_wheel *wheel, uint32_t id)
@@ -565,20 +566,29 @@ static inline enum tl_status refile(struct chunk_wheel *wheel, uint32_t id, uint
     return refile_sooner(wheel, id, node, deadline);
 }
 
+/* A start for a deadline that is near, of a timer that is not IDLE. */
+static __attribute__((noinline)) enum tl_status start_filed(struct chunk_wheel *wheel, uint32_t id,
+                                                            uint64_t deadline)
+{
+    uint64_t *word = &wheel->states[id / STATES_A_WORD];
+    uint64_t pending = *word >> state_shift(id) & STATE_PENDING;
+    *word |= (uint64_t)STATE_LOOSE << state_shift(id);
+    wheel->count += pending ^ STATE_PENDING;
+    return refile(wheel, id, deadline);
+}
+
 /* A start for a deadline that is near. */
 static inline enum tl_status start_near(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
 {
     uint64_t *word = &wheel->states[id / STATES_A_WORD];
     uint64_t states = *word;
-    uint32_t state = (uint32_t)(states >> state_shift(id)) & STATE_MASK;
-    wheel->count += (state & STATE_PENDING) ^ STATE_PENDING;
-    if (state == STATE_IDLE) {
-        *word = states | (uint64_t)STATE_EXACT << state_shift(id);
-        wheel->nodes[id] = make_exact(deadline);
-        return file_timer(wheel, id, deadline);
+    if ((states >> state_shift(id) & STATE_MASK) != STATE_IDLE) {
+        return start_filed(wheel, id, deadline);
     }
-    *word = states | (uint64_t)STATE_LOOSE << state_shift(id);
-    return refile(wheel, id, deadline);
+    *word = states | (uint64_t)STATE_EXACT << state_shift(id);
+    wheel->nodes[id] = make_exact(deadline);
+    wheel->count++;
+    return file_timer(wheel, id, deadline);
 }
 
 /* The same where restarts to later deadlines are likely: they end with a look at the node. */
@@ -668,12 +678,22 @@ static __attribute__((noinline)) enum tl_status start_apart(struct chunk_wheel *
 }
 
 /* A start of the id behind the last one's, so often that their lines come together: they are not
- * waited for. */
+ * waited for, and nor are those of what goes on so. */
 static __attribute__((noinline)) enum tl_status start_in_sequence(struct chunk_wheel *wheel,
                                                                   uint32_t id, uint64_t deadline)
 {
     work_off_queue(wheel);
+    wheel->sequel = id + 1;
     return start_near(wheel, id, deadline);
+}
+
+static inline enum tl_status start_queued(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
+{
+    wheel->in_sequence = id == wheel->last_id + 1 ? wheel->in_sequence + 1 : 0;
+    wheel->last_id = id;
+    wheel->sequel = NO_ID;
+    return wheel->in_sequence < QUEUE ? queue_start(wheel, id, deadline)
+                                      : start_in_sequence(wheel, id, deadline);
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
@@ -685,17 +705,11 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     if (__builtin_expect(deadline - wheel->clock - 1 >= NEAR_TICKS - 1, 0)) {
         return start_apart(wheel, id, deadline);
     }
-    if (wheel->queueing) {
-        wheel->in_sequence = id == wheel->last_id + 1 ? wheel->in_sequence + 1 : 0;
-        wheel->last_id = id;
-        if (wheel->in_sequence < QUEUE) {
-            return queue_start(wheel, id, deadline);
-        }
-        if (wheel->queue_due != TL_NEVER) {
-            return start_in_sequence(wheel, id, deadline);
-        }
+    if (id == wheel->sequel) {
+        wheel->sequel = id + 1;
+        return start_near(wheel, id, deadline);
     }
-    return start_near(wheel, id, deadline);
+    return wheel->queueing ? start_queued(wheel, id, deadline) : start_near(wheel, id, deadline);
 }
 
 static enum tl_status wheel_stop(void *self, uint32_t id)
@@ -1502,6 +1516,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .due_since = config->now,
         .queue_due = TL_NEVER,
         .last_id = NO_ID - 1,
+        .sequel = NO_ID,
         .due_loose = true,
         .stale_percent = (uint32_t)config->options[OPTION_STALE],
         .queued_from = (uint32_t)config->options[OPTION_QUEUE],
