@@ -104,11 +104,15 @@
 #define MARKS            (UINT32_C(3) << 30)
 
 /* A node, by its highest bits.
- *   0 .. 6   LOOSE: that many entries besides the live one; its tick, 30 bits; the deadline, 30
- * bits 7        that number in the next 3 bits; a serial, or 0: there is no live entry 7, 7 parked,
- * not LOOSE: in the lowest bits that number, 3 bits; the entry's tick, 30 bits 8 .. 15  far: the
- * deadline - 1 What is below 7 is LOOSE, whatever else: so a restart of what is often restarted,
- * and a visit to it, need no look at the state. A near node is parked by a shift, and back.
+ *
+ *   0 .. 6   that many entries besides the live one; its tick, 30 bits; the deadline, 30 bits
+ *   7        in the next 3 bits, 0 .. 6: that number; below, a serial, or 0: no entry is live
+ *   7, 7     parked: in the lowest bits that number, 3 bits, and the entry's tick, 30 bits
+ *   8 .. 15  far: the deadline - 1
+ *
+ * What is below 7 is LOOSE, whatever its state says: so a restart of what is often restarted, and a
+ * visit to it, need no look at the state. Any other with an entry is parked, by a shift; its
+ * deadline is the entry's tick, or it has none.
  */
 #define NODE_EXTRA_SHIFT 60u
 #define NODE_LATE        (UINT64_C(7) << NODE_EXTRA_SHIFT)
