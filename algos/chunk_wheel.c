@@ -15,7 +15,8 @@
  * again, or drop it.
  *
  * The states are few bits on purpose: those of a million timers stay in the cache, and most
- * questions end there, without a look at the node.
+ * questions end there, without a look at the node. A node says itself whether its timer is LOOSE,
+ * so of one that is restarted again and again nobody asks the state: a stop takes that word back.
  *
  *   state   pending   entries in the wheel                     when the wheel comes to one
  *   IDLE    no        none                                     -
@@ -32,7 +33,7 @@
  * where it now belongs, and one that was stopped goes no further. A chunk of the second level whose
  * first timers are all EXACT is moved without a look at any: what is filed under its tick may be.
  *
- * A restart needs two lines, its state's and its node's, and whether an entry must be appended
+ * A start needs two lines, its state's and its node's, and whether an entry must be appended
  * depends on what is read there: guessed wrong, the processor waits for memory with nothing else
  * under way. So with many timers starts stand in a short queue while their lines are fetched, and
  * are carried out in order, each when a younger one pushes it out. Whatever could tell the
