@@ -632,6 +632,22 @@ static inline uint64_t linked_advance(struct linked_wheel *wheel, uint64_t now, 
     return linked_advance_awake(wheel, now, budget, fire, ctx);
 }
 
+/* Whether the first level need not be searched for its first tick: there is none, or it is the one
+ * that is kept, whose slot no stop has emptied since. Lowers `next` to it. */
+static inline bool linked_first_is_known(const struct linked_wheel *wheel, uint64_t *next)
+{
+    uint64_t tick = wheel->lower[0].at;
+    if (tick == TL_NEVER) {
+        return true;
+    }
+    uint32_t slot = (uint32_t)tick & (linked_levels[0].slots - 1);
+    if ((wheel->occupied[slot / 64] >> slot % 64 & 1) == 0) {
+        return false;
+    }
+    *next = tick < *next ? tick : *next;
+    return true;
+}
+
 static uint64_t linked_next(const struct linked_wheel *wheel)
 {
     if (wheel->count == 0) {
@@ -641,8 +657,12 @@ static uint64_t linked_next(const struct linked_wheel *wheel)
         return wheel->clock;
     }
     uint64_t next = wheel->far_at;
-    for (uint32_t level = 0; level < LINKED_LEVELS; level++) {
+    for (uint32_t level = linked_first_is_known(wheel, &next) ? 1 : 0; level < LINKED_LEVELS;
+         level++) {
         uint64_t from = wheel->clock >> linked_levels[level].shift;
+        if (next <= (from + 1) << linked_levels[level].shift) {
+            break; /* neither this level nor those above have a slot that begins before */
+        }
         uint32_t ahead = linked_to_occupied(wheel, level, from);
         uint64_t at = (from + 1 + ahead) << linked_levels[level].shift;
         next = ahead < linked_levels[level].slots && at < next ? at : next;
