@@ -90,6 +90,7 @@
 #include <string.h>
 
 #include "linked_wheel.h"
+#include "slot_bitmap.h"
 #include "walk.h"
 
 /* --- entries, nodes, states ------------------------------------------------------------------ */
@@ -1049,21 +1050,8 @@ static void make_room(struct chunk_wheel *wheel)
 static inline uint32_t slots_to_occupied(const struct chunk_wheel *wheel, uint32_t level,
                                          uint64_t from)
 {
-    const uint64_t *words = &wheel->occupied[levels[level].first_word];
-    uint32_t mask = levels[level].slots - 1;
-    uint32_t begin = (uint32_t)(from + 1) & mask;
-    uint64_t bits = words[begin / 64] >> begin % 64;
-    if (bits != 0) {
-        return (uint32_t)__builtin_ctzll(bits);
-    }
-    for (uint32_t ahead = 64 - begin % 64; ahead <= mask; ahead += 64) {
-        bits = words[((begin + ahead) & mask) / 64];
-        if (bits != 0) {
-            ahead += (uint32_t)__builtin_ctzll(bits);
-            return ahead <= mask ? ahead : mask + 1;
-        }
-    }
-    return mask + 1;
+    return bitmap_words_ahead(&wheel->occupied[levels[level].first_word], levels[level].slots,
+                              from);
 }
 
 /* Moves the clock to `now`, less than 2^28 ahead, and the slots that it passes or enters to DUE. */

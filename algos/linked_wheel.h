@@ -50,6 +50,7 @@
 #ifndef ALGOS_LINKED_WHEEL_H
 #define ALGOS_LINKED_WHEEL_H
 
+#include "slot_bitmap.h"
 #include "timerlab.h"
 #include "walk.h"
 
@@ -339,21 +340,8 @@ static inline enum tl_status linked_stop(struct linked_wheel *wheel, uint32_t id
 static inline uint32_t linked_to_occupied(const struct linked_wheel *wheel, uint32_t level,
                                           uint64_t from)
 {
-    const uint64_t *words = &wheel->occupied[linked_levels[level].first / 64];
-    uint32_t mask = linked_levels[level].slots - 1;
-    uint32_t begin = (uint32_t)(from + 1) & mask;
-    uint64_t bits = words[begin / 64] >> begin % 64;
-    if (bits != 0) {
-        return (uint32_t)__builtin_ctzll(bits);
-    }
-    for (uint32_t ahead = 64 - begin % 64; ahead <= mask; ahead += 64) {
-        bits = words[((begin + ahead) & mask) / 64];
-        if (bits != 0) {
-            ahead += (uint32_t)__builtin_ctzll(bits);
-            return ahead <= mask ? ahead : mask + 1;
-        }
-    }
-    return mask + 1;
+    return bitmap_words_ahead(&wheel->occupied[linked_levels[level].first / 64],
+                              linked_levels[level].slots, from);
 }
 
 /* The first tick after `from` of which the first level has an occupied slot; or TL_NEVER. */

@@ -5,7 +5,7 @@
  *   occupied    slot  7 6 5 4 3 2 1 0        seen from slot 4, the clock's:
  *                     . x . . x . . x        slots 5 6 7 0 1 2 3 4 are bits 0 to 7
  *
- * Internal to the structures. A wheel has at most 64 slots.
+ * Internal to the structures. A wheel has at most 64 slots, or several words of 64.
  */
 #ifndef ALGOS_SLOT_BITMAP_H
 #define ALGOS_SLOT_BITMAP_H
@@ -30,6 +30,26 @@ static inline uint64_t bitmap_after(uint64_t occupied, uint32_t slot, uint32_t s
 static inline uint32_t bitmap_first(uint64_t bits)
 {
     return (uint32_t)__builtin_ctzll(bits);
+}
+
+/* Of a wheel of several words: the first occupied slot behind position `from`, how many further on,
+ * from 0; or `slots`. Requires a power of two of slots, 64 or more. */
+static inline uint32_t bitmap_words_ahead(const uint64_t *words, uint32_t slots, uint64_t from)
+{
+    uint32_t mask = slots - 1;
+    uint32_t begin = (uint32_t)(from + 1) & mask;
+    uint64_t bits = words[begin / 64] >> begin % 64;
+    if (bits != 0) {
+        return bitmap_first(bits);
+    }
+    for (uint32_t ahead = 64 - begin % 64; ahead <= mask; ahead += 64) {
+        bits = words[((begin + ahead) & mask) / 64];
+        if (bits != 0) {
+            ahead += bitmap_first(bits);
+            return ahead <= mask ? ahead : slots;
+        }
+    }
+    return slots;
 }
 
 #endif
