@@ -54,9 +54,10 @@
  * by 2^28 ticks or more first turns everything that it passes into such timers, since their 30 bits
  * would mean nothing afterwards.
  *
- * `quiet` is the tick before which an advance has nothing to do: it compares, and returns. `next`
- * takes the first occupied slot of each level from bitmaps: exact on the first level, and the
- * start of the slot above it, so a lower bound; entries of timers that were stopped count too.
+ * `quiet` is the tick before which an advance has nothing to do: it compares, and returns. It is
+ * not behind the block's end, so that the `ends` of the first two levels can be kept for filing.
+ * `next` takes the first occupied slot of each level from bitmaps: exact on the first level, and
+ * the start of the slot above it, so a lower bound; entries of timers that were stopped count too.
  *
  * Memory. Entries of timers that were stopped, or pulled forward, stay until the wheel comes to
  * them. Chunks for one entry a timer, and for one unfilled chunk in each slot, are there from the
@@ -197,7 +198,8 @@ struct chunk_wheel {
     struct linked_wheel linked; /* while it has nodes, the rest of this is not in use */
     uint32_t linked_up_to;      /* ids */
     uint64_t clock;
-    uint64_t quiet; /* an advance to before this has nothing to do */
+    uint64_t quiet;   /* an advance to before this has nothing to do; not behind the block's end */
+    uint64_t ends[2]; /* deadlines before these go to the first level, or the second */
     uint64_t *nodes;
     uint64_t *states;
     uint64_t count; /* timers pending */
@@ -213,7 +215,8 @@ struct chunk_wheel {
     bool queued;          /* starts go through the queue */
     bool queueing;        /* and this is not a callback */
     bool sweeping;
-    bool due_loose;              /* the last chunk of DUE had entries whose nodes decide */
+    bool due_loose;              /* the last chunk that fired had entries whose nodes decide, */
+    bool due_nodes;              /* or timers that were started again in their callbacks */
     struct waiting queue[QUEUE]; /* a ring */
     uint64_t upper_quiet;        /* the same as quiet, but for the first level; or LEFT_OVER */
     uint64_t far_quiet;          /* when FAR is to be searched */
@@ -384,7 +387,7 @@ static bool add_chunks(struct chunk_wheel *wheel, uint64_t count)
     return true;
 }
 
-static void make_room(struct chunk_wheel *wheel);
+static __attribute__((noinline)) void make_room(struct chunk_wheel *wheel);
 
 static uint32_t level_of_slot(uint32_t slot)
 {
@@ -501,6 +504,21 @@ static inline void put_due(struct chunk_wheel *wheel, uint32_t slot)
 
 /* --- filing ---------------------------------------------------------------------------------- */
 
+/* To be done whenever the clock has come to another block. */
+static inline void set_ends(struct chunk_wheel *wheel)
+{
+    for (uint32_t level = 0; level < 2; level++) {
+        uint32_t shift = levels[level + 1].shift;
+        wheel->ends[level] = ((wheel->clock >> shift) + 2) << shift;
+    }
+}
+
+/* The first tick of the next block: until then the ends hold. */
+static inline uint64_t block_end(const struct chunk_wheel *wheel)
+{
+    return wheel->ends[0] - (UINT64_C(1) << levels[1].shift);
+}
+
 static __attribute__((noinline)) enum tl_status file_further(struct chunk_wheel *wheel, uint32_t id,
                                                              uint64_t tick)
 {
@@ -515,11 +533,11 @@ static __attribute__((noinline)) enum tl_status file_further(struct chunk_wheel 
 static inline enum tl_status file_timer(struct chunk_wheel *wheel, uint32_t id, uint64_t tick)
 {
     uint64_t entry = make_entry(id, (uint32_t)tick & TICK_MASK);
-    uint64_t block = tick >> levels[1].shift;
-    if (block - (wheel->clock >> levels[1].shift) <= 1) {
+    if (tick < wheel->ends[0]) {
         return append(wheel, (uint32_t)tick % levels[0].slots, entry, tick);
     }
-    if ((tick >> levels[2].shift) - (wheel->clock >> levels[2].shift) <= 1) {
+    if (tick < wheel->ends[1]) {
+        uint64_t block = tick >> levels[1].shift;
         return append(wheel, levels[1].first + (uint32_t)block % levels[1].slots, entry,
                       (block - 1) << levels[1].shift);
     }
@@ -1031,7 +1049,7 @@ static void sweep(struct chunk_wheel *wheel)
 }
 
 /* There is no free chunk: gets one. */
-static void make_room(struct chunk_wheel *wheel)
+static __attribute__((noinline)) void make_room(struct chunk_wheel *wheel)
 {
     if (wheel->chunk_total < wheel->chunk_limit) {
         uint64_t missing = wheel->chunk_limit - wheel->chunk_total;
@@ -1059,6 +1077,7 @@ static void collect(struct chunk_wheel *wheel, uint64_t now)
 {
     uint64_t old = wheel->clock;
     wheel->clock = now;
+    set_ends(wheel);
     for (uint32_t level = 0; level < LEVELS; level++) {
         uint64_t from = old >> levels[level].shift;
         uint64_t to = now >> levels[level].shift;
@@ -1161,7 +1180,8 @@ static void move_down(struct chunk_wheel *wheel)
             move_chunk(wheel, slot, false);
         }
     }
-    wheel->upper_quiet = wheel->far_quiet;
+    uint64_t end = block_end(wheel);
+    wheel->upper_quiet = wheel->far_quiet < end ? wheel->far_quiet : end;
     for (uint32_t level = 1; level < LEVELS; level++) {
         uint64_t from = now >> levels[level].shift;
         uint32_t ahead = slots_to_occupied(wheel, level, from);
@@ -1179,15 +1199,20 @@ static void move_down(struct chunk_wheel *wheel)
     }
 }
 
-/* Fires what is due of the chunk at the cursor. False: the budget is used up before its end. */
-static inline bool fire_chunk(struct chunk_wheel *wheel, uint64_t now, uint64_t budget,
-                              uint64_t *fired, tl_fire_fn fire, void *ctx)
+/* Fires what is due of the chunk at the cursor; `ahead` is what is likely to fire next. False: the
+ * budget is used up before its end. Where entries are doubtful, since timers were restarted, their
+ * nodes are going to be read, and where callbacks start again what fires, to be written: then they
+ * are fetched, one with each visit to the chunk before. */
+static inline bool fire_chunk(struct chunk_wheel *wheel, struct cursor ahead, uint64_t now,
+                              uint64_t budget, uint64_t *fired, tl_fire_fn fire, void *ctx)
 {
     bool loose = wheel->due_loose;
-    if (loose) {
+    if (wheel->due_nodes && wheel->due.chunk != wheel->fetched) {
         fetch_nodes(wheel, &wheel->due);
     }
+    wheel->fetched = ahead.chunk;
     uint64_t looks = wheel->looks;
+    uint64_t started = wheel->count + *fired;
     const struct chunk *chunk = wheel->due.chunk;
     uint32_t end = wheel->due.end;
     for (uint32_t at = wheel->due.at; at < end; at++) {
@@ -1196,13 +1221,19 @@ static inline bool fire_chunk(struct chunk_wheel *wheel, uint64_t now, uint64_t 
         }
         uint64_t entry = chunk->entries[at];
         wheel->due.at = at + 1; /* a sweep must not look at what is decided here */
+        if (at < ahead.end) {
+            fetch_node(wheel, ahead.chunk->entries[at]);
+        }
         if (visit(wheel, entry, false, loose)) {
             ++*fired;
             TL_COUNT(wheel, moves, 1);
             fire(ctx, (uint32_t)entry, now);
         }
     }
-    wheel->due_loose = wheel->queued && wheel->looks - looks > end / 4;
+    looks = wheel->looks - looks;
+    started = wheel->count + *fired - started; /* by the callbacks, less what they stopped */
+    wheel->due_loose = wheel->queued && looks > end / 4;
+    wheel->due_nodes = wheel->queued && (looks > end / 4 || (int64_t)started > end / 4);
     give_chunk(wheel, wheel->due.chunk);
     wheel->due.chunk = NULL;
     return true;
@@ -1220,7 +1251,7 @@ static uint64_t fire_due(struct chunk_wheel *wheel, uint64_t now, uint64_t budge
             }
             wheel->due = take_chunk(wheel, SLOT_DUE);
         }
-    } while (fire_chunk(wheel, now, budget, &fired, fire, ctx));
+    } while (fire_chunk(wheel, (struct cursor){0}, now, budget, &fired, fire, ctx));
     return fired;
 }
 
@@ -1269,6 +1300,19 @@ static __attribute__((noinline)) uint64_t advance_busy(struct chunk_wheel *wheel
     return fired;
 }
 
+/* While the slot of `tick` fires: the chunk whose nodes are to be fetched, if any are. */
+static inline struct cursor chunk_to_fetch(const struct chunk_wheel *wheel, uint64_t tick)
+{
+    if (!wheel->due_nodes) {
+        return (struct cursor){0};
+    }
+    if (wheel->tails[tick % levels[0].slots] == NULL) {
+        tick = next_of_first_level(wheel, tick);
+    }
+    return tick != TL_NEVER ? first_chunk(wheel, (uint32_t)tick % levels[0].slots)
+                            : (struct cursor){0};
+}
+
 /* Fires the slots of the first level from `tick`'s to `now`'s, where they are: nothing that a
  * callback files comes to lie in them. Returns how many timers. */
 static uint64_t fire_in_block(struct chunk_wheel *wheel, uint64_t tick, uint64_t now,
@@ -1283,7 +1327,7 @@ static uint64_t fire_in_block(struct chunk_wheel *wheel, uint64_t tick, uint64_t
         TL_COUNT(wheel, slots, 1);
         while (within && wheel->tails[slot] != NULL) {
             wheel->due = take_chunk(wheel, slot);
-            within = fire_chunk(wheel, now, budget, &fired, fire, ctx);
+            within = fire_chunk(wheel, chunk_to_fetch(wheel, tick), now, budget, &fired, fire, ctx);
         }
         if (wheel->tails[slot] != NULL) {
             put_due(wheel, slot);
@@ -1293,7 +1337,10 @@ static uint64_t fire_in_block(struct chunk_wheel *wheel, uint64_t tick, uint64_t
     wheel->fence = 0;
     wheel->queueing = wheel->queued;
     if (wheel->queued && tick != TL_NEVER) {
-        fetch_chunk(chunk_of(wheel->tails[tick % levels[0].slots])->next);
+        /* Fetching nodes reads their chunk a tick earlier. */
+        uint64_t then = wheel->due_nodes ? next_of_first_level(wheel, tick) : tick;
+        then = then != TL_NEVER ? then : tick;
+        fetch_chunk(chunk_of(wheel->tails[then % levels[0].slots])->next);
     }
     set_quiet(wheel, tick);
     return fired;
@@ -1318,6 +1365,7 @@ static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *whee
     wheel->due_since = old;
     wheel->clock = now;
     if (moves) {
+        set_ends(wheel);
         move_down(wheel);
     }
     uint64_t tick = next_of_first_level(wheel, old);
@@ -1440,12 +1488,22 @@ static enum tl_status reserve_chunks(struct chunk_wheel *wheel, uint32_t capacit
     return TL_OK;
 }
 
+/* Of a wheel without entries. */
+static void begin_quiet(struct chunk_wheel *wheel)
+{
+    set_ends(wheel);
+    wheel->quiet = block_end(wheel);
+    wheel->upper_quiet = wheel->quiet;
+    wheel->far_quiet = TL_NEVER;
+}
+
 /* From lists to chunks, which have been reserved. */
 static void leave_lists(struct chunk_wheel *wheel)
 {
     struct linked_wheel *linked = &wheel->linked;
     struct linked_node *nodes = linked->nodes;
     wheel->clock = linked->clock;
+    begin_quiet(wheel);
     wheel->due_since = linked->clock;
     wheel->counters = linked->counters;
     for (uint32_t id = 0; id < linked->capacity; id++) {
@@ -1503,9 +1561,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     }
     *wheel = (struct chunk_wheel){
         .clock = config->now,
-        .quiet = TL_NEVER,
-        .upper_quiet = TL_NEVER,
-        .far_quiet = TL_NEVER,
         .due_since = config->now,
         .queue_due = TL_NEVER,
         .last_id = NO_ID - 1,
@@ -1516,6 +1571,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .linked_up_to = (uint32_t)config->options[OPTION_LISTS],
         .allocator = config->allocator,
     };
+    begin_quiet(wheel);
     linked_init(&wheel->linked, config->now, config->allocator);
     for (uint32_t i = 0; i < QUEUE; i++) {
         wheel->queue[i].id = NO_ID;
@@ -1667,6 +1723,12 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
         free_chunks++;
     }
     uint64_t chunks = seen.chunks + free_chunks + (wheel->due.chunk != NULL);
+    if (wheel->quiet > block_end(wheel) ||
+        block_end(wheel) - wheel->clock - 1 >= levels[0].slots / 2) {
+        (void)snprintf(why, why_bytes, "the block's end, %" PRIu64 ", is passed over from %" PRIu64,
+                       block_end(wheel), wheel->clock);
+        return TL_ERR_CORRUPT;
+    }
     if (chunks != wheel->chunk_total || free_chunks == 0) {
         (void)snprintf(why, why_bytes, "%" PRIu64 " chunks in slots, %" PRIu64 " free, of %" PRIu64,
                        seen.chunks, free_chunks, wheel->chunk_total);
