@@ -29,8 +29,10 @@
  * exact.
  *
  * Unlike Kafka's, whose clock stands at the last bucket that expired, the clock here follows every
- * advance: filing is then as fine as can be. Kafka's own expiry is by a thread that sleeps on the
- * queue, and here `next` says how long.
+ * advance, and a timer goes to the level that its delay asks for. The levels may stand where they
+ * did when a bucket last expired, as long as that level reaches the timer from there; otherwise
+ * they follow first. Kafka's own expiry is by a thread that sleeps on the queue, and here `next`
+ * says how long.
  *
  * A list gives the address of its next node only when a node has arrived from memory, and an upper
  * bucket's timers lie everywhere. So a bucket deals its timers, by id, to four lists, and they are
@@ -39,8 +41,8 @@
  * and walked from both ends.
  *
  * The tick at which the first bucket expires is kept as `work_at`: until then an advance only sets
- * the clock, and the levels follow when the next timer is filed. (With `tick` above 1 they move
- * with every unit, so that no start has to divide the clock.)
+ * the clock. (With `tick` above 1 the levels move with every unit, so that no start has to divide
+ * the clock.)
  *
  * Times are counted in units of `tick` inside. Expired timers are first moved to the list DUE and
  * fire from there; what is started when already due goes to the list LATE, which the next advance
@@ -362,10 +364,16 @@ static __attribute__((noinline)) void file_above(struct hier_wheel *wheel, uint3
     file_in_level(wheel, n, index, due);
 }
 
+/* The lowest level that may reach what is due so many units ahead, or the highest. */
+static inline uint32_t level_for(const struct hier_wheel *wheel, uint64_t units)
+{
+    return wheel->level_of_bit[63 - __builtin_clzll(units)];
+}
+
 /* Files a timer that is in no list and due after the unit at which the levels stand. */
 static inline void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t due)
 {
-    uint32_t n = wheel->level_of_bit[63 - __builtin_clzll(due - wheel->levels[0].start)];
+    uint32_t n = level_for(wheel, due - wheel->levels[0].start);
     TL_COUNT(wheel, compares, 1);
     if (__builtin_expect(due >= wheel->levels[n].limit, 0)) {
         file_above(wheel, n, index, due);
@@ -445,32 +453,20 @@ static inline uint64_t due_unit(const struct hier_wheel *wheel, uint64_t deadlin
     return (wheel->ceil ? deadline + wheel->tick - 1 : deadline) / wheel->tick;
 }
 
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline);
-
-/* A start where not only the first level has to follow the clock. */
-static __attribute__((noinline)) enum tl_status move_and_start(struct hier_wheel *wheel,
-                                                               uint32_t id, uint64_t deadline)
+/* Files a timer for which the levels must stand at the unit `now`. */
+static __attribute__((noinline)) void move_and_file(struct hier_wheel *wheel, uint32_t index,
+                                                    uint64_t due, uint64_t now)
 {
-    levels_move(wheel, wheel->clock);
-    return wheel_start(wheel, id, deadline);
+    levels_move(wheel, now);
+    file_timer(wheel, index, due);
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct hier_wheel *wheel = self;
-    struct level *first = &wheel->levels[0];
-    uint64_t due = deadline;
-    if (wheel->tick == 1) {
-        uint64_t steps = wheel->clock - first->start;
-        if (steps >= wheel->slots - first->hand) {
-            return move_and_start(wheel, id, deadline);
-        }
-        first->start += steps;
-        first->limit += steps;
-        first->hand += (uint32_t)steps;
-    } else {
-        due = due_unit(wheel, deadline);
-    }
+    bool whole = wheel->tick == 1; /* without a division */
+    uint64_t now = whole ? wheel->clock : wheel->levels[0].start;
+    uint64_t due = whole ? deadline : due_unit(wheel, deadline);
     id %= HEAD_BIT; /* as it is: so that the compiler knows it for a timer's */
     if (slot_is_linked(wheel, id)) {
         slot_remove(wheel, id);
@@ -478,12 +474,22 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     } else {
         wheel->count++;
     }
-    if (deadline > wheel->clock && due > first->start) {
-        file_timer(wheel, id, due);
-    } else {
+    if (deadline <= wheel->clock || due <= now) {
         slot_append(wheel, stripe_of(LATE, 0), id);
         wheel->work_at = 0;
         TL_COUNT(wheel, moves, 1);
+        return TL_OK;
+    }
+    /* Wherever the levels stand, what the right one reaches can be filed: none of its buckets is
+     * wider than the delay, so the timer's expires after the clock. */
+    uint32_t n = level_for(wheel, due - now);
+    TL_COUNT(wheel, compares, 1);
+    if (__builtin_expect(due < wheel->levels[n].limit, 1)) {
+        file_in_level(wheel, n, id, due);
+    } else if (wheel->levels[0].start == now) {
+        file_above(wheel, n, id, due);
+    } else {
+        move_and_file(wheel, id, due, now);
     }
     return TL_OK;
 }
