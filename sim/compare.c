@@ -359,12 +359,13 @@ static void name_comparison(struct comparison *item, const struct thing *base,
     item->base_options = base->options;
 }
 
-/* The first status that is not ok in any session; NULL if all are. */
-static const struct result_entry *first_failure(const struct thing *thing)
+/* The first entry of any session that is not ok: one that was left out, or one that failed. NULL if
+ * there is none. */
+static const struct result_entry *first_not_ok(const struct thing *thing, bool left_out)
 {
     for (size_t s = 0; s < thing->side->set->count; s++) {
         const struct result_entry *entry = entry_of(thing, s);
-        if (entry != NULL && strcmp(entry->status, "ok") != 0) {
+        if (entry != NULL && strcmp(entry->status, "ok") != 0 && entry->left_out == left_out) {
             return entry;
         }
     }
@@ -384,6 +385,37 @@ static bool same_trace(const struct thing *base, const struct thing *other)
             }
         }
     }
+    return true;
+}
+
+/* Whether one of the two has no times to be judged, or none that mean anything; the comparison then
+ * says so. What failed is said before what was only left out, and the base before the other. */
+static bool is_obstructed(struct comparison *item, const struct thing *base,
+                          const struct thing *other)
+{
+    const struct thing *things[] = {base, other};
+    for (int i = 0; i < 4; i++) {
+        const struct thing *thing = things[i % 2];
+        bool left_out = i >= 2;
+        const struct result_entry *entry = first_not_ok(thing, left_out);
+        if (entry == NULL) {
+            continue;
+        }
+        item->other_failed = !left_out && thing == other;
+        /* Of what was left out the reason says all. */
+        bool worded = !left_out || entry->reason[0] == '\0';
+        set_status(item, left_out ? COMPARE_LEFT_OUT : COMPARE_FAILED, "%s: %s: %s%s%s",
+                   thing->side->label, thing->algo[0] != '\0' ? thing->algo : thing->workload,
+                   worded ? entry->status : "", worded && entry->reason[0] != '\0' ? ": " : "",
+                   entry->reason);
+        return true;
+    }
+    if (same_trace(base, other)) {
+        return false;
+    }
+    set_status(item, COMPARE_UNLIKE,
+               "the traces have the same name but not the same content (checksums %s, %s)",
+               first_entry(base)->checksum, first_entry(other)->checksum);
     return true;
 }
 
@@ -449,30 +481,15 @@ static bool compare_counts(struct work *work, const struct thing *base, const st
 static bool compare_things(struct work *work, const struct thing *base, const struct thing *other)
 {
     const struct compare_request *request = work->request;
-    const struct result_entry *failure = first_failure(base);
-    const struct thing *failed = base;
-    if (failure == NULL) {
-        failure = first_failure(other);
-        failed = other;
+    struct comparison *whole = add_comparison(work);
+    if (whole == NULL) {
+        return false;
     }
-    if (failure != NULL || !same_trace(base, other)) {
-        struct comparison *item = add_comparison(work);
-        if (item == NULL) {
-            return false;
-        }
-        name_comparison(item, base, other);
-        if (failure != NULL) {
-            item->other_failed = failed == other;
-            set_status(item, COMPARE_FAILED, "%s: %s: %s%s%s", failed->side->label,
-                       failed->algo[0] != '\0' ? failed->algo : failed->workload, failure->status,
-                       failure->reason[0] != '\0' ? ": " : "", failure->reason);
-        } else {
-            set_status(item, COMPARE_UNLIKE,
-                       "the traces have the same name but not the same content (checksums %s, %s)",
-                       first_entry(base)->checksum, first_entry(other)->checksum);
-        }
+    name_comparison(whole, base, other);
+    if (is_obstructed(whole, base, other)) {
         return true;
     }
+    work->out->count--; /* there is one for each metric instead */
     size_t count = request->metric_count > 0 ? request->metric_count : 1;
     for (size_t i = 0; i < count; i++) {
         const char *metric =

@@ -22,6 +22,7 @@
     X(COMPARE_JUDGED, "judged")                                                                    \
     X(COMPARE_REFUSED, "refused")     /* too few runs to be judged */                              \
     X(COMPARE_MISSING, "missing")     /* one side does not have it */                              \
+    X(COMPARE_LEFT_OUT, "left out")   /* one side did not run it, which is no fault */             \
     X(COMPARE_FAILED, "failed")       /* one side is not ok */                                     \
     X(COMPARE_UNLIKE, "not the same") /* the traces of the two sides differ */
 
@@ -109,7 +110,7 @@ struct comparison {
     const char *base_options;
     const char *metric; /* "" where there was nothing to choose it by */
     enum compare_status status;
-    bool other_failed; /* of COMPARE_FAILED: while the base is ok */
+    bool other_failed; /* of COMPARE_FAILED: while the base did not */
     char reason[512];  /* of a status that is not judged, or of a verdict that was out of reach */
     enum compare_method method;
     size_t base_runs;

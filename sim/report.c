@@ -3,6 +3,7 @@
 #include "csv_table.h"
 #include "report_text.h"
 #include "report_verdict.h"
+#include "result_set.h"
 #include "results.h"
 
 #include <math.h>
@@ -403,7 +404,6 @@ static const char *missing_op(struct report *report, const json_t *row)
  * support what the row asks of it, or it was left out. */
 static size_t count_wrong(const struct report *report)
 {
-    static const char left_out[] = "left out";
     size_t wrong = 0;
     size_t i = 0;
     const json_t *row = NULL;
@@ -414,8 +414,7 @@ static size_t count_wrong(const struct report *report)
     }
     json_array_foreach(report->data->bench, i, row)
     {
-        wrong += op_is_missing(row) &&
-                 strncmp(row_string(row, "error"), left_out, sizeof left_out - 1) != 0;
+        wrong += op_is_missing(row) && result_left_out(row_string(row, "error")) == NULL;
     }
     return wrong;
 }

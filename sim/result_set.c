@@ -69,6 +69,7 @@ static bool read_sim(struct result_session *session, struct error *error)
         entry->options = strdup(text_of(row, "options"));
         entry->checksum = text_of(row, "trace_checksum");
         entry->status = text_of(row, "status");
+        entry->left_out = strcmp(entry->status, "unsupported") == 0;
         entry->reason = text_of(row, "reason");
         entry->row = json_incref(row);
         if (!is_complete(entry, error)) {
@@ -128,6 +129,26 @@ static struct result_entry *bench_entry(struct result_session *session, const ch
     return is_complete(entry, error) ? entry : NULL;
 }
 
+const char *result_left_out(const char *message)
+{
+    static const char head[] = "left out: ";
+    size_t length = sizeof head - 1;
+    return strncmp(message, head, length) == 0 ? message + length : NULL;
+}
+
+/* A repetition that failed outweighs others that were left out. */
+static void take_error(struct result_entry *entry, const char *message)
+{
+    const char *why = result_left_out(message);
+    bool failed = strcmp(entry->status, "ok") != 0 && !entry->left_out;
+    if (why != NULL && failed) {
+        return;
+    }
+    entry->status = "error";
+    entry->left_out = why != NULL;
+    entry->reason = why != NULL ? why : message;
+}
+
 static bool read_bench(struct result_session *session, struct error *error)
 {
     const char *program = text_of(session->context, "executable");
@@ -152,8 +173,7 @@ static bool read_bench(struct result_session *session, struct error *error)
             return false;
         }
         if (json_is_true(json_object_get(run, "error_occurred"))) {
-            entry->status = "error";
-            entry->reason = text_of(run, "error_message");
+            take_error(entry, text_of(run, "error_message"));
         }
         (void)json_array_append(entry->row, run);
     }

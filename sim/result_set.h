@@ -22,6 +22,8 @@ struct result_entry {
     char *options;
     const char *checksum; /* of the trace's content, "" if unknown */
     const char *status;   /* "ok", or what else the row says; "error" of a benchmark that failed */
+    bool left_out;        /* it was not run, for a reason that is no fault: no status but "ok" then
+                             is a failure */
     const char *reason;   /* "" if there is none */
     json_t *row;          /* sim: the row; bench: an array of the repetitions */
 };
@@ -64,6 +66,10 @@ void result_set_free(struct result_set *set);
 const struct result_entry *result_session_find(const struct result_session *session,
                                                enum result_kind kind, const char *workload,
                                                const char *algo, const char *options);
+
+/* Whether the message of a benchmark that has no value says that timerlab-bench left it out, which
+ * is no fault: NULL if not, else the reason that the message goes on with. */
+const char *result_left_out(const char *message);
 
 /* How many single runs of a figure an entry has, and the run at `index`. Times of benchmarks come
  * in nanoseconds whatever their unit. */

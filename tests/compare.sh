@@ -110,6 +110,40 @@ run 0 four-before.json four-after.json
 says out 'fewer than 5 a side are never called a difference'
 says out '0 faster, 0 slower, 0 cannot tell, 4 refused'
 
+# --- what was left out is no failure
+
+jq '(.rows[] | select(.trace == "night.trace" and .algo == "heap"))
+    |= (.status = "unsupported" | .reason = "for 5 timers: too many")' after.json >left.json
+for sides in 'before.json left.json' 'left.json before.json'; do
+    # shellcheck disable=SC2086 # two words
+    run 0 $sides --threshold 50%
+    says out 'night.trace, heap: left out: left.json: heap: for 5 timers: too many'
+    says out ', 1 left out, 1 not the same;'
+    silent out 'failed'
+    silent err 'regression'
+done
+run 0 --format json before.json left.json
+jq -e '.summary["left out"] == 1 and .summary.failed == 0
+    and any(.comparisons[]; .status == "left out" and .reason == "left.json: heap: for 5 timers: too many")' \
+    out >/dev/null || complain "the JSON does not have what was left out: $(cat out)"
+# what failed all the same outweighs it, on either side
+run 1 --threshold 50% left.json after.json
+says err 'regression: night.trace: after.json: heap: crashed: signal 11'
+run 0 after.json left.json
+says out 'heap: failed: after.json: heap: crashed: signal 11'
+# shellcheck disable=SC2016 # the backticks are the message's
+sed 's/"no `next`"/"left out: too slow; --patience=S waits longer"/' bench-after.json >bench-left.json
+run 0 bench-left.json bench-left.json
+says out 'heap: left out: bench-left.json: heap: too slow; --patience=S waits longer'
+silent out 'failed'
+# one repetition that failed outweighs others that were left out, the first or not
+for at in first last; do
+    jq --arg at "$at" '([.benchmarks | keys[] as $i | select(.[$i].error_occurred) | $i] | .[if $at == "first" then 0 else -1 end]) as $i
+        | .benchmarks[$i].error_message = "it fired twice"' bench-left.json >bench-one.json
+    run 0 bench-left.json bench-one.json
+    says out 'heap: failed: bench-one.json: heap: error: it fired twice'
+done
+
 # --- sessions: each file of a folder is one
 
 # session FOLDER NUMBER DATE FACTOR: a wheel that takes 20 ns times the factor.
