@@ -429,7 +429,8 @@ static int run_command(struct live_arguments *arguments, int argc, char **argv)
     struct error *error = &arguments->error;
     json_t *rows = json_array();
     bool right = true;
-    bool done = (arguments->out_dir == NULL || folder_make(arguments->out_dir, error)) &&
+    struct folder folder = {0};
+    bool done = (arguments->out_dir == NULL || folder_open(&folder, arguments->out_dir, error)) &&
                 run_all(arguments, rows, &right, error);
     json_t *document = json_pack("{s:o, s:O}", "context", context_json(argc, argv), "rows", rows);
     const char *dir = arguments->out_dir;
@@ -439,6 +440,7 @@ static int run_command(struct live_arguments *arguments, int argc, char **argv)
                write_file(dir, "live.json", rows, document, error);
     }
     if (!done) {
+        folder_abort(&folder);
         command_complain(error);
     } else if (arguments->format == FORMAT_JSON) {
         (void)json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

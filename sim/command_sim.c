@@ -371,7 +371,8 @@ static bool compare_fired_sets(const struct simulation *simulation, json_t *cont
 static int run(struct sim_arguments *arguments, int argc, char **argv)
 {
     struct error *error = &arguments->error;
-    if (arguments->out_dir != NULL && !folder_make(arguments->out_dir, error)) {
+    struct folder folder = {0};
+    if (arguments->out_dir != NULL && !folder_open(&folder, arguments->out_dir, error)) {
         command_complain(error);
         return EXIT_FAULT;
     }
@@ -415,6 +416,7 @@ static int run(struct sim_arguments *arguments, int argc, char **argv)
     }
     json_decref(context);
     if (!done) {
+        folder_abort(&folder);
         command_complain(error);
         return EXIT_FAULT;
     }

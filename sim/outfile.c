@@ -95,23 +95,55 @@ void outfile_abort(struct outfile *file)
     release(file);
 }
 
-bool folder_make(const char *path, struct error *error)
+/* Makes the folder that the first `bytes` of the path name; whether it was not there before. */
+static bool make_part(struct folder *folder, size_t bytes)
 {
-    char part[4096];
-    (void)snprintf(part, sizeof part, "%s", path);
-    for (char *slash = part + 1; *slash != '\0'; slash++) {
-        if (*slash == '/') {
-            *slash = '\0';
-            (void)mkdir(part, 0777);
-            *slash = '/';
+    char rest = folder->path[bytes];
+    folder->path[bytes] = '\0';
+    bool made = mkdir(folder->path, 0777) == 0;
+    folder->path[bytes] = rest;
+    if (made && folder->first_bytes == 0) {
+        folder->first_bytes = bytes;
+    }
+    return made;
+}
+
+bool folder_open(struct folder *folder, const char *path, struct error *error)
+{
+    *folder = (struct folder){0};
+    (void)snprintf(folder->path, sizeof folder->path, "%s", path);
+    size_t length = strlen(folder->path);
+    for (size_t i = 1; i < length; i++) {
+        if (folder->path[i] == '/') {
+            (void)make_part(folder, i);
         }
     }
     struct stat info;
-    if ((mkdir(part, 0777) != 0 && errno != EEXIST) || stat(part, &info) != 0) {
-        return error_set(error, "%s: cannot be made a folder: %s", path, strerror(errno));
+    if ((!make_part(folder, length) && errno != EEXIST) || stat(folder->path, &info) != 0) {
+        (void)error_set(error, "%s: cannot be made a folder: %s", path, strerror(errno));
+        folder_abort(folder);
+        return false;
     }
-    if (!S_ISDIR(info.st_mode) || access(part, W_OK) != 0) {
+    if (!S_ISDIR(info.st_mode) || access(folder->path, W_OK) != 0) {
         return error_set(error, "%s: not a folder that can be written to; name another", path);
     }
     return true;
+}
+
+void folder_abort(const struct folder *folder)
+{
+    char part[sizeof folder->path];
+    memcpy(part, folder->path, sizeof part);
+    for (size_t i = strlen(part); folder->first_bytes > 0 && i >= folder->first_bytes; i--) {
+        if (part[i] == '/' || part[i] == '\0') {
+            part[i] = '\0';
+            (void)rmdir(part);
+        }
+    }
+}
+
+bool folder_make(const char *path, struct error *error)
+{
+    struct folder folder;
+    return folder_open(&folder, path, error);
 }

@@ -33,7 +33,19 @@ bool outfile_commit(struct outfile *file, struct error *error);
 void outfile_abort(struct outfile *file);
 
 /* Makes a folder, with its parents, or sees that it is there and can be written to; best done
- * before long work, so that a wrong name costs no time. */
+ * before long work, so that a wrong name costs no time. On failure nothing new is left behind. */
 bool folder_make(const char *path, struct error *error);
+
+/* A folder that goes again if the work it was made for fails. Treat as opaque. */
+struct folder {
+    char path[4096];
+    size_t first_bytes; /* of the path: the first part that was not there; 0: all was */
+};
+
+/* The same as folder_make. */
+bool folder_open(struct folder *folder, const char *path, struct error *error);
+
+/* Removes what folder_open made, as far as nothing is in it. Harmless on one that is zeroed. */
+void folder_abort(const struct folder *folder);
 
 #endif

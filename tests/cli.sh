@@ -93,7 +93,17 @@ expect 0 "ordered-list: unsupported: .*--slow" "" sim large.trace -a ordered-lis
 # damage is refused with the file's name, and no half result stays behind
 head -c $(($(stat -c %s t.trace) - 9)) t.trace >cut.trace
 expect 1 "" "cut.trace: " sim cut.trace -a all -o res
-[ -z "$(ls res)" ] || { echo "sim left files behind after a failure: $(ls res)"; failures=1; }
+[ ! -e res ] || { echo "sim left a folder behind after a failure"; failures=$((failures + 1)); }
+expect 1 "" "none.trace: " sim none.trace -a all -o new/er/res/
+[ ! -e new ] || { echo "sim left folders behind: $(find new)"; failures=$((failures + 1)); }
+expect 1 "" "does not say when to wake" live -a round-wheel --drive sleep -o new/res
+[ ! -e new ] || { echo "live left folders behind: $(find new)"; failures=$((failures + 1)); }
+# What was there stays, empty or not.
+mkdir -p old/empty
+expect 1 "" "cut.trace: " sim cut.trace -a all -o old/empty
+expect 1 "" "cut.trace: " sim cut.trace -a all -o old/new
+[ "$(find old | sort | tr '\n' ' ')" = "old old/empty " ] ||
+    { echo "sim does not leave folders as they were: $(find old)"; failures=$((failures + 1)); }
 
 expect 0 "^t.trace: valid: 5 operations" "" trace validate t.trace
 expect 0 "^tick,id,op,delay$" "" trace dump t.trace
