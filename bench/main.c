@@ -494,10 +494,6 @@ static int measure(int *argc, char **argv)
                       failures);
         return STATUS_FAULT;
     }
-    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-        (void)fprintf(stderr, "timerlab-bench: standard output: %s\n", strerror(errno));
-        return STATUS_FAULT;
-    }
     return STATUS_OK;
 }
 
@@ -506,6 +502,10 @@ int main(int argc, char **argv)
     int status = measure(&argc, argv);
     for (size_t i = 0; i < selection.plugin_count; i++) {
         tl_plugin_close(selection.plugins[i]);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        (void)fprintf(stderr, "timerlab-bench: standard output could not be written completely\n");
+        return status == STATUS_OK ? STATUS_FAULT : status;
     }
     return status;
 }

@@ -3,7 +3,9 @@
 
 #include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *argp_program_version = "timerlab " TL_VERSION;
 
@@ -28,18 +30,26 @@ static const struct command commands[] = {
     {NULL, NULL, NULL},
 };
 
+/* A full disk shows only when the buffer is written out. At the very end, since help, for one, ends
+ * the program without coming back to main. */
+static void check_output(int status, void *unused)
+{
+    (void)unused;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fputs("timerlab: standard output could not be written completely\n", stderr);
+        if (status == EXIT_OK) {
+            _exit(EXIT_FAULT);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    (void)on_exit(check_output, NULL);
     argp_err_exit_status = EXIT_USAGE;
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         (void)puts(argp_program_version);
         return EXIT_OK;
     }
-    int status = command_dispatch("timerlab", commands, argc, argv);
-    /* A full disk shows only when the buffer is written out. */
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fputs("timerlab: standard output could not be written completely\n", stderr);
-        return status == EXIT_OK ? EXIT_FAULT : status;
-    }
-    return status;
+    return command_dispatch("timerlab", commands, argc, argv);
 }

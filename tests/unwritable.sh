@@ -83,7 +83,8 @@ fi
 
 # A full disk, as far as one can be had without mounting one: standard output, and a limit.
 if [ -c /dev/full ]; then
-    for command in 'list' 'trace dump t.trace' 'sim t.trace -a binary-heap --runs 0' \
+    for command in 'list' '--help' '--version' 'sim --help' 'sim --usage' 'sim --version' 'sim --columns' \
+        'trace gen --help' 'list --format md' 'trace dump t.trace' 'sim t.trace -a binary-heap --runs 0' \
         'sim t.trace -a binary-heap --runs 0 --format json' 'check -a binary-heap --seconds 0'; do
         # shellcheck disable=SC2086 # words
         "$timerlab" $command >/dev/full 2>err
@@ -91,6 +92,16 @@ if [ -c /dev/full ]; then
         [ $status -eq 1 ] || complain "$command >/dev/full: status $status, not 1: $(cat err)"
         grep -q 'standard output' err || complain "$command >/dev/full: says: $(cat err)"
     done
+    for flag in --help --list-suites; do
+        "$BUILD/bench/timerlab-bench" $flag >/dev/full 2>err
+        status=$?
+        [ $status -eq 1 ] || complain "timerlab-bench $flag >/dev/full: status $status, not 1: $(cat err)"
+        grep -q 'standard output' err || complain "timerlab-bench $flag >/dev/full: says: $(cat err)"
+    done
+    # A command line that cannot be followed stays one.
+    "$timerlab" sim >/dev/full 2>err
+    status=$?
+    [ $status -eq 2 ] || complain "sim >/dev/full: status $status, not 2: $(cat err)"
 fi
 printf 'old\n' >small
 # shellcheck disable=SC2016 # the inner shell's
