@@ -109,6 +109,12 @@ static struct tl_algo as_of_today(const struct tl_algo *algo)
  * the caller closes. */
 static bool load(struct tl_plugin *plugin, const char *name, char *why, size_t why_bytes)
 {
+    if (plugin->file[0] == '\0') {
+        (void)snprintf(why, why_bytes,
+                       "the path of the plug-in is empty; give that of a shared object, as in "
+                       "./my-wheel.so");
+        return false;
+    }
     /* dlopen searches the system's folders for a name without a slash. */
     size_t path_bytes = strlen(plugin->file) + 3;
     char *path = malloc(path_bytes);

@@ -81,6 +81,8 @@ expect 2 "" "which trace" sim -a all
 expect 2 "" "which structures" sim t.trace
 expect 2 "" "sleep or poll" sim t.trace -a all --drive hop
 expect 2 "" "no such plug-in" sim t.trace --plugin ./none.so -a all
+expect 2 "" "the path of the plug-in is empty; give that of a shared object" list --plugin ""
+expect 2 "" "the path of the plug-in is empty" list --plugin ,mine
 expect 1 "" "none.trace: " sim none.trace -a all
 expect 2 "" "--window takes ticks" sim none.trace -a all --window 5:4
 expect 0 "the longest calls of all runs" "" sim t.trace -a ordered-list --runs 1 --latency --window 0:9
