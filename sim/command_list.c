@@ -54,7 +54,7 @@ static void list_table(const struct catalog *catalog)
         const struct tl_algo *algo = &catalog->entries[i].timed;
         struct footprint footprint = footprint_measure(algo);
         char words[256];
-        capability_words(algo, words, sizeof words);
+        capability_words(algo->capabilities, words, sizeof words);
         table_texts(algo, texts);
         for (size_t c = 0; c < TABLE_TEXTS; c++) {
             (void)printf("%-*s  ", widths[c], texts[c]);
@@ -88,11 +88,29 @@ static void list_markdown(const struct catalog *catalog)
         const struct tl_algo *algo = &catalog->entries[i].timed;
         struct footprint footprint = footprint_measure(algo);
         char words[256];
-        capability_words(algo, words, sizeof words);
+        capability_words(algo->capabilities, words, sizeof words);
         (void)printf("| `%s` | %s | %s | %s | %s | %s | %s | %" PRIu64 " | %.1f | %s |\n",
                      algo->name, algo->summary, algo->origin, algo->cost.start, algo->cost.stop,
                      algo->cost.tick, algo->cost.expire, footprint.bytes_fixed,
                      footprint.bytes_per_timer, words);
+    }
+}
+
+static void list_fronts_markdown(void)
+{
+    size_t count = 0;
+    const struct tl_front *const *fronts = tl_fronts(&count);
+    (void)printf("\nFront ends, for many threads, stand before a structure, as in "
+                 "`locked(hier-wheel)`:\n\n"
+                 "| front end | a structure | after | needs | keeps |\n|---|---|---|---|---|\n");
+    for (size_t i = 0; i < count; i++) {
+        char needs[256];
+        char keeps[256];
+        capability_words(fronts[i]->needs, needs, sizeof needs);
+        capability_words(fronts[i]->keeps, keeps, sizeof keeps);
+        (void)printf("| `%s(NAME)` | %s | %s | %s | %s |\n", fronts[i]->name, fronts[i]->summary,
+                     fronts[i]->origin, needs[0] != '\0' ? needs : "-",
+                     keeps[0] != '\0' ? keeps : "-");
     }
 }
 
@@ -165,20 +183,13 @@ static void describe_front(const struct tl_front *front)
     (void)printf("%s: a front end: a structure %s\n\n", front->name, front->summary);
     print_wrapped(front->description, "");
     (void)printf("\nOrigin: %s\n", front->origin);
-    size_t rows = 0;
-    const struct tl_capability_row *row = tl_capabilities(&rows);
-    for (size_t i = 0; i < rows; i++) {
-        if ((front->needs & row[i].bit) != 0) {
-            (void)printf("Needs: %s\n", row[i].word);
-        }
+    char words[256];
+    capability_words(front->needs, words, sizeof words);
+    if (words[0] != '\0') {
+        (void)printf("Needs: %s\n", words);
     }
-    (void)printf("Keeps:");
-    for (size_t i = 0; i < rows; i++) {
-        if ((front->keeps & row[i].bit) != 0) {
-            (void)printf(" %s", row[i].word);
-        }
-    }
-    (void)printf("\n");
+    capability_words(front->keeps, words, sizeof words);
+    (void)printf("Keeps: %s\n", words);
     if (front->options == NULL) {
         (void)printf("Options: only the structure's (%s(NAME):option=value:...)\n", front->name);
         return;
@@ -314,6 +325,7 @@ int command_list(int argc, char **argv)
         list_json(&catalog);
     } else if (arguments.format == FORMAT_MD) {
         list_markdown(&catalog);
+        list_fronts_markdown();
     } else {
         list_table(&catalog);
         list_fronts();

@@ -1,5 +1,7 @@
 #include "structure_json.h"
 
+#include "front.h"
+
 /* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds. */
 static enum tl_status bytes_with(const struct tl_algo *algo, const int64_t *options,
                                  uint32_t timers, uint64_t *bytes)
@@ -74,14 +76,14 @@ struct footprint footprint_measure(const struct tl_algo *algo)
     return footprint;
 }
 
-void capability_words(const struct tl_algo *algo, char *text, size_t text_bytes)
+void capability_words(uint32_t capabilities, char *text, size_t text_bytes)
 {
     size_t rows = 0;
     size_t used = 0;
     const struct tl_capability_row *row = tl_capabilities(&rows);
     text[0] = '\0';
     for (size_t i = 0; i < rows && used < text_bytes; i++) {
-        if ((algo->capabilities & row[i].bit) != 0) {
+        if ((capabilities & row[i].bit) != 0) {
             int n =
                 snprintf(text + used, text_bytes - used, "%s%s", used > 0 ? " " : "", row[i].word);
             used += n > 0 ? (size_t)n : 0;
@@ -127,6 +129,24 @@ static json_t *options_json(const struct tl_algo *algo)
     return rows;
 }
 
+/* Within a structure's row: in one of its own a front end would be taken for a structure. */
+static json_t *fronts_json(const struct tl_algo *algo)
+{
+    size_t count = 0;
+    const struct tl_front *const *fronts = tl_fronts(&count);
+    json_t *rows = json_array();
+    for (size_t i = 0; i < count; i++) {
+        char why[640];
+        const struct tl_algo *composed = tl_front_compose(fronts[i], algo, why, sizeof why);
+        if (composed != NULL) {
+            (void)json_array_append_new(rows, json_pack("{s:s, s:s}", "name", fronts[i]->name,
+                                                        "summary", fronts[i]->summary));
+        }
+        tl_front_release(composed);
+    }
+    return rows;
+}
+
 json_t *structure_json(const struct catalog_entry *entry)
 {
     const struct tl_algo *algo = &entry->timed;
@@ -139,11 +159,12 @@ json_t *structure_json(const struct catalog_entry *entry)
             (void)json_array_append_new(capabilities, json_string(capability[i].word));
         }
     }
-    json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:o, s:o}", "name",
-                            algo->name, "summary", algo->summary, "description", algo->description,
-                            "origin", algo->origin, "cost", "start", algo->cost.start, "stop",
-                            algo->cost.stop, "tick", algo->cost.tick, "expire", algo->cost.expire,
-                            "capabilities", capabilities, "options", options_json(algo));
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:o, s:o, s:o}", "name", algo->name,
+                  "summary", algo->summary, "description", algo->description, "origin",
+                  algo->origin, "cost", "start", algo->cost.start, "stop", algo->cost.stop, "tick",
+                  algo->cost.tick, "expire", algo->cost.expire, "capabilities", capabilities,
+                  "options", options_json(algo), "fronts", fronts_json(algo));
     int64_t options[TL_OPTIONS_MAX];
     tl_options_default(algo, options);
     struct tl_precision precision = widest_precision(algo, options);

@@ -23,12 +23,13 @@ struct footprint {
 
 struct footprint footprint_measure(const struct tl_algo *algo);
 
-/* The words of a structure's capabilities, in the map's order, joined by blanks. */
-void capability_words(const struct tl_algo *algo, char *text, size_t text_bytes);
+/* The words of capabilities, in the map's order, joined by blanks. */
+void capability_words(uint32_t capabilities, char *text, size_t text_bytes);
 
-/* {name, summary, description, origin, cost, capabilities, options, bytes_fixed, bytes_per_timer,
- * horizon_ticks (null: none)}, and `plugin` for one from outside; without the bytes and the horizon
- * where they could not be measured. */
+/* {name, summary, description, origin, cost, capabilities, options, fronts, bytes_fixed,
+ * bytes_per_timer, horizon_ticks (null: none)}, and `plugin` for one from outside; without the
+ * bytes and the horizon where they could not be measured. `fronts` are the front ends that can
+ * stand before it, {name, summary} each. */
 json_t *structure_json(const struct catalog_entry *entry);
 
 /* An array of those of the whole catalogue. */

@@ -50,6 +50,18 @@ expect 0 "^  moved .default 100000" "" describe "handoff(round-wheel)"
 expect 0 '"name": "hier-wheel"' "" list --format json
 # shellcheck disable=SC2016 # the backticks are Markdown's
 expect 0 '^\| `round-wheel` \|' "" list --format md
+# The front ends too: each structure with those that can stand before it.
+# shellcheck disable=SC2016 # the backticks are Markdown's
+expect 0 '^\| `handoff\(NAME\)` \| behind queues .* \| unlimited \| ' "" list --format md
+"$timerlab" list --format json >structures.json
+jq -e '(.[] | select(.name == "hier-wheel") | [.fronts[].name]) == ["locked", "handoff", "sharded"]
+    and (.[] | select(.name == "simple-wheel") | [.fronts[].name]) == ["locked", "sharded"]
+    and all(.[].fronts[]; .summary | length > 0)' structures.json >/dev/null ||
+    { echo "list --format json has not the front ends: $(jq -c '.[].fronts' structures.json)"; failures=$((failures + 1)); }
+# One that is named for a structure can stand before it.
+for name in $(jq -r '.[] | select(.name == "simple-wheel") | .name as $n | .fronts[] | "\(.name)(\($n))"' structures.json); do
+    expect 0 "\"status\": \"ok\"" "" check -a "$name" --case refused --seconds 0 --format json
+done
 expect 2 "" "table, json or md, not 'xml'" list --format xml
 expect 0 "rounding" "" describe hier-wheel
 # Whoever reads one has all that there is to choose by.
