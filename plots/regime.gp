@@ -21,8 +21,22 @@ if (legend_across < 1) { legend_across = 1 }
 legend_down = (words(series) + legend_across - 1) / legend_across
 height = panel + 96 + 20 * legend_down
 is_told(dummy) = column("told") > 0
-# Black would hide what is written on it.
-field_colour(style) = colour(style) == 0 ? 0x999999 : colour(style)
+# Fields have neither dash nor marker, so that a colour has to stand for one structure. Grey is in black's
+# place, which would hide what is written on it, and behind the colours of style.gp there are five more:
+# no two are alike, nor are they to those who cannot see red or green.
+FIELDS = HUES." 0x555555 0xF0E442 0x9400E6 0x663300 0x008DF9 0xDDCC77"
+# A style has the same colour in every map, unless one before it in this map has it; then the first that
+# is free, from the end. Beyond twelve colours repeat, and the names have to do.
+colours = ""
+do for [k = 1:words(series)] {
+    pick = cycle(FIELDS, word(styles, k))
+    do for [c = 1:words(FIELDS)] {
+        if (member(colours, pick)) { pick = word(FIELDS, words(FIELDS) + 1 - c) }
+    }
+    colours = colours." ".pick
+}
+position(list, name) = words(substr(" ".list." ", 1, strstrt(" ".list." ", " ".name." "))) + 1
+field_colour(name) = int(word(colours, position(series, name)))
 
 do for [terminal in TERMINALS] {
     eval open_terminal(terminal, WIDTH, height)
@@ -46,17 +60,17 @@ do for [terminal in TERMINALS] {
         top = panel + 84 + 20 * ((k - 1) / legend_across)
         set object k rectangle from screen left / WIDTH, screen 1 - (top + 14.0) / height \
             to screen (left + 22.0) / WIDTH, screen 1 - top / (1.0 * height) \
-            fc rgb field_colour(int(word(styles, k))) fs solid 0.75 noborder
+            fc rgb int(word(colours, k)) fs solid 0.75 noborder
         set label k word(series, k) at screen (left + 30.0) / WIDTH, screen 1 - (top + 7.0) / height \
             left noenhanced tc rgb INK
     }
     small_font = FONT . "," . (terminal eq "svg" ? "10.5" : "8")
     plot data using (column("column")):(column("row")):(column("column") - 0.49):(column("column") + 0.49):\
-            (column("row") - 0.47):(column("row") + 0.47):(field_colour(column("style"))):xtic(brief(column("x"))):\
+            (column("row") - 0.47):(column("row") + 0.47):(field_colour(strcol("series"))):xtic(brief(column("x"))):\
             ytic(brief(column("y"))) with boxxyerror fill solid 0.25 noborder lc rgb variable, \
         data using (is_told(0) ? column("column") : NaN):(column("row")):(column("column") - 0.49):\
             (column("column") + 0.49):(column("row") - 0.47):(column("row") + 0.47):\
-            (field_colour(column("style"))) with boxxyerror fill solid 0.5 noborder lc rgb variable, \
+            (field_colour(strcol("series"))) with boxxyerror fill solid 0.5 noborder lc rgb variable, \
         for [i = 1:named] data using (column("column")):(column("row") + 0.17):(strcol("series")) \
             with labels center font small_font tc rgb 0x000000 noenhanced, \
         data using (column("column")):(column("row") - (named ? 0.2 : 0)):\

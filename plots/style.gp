@@ -29,7 +29,8 @@ set datafile missing NaN
 # Okabe and Ito's palette without its yellow, which is too pale for a line on white, and without
 # its black. Colours, dashes and markers repeat with periods of 7, 5 and 9: two series look the same
 # only if they are 315 apart.
-COLOURS = "0x0072B2 0xD55E00 0x009E73 0xCC79A7 0xE69F00 0x56B4E9 0x000000"
+HUES    = "0x0072B2 0xD55E00 0x009E73 0xCC79A7 0xE69F00 0x56B4E9"
+COLOURS = HUES." 0x000000"
 DASHES  = "1 2 3 4 5"
 MARKERS = "7 5 9 13 11 6 4 8 12"
 GREY    = 0x777777

@@ -318,6 +318,21 @@ quick,,poll,1000,988,3' >won/live.csv
         'regime-timers-share sweep-ns-timers sweep-bytes-timers sweep-stall-timers sweep-ns-share sweep-bytes-share sweep-stall-share ' ] ||
         complain "a sweep has other pictures: $(cat sweep/pictures/pictures.csv)"
     says sweep 'of 12 traces'
+    # Its colours: each winner has one of its own, the same in every map where nobody else has it.
+    colours() { # STYLE...: of a map with winners of these looks, in the legend's order
+        local at=0 style
+        printf 'series,style,column,row,x,y,ns_per_event,next,times,told\n' >map.csv
+        for style; do
+            at=$((at + 1))
+            printf 'winner-%d,%d,%d,1,%d,1,10,quick,1.5,1\n' $at "$style" $at $at >>map.csv
+        done
+        gnuplot -e "data='map.csv'; out='map'; x_label='x'; y_label='y'" "$SOURCE/plots/regime.gp" >said 2>&1 ||
+            complain "no map: $(cat said)"
+        grep -o "fill = 'rgb([^)]*)' fill-opacity = '0.750000'" map.svg
+    }
+    [ "$(colours 5 12 7 14 9 2 | sort -u | wc -l)" -eq 6 ] || complain "winners share a colour: $(colours 5 12 7 14 9 2)"
+    [ "$(colours 1 13 25 37 2 | sort -u | wc -l)" -eq 5 ] || complain "winners share a colour: $(colours 1 13 25 37 2)"
+    [ "$(colours 12 3)" = "$(colours 5 12 3 | tail -n 2)" ] || complain "a winner's colour depends on the others"
 
     # Very many structures: ten keep their looks, and the others are behind them.
     wait $many || complain "fifty structures have no report: $(cat said-many)"
