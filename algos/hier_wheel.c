@@ -507,13 +507,21 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* Files a timer of a bucket that has expired: under DUE if it is due by `target`, else where it is
- * now reached. */
-static inline void file_again(struct hier_wheel *wheel, uint32_t index, uint64_t target)
+/* A bucket that is emptied at an advance to the unit `target`. */
+struct flush {
+    struct hier_wheel *wheel;
+    uint64_t target;
+};
+
+/* Files a timer of a bucket that has expired: under DUE if it is due by the target, else where it
+ * is now reached. */
+static inline void file_again(void *ctx, uint32_t index)
 {
+    const struct flush *flush = ctx;
+    struct hier_wheel *wheel = flush->wheel;
     uint64_t due = wheel->parts[TIMERS][index].at;
     TL_COUNT(wheel, compares, 1);
-    if (due <= target) {
+    if (due <= flush->target) {
         slot_append(wheel, stripe_of(DUE, index & wheel->stripes), index);
         TL_COUNT(wheel, moves, 1);
     } else {
@@ -522,57 +530,14 @@ static inline void file_again(struct hier_wheel *wheel, uint32_t index, uint64_t
     }
 }
 
-/* Empties a list of a bucket that has expired, at which unit the levels stand. It is walked from
- * both ends at once: while one waits for memory the other goes on. */
-static void flush_list(struct hier_wheel *wheel, uint32_t head, uint64_t target)
-{
-    uint32_t first = slot_node(wheel, head)->next;
-    uint32_t last = slot_node(wheel, head)->prev;
-    slot_clear(wheel, head);
-    while (first != head) {
-        uint32_t next = slot_node(wheel, first)->next;
-        uint32_t prev = slot_node(wheel, last)->prev;
-        __builtin_prefetch(slot_node(wheel, next), 1);
-        __builtin_prefetch(slot_node(wheel, prev), 1);
-        file_again(wheel, first, target);
-        if (first == last) {
-            return;
-        }
-        file_again(wheel, last, target);
-        if (next == last) {
-            return;
-        }
-        first = next;
-        last = prev;
-    }
-}
-
-/* Empties a bucket in the same way, all its lists at once. */
+/* Empties a bucket that has expired, at which unit the levels stand. */
 static void flush_bucket(struct hier_wheel *wheel, uint32_t bucket, uint64_t target)
 {
+    struct flush flush = {.wheel = wheel, .target = target};
     if (wheel->stripes == 0) {
-        flush_list(wheel, stripe_of(bucket, 0), target);
-        return;
-    }
-    uint32_t nexts[STRIPES];
-    for (uint32_t i = 0; i < STRIPES; i++) {
-        uint32_t head = stripe_of(bucket, i);
-        nexts[i] = slot_node(wheel, head)->next;
-        __builtin_prefetch(slot_node(wheel, nexts[i]), 1);
-        slot_clear(wheel, head);
-    }
-    bool more = true;
-    while (more) {
-        more = false;
-        for (uint32_t i = 0; i < STRIPES; i++) {
-            uint32_t index = nexts[i];
-            if ((index & HEAD_BIT) == 0) {
-                nexts[i] = wheel->parts[TIMERS][index].next;
-                __builtin_prefetch(slot_node(wheel, nexts[i]), 1);
-                file_again(wheel, index, target);
-                more = true;
-            }
-        }
+        slot_drain(wheel, stripe_of(bucket, 0), file_again, &flush);
+    } else {
+        slots_drain(wheel, stripe_of(bucket, 0), STRIPES, 1, file_again, &flush);
     }
 }
 

@@ -86,6 +86,60 @@ static inline void slot_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t to)
     source->prev = from;
 }
 
+/* Empties a list: calls `file` for every node, which is then in no list, and must not put it into
+ * this one. The list is walked from both ends at once: while one waits for memory the other goes
+ * on. */
+static inline __attribute__((always_inline)) void
+slot_drain(SLOT_LISTS *lists, uint32_t head, void (*file)(void *ctx, uint32_t index), void *ctx)
+{
+    uint32_t first = slot_node(lists, head)->next;
+    uint32_t last = slot_node(lists, head)->prev;
+    slot_clear(lists, head);
+    while (first != head) {
+        uint32_t next = slot_node(lists, first)->next;
+        uint32_t prev = slot_node(lists, last)->prev;
+        __builtin_prefetch(slot_node(lists, next), 1);
+        __builtin_prefetch(slot_node(lists, prev), 1);
+        file(ctx, first);
+        if (first == last) {
+            return;
+        }
+        file(ctx, last);
+        if (next == last) {
+            return;
+        }
+        first = next;
+        last = prev;
+    }
+}
+
+/* Empties `count` <= 8 lists in the same way, all walked at once from their beginnings. Their heads
+ * stand `apart` from each other, from `head` on. */
+static inline __attribute__((always_inline)) void
+slots_drain(SLOT_LISTS *lists, uint32_t head, uint32_t count, uint32_t apart,
+            void (*file)(void *ctx, uint32_t index), void *ctx)
+{
+    uint32_t nexts[8];
+    for (uint32_t i = 0; i < count; i++) {
+        nexts[i] = slot_node(lists, head + i * apart)->next;
+        __builtin_prefetch(slot_node(lists, nexts[i]), 1);
+        slot_clear(lists, head + i * apart);
+    }
+    bool more = true;
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t index = nexts[i];
+            if (index != head + i * apart) {
+                nexts[i] = slot_node(lists, index)->next;
+                __builtin_prefetch(slot_node(lists, nexts[i]), 1);
+                file(ctx, index);
+                more = true;
+            }
+        }
+    }
+}
+
 /* Adds the length of `head`'s list to *seen. False if two neighbours' links do not agree, or if
  * *seen would pass `limit`, which a list that never ends does. */
 static inline bool slot_walk(const SLOT_LISTS *lists, uint32_t head, uint64_t limit, uint64_t *seen)

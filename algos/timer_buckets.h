@@ -172,67 +172,15 @@ static inline void bucket_prefetch_near(const struct timer_buckets *buckets, uin
     }
 }
 
-/* Empties a list: calls `file` for every timer, which is then in no list. It is walked from both
- * ends at once: while one waits for memory the other goes on. */
-static inline __attribute__((always_inline)) void
-list_empty(struct timer_buckets *buckets, uint32_t head, void (*file)(void *self, uint32_t index),
-           void *self)
-{
-    uint32_t first = slot_node(buckets, head)->next;
-    uint32_t last = slot_node(buckets, head)->prev;
-    slot_clear(buckets, head);
-    while (first != head) {
-        uint32_t next = slot_node(buckets, first)->next;
-        uint32_t prev = slot_node(buckets, last)->prev;
-        __builtin_prefetch(slot_node(buckets, next), 1);
-        __builtin_prefetch(slot_node(buckets, prev), 1);
-        file(self, first);
-        if (first == last) {
-            return;
-        }
-        file(self, last);
-        if (next == last) {
-            return;
-        }
-        first = next;
-        last = prev;
-    }
-}
-
-/* Empties `count` <= 8 lists in the same way, all walked at once. Their heads stand `apart` from
- * each other, from `first` on. */
-static inline void lists_empty(struct timer_buckets *buckets, uint32_t first, uint32_t count,
-                               uint32_t apart, void (*file)(void *self, uint32_t index), void *self)
-{
-    uint32_t nexts[8];
-    for (uint32_t i = 0; i < count; i++) {
-        nexts[i] = slot_node(buckets, first + i * apart)->next;
-        __builtin_prefetch(slot_node(buckets, nexts[i]), 1);
-        slot_clear(buckets, first + i * apart);
-    }
-    bool more = true;
-    while (more) {
-        more = false;
-        for (uint32_t i = 0; i < count; i++) {
-            uint32_t index = nexts[i];
-            if (index >= buckets->first_timer) {
-                nexts[i] = slot_node(buckets, index)->next;
-                __builtin_prefetch(slot_node(buckets, nexts[i]), 1);
-                file(self, index);
-                more = true;
-            }
-        }
-    }
-}
-
-/* The same for a bucket. `file` must not file into that bucket. */
+/* Empties a bucket: calls `file` for every timer, which is then in no list, and must not file it
+ * into that bucket. */
 static inline void bucket_empty(struct timer_buckets *buckets, uint32_t bucket,
                                 void (*file)(void *self, uint32_t index), void *self)
 {
     if (buckets->stripes[false] == 0) {
-        list_empty(buckets, bucket, file, self);
+        slot_drain(buckets, bucket, file, self);
     } else {
-        lists_empty(buckets, bucket, BUCKET_STRIPES, buckets->bucket_count, file, self);
+        slots_drain(buckets, bucket, BUCKET_STRIPES, buckets->bucket_count, file, self);
     }
 }
 

@@ -416,7 +416,7 @@ static void collect_later(struct two_level_wheel *wheel)
         slot = (slot + ahead) & mask;
         left -= ahead + 1;
         occupied_clear(&wheel->later, slot);
-        lists_empty(&wheel->buckets, later_lists(wheel, slot), LATER_STRIPES, 1, file_again, wheel);
+        slots_drain(&wheel->buckets, later_lists(wheel, slot), LATER_STRIPES, 1, file_again, wheel);
         TL_COUNT(&wheel->buckets, slots, 1);
         slot = (slot + 1) & mask;
     }
