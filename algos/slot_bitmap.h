@@ -32,8 +32,9 @@ static inline uint32_t bitmap_first(uint64_t bits)
     return (uint32_t)__builtin_ctzll(bits);
 }
 
-/* Of a wheel of several words: the first occupied slot behind position `from`, how many further on,
- * from 0; or `slots`. Requires a power of two of slots, 64 or more. */
+/* Of a wheel of several words: how many slots lie between position `from` and the first occupied
+ * one behind it, going round, the slot of `from` last; `slots` if none is. `from` counts modulo
+ * the slots, so it may be a tick. Requires a power of two of slots, 64 or more. */
 static inline uint32_t bitmap_words_ahead(const uint64_t *words, uint32_t slots, uint64_t from)
 {
     uint32_t mask = slots - 1;
@@ -42,11 +43,11 @@ static inline uint32_t bitmap_words_ahead(const uint64_t *words, uint32_t slots,
     if (bits != 0) {
         return bitmap_first(bits);
     }
+    /* At last the word of `begin` again, of which only lower bits are left. */
     for (uint32_t ahead = 64 - begin % 64; ahead <= mask; ahead += 64) {
         bits = words[((begin + ahead) & mask) / 64];
         if (bits != 0) {
-            ahead += bitmap_first(bits);
-            return ahead <= mask ? ahead : slots;
+            return ahead + bitmap_first(bits);
         }
     }
     return slots;
