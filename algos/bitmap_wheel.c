@@ -82,7 +82,7 @@ struct bitmap_wheel {
     uint32_t bits;    /* log2 of slots */
     uint32_t slots;   /* of each level */
     uint32_t level_count;
-    uint8_t level_of[64]; /* by the number of zeros before the delay's highest bit */
+    uint8_t level_of_zeros[64]; /* by the number of zeros before the delay's highest bit */
     uint64_t occupied[LEVELS_MAX];
 };
 
@@ -116,7 +116,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .level_count = levels,
     };
     for (uint32_t zeros = 0; zeros < 64; zeros++) {
-        wheel->level_of[zeros] = (uint8_t)((63 - zeros) / bits);
+        wheel->level_of_zeros[zeros] = (uint8_t)((63 - zeros) / bits);
     }
     enum tl_status status = buckets_create(&wheel->buckets, FIRST_BUCKET + levels * wheel->slots,
                                            config->capacity, config->allocator);
@@ -143,7 +143,7 @@ static inline uint64_t file_timer(struct bitmap_wheel *wheel, uint32_t index, ui
 {
     uint64_t delay = due - wheel->clock;
     delay = delay < wheel->reach ? delay : wheel->reach - 1;
-    uint32_t level = wheel->level_of[__builtin_clzll(delay)];
+    uint32_t level = wheel->level_of_zeros[__builtin_clzll(delay)];
     uint32_t shift = level * wheel->bits;
     uint64_t at = (wheel->clock + delay) >> shift;
     uint32_t slot = (uint32_t)at & (wheel->slots - 1);

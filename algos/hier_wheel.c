@@ -138,8 +138,8 @@ struct hier_wheel {
     uint32_t stripes; /* the bits of an id that say its list in a bucket; 0: the first */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
-    uint8_t level_of_bit[64]; /* the lowest level that may reach a delay of 2^bit units, or the
-                                 highest */
+    /* By how many zeros a delay begins with: the lowest level that may reach it, or the highest. */
+    uint8_t level_of_zeros[64];
     struct level levels[LEVELS_MAX];
 };
 
@@ -295,12 +295,13 @@ static __attribute__((noinline)) bool level_add(struct hier_wheel *wheel, uint64
     level->first = FIRST_BUCKET + count * wheel->slots;
     level_place(level, now, wheel->slots);
     wheel->level_count = count + 1;
-    for (uint32_t bit = 0; bit < 64; bit++) {
+    for (uint32_t zeros = 0; zeros < 64; zeros++) {
+        uint64_t delay_units = UINT64_C(1) << (63 - zeros);
         uint32_t n = 0;
-        while (n < count && UINT64_C(1) << bit >= wheel->levels[n].interval) {
+        while (n < count && delay_units >= wheel->levels[n].interval) {
             n++;
         }
-        wheel->level_of_bit[bit] = (uint8_t)n;
+        wheel->level_of_zeros[zeros] = (uint8_t)n;
     }
     return true;
 }
@@ -367,7 +368,7 @@ static __attribute__((noinline)) void file_above(struct hier_wheel *wheel, uint3
 /* The lowest level that may reach what is due so many units ahead, or the highest. */
 static inline uint32_t level_for(const struct hier_wheel *wheel, uint64_t units)
 {
-    return wheel->level_of_bit[63 - __builtin_clzll(units)];
+    return wheel->level_of_zeros[__builtin_clzll(units)];
 }
 
 /* Files a timer that is in no list and due after the unit at which the levels stand. */
