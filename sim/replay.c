@@ -5,6 +5,7 @@
 #include "step_codes.h"
 #include "trace.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdalign.h>
 #include <stddef.h>
@@ -408,6 +409,9 @@ static inline __attribute__((always_inline)) bool take_step(struct cursor *at, e
     return true;
 }
 
+static_assert(STEPS_A_CODE == 4, "take_steps takes all of a code's");
+static_assert(STEP_CODES == 3 * 27, "apply_steps has a case for each code");
+
 /* A code's steps. */
 static inline __attribute__((always_inline)) bool take_steps(struct cursor *at, unsigned code,
                                                              enum replay_pass pass)
@@ -462,6 +466,7 @@ static inline __attribute__((always_inline)) bool apply_steps(struct replay *rep
     return taken;
 }
 
+/* Not inlined: each loop is to have the registers, and its place in the code, for itself. */
 static __attribute__((noinline)) bool apply_untimed(struct replay *replay, size_t from)
 {
     return apply_steps(replay, from, PASS_THROUGHPUT);

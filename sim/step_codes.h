@@ -3,10 +3,10 @@
  *
  * A step is a start, a stop, or the passing of time to the next group's tick. In which order they
  * come nothing foretells: a server's starts and stops are as if drawn by lot, and so is how many
- * share a tick. A loop that branches at each operation, and again at each group's end, is told by
- * the processor's wrong guesses how long it takes, and a program whose calls are timed has none of
- * them: it knows what it calls. So the replay takes four steps at a time. A byte names which four;
- * a switch over it leads to code that does just those, one after the other, without a branch: one
+ * share a tick. A loop that branches at each operation, and again at each group's end, pays for the
+ * processor's wrong guesses, which are not the structure's: in a program each call stands at its
+ * own place in the code. So the replay takes four steps at a time. A byte names which four; a
+ * switch over it leads to code that does just those, one after the other, without a branch: one
  * guess for four. The bytes are made block by block, outside of what is timed.
  */
 #ifndef SIM_STEP_CODES_H
@@ -39,11 +39,12 @@ static inline enum step step_of_code(unsigned code, unsigned place)
 /* The steps of a stretch of a block. */
 struct step_codes {
     size_t code_count;
-    size_t rest_count; /* steps behind the last code: fewer than STEPS_A_CODE */
-    uint8_t codes[STEPS_MAX + STEPS_A_CODE]; /* the rest, a step each, behind the codes */
+    size_t rest_count;        /* steps behind the last code: fewer than STEPS_A_CODE */
+    uint8_t codes[STEPS_MAX]; /* and the rest, a step each, behind them */
 };
 
-/* The steps of a block's groups [from, to): for each, time up to its tick, then its operations. */
+/* Names the steps of a block's groups [from, to): for each, time up to its tick, then its
+ * operations. */
 void step_codes_make(struct step_codes *codes, const struct trace_block *block, size_t from,
                      size_t to);
 
