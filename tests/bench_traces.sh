@@ -46,6 +46,8 @@ jq -e '.benchmarks[] | select(.name | startswith("generate/")) | .bytes_per_even
     complain "the server's trace has more than 6 bytes an event"
 jq -e '.benchmarks[] | select(.name | startswith("replay/")) | .label == null' rows.json >/dev/null ||
     complain "the replay's row has a remark"
+jq -e '[.benchmarks[] | select(.name | startswith("replay/")) | .times_plain > 0 and .times_ticking > 0]
+    | length == 2 and all' rows.json >/dev/null || complain "a replay's row lacks its ratio to a plain loop"
 jq -e '[.benchmarks[] | select(.limit_ns) | .limit_ns > 0] | length == 7 and all' rows.json >/dev/null ||
     complain "a row has not been compared with what it cannot undercut"
 [ -z "$(ls made)" ] || complain "left behind: $(ls made)"
@@ -80,7 +82,10 @@ jq -e '[.benchmarks[] | .times_longer > 3 and .times_own < 1.5] | length == 3 an
 [ $? -eq 2 ] || complain "an unknown flag is not told by status 2"
 "$bench" --benchmark_filter=nothing >out 2>said
 [ $? -eq 2 ] || complain "no row is not told by status 2"
-"$bench" --help | grep -q times_scan || complain "--help does not explain times_scan"
+"$bench" --help >out
+for counter in times_scan times_plain times_ticking decoded_ns; do
+    grep -q "$counter" out || complain "--help does not explain $counter"
+done
 
 if [ $failures -gt 0 ]; then
     printf '%d failures\n' $failures
