@@ -73,7 +73,7 @@ struct level {
     uint64_t interval; /* ticks of all of them; UINT64_MAX where 64 bits do not hold it */
     uint32_t shift;    /* log2 of `width`, or NO_SHIFT if it is no power of two */
     uint32_t slots;
-    uint32_t mask;  /* slots - 1 if that and `width` are powers of two, or 0 */
+    uint32_t mask;  /* slots - 1 if `slots` and `width` are powers of two, or 0 */
     uint32_t hand;  /* slot of `start` */
     uint32_t first; /* bucket of slot 0 */
     bool lowest;    /* level 1 */

@@ -50,7 +50,8 @@
  *
  * Invariants
  *   - a level's buckets hold the expirations start + width .. start + (slots-1) * width, one each
- *     (`start`: the clock floored to the level's width), so a bucket is never asked for two
+ *     (`start`: the unit at which the levels stand, floored to the level's width), so a bucket is
+ *     never asked for two
  *   - a bucket that holds timers is in the queue; one emptied by stops stays there until it
  *     expires, as in Kafka, so `next` is a lower bound
  *   - a timer's due unit is inside its bucket, or beyond it if a level could not be allocated
@@ -113,7 +114,7 @@ __extension__ typedef unsigned __int128 wide;
 
 struct level {
     uint64_t limit;    /* the first unit that it does not reach */
-    uint64_t start;    /* the clock, floored to `width` */
+    uint64_t start;    /* the unit at which all levels stand, floored to `width` */
     uint64_t width;    /* units of one bucket */
     uint64_t interval; /* units of all of them; UINT64_MAX where 64 bits do not hold it */
     uint64_t inverse;  /* 2^64 / width, rounded down; unused where the width is 1 */
