@@ -736,12 +736,9 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     return wheel->queueing ? start_queued(wheel, id, deadline) : start_near(wheel, id, deadline);
 }
 
-static enum tl_status wheel_stop(void *self, uint32_t id)
+/* A stop with chunks. */
+static __attribute__((noinline)) enum tl_status stop_late(struct chunk_wheel *wheel, uint32_t id)
 {
-    struct chunk_wheel *wheel = self;
-    if (wheel->linked.nodes != NULL) {
-        return linked_stop(&wheel->linked, id);
-    }
     if (wheel->queue_due != TL_NEVER && is_queued(wheel, id)) {
         work_off(wheel);
     }
@@ -756,6 +753,12 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
         wheel->nodes[id] = node_is_near(node) ? park(node) : node;
     }
     return pending != 0 ? TL_OK : TL_IDLE;
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct chunk_wheel *wheel = self;
+    return wheel->linked.nodes != NULL ? linked_stop(&wheel->linked, id) : stop_late(wheel, id);
 }
 
 /* --- visiting entries ------------------------------------------------------------------------ */
