@@ -3,9 +3,9 @@
 #include "error.h"
 #include "gen.h"
 #include "scenario.h"
+#include "whole_number.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,14 +74,8 @@ static void print_workload_markdown(const struct gen_workload *workload)
 
 static bool parse_count(const char *text, uint64_t max, uint64_t *value)
 {
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number > max) {
-        return false;
-    }
-    *value = number;
-    return true;
+    const char *end = NULL;
+    return whole_number_read(text, max, value, &end) && *end == '\0';
 }
 
 static error_t parse_argument(int key, char *argument, struct argp_state *state)
@@ -235,7 +229,8 @@ int command_trace_gen(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "Where the trace goes", 0},
-        {"connections", 'n', "N", 0, "How many connections (default 10000)", 0},
+        {"connections", 'n', "N", 0,
+         "How many connections, k and m for thousands and millions (default 10000)", 0},
         {"seconds", OPTION_SECONDS, "S", 0, "How long to record, after the warm-up (default 10)",
          0},
         {"seed", OPTION_SEED, "K", 0, "Same seed, same trace (default 1)", 0},

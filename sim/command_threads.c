@@ -4,6 +4,7 @@
 #include "command_option.h"
 #include "concurrent.h"
 #include "progress.h"
+#include "whole_number.h"
 
 #include <argp.h>
 #include <inttypes.h>
@@ -47,14 +48,11 @@ enum {
 
 /* A whole number with an optional suffix k or m; *end is set behind it. */
 static uint32_t parse_whole(const char *option, const char *text, uint32_t least, uint32_t most,
-                            char **end, struct argp_state *state)
+                            const char **end, struct argp_state *state)
 {
-    unsigned long long value = strtoull(text, end, 10);
-    bool good = *end != text && text[0] != '-' && value <= most;
-    if (**end == 'k' || **end == 'm') {
-        value *= *(*end)++ == 'k' ? 1000 : 1000000;
-    }
-    if (!good || value < least || value > most || (**end != '\0' && **end != ',')) {
+    uint64_t value = 0;
+    bool good = whole_number_read(text, most, &value, end);
+    if (!good || value < least || (**end != '\0' && **end != ',')) {
         argp_error(state, "%s takes whole numbers from %" PRIu32 " to %" PRIu32 ", not '%s'",
                    option, least, most, text);
     }
@@ -64,7 +62,7 @@ static uint32_t parse_whole(const char *option, const char *text, uint32_t least
 static uint32_t parse_one(const char *option, const char *text, uint32_t least, uint32_t most,
                           struct argp_state *state)
 {
-    char *end = NULL;
+    const char *end = NULL;
     uint32_t value = parse_whole(option, text, least, most, &end, state);
     if (*end != '\0') {
         argp_error(state, "%s takes one number, not '%s'", option, text);
@@ -76,7 +74,7 @@ static void parse_list(const char *option, const char *text, uint32_t least, uin
                        struct number_list *list, struct argp_state *state)
 {
     list->count = 0;
-    for (char *end = NULL; text != NULL; text = *end == ',' ? end + 1 : NULL) {
+    for (const char *end = NULL; text != NULL; text = *end == ',' ? end + 1 : NULL) {
         if (list->count == LIST_MAX) {
             argp_error(state, "%s takes at most %d numbers", option, (int)LIST_MAX);
         }

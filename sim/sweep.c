@@ -3,8 +3,8 @@
 #include "outfile.h"
 #include "results.h"
 #include "simulate.h"
+#include "whole_number.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -214,17 +214,11 @@ static bool is_parameter(const char *name)
 static bool parse_whole(const char *name, const char *text, uint64_t min, uint64_t max,
                         uint64_t *value, struct error *error)
 {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    uint64_t unit = *end == 'k' ? 1000 : *end == 'm' ? 1000000 : 1;
-    end += unit > 1;
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number > max / unit ||
-        number * unit < min) {
+    const char *end = NULL;
+    if (!whole_number_read(text, max, value, &end) || *end != '\0' || *value < min) {
         return error_set(error, "%s=%s is not a whole number from %" PRIu64 " to %" PRIu64, name,
                          text, min, max);
     }
-    *value = number * unit;
     return true;
 }
 

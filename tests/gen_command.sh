@@ -87,6 +87,16 @@ grep -q "^timerlab: none.json: " err || fail "a missing scenario is not named"
 "$timerlab" trace gen --scenario wrong.json --seed 5 -o wrong.trace 2>/dev/null
 [ $? -eq 2 ] || fail "a scenario and a seed are taken together"
 
+# Connections are counted as everywhere: in thousands and millions, too.
+"$timerlab" trace gen idle -n 1k --seconds 0.001 -o short.trace >/dev/null 2>&1 || fail "-n 1k is not taken"
+"$timerlab" trace gen idle -n 1000 --seconds 0.001 -o long.trace >/dev/null 2>&1 || fail "-n 1000 is not taken"
+cmp -s short.trace long.trace || fail "1k connections are not 1000"
+for wrong in 0 -5 1x ' 3' 5000m 4294968k 1.5k k ''; do
+    "$timerlab" trace gen idle -n "$wrong" --seconds 0.001 -o wrong.trace 2>err
+    [ $? -eq 2 ] || fail "-n '$wrong' is taken"
+    grep -qF -- "-n takes a number of connections, not '$wrong'" err || fail "-n '$wrong': $(cat err)"
+done
+
 # One part alone is the workload alone.
 cat >one.json <<'END'
 {"seconds": 3, "seed": 9,
