@@ -145,6 +145,7 @@ enum state {
 #define CHUNK_ENTRIES 31u
 #define CHUNK_BYTES   256u
 #define LINE_BYTES    64u
+#define FREE_LATER    3u
 #define SAMPLE        4u
 #define SEGMENT_BYTES ((size_t)64 << 10) /* by which the chunks grow */
 #define CAPACITY_MAX  (UINT32_C(1) << 30)
@@ -152,7 +153,10 @@ enum state {
 
 struct chunk {
     struct chunk *next; /* the last one's is the first: a slot points to the last */
-    uint64_t entries[CHUNK_ENTRIES];
+    union {
+        uint64_t entries[CHUNK_ENTRIES];
+        struct chunk *later[FREE_LATER]; /* of a free one: those that follow the next */
+    };
 };
 
 static const struct {
@@ -362,10 +366,30 @@ static inline void fetch_chunk(const struct chunk *chunk)
     }
 }
 
+/* The free chunks are a stack. Each says which come after the next, since one that is fetched no
+ * sooner than when it comes to be the next has not come when it is wanted. */
 static inline void give_chunk(struct chunk_wheel *wheel, struct chunk *chunk)
 {
+    const struct chunk *next = wheel->free;
     chunk->next = wheel->free;
+    if (next != NULL) {
+        chunk->later[0] = next->next;
+        for (uint32_t i = 1; i < FREE_LATER; i++) {
+            chunk->later[i] = next->later[i - 1];
+        }
+    } else {
+        memset(chunk->later, 0, sizeof chunk->later);
+    }
     wheel->free = chunk;
+}
+
+/* Takes the next free chunk, of which there must be one, and fetches one that comes later. */
+static inline struct chunk *take_free(struct chunk_wheel *wheel)
+{
+    struct chunk *chunk = wheel->free;
+    wheel->free = chunk->next;
+    fetch_chunk(chunk->later[FREE_LATER - 1]);
+    return chunk;
 }
 
 /* Adds a segment of at least `count` chunks. */
@@ -413,8 +437,7 @@ static inline void clear_occupied(struct chunk_wheel *wheel, uint32_t slot)
 static __attribute__((noinline)) enum tl_status
 append_chunk(struct chunk_wheel *wheel, uint32_t slot, uint64_t entry, uint64_t wake)
 {
-    struct chunk *chunk = wheel->free;
-    wheel->free = chunk->next;
+    struct chunk *chunk = take_free(wheel);
     uint64_t *tail = wheel->tails[slot];
     if (tail == NULL) {
         chunk->next = chunk;
@@ -432,9 +455,7 @@ append_chunk(struct chunk_wheel *wheel, uint32_t slot, uint64_t entry, uint64_t 
     }
     chunk->entries[0] = entry;
     wheel->tails[slot] = &chunk->entries[1];
-    if (__builtin_expect(wheel->free != NULL, 1)) {
-        fetch_chunk(wheel->free);
-    } else if (!wheel->sweeping) {
+    if (__builtin_expect(wheel->free == NULL, 0) && !wheel->sweeping) {
         make_room(wheel);
     }
     return TL_OK;
