@@ -1,11 +1,13 @@
 # regime.awk: who is the fastest at each point of two knobs of a sweep.
 #   awk -v x=p_X -v y=p_Y -f csv.awk -f regime.awk STYLES FILE.csv
 # STYLES as for tidy.awk. Of the contenders that fired every timer on its due tick. Where other knobs
-# were turned too, by the geometric mean over those points of theirs that all contenders ran.
+# were turned too, by the geometric mean over those points of theirs that all contenders ran. Of equals
+# the first in STYLES.
 
 FILENAME == ARGV[1] {
     at_tab = index($0, "\t")
-    style[substr($0, 1, at_tab - 1)] = substr($0, at_tab + 1)
+    in_order[++series_count] = substr($0, 1, at_tab - 1)
+    style[in_order[series_count]] = substr($0, at_tab + 1)
     next
 }
 FNR == 1 {
@@ -38,7 +40,6 @@ FNR == 1 {
     ran[place, series]++
     sum[place, series] += log(field[column["ns_per_event"]])
     spread[place, series] += field[column["ns_per_event_mad"]]
-    all_series[series] = 1
 }
 
 # Numbers of a set, rising, as sorted[1..]; returns how many.
@@ -61,7 +62,8 @@ END {
         for (j = 1; j <= ny; j++) {
             place = sorted_x[i] SUBSEP sorted_y[j]
             best = second = ""
-            for (series in all_series) {
+            for (k = 1; k <= series_count; k++) {
+                series = in_order[k]
                 if (ran[place, series] < points[place] || !points[place]) {
                     continue
                 }
