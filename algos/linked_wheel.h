@@ -22,7 +22,9 @@
  *
  * As in the chunks, a level holds this block and the next, and while the clock is in one, the upper
  * slot of the next is moved down, some 32 nodes an advance: no tick has a bulk to move. It is taken
- * from both ends at once, so that two nodes are under way from memory.
+ * from both ends at once, so that two nodes are under way from memory. Where the nodes do not fit
+ * in the nearest caches, a slot of the second level, through which nearly all timers come, is four
+ * lists, by ids, and taken from the beginning of each.
  *
  * Ticks in nodes are the low 32 bits. A node's are near the clock, so that which is before which is
  * plain: deadlines of 2^28 ticks or more ahead wait in FAR, and their high bits apart; it is
@@ -55,6 +57,7 @@
 #include "walk.h"
 
 #include <inttypes.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,7 +68,13 @@
 enum {
     LINKED_LEVELS = 4,
     LINKED_BLOCK_BITS = 9, /* of the first level */
-    LINKED_LEVEL_SLOTS = 1024 + 256 + 128 + 128,
+    LINKED_SECOND_SLOTS = 256,
+    LINKED_STRIPES = 4, /* lists of a slot of the second level, of which few timers use the first */
+    LINKED_STRIPED = 32768, /* timers that use all */
+    LINKED_SECOND = 1024,   /* the first head of the second level, and so on */
+    LINKED_THIRD = LINKED_SECOND + LINKED_STRIPES * LINKED_SECOND_SLOTS,
+    LINKED_FOURTH = LINKED_THIRD + 128,
+    LINKED_LEVEL_SLOTS = LINKED_FOURTH + 128,
     LINKED_DUE = LINKED_LEVEL_SLOTS,
     LINKED_LATE,
     LINKED_FAR,
@@ -79,12 +88,13 @@ enum {
 static const struct {
     uint32_t shift; /* log2 of a slot's ticks */
     uint32_t slots; /* two blocks of the level, a power of two */
-    uint32_t first; /* number of its slot 0 */
+    uint32_t first; /* head of its slot 0 */
+    uint32_t lists; /* of a slot: the heads of the second follow those of all first ones */
 } linked_levels[LINKED_LEVELS] = {
-    {0, 1024, 0},
-    {LINKED_BLOCK_BITS, 256, 1024},
-    {16, 128, 1024 + 256},
-    {22, 128, 1024 + 256 + 128},
+    {0, 1024, 0, 1},
+    {LINKED_BLOCK_BITS, LINKED_SECOND_SLOTS, LINKED_SECOND, LINKED_STRIPES},
+    {16, 128, LINKED_THIRD, 1},
+    {22, 128, LINKED_FOURTH, 1},
 };
 
 struct linked_node {
@@ -95,25 +105,26 @@ struct linked_node {
 };
 
 struct linked_wheel {
-    uint64_t work_at; /* an advance to before this only sets the clock */
+    alignas(LINKED_ALIGN) uint64_t work_at; /* an advance to before this only sets the clock */
     uint64_t clock;
     uint64_t ends[2];          /* deadlines before these go to the first level, or the second */
     struct linked_node *nodes; /* heads, then timers; NULL: this regime is not in use */
     uint64_t count;            /* timers pending */
-    struct {
+    const struct tl_allocator *allocator;
+    uint32_t capacity;
+    alignas(LINKED_ALIGN) struct {
         uint64_t at; /* first tick at which there may be something to do on this level, or, on the
                         second, on any but the first */
-        uint32_t shift;
-        uint32_t mask;
         uint32_t first;
+        uint16_t shift;
+        uint16_t mask;
         uint32_t width;  /* so many ticks before a slot begins it is moved down */
+        uint32_t stripe; /* of an index, the bits that make the difference between lists' heads */
     } lower[2];          /* the first two levels, as filing needs them */
     uint64_t far_at;     /* when FAR is to be searched */
     uint64_t due_since;  /* the clock before which nothing in DUE was due */
-    uint32_t *far_highs; /* of a timer in FAR, the high half of its deadline */
-    uint32_t capacity;
     uint64_t occupied[LINKED_WORDS];
-    const struct tl_allocator *allocator;
+    uint32_t *far_highs; /* of a timer in FAR, the high half of its deadline */
     struct tl_counters counters;
 };
 
@@ -241,7 +252,8 @@ static inline void linked_file(struct linked_wheel *wheel, uint32_t index, uint6
     uint32_t upper = due >= wheel->ends[0];
     uint32_t shift = wheel->lower[upper].shift;
     uint64_t block = due >> shift;
-    uint32_t slot = wheel->lower[upper].first + ((uint32_t)block & wheel->lower[upper].mask);
+    uint32_t slot = wheel->lower[upper].first + ((uint32_t)block & wheel->lower[upper].mask) +
+                    (index & wheel->lower[upper].stripe);
     uint64_t at = block << shift;
     wheel->nodes[index].filed = (uint32_t)at;
     at -= wheel->lower[upper].width;
@@ -340,8 +352,16 @@ static inline enum tl_status linked_stop(struct linked_wheel *wheel, uint32_t id
 static inline uint32_t linked_to_occupied(const struct linked_wheel *wheel, uint32_t level,
                                           uint64_t from)
 {
-    return bitmap_words_ahead(&wheel->occupied[linked_levels[level].first / 64],
-                              linked_levels[level].slots, from);
+    uint32_t slots = linked_levels[level].slots;
+    const uint64_t *words = &wheel->occupied[linked_levels[level].first / 64];
+    uint32_t ahead = bitmap_words_ahead(words, slots, from);
+    if (level == 1 && wheel->lower[1].stripe != 0) {
+        for (uint32_t i = 1; i < LINKED_STRIPES; i++) {
+            uint32_t found = bitmap_words_ahead(words + i * slots / 64, slots, from);
+            ahead = found < ahead ? found : ahead;
+        }
+    }
+    return ahead;
 }
 
 /* The first tick after `from` of which the first level has an occupied slot; or TL_NEVER. */
@@ -396,6 +416,53 @@ static __attribute__((noinline)) void linked_move_slot(struct linked_wheel *whee
     nodes[last].next = head;
 }
 
+/* The same of a slot of the second level with several lists, from the beginnings of all. */
+static __attribute__((noinline)) void linked_move_stripes(struct linked_wheel *wheel, uint32_t slot,
+                                                          uint32_t most)
+{
+    struct linked_node *nodes = wheel->nodes;
+    uint32_t firsts[LINKED_STRIPES];
+    TL_COUNT(wheel, slots, 1);
+    for (uint32_t i = 0; i < LINKED_STRIPES; i++) {
+        firsts[i] = nodes[slot + i * LINKED_SECOND_SLOTS].next;
+        __builtin_prefetch(&nodes[firsts[i]], 1);
+    }
+    bool left = true;
+    for (uint32_t rounds = most / LINKED_STRIPES; left && rounds > 0; rounds--) {
+        left = false;
+        for (uint32_t i = 0; i < LINKED_STRIPES; i++) {
+            uint32_t index = firsts[i];
+            if (index != slot + i * LINKED_SECOND_SLOTS) {
+                firsts[i] = nodes[index].next;
+                __builtin_prefetch(&nodes[firsts[i]], 1);
+                TL_COUNT(wheel, cascades, 1);
+                linked_file(wheel, index, linked_due(wheel, &nodes[index]));
+                left = true;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < LINKED_STRIPES; i++) {
+        uint32_t head = slot + i * LINKED_SECOND_SLOTS;
+        if (firsts[i] == head) {
+            linked_clear(wheel, head);
+        } else {
+            nodes[head].next = firsts[i];
+            nodes[firsts[i]].prev = head;
+        }
+    }
+}
+
+/* Whether a slot, of which the first list's head is given, has no nodes. */
+static inline bool linked_slot_is_empty(const struct linked_wheel *wheel, uint32_t level,
+                                        uint32_t slot)
+{
+    bool empty = linked_is_empty(wheel, slot);
+    for (uint32_t i = 1; i < linked_levels[level].lists; i++) {
+        empty &= linked_is_empty(wheel, slot + i * linked_levels[level].slots);
+    }
+    return empty;
+}
+
 /* Moves down what the time has come for, of the slots of the next blocks: on the last tick of a
  * block all that is left. */
 static __attribute__((noinline)) void linked_move_down(struct linked_wheel *wheel)
@@ -405,12 +472,18 @@ static __attribute__((noinline)) void linked_move_down(struct linked_wheel *whee
     for (uint32_t level = LINKED_LEVELS - 1; level >= 1; level--) {
         uint32_t shift = linked_levels[level].shift;
         uint64_t block = (now >> shift) + 1;
-        uint32_t head =
+        uint32_t slot =
             linked_levels[level].first + ((uint32_t)block & (linked_levels[level].slots - 1));
-        if (!linked_is_empty(wheel, head)) {
-            bool last = now + 1 == block << shift;
-            uint32_t eighths = (uint32_t)(now >> (shift - 3)) & 7;
-            linked_move_slot(wheel, head, last ? UINT32_MAX : (uint32_t)LINKED_PORTION << eighths);
+        if (linked_slot_is_empty(wheel, level, slot)) {
+            continue;
+        }
+        bool last = now + 1 == block << shift;
+        uint32_t eighths = (uint32_t)(now >> (shift - 3)) & 7;
+        uint32_t most = last ? UINT32_MAX : (uint32_t)LINKED_PORTION << eighths;
+        if (level == 1 && wheel->lower[1].stripe != 0) {
+            linked_move_stripes(wheel, slot, most);
+        } else {
+            linked_move_slot(wheel, slot, most);
         }
     }
     uint64_t at = linked_block_end(wheel);
@@ -445,7 +518,9 @@ static void linked_collect(struct linked_wheel *wheel, uint64_t now)
             from += 1 + linked_to_occupied(wheel, level, from);
             if (from <= end) {
                 uint32_t slot = linked_levels[level].first + ((uint32_t)from & (slots - 1));
-                linked_splice(wheel, slot, LINKED_DUE);
+                for (uint32_t i = 0; i < linked_levels[level].lists; i++) {
+                    linked_splice(wheel, slot + i * slots, LINKED_DUE);
+                }
             }
         }
     }
@@ -688,8 +763,8 @@ static inline void linked_init(struct linked_wheel *wheel, uint64_t now,
     linked_set_ends(wheel);
     for (uint32_t level = 0; level < 2; level++) {
         wheel->lower[level].at = TL_NEVER;
-        wheel->lower[level].shift = linked_levels[level].shift;
-        wheel->lower[level].mask = linked_levels[level].slots - 1;
+        wheel->lower[level].shift = (uint16_t)linked_levels[level].shift;
+        wheel->lower[level].mask = (uint16_t)(linked_levels[level].slots - 1);
         wheel->lower[level].first = linked_levels[level].first;
     }
     wheel->lower[1].width = UINT32_C(1) << LINKED_BLOCK_BITS;
@@ -723,6 +798,9 @@ static inline enum tl_status linked_reserve(struct linked_wheel *wheel, uint32_t
     }
     wheel->far_highs = far_highs;
     wheel->capacity = capacity;
+    if (capacity >= LINKED_STRIPED) {
+        wheel->lower[1].stripe = (LINKED_STRIPES - 1) * LINKED_SECOND_SLOTS;
+    }
     return TL_OK;
 }
 
@@ -754,9 +832,11 @@ static const char *linked_check_node(const struct linked_wheel *wheel, uint32_t 
     uint64_t due = linked_due(wheel, node);
     uint64_t filed =
         wheel->clock + (uint64_t)(int64_t)(int32_t)(node->filed - (uint32_t)wheel->clock);
-    uint64_t at = (filed >> shift) & (linked_levels[level].slots - 1);
+    uint32_t mask = linked_levels[level].slots - 1;
+    uint64_t at = (filed >> shift) & mask;
     uint64_t ahead = (filed >> shift) - (wheel->clock >> shift);
-    if (at != slot - linked_levels[level].first || ahead - 1 >= linked_levels[level].slots) {
+    if (at != ((slot - linked_levels[level].first) & mask) ||
+        ahead - 1 >= linked_levels[level].slots) {
         return "a timer is in the wrong slot";
     }
     if (due < filed || due - wheel->clock >= LINKED_NEAR) {
@@ -875,8 +955,10 @@ static void linked_walk(const struct linked_wheel *wheel, const struct tl_visito
             uint64_t from = (hand + ahead) << shift;
             walk_span(visitor, i, from, from + ((UINT64_C(1) << shift) - 1),
                       (ahead == 0 ? TL_MARK_HAND : 0u) |
-                          (linked_is_empty(wheel, slot) ? 0u : TL_MARK_FLAGGED));
-            linked_walk_list(wheel, slot, visitor);
+                          (linked_slot_is_empty(wheel, level, slot) ? 0u : TL_MARK_FLAGGED));
+            for (uint32_t k = 0; k < linked_levels[level].lists; k++) {
+                linked_walk_list(wheel, slot + k * linked_levels[level].slots, visitor);
+            }
         }
     }
     if (!linked_is_empty(wheel, LINKED_FAR)) {

@@ -10,6 +10,10 @@
  * which blocks the kernel happened to back with them. */
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
+/* Others begin at a cache line, unless they are smaller: which of a structure's members share a
+ * line is then its own choice, not the heap's. */
+#define LINE_BYTES      ((size_t)64)
+
 static void *system_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
 {
     (void)ctx;
@@ -17,8 +21,9 @@ static void *system_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_by
         free(ptr);
         return NULL;
     }
-    if (align < sizeof(void *)) {
-        align = sizeof(void *);
+    size_t least = new_bytes >= LINE_BYTES ? LINE_BYTES : sizeof(void *);
+    if (align < least) {
+        align = least;
     }
     if (new_bytes >= HUGE_PAGE_BYTES && align < HUGE_PAGE_BYTES) {
         align = HUGE_PAGE_BYTES;
