@@ -388,7 +388,9 @@ static inline struct chunk *take_free(struct chunk_wheel *wheel)
 {
     struct chunk *chunk = wheel->free;
     wheel->free = chunk->next;
-    fetch_chunk(chunk->later[FREE_LATER - 1]);
+    if (chunk->later[FREE_LATER - 1] != NULL) {
+        fetch_chunk(chunk->later[FREE_LATER - 1]);
+    }
     return chunk;
 }
 
