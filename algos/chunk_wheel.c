@@ -127,7 +127,7 @@
 #define EXTRA_MANY       6u
 
 #define STATE_BITS       4u
-#define STATES_A_WORD    (64 / STATE_BITS)
+#define STATES_A_BYTE    2u
 #define STATE_MASK       15u
 enum state {
     STATE_IDLE = 0,
@@ -205,7 +205,7 @@ struct chunk_wheel {
     uint64_t quiet;   /* an advance to before this has nothing to do; not behind the block's end */
     uint64_t ends[2]; /* deadlines before these go to the first level, or the second */
     uint64_t *nodes;
-    uint64_t *states;
+    uint8_t *states;
     uint64_t count; /* timers pending */
     uint64_t fence; /* serial from which on a timer does not fire in the running advance; 0: none */
     uint64_t serial;      /* the last one given */
@@ -327,21 +327,22 @@ static inline uint64_t node_extra_superseded(uint64_t node)
     return extra + (node_is_near(node) && extra < EXTRA_MANY);
 }
 
+/* States are read and written by bytes: in a word of many, a start in sequence would wait for the
+ * store of the one before. */
 static inline uint32_t state_shift(uint32_t id)
 {
-    return id * STATE_BITS % 64;
+    return id % STATES_A_BYTE * STATE_BITS;
 }
 
 static inline uint32_t state_of(const struct chunk_wheel *wheel, uint32_t id)
 {
-    return (uint32_t)(wheel->states[id / STATES_A_WORD] >> state_shift(id)) & STATE_MASK;
+    return (uint32_t)(wheel->states[id / STATES_A_BYTE] >> state_shift(id)) & STATE_MASK;
 }
 
 static inline void set_state(struct chunk_wheel *wheel, uint32_t id, uint32_t state)
 {
-    uint64_t *word = &wheel->states[id / STATES_A_WORD];
-    *word = (*word & ~((uint64_t)STATE_MASK << state_shift(id))) | (uint64_t)state
-                                                                       << state_shift(id);
+    uint8_t *byte = &wheel->states[id / STATES_A_BYTE];
+    *byte = (uint8_t)((*byte & ~(STATE_MASK << state_shift(id))) | state << state_shift(id));
 }
 
 /* --- chunks ---------------------------------------------------------------------------------- */
@@ -617,9 +618,9 @@ static inline enum tl_status refile(struct chunk_wheel *wheel, uint32_t id, uint
 static __attribute__((noinline)) enum tl_status start_filed(struct chunk_wheel *wheel, uint32_t id,
                                                             uint64_t deadline)
 {
-    uint64_t *word = &wheel->states[id / STATES_A_WORD];
-    uint64_t pending = *word >> state_shift(id) & STATE_PENDING;
-    *word |= (uint64_t)STATE_LOOSE << state_shift(id);
+    uint8_t *byte = &wheel->states[id / STATES_A_BYTE];
+    uint32_t pending = *byte >> state_shift(id) & STATE_PENDING;
+    *byte = (uint8_t)(*byte | STATE_LOOSE << state_shift(id));
     wheel->count += pending ^ STATE_PENDING;
     return refile(wheel, id, deadline);
 }
@@ -627,12 +628,12 @@ static __attribute__((noinline)) enum tl_status start_filed(struct chunk_wheel *
 /* A start for a deadline that is near. */
 static inline enum tl_status start_near(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
 {
-    uint64_t *word = &wheel->states[id / STATES_A_WORD];
-    uint64_t states = *word;
+    uint8_t *byte = &wheel->states[id / STATES_A_BYTE];
+    uint32_t states = *byte;
     if ((states >> state_shift(id) & STATE_MASK) != STATE_IDLE) {
         return start_filed(wheel, id, deadline);
     }
-    *word = states | (uint64_t)STATE_EXACT << state_shift(id);
+    *byte = (uint8_t)(states | STATE_EXACT << state_shift(id));
     wheel->nodes[id] = make_exact(deadline);
     wheel->count++;
     return file_timer(wheel, id, deadline);
@@ -675,7 +676,7 @@ static inline void work_off_queue(struct chunk_wheel *wheel)
 
 static inline enum tl_status queue_start(struct chunk_wheel *wheel, uint32_t id, uint64_t deadline)
 {
-    __builtin_prefetch(&wheel->states[id / STATES_A_WORD], 1);
+    __builtin_prefetch(&wheel->states[id / STATES_A_BYTE], 1);
     __builtin_prefetch(&wheel->nodes[id], 1);
     struct waiting *place = &wheel->queue[wheel->queue_at];
     struct waiting oldest = *place;
@@ -766,10 +767,10 @@ static __attribute__((noinline)) enum tl_status stop_late(struct chunk_wheel *wh
         work_off(wheel);
     }
     wheel->stopped = wheel->clock;
-    uint64_t *word = &wheel->states[id / STATES_A_WORD];
-    uint32_t state = (uint32_t)(*word >> state_shift(id)) & STATE_MASK;
-    uint64_t pending = state & STATE_PENDING;
-    *word &= ~((uint64_t)STATE_PENDING << state_shift(id));
+    uint8_t *byte = &wheel->states[id / STATES_A_BYTE];
+    uint32_t state = (uint32_t)*byte >> state_shift(id) & STATE_MASK;
+    uint32_t pending = state & STATE_PENDING;
+    *byte = (uint8_t)(*byte & ~(STATE_PENDING << state_shift(id)));
     wheel->count -= pending;
     if (state == STATE_LOOSE) {
         uint64_t node = wheel->nodes[id];
@@ -913,7 +914,7 @@ static inline bool visit(struct chunk_wheel *wheel, uint64_t entry, bool settlin
 static inline void fetch_node(const struct chunk_wheel *wheel, uint64_t entry)
 {
     uint32_t id = (uint32_t)entry;
-    __builtin_prefetch(&wheel->states[id / STATES_A_WORD], 1);
+    __builtin_prefetch(&wheel->states[id / STATES_A_BYTE], 1);
     __builtin_prefetch(&wheel->nodes[id], 1);
 }
 
@@ -1463,8 +1464,7 @@ static void wheel_counters(const void *self, struct tl_counters *out)
 
 static size_t table_bytes(uint32_t capacity)
 {
-    size_t state_words = ((size_t)capacity + STATES_A_WORD - 1) / STATES_A_WORD;
-    return ((size_t)capacity + state_words) * sizeof(uint64_t);
+    return capacity * sizeof(uint64_t) + ((size_t)capacity + STATES_A_BYTE - 1) / STATES_A_BYTE;
 }
 
 /* Chunks without which `capacity` live entries may not fit: all full, and one that is not in every
@@ -1495,7 +1495,7 @@ static enum tl_status reserve_chunks(struct chunk_wheel *wheel, uint32_t capacit
         return TL_ERR_NOMEM;
     }
     if (nodes != NULL) {
-        uint64_t *states = nodes + capacity;
+        uint8_t *states = (uint8_t *)(nodes + capacity);
         memset(nodes, NODE_NONE_BYTE, capacity * sizeof *nodes); /* and the pages are there */
         memset(states, 0, table_bytes(capacity) - capacity * sizeof *nodes); /* all IDLE */
         if (wheel->capacity > 0) {
