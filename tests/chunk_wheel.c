@@ -514,6 +514,63 @@ static void growing_out_of_the_lists_loses_nothing(void **state)
     }
 }
 
+/* `next` is no later than what is due first. */
+static void assert_next(const struct stand *s, uint32_t capacity)
+{
+    uint64_t first = TL_NEVER;
+    for (uint32_t id = 0; id < capacity; id++) {
+        first = s->due[id] != 0 && s->due[id] < first ? s->due[id] : first;
+    }
+    assert_true(s->algo->next(s->self) <= first);
+}
+
+/* From so many timers on a slot of the second level is several lists; what is in its first one by
+ * then goes on. */
+static void growing_into_several_lists_a_slot_loses_nothing(void **state)
+{
+    (void)state;
+    enum { FEW = 30000, MANY = 40000, ROUNDS = 12, OPERATIONS = 30000 };
+    struct stand s;
+    stand_open(&s, LISTS, FEW);
+    free(s.due);
+    s.due = calloc(MANY, sizeof *s.due);
+    assert_non_null(s.due);
+    uint32_t timers = FEW;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        if (round == ROUNDS / 3) {
+            timers = MANY;
+            assert_int_equal(s.algo->reserve(s.self, timers), TL_OK);
+            stand_check(&s);
+        }
+        for (uint32_t i = 0; i < OPERATIONS; i++) {
+            uint32_t id = (uint32_t)draw(&s, timers);
+            if (draw(&s, 4) == 0) {
+                stop(&s, id);
+            } else {
+                start_at(&s, id, s.now + draw(&s, UINT64_C(1) << (8 + draw(&s, 10))));
+            }
+            if (i % 32 == 0) {
+                advance(&s, 1);
+            }
+        }
+        stand_check(&s);
+        assert_none_overdue(&s, timers);
+        assert_next(&s, timers);
+        advance(&s, UINT64_C(1) << round);
+        stand_check(&s);
+        assert_none_overdue(&s, timers);
+    }
+    struct tl_counters before = counted(&s);
+    uint64_t pending = s.algo->count(s.self);
+    while (s.algo->count(s.self) > 0) {
+        advance(&s, 1);
+    }
+    struct tl_counters after = counted(&s);
+    assert_none_overdue(&s, timers);
+    assert_true(after.moves - before.moves <= 4 * pending); /* one a level, and the expiry */
+    stand_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -528,6 +585,7 @@ int main(void)
         cmocka_unit_test(a_tick_is_not_taken_for_a_late_number),
         cmocka_unit_test(a_remainder_survives_leaps),
         cmocka_unit_test(growing_out_of_the_lists_loses_nothing),
+        cmocka_unit_test(growing_into_several_lists_a_slot_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
