@@ -145,7 +145,7 @@ enum state {
 #define CHUNK_ENTRIES 31u
 #define CHUNK_BYTES   256u
 #define LINE_BYTES    64u
-#define FREE_LATER    3u
+#define FREE_LATER    3u /* so many after the next a free chunk is fetched */
 #define SAMPLE        4u
 #define SEGMENT_BYTES ((size_t)64 << 10) /* by which the chunks grow */
 #define CAPACITY_MAX  (UINT32_C(1) << 30)

@@ -40,7 +40,7 @@
  *   - a pending timer is in one list, and is not due before the tick that it is filed under
  *   - that tick is the first of its slot; the slot of a level of width 2^s is (tick >> s) modulo
  *     the slots, and less than two blocks of the level ahead of the clock
- *   - a slot's bit is set exactly if it has a node
+ *   - a list's bit is set exactly if it has a node
  *   - lower[0].at and lower[1].at are not behind the tick at which the first slot of level 1, or of
  *     those above, is to be looked at; work_at is behind neither, and 0 if DUE or LATE hold any
  *
@@ -89,7 +89,7 @@ static const struct {
     uint32_t shift; /* log2 of a slot's ticks */
     uint32_t slots; /* two blocks of the level, a power of two */
     uint32_t first; /* head of its slot 0 */
-    uint32_t lists; /* of a slot: the heads of the second follow those of all first ones */
+    uint32_t lists; /* of a slot; the heads of all first ones come before those of the second */
 } linked_levels[LINKED_LEVELS] = {
     {0, 1024, 0, 1},
     {LINKED_BLOCK_BITS, LINKED_SECOND_SLOTS, LINKED_SECOND, LINKED_STRIPES},
