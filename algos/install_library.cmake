@@ -18,7 +18,7 @@ set_target_properties(timerlab_shared PROPERTIES
     EXPORT_NAME timerlab)
 set_target_properties(timerlab PROPERTIES EXPORT_NAME timerlab_static)
 
-set(library_headers registry.h plugin.h front.h)
+set(library_headers core/registry.h core/plugin.h fronts/front.h)
 install(FILES timerlab.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES ${library_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/timerlab")
 install(TARGETS timerlab timerlab_shared EXPORT timerlab-targets)
@@ -28,8 +28,9 @@ file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/include/timerlab")
 file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/timerlab.h" "${CMAKE_BINARY_DIR}/include/timerlab.h"
      SYMBOLIC)
 foreach(header IN LISTS library_headers)
+    get_filename_component(name "${header}" NAME)
     file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${header}"
-         "${CMAKE_BINARY_DIR}/include/timerlab/${header}" SYMBOLIC)
+         "${CMAKE_BINARY_DIR}/include/timerlab/${name}" SYMBOLIC)
 endforeach()
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/timerlab")

@@ -4,7 +4,7 @@
  * child processes have something to find.
  */
 #define TL_IN_TREE /* the list's own descriptor keeps its name; the plug-in's is at the end */
-#include "ordered_list.c"
+#include "structures/ordered_list.c"
 
 #include <signal.h>
 #include <stdlib.h>

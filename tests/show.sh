@@ -152,7 +152,7 @@ shows '> slot 1 .* a@9, 2 rounds\*' spoke-wheel:spokes=4 'tick; start a 9'
 # a structure that does not show its inside
 cat >closed.c <<'EOF'
 #define timerlab_algo inner
-#include "ordered_list.c"
+#include "structures/ordered_list.c"
 #undef timerlab_algo
 const struct tl_algo timerlab_algo = {
     .abi = TL_ABI, .capabilities = TL_CAP_EXACT, .name = "closed", .summary = "s", .origin = "o",
@@ -160,7 +160,7 @@ const struct tl_algo timerlab_algo = {
     .destroy = list_destroy, .reserve = list_reserve, .start = list_start, .stop = list_stop,
     .advance = list_advance, .count = list_count};
 EOF
-if "$CC" -shared -fPIC -I"$SOURCE/algos" closed.c -o closed.so; then
+if "$CC" -shared -fPIC -I"$SOURCE/algos" -I"$SOURCE/algos/parts" closed.c -o closed.so; then
     shows 'does not show its inside' --plugin ./closed.so closed 'start a 5; start b 3'
     shows '^      1    b@3$' --plugin ./closed.so closed 'start a 5; start b 3; tick'
     refuses 1 'does not say when it next has work' --plugin ./closed.so closed 'wake'

@@ -15,7 +15,7 @@ trap 'rm -rf "$scratch"' EXIT
 # Takes out each TL_COUNT with its arguments, but where it is defined. Lines stay lines.
 mkdir "$scratch/algos"
 # shellcheck disable=SC2153 # both come from ctest
-for file in "$SOURCE"/algos/*.[ch]; do
+for file in "$SOURCE"/algos/*.h "$SOURCE"/algos/*/*.[ch]; do
     awk '
         /^ *#define TL_COUNT\(/ || /^ \*/ || /^\/\*/ { print; next }
         {

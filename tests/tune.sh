@@ -47,7 +47,7 @@ trace() {
 # with -DSPIN=n, one that only takes time.
 cat >valley.c <<'EOF'
 #define timerlab_algo inner
-#include "ordered_list.c"
+#include "structures/ordered_list.c"
 #undef timerlab_algo
 #ifndef SPIN
 #define SPIN 0
@@ -125,8 +125,8 @@ const struct tl_algo timerlab_algo = {
     .destroy = valley_destroy, .reserve = valley_reserve, .start = valley_start, .stop = valley_stop,
     .advance = valley_advance, .next = valley_next, .count = valley_count, .counters = valley_counters};
 EOF
-"$CC" -O1 -shared -fPIC -DTL_COUNTERS -I"$SOURCE/algos" valley.c -o valley.so || complain "valley.c does not compile"
-"$CC" -O1 -shared -fPIC -DTL_COUNTERS -DSPIN=5000 -I"$SOURCE/algos" valley.c -o slow.so || complain "nor does it slow"
+"$CC" -O1 -shared -fPIC -DTL_COUNTERS -I"$SOURCE/algos" -I"$SOURCE/algos/parts" valley.c -o valley.so || complain "valley.c does not compile"
+"$CC" -O1 -shared -fPIC -DTL_COUNTERS -DSPIN=5000 -I"$SOURCE/algos" -I"$SOURCE/algos/parts" valley.c -o slow.so || complain "nor does it slow"
 
 # 200 timers, each restarted every 10 ticks and due after 50: dense
 awk 'BEGIN { for (t = 0; t < 300; t++) for (i = t % 10; i < 200; i += 10) printf "%d,%d,start,50\n", t, i }' |

@@ -1,5 +1,5 @@
 /*
- * The registry: built from the list in algos/CMakeLists.txt, by way of the generated file
+ * The registry: built from the list in algos/structures/CMakeLists.txt, by way of the generated file
  * registry_list.h, which holds one line TL_REGISTER(symbol) for each structure.
  */
 #include "registry.h"

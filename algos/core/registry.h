@@ -48,7 +48,7 @@ struct tl_entry {
     const struct tl_algo *counted;
 };
 
-/* The built-in structures, in the order of the list in algos/CMakeLists.txt. */
+/* The built-in structures, in the order of the list in algos/structures/CMakeLists.txt. */
 size_t tl_registry_count(void);
 const struct tl_entry *tl_registry_at(size_t index);
 
