@@ -10,7 +10,7 @@ install(TARGETS ${commands})
 
 find_program(AWK NAMES mawk awk REQUIRED)
 set(man_folder "${CMAKE_BINARY_DIR}/man")
-set(man_script "${CMAKE_SOURCE_DIR}/sim/man.awk")
+set(man_script "${CMAKE_SOURCE_DIR}/sim/cli/man.awk")
 add_custom_command(OUTPUT "${man_folder}/timerlab.1"
     COMMAND ${CMAKE_COMMAND} -E rm -rf "${man_folder}"
     COMMAND ${CMAKE_COMMAND} -E make_directory "${man_folder}"
@@ -23,5 +23,5 @@ add_custom_command(OUTPUT "${man_folder}/timerlab.1"
 add_custom_target(man ALL DEPENDS "${man_folder}/timerlab.1")
 install(DIRECTORY "${man_folder}/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 
-install(FILES "${CMAKE_SOURCE_DIR}/sim/completion.bash"
+install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/completion.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME timerlab)

@@ -38,7 +38,7 @@ grep -vxFf "$scratch/declared" "$scratch/exported" >"$scratch/surplus" || true
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 read -ra cflags <<<"$(pkg-config --cflags timerlab)"
 read -ra libs <<<"$(pkg-config --libs timerlab)"
-"$CC" "${flags[@]}" "${cflags[@]}" "$SOURCE/tests/consumer.c" "${libs[@]}" -o "$scratch/consumer"
+"$CC" "${flags[@]}" "${cflags[@]}" "$SOURCE/tests/algos/consumer.c" "${libs[@]}" -o "$scratch/consumer"
 PATH=$installed/bin:$PATH
 cd "$scratch"
 command=$(timerlab new my-wheel 2>/dev/null | sed -n 1p)
@@ -55,7 +55,7 @@ cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES C)
 find_package(timerlab $(pkg-config --modversion timerlab) REQUIRED)
 foreach(kind IN ITEMS timerlab timerlab_static)
-    add_executable(with_\${kind} "$SOURCE/tests/consumer.c")
+    add_executable(with_\${kind} "$SOURCE/tests/algos/consumer.c")
     target_link_libraries(with_\${kind} PRIVATE timerlab::\${kind})
 endforeach()
 END
@@ -103,6 +103,6 @@ done
 grep -q -- 'drive' "$(find "$installed" -name timerlab-sim.1)" || fail "timerlab-sim has no options"
 
 # Completion is found by the name of the command.
-cmp -s "$SOURCE/sim/completion.bash" "$installed/share/bash-completion/completions/timerlab" ||
+cmp -s "$SOURCE/sim/cli/completion.bash" "$installed/share/bash-completion/completions/timerlab" ||
     fail "no completion"
 timerlab-bench --help >/dev/null || fail "timerlab-bench does not start"

@@ -13,7 +13,7 @@ complain() {
 }
 
 # shellcheck source=/dev/null
-source "$SOURCE/tests/report_results.bash"
+source "$SOURCE/tests/report/report_results.bash"
 results() {
     made_up_results "$@" || complain "the results could not be made up"
 }
@@ -348,7 +348,7 @@ fi
 
 # What draws and reports knows no structure by its name.
 "$TIMERLAB" list --format json | jq -r '.[].name' | grep -- - >names
-if grep -rnwF -f names "$SOURCE/plots" "$SOURCE"/sim/*report*; then
+if grep -rnwF -f names "$SOURCE/plots" "$SOURCE"/sim/*/*report*; then
     complain "a structure is named"
 fi
 

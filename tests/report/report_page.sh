@@ -33,7 +33,7 @@ complain() {
 # --- results of a known content ------------------------------------------------------------------
 
 # shellcheck source=/dev/null
-source "$SOURCE/tests/report_results.bash"
+source "$SOURCE/tests/report/report_results.bash"
 cd "$scratch" || exit 1
 made_up_results page '.[3].status = "unsupported"' '.[3].reason = "beyond the horizon"' \
     '.[3].ns_per_event = null' '.[3].events_per_s = null' || exit 1

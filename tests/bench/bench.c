@@ -502,7 +502,7 @@ static void one_file_is_cpp_and_none_names_a_structure(void **state)
                          "-prune -o -type f -regex '.*\\.\\(cc\\|cpp\\|cxx\\|hpp\\|hh\\)' -print",
                          &text),
                      0);
-    assert_string_equal(text, TL_SOURCE_DIR "/bench/bench_shim.cc\n");
+    assert_string_equal(text, TL_SOURCE_DIR "/bench/harness/bench_shim.cc\n");
     free(text);
     for (size_t i = 0; i < tl_registry_count(); i++) {
         char command[512];
