@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# The rooms of the house, by the build's own commands: what a room sees lies below it, an include that
+# goes up does not compile, no folder is crowded, and each room says at its door what it is for.
+set -euo pipefail
+
+command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
+failed=0
+complain() {
+    printf '%s\n' "$1" >&2
+    failed=1
+}
+
+# Rooms from the lowest to the highest, as sim/CMakeLists.txt has them; those within a room stand
+# behind it.
+rooms=()
+list() { # list FOLDER
+    local name
+    while read -r name; do
+        rooms+=("$1/$name")
+        list "$1/$name"
+    done < <(sed -n 's/^add_subdirectory(\([a-z]*\))$/\1/p' "$SOURCE/$1/CMakeLists.txt")
+}
+list sim
+[ ${#rooms[@]} -gt 14 ] || complain "only ${#rooms[@]} rooms found"
+
+declare -A flags # what is included from where, in each room
+while IFS=$'\t' read -r file command; do
+    folder=${file#"$SOURCE/"}
+    folder=${folder%/*}
+    flags[$folder]=$(grep -oE -- '-I ?[^ ]+' <<<"$command" | tr -d ' ' | tr '\n' ' ' || true)
+done < <(jq -r '.[] | [.file, .command] | @tsv' "$BUILD/compile_commands.json")
+
+# compiles ROOM HEADER: whether a source of that room may include it.
+compiles() {
+    local -a own
+    read -ra own <<<"${flags[$1]}"
+    printf '#include "%s"\n' "$2" |
+        "$CC" -std=c17 -D_GNU_SOURCE "${own[@]}" -I"$SOURCE/$1" -E -x c - >/dev/null 2>&1
+}
+
+up=0
+down=0
+for ((i = 0; i < ${#rooms[@]}; i++)); do
+    room=${rooms[i]}
+    [[ -v flags[$room] ]] || { complain "$room: nothing in it is compiled" && continue; }
+    for ((j = 0; j < ${#rooms[@]}; j++)); do
+        header=$(find "$SOURCE/${rooms[j]}" -maxdepth 1 -name '*.h' | sort | head -n 1)
+        if [ "$i" = "$j" ] || [ -z "$header" ]; then
+            continue
+        elif [[ " ${flags[$room]} " != *" -I$SOURCE/${rooms[j]} "* ]]; then
+            if compiles "$room" "${header##*/}"; then
+                complain "$room: may include ${rooms[j]}/${header##*/}, though it does not link it"
+            fi
+            up=$((up + (j > i)))
+        elif [ "$j" -gt "$i" ]; then
+            complain "$room: sees ${rooms[j]}, which stands above it"
+        else
+            compiles "$room" "${header##*/}" || complain "$room: cannot include ${rooms[j]}/${header##*/}"
+            down=$((down + 1))
+        fi
+    done
+    page=$SOURCE/$room/README.md
+    [ -f "$page" ] || page=$SOURCE/${room%/*}/README.md
+    if [ ! -f "$page" ] || [ "$(wc -l <"$page")" -gt 30 ]; then
+        complain "$room: no page at its door (README.md), or one of more than 30 lines"
+    fi
+done
+
+# A quoted path gets past what a room is shown.
+if grep -rnE '#include "\.\./' "$SOURCE/algos" "$SOURCE/sim" "$SOURCE/bench" --include='*.[ch]' --include='*.cc' >&2; then
+    complain "an include climbs out of its room"
+fi
+
+# Collections of like things are not crowded, however many there are.
+while read -r count folder; do
+    case ${folder#"$SOURCE/"} in
+    algos/structures | tests/wrong | tests/data* | tests/fuzz*) ;;
+    *) [ "$count" -le 30 ] || complain "${folder#"$SOURCE/"}: $count files" ;;
+    esac
+done < <(find "$SOURCE"/{algos,sim,bench,tests} -type f -printf '%h\n' | sort | uniq -c)
+
+printf '%d rooms; %d includes upward refused, %d downward taken\n' ${#rooms[@]} "$up" "$down"
+[ "$up" -gt 50 ] && [ "$down" -gt 30 ] && [ "$failed" -eq 0 ]
