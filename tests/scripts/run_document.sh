@@ -31,3 +31,11 @@ while read -r picture; do
     [ -s "results/pictures/$picture" ]
     grep -q my-list "results/pictures/${picture%.svg}.csv"
 done <"$scratch/pictures"
+
+# Both ways were gone: as a plug-in, and built in, where nothing outside is needed to find it.
+[ -s my-list.so ]
+timerlab/build/dev/timerlab describe my-list | grep -q 'one list in order'
+if timerlab describe my-list 2>/dev/null; then
+    printf 'the page has changed the sources that it copies\n' >&2
+    exit 1
+fi

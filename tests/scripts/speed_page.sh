@@ -40,7 +40,7 @@ rows() { # ALGO IDLE START EXPIRE HOLD MIXED
 
 page bench.json
 wants '^## 1,000 timers$'
-wants '^\| `chunk-wheel` \| 10 \| 5 \| 8 \| \*\*20\*\* \| \*\*12\*\* \| 16 / 16 \| 10 / 2\.5 / 0\.7 / 0\.1 \|$'
+wants '^\| `chunk-wheel` \| 10 \| 5 \| 8 \| \*\*20\*\* \| \*\*12\*\* \| 16/16 \| 10/2\.5/0\.7/0\.1 \|$'
 wants '^\| `quick-wheel` \| 9 \| \*\*2\*\* \| 90 \|'
 wants '^\| `late-wheel` ~ < \| \*\*5\*\* \| 9 \| \*\*4\*\* \|'
 wants '^\| \*a record of 16 bytes\* \| 8 \| 2\.5 \| 10 \|'

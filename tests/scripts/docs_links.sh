@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# The README and docs/: every link and picture is there, heading included; every picture in docs/pictures
+# is shown; every page is on the map; and none is longer than one reads to the end. What a script or the
+# program makes does not count: pages that say so at the top, and what stands between two marks
+# (<!-- name --> and <!-- end of name -->).
+set -euo pipefail
+
+cd "$SOURCE"
+failures=0
+fail() {
+    printf '%s\n' "$*" >&2
+    failures=$((failures + 1))
+}
+pages=(README.md docs/*.md)
+
+# The headings of a page as its links name them.
+headings() { # PAGE
+    awk '/^```/ { code = !code } !code && /^#+ / { sub(/^#+ /, ""); print }' "$1" |
+        tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+# The targets of a page's links, one a line; code is none.
+links() { # PAGE
+    awk '/^```/ { code = !code } !code && !/^    / { gsub(/`[^`]*`/, ""); print }' "$1" |
+        tr '\n' ' ' | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' || true
+}
+
+for page in "${pages[@]}"; do
+    while read -r link; do
+        case $link in
+        http://* | https://*) continue ;;
+        esac
+        target=${link%%#*}
+        file=$page
+        [ -z "$target" ] || file=$(dirname "$page")/$target
+        if [ ! -e "$file" ]; then
+            fail "$page links to $link, which is not there"
+        elif [[ $link == *'#'* ]] && ! headings "$file" | grep -qxF -- "${link#*#}"; then
+            fail "$page links to $link: $file has no such heading"
+        fi
+    done < <(links "$page")
+done
+
+for picture in $(find docs/pictures -name '*.svg' | sed 's,^docs/,,' | sort); do
+    grep -qF -- "$picture)" "${pages[@]}" || fail "docs/$picture is shown nowhere"
+done
+for page in docs/*.md; do
+    [ "$page" = docs/README.md ] || grep -qF -- "](${page#docs/})" docs/README.md ||
+        fail "$page is not on the map, docs/README.md"
+done
+
+for page in docs/*.md; do
+    if sed -n 3p "$page" | grep -q '^Made by `scripts/'; then
+        continue
+    fi
+    words=$(sed '/^<!-- [a-z]* -->$/,/^<!-- end of [a-z]* -->$/d' "$page" | wc -w)
+    [ "$words" -le 1500 ] || fail "$page has $words words, and 1,500 are what one reads to the end"
+done
+words=$(wc -w <README.md)
+[ "$words" -le 900 ] || fail "README.md has $words words, and may have 900"
+tables=$(grep -cE '^\|( *:?-+:? *\|)+$' README.md || true)
+[ "$tables" -eq 1 ] || fail "README.md has $tables tables, and may have one"
+
+if [ "$failures" -gt 0 ]; then
+    printf '%s failed\n' "$failures" >&2
+    exit 1
+fi
