@@ -35,12 +35,6 @@ struct selection {
     bool help;
 };
 
-/* All suites there are. */
-extern const struct suite suites_operations[];
-extern const struct suite suites_steady[];
-extern const struct suite suites_limits[];
-static const struct suite *const suites[] = {suites_operations, suites_steady, suites_limits, NULL};
-
 static struct selection selection = {.min_time_s = 0.02, .patience_s = 10};
 
 /* --- what to measure ------------------------------------------------------------------------- */
@@ -341,6 +335,12 @@ static bool take_flags(int *argc, char **argv)
     argv[kept] = NULL;
     return true;
 }
+
+/* All suites there are. */
+extern const struct suite suites_operations[];
+extern const struct suite suites_steady[];
+extern const struct suite suites_limits[];
+static const struct suite *const suites[] = {suites_operations, suites_steady, suites_limits, NULL};
 
 static void print_help(void)
 {

@@ -49,15 +49,6 @@ const struct gen_workload *gen_find(const char *name, struct error *error)
     return NULL;
 }
 
-size_t gen_parameter_count(const struct gen_workload *workload)
-{
-    size_t n = 0;
-    while (workload->parameters[n].name != NULL) {
-        n++;
-    }
-    return n;
-}
-
 void gen_parameters_default(const struct gen_workload *workload, double *values)
 {
     for (size_t i = 0; workload->parameters[i].name != NULL; i++) {

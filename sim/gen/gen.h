@@ -81,8 +81,6 @@ const struct gen_workload *const *gen_workloads(size_t *count);
 /* The workload of that name; NULL, with the nearest name in `error`. */
 const struct gen_workload *gen_find(const char *name, struct error *error);
 
-size_t gen_parameter_count(const struct gen_workload *workload);
-
 /* How many words a row takes; 0 if it takes numbers. */
 size_t gen_word_count(const struct gen_parameter *row);
 
