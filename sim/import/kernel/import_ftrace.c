@@ -262,6 +262,9 @@ static bool emit(struct ftrace_import *import, const struct kernel_operation *fr
 static bool follow(struct ftrace_import *import, const struct kernel_operation *operation,
                    struct error *error)
 {
+    if (operation->timer < import->timer_count && operation->function < import->kept_count) {
+        return true;
+    }
     struct traced_timer *timers =
         array_reach(import->timers, &import->timer_room, operation->timer, sizeof *timers);
     import->timers = timers != NULL ? timers : import->timers;

@@ -10,17 +10,6 @@
 static const unsigned known_hz[] = {24,  32,  48,  64,  100, 128,  200,
                                     250, 256, 300, 500, 512, 1000, 1024};
 
-void kernel_clock_observe_jiffies(struct kernel_clock *clock, const struct kernel_event *event)
-{
-    if (!clock->jiffies_seen) {
-        clock->jiffies_seen = true;
-        clock->first_jiffies = event->now;
-        clock->first_jiffies_ns = event->time_ns;
-    }
-    clock->last_jiffies = event->now;
-    clock->last_jiffies_ns = event->time_ns;
-}
-
 static bool moved(const struct kernel_clock *clock, uint64_t jiffies)
 {
     return clock->jiffies_seen && clock->last_jiffies > clock->first_jiffies &&

@@ -34,7 +34,17 @@ struct kernel_clock {
 };
 
 /* Takes in a wheel timer's start or expiry. */
-void kernel_clock_observe_jiffies(struct kernel_clock *clock, const struct kernel_event *event);
+static inline void kernel_clock_observe_jiffies(struct kernel_clock *clock,
+                                                const struct kernel_event *event)
+{
+    if (!clock->jiffies_seen) {
+        clock->jiffies_seen = true;
+        clock->first_jiffies = event->now;
+        clock->first_jiffies_ns = event->time_ns;
+    }
+    clock->last_jiffies = event->now;
+    clock->last_jiffies_ns = event->time_ns;
+}
 
 /* HZ from the first and the last pair of counter and time; 0 if they do not tell. */
 uint64_t kernel_clock_hz(const struct kernel_clock *clock);
