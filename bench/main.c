@@ -1,6 +1,6 @@
 /*
  * timerlab-bench: the cost of single operations of the timer structures, measured by Google
- * Benchmark. This file reads the command line; suite.c has the operations.
+ * Benchmark. This file reads the command line, and is the only one that knows all suites.
  */
 #include "bench_shim.h"
 #include "build_info.h"
@@ -336,6 +336,12 @@ static bool take_flags(int *argc, char **argv)
     return true;
 }
 
+/* All suites there are. */
+extern const struct suite suites_operations[];
+extern const struct suite suites_steady[];
+extern const struct suite suites_limits[];
+static const struct suite *const suites[] = {suites_operations, suites_steady, suites_limits, NULL};
+
 static void print_help(void)
 {
     (void)printf(
@@ -367,9 +373,10 @@ static void print_help(void)
         (void)printf(" %s", algo->name);
     }
     (void)printf("\n\nsuites:\n");
-    struct suite_text text;
-    for (size_t i = 0; suite_at(i, &text); i++) {
-        (void)printf("  %-12s %s; ns per %s\n", text.name, text.what, text.per);
+    const struct suite *suite;
+    for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
+        (void)printf("  %-12s %s; ns per %s\n", suite->text.name, suite->text.what,
+                     suite->text.per);
     }
     (void)printf("\nexit status: 0 measured; 1 a structure failed or fired something wrong (its\n"
                  "row says so); 2 the command line cannot be followed\n"
@@ -385,13 +392,13 @@ static void print_help(void)
 /* Each suite with its reason and its forms; the same table as everywhere. */
 static void print_suites(void)
 {
-    struct suite_text text;
+    const struct suite *suite;
     struct suite_variant_text variant;
-    for (size_t i = 0; suite_at(i, &text); i++) {
-        (void)printf("%s\n  measures  %s; ns per %s\n  tells     %s\n", text.name, text.what,
-                     text.per, text.why);
+    for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
+        (void)printf("%s\n  measures  %s; ns per %s\n  tells     %s\n", suite->text.name,
+                     suite->text.what, suite->text.per, suite->text.why);
         for (size_t v = 0; suite_variant_at(v, &variant); v++) {
-            if (suite_takes(i, v)) {
+            if (suite_takes(suite, v)) {
                 (void)printf("  form      %s:%s%s: %s\n", variant.axis, variant.word,
                              variant.plain ? " (plain)" : "", variant.what);
             }
@@ -469,6 +476,7 @@ static int measure(int *argc, char **argv)
     }
     add_context();
     struct suite_selection rows = {
+        .suites = suites,
         .subjects = selection.subjects,
         .subject_count = selection.subject_count,
         .sizes = selection.sizes,

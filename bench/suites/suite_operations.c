@@ -2,7 +2,7 @@
  * Operations alone. A batch prepares, times, verifies; only the middle part is between the clocks.
  * Batches follow until their timed parts have lasted long enough.
  */
-#include "suites.h"
+#include "suite.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -371,6 +371,7 @@ static bool measure_next(struct fixture *fixture, struct bench_measured *out)
     return warm_up_restarts(fixture) && run_batches(fixture, out, batch_next);
 }
 
+extern const struct suite suites_operations[];
 const struct suite suites_operations[] = {
     {.text = {.name = "start",
               .what = "n starts, 1 to 60,000 ticks ahead, of timers that are not pending",
@@ -421,5 +422,5 @@ const struct suite suites_operations[] = {
      .limit = "indirect-call",
      .plan = plan,
      .measure = measure_next},
+    {.text = {.name = NULL}},
 };
-const size_t suites_operations_count = sizeof suites_operations / sizeof suites_operations[0];

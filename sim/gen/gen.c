@@ -49,15 +49,6 @@ const struct gen_workload *gen_find(const char *name, struct error *error)
     return NULL;
 }
 
-size_t gen_parameter_count(const struct gen_workload *workload)
-{
-    size_t n = 0;
-    while (workload->parameters[n].name != NULL) {
-        n++;
-    }
-    return n;
-}
-
 void gen_parameters_default(const struct gen_workload *workload, double *values)
 {
     for (size_t i = 0; workload->parameters[i].name != NULL; i++) {
@@ -268,6 +259,10 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
         model->kind_count++;
     }
     random_seed(&model->random, part_seed(generator->request->seed, i));
+    model->state = calloc(1, part->workload->state_bytes);
+    if (model->state == NULL) {
+        return gen_out_of_memory(model);
+    }
     if (!part->workload->create(model)) {
         return false;
     }
@@ -453,14 +448,12 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
     }
     for (size_t i = 0; generator.parts != NULL && i < request->part_count; i++) {
         struct gen_model *model = &generator.parts[i].model;
-        if (model->workload != NULL) {
-            if (model->workload->destroy != NULL) {
-                model->workload->destroy(model);
-            }
-            free(model->state);
-            gen_ring_destroy(&model->ring);
-            free(model->records);
+        if (model->state != NULL && model->workload->destroy != NULL) {
+            model->workload->destroy(model);
         }
+        free(model->state);
+        gen_ring_destroy(&model->ring);
+        free(model->records);
         json_decref(generator.parts[i].counts);
     }
     free(generator.parts);

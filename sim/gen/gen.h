@@ -1,7 +1,7 @@
 /*
- * gen.h: workloads, that is, models whose timer operations become a trace. A workload is one file,
- * gen_*.c, with one constant struct gen_workload, and a line in the table in gen.c; the command,
- * its help and the tests come from the table. gen_model.h holds what their models share.
+ * gen.h: workloads, that is, models whose timer operations become a trace. A workload is a constant
+ * struct gen_workload in a file gen_*.c, and a line in the table in gen.c; the command, its help
+ * and the tests come from the table. gen_model.h holds what their models share.
  *
  * A model is in its steady state before anything is recorded. The trace then opens with a warm-up
  * section: the starts of the timers pending at that moment, each at the tick and with the delay it
@@ -58,8 +58,11 @@ struct gen_workload {
     const char *const *kinds;
     const char *const *counts;
 
-    /* Makes a model: checks the parameters against one another, sets model->state, which the
-     * generator frees, and what else gen_model.h asks for. */
+    /* What the model keeps of its own: zeroed memory at model->state, while the model lives. */
+    size_t state_bytes;
+
+    /* Makes a model: checks the parameters against one another, fills in the state, and sets what
+     * else gen_model.h asks for. */
     bool (*create)(struct gen_model *model);
 
     /* Simulates the ticks before `end`, from where it last stopped. */
@@ -77,8 +80,6 @@ const struct gen_workload *const *gen_workloads(size_t *count);
 
 /* The workload of that name; NULL, with the nearest name in `error`. */
 const struct gen_workload *gen_find(const char *name, struct error *error);
-
-size_t gen_parameter_count(const struct gen_workload *workload);
 
 /* How many words a row takes; 0 if it takes numbers. */
 size_t gen_word_count(const struct gen_parameter *row);

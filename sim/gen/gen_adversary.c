@@ -191,10 +191,7 @@ static void populate(struct gen_model *model, uint64_t begin)
 static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
-    struct adversary *adversary = gen_state(model, sizeof *adversary);
-    if (adversary == NULL) {
-        return false;
-    }
+    struct adversary *adversary = model->state;
     adversary->stream = (enum stream)p[STREAM];
     adversary->slots = (uint64_t)p[SLOTS];
     adversary->levels = (uint32_t)p[LEVELS];
@@ -231,6 +228,7 @@ const struct gen_workload gen_adversary = {
     .max_connections = UINT32_MAX / KINDS,
     .kinds = adversary_kinds,
     .counts = adversary_counts,
+    .state_bytes = sizeof(struct adversary),
     .create = create,
     .simulate = simulate,
 };

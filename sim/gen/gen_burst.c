@@ -87,20 +87,13 @@ static bool simulate(struct gen_model *model, uint64_t end)
 static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
-    const double per_second = gen_per_second(model);
-    struct burst *burst = gen_state(model, sizeof *burst);
-    if (burst == NULL) {
-        return false;
-    }
-    burst->timeouts = (struct gen_span){.min_ticks = p[TIMEOUT_MIN_S] * per_second,
-                                        .max_ticks = p[TIMEOUT_MAX_S] * per_second,
-                                        .distinct = (uint32_t)p[TIMEOUTS]};
+    struct burst *burst = model->state;
     burst->period_ticks = gen_whole_ticks(p[PERIOD_MS] * gen_per_ms(model));
     burst->lag_ticks = gen_whole_ticks(p[LAG_MS] * gen_per_ms(model));
     burst->cancelled = p[CANCELLED];
     burst->mean_passed = p[JOIN] < 1 ? -1 / random_log(1 - p[JOIN]) : 0;
-    if (p[TIMEOUT_MIN_S] > p[TIMEOUT_MAX_S]) {
-        return error_set(model->error, "burst: timeout_min_s is above timeout_max_s");
+    if (!gen_span_read(model, TIMEOUT_MIN_S, &burst->timeouts)) {
+        return false;
     }
     if (p[CANCELLED] > 0 && burst->lag_ticks >= gen_whole_ticks(burst->timeouts.min_ticks)) {
         return error_set(model->error, "burst: lag_ms must be below timeout_min_s");
@@ -131,6 +124,7 @@ const struct gen_workload gen_burst = {
     .max_connections = UINT32_MAX / KINDS,
     .kinds = burst_kinds,
     .counts = burst_counts,
+    .state_bytes = sizeof(struct burst),
     .create = create,
     .simulate = simulate,
 };

@@ -173,12 +173,9 @@ static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
     const double per_second = gen_per_second(model);
-    struct delay_queue *queue = gen_state(model, sizeof *queue);
-    if (queue == NULL) {
+    struct delay_queue *queue = model->state;
+    if (!gen_ordered(model, DELAY_MIN_S, DELAY_MAX_S, 1)) {
         return false;
-    }
-    if (p[DELAY_MIN_S] > p[DELAY_MAX_S]) {
-        return error_set(model->error, "delay-queue: delay_min_s is above delay_max_s");
     }
     queue->delay_min_ticks = p[DELAY_MIN_S] * per_second;
     queue->delay_max_ticks = p[DELAY_MAX_S] * per_second;
@@ -219,6 +216,7 @@ const struct gen_workload gen_delay_queue = {
     .max_connections = UINT32_MAX / KINDS,
     .kinds = delay_queue_kinds,
     .counts = delay_queue_counts,
+    .state_bytes = sizeof(struct delay_queue),
     .create = create,
     .simulate = simulate,
 };

@@ -74,16 +74,10 @@ static bool simulate(struct gen_model *model, uint64_t end)
 static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
-    const double per_second = gen_per_second(model);
-    struct heartbeat *heartbeat = gen_state(model, sizeof *heartbeat);
-    if (heartbeat == NULL) {
+    struct heartbeat *heartbeat = model->state;
+    struct gen_span span;
+    if (!gen_span_read(model, PERIOD_MIN_S, &span)) {
         return false;
-    }
-    const struct gen_span span = {.min_ticks = p[PERIOD_MIN_S] * per_second,
-                                  .max_ticks = p[PERIOD_MAX_S] * per_second,
-                                  .distinct = (uint32_t)p[PERIODS]};
-    if (p[PERIOD_MIN_S] > p[PERIOD_MAX_S]) {
-        return error_set(model->error, "heartbeat: period_min_s is above period_max_s");
     }
     heartbeat->jitter = p[JITTER];
     model->warmup_end = GEN_EPOCH;
@@ -92,7 +86,7 @@ static bool create(struct gen_model *model)
         return false;
     }
     struct connection *connections = model->records;
-    uint64_t middle = gen_whole_ticks(model->seconds * per_second) / 2;
+    uint64_t middle = gen_whole_ticks(model->seconds * gen_per_second(model)) / 2;
     for (uint32_t i = 0; i < model->connections; i++) {
         uint64_t period = gen_span_draw(model, &span);
         uint64_t age =
@@ -114,6 +108,7 @@ const struct gen_workload gen_heartbeat = {
     .max_connections = UINT32_MAX / KINDS,
     .kinds = heartbeat_kinds,
     .counts = heartbeat_counts,
+    .state_bytes = sizeof(struct heartbeat),
     .create = create,
     .simulate = simulate,
 };

@@ -3,11 +3,19 @@
  * of events stays what it is; whenever the first is taken out, it is put in again, an increment
  * later. Nothing is stopped and nothing restarted: this is what simulators do, not what servers do.
  *
- * The model begins in its steady state, in which it met each event at a random moment of its
+ * phold: Fujimoto's PHOLD: logical processes send one another events. Each event that is due
+ * schedules one, at least the lookahead later, for the same process or, with a given probability,
+ * for any. To a timer structure the difference from hold is where the timer lies: an event of the
+ * same process is the timer that has just fired, one for another process is a timer that has been
+ * idle, anywhere in memory. Idle ones are a share beyond the pending.
+ *
+ * The models begin in their steady state, in which they met each event at a random moment of its
  * increment.
  */
 #include "gen_increment.h"
 #include "gen_model.h"
+
+#include <stdlib.h>
 
 enum {
     TICK_US = GEN_TICK_US,
@@ -15,67 +23,127 @@ enum {
     MEAN_MS,
     PARETO_ALPHA,
     PARETO_RATIO,
+    HOLD_ROWS,
+    LOOKAHEAD = HOLD_ROWS, /* from here on phold's alone */
+    REMOTE,
+    IDLE,
 };
+
+#define INCREMENT_ROWS                                                                             \
+    {"increments",                                                                                 \
+     INCREMENT_EXPONENTIAL,                                                                        \
+     0,                                                                                            \
+     0,                                                                                            \
+     "how far ahead the next event lies",                                                          \
+     "Jones 1986; Pareto: Tang, Goh, Thng 2005",                                                   \
+     increment_words},                                                                             \
+        {"mean_ms", 1000, 0.001, 1e9, "mean increment", "chosen", NULL},                           \
+        {"pareto_alpha",                                                                           \
+         1.5,                                                                                      \
+         0.1,                                                                                      \
+         10,                                                                                       \
+         "Pareto's exponent: infinite variance below 2",                                           \
+         "Tang, Goh, Thng 2005: infinite variance; the value is chosen",                           \
+         NULL},                                                                                    \
+    {                                                                                              \
+        "pareto_ratio", 1e4, 2, 1e9, "its longest increment, in shortest ones", "chosen", NULL     \
+    }
 
 static const struct gen_parameter hold_parameters[] = {
     [TICK_US] = GEN_TICK_US_ROW(1000),
-    GEN_INCREMENT_ROWS(INCREMENTS),
+    INCREMENT_ROWS,
+    [HOLD_ROWS] = {0},
+};
+
+static const struct gen_parameter phold_parameters[] = {
+    [TICK_US] = GEN_TICK_US_ROW(1000),
+    INCREMENT_ROWS,
+    [LOOKAHEAD] = {"lookahead", 0.1, 0, 1, "share of the mean that every increment has at least",
+                   "PHOLD adds a constant to the draw; the value is chosen", NULL},
+    [REMOTE] = {"remote", 0.25, 0, 1, "share of events for another process", "chosen", NULL},
+    [IDLE] = {"idle", 1, 0, 8, "timers that are not pending, for each one that is", "chosen", NULL},
     {0},
 };
 
-enum { KIND_EVENT, KINDS };
-static const char *const hold_kinds[] = {[KIND_EVENT] = "event", NULL};
+static const char *const kinds[] = {"event", NULL};
 
-enum { COUNT_HOLDS };
-static const char *const hold_counts[] = {[COUNT_HOLDS] = "holds", NULL};
+enum { COUNT_EVENTS, COUNT_REMOTE };
+static const char *const hold_counts[] = {[COUNT_EVENTS] = "holds", NULL};
+static const char *const phold_counts[] = {
+    [COUNT_EVENTS] = "events", [COUNT_REMOTE] = "remote", NULL};
 
+/* A record of hold's is its timer; of phold's, whose event has any process's timer, an event. */
 struct event {
-    struct gen_timer timers[KINDS];
+    struct gen_timer timer;
+    uint32_t id;
 };
 
 struct hold {
     struct increments increments;
     double mean_ticks;
+    double lookahead;
+    double remote;
+    uint32_t *idle_ids;
+    uint32_t idle_count;
 };
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+/* Puts an event in again, an increment of so many means later. */
+static inline void hold(struct gen_model *model, uint64_t now, uint32_t number,
+                        struct gen_timer *timer, uint32_t id, double increment)
 {
-    const struct hold *hold = model->state;
-    struct event *event = &((struct event *)model->records)[number];
-    model->counts[COUNT_HOLDS]++;
-    double increment = increments_draw(&hold->increments, &model->random);
-    gen_timer_start(model, now, number, event->timers, KIND_EVENT,
-                    gen_whole_ticks(hold->mean_ticks * increment));
-    gen_file(model, event->timers[KIND_EVENT].due, number);
+    const struct hold *state = model->state;
+    uint64_t delay = gen_whole_ticks(state->mean_ticks * increment);
+    model->counts[COUNT_EVENTS]++;
+    *timer = (struct gen_timer){.due = now + delay, .delay_ticks = delay};
+    gen_record(model, now, id, TRACE_START, delay);
+    gen_file(model, now + delay, number);
 }
 
-static bool simulate(struct gen_model *model, uint64_t end)
-{
-    return gen_simulate(model, end, visit);
-}
-
-static bool create(struct gen_model *model)
+/* Takes over the parameters that both have, and makes room for the events. */
+static bool begin(struct gen_model *model, size_t record_bytes)
 {
     const double *p = model->parameters;
-    struct hold *hold = gen_state(model, sizeof *hold);
-    if (hold == NULL) {
-        return false;
-    }
-    hold->increments =
+    struct hold *state = model->state;
+    state->increments =
         increments_make((enum increment)p[INCREMENTS], p[PARETO_ALPHA], p[PARETO_RATIO]);
-    hold->mean_ticks = p[MEAN_MS] * gen_per_ms(model);
+    state->mean_ticks = p[MEAN_MS] * gen_per_ms(model);
     model->warmup_end = GEN_EPOCH;
-    if (!gen_model_begin(model, sizeof(struct event), GEN_EPOCH,
-                         gen_whole_ticks(8 * hold->mean_ticks))) {
+    return gen_model_begin(model, record_bytes, GEN_EPOCH, gen_whole_ticks(8 * state->mean_ticks));
+}
+
+/* Puts an event in that was met within an increment of so many means. */
+static void place(struct gen_model *model, uint32_t number, struct gen_timer *timer,
+                  double increment)
+{
+    const struct hold *state = model->state;
+    uint64_t delay = gen_whole_ticks(state->mean_ticks * increment);
+    gen_timer_place(timer, GEN_EPOCH, delay, gen_uniform_age(model, delay));
+    gen_file(model, timer->due, number);
+}
+
+/* --- hold ------------------------------------------------------------------------------------ */
+
+static void hold_visit(struct gen_model *model, uint64_t now, uint32_t number)
+{
+    const struct hold *state = model->state;
+    hold(model, now, number, &((struct gen_timer *)model->records)[number], number,
+         increments_draw(&state->increments, &model->random));
+}
+
+static bool hold_simulate(struct gen_model *model, uint64_t end)
+{
+    return gen_simulate(model, end, hold_visit);
+}
+
+static bool hold_create(struct gen_model *model)
+{
+    const struct hold *state = model->state;
+    if (!begin(model, sizeof(struct gen_timer))) {
         return false;
     }
-    struct event *events = model->records;
     for (uint32_t i = 0; i < model->connections; i++) {
-        double increment = increments_draw_met(&hold->increments, &model->random);
-        uint64_t delay = gen_whole_ticks(hold->mean_ticks * increment);
-        gen_timer_place(&events[i].timers[KIND_EVENT], GEN_EPOCH, delay,
-                        gen_uniform_age(model, delay));
-        gen_file(model, events[i].timers[KIND_EVENT].due, i);
+        place(model, i, &((struct gen_timer *)model->records)[i],
+              increments_draw_met(&state->increments, &model->random));
     }
     return true;
 }
@@ -87,9 +155,119 @@ const struct gen_workload gen_hold = {
     .stresses = "the expiry of every timer; how a structure bears a distribution of delays",
     .resembles = "a simulator's pending-event set, as the literature compares them",
     .parameters = hold_parameters,
-    .max_connections = UINT32_MAX / KINDS,
-    .kinds = hold_kinds,
+    .max_connections = UINT32_MAX,
+    .kinds = kinds,
     .counts = hold_counts,
-    .create = create,
-    .simulate = simulate,
+    .state_bytes = sizeof(struct hold),
+    .create = hold_create,
+    .simulate = hold_simulate,
+};
+
+/* --- phold ----------------------------------------------------------------------------------- */
+
+/* Swaps the event's id for one of the idle. */
+static void move(struct gen_model *model, struct event *event)
+{
+    const struct hold *state = model->state;
+    model->counts[COUNT_REMOTE]++;
+    uint32_t *idle =
+        &state->idle_ids[(uint32_t)(random_unit(&model->random) * (double)state->idle_count)];
+    uint32_t id = event->id;
+    event->id = *idle;
+    *idle = id;
+}
+
+static void phold_visit(struct gen_model *model, uint64_t now, uint32_t number)
+{
+    const struct hold *state = model->state;
+    struct event *event = &((struct event *)model->records)[number];
+    if (gen_chance(model, state->remote)) {
+        move(model, event);
+    }
+    hold(model, now, number, &event->timer, event->id,
+         state->lookahead +
+             (1 - state->lookahead) * increments_draw(&state->increments, &model->random));
+}
+
+static bool phold_simulate(struct gen_model *model, uint64_t end)
+{
+    return gen_simulate(model, end, phold_visit);
+}
+
+static void phold_pending(const struct gen_model *model, uint32_t number,
+                          struct gen_pending_list *list)
+{
+    const struct event *event = &((const struct event *)model->records)[number];
+    gen_pending_add(list, 0, event->id, event->timer.due, event->timer.delay_ticks);
+}
+
+/* An increment as it is met at a random moment: the lookahead is met with its share of the mean,
+ * and then nothing is known of the draw. */
+static double draw_met(struct gen_model *model)
+{
+    const struct hold *state = model->state;
+    double drawn = gen_chance(model, state->lookahead)
+                       ? increments_draw(&state->increments, &model->random)
+                       : increments_draw_met(&state->increments, &model->random);
+    return state->lookahead + (1 - state->lookahead) * drawn;
+}
+
+/* Gives every event a timer at random, and keeps the others. */
+static bool deal_ids(struct gen_model *model, uint32_t idle_count)
+{
+    struct hold *state = model->state;
+    struct event *events = model->records;
+    state->idle_count = idle_count;
+    state->idle_ids = malloc(idle_count * sizeof *state->idle_ids);
+    if (state->idle_ids == NULL) {
+        return gen_out_of_memory(model);
+    }
+    for (uint32_t i = 0; i < idle_count; i++) {
+        state->idle_ids[i] = model->connections + i;
+    }
+    for (uint32_t i = 0; i < model->connections; i++) {
+        events[i].id = i;
+        move(model, &events[i]);
+    }
+    return true;
+}
+
+static bool phold_create(struct gen_model *model)
+{
+    const double *p = model->parameters;
+    struct hold *state = model->state;
+    state->lookahead = p[LOOKAHEAD];
+    state->remote = p[REMOTE];
+    /* One at least, to swap with. */
+    uint32_t idle_count = 1 + (uint32_t)(p[IDLE] * (double)model->connections);
+    model->timer_number = model->connections + idle_count;
+    if (!begin(model, sizeof(struct event)) || !deal_ids(model, idle_count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < model->connections; i++) {
+        place(model, i, &((struct event *)model->records)[i].timer, draw_met(model));
+    }
+    return true;
+}
+
+static void phold_destroy(struct gen_model *model)
+{
+    free(((struct hold *)model->state)->idle_ids);
+}
+
+extern const struct gen_workload gen_phold;
+const struct gen_workload gen_phold = {
+    .name = "phold",
+    .summary = "a constant number of events that processes send one another, with a lookahead",
+    .stresses = "the expiry of every timer, and starts of timers that no cache holds",
+    .resembles = "a parallel discrete-event simulation",
+    .parameters = phold_parameters,
+    .max_connections = UINT32_MAX / 10, /* with the idle ones they can still be named */
+    .kinds = kinds,
+    .counts = phold_counts,
+    .state_bytes = sizeof(struct hold),
+    .create = phold_create,
+    .simulate = phold_simulate,
+    .pending = phold_pending,
+    .destroy = phold_destroy,
 };

@@ -94,16 +94,12 @@ static void populate(struct gen_model *model, uint64_t now, uint32_t number,
     struct connection *connection = &((struct connection *)model->records)[number];
     connection->timeout_ticks = gen_span_draw(model, span);
     double timeout = (double)connection->timeout_ticks;
-    double packet =
-        1 - random_exp(-(timeout < 700 * idle->gap_ticks ? timeout / idle->gap_ticks : 700));
+    double packet = gen_comes_within(timeout, idle->gap_ticks);
     double ends = 1 - packet * (1 - idle->close); /* of the starts, this share is the last */
     double open_ticks = idle->gap_ticks * packet;
     if (gen_chance(model, open_ticks / (open_ticks + ends * idle->pause_ticks))) {
-        double age = -idle->gap_ticks * random_log(1 - random_unit(&model->random) * packet);
-        uint64_t age_ticks = gen_whole_ticks(age);
-        gen_timer_place(&connection->timers[KIND_IDLE], now, connection->timeout_ticks,
-                        age_ticks < connection->timeout_ticks ? age_ticks
-                                                              : connection->timeout_ticks);
+        gen_place_restarted(model, &connection->timers[KIND_IDLE], now, connection->timeout_ticks,
+                            idle->gap_ticks, packet);
         connection->event_at = now - 1 + gen_exponential(model, idle->gap_ticks);
     } else {
         connection->event_at = now - 1 + gen_exponential(model, idle->pause_ticks);
@@ -115,15 +111,10 @@ static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
     const double per_second = gen_per_second(model);
-    struct idle *idle = gen_state(model, sizeof *idle);
-    if (idle == NULL) {
+    struct idle *idle = model->state;
+    struct gen_span span;
+    if (!gen_span_read(model, TIMEOUT_MIN_S, &span)) {
         return false;
-    }
-    const struct gen_span span = {.min_ticks = p[TIMEOUT_MIN_S] * per_second,
-                                  .max_ticks = p[TIMEOUT_MAX_S] * per_second,
-                                  .distinct = (uint32_t)p[TIMEOUTS]};
-    if (p[TIMEOUT_MIN_S] > p[TIMEOUT_MAX_S]) {
-        return error_set(model->error, "idle: timeout_min_s is above timeout_max_s");
     }
     idle->gap_ticks = per_second / p[RATE_PER_S];
     idle->pause_ticks = p[PAUSE_S] * per_second;
@@ -149,6 +140,7 @@ const struct gen_workload gen_idle = {
     .max_connections = UINT32_MAX / KINDS,
     .kinds = idle_kinds,
     .counts = idle_counts,
+    .state_bytes = sizeof(struct idle),
     .create = create,
     .simulate = simulate,
 };

@@ -36,24 +36,4 @@ double increments_draw(const struct increments *increments, struct random *rando
  * of it has passed. */
 double increments_draw_met(const struct increments *increments, struct random *random);
 
-/* The four rows of parameters that go with it. The index of the first is `row`. */
-#define GEN_INCREMENT_ROWS(row)                                                                    \
-    [(row)] = {"increments",                                                                       \
-               INCREMENT_EXPONENTIAL,                                                              \
-               0,                                                                                  \
-               0,                                                                                  \
-               "how far ahead the next event lies",                                                \
-               "Jones 1986; Pareto: Tang, Goh, Thng 2005",                                         \
-               increment_words},                                                                   \
-    [(row) + 1] = {"mean_ms", 1000, 0.001, 1e9, "mean increment", "chosen", NULL},                 \
-    [(row) + 2] = {"pareto_alpha",                                                                 \
-                   1.5,                                                                            \
-                   0.1,                                                                            \
-                   10,                                                                             \
-                   "Pareto's exponent: infinite variance below 2",                                 \
-                   "Tang, Goh, Thng 2005: infinite variance; the value is chosen",                 \
-                   NULL},                                                                          \
-    [(row) + 3] = {"pareto_ratio", 1e4, 2, 1e9, "its longest increment, in shortest ones",         \
-                   "chosen",       NULL}
-
 #endif

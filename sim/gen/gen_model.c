@@ -3,13 +3,21 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-void *gen_state(struct gen_model *model, size_t bytes)
+bool gen_ordered(struct gen_model *model, unsigned low, unsigned high, double high_unit)
 {
-    model->state = calloc(1, bytes);
-    if (model->state == NULL) {
-        (void)gen_out_of_memory(model);
-    }
-    return model->state;
+    const struct gen_parameter *rows = model->workload->parameters;
+    return model->parameters[low] <= model->parameters[high] * high_unit ||
+           error_set(model->error, "%s: %s is above %s", model->workload->name, rows[low].name,
+                     rows[high].name);
+}
+
+bool gen_span_read(struct gen_model *model, unsigned row, struct gen_span *span)
+{
+    const double *p = model->parameters;
+    *span = (struct gen_span){.min_ticks = p[row] * gen_per_second(model),
+                              .max_ticks = p[row + 1] * gen_per_second(model),
+                              .distinct = (uint32_t)p[row + 2]};
+    return gen_ordered(model, row, row + 1, 1);
 }
 
 bool gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
@@ -26,6 +34,19 @@ bool gen_out_of_memory(struct gen_model *model)
     model->failed = true;
     return error_set(model->error, "%s: out of memory for %" PRIu32 " connections",
                      model->workload->name, model->connections);
+}
+
+double gen_comes_within(double ticks, double mean_ticks)
+{
+    return 1 - random_exp(-(ticks < 700 * mean_ticks ? ticks / mean_ticks : 700));
+}
+
+void gen_place_restarted(struct gen_model *model, struct gen_timer *timer, uint64_t now,
+                         uint64_t delay_ticks, double gap_ticks, double within)
+{
+    double age = -gap_ticks * random_log(1 - random_unit(&model->random) * within);
+    uint64_t age_ticks = gen_whole_ticks(age);
+    gen_timer_place(timer, now, delay_ticks, age_ticks < delay_ticks ? age_ticks : delay_ticks);
 }
 
 void gen_pending_collect(const struct gen_model *model, struct gen_pending_list *list)

@@ -43,8 +43,9 @@ struct gen_model {
     struct error *error;
     struct random random; /* seeded */
 
+    void *state; /* state_bytes, zeroed; `create` fills it in */
+
     /* Set by `create`. */
-    void *state;
     void *records;         /* one per connection */
     size_t record_bytes;   /* of each */
     uint64_t warmup_end;   /* tick up to which to simulate without recording */
@@ -122,10 +123,15 @@ static inline uint64_t gen_span_draw(struct gen_model *model, const struct gen_s
     return gen_whole_ticks(span->min_ticks + u * (span->max_ticks - span->min_ticks));
 }
 
-/* --- the ring, the trace --------------------------------------------------------------------- */
+/* Reads a span from its three rows of parameters, of which `row` is the first: the least and the
+ * longest in seconds, and how many distinct ones. False if the least is above the longest. */
+bool gen_span_read(struct gen_model *model, unsigned row, struct gen_span *span);
 
-/* Makes the model's state, zeroed. NULL for want of memory, with the error set. */
-void *gen_state(struct gen_model *model, size_t bytes);
+/* Whether parameter `low` is at most parameter `high`, a unit of which is `high_unit` of low's. If
+ * not, the error says so. */
+bool gen_ordered(struct gen_model *model, unsigned low, unsigned high, double high_unit);
+
+/* --- the ring, the trace --------------------------------------------------------------------- */
 
 /* Allocates the records, zeroed, and the ring, which begins at tick `now` and reaches so far. */
 bool gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
@@ -240,6 +246,14 @@ static inline uint64_t gen_uniform_age(struct gen_model *model, uint64_t delay_t
 {
     return 1 + (uint64_t)((double)delay_ticks * random_unit(&model->random) * (1 - 0x1p-52));
 }
+
+/* The probability that what comes after an exponential time comes within so many ticks. */
+double gen_comes_within(double ticks, double mean_ticks);
+
+/* Makes a timer pending at tick `now` that was restarted at exponential gaps, given that one comes
+ * within the delay, which has the probability `within`. */
+void gen_place_restarted(struct gen_model *model, struct gen_timer *timer, uint64_t now,
+                         uint64_t delay_ticks, double gap_ticks, double within);
 
 /* The first of `event_at` and the timers' due ticks. */
 static inline uint64_t gen_next(const struct gen_timer *timers, unsigned count, uint64_t event_at)

@@ -253,8 +253,7 @@ static void populate(struct gen_model *model, uint64_t now, double busy_ticks)
     const double *p = model->parameters;
     struct connection *connections = model->records;
     double timeout = (double)quic->idle_ticks;
-    double request =
-        1 - random_exp(-(timeout < 700 * quic->gap_ticks ? timeout / quic->gap_ticks : 700));
+    double request = gen_comes_within(timeout, quic->gap_ticks);
     /* Of each wait for a request: its mean length with the exchange before, and the pauses. */
     double open = quic->gap_ticks * request + busy_ticks;
     double closed = (1 - request) * quic->pause_ticks;
@@ -263,10 +262,8 @@ static void populate(struct gen_model *model, uint64_t now, double busy_ticks)
         connection->rtt_ticks =
             (float)gen_lognormal(model, p[RTT_MEDIAN_MS] * gen_per_ms(model), p[RTT_SIGMA]);
         if (gen_chance(model, open / (open + closed))) {
-            double age = -quic->gap_ticks * random_log(1 - random_unit(&model->random) * request);
-            uint64_t age_ticks = gen_whole_ticks(age);
-            gen_timer_place(&connection->timers[KIND_IDLE], now, quic->idle_ticks,
-                            age_ticks < quic->idle_ticks ? age_ticks : quic->idle_ticks);
+            gen_place_restarted(model, &connection->timers[KIND_IDLE], now, quic->idle_ticks,
+                                quic->gap_ticks, request);
             connection->state = STATE_IDLE;
             connection->event_at = now - 1 + gen_exponential(model, quic->gap_ticks);
             /* One exchange for every request that came in time; more than so many change nothing.
@@ -288,10 +285,7 @@ static bool create(struct gen_model *model)
     const double *p = model->parameters;
     const double per_second = gen_per_second(model);
     const double per_ms = gen_per_ms(model);
-    struct quic *quic = gen_state(model, sizeof *quic);
-    if (quic == NULL) {
-        return false;
-    }
+    struct quic *quic = model->state;
     double initial_variation = 2 * p[INITIAL_RTT_MS]; /* four times half of it */
     if (initial_variation < p[GRANULARITY_MS]) {
         initial_variation = p[GRANULARITY_MS];
@@ -328,6 +322,7 @@ const struct gen_workload gen_quic = {
     .max_connections = UINT32_MAX / KINDS,
     .kinds = quic_kinds,
     .counts = quic_counts,
+    .state_bytes = sizeof(struct quic),
     .create = create,
     .simulate = simulate,
 };

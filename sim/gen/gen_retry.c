@@ -187,10 +187,7 @@ static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
     const double per_second = gen_per_second(model);
-    struct retry *retry = gen_state(model, sizeof *retry);
-    if (retry == NULL) {
-        return false;
-    }
+    struct retry *retry = model->state;
     *retry = (struct retry){
         .gap_ticks = per_second / p[RATE_PER_S],
         .failure = p[FAILURE],
@@ -204,11 +201,9 @@ static bool create(struct gen_model *model)
         .outage_ticks = p[OUTAGE_S] > 0 ? gen_whole_ticks(p[OUTAGE_S] * per_second) : 0,
         .outage_period_ticks = gen_whole_ticks(p[OUTAGE_PERIOD_S] * per_second),
     };
-    if (p[BACKOFF_MS] > p[BACKOFF_MAX_S] * 1000) {
-        return error_set(model->error, "retry: backoff_ms is above backoff_max_s");
-    }
-    if (p[OUTAGE_S] > p[OUTAGE_PERIOD_S]) {
-        return error_set(model->error, "retry: outage_s is above outage_period_s");
+    if (!gen_ordered(model, BACKOFF_MS, BACKOFF_MAX_S, 1000) ||
+        !gen_ordered(model, OUTAGE_S, OUTAGE_PERIOD_S, 1)) {
+        return false;
     }
     model->warmup_end = gen_whole_ticks(warmup_ticks(retry));
     retry->outage_tick = model->warmup_end + (uint64_t)(p[OUTAGE_AT_S] * per_second);
@@ -234,6 +229,7 @@ const struct gen_workload gen_retry = {
     .max_connections = UINT32_MAX / KINDS,
     .kinds = retry_kinds,
     .counts = retry_counts,
+    .state_bytes = sizeof(struct retry),
     .create = create,
     .simulate = simulate,
 };

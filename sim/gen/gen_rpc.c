@@ -104,15 +104,9 @@ static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
     const double per_second = gen_per_second(model);
-    struct rpc *rpc = gen_state(model, sizeof *rpc);
-    if (rpc == NULL) {
+    struct rpc *rpc = model->state;
+    if (!gen_span_read(model, TIMEOUT_MIN_S, &rpc->timeouts)) {
         return false;
-    }
-    rpc->timeouts = (struct gen_span){.min_ticks = p[TIMEOUT_MIN_S] * per_second,
-                                      .max_ticks = p[TIMEOUT_MAX_S] * per_second,
-                                      .distinct = (uint32_t)p[TIMEOUTS]};
-    if (p[TIMEOUT_MIN_S] > p[TIMEOUT_MAX_S]) {
-        return error_set(model->error, "rpc: timeout_min_s is above timeout_max_s");
     }
     if (p[CANCELLED] > 0 && gen_whole_ticks(rpc->timeouts.min_ticks) < 2) {
         return error_set(model->error, "rpc: a reply cannot come before a timeout of one tick; "
@@ -152,6 +146,7 @@ const struct gen_workload gen_rpc = {
     .max_connections = UINT32_MAX / KINDS,
     .kinds = rpc_kinds,
     .counts = rpc_counts,
+    .state_bytes = sizeof(struct rpc),
     .create = create,
     .simulate = simulate,
 };

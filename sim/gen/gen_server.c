@@ -315,11 +315,9 @@ static bool set_up(struct server *server, double *warmup_ticks)
     const double *p = server->model->parameters;
     const double per_second = gen_per_second(server->model);
     const double per_ms = gen_per_ms(server->model);
-    if (p[IDLE_MIN_S] > p[IDLE_MAX_S]) {
-        return error_set(server->model->error, "server: idle_min_s is above idle_max_s");
-    }
-    if (p[RTO_MS] > p[RTO_MAX_S] * 1000) {
-        return error_set(server->model->error, "server: rto_ms is above rto_max_s");
+    if (!gen_ordered(server->model, IDLE_MIN_S, IDLE_MAX_S, 1) ||
+        !gen_ordered(server->model, RTO_MS, RTO_MAX_S, 1000)) {
+        return false;
     }
     server->ticks_per_second = per_second;
     server->think_ticks = p[THINK_S] * per_second;
@@ -365,10 +363,7 @@ static void populate(struct server *server)
 
 static bool create(struct gen_model *model)
 {
-    struct server *server = gen_state(model, sizeof *server);
-    if (server == NULL) {
-        return false;
-    }
+    struct server *server = model->state;
     server->model = model;
     double warmup_ticks = 0;
     if (!set_up(server, &warmup_ticks)) {
@@ -401,6 +396,7 @@ const struct gen_workload gen_server = {
     .max_connections = UINT32_MAX / KINDS,
     .kinds = server_kinds,
     .counts = server_counts,
+    .state_bytes = sizeof(struct server),
     .create = create,
     .simulate = simulate,
     .pending = pending,

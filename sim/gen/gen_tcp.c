@@ -484,15 +484,12 @@ static bool create(struct gen_model *model)
     const double *p = model->parameters;
     const double per_second = gen_per_second(model);
     const double per_ms = gen_per_ms(model);
-    struct tcp *tcp = gen_state(model, sizeof *tcp);
-    if (tcp == NULL) {
-        return false;
-    }
+    struct tcp *tcp = model->state;
     if (p[RTO_INITIAL_MS] > p[RTO_MAX_S] * 1000 || p[RTO_MIN_MS] > p[RTO_MAX_S] * 1000) {
         return error_set(model->error, "tcp: rto_initial_ms or rto_min_ms is above rto_max_s");
     }
-    if (p[DELACK_MIN_MS] > p[DELACK_MAX_MS]) {
-        return error_set(model->error, "tcp: delack_min_ms is above delack_max_ms");
+    if (!gen_ordered(model, DELACK_MIN_MS, DELACK_MAX_MS, 1)) {
+        return false;
     }
     *tcp = (struct tcp){
         .gap_ticks = per_second / p[RATE_PER_S],
@@ -535,6 +532,7 @@ const struct gen_workload gen_tcp = {
     .max_connections = UINT32_MAX / KINDS,
     .kinds = tcp_kinds,
     .counts = tcp_counts,
+    .state_bytes = sizeof(struct tcp),
     .create = create,
     .simulate = simulate,
 };

@@ -1,5 +1,6 @@
 #include "event_log.h"
 
+#include "growing_array.h"
 #include "import_settings.h"
 #include "key_table.h"
 #include "reorder.h"
@@ -51,6 +52,7 @@ struct event_log {
     struct read_event ring[RING]; /* event n at n % RING */
     uint64_t first;
     uint64_t next;
+    char joined_key[KEY_BYTES_MAX];
     struct reorder *reorder;
     struct timer_model *model;
     struct error *error; /* of the call under way: what hands out events cannot pass it on */
@@ -161,15 +163,11 @@ static bool find_timer(struct event_log *log, uint64_t hash, const void *key, si
         *timer = log->timers[number];
         return true;
     }
-    if (number >= log->timers_room) {
-        uint32_t room = log->timers_room == 0 ? 1024 : log->timers_room * 2;
-        uint32_t *timers = realloc(log->timers, room * sizeof *timers);
-        if (timers == NULL) {
-            return error_set(error, "%s: out of memory", log->tally.name);
-        }
-        log->timers = timers;
-        log->timers_room = room;
+    uint32_t *timers = array_reach(log->timers, &log->timers_room, number, sizeof *timers);
+    if (timers == NULL) {
+        return error_set(error, "%s: out of memory", log->tally.name);
     }
+    log->timers = timers;
     if (!timer_model_new_timer(log->model, IDLE_QUEUE, timer, error)) {
         return false;
     }
@@ -245,6 +243,25 @@ bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key
     memcpy(event->key, key, length);
     key_table_fetch_slot(log->keys, hash);
     return true;
+}
+
+bool event_log_activity_of(struct event_log *log, uint64_t time_ns, const struct log_value *parts,
+                           size_t count, struct error *error)
+{
+    if (count == 1) {
+        return event_log_activity(log, time_ns, parts[0].text, parts[0].length, error);
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < KEY_BYTES_MAX; i++) {
+        if (i > 0) {
+            log->joined_key[used++] = '\0';
+        }
+        size_t room = KEY_BYTES_MAX - used; /* what is longer does not count */
+        size_t length = parts[i].length < room ? parts[i].length : room;
+        memcpy(log->joined_key + used, parts[i].text, length);
+        used += length;
+    }
+    return event_log_activity(log, time_ns, log->joined_key, used, error);
 }
 
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,
@@ -391,6 +408,24 @@ bool event_log_finish(struct event_log *log, const char *format, json_t *details
         print_summary(log, counts, count);
         log->finished = true;
     }
+    return good;
+}
+
+bool event_log_import(const struct import_job *job, const struct event_log_settings *settings,
+                      const char *format, json_t *details, tally_line_fn take_line, void *ctx,
+                      struct event_log **log, struct error *error)
+{
+    struct line_reader *reader = line_reader_open(job->input, error);
+    *log = reader != NULL ? event_log_open(job, line_reader_name(reader), "line", settings, error)
+                          : NULL;
+    bool good = *log != NULL && import_tally_read(&(*log)->tally, reader, take_line, ctx, error);
+    if (good) {
+        good = event_log_finish(*log, format, details, error);
+    } else {
+        json_decref(details);
+    }
+    event_log_close(*log);
+    line_reader_close(reader);
     return good;
 }
 

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "import.h"
 #include "import_tally.h"
+#include "log_time.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -54,6 +55,10 @@ struct import_tally *event_log_tally(struct event_log *log);
 bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
                         struct error *error);
 
+/* Likewise a key of several parts, of one line or row: one at least. */
+bool event_log_activity_of(struct event_log *log, uint64_t time_ns, const struct log_value *parts,
+                           size_t count, struct error *error);
+
 /* A request began, and was answered after `duration_ns`; TIMER_MODEL_NEVER: it was not. */
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,
                        struct error *error);
@@ -65,6 +70,12 @@ void event_log_without_key(struct event_log *log);
  * into the origin; dropped here. */
 bool event_log_finish(struct event_log *log, const char *format, json_t *details,
                       struct error *error);
+
+/* All of it for an importer of lines: opens the job's input and a log, which take_line finds at
+ * *log, hands it every line, and finishes. `details` are dropped here. */
+bool event_log_import(const struct import_job *job, const struct event_log_settings *settings,
+                      const char *format, json_t *details, tally_line_fn take_line, void *ctx,
+                      struct event_log **log, struct error *error);
 
 /* NULL is legal. What is not finished leaves nothing behind, and shows the malformed lines. */
 void event_log_close(struct event_log *log);

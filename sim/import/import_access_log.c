@@ -6,7 +6,6 @@
 
 #include "event_log.h"
 #include "import_settings.h"
-#include "line_reader.h"
 #include "log_format.h"
 #include "log_time.h"
 #include "timer_model.h"
@@ -42,7 +41,6 @@ struct access_log_import {
     size_t keys[KEYS_MAX];
     size_t key_count;
     bool requests;
-    char *joined_key;
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -158,7 +156,7 @@ static bool take_time(struct access_log_import *import, struct log_value value, 
     case LOG_FIELD_CLIENT:
     case LOG_FIELD_DURATION:
     default:
-        return import_parse_time(value.text, value.length, field->unit_ns, time_ns);
+        return log_time_parse_number(value.text, value.length, field->unit_ns, time_ns);
     }
 }
 
@@ -167,25 +165,16 @@ static bool is_unset(struct log_value value)
     return value.length == 1 && value.text[0] == '-';
 }
 
-/* The key of a line. NULL if it is fine, or why it is none; `unset` if a field says "-". */
-static const char *join_key(struct access_log_import *import, const struct log_value *values,
-                            struct log_value *key, bool *unset)
+/* The parts of a line's key. NULL if it is fine, or why it is none; `unset` if a field says "-". */
+static const char *take_key(const struct access_log_import *import, const struct log_value *values,
+                            struct log_value *parts, bool *unset)
 {
-    size_t used = 0;
     for (size_t i = 0; i < import->key_count; i++) {
-        struct log_value part = values[import->keys[i]];
-        if (part.length == 0) {
+        parts[i] = values[import->keys[i]];
+        if (parts[i].length == 0) {
             return "no client";
         }
-        *unset = *unset || is_unset(part);
-        if (import->key_count == 1) {
-            *key = part;
-            break;
-        }
-        memcpy(import->joined_key + used, part.text, part.length);
-        used += part.length;
-        import->joined_key[used++] = '\0';
-        *key = (struct log_value){.text = import->joined_key, .length = used};
+        *unset = *unset || is_unset(parts[i]);
     }
     return NULL;
 }
@@ -205,7 +194,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     struct access_log_import *import = ctx;
     struct import_tally *tally = event_log_tally(import->log);
     struct log_value values[LOG_FIELDS_MAX];
-    struct log_value key = {0};
+    struct log_value key[KEYS_MAX];
     bool unset = false;
     uint64_t time_ns = 0;
     uint64_t duration_ns = 0;
@@ -219,12 +208,12 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     } else if (!take_time(import, values[import->time], &time_ns)) {
         why = "no time where the format has it";
     } else {
-        why = join_key(import, values, &key, &unset);
+        why = take_key(import, values, key, &unset);
     }
     if (why == NULL && import->duration < import->format.count &&
         !is_unset(values[import->duration]) &&
-        !import_parse_time(values[import->duration].text, values[import->duration].length,
-                           import->format.fields[import->duration].unit_ns, &duration_ns)) {
+        !log_time_parse_number(values[import->duration].text, values[import->duration].length,
+                               import->format.fields[import->duration].unit_ns, &duration_ns)) {
         why = "no duration where the format has it";
     }
     if (why != NULL) {
@@ -238,37 +227,18 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
         event_log_without_key(import->log);
         return true;
     }
-    return event_log_activity(import->log, time_ns, key.text, key.length, error);
+    return event_log_activity_of(import->log, time_ns, key, import->key_count, error);
 }
 
 static bool import_lines(struct access_log_import *import, const struct import_job *job,
                          const struct event_log_settings *settings, struct error *error)
 {
-    struct line_reader *reader = line_reader_open(job->input, error);
-    if (reader == NULL) {
-        return false;
-    }
-    import->joined_key = malloc((LINE_BYTES_MAX + 1) * KEYS_MAX);
-    import->log = event_log_open(job, line_reader_name(reader), "line", settings, error);
-    bool good = import->log != NULL;
-    if (good && import->joined_key == NULL) {
-        good = error_set(error, "%s: out of memory", line_reader_name(reader));
-    }
     json_t *details = json_object();
     const char *format = import_setting(job, "log-format");
     (void)json_object_set_new(details, "log_format",
                               import_printable(format != NULL ? format : COMMON_FORMAT));
-    good =
-        good && import_tally_read(event_log_tally(import->log), reader, take_line, import, error);
-    if (good) {
-        good = event_log_finish(import->log, "access-log", details, error);
-    } else {
-        json_decref(details);
-    }
-    event_log_close(import->log);
-    line_reader_close(reader);
-    free(import->joined_key);
-    return good;
+    return event_log_import(job, settings, "access-log", details, take_line, import, &import->log,
+                            error);
 }
 
 enum import_result import_access_log(const struct import_job *job, struct error *error)

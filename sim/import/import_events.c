@@ -6,7 +6,6 @@
 
 #include "event_log.h"
 #include "import_settings.h"
-#include "line_reader.h"
 #include "log_time.h"
 #include "timer_model.h"
 
@@ -30,20 +29,14 @@ const struct import_option import_events_options[] = {
     {NULL, NULL, false, NULL},
 };
 
-struct cell {
-    const char *text;
-    size_t length;
-};
-
 /* A column by its name, and where the header says that it is. */
 struct column {
-    struct cell name;
+    struct log_value name;
     size_t index;
 };
 
 struct events_import {
     struct event_log *log;
-    struct line_reader *reader;
     struct column time;
     struct column duration; /* without a name: there are no requests */
     struct column keys[KEYS_MAX];
@@ -55,8 +48,7 @@ struct events_import {
     bool has_header;
     bool zeek;
     char unset[16]; /* what stands for a value that is not there */
-    struct cell *row;
-    char *joined_key;
+    struct log_value *row;
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -100,7 +92,7 @@ static bool read_settings(const struct import_job *job, struct events_import *im
             return error_set(error, "--key %s: more than %u columns", keys, KEYS_MAX);
         }
         const char *comma = strchr(keys, ',');
-        import->keys[import->key_count++].name = (struct cell){
+        import->keys[import->key_count++].name = (struct log_value){
             .text = keys, .length = comma != NULL ? (size_t)(comma - keys) : strlen(keys)};
         keys = comma != NULL ? comma + 1 : NULL;
     }
@@ -123,7 +115,7 @@ static bool read_settings(const struct import_job *job, struct events_import *im
 /* The next cell of a line; quotes around it are dropped, those inside it stay doubled. False if the
  * line has no more, or a quote is not closed. */
 static bool next_cell(const struct events_import *import, const char **at, const char *end,
-                      struct cell *cell)
+                      struct log_value *cell)
 {
     const char *begin = *at;
     if (begin == NULL) {
@@ -141,7 +133,7 @@ static bool next_cell(const struct events_import *import, const char **at, const
             }
             quote += 2;
         }
-        *cell = (struct cell){.text = begin + 1, .length = (size_t)(quote - begin - 1)};
+        *cell = (struct log_value){.text = begin + 1, .length = (size_t)(quote - begin - 1)};
         if (quote + 1 < end && quote[1] != import->separator) {
             return false;
         }
@@ -149,13 +141,13 @@ static bool next_cell(const struct events_import *import, const char **at, const
         return true;
     }
     const char *separator = memchr(begin, import->separator, (size_t)(end - begin));
-    *cell = (struct cell){.text = begin,
-                          .length = (size_t)((separator != NULL ? separator : end) - begin)};
+    *cell = (struct log_value){.text = begin,
+                               .length = (size_t)((separator != NULL ? separator : end) - begin)};
     *at = separator != NULL ? separator + 1 : NULL;
     return true;
 }
 
-static bool cell_is(struct cell cell, const char *text)
+static bool cell_is(struct log_value cell, const char *text)
 {
     return strlen(text) == cell.length && memcmp(cell.text, text, cell.length) == 0;
 }
@@ -167,7 +159,7 @@ static bool find_column(struct events_import *import, const char *header, const 
 {
     char names[400] = "";
     size_t used = 0;
-    struct cell cell;
+    struct log_value cell;
     const char *at = header;
     for (size_t index = 0; next_cell(import, &at, end, &cell); index++) {
         if (cell.length == column->name.length &&
@@ -185,8 +177,8 @@ static bool find_column(struct events_import *import, const char *header, const 
         }
     }
     return error_set(error, "%s: has no column '%.*s'; its columns are %s",
-                     line_reader_name(import->reader), (int)column->name.length, column->name.text,
-                     names);
+                     event_log_tally(import->log)->name, (int)column->name.length,
+                     column->name.text, names);
 }
 
 static bool take_header(struct events_import *import, const char *text, const char *end,
@@ -203,9 +195,9 @@ static bool take_header(struct events_import *import, const char *text, const ch
         return false;
     }
     /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): a header has a column at least */
-    struct cell *row = realloc(import->row, import->cells * sizeof *row);
+    struct log_value *row = realloc(import->row, import->cells * sizeof *row);
     if (row == NULL) {
-        return error_set(error, "%s: out of memory", line_reader_name(import->reader));
+        return error_set(error, "%s: out of memory", event_log_tally(import->log)->name);
     }
     import->row = row;
     import->has_header = true;
@@ -218,7 +210,7 @@ static bool take_zeek_line(struct events_import *import, const struct line *line
 {
     const char *end = line->text + line->length;
     const char *at = line->text;
-    struct cell name;
+    struct log_value name;
     if (line->length > 11 && memcmp(line->text, "#separator ", 11) == 0) {
         import->zeek = true;
         unsigned code;
@@ -228,7 +220,7 @@ static bool take_zeek_line(struct events_import *import, const struct line *line
         return true;
     }
     if (import->zeek && next_cell(import, &at, end, &name)) {
-        struct cell value;
+        struct log_value value;
         if (cell_is(name, "#fields") && at != NULL) {
             return take_header(import, at, end, error);
         }
@@ -276,30 +268,19 @@ static bool take_first_line(struct events_import *import, const struct line *lin
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static bool is_unset(const struct events_import *import, struct cell cell)
+static bool is_unset(const struct events_import *import, struct log_value cell)
 {
     return cell.length == 0 || (import->zeek && cell_is(cell, import->unset));
 }
 
-/* The key of a row; false if one of its columns is unset. */
-static bool join_key(const struct events_import *import, struct cell *key)
+/* The parts of a row's key; false if one of its columns is unset. */
+static bool take_key(const struct events_import *import, struct log_value *parts)
 {
-    *key = import->row[import->keys[0].index];
-    if (is_unset(import, *key)) {
-        return false;
-    }
-    size_t used = 0;
-    for (size_t i = 0; i < import->key_count && import->key_count > 1; i++) {
-        struct cell part = import->row[import->keys[i].index];
-        if (is_unset(import, part)) {
+    for (size_t i = 0; i < import->key_count; i++) {
+        parts[i] = import->row[import->keys[i].index];
+        if (is_unset(import, parts[i])) {
             return false;
         }
-        if (i > 0) {
-            import->joined_key[used++] = '\0';
-        }
-        memcpy(import->joined_key + used, part.text, part.length);
-        used += part.length;
-        *key = (struct cell){.text = import->joined_key, .length = used};
     }
     return true;
 }
@@ -317,17 +298,18 @@ static bool take_row(struct events_import *import, const struct line *line, stru
     uint64_t time_ns = 0;
     uint64_t duration_ns = TIMER_MODEL_NEVER;
     if (why == NULL) {
-        struct cell time = import->row[import->time.index];
-        bool good = import->time_unit_ns == 0
-                        ? log_time_parse_iso(time.text, time.length, &time_ns)
-                        : import_parse_time(time.text, time.length, import->time_unit_ns, &time_ns);
+        struct log_value time = import->row[import->time.index];
+        bool good =
+            import->time_unit_ns == 0
+                ? log_time_parse_iso(time.text, time.length, &time_ns)
+                : log_time_parse_number(time.text, time.length, import->time_unit_ns, &time_ns);
         why = good ? NULL : "no time in the column of the time";
     }
     if (why == NULL && import->duration.name.text != NULL) {
-        struct cell duration = import->row[import->duration.index];
+        struct log_value duration = import->row[import->duration.index];
         if (!is_unset(import, duration) &&
-            !import_parse_time(duration.text, duration.length, import->duration_unit_ns,
-                               &duration_ns)) {
+            !log_time_parse_number(duration.text, duration.length, import->duration_unit_ns,
+                                   &duration_ns)) {
             why = "no duration in the column of the duration";
         }
     }
@@ -339,15 +321,15 @@ static bool take_row(struct events_import *import, const struct line *line, stru
         !event_log_request(import->log, time_ns, duration_ns, error)) {
         return false;
     }
-    struct cell key;
+    struct log_value key[KEYS_MAX];
     if (import->key_count == 0) {
         return true;
     }
-    if (!join_key(import, &key)) {
+    if (!take_key(import, key)) {
         event_log_without_key(import->log);
         return true;
     }
-    return event_log_activity(import->log, time_ns, key.text, key.length, error);
+    return event_log_activity_of(import->log, time_ns, key, import->key_count, error);
 }
 
 static bool take_line(void *ctx, const struct line *line, struct error *error)
@@ -367,7 +349,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
         return error_set(error,
                          "%s: line %" PRIu64 ": a row before the #fields that name its "
                          "columns",
-                         line_reader_name(import->reader), line->number);
+                         event_log_tally(import->log)->name, line->number);
     }
     tally->blank++;
     return take_first_line(import, line, error);
@@ -380,23 +362,8 @@ enum import_result import_events(const struct import_job *job, struct error *err
     if (!read_settings(job, &import, &settings, error)) {
         return IMPORT_USAGE;
     }
-    import.reader = line_reader_open(job->input, error);
-    if (import.reader == NULL) {
-        return IMPORT_FAILED;
-    }
-    import.joined_key = malloc((LINE_BYTES_MAX + 1) * KEYS_MAX);
-    import.log = event_log_open(job, line_reader_name(import.reader), "line", &settings, error);
-    bool good = import.log != NULL;
-    if (good && import.joined_key == NULL) {
-        good = error_set(error, "%s: out of memory", line_reader_name(import.reader));
-    }
-    good =
-        good &&
-        import_tally_read(event_log_tally(import.log), import.reader, take_line, &import, error) &&
-        event_log_finish(import.log, "events", json_object(), error);
-    event_log_close(import.log);
-    line_reader_close(import.reader);
+    bool good = event_log_import(job, &settings, "events", json_object(), take_line, &import,
+                                 &import.log, error);
     free(import.row);
-    free(import.joined_key);
     return good ? IMPORT_DONE : IMPORT_FAILED;
 }

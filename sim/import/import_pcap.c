@@ -6,6 +6,7 @@
 #include "import.h"
 
 #include "event_log.h"
+#include "growing_array.h"
 #include "import_settings.h"
 #include "import_tally.h"
 #include "key_table.h"
@@ -220,15 +221,12 @@ static bool find_flow(struct pcap_import *import, const struct packet *packet, u
     if (!key_table_number(import->flows, packet->flow, packet->flow_bytes, flow)) {
         return error_set(error, "%s: out of memory: too many flows", import->tally.name);
     }
-    if (*flow >= import->senders_room) {
-        uint32_t room = import->senders_room == 0 ? 1024 : import->senders_room * 2;
-        struct sender(*senders)[2] = realloc(import->senders, room * sizeof *senders);
-        if (senders == NULL) {
-            return error_set(error, "%s: out of memory: too many flows", import->tally.name);
-        }
-        import->senders = senders;
-        import->senders_room = room;
+    struct sender(*senders)[2] =
+        array_reach(import->senders, &import->senders_room, *flow, sizeof *senders);
+    if (senders == NULL) {
+        return error_set(error, "%s: out of memory: too many flows", import->tally.name);
     }
+    import->senders = senders;
     if (*flow == known) {
         import->senders[*flow][0] = (struct sender){.timer = NO_TIMER};
         import->senders[*flow][1] = (struct sender){.timer = NO_TIMER};

@@ -9,6 +9,7 @@
  */
 #include "import.h"
 
+#include "growing_array.h"
 #include "import_settings.h"
 #include "import_tally.h"
 #include "key_table.h"
@@ -96,15 +97,12 @@ static bool find_timer(struct process_import *import, const struct call *call,
     if (!key_table_number(import->keys, &key, sizeof key, &number)) {
         return error_set(error, "%s: out of memory: too many timers", import->tally.name);
     }
-    if (number >= import->timers_room) {
-        uint32_t room = import->timers_room == 0 ? 1024 : import->timers_room * 2;
-        struct process_timer *timers = realloc(import->timers, room * sizeof *timers);
-        if (timers == NULL) {
-            return error_set(error, "%s: out of memory: too many timers", import->tally.name);
-        }
-        import->timers = timers;
-        import->timers_room = room;
+    struct process_timer *timers =
+        array_reach(import->timers, &import->timers_room, number, sizeof *timers);
+    if (timers == NULL) {
+        return error_set(error, "%s: out of memory: too many timers", import->tally.name);
     }
+    import->timers = timers;
     if (number == known) {
         import->timers[number] = (struct process_timer){.id = NO_ID};
     }

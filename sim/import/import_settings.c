@@ -1,5 +1,6 @@
 #include "import_settings.h"
 
+#include "log_time.h"
 #include "timer_model.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ bool import_setting_time(const struct import_job *job, const char *name, uint64_
         return true;
     }
     uint64_t value;
-    if (!import_parse_time(text, strlen(text), unit_ns, &value) || value < least_ns ||
+    if (!log_time_parse_number(text, strlen(text), unit_ns, &value) || value < least_ns ||
         value > TIMER_MODEL_TIMEOUT_MAX_NS) {
         return error_set(error, "--%s %s: not a number of %s from %s to 10^9 s, such as 2.5", name,
                          text, unit_ns == UINT64_C(1000000000) ? "seconds" : "milliseconds",
@@ -75,29 +76,4 @@ bool import_setting_time(const struct import_job *job, const char *name, uint64_
     }
     *time_ns = value;
     return true;
-}
-
-bool import_parse_time(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns)
-{
-    size_t i = 0;
-    uint64_t whole = 0;
-    for (; i < length && text[i] >= '0' && text[i] <= '9'; i++) {
-        if (i == 19) {
-            return false;
-        }
-        whole = whole * 10 + (uint64_t)(text[i] - '0');
-    }
-    if (i == 0 || whole > TIMER_MODEL_TIME_MAX_NS / unit_ns) {
-        return false;
-    }
-    uint64_t time = whole * unit_ns;
-    if (i < length && text[i] == '.') {
-        uint64_t place_ns = unit_ns;
-        for (i++; i < length && text[i] >= '0' && text[i] <= '9'; i++) {
-            place_ns /= 10;
-            time += (uint64_t)(text[i] - '0') * place_ns;
-        }
-    }
-    *time_ns = time;
-    return i == length && time <= TIMER_MODEL_TIME_MAX_NS;
 }

@@ -25,9 +25,4 @@ bool import_setting_share(const struct import_job *job, const char *name, double
 bool import_setting_time(const struct import_job *job, const char *name, uint64_t unit_ns,
                          uint64_t least_ns, uint64_t *time_ns, struct error *error);
 
-/* Takes a time apart, digits with perhaps a fraction, in units of `unit_ns` (a power of ten up to
- * 10^9); what the fraction says below 1 ns is dropped. All `length` bytes must belong to it; false
- * if they do not, or if it is beyond 2^63 ns. */
-bool import_parse_time(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns);
-
 #endif

@@ -9,6 +9,7 @@
 #define SIM_LOG_FORMAT_H
 
 #include "error.h"
+#include "log_time.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,11 +40,6 @@ struct log_format {
     size_t before_length;
     struct log_field fields[LOG_FIELDS_MAX];
     size_t count;
-};
-
-struct log_value {
-    const char *text;
-    size_t length;
 };
 
 /* Understands a format. On failure `error` names what in it cannot be followed. Release it either

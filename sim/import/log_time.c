@@ -1,5 +1,7 @@
 #include "log_time.h"
 
+#include "timer_model.h"
+
 #include <string.h>
 
 #define NS_PER_SECOND INT64_C(1000000000)
@@ -13,6 +15,11 @@ static int64_t days_since_1970(unsigned year, unsigned month, unsigned day)
     unsigned m = month <= 2 ? month + 9 : month - 3;
     unsigned days_of_months = (153 * m + 2) / 5; /* 31 30 31 30 31, twice and a bit */
     return (int64_t)y * 365 + y / 4 - y / 100 + y / 400 + days_of_months + day - 1 - 719468;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
 }
 
 static bool two_digits(const char *text, unsigned *number)
@@ -122,6 +129,37 @@ bool log_time_parse_clf(struct log_time_cache *cache, const char *text, size_t l
     return true;
 }
 
+/* Adds the digits from place `i` on, as tenths of a unit and so on; returns the place behind. */
+static size_t take_fraction(const char *text, size_t length, size_t i, uint64_t unit_ns,
+                            uint64_t *time_ns)
+{
+    for (; i < length && is_digit(text[i]); i++) {
+        unit_ns /= 10;
+        *time_ns += (uint64_t)(text[i] - '0') * unit_ns;
+    }
+    return i;
+}
+
+bool log_time_parse_number(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns)
+{
+    size_t i = 0;
+    uint64_t whole = 0;
+    for (; i < length && is_digit(text[i]); i++) {
+        if (i == 19) {
+            return false;
+        }
+        whole = whole * 10 + (uint64_t)(text[i] - '0');
+    }
+    if (i == 0 || whole > TIMER_MODEL_TIME_MAX_NS / unit_ns) {
+        return false;
+    }
+    *time_ns = whole * unit_ns;
+    if (i < length && text[i] == '.') {
+        i = take_fraction(text, length, i + 1, unit_ns, time_ns);
+    }
+    return i == length && *time_ns <= TIMER_MODEL_TIME_MAX_NS;
+}
+
 bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns)
 {
     unsigned century;
@@ -137,13 +175,9 @@ bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns)
         return false;
     }
     size_t i = 19;
-    int64_t fraction_ns = 0;
+    uint64_t fraction_ns = 0;
     if (i < length && (text[i] == '.' || text[i] == ',')) {
-        int64_t place_ns = NS_PER_SECOND;
-        for (i++; i < length && text[i] >= '0' && text[i] <= '9'; i++) {
-            place_ns /= 10;
-            fraction_ns += (text[i] - '0') * place_ns;
-        }
+        i = take_fraction(text, length, i + 1, (uint64_t)NS_PER_SECOND, &fraction_ns);
     }
     int64_t ahead = 0;
     bool utc = i == length || (i + 1 == length && text[i] == 'Z');
@@ -154,6 +188,6 @@ bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns)
     if (seconds < 0) {
         return false;
     }
-    *time_ns = (uint64_t)(seconds * NS_PER_SECOND + fraction_ns);
+    *time_ns = (uint64_t)(seconds * NS_PER_SECOND) + fraction_ns;
     return true;
 }

@@ -1,10 +1,16 @@
-/* log_time.h: dates as logs write them, in nanoseconds since 1970 UTC. */
+/* log_time.h: times as logs write them: dates, in nanoseconds since 1970 UTC, and numbers. */
 #ifndef SIM_LOG_TIME_H
 #define SIM_LOG_TIME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A field of a line. */
+struct log_value {
+    const char *text;
+    size_t length;
+};
 
 /* Neighbouring lines have most of their date in common: what the last one was. Zero at first. */
 struct log_time_cache {
@@ -22,5 +28,10 @@ bool log_time_parse_clf(struct log_time_cache *cache, const char *text, size_t l
 /* "2015-05-17T10:05:03.25+02:00" (ISO 8601): a blank for the T, no fraction, Z, +0200, or no zone,
  * which is UTC, are understood as well. */
 bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns);
+
+/* Digits with perhaps a fraction, in units of `unit_ns` (a power of ten up to 10^9); what the
+ * fraction says below 1 ns is dropped. All `length` bytes must belong to it; false if they do not,
+ * or if it is beyond TIMER_MODEL_TIME_MAX_NS. */
+bool log_time_parse_number(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns);
 
 #endif

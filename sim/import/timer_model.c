@@ -1,5 +1,6 @@
 #include "timer_model.h"
 
+#include "growing_array.h"
 #include "trace.h"
 
 #include <stdlib.h>
@@ -46,8 +47,8 @@ struct timer_model {
     uint32_t timer_count;
     uint32_t timer_room;
     struct answer *answers; /* a heap */
-    size_t answer_count;
-    size_t answer_room;
+    uint32_t answer_count;
+    uint32_t answer_room;
     uint64_t requests;
     uint64_t starts;
     uint64_t stops;
@@ -84,16 +85,12 @@ static bool short_of_memory(const struct timer_model *model, struct error *error
 bool timer_model_new_timer(struct timer_model *model, unsigned queue, uint32_t *timer,
                            struct error *error)
 {
-    if (model->timer_count == model->timer_room) {
-        uint32_t room = model->timer_room == 0 ? 1024 : model->timer_room * 2;
-        struct timer *timers =
-            room > model->timer_room ? realloc(model->timers, room * sizeof *timers) : NULL;
-        if (timers == NULL) {
-            return short_of_memory(model, error);
-        }
-        model->timers = timers;
-        model->timer_room = room;
+    struct timer *timers =
+        array_reach(model->timers, &model->timer_room, model->timer_count, sizeof *timers);
+    if (timers == NULL) {
+        return short_of_memory(model, error);
     }
+    model->timers = timers;
     *timer = model->timer_count++;
     model->timers[*timer] = (struct timer){.queue = queue};
     return true;
@@ -226,16 +223,13 @@ static bool sooner(const struct answer *a, const struct answer *b)
 
 static bool add_answer(struct timer_model *model, struct answer answer)
 {
-    if (model->answer_count == model->answer_room) {
-        size_t room = model->answer_room == 0 ? 1024 : model->answer_room * 2;
-        struct answer *answers = realloc(model->answers, room * sizeof *answers);
-        if (answers == NULL) {
-            return false;
-        }
-        model->answers = answers;
-        model->answer_room = room;
+    struct answer *answers =
+        array_reach(model->answers, &model->answer_room, model->answer_count, sizeof *answers);
+    if (answers == NULL) {
+        return false;
     }
-    size_t at = model->answer_count++;
+    model->answers = answers;
+    uint32_t at = model->answer_count++;
     for (; at > 0 && sooner(&answer, &model->answers[(at - 1) / 2]); at = (at - 1) / 2) {
         model->answers[at] = model->answers[(at - 1) / 2];
     }
@@ -247,7 +241,7 @@ static struct answer remove_first_answer(struct timer_model *model)
 {
     struct answer *heap = model->answers;
     struct answer first = heap[0];
-    size_t count = --model->answer_count;
+    uint32_t count = --model->answer_count;
     struct answer last = heap[count];
     size_t at = 0;
     for (size_t child = 1; child < count; child = 2 * at + 1) {

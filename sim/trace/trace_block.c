@@ -53,27 +53,20 @@ static unsigned width_of(uint64_t value)
     return width;
 }
 
-static uint8_t *put_planes_u32(uint8_t *at, const uint32_t *values, size_t n, unsigned width)
-{
-    for (unsigned plane = 0; plane < width; plane++) {
-        for (size_t i = 0; i < n; i++) {
-            at[i] = (uint8_t)(values[i] >> (8 * plane));
-        }
-        at += n;
+#define DEFINE_PUT_PLANES(bits)                                                                    \
+    static uint8_t *put_planes_u##bits(uint8_t *at, const uint##bits##_t *values, size_t n,        \
+                                       unsigned width)                                             \
+    {                                                                                              \
+        for (unsigned plane = 0; plane < width; plane++) {                                         \
+            for (size_t i = 0; i < n; i++) {                                                       \
+                at[i] = (uint8_t)(values[i] >> (8 * plane));                                       \
+            }                                                                                      \
+            at += n;                                                                               \
+        }                                                                                          \
+        return at;                                                                                 \
     }
-    return at;
-}
-
-static uint8_t *put_planes_u64(uint8_t *at, const uint64_t *values, size_t n, unsigned width)
-{
-    for (unsigned plane = 0; plane < width; plane++) {
-        for (size_t i = 0; i < n; i++) {
-            at[i] = (uint8_t)(values[i] >> (8 * plane));
-        }
-        at += n;
-    }
-    return at;
-}
+DEFINE_PUT_PLANES(32)
+DEFINE_PUT_PLANES(64)
 
 size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw)
 {
@@ -133,66 +126,46 @@ static uint64_t plane_value(const uint8_t *column, size_t n, size_t i, unsigned 
 }
 
 /* Written out by width, so that each becomes a loop of vector instructions. */
-static void get_planes_u32(uint32_t *restrict values, const uint8_t *restrict at, size_t n,
-                           unsigned width)
-{
-    switch (width) {
-    case 0:
-        (void)memset(values, 0, n * sizeof *values);
-        break;
-    case 1:
-        for (size_t i = 0; i < n; i++) {
-            values[i] = at[i];
-        }
-        break;
-    case 2:
-        for (size_t i = 0; i < n; i++) {
-            values[i] = at[i] | (uint32_t)at[n + i] << 8;
-        }
-        break;
-    case 3:
-        for (size_t i = 0; i < n; i++) {
-            values[i] = at[i] | (uint32_t)at[n + i] << 8 | (uint32_t)at[2 * n + i] << 16;
-        }
-        break;
-    default:
-        for (size_t i = 0; i < n; i++) {
-            values[i] = at[i] | (uint32_t)at[n + i] << 8 | (uint32_t)at[2 * n + i] << 16 |
-                        (uint32_t)at[3 * n + i] << 24;
-        }
-        break;
+#define DEFINE_GET_PLANES(bits)                                                                    \
+    static void get_planes_u##bits(uint##bits##_t *restrict values, const uint8_t *restrict at,    \
+                                   size_t n, unsigned width)                                       \
+    {                                                                                              \
+        switch (width) {                                                                           \
+        case 0:                                                                                    \
+            (void)memset(values, 0, n * sizeof *values);                                           \
+            break;                                                                                 \
+        case 1:                                                                                    \
+            for (size_t i = 0; i < n; i++) {                                                       \
+                values[i] = at[i];                                                                 \
+            }                                                                                      \
+            break;                                                                                 \
+        case 2:                                                                                    \
+            for (size_t i = 0; i < n; i++) {                                                       \
+                values[i] = at[i] | (uint##bits##_t)at[n + i] << 8;                                \
+            }                                                                                      \
+            break;                                                                                 \
+        case 3:                                                                                    \
+            for (size_t i = 0; i < n; i++) {                                                       \
+                values[i] =                                                                        \
+                    at[i] | (uint##bits##_t)at[n + i] << 8 | (uint##bits##_t)at[2 * n + i] << 16;  \
+            }                                                                                      \
+            break;                                                                                 \
+        case 4:                                                                                    \
+            for (size_t i = 0; i < n; i++) {                                                       \
+                values[i] = at[i] | (uint##bits##_t)at[n + i] << 8 |                               \
+                            (uint##bits##_t)at[2 * n + i] << 16 |                                  \
+                            (uint##bits##_t)at[3 * n + i] << 24;                                   \
+            }                                                                                      \
+            break;                                                                                 \
+        default:                                                                                   \
+            for (size_t i = 0; i < n; i++) {                                                       \
+                values[i] = (uint##bits##_t)plane_value(at, n, i, width);                          \
+            }                                                                                      \
+            break;                                                                                 \
+        }                                                                                          \
     }
-}
-
-static void get_planes_u64(uint64_t *restrict values, const uint8_t *restrict at, size_t n,
-                           unsigned width)
-{
-    switch (width) {
-    case 0:
-        (void)memset(values, 0, n * sizeof *values);
-        break;
-    case 1:
-        for (size_t i = 0; i < n; i++) {
-            values[i] = at[i];
-        }
-        break;
-    case 2:
-        for (size_t i = 0; i < n; i++) {
-            values[i] = at[i] | (uint64_t)at[n + i] << 8;
-        }
-        break;
-    case 3:
-        for (size_t i = 0; i < n; i++) {
-            values[i] = at[i] | (uint64_t)at[n + i] << 8 | (uint64_t)at[2 * n + i] << 16;
-        }
-        break;
-    default:
-        for (size_t i = 0; i < n; i++) {
-            values[i] = plane_value(at, n, i, width);
-        }
-        break;
-    }
-}
+DEFINE_GET_PLANES(32)
+DEFINE_GET_PLANES(64)
 
 /* How many of the codes have `bit` (CODE_STOP, CODE_NEXT) set. */
 static uint32_t count_codes(const uint8_t *codes, size_t bytes, unsigned bit)

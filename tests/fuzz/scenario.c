@@ -9,7 +9,7 @@ static void check_part(const struct gen_part *part)
 {
     FUZZ_REQUIRE(part->workload != NULL);
     FUZZ_REQUIRE(part->connections >= 1 && part->connections <= part->workload->max_connections);
-    for (size_t i = 0; i < gen_parameter_count(part->workload); i++) {
+    for (size_t i = 0; part->workload->parameters[i].name != NULL; i++) {
         const struct gen_parameter *row = &part->workload->parameters[i];
         double value = part->parameters[i];
         size_t words = gen_word_count(row);

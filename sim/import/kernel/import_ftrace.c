@@ -6,17 +6,15 @@
  * expiry is nothing, because in a replay the structures do the expiring. A stop of a timer that
  * the trace does not hold as pending is counted and left out.
  *
- * The wheel's timers count in jiffies, and a recording does not say how long one is. It does say,
- * with every start and expiry, what the jiffies counter was at that time: the first and the last
- * of these give HZ. Operations wait in memory until the two are far enough apart.
- *
- * High-resolution timers carry absolute deadlines on clocks of their own (monotonic, real, boot
- * time), which their expiries relate to the time stamps.
+ * How long a jiffy is and what a high-resolution timer's deadline means, kernel_clock.h learns from
+ * the events. Operations wait in memory until it knows.
  */
 #include "import.h"
 
+#include "growing_array.h"
 #include "import_settings.h"
 #include "import_tally.h"
+#include "kernel_clock.h"
 #include "kernel_timer_classifier.h"
 #include "line_reader.h"
 #include "trace.h"
@@ -28,18 +26,16 @@
 
 #define NS_PER_SECOND        UINT64_C(1000000000)
 
-/* HZ is estimated once the counter has been seen to move this far, or this many operations wait. */
-#define HZ_SPAN_JIFFIES      1000u
-#define HZ_SPAN_LEAST        20u
-#define WAITING_MAX          ((size_t)1 << 20)
+/* HZ is estimated once this many operations wait, if not before. */
+#define WAITING_MAX          (UINT32_C(1) << 20)
 
 #define HRTIMER_TICK_NS      1000u
 /* Which clocks there are is learned from so much of a recording. */
 #define CLOCKS_SPAN_NS       NS_PER_SECOND
-#define CLOCKS_MAX           8u
 
 #define FUNCTIONS_IN_ORIGIN  256u
 #define FUNCTIONS_IN_SUMMARY 20u
+
 const struct import_option import_ftrace_options[] = {
     {"function", "NAME", true,
      "keep only timers of this callback function, such as tcp_write_timer (default: all)"},
@@ -65,9 +61,6 @@ struct traced_timer {
     bool pending;       /* in the trace */
 };
 
-/* For products and differences of 64-bit numbers that a recording may hold. */
-__extension__ typedef __int128 wide;
-
 /* What the lines were, beside the tally. */
 struct line_counts {
     uint64_t lost_markers;
@@ -85,8 +78,7 @@ struct ftrace_import {
 
     bool hrtimer;
     bool hz_given;
-    bool begun;        /* an event was read: first_ns and latest_ns are set */
-    bool jiffies_seen; /* the four numbers of jiffies are set */
+    bool begun; /* an event was read: first_ns and latest_ns are set */
     uint32_t ids;
     uint64_t hz;      /* 0: not known yet */
     uint64_t tick_ns; /* 0: not known yet */
@@ -95,22 +87,19 @@ struct ftrace_import {
     uint64_t first_ns;
     uint64_t latest_ns; /* latest so far */
 
-    uint64_t first_jiffies;
-    uint64_t first_jiffies_ns;
-    uint64_t last_jiffies;
-    uint64_t last_jiffies_ns;
-    wide clocks[CLOCKS_MAX]; /* hrtimers: a clock minus the time stamp */
-    size_t clock_count;
+    struct kernel_clock clock;
 
     struct kernel_classifier *classifier;
     struct traced_timer *timers; /* by the classifier's index */
-    size_t timer_room;
+    uint32_t timer_count;
+    uint32_t timer_room;
     signed char *kept; /* by function: 1 kept, 0 not, -1 not looked at */
-    size_t kept_room;
+    uint32_t kept_count;
+    uint32_t kept_room;
 
     struct waiting *waiting;
-    size_t waiting_count;
-    size_t waiting_room;
+    uint32_t waiting_count;
+    uint32_t waiting_room;
 
     struct trace_writer *writer;
     uint64_t emitted_ns; /* time of the last operation written */
@@ -158,88 +147,19 @@ static bool function_is_kept(const struct import_job *job, const char *name)
     return !any;
 }
 
-/* --- calibration: HZ, clocks ------------------------------------------------------------------ */
-
-/* Every CONFIG_HZ of Linux's architectures. */
-static const unsigned known_hz[] = {24,  32,  48,  64,  100, 128,  200,
-                                    250, 256, 300, 500, 512, 1000, 1024};
-
-/* HZ from the first and the last pair of counter and time, or 0. */
-static uint64_t estimate_hz(const struct ftrace_import *import)
-{
-    if (!import->jiffies_seen || import->last_jiffies < import->first_jiffies ||
-        import->last_jiffies - import->first_jiffies < HZ_SPAN_LEAST ||
-        import->last_jiffies_ns <= import->first_jiffies_ns) {
-        return 0;
-    }
-    double measured = (double)(import->last_jiffies - import->first_jiffies) * 1e9 /
-                      (double)(import->last_jiffies_ns - import->first_jiffies_ns);
-    uint64_t nearest = 0;
-    double nearest_ratio = 1.10; /* further away than that it is none of them */
-    for (size_t i = 0; i < sizeof known_hz / sizeof known_hz[0]; i++) {
-        double hz = known_hz[i];
-        double ratio = measured > hz ? measured / hz : hz / measured;
-        if (ratio < nearest_ratio) {
-            nearest = known_hz[i];
-            nearest_ratio = ratio;
-        }
-    }
-    return nearest;
-}
-
-static void observe_jiffies(struct ftrace_import *import, const struct kernel_event *event)
-{
-    if (!import->jiffies_seen) {
-        import->jiffies_seen = true;
-        import->first_jiffies = event->now;
-        import->first_jiffies_ns = event->time_ns;
-    }
-    import->last_jiffies = event->now;
-    import->last_jiffies_ns = event->time_ns;
-}
-
-/* An hrtimer's clock, as its expiry tells it. Clocks within a second of each other are one: that
- * is far less than they differ by, unless they do not differ. */
-static void observe_clock(struct ftrace_import *import, const struct kernel_event *event)
-{
-    wide offset = (wide)event->now - event->time_ns;
-    for (size_t i = 0; i < import->clock_count; i++) {
-        wide difference = import->clocks[i] - offset;
-        if (difference > -(wide)NS_PER_SECOND && difference < (wide)NS_PER_SECOND) {
-            import->clocks[i] = offset;
-            return;
-        }
-    }
-    if (import->clock_count < CLOCKS_MAX) {
-        import->clocks[import->clock_count++] = offset;
-    }
-}
-
-/* From an hrtimer's absolute deadline to ns from `time_ns`, on the clock that brings it nearest:
- * the recording does not say which clock a timer uses. */
-static wide hrtimer_delay_ns(const struct ftrace_import *import, int64_t deadline, uint64_t time_ns)
-{
-    wide nearest = 0;
-    for (size_t i = 0; i < import->clock_count; i++) {
-        wide delay = deadline - (time_ns + import->clocks[i]);
-        if (i == 0 || (delay < 0 ? -delay : delay) < (nearest < 0 ? -nearest : nearest)) {
-            nearest = delay;
-        }
-    }
-    return nearest;
-}
+/* --- calibration, operations out ---------------------------------------------------------------
+ */
 
 static bool calibrated(const struct ftrace_import *import)
 {
     return import->writer != NULL;
 }
 
-/* --- operations out --------------------------------------------------------------------------- */
-
 static uint64_t delay_ticks(const struct ftrace_import *import, const struct waiting *operation)
 {
-    wide ticks = import->hrtimer ? hrtimer_delay_ns(import, operation->timeout, operation->time_ns)
-                                 : operation->timeout;
+    kernel_wide ticks = import->hrtimer ? kernel_clock_delay_ns(&import->clock, operation->timeout,
+                                                                operation->time_ns)
+                                        : operation->timeout;
     if (ticks <= 0) {
         return 0;
     }
@@ -247,10 +167,10 @@ static uint64_t delay_ticks(const struct ftrace_import *import, const struct wai
     if (import->hrtimer) {
         ticks = (ticks + import->tick_ns - 1) / import->tick_ns;
     } else if (import->tick_ns != NS_PER_SECOND / import->hz) {
-        wide divisor = (wide)import->hz * import->tick_ns;
+        kernel_wide divisor = (kernel_wide)import->hz * import->tick_ns;
         ticks = (ticks * NS_PER_SECOND + divisor - 1) / divisor;
     }
-    return ticks < (wide)TRACE_TICK_MAX ? (uint64_t)ticks : TRACE_TICK_MAX;
+    return ticks < (kernel_wide)TRACE_TICK_MAX ? (uint64_t)ticks : TRACE_TICK_MAX;
 }
 
 static bool write_operation(struct ftrace_import *import, const struct waiting *operation,
@@ -268,7 +188,7 @@ static bool write_operation(struct ftrace_import *import, const struct waiting *
 static bool calibrate(struct ftrace_import *import, struct error *error)
 {
     if (!import->hrtimer && import->hz == 0) {
-        import->hz = estimate_hz(import);
+        import->hz = kernel_clock_hz(&import->clock);
         if (import->hz == 0) {
             return error_set(error,
                              "%s: HZ (jiffies per second) cannot be told from this recording, "
@@ -279,7 +199,7 @@ static bool calibrate(struct ftrace_import *import, struct error *error)
     if (import->tick_ns == 0) {
         import->tick_ns = NS_PER_SECOND / import->hz;
     }
-    if (import->hrtimer && import->clock_count == 0 && import->waiting_count > 0) {
+    if (import->hrtimer && import->clock.count == 0 && import->waiting_count > 0) {
         return error_set(error,
                          "%s: no hrtimer_expire_entry event tells the timers' clock from the time "
                          "stamps; record that event too",
@@ -307,11 +227,9 @@ static bool ready_to_calibrate(const struct ftrace_import *import)
         return true;
     }
     if (import->hrtimer) {
-        return import->clock_count > 0 && import->latest_ns - import->first_ns >= CLOCKS_SPAN_NS;
+        return import->clock.count > 0 && import->latest_ns - import->first_ns >= CLOCKS_SPAN_NS;
     }
-    return import->hz != 0 ||
-           (import->jiffies_seen && import->last_jiffies > import->first_jiffies &&
-            import->last_jiffies - import->first_jiffies >= HZ_SPAN_JIFFIES);
+    return import->hz != 0 || kernel_clock_hz_is_sure(&import->clock);
 }
 
 static bool emit(struct ftrace_import *import, const struct kernel_operation *from, uint32_t id,
@@ -330,42 +248,37 @@ static bool emit(struct ftrace_import *import, const struct kernel_operation *fr
     if (calibrated(import)) {
         return write_operation(import, &operation, error);
     }
-    if (import->waiting_count == import->waiting_room) {
-        size_t room = import->waiting_room == 0 ? 4096 : import->waiting_room * 2;
-        struct waiting *waiting = realloc(import->waiting, room * sizeof *waiting);
-        if (waiting == NULL) {
-            return error_set(error, "%s: out of memory", import->name);
-        }
-        import->waiting = waiting;
-        import->waiting_room = room;
+    struct waiting *waiting =
+        array_reach(import->waiting, &import->waiting_room, import->waiting_count, sizeof *waiting);
+    if (waiting == NULL) {
+        return error_set(error, "%s: out of memory", import->name);
     }
+    import->waiting = waiting;
     import->waiting[import->waiting_count++] = operation;
     return true;
 }
 
-/* Makes room in the two tables that follow the classifier's. New entries are zero, or -1. */
+/* Makes the two tables that follow the classifier's long enough. */
 static bool follow(struct ftrace_import *import, const struct kernel_operation *operation,
                    struct error *error)
 {
-    if (operation->timer >= import->timer_room) {
-        size_t room = ((size_t)operation->timer + 512) * 2;
-        struct traced_timer *timers = realloc(import->timers, room * sizeof *timers);
-        if (timers == NULL) {
-            return error_set(error, "%s: out of memory", import->name);
-        }
-        memset(timers + import->timer_room, 0, (room - import->timer_room) * sizeof *timers);
-        import->timers = timers;
-        import->timer_room = room;
+    if (operation->timer < import->timer_count && operation->function < import->kept_count) {
+        return true;
     }
-    if (operation->function >= import->kept_room) {
-        size_t room = ((size_t)operation->function + 64) * 2;
-        signed char *kept = realloc(import->kept, room);
-        if (kept == NULL) {
-            return error_set(error, "%s: out of memory", import->name);
-        }
-        memset(kept + import->kept_room, -1, room - import->kept_room);
-        import->kept = kept;
-        import->kept_room = room;
+    struct traced_timer *timers =
+        array_reach(import->timers, &import->timer_room, operation->timer, sizeof *timers);
+    import->timers = timers != NULL ? timers : import->timers;
+    signed char *kept =
+        array_reach(import->kept, &import->kept_room, operation->function, sizeof *kept);
+    import->kept = kept != NULL ? kept : import->kept;
+    if (timers == NULL || kept == NULL) {
+        return error_set(error, "%s: out of memory", import->name);
+    }
+    for (; import->timer_count <= operation->timer; import->timer_count++) {
+        timers[import->timer_count] = (struct traced_timer){0};
+    }
+    for (; import->kept_count <= operation->function; import->kept_count++) {
+        kept[import->kept_count] = -1;
     }
     return true;
 }
@@ -423,7 +336,7 @@ static bool take_event(struct ftrace_import *import, const struct kernel_event *
             return true;
         }
         if (event->kind != KERNEL_TIMER_CANCEL) {
-            observe_jiffies(import, event);
+            kernel_clock_observe_jiffies(&import->clock, event);
         }
         break;
     case KERNEL_HRTIMER_START:
@@ -435,7 +348,7 @@ static bool take_event(struct ftrace_import *import, const struct kernel_event *
             return true;
         }
         if (event->kind == KERNEL_HRTIMER_EXPIRE) {
-            observe_clock(import, event);
+            kernel_clock_observe_hrtimer(&import->clock, event);
         }
         break;
     }
@@ -675,7 +588,8 @@ static bool conclude(struct ftrace_import *import, struct error *error)
         (!calibrated(import) && !calibrate(import, error))) {
         return false;
     }
-    uint64_t hz = import->hrtimer || import->hz_given ? import->hz : estimate_hz(import);
+    uint64_t hz =
+        import->hrtimer || import->hz_given ? import->hz : kernel_clock_hz(&import->clock);
     if (hz != import->hz) {
         return error_set(error,
                          "%s: its beginning says HZ %" PRIu64

@@ -1,18 +1,35 @@
 /*
- * suites.h: what the suites share: how a row is described, the structure that it measures, the
- * clock, the callback, the checks that every suite makes outside its timed parts.
+ * suite.h: suites, and what runs them, for whatever structures it is given; it knows neither a
+ * suite nor a structure by name. First what a suite has from the harness: how a row is described,
+ * the structure that it measures, the clock, the callback, the checks that every suite makes
+ * outside its timed parts. Then what main asks for.
  */
-#ifndef BENCH_SUITES_H
-#define BENCH_SUITES_H
+#ifndef BENCH_SUITE_H
+#define BENCH_SUITE_H
 
 #include "bench_shim.h"
-#include "suite.h"
+#include "registry.h"
 #include "workload.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+
+enum {
+    SUITE_N_MIN = 100,
+    SUITE_N_MAX = 100000000,
+    SUITE_SLOW_N_MAX = 10000, /* a structure that declares itself slow is not run above */
+};
+
+/* A structure with its options. */
+struct suite_subject {
+    const struct tl_algo *algo;
+    int64_t options[TL_OPTIONS_MAX];
+    char name[256]; /* the structure's, with the options that are not the default: name:opt=v */
+};
+
+/* --- rows and suites ------------------------------------------------------------------------- */
 
 /* What a row may differ in from its suite's plain form, one at a time. X(code, word, what) */
 #define SUITE_AXIS_MAP(X)                                                                          \
@@ -104,9 +121,14 @@ struct fixture {
     char error[256];
 };
 
-/* One suite. */
+/* One suite. A table of them ends with one that has no name. */
 struct suite {
-    struct suite_text text;
+    struct {
+        const char *name;
+        const char *what; /* what a row does */
+        const char *why;  /* what it tells */
+        const char *per;  /* what ns_per_op is per */
+    } text;
     uint32_t axes;           /* 1 << enum suite_axis: what its rows may differ in */
     uint32_t needs;          /* capabilities; where one is missing there is no row */
     uint32_t fixed_n;        /* it does not go by --n, but has this many timers; 0: goes by --n */
@@ -121,12 +143,7 @@ struct suite {
     bool (*measure)(struct fixture *fixture, struct bench_measured *out);
 };
 
-extern const struct suite suites_operations[];
-extern const size_t suites_operations_count;
-extern const struct suite suites_limits[];
-extern const size_t suites_limits_count;
-extern const struct suite suites_steady[];
-extern const size_t suites_steady_count;
+/* --- what a suite measures with -------------------------------------------------------------- */
 
 /* Nanoseconds for which this thread has had a processor. What the scheduler gives to others in the
  * midst of a stretch does not count, and on a busy machine that is most of what disturbs. */
@@ -152,6 +169,10 @@ static inline uint64_t cycles_now(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 #endif
 }
+
+/* What a reading of the clock adds to a stretch of time between two, in nanoseconds: the median of
+ * many, measured at the first call. It has been taken off every figure. */
+uint64_t suite_clock_overhead_ns(void);
 
 /* What has passed since an earlier reading, less what a reading costs. */
 static inline uint64_t cpu_since_ns(uint64_t begun)
@@ -205,5 +226,49 @@ bool verify_drained(struct fixture *fixture, const struct workload_expected *exp
 
 /* Whether, from an exact structure, none did. */
 bool verify_nothing_fired(struct fixture *fixture);
+
+/* --- what main asks for ---------------------------------------------------------------------- */
+
+/* Suite `index` of the tables, of which NULL ends the list; NULL behind the last. */
+const struct suite *suite_at(const struct suite *const *tables, size_t index);
+
+/* One form that a suite's rows may take instead of the plain one. */
+struct suite_variant_text {
+    const char *axis;
+    const char *axis_what;
+    const char *word;
+    const char *what;
+    bool plain; /* the form that goes without saying */
+};
+
+/* Fills in form `index`; false behind the last. */
+bool suite_variant_at(size_t index, struct suite_variant_text *text);
+
+/* Whether a suite has form `variant`. */
+bool suite_takes(const struct suite *suite, size_t variant);
+
+/* What is to be registered. */
+struct suite_selection {
+    const struct suite *const *suites;    /* the tables, ended by NULL */
+    const struct suite_subject *subjects; /* outlive suite_end */
+    size_t subject_count;
+    const uint32_t *sizes;
+    size_t size_count;
+    bool variants;     /* in every form, not only in the plain one */
+    double min_time_s; /* how long the timed parts of a row last where a suite repeats itself; 0:
+                        * as short as can be, to see that all works */
+    double patience_s; /* a row whose preparations last longer is left out */
+};
+
+/* Registers every suite with every structure and size, and what bounds them. False for want of
+ * memory. */
+bool suite_register(const struct suite_selection *selection);
+
+/* How many runs ended because a structure failed or fired something wrong. What is left out,
+ * because it would take too long or its library is not in this build, does not count. */
+uint64_t suite_failures(void);
+
+/* Frees everything that was registered. */
+void suite_end(void);
 
 #endif

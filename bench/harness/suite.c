@@ -7,7 +7,6 @@
 #include "cache.h"
 #include "floor.h"
 #include "stream.h"
-#include "suites.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -110,32 +109,21 @@ bool suite_variant_at(size_t index, struct suite_variant_text *text)
 
 /* --- the suites ------------------------------------------------------------------------------ */
 
-static const struct suite *find_suite(size_t index)
+const struct suite *suite_at(const struct suite *const *tables, size_t index)
 {
-    if (index < suites_operations_count) {
-        return &suites_operations[index];
+    for (; *tables != NULL; tables++) {
+        for (const struct suite *suite = *tables; suite->text.name != NULL; suite++) {
+            if (index-- == 0) {
+                return suite;
+            }
+        }
     }
-    index -= suites_operations_count;
-    if (index < suites_steady_count) {
-        return &suites_steady[index];
-    }
-    index -= suites_steady_count;
-    return index < suites_limits_count ? &suites_limits[index] : NULL;
+    return NULL;
 }
 
-bool suite_at(size_t index, struct suite_text *text)
+bool suite_takes(const struct suite *suite, size_t variant)
 {
-    const struct suite *suite = find_suite(index);
-    if (suite == NULL) {
-        return false;
-    }
-    *text = suite->text;
-    return true;
-}
-
-bool suite_takes(size_t index, size_t variant)
-{
-    return (find_suite(index)->axes >> variants[variant].axis & 1) != 0;
+    return (suite->axes >> variants[variant].axis & 1) != 0;
 }
 
 /* --- what all rows share --------------------------------------------------------------------- */
@@ -529,7 +517,7 @@ static void register_forms(const struct suite *suite, const struct suite_subject
 {
     bool has_nameless = true;
     for (size_t i = 0; i < VARIANTS; i++) {
-        bool takes = (suite->axes >> variants[i].axis & 1) != 0;
+        bool takes = suite_takes(suite, i);
         bool always = is_always_named(variants[i].axis);
         has_nameless = has_nameless && !(takes && always);
         if (takes && (always || (all && !is_plain(i)))) {
@@ -596,8 +584,9 @@ bool suite_register(const struct suite_selection *selection)
         workload_shorten();
     }
     make_floor_subjects();
+    const struct suite *suite;
     size_t suites = 0;
-    while (find_suite(suites) != NULL) {
+    while (suite_at(selection->suites, suites) != NULL) {
         suites++;
     }
     row_room = suites * selection->size_count *
@@ -606,9 +595,9 @@ bool suite_register(const struct suite_selection *selection)
     if (rows == NULL) {
         return false;
     }
-    for (size_t i = 0; i < suites; i++) {
-        tell_limits(find_suite(i));
-        register_suite(find_suite(i), selection);
+    for (size_t i = 0; (suite = suite_at(selection->suites, i)) != NULL; i++) {
+        tell_limits(suite);
+        register_suite(suite, selection);
     }
     return true;
 }

@@ -1,5 +1,6 @@
 #include "kernel_timer_classifier.h"
 
+#include "growing_array.h"
 #include "key_table.h"
 #include "short_equal.h"
 
@@ -12,7 +13,6 @@
 #define FIRST_HELD     UINT64_C(256)   /* likewise: mostly few are held back at a time */
 
 #define NO_EVENT       UINT64_MAX
-#define FIRST_ROOM     1024u
 
 /* What an event turned out to be, while it is held back. */
 enum meaning {
@@ -76,20 +76,6 @@ static bool short_of_memory(struct error *error)
     return error_set(error, "out of memory: the recording names too many different timers");
 }
 
-/* Makes room for one more in an array; NULL if memory is short. */
-static void *grow(void *array, uint32_t count, uint32_t *room, size_t bytes)
-{
-    if (count < *room) {
-        return array;
-    }
-    uint32_t larger = *room == 0 ? FIRST_ROOM : *room * 2;
-    void *moved = larger > *room ? realloc(array, larger * bytes) : NULL;
-    if (moved != NULL) {
-        *room = larger;
-    }
-    return moved;
-}
-
 /* The index of a function, which is new if need be. */
 static bool find_function(struct kernel_classifier *c, const char *name, size_t length,
                           uint32_t *index)
@@ -101,7 +87,7 @@ static bool find_function(struct kernel_classifier *c, const char *name, size_t 
         return true;
     }
     struct kernel_function *functions =
-        grow(c->functions, c->function_count, &c->function_room, sizeof *functions);
+        array_reach(c->functions, &c->function_room, c->function_count, sizeof *functions);
     char *copy = functions != NULL ? strndup(name, length) : NULL;
     c->functions = functions != NULL ? functions : c->functions;
     if (copy == NULL) {
@@ -119,7 +105,7 @@ static bool function_is(const struct kernel_function *function, const char *name
 
 static bool add_timer(struct kernel_classifier *c)
 {
-    struct timer *timers = grow(c->timers, c->timer_count, &c->timer_room, sizeof *timers);
+    struct timer *timers = array_reach(c->timers, &c->timer_room, c->timer_count, sizeof *timers);
     if (timers == NULL) {
         return false;
     }
