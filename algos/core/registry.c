@@ -1,6 +1,6 @@
 /*
- * The registry: built from the list in algos/structures/CMakeLists.txt, by way of the generated file
- * registry_list.h, which holds one line TL_REGISTER(symbol) for each structure.
+ * The registry: built from the list in algos/structures/CMakeLists.txt, by way of the generated
+ * file registry_list.h, which holds one line TL_REGISTER(symbol) for each structure.
  */
 #include "registry.h"
 
