@@ -197,6 +197,17 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
+static void heap_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const INDEXED_HEAP *heap = self;
+    size_t root = heap_root(heap);
+    walk_part(visitor, "heap", TL_FORM_TREE, 0);
+    for (size_t i = root; i < heap_end(heap); i++) {
+        walk_node(visitor, i - root, i > root ? heap_parent(heap, i) - root : TL_NEVER);
+        walk_timer(visitor, heap_entry_id(heap->entries[i]), heap_entry_due(heap->entries[i]), 0);
+    }
+}
+
 static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const INDEXED_HEAP *heap = self;
@@ -207,17 +218,6 @@ static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place 
     *out = (struct tl_place){.slot = position - heap_root(heap),
                              .bucket = heap_entry_due(heap->entries[position])};
     return TL_OK;
-}
-
-static void heap_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const INDEXED_HEAP *heap = self;
-    size_t root = heap_root(heap);
-    walk_part(visitor, "heap", TL_FORM_TREE, 0);
-    for (size_t i = root; i < heap_end(heap); i++) {
-        walk_node(visitor, i - root, i > root ? heap_parent(heap, i) - root : TL_NEVER);
-        walk_timer(visitor, heap_entry_id(heap->entries[i]), heap_entry_due(heap->entries[i]), 0);
-    }
 }
 
 #endif

@@ -184,6 +184,17 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
+static void list_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct ordered_list *list = self;
+    walk_part(visitor, "list", TL_FORM_LIST, 0);
+    uint64_t index = 0;
+    for (uint32_t i = list->nodes[HEAD].next; i != HEAD; i = list->nodes[i].next) {
+        walk_node(visitor, index++, TL_NEVER);
+        walk_timer(visitor, i - 1, list->nodes[i].due, 0);
+    }
+}
+
 static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct ordered_list *list = self;
@@ -195,17 +206,6 @@ static enum tl_status list_place(const void *self, uint32_t id, struct tl_place 
         out->slot++;
     }
     return TL_OK;
-}
-
-static void list_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct ordered_list *list = self;
-    walk_part(visitor, "list", TL_FORM_LIST, 0);
-    uint64_t index = 0;
-    for (uint32_t i = list->nodes[HEAD].next; i != HEAD; i = list->nodes[i].next) {
-        walk_node(visitor, index++, TL_NEVER);
-        walk_timer(visitor, i - 1, list->nodes[i].due, 0);
-    }
 }
 
 TL_ALGO(ordered_list) = {

@@ -284,20 +284,6 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-/* The slot is the depth below the root. */
-static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct pairing_heap *heap = self;
-    if (!is_pending(heap, id)) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = heap->nodes[id].due};
-    for (uint32_t at = id; at != heap->root; at = heap->nodes[at].prev) {
-        out->slot += heap->nodes[heap->nodes[at].prev].child == at;
-    }
-    return TL_OK;
-}
-
 /* A cell is named by its timer's id. */
 static void heap_walk(const void *self, const struct tl_visitor *visitor)
 {
@@ -314,6 +300,20 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
             walk_timer(visitor, child, heap->nodes[child].due, 0);
         }
     }
+}
+
+/* The slot is the depth below the root. */
+static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct pairing_heap *heap = self;
+    if (!is_pending(heap, id)) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.bucket = heap->nodes[id].due};
+    for (uint32_t at = id; at != heap->root; at = heap->nodes[at].prev) {
+        out->slot += heap->nodes[heap->nodes[at].prev].child == at;
+    }
+    return TL_OK;
 }
 
 TL_ALGO(pairing_heap) = {

@@ -266,22 +266,6 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-/* The slot is the depth below the root. */
-static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct rbtree *rbtree = self;
-    const struct node *node = &rbtree->nodes[id];
-    if (!is_pending(node)) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = node->due};
-    while (RB_PARENT(node, links) != NULL) {
-        node = RB_PARENT(node, links);
-        out->slot++;
-    }
-    return TL_OK;
-}
-
 static void walk_below(const struct rbtree *rbtree, const struct node *node, uint64_t parent,
                        const struct tl_visitor *visitor)
 {
@@ -305,6 +289,22 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
             walk_below(rbtree, RB_RIGHT(node, links), id, visitor);
         }
     }
+}
+
+/* The slot is the depth below the root. */
+static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct rbtree *rbtree = self;
+    const struct node *node = &rbtree->nodes[id];
+    if (!is_pending(node)) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.bucket = node->due};
+    while (RB_PARENT(node, links) != NULL) {
+        node = RB_PARENT(node, links);
+        out->slot++;
+    }
+    return TL_OK;
 }
 
 TL_ALGO(rbtree) = {

@@ -235,21 +235,6 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-/* The level is the lanes that the timer is in; the slot, its place in the lowest. */
-static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct skip_list *list = self;
-    const struct node *node = &list->nodes[id + 1];
-    if (node->height == 0) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.level = node->height, .bucket = node->due};
-    for (uint32_t at = list->nodes[HEAD].next[0]; at != id + 1; at = list->nodes[at].next[0]) {
-        out->slot++;
-    }
-    return TL_OK;
-}
-
 /* A part for each lane, the longest first; a timer is said to be held in the lowest, which has all.
  */
 static void list_walk(const void *self, const struct tl_visitor *visitor)
@@ -270,6 +255,21 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
             }
         }
     }
+}
+
+/* The level is the lanes that the timer is in; the slot, its place in the lowest. */
+static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct skip_list *list = self;
+    const struct node *node = &list->nodes[id + 1];
+    if (node->height == 0) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.level = node->height, .bucket = node->due};
+    for (uint32_t at = list->nodes[HEAD].next[0]; at != id + 1; at = list->nodes[at].next[0]) {
+        out->slot++;
+    }
+    return TL_OK;
 }
 
 TL_ALGO(skip_list) = {

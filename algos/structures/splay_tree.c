@@ -276,17 +276,6 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-/* The slot is the depth below the root. */
-static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct splay_tree *tree = self;
-    if (!is_linked(tree, id + 1)) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.slot = depth_of(tree, id + 1), .bucket = tree->nodes[id + 1].due};
-    return TL_OK;
-}
-
 static void walk_below(const struct splay_tree *tree, uint32_t index, uint64_t parent,
                        const struct tl_visitor *visitor)
 {
@@ -308,6 +297,17 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
             walk_below(tree, tree->nodes[index].right, index - 1, visitor);
         }
     }
+}
+
+/* The slot is the depth below the root. */
+static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct splay_tree *tree = self;
+    if (!is_linked(tree, id + 1)) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.slot = depth_of(tree, id + 1), .bucket = tree->nodes[id + 1].due};
+    return TL_OK;
 }
 
 TL_ALGO(splay_tree) = {
