@@ -39,11 +39,15 @@ static inline void heap_set_end(INDEXED_HEAP *heap, size_t end);
 /* The parent of an entry that is not the root. */
 static inline size_t heap_parent(const INDEXED_HEAP *heap, size_t index);
 
-/* Writes an entry and where it stands. */
-static inline void put(INDEXED_HEAP *heap, size_t index, heap_entry entry);
-
 /* Takes the entry at the root out, whose timer is not pending any more; it is not vacant then. */
 static void close_root(INDEXED_HEAP *heap);
+
+/* Writes an entry, and where it stands. */
+static inline void put(INDEXED_HEAP *heap, size_t index, heap_entry entry)
+{
+    heap->entries[index] = entry;
+    heap->positions[heap_entry_id(entry)] = (uint32_t)index;
+}
 
 /* Numbers the entries from 0 in the heap's order, and the fence with them. */
 static void renumber(INDEXED_HEAP *heap)
@@ -67,6 +71,7 @@ static void renumber(INDEXED_HEAP *heap)
     for (size_t i = root; i < end; i++) {
         heap_entry entry = heap->entries[i];
         before_fence += entry < heap->fence;
+        TL_COUNT(heap, moves, 1);
         put(heap, i,
             heap_entry_make(heap_entry_due(entry), (uint32_t)(i - root), heap_entry_id(entry)));
     }

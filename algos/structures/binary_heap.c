@@ -90,12 +90,6 @@ static inline size_t heap_parent(const struct binary_heap *heap, size_t index)
     return index / 2;
 }
 
-static inline void put(struct binary_heap *heap, size_t index, heap_entry entry)
-{
-    heap->entries[index] = entry;
-    heap->positions[heap_entry_id(entry)] = (uint32_t)index;
-}
-
 /* The first of the children of `hole`, which has at least one. */
 static inline size_t first_child(struct binary_heap *heap, size_t hole)
 {

@@ -101,10 +101,9 @@ static inline size_t children_of(size_t index, unsigned arity)
     return arity * (index - arity + 2);
 }
 
-static inline void put(struct dary_heap *heap, size_t index, heap_entry entry)
+static inline void move(struct dary_heap *heap, size_t index, heap_entry entry)
 {
-    heap->entries[index] = entry;
-    heap->positions[heap_entry_id(entry)] = (uint32_t)index;
+    put(heap, index, entry);
     TL_COUNT(heap, moves, 1);
 }
 
@@ -134,12 +133,12 @@ static ALWAYS_INLINE void rise(struct dary_heap *heap, size_t hole, heap_entry e
     size_t parent = parent_of(hole, arity);
     TL_COUNT(heap, compares, hole > heap->root);
     while (heap_entry_precedes(entry, heap->entries[parent], latest)) {
-        put(heap, hole, heap->entries[parent]);
+        move(heap, hole, heap->entries[parent]);
         hole = parent;
         parent = parent_of(hole, arity);
         TL_COUNT(heap, compares, hole > heap->root);
     }
-    put(heap, hole, entry);
+    move(heap, hole, entry);
 }
 
 /* Fills the hole with `entry`, which is not before its parent, or with its children. */
@@ -153,10 +152,10 @@ static ALWAYS_INLINE void sink(struct dary_heap *heap, size_t hole, heap_entry e
         if (heap_entry_precedes(entry, heap->entries[first], latest)) {
             break;
         }
-        put(heap, hole, heap->entries[first]);
+        move(heap, hole, heap->entries[first]);
         hole = first;
     }
-    put(heap, hole, entry);
+    move(heap, hole, entry);
 }
 
 /* Moves the hole at the root to the bottom, along the first children; returns where it arrives. */
@@ -172,7 +171,7 @@ static ALWAYS_INLINE size_t sink_hole(struct dary_heap *heap, unsigned arity)
             }
         }
         size_t first = first_of(heap, child, arity);
-        put(heap, hole, heap->entries[first]);
+        move(heap, hole, heap->entries[first]);
         hole = first;
     }
     return hole;

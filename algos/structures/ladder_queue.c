@@ -187,7 +187,7 @@ static void file(struct ladder_queue *queue, uint32_t id)
 }
 
 /* Takes a pending timer out of its list. */
-static void take(struct ladder_queue *queue, uint32_t id)
+static inline void take(struct ladder_queue *queue, uint32_t id)
 {
     uint64_t due = queue->timers[id].due;
     slot_remove(queue, id);
