@@ -1,5 +1,5 @@
-/* joined_text.h: a text that is built up piece by piece and may be cut short by its buffer. Internal
- * to core. */
+/* joined_text.h: a text that is built up piece by piece and may be cut short by its buffer.
+ * Internal to core. */
 #ifndef ALGOS_JOINED_TEXT_H
 #define ALGOS_JOINED_TEXT_H
 

@@ -344,9 +344,7 @@ static enum tl_status queue_reserve(void *self, uint32_t capacity)
 static void queue_destroy(void *self)
 {
     struct ffs_queue *queue = self;
-    if (queue->timers != NULL) {
-        tl_free(queue->allocator, queue->timers, timers_bytes(queue->capacity), BLOCK_ALIGN);
-    }
+    tl_free(queue->allocator, queue->timers, timers_bytes(queue->capacity), BLOCK_ALIGN);
     tl_free(queue->allocator, queue->words, block_bytes(queue), BLOCK_ALIGN);
     structure_free(queue, queue->allocator);
 }
