@@ -1,6 +1,8 @@
 /* Option strings: "opt=v:opt=v" to values and back, driven by a descriptor's option table. */
 #include "registry.h"
 
+#include "joined_text.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,10 +30,7 @@ int tl_option_format(const struct tl_option *option, int64_t value, char *text, 
 int tl_options_format(const struct tl_algo *algo, const int64_t *values, bool all, char *text,
                       size_t text_bytes)
 {
-    size_t used = 0;
-    if (text_bytes > 0) {
-        text[0] = '\0';
-    }
+    struct text joined = text_in(text, text_bytes);
     for (size_t i = 0; i < tl_option_count(algo); i++) {
         const struct tl_option *option = &algo->options[i];
         if (!all && values[i] == option->default_value) {
@@ -39,12 +38,9 @@ int tl_options_format(const struct tl_algo *algo, const int64_t *values, bool al
         }
         char value[64];
         (void)tl_option_format(option, values[i], value, sizeof value);
-        size_t left = used < text_bytes ? text_bytes - used : 0;
-        int n = snprintf(left > 0 ? text + used : NULL, left, "%s%s=%s", used > 0 ? ":" : "",
-                         option->name, value);
-        used += n > 0 ? (size_t)n : 0;
+        text_add(&joined, "%s%s=%s", joined.used > 0 ? ":" : "", option->name, value);
     }
-    return (int)used;
+    return (int)joined.used;
 }
 
 size_t tl_name_distance(const char *a, const char *b)
@@ -100,17 +96,12 @@ static bool parse_number(const char *text, size_t length, int64_t *value)
 /* What an option takes, as words: "1 to 512, or auto". */
 static void describe_range(const struct tl_option *option, char *text, size_t text_bytes)
 {
-    size_t used = 0;
-    text[0] = '\0';
+    struct text range = text_in(text, text_bytes);
     if (option->min <= option->max) {
-        int n = snprintf(text, text_bytes, "%" PRId64 " to %" PRId64, option->min, option->max);
-        used = n > 0 ? (size_t)n : 0;
+        text_add(&range, "%" PRId64 " to %" PRId64, option->min, option->max);
     }
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
-        size_t left = used < text_bytes ? text_bytes - used : 0;
-        int n =
-            snprintf(left > 0 ? text + used : NULL, left, "%s%s", used > 0 ? ", or " : "", c->word);
-        used += n > 0 ? (size_t)n : 0;
+        text_add(&range, "%s%s", range.used > 0 ? ", or " : "", c->word);
     }
 }
 

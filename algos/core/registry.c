@@ -1,8 +1,10 @@
 /*
- * The registry: built from the list in algos/structures/CMakeLists.txt, by way of the generated file
- * registry_list.h, which holds one line TL_REGISTER(symbol) for each structure.
+ * The registry: built from the list in algos/structures/CMakeLists.txt, by way of the generated
+ * file registry_list.h, which holds one line TL_REGISTER(symbol) for each structure.
  */
 #include "registry.h"
+
+#include "joined_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,19 +84,9 @@ const struct tl_capability_row *tl_capabilities(size_t *count)
 
 /* --- descriptors ----------------------------------------------------------------------------- */
 
-/* A text that is built up piece by piece and may be cut short by its buffer. */
-struct complaint {
-    char *text;
-    size_t bytes;
-    size_t used;
-};
-
-static void complain(struct complaint *complaint, const char *what, const char *detail)
+static void complain(struct text *complaint, const char *what, const char *detail)
 {
-    size_t left = complaint->used < complaint->bytes ? complaint->bytes - complaint->used : 0;
-    int n = snprintf(left > 0 ? complaint->text + complaint->used : NULL, left, "%s%s%s",
-                     complaint->used > 0 ? "; " : "", what, detail);
-    complaint->used += n > 0 ? (size_t)n : 0;
+    text_add(complaint, "%s%s%s", complaint->used > 0 ? "; " : "", what, detail);
 }
 
 bool tl_name_is_well_formed(const char *name)
@@ -139,7 +131,7 @@ static bool choice_has(const struct tl_option *option, int64_t value)
     return false;
 }
 
-static void validate_options(const struct tl_algo *algo, struct complaint *complaint)
+static void validate_options(const struct tl_algo *algo, struct text *complaint)
 {
     size_t count = tl_option_count(algo);
     if (count > TL_OPTIONS_MAX) {
@@ -163,10 +155,7 @@ static void validate_options(const struct tl_algo *algo, struct complaint *compl
 
 enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t why_bytes)
 {
-    struct complaint complaint = {.text = why, .bytes = why_bytes};
-    if (why_bytes > 0) {
-        why[0] = '\0';
-    }
+    struct text complaint = text_in(why, why_bytes);
     if (algo->abi < TL_ABI_OLDEST || algo->abi > TL_ABI) {
         char detail[64];
         (void)snprintf(detail, sizeof detail, "abi %u where this timerlab has %u",

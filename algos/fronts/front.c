@@ -7,7 +7,6 @@
  */
 #include "front.h"
 
-#include "front_ends.h"
 #include "registry.h"
 
 #include <stdio.h>
@@ -28,6 +27,11 @@ struct composition {
 };
 
 static struct composition *slots[TL_COMPOSITIONS_MAX];
+
+/* One file each. */
+extern const struct tl_front tl_front_locked;
+extern const struct tl_front tl_front_handoff;
+extern const struct tl_front tl_front_sharded;
 
 static const struct tl_front *const fronts[] = {&tl_front_locked, &tl_front_handoff,
                                                 &tl_front_sharded};

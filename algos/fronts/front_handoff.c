@@ -5,7 +5,7 @@
  * queue; the structure itself is only ever touched by advance. A timer stands in each queue at most
  * once: what counts is what is wanted last.
  */
-#include "front_ends.h"
+#include "front.h"
 #include "registry.h"
 
 #include <pthread.h>
@@ -18,15 +18,15 @@ enum { BATCH = 64 }; /* timers handed over between two turns of the lock */
 
 #define NONE UINT32_MAX
 
+enum which { STARTS, STOPS, QUEUES };
+
 /* What is wanted of a timer, and where it stands. */
 struct wish {
     uint64_t deadline;
-    uint32_t next_start; /* the one behind it in the queue of starts */
-    uint32_t next_stop;  /* ... and of stops */
-    bool pending;        /* started, and neither stopped nor fired */
-    bool in_starts;      /* waits in the queue of starts */
-    bool in_stops;
-    bool filed; /* the structure holds it, possibly under an earlier deadline */
+    uint32_t next[QUEUES]; /* the one behind it in either queue */
+    bool in[QUEUES];       /* waits there */
+    bool pending;          /* started, and neither stopped nor fired */
+    bool filed;            /* the structure holds it, possibly under an earlier deadline */
 };
 
 struct queue {
@@ -39,8 +39,7 @@ struct handoff {
     void *self;
     const struct tl_allocator *allocator;
     struct wish *wishes; /* by id; guarded by `mutex`, like all up to it */
-    struct queue starts;
-    struct queue stops;
+    struct queue queues[QUEUES];
     uint64_t count;        /* timers pending */
     pthread_mutex_t *lock; /* `mutex`, to be had from a const self too */
     pthread_mutex_t mutex;
@@ -57,30 +56,26 @@ struct handoff {
 
 /* --- queues ---------------------------------------------------------------------------------- */
 
-static void append_start(struct handoff *handoff, uint32_t id)
+static void append(struct handoff *handoff, enum which which, uint32_t id)
 {
-    struct queue *queue = &handoff->starts;
-    handoff->wishes[id].in_starts = true;
-    handoff->wishes[id].next_start = NONE;
+    struct queue *queue = &handoff->queues[which];
+    handoff->wishes[id].in[which] = true;
+    handoff->wishes[id].next[which] = NONE;
     if (queue->first == NONE) {
         queue->first = id;
     } else {
-        handoff->wishes[queue->last].next_start = id;
+        handoff->wishes[queue->last].next[which] = id;
     }
     queue->last = id;
 }
 
-static void append_stop(struct handoff *handoff, uint32_t id)
+/* Takes the first one out of a queue that is not empty. */
+static uint32_t take_first(struct handoff *handoff, enum which which)
 {
-    struct queue *queue = &handoff->stops;
-    handoff->wishes[id].in_stops = true;
-    handoff->wishes[id].next_stop = NONE;
-    if (queue->first == NONE) {
-        queue->first = id;
-    } else {
-        handoff->wishes[queue->last].next_stop = id;
-    }
-    queue->last = id;
+    uint32_t id = handoff->queues[which].first;
+    handoff->queues[which].first = handoff->wishes[id].next[which];
+    handoff->wishes[id].in[which] = false;
+    return id;
 }
 
 /* --- start, stop, count: any thread ---------------------------------------------------------- */
@@ -93,8 +88,8 @@ static enum tl_status handoff_start(void *self, uint32_t id, uint64_t deadline)
     handoff->count += wish->pending ? 0 : 1;
     wish->pending = true;
     wish->deadline = deadline;
-    if (!wish->in_starts) {
-        append_start(handoff, id);
+    if (!wish->in[STARTS]) {
+        append(handoff, STARTS, id);
     }
     (void)pthread_mutex_unlock(handoff->lock);
     return TL_OK;
@@ -109,8 +104,8 @@ static enum tl_status handoff_stop(void *self, uint32_t id)
     if (wish->pending) {
         wish->pending = false;
         handoff->count--;
-        if (wish->filed && !wish->in_stops) {
-            append_stop(handoff, id);
+        if (wish->filed && !wish->in[STOPS]) {
+            append(handoff, STOPS, id);
         }
     }
     (void)pthread_mutex_unlock(handoff->lock);
@@ -136,18 +131,16 @@ static void apply_stops(struct handoff *handoff)
         uint32_t ids[BATCH];
         uint32_t count = 0;
         (void)pthread_mutex_lock(handoff->lock);
-        while (count < BATCH && handoff->stops.first != NONE) {
-            uint32_t id = handoff->stops.first;
+        while (count < BATCH && handoff->queues[STOPS].first != NONE) {
+            uint32_t id = take_first(handoff, STOPS);
             struct wish *wish = &handoff->wishes[id];
-            handoff->stops.first = wish->next_stop;
-            wish->in_stops = false;
             /* Started anew since, it has been moved or will be. */
             if (wish->filed && !wish->pending) {
                 wish->filed = false;
                 ids[count++] = id;
             }
         }
-        more = handoff->stops.first != NONE;
+        more = handoff->queues[STOPS].first != NONE;
         (void)pthread_mutex_unlock(handoff->lock);
         for (uint32_t i = 0; i < count; i++) {
             (void)handoff->inner->stop(handoff->self, ids[i]);
@@ -163,11 +156,9 @@ static void apply_starts(struct handoff *handoff, uint64_t limit)
         uint64_t deadlines[BATCH];
         uint32_t count = 0;
         (void)pthread_mutex_lock(handoff->lock);
-        for (uint32_t i = 0; i < BATCH && limit > 0 && handoff->starts.first != NONE; i++) {
-            uint32_t id = handoff->starts.first;
+        for (uint32_t i = 0; i < BATCH && limit > 0 && handoff->queues[STARTS].first != NONE; i++) {
+            uint32_t id = take_first(handoff, STARTS);
             struct wish *wish = &handoff->wishes[id];
-            handoff->starts.first = wish->next_start;
-            wish->in_starts = false;
             limit--;
             if (wish->pending) {
                 wish->filed = true;
@@ -175,7 +166,7 @@ static void apply_starts(struct handoff *handoff, uint64_t limit)
                 deadlines[count++] = wish->deadline;
             }
         }
-        more = handoff->starts.first != NONE;
+        more = handoff->queues[STARTS].first != NONE;
         (void)pthread_mutex_unlock(handoff->lock);
         for (uint32_t i = 0; i < count; i++) {
             if (handoff->inner->start(handoff->self, ids[i], deadlines[i]) != TL_OK) {
@@ -193,7 +184,7 @@ static void fire_if_wanted(void *ctx, uint32_t id, uint64_t now)
     (void)pthread_mutex_lock(handoff->lock);
     struct wish *wish = &handoff->wishes[id];
     wish->filed = false;
-    bool wanted = wish->pending && !wish->in_starts;
+    bool wanted = wish->pending && !wish->in[STARTS];
     if (wanted) {
         wish->pending = false;
         handoff->count--;
@@ -252,7 +243,7 @@ static enum tl_status grow(struct handoff *handoff, uint32_t capacity)
         return TL_ERR_NOMEM;
     }
     for (uint32_t id = handoff->capacity; id < capacity; id++) {
-        wishes[id] = (struct wish){.next_start = NONE, .next_stop = NONE};
+        wishes[id] = (struct wish){.next = {NONE, NONE}};
     }
     handoff->wishes = wishes;
     handoff->capacity = capacity;
@@ -278,8 +269,7 @@ static enum tl_status handoff_create(const struct tl_algo *inner, const int64_t 
     }
     *handoff = (struct handoff){.inner = inner,
                                 .allocator = config->allocator,
-                                .starts = {NONE, NONE},
-                                .stops = {NONE, NONE},
+                                .queues = {{NONE, NONE}, {NONE, NONE}},
                                 .clock = config->now,
                                 .moved_a_tick = (uint64_t)own[OWN_MOVED],
                                 .capacity_max = (uint64_t)own[OWN_PENDING]};
@@ -330,7 +320,7 @@ static enum tl_status handoff_check(const void *self, char *why, size_t why_byte
         const struct wish *wish = &handoff->wishes[id];
         pending += wish->pending ? 1 : 0;
         filed += wish->filed ? 1 : 0;
-        if (wish->pending && !wish->filed && !wish->in_starts) {
+        if (wish->pending && !wish->filed && !wish->in[STARTS]) {
             (void)snprintf(why, why_bytes, "timer %u is pending, but neither queued nor filed",
                            (unsigned)id);
             return TL_ERR_CORRUPT;

@@ -1,5 +1,5 @@
 /* locked: one lock around the structure, held throughout every hook, callbacks included. */
-#include "front_ends.h"
+#include "front.h"
 
 #include <pthread.h>
 

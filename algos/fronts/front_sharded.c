@@ -6,7 +6,7 @@
  * holding no lock. So what a callback starts in another shard cannot fire in the same advance, and
  * callbacks that start timers in each other's shards cannot wait for one another.
  */
-#include "front_ends.h"
+#include "front.h"
 
 #include <pthread.h>
 #include <stdalign.h>

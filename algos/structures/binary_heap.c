@@ -45,20 +45,9 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "heap_entry.h"
-#include "walk.h"
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#define NEVER_INLINE  __attribute__((noinline))
-
-#define ROOT          ((size_t)1)
-#define CAPACITY_MAX  (UINT32_C(1) << 31)
-#define FIRST_SERIAL  (UINT32_MAX - 100)
+#define ROOT ((size_t)1)
 
 struct binary_heap {
     heap_entry *entries; /* [0] is before every other; followed by the positions, in one block */
@@ -73,10 +62,32 @@ struct binary_heap {
     struct tl_counters counters;
 };
 
-static inline void put(struct binary_heap *heap, size_t index, heap_entry entry)
+/* The hooks advance, next and all that follows but create. */
+#define INDEXED_HEAP struct binary_heap
+#include "indexed_heap.h"
+#define STRUCTURE struct binary_heap
+#include "structure.h"
+
+static inline size_t heap_root(const struct binary_heap *heap)
 {
-    heap->entries[index] = entry;
-    heap->positions[heap_entry_id(entry)] = (uint32_t)index;
+    (void)heap;
+    return ROOT;
+}
+
+static inline size_t heap_end(const struct binary_heap *heap)
+{
+    return ROOT + heap->count;
+}
+
+static inline void heap_set_end(struct binary_heap *heap, size_t end)
+{
+    heap->count = (uint32_t)(end - ROOT);
+}
+
+static inline size_t heap_parent(const struct binary_heap *heap, size_t index)
+{
+    (void)heap;
+    return index / 2;
 }
 
 /* The first of the children of `hole`, which has at least one. */
@@ -200,98 +211,6 @@ static void replace_root(struct binary_heap *heap, heap_entry entry)
     rise(heap, sink_hole(heap), entry, true);
 }
 
-/* Numbers the entries from 0 in the heap's order, and the fence with them. */
-static void renumber(struct binary_heap *heap)
-{
-    if (heap->vacant) {
-        close_root(heap);
-    }
-    uint32_t count = heap->count;
-    while (heap->count > 0) {
-        heap_entry root = heap->entries[ROOT];
-        close_root(heap);
-        heap->entries[heap->count + 1] = root;
-    }
-    for (size_t low = ROOT, high = count; low < high; low++, high--) {
-        heap_entry swapped = heap->entries[low];
-        heap->entries[low] = heap->entries[high];
-        heap->entries[high] = swapped;
-    }
-    uint32_t before_fence = 0;
-    for (size_t i = ROOT; i <= count; i++) {
-        heap_entry entry = heap->entries[i];
-        before_fence += entry < heap->fence;
-        TL_COUNT(heap, moves, 1);
-        put(heap, i,
-            heap_entry_make(heap_entry_due(entry), (uint32_t)(i - ROOT), heap_entry_id(entry)));
-    }
-    heap->count = count;
-    heap->serial = count;
-    heap->fence = heap_entry_make(heap_entry_due(heap->fence), before_fence, 0);
-}
-
-static size_t entries_bytes(uint32_t capacity)
-{
-    return ((size_t)capacity + 1) * sizeof(heap_entry);
-}
-
-static size_t block_bytes(uint32_t capacity)
-{
-    return entries_bytes(capacity) + (size_t)capacity * sizeof(uint32_t);
-}
-
-static enum tl_status heap_reserve(void *self, uint32_t capacity)
-{
-    struct binary_heap *heap = self;
-    if (capacity <= heap->capacity && heap->entries != NULL) {
-        return TL_OK;
-    }
-    if (capacity > CAPACITY_MAX) {
-        return TL_ERR_CAPACITY;
-    }
-    heap_entry *entries = tl_alloc(heap->allocator, block_bytes(capacity), HEAP_ENTRY_LINE);
-    if (entries == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    uint32_t *positions = (uint32_t *)(void *)((char *)entries + entries_bytes(capacity));
-    memset(positions, 0, (size_t)capacity * sizeof *positions);
-    if (heap->entries != NULL) {
-        memcpy(&entries[ROOT], &heap->entries[ROOT], heap->count * sizeof *entries);
-        memcpy(positions, heap->positions, (size_t)heap->capacity * sizeof *positions);
-        tl_free(heap->allocator, heap->entries, block_bytes(heap->capacity), HEAP_ENTRY_LINE);
-    }
-    entries[0] = 0; /* before every other */
-    heap->entries = entries;
-    heap->positions = positions;
-    heap->capacity = capacity;
-    return TL_OK;
-}
-
-static void heap_destroy(void *self)
-{
-    struct binary_heap *heap = self;
-    tl_free(heap->allocator, heap->entries, block_bytes(heap->capacity), HEAP_ENTRY_LINE);
-    tl_free(heap->allocator, heap, sizeof *heap, alignof(struct binary_heap));
-}
-
-static enum tl_status heap_create(const struct tl_config *config, void **self)
-{
-    struct binary_heap *heap =
-        tl_alloc(config->allocator, sizeof *heap, alignof(struct binary_heap));
-    if (heap == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *heap = (struct binary_heap){
-        .allocator = config->allocator, .clock = config->now, .serial = FIRST_SERIAL};
-    enum tl_status status = heap_reserve(heap, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, heap, sizeof *heap, alignof(struct binary_heap));
-        return status;
-    }
-    *self = heap;
-    return TL_OK;
-}
-
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct binary_heap *heap = self;
@@ -338,106 +257,11 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* Apart from heap_advance, so that a tick at which nothing is due costs no more than to see that.
- */
-static NEVER_INLINE uint64_t expire(struct binary_heap *heap, uint64_t now, uint64_t budget,
-                                    tl_fire_fn fire, void *ctx)
+static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
-    heap->fence = heap_entry_make(now, heap->serial, 0);
-    uint64_t fired = 0;
-    while (fired < budget && heap->count > 0) {
-        heap_entry root = heap->entries[ROOT];
-        TL_COUNT(heap, compares, 1);
-        if (root >= heap->fence) {
-            break;
-        }
-        heap->positions[heap_entry_id(root)] = 0;
-        heap->vacant = true;
-        fired++;
-        fire(ctx, heap_entry_id(root), now);
-        if (heap->vacant) {
-            close_root(heap);
-        }
-    }
-    return fired;
-}
-
-static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct binary_heap *heap = self;
-    heap->clock = now;
-    if (heap->count == 0) {
-        return 0;
-    }
-    TL_COUNT(heap, compares, 1);
-    return heap_entry_due(heap->entries[ROOT]) <= now ? expire(heap, now, budget, fire, ctx) : 0;
-}
-
-static uint64_t heap_next(const void *self)
-{
-    const struct binary_heap *heap = self;
-    return heap->count > 0 ? heap_entry_due(heap->entries[ROOT]) : TL_NEVER;
-}
-
-static uint64_t heap_count(const void *self)
-{
-    const struct binary_heap *heap = self;
-    return heap->count - heap->vacant;
-}
-
-static void heap_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct binary_heap *)self)->counters;
-}
-
-static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
-{
-    const struct binary_heap *heap = self;
-    for (size_t i = ROOT; i <= heap->count; i++) {
-        heap_entry entry = heap->entries[i];
-        if (i > ROOT && entry < heap->entries[i / 2]) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " stands below a later one",
-                           heap_entry_id(entry));
-            return TL_ERR_CORRUPT;
-        }
-        if (heap_entry_id(entry) >= heap->capacity || heap->positions[heap_entry_id(entry)] != i) {
-            (void)snprintf(why, why_bytes, "the back-index of timer %" PRIu32 " is not %zu",
-                           heap_entry_id(entry), i);
-            return TL_ERR_CORRUPT;
-        }
-    }
-    size_t placed = 0;
-    for (uint32_t id = 0; id < heap->capacity; id++) {
-        placed += heap->positions[id] != 0;
-    }
-    if (placed != heap->count) {
-        (void)snprintf(why, why_bytes, "%zu timers have a place, %" PRIu32 " are in the heap",
-                       placed, heap->count);
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
-}
-
-static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct binary_heap *heap = self;
-    size_t position = heap->positions[id];
-    if (position == 0) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.slot = position - ROOT,
-                             .bucket = heap_entry_due(heap->entries[position])};
-    return TL_OK;
-}
-
-static void heap_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct binary_heap *heap = self;
-    walk_part(visitor, "heap", TL_FORM_TREE, 0);
-    for (size_t i = ROOT; i <= heap->count; i++) {
-        walk_node(visitor, i - ROOT, i > ROOT ? i / 2 - ROOT : TL_NEVER);
-        walk_timer(visitor, heap_entry_id(heap->entries[i]), heap_entry_due(heap->entries[i]), 0);
-    }
+    struct binary_heap empty = {
+        .allocator = config->allocator, .clock = config->now, .serial = FIRST_SERIAL};
+    return structure_create(config, &empty, heap_reserve, self);
 }
 
 TL_ALGO(binary_heap) = {

@@ -48,31 +48,13 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "check.h"
 #include "walk.h"
 
-#define BLOCK_ALIGN 64
-#define HEAD_BIT    (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
-#define LATE        HEAD_BIT
 #define FIRST_PAGE  (HEAD_BIT + 1)
 #define DAYS_MIN    2u
 #define SAMPLES_MAX 25u
-
-struct node {
-    uint32_t next;
-    uint32_t prev;
-};
-
-struct timer {
-    struct node links;
-    uint64_t due;
-};
-
-#define SLOT_LISTS struct calendar_queue
-#include "slot_list.h"
 
 struct calendar_queue {
     struct timer *timers;
@@ -89,10 +71,10 @@ struct calendar_queue {
     struct tl_counters counters;
 };
 
-static inline struct node *slot_node(const struct calendar_queue *queue, uint32_t index)
-{
-    return (index & HEAD_BIT) != 0 ? &queue->heads[index ^ HEAD_BIT] : &queue->timers[index].links;
-}
+#define SLOT_LISTS struct calendar_queue
+#include "timer_lists.h"
+#define STRUCTURE struct calendar_queue
+#include "structure.h"
 
 static inline uint32_t page_of(const struct calendar_queue *queue, uint64_t day)
 {
@@ -250,85 +232,6 @@ static void shrink(struct calendar_queue *queue)
     }
 }
 
-/* There are fewer days than timers, or the least number of them. */
-static size_t heads_of(uint32_t capacity)
-{
-    return 1 + (size_t)(capacity > DAYS_MIN ? capacity : DAYS_MIN);
-}
-
-static size_t block_bytes(uint32_t capacity)
-{
-    return (size_t)capacity * sizeof(struct timer) + heads_of(capacity) * sizeof(struct node);
-}
-
-static enum tl_status queue_reserve(void *self, uint32_t capacity)
-{
-    struct calendar_queue *queue = self;
-    bool fresh = queue->timers == NULL;
-    if (capacity <= queue->capacity && !fresh) {
-        return TL_OK;
-    }
-    if (capacity >= HEAD_BIT - 1) {
-        return TL_ERR_CAPACITY;
-    }
-    struct timer *timers = tl_alloc(queue->allocator, block_bytes(capacity), BLOCK_ALIGN);
-    if (timers == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    struct node *heads = (struct node *)(void *)&timers[capacity];
-    if (!fresh) {
-        memcpy(timers, queue->timers, (size_t)queue->capacity * sizeof *timers);
-        memcpy(heads, queue->heads, (1 + (size_t)queue->days) * sizeof *heads);
-        tl_free(queue->allocator, queue->timers, block_bytes(queue->capacity), BLOCK_ALIGN);
-    }
-    for (uint32_t id = queue->capacity; id < capacity; id++) {
-        timers[id] = (struct timer){.links = {.next = SLOT_NONE, .prev = SLOT_NONE}};
-    }
-    queue->timers = timers;
-    queue->heads = heads;
-    queue->capacity = capacity;
-    for (uint32_t i = 0; fresh && i < 1 + queue->days; i++) {
-        slot_clear(queue, HEAD_BIT | i);
-    }
-    return TL_OK;
-}
-
-static void queue_destroy(void *self)
-{
-    struct calendar_queue *queue = self;
-    tl_free(queue->allocator, queue->timers, block_bytes(queue->capacity), BLOCK_ALIGN);
-    tl_free(queue->allocator, queue, sizeof *queue, alignof(struct calendar_queue));
-}
-
-static enum tl_status queue_create(const struct tl_config *config, void **self)
-{
-    struct calendar_queue *queue =
-        tl_alloc(config->allocator, sizeof *queue, alignof(struct calendar_queue));
-    if (queue == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *queue = (struct calendar_queue){
-        .days = DAYS_MIN, .clock = config->now, .allocator = config->allocator};
-    enum tl_status status = queue_reserve(queue, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, queue, sizeof *queue, alignof(struct calendar_queue));
-        return status;
-    }
-    *self = queue;
-    return TL_OK;
-}
-
-static enum tl_status queue_stop(void *self, uint32_t id)
-{
-    struct calendar_queue *queue = self;
-    if (!slot_is_linked(queue, id)) {
-        return TL_IDLE;
-    }
-    take(queue, id);
-    shrink(queue);
-    return TL_OK;
-}
-
 static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct calendar_queue *queue = self;
@@ -345,6 +248,17 @@ static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
         TL_COUNT(queue, moves, 1);
         shrink(queue);
     }
+    return TL_OK;
+}
+
+static enum tl_status queue_stop(void *self, uint32_t id)
+{
+    struct calendar_queue *queue = self;
+    if (!slot_is_linked(queue, id)) {
+        return TL_IDLE;
+    }
+    take(queue, id);
+    shrink(queue);
     return TL_OK;
 }
 
@@ -383,14 +297,35 @@ static uint64_t queue_next(const void *self)
     return queue->paged < queue->count ? queue->clock : queue->bound;
 }
 
-static uint64_t queue_count(const void *self)
+/* There are fewer days than timers, or the least number of them. */
+static size_t heads_of(uint32_t capacity)
 {
-    return ((const struct calendar_queue *)self)->count;
+    return 1 + (size_t)(capacity > DAYS_MIN ? capacity : DAYS_MIN);
 }
 
-static void queue_counters(const void *self, struct tl_counters *out)
+static enum tl_status queue_reserve(void *self, uint32_t capacity)
 {
-    *out = ((const struct calendar_queue *)self)->counters;
+    struct calendar_queue *queue = self;
+    return lists_reserve(queue, capacity, HEAD_BIT - 2, heads_of, 1 + (size_t)queue->days);
+}
+
+static enum tl_status queue_create(const struct tl_config *config, void **self)
+{
+    struct calendar_queue empty = {
+        .days = DAYS_MIN, .clock = config->now, .allocator = config->allocator};
+    enum tl_status status = structure_create(config, &empty, queue_reserve, self);
+    for (uint32_t i = 0; status == TL_OK && i < 1 + DAYS_MIN; i++) {
+        slot_clear(*self, HEAD_BIT | i);
+    }
+    return status;
+}
+
+static void queue_destroy(void *self)
+{
+    struct calendar_queue *queue = self;
+    tl_free(queue->allocator, queue->timers,
+            lists_bytes(queue->capacity, heads_of(queue->capacity)), BLOCK_ALIGN);
+    structure_free(queue, queue->allocator);
 }
 
 /* Whether a page's timers belong there, in order. */
@@ -418,26 +353,20 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
     for (uint32_t i = 0; linked_right && i < queue->days; i++) {
         linked_right = slot_walk(queue, FIRST_PAGE + i, queue->count, &seen);
         if (linked_right && !page_is_right(queue, FIRST_PAGE + i)) {
-            (void)snprintf(why, why_bytes, "a timer on page %" PRIu32 " is out of place", i);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "a timer on page %" PRIu32 " is out of place", i);
         }
     }
-    uint64_t linked = 0;
-    for (uint32_t id = 0; id < queue->capacity; id++) {
-        linked += slot_is_linked(queue, id);
-    }
+    uint64_t linked = lists_linked(queue);
     if (!linked_right || seen != queue->paged || seen + late != queue->count ||
         linked != queue->count) {
-        (void)snprintf(why, why_bytes,
+        return corrupt(why, why_bytes,
                        "%" PRIu64 " timers on pages, %" PRIu64 " with links, %" PRIu64 " counted",
                        seen, linked, queue->count);
-        return TL_ERR_CORRUPT;
     }
     if (queue->paged > 2 * (uint64_t)queue->days ||
         (queue->days > DAYS_MIN && queue->paged < queue->days / 2)) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " timers on %" PRIu32 " pages", queue->paged,
+        return corrupt(why, why_bytes, "%" PRIu64 " timers on %" PRIu32 " pages", queue->paged,
                        queue->days);
-        return TL_ERR_CORRUPT;
     }
     return TL_OK;
 }
@@ -448,6 +377,28 @@ static uint64_t first_day(const struct calendar_queue *queue)
 {
     bool left_over = queue->paged > 0 && queue->bound < queue->clock;
     return (left_over ? queue->bound : queue->clock) >> queue->shift;
+}
+
+static void queue_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct calendar_queue *queue = self;
+    lists_walk_late(queue, visitor);
+    uint64_t first = first_day(queue);
+    uint64_t hand = queue->clock >> queue->shift;
+    uint64_t day_ticks = UINT64_C(1) << queue->shift;
+    walk_part(visitor, "year", TL_FORM_WHEEL, day_ticks);
+    for (uint32_t i = 0; i < queue->days; i++) {
+        uint64_t day = first + ((i - first) & (queue->days - 1));
+        uint32_t page = FIRST_PAGE + i;
+        uint64_t from = day <= TL_DEADLINE_MAX >> queue->shift ? day << queue->shift : TL_NEVER;
+        walk_span(visitor, i, from, from + (day_ticks - 1),
+                  page == page_of(queue, hand) ? TL_MARK_HAND : 0u);
+        for (uint32_t id = slot_node(queue, page)->next; id != page;
+             id = queue->timers[id].links.next) {
+            uint64_t due = queue->timers[id].due;
+            walk_timer(visitor, id, due, ((due >> queue->shift) - first) / queue->days);
+        }
+    }
 }
 
 /* The slot is the page, the bucket the first tick of the day. */
@@ -470,35 +421,6 @@ static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place
         .bucket = day << queue->shift,
     };
     return TL_OK;
-}
-
-static void queue_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct calendar_queue *queue = self;
-    if (!slot_is_empty(queue, LATE)) {
-        walk_due_part(visitor);
-        walk_node(visitor, 0, TL_NEVER);
-        for (uint32_t id = slot_node(queue, LATE)->next; id != LATE;
-             id = queue->timers[id].links.next) {
-            walk_timer(visitor, id, TL_NEVER, 0);
-        }
-    }
-    uint64_t first = first_day(queue);
-    uint64_t hand = queue->clock >> queue->shift;
-    uint64_t day_ticks = UINT64_C(1) << queue->shift;
-    walk_part(visitor, "year", TL_FORM_WHEEL, day_ticks);
-    for (uint32_t i = 0; i < queue->days; i++) {
-        uint64_t day = first + ((i - first) & (queue->days - 1));
-        uint32_t page = FIRST_PAGE + i;
-        uint64_t from = day <= TL_DEADLINE_MAX >> queue->shift ? day << queue->shift : TL_NEVER;
-        walk_span(visitor, i, from, from + (day_ticks - 1),
-                  page == page_of(queue, hand) ? TL_MARK_HAND : 0u);
-        for (uint32_t id = slot_node(queue, page)->next; id != page;
-             id = queue->timers[id].links.next) {
-            uint64_t due = queue->timers[id].due;
-            walk_timer(visitor, id, due, ((due >> queue->shift) - first) / queue->days);
-        }
-    }
 }
 
 TL_ALGO(calendar_queue) = {
@@ -525,8 +447,8 @@ TL_ALGO(calendar_queue) = {
     .stop = queue_stop,
     .advance = queue_advance,
     .next = queue_next,
-    .count = queue_count,
-    .counters = queue_counters,
+    .count = lists_count,
+    .counters = lists_counters,
     .check = queue_check,
     .place = queue_place,
     .walk = queue_walk,

@@ -45,19 +45,7 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "heap_entry.h"
-#include "walk.h"
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#define NEVER_INLINE  __attribute__((noinline))
-
-#define CAPACITY_MAX  (UINT32_C(1) << 31)
-#define FIRST_SERIAL  (UINT32_MAX - 100)
 
 enum option { OPTION_ARITY };
 
@@ -76,9 +64,35 @@ struct dary_heap {
     struct tl_counters counters;
 };
 
+/* The hooks advance, next and all that follows but create. */
+#define INDEXED_HEAP struct dary_heap
+#include "indexed_heap.h"
+#define STRUCTURE struct dary_heap
+#include "structure.h"
+
+static inline size_t heap_root(const struct dary_heap *heap)
+{
+    return heap->root;
+}
+
+static inline size_t heap_end(const struct dary_heap *heap)
+{
+    return heap->end;
+}
+
+static inline void heap_set_end(struct dary_heap *heap, size_t end)
+{
+    heap->end = end;
+}
+
 static inline size_t parent_of(size_t index, unsigned arity)
 {
     return index / arity + arity - 2;
+}
+
+static inline size_t heap_parent(const struct dary_heap *heap, size_t index)
+{
+    return parent_of(index, heap->arity);
 }
 
 /* The first child's index, whether there is one or not. */
@@ -87,10 +101,9 @@ static inline size_t children_of(size_t index, unsigned arity)
     return arity * (index - arity + 2);
 }
 
-static inline void put(struct dary_heap *heap, size_t index, heap_entry entry)
+static inline void move(struct dary_heap *heap, size_t index, heap_entry entry)
 {
-    heap->entries[index] = entry;
-    heap->positions[heap_entry_id(entry)] = (uint32_t)index;
+    put(heap, index, entry);
     TL_COUNT(heap, moves, 1);
 }
 
@@ -120,12 +133,12 @@ static ALWAYS_INLINE void rise(struct dary_heap *heap, size_t hole, heap_entry e
     size_t parent = parent_of(hole, arity);
     TL_COUNT(heap, compares, hole > heap->root);
     while (heap_entry_precedes(entry, heap->entries[parent], latest)) {
-        put(heap, hole, heap->entries[parent]);
+        move(heap, hole, heap->entries[parent]);
         hole = parent;
         parent = parent_of(hole, arity);
         TL_COUNT(heap, compares, hole > heap->root);
     }
-    put(heap, hole, entry);
+    move(heap, hole, entry);
 }
 
 /* Fills the hole with `entry`, which is not before its parent, or with its children. */
@@ -139,10 +152,10 @@ static ALWAYS_INLINE void sink(struct dary_heap *heap, size_t hole, heap_entry e
         if (heap_entry_precedes(entry, heap->entries[first], latest)) {
             break;
         }
-        put(heap, hole, heap->entries[first]);
+        move(heap, hole, heap->entries[first]);
         hole = first;
     }
-    put(heap, hole, entry);
+    move(heap, hole, entry);
 }
 
 /* Moves the hole at the root to the bottom, along the first children; returns where it arrives. */
@@ -158,7 +171,7 @@ static ALWAYS_INLINE size_t sink_hole(struct dary_heap *heap, unsigned arity)
             }
         }
         size_t first = first_of(heap, child, arity);
-        put(heap, hole, heap->entries[first]);
+        move(heap, hole, heap->entries[first]);
         hole = first;
     }
     return hole;
@@ -198,105 +211,6 @@ static void replace_root(struct dary_heap *heap, heap_entry entry)
 {
     heap->vacant = false;
     BY_ARITY(heap, replace_root_by, heap, entry);
-}
-
-/* Numbers the entries from 0 in the heap's order, and the fence with them. */
-static void renumber(struct dary_heap *heap)
-{
-    if (heap->vacant) {
-        close_root(heap);
-    }
-    size_t end = heap->end;
-    while (heap->end > heap->root) {
-        heap_entry root = heap->entries[heap->root];
-        close_root(heap);
-        heap->entries[heap->end] = root;
-    }
-    for (size_t low = heap->root, high = end; low + 1 < high; low++) {
-        heap_entry swapped = heap->entries[low];
-        heap->entries[low] = heap->entries[--high];
-        heap->entries[high] = swapped;
-    }
-    uint32_t before_fence = 0;
-    for (size_t i = heap->root; i < end; i++) {
-        heap_entry entry = heap->entries[i];
-        before_fence += entry < heap->fence;
-        put(heap, i,
-            heap_entry_make(heap_entry_due(entry), (uint32_t)(i - heap->root),
-                            heap_entry_id(entry)));
-    }
-    heap->end = end;
-    heap->serial = (uint32_t)(end - heap->root);
-    heap->fence = heap_entry_make(heap_entry_due(heap->fence), before_fence, 0);
-}
-
-static size_t entries_bytes(const struct dary_heap *heap, uint32_t capacity)
-{
-    return (heap->root + capacity) * sizeof(heap_entry);
-}
-
-static size_t block_bytes(const struct dary_heap *heap, uint32_t capacity)
-{
-    return entries_bytes(heap, capacity) + (size_t)capacity * sizeof(uint32_t);
-}
-
-static enum tl_status heap_reserve(void *self, uint32_t capacity)
-{
-    struct dary_heap *heap = self;
-    if (capacity <= heap->capacity && heap->entries != NULL) {
-        return TL_OK;
-    }
-    if (capacity > CAPACITY_MAX) {
-        return TL_ERR_CAPACITY;
-    }
-    heap_entry *entries = tl_alloc(heap->allocator, block_bytes(heap, capacity), HEAP_ENTRY_LINE);
-    if (entries == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    uint32_t *positions = (uint32_t *)(void *)((char *)entries + entries_bytes(heap, capacity));
-    memset(positions, 0, (size_t)capacity * sizeof *positions);
-    if (heap->entries != NULL) {
-        memcpy(&entries[heap->root], &heap->entries[heap->root],
-               (heap->end - heap->root) * sizeof *entries);
-        memcpy(positions, heap->positions, (size_t)heap->capacity * sizeof *positions);
-        tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), HEAP_ENTRY_LINE);
-    }
-    entries[heap->root - 1] = 0; /* before every other */
-    heap->entries = entries;
-    heap->positions = positions;
-    heap->capacity = capacity;
-    return TL_OK;
-}
-
-static void heap_destroy(void *self)
-{
-    struct dary_heap *heap = self;
-    tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), HEAP_ENTRY_LINE);
-    tl_free(heap->allocator, heap, sizeof *heap, alignof(struct dary_heap));
-}
-
-static enum tl_status heap_create(const struct tl_config *config, void **self)
-{
-    struct dary_heap *heap = tl_alloc(config->allocator, sizeof *heap, alignof(struct dary_heap));
-    if (heap == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    unsigned arity = (unsigned)config->options[OPTION_ARITY];
-    *heap = (struct dary_heap){
-        .root = arity - 1,
-        .end = arity - 1,
-        .arity = arity,
-        .clock = config->now,
-        .serial = FIRST_SERIAL,
-        .allocator = config->allocator,
-    };
-    enum tl_status status = heap_reserve(heap, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, heap, sizeof *heap, alignof(struct dary_heap));
-        return status;
-    }
-    *self = heap;
-    return TL_OK;
 }
 
 static ALWAYS_INLINE enum tl_status start_by(struct dary_heap *heap, uint32_t id, uint64_t deadline,
@@ -356,108 +270,18 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     return BY_ARITY(heap, stop_by, heap, id);
 }
 
-/* Apart from heap_advance, so that a tick at which nothing is due costs no more than to see that.
- */
-static NEVER_INLINE uint64_t expire(struct dary_heap *heap, uint64_t now, uint64_t budget,
-                                    tl_fire_fn fire, void *ctx)
+static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
-    heap->fence = heap_entry_make(now, heap->serial, 0);
-    uint64_t fired = 0;
-    while (fired < budget && heap->end > heap->root) {
-        heap_entry root = heap->entries[heap->root];
-        TL_COUNT(heap, compares, 1);
-        if (root >= heap->fence) {
-            break;
-        }
-        heap->positions[heap_entry_id(root)] = 0;
-        heap->vacant = true;
-        fired++;
-        fire(ctx, heap_entry_id(root), now);
-        if (heap->vacant) {
-            close_root(heap);
-        }
-    }
-    return fired;
-}
-
-static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct dary_heap *heap = self;
-    heap->clock = now;
-    if (heap->end == heap->root) {
-        return 0;
-    }
-    TL_COUNT(heap, compares, 1);
-    return heap_entry_due(heap->entries[heap->root]) <= now ? expire(heap, now, budget, fire, ctx)
-                                                            : 0;
-}
-
-static uint64_t heap_next(const void *self)
-{
-    const struct dary_heap *heap = self;
-    return heap->end > heap->root ? heap_entry_due(heap->entries[heap->root]) : TL_NEVER;
-}
-
-static uint64_t heap_count(const void *self)
-{
-    const struct dary_heap *heap = self;
-    return heap->end - heap->root - heap->vacant;
-}
-
-static void heap_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct dary_heap *)self)->counters;
-}
-
-static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
-{
-    const struct dary_heap *heap = self;
-    for (size_t i = heap->root; i < heap->end; i++) {
-        heap_entry entry = heap->entries[i];
-        if (i > heap->root && entry < heap->entries[parent_of(i, heap->arity)]) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " stands below a later one",
-                           heap_entry_id(entry));
-            return TL_ERR_CORRUPT;
-        }
-        if (heap_entry_id(entry) >= heap->capacity || heap->positions[heap_entry_id(entry)] != i) {
-            (void)snprintf(why, why_bytes, "the back-index of timer %" PRIu32 " is not %zu",
-                           heap_entry_id(entry), i);
-            return TL_ERR_CORRUPT;
-        }
-    }
-    size_t placed = 0;
-    for (uint32_t id = 0; id < heap->capacity; id++) {
-        placed += heap->positions[id] != 0;
-    }
-    if (placed != heap->end - heap->root) {
-        (void)snprintf(why, why_bytes, "%zu timers have a place, %zu are in the heap", placed,
-                       heap->end - heap->root);
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
-}
-
-static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct dary_heap *heap = self;
-    size_t position = heap->positions[id];
-    if (position == 0) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.slot = position - heap->root,
-                             .bucket = heap_entry_due(heap->entries[position])};
-    return TL_OK;
-}
-
-static void heap_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct dary_heap *heap = self;
-    walk_part(visitor, "heap", TL_FORM_TREE, 0);
-    for (size_t i = heap->root; i < heap->end; i++) {
-        walk_node(visitor, i - heap->root,
-                  i > heap->root ? parent_of(i, heap->arity) - heap->root : TL_NEVER);
-        walk_timer(visitor, heap_entry_id(heap->entries[i]), heap_entry_due(heap->entries[i]), 0);
-    }
+    unsigned arity = (unsigned)config->options[OPTION_ARITY];
+    struct dary_heap empty = {
+        .root = arity - 1,
+        .end = arity - 1,
+        .arity = arity,
+        .clock = config->now,
+        .serial = FIRST_SERIAL,
+        .allocator = config->allocator,
+    };
+    return structure_create(config, &empty, heap_reserve, self);
 }
 
 static const struct tl_option heap_options[] = {

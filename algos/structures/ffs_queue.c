@@ -40,34 +40,16 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "check.h"
 #include "walk.h"
 
-#define BLOCK_ALIGN  64
-#define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
-#define LATE         HEAD_BIT
 #define FIRST_BUCKET (HEAD_BIT + 1) /* of window 0 */
 #define WORD_BITS    64u
 #define LEVELS_MAX   4u
 #define BUCKETS_MAX  (INT64_C(1) << 24)
 
 enum option { OPTION_BUCKETS };
-
-struct node {
-    uint32_t next;
-    uint32_t prev;
-};
-
-struct timer {
-    struct node links;
-    uint64_t due;
-};
-
-#define SLOT_LISTS struct ffs_queue
-#include "slot_list.h"
 
 struct window {
     uint64_t *bits[LEVELS_MAX]; /* [0]: a bit a bucket; the last level is one word */
@@ -91,10 +73,10 @@ struct ffs_queue {
     struct tl_counters counters;
 };
 
-static inline struct node *slot_node(const struct ffs_queue *queue, uint32_t index)
-{
-    return (index & HEAD_BIT) != 0 ? &queue->heads[index ^ HEAD_BIT] : &queue->timers[index].links;
-}
+#define SLOT_LISTS struct ffs_queue
+#include "timer_lists.h"
+#define STRUCTURE struct ffs_queue
+#include "structure.h"
 
 static inline struct window *primary(struct ffs_queue *queue)
 {
@@ -132,16 +114,6 @@ static inline void clear_bit(const struct ffs_queue *queue, struct window *windo
 static inline bool is_empty(const struct ffs_queue *queue, const struct window *window)
 {
     return window->bits[queue->levels - 1][0] == 0;
-}
-
-/* The first bucket that holds timers, of a window that is not empty. */
-static inline uint32_t first_bucket(const struct ffs_queue *queue, const struct window *window)
-{
-    uint32_t bucket = 0;
-    for (uint32_t level = queue->levels; level-- > 0;) {
-        bucket = bucket * WORD_BITS + (uint32_t)__builtin_ctzll(window->bits[level][bucket]);
-    }
-    return bucket;
 }
 
 /* The window and the bucket that a tick belongs to. */
@@ -190,14 +162,49 @@ static void take(struct ffs_queue *queue, uint32_t id)
     }
 }
 
+static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct ffs_queue *queue = self;
+    if (slot_is_linked(queue, id)) {
+        take(queue, id);
+    }
+    queue->count++;
+    if (deadline > queue->clock) {
+        queue->timers[id].due = deadline;
+        file(queue, id);
+    } else {
+        queue->timers[id].due = queue->clock;
+        slot_append(queue, LATE, id);
+        TL_COUNT(queue, moves, 1);
+    }
+    return TL_OK;
+}
+
+static enum tl_status queue_stop(void *self, uint32_t id)
+{
+    struct ffs_queue *queue = self;
+    if (!slot_is_linked(queue, id)) {
+        return TL_IDLE;
+    }
+    take(queue, id);
+    return TL_OK;
+}
+
+/* The first bucket that holds timers, of a window that is not empty. */
+static inline uint32_t first_bucket(const struct ffs_queue *queue, const struct window *window)
+{
+    uint32_t bucket = 0;
+    for (uint32_t level = queue->levels; level-- > 0;) {
+        bucket = bucket * WORD_BITS + (uint32_t)__builtin_ctzll(window->bits[level][bucket]);
+    }
+    return bucket;
+}
+
 /* Files the timers of a chain, which ends at a list's head, in their order. */
 static void file_chain(struct ffs_queue *queue, uint32_t first)
 {
     for (uint32_t id = first; (id & HEAD_BIT) == 0;) {
-        uint32_t next = queue->timers[id].links.next;
-        if ((next & HEAD_BIT) == 0) {
-            __builtin_prefetch(&queue->timers[next], 1);
-        }
+        uint32_t next = timer_next(queue, id);
         TL_COUNT(queue, cascades, 1);
         file(queue, id);
         id = next;
@@ -227,6 +234,53 @@ static void turn(struct ffs_queue *queue)
         queue->primary ^= 1;
     }
     file_chain(queue, chain);
+}
+
+static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct ffs_queue *queue = self;
+    queue->clock = now;
+    uint32_t late = slot_node(queue, LATE)->next;
+    slot_clear(queue, LATE);
+    file_chain(queue, late);
+    uint64_t fired = 0;
+    for (;;) {
+        while (is_empty(queue, primary(queue)) && now - queue->base >= queue->buckets) {
+            turn(queue);
+        }
+        if (fired >= budget || is_empty(queue, primary(queue))) {
+            break;
+        }
+        uint32_t bucket = first_bucket(queue, primary(queue));
+        TL_COUNT(queue, slots, 1);
+        if (queue->base + bucket > now) {
+            break;
+        }
+        uint32_t id = slot_node(queue, primary(queue)->first + bucket)->next;
+        (void)timer_next(queue, id); /* asks for its memory */
+        take(queue, id);
+        fired++;
+        fire(ctx, id, now);
+    }
+    return fired;
+}
+
+static uint64_t queue_next(const void *self)
+{
+    const struct ffs_queue *queue = self;
+    const struct window *window = &queue->windows[queue->primary];
+    if (queue->count == 0) {
+        return TL_NEVER;
+    }
+    if (!slot_is_empty(queue, LATE)) {
+        return queue->clock;
+    }
+    if (!is_empty(queue, window)) {
+        return queue->base + first_bucket(queue, window);
+    }
+    uint32_t bucket = first_bucket(queue, &queue->windows[queue->primary ^ 1]);
+    return bucket < queue->buckets - 1 ? queue->base + queue->buckets + bucket
+                                       : queue->tail_earliest;
 }
 
 /* Words of one window's bitmap at a level. */
@@ -290,11 +344,9 @@ static enum tl_status queue_reserve(void *self, uint32_t capacity)
 static void queue_destroy(void *self)
 {
     struct ffs_queue *queue = self;
-    if (queue->timers != NULL) {
-        tl_free(queue->allocator, queue->timers, timers_bytes(queue->capacity), BLOCK_ALIGN);
-    }
+    tl_free(queue->allocator, queue->timers, timers_bytes(queue->capacity), BLOCK_ALIGN);
     tl_free(queue->allocator, queue->words, block_bytes(queue), BLOCK_ALIGN);
-    tl_free(queue->allocator, queue, sizeof *queue, alignof(struct ffs_queue));
+    structure_free(queue, queue->allocator);
 }
 
 static enum tl_status queue_create(const struct tl_config *config, void **self)
@@ -337,91 +389,11 @@ static enum tl_status queue_create(const struct tl_config *config, void **self)
     return TL_OK;
 }
 
-static enum tl_status queue_stop(void *self, uint32_t id)
-{
-    struct ffs_queue *queue = self;
-    if (!slot_is_linked(queue, id)) {
-        return TL_IDLE;
-    }
-    take(queue, id);
-    return TL_OK;
-}
-
-static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct ffs_queue *queue = self;
-    (void)queue_stop(queue, id);
-    queue->count++;
-    if (deadline > queue->clock) {
-        queue->timers[id].due = deadline;
-        file(queue, id);
-    } else {
-        queue->timers[id].due = queue->clock;
-        slot_append(queue, LATE, id);
-        TL_COUNT(queue, moves, 1);
-    }
-    return TL_OK;
-}
-
-static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct ffs_queue *queue = self;
-    queue->clock = now;
-    uint32_t late = slot_node(queue, LATE)->next;
-    slot_clear(queue, LATE);
-    file_chain(queue, late);
-    uint64_t fired = 0;
-    for (;;) {
-        while (is_empty(queue, primary(queue)) && now - queue->base >= queue->buckets) {
-            turn(queue);
-        }
-        if (fired >= budget || is_empty(queue, primary(queue))) {
-            break;
-        }
-        uint32_t bucket = first_bucket(queue, primary(queue));
-        TL_COUNT(queue, slots, 1);
-        if (queue->base + bucket > now) {
-            break;
-        }
-        uint32_t id = slot_node(queue, primary(queue)->first + bucket)->next;
-        uint32_t next = queue->timers[id].links.next;
-        if ((next & HEAD_BIT) == 0) {
-            __builtin_prefetch(&queue->timers[next], 1);
-        }
-        take(queue, id);
-        fired++;
-        fire(ctx, id, now);
-    }
-    return fired;
-}
-
-static uint64_t queue_next(const void *self)
-{
-    const struct ffs_queue *queue = self;
-    const struct window *window = &queue->windows[queue->primary];
-    if (queue->count == 0) {
-        return TL_NEVER;
-    }
-    if (!slot_is_empty(queue, LATE)) {
-        return queue->clock;
-    }
-    if (!is_empty(queue, window)) {
-        return queue->base + first_bucket(queue, window);
-    }
-    uint32_t bucket = first_bucket(queue, &queue->windows[queue->primary ^ 1]);
-    return bucket < queue->buckets - 1 ? queue->base + queue->buckets + bucket
-                                       : queue->tail_earliest;
-}
-
-static uint64_t queue_count(const void *self)
-{
-    return ((const struct ffs_queue *)self)->count;
-}
-
-static void queue_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct ffs_queue *)self)->counters;
-}
+static const struct tl_option queue_options[] = {
+    [OPTION_BUCKETS] = {"buckets", 20000, 1, BUCKETS_MAX, NULL,
+                        "buckets of a tick each in either of the two windows"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
 
 /* Whether every bit of a window's bitmap says what is below it. */
 static bool bits_agree(const struct ffs_queue *queue, const struct window *window)
@@ -465,34 +437,52 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
     uint64_t seen = 0;
     for (size_t i = 0; i < heads_of(queue); i++) {
         if (!slot_walk(queue, HEAD_BIT | (uint32_t)i, queue->count, &seen)) {
-            (void)snprintf(why, why_bytes, "the links of list %zu do not agree", i);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "the links of list %zu do not agree", i);
         }
     }
     for (uint32_t which = 0; which < 2; which++) {
         if (!bits_agree(queue, &queue->windows[which])) {
-            (void)snprintf(why, why_bytes, "the bitmap of window %" PRIu32 " is wrong", which);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "the bitmap of window %" PRIu32 " is wrong", which);
         }
         for (uint32_t bucket = 0; bucket < queue->buckets; bucket++) {
             if (!dues_agree(queue, which, bucket)) {
-                (void)snprintf(why, why_bytes,
+                return corrupt(why, why_bytes,
                                "a timer in bucket %" PRIu32 " does not belong there", bucket);
-                return TL_ERR_CORRUPT;
             }
         }
     }
-    uint64_t linked = 0;
-    for (uint32_t id = 0; id < queue->capacity; id++) {
-        linked += slot_is_linked(queue, id);
-    }
+    uint64_t linked = lists_linked(queue);
     if (seen != queue->count || linked != queue->count || queue->base > queue->clock) {
-        (void)snprintf(why, why_bytes,
+        return corrupt(why, why_bytes,
                        "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
                        seen, linked, queue->count);
-        return TL_ERR_CORRUPT;
     }
     return TL_OK;
+}
+
+static void queue_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct ffs_queue *queue = self;
+    lists_walk_late(queue, visitor);
+    for (uint32_t which = 0; which < 2; which++) {
+        const struct window *window = &queue->windows[queue->primary ^ which];
+        uint64_t base = queue->base + (uint64_t)which * queue->buckets;
+        walk_part(visitor, which == 0 ? "level 1, primary" : "level 2, secondary", TL_FORM_WHEEL,
+                  1);
+        for (uint32_t bucket = 0; bucket < queue->buckets; bucket++) {
+            bool tail = which == 1 && bucket + 1 == queue->buckets;
+            bool set = (window->bits[0][bucket / WORD_BITS] >> bucket % WORD_BITS & 1) != 0;
+            uint64_t tick = base + bucket;
+            visitor->cell(visitor->ctx,
+                          &(struct tl_cell){.index = bucket,
+                                            .parent = TL_NEVER,
+                                            .from = tick,
+                                            .to = tail ? TL_DEADLINE_MAX : tick,
+                                            .marks = (tick == queue->clock ? TL_MARK_HAND : 0u) |
+                                                     (set ? TL_MARK_FLAGGED : 0u)});
+            lists_walk(queue, window->first + bucket, visitor);
+        }
+    }
 }
 
 /* Level 1: the primary window; 2: the secondary. */
@@ -521,49 +511,6 @@ static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place
     return TL_OK;
 }
 
-static void walk_list(const struct ffs_queue *queue, uint32_t head,
-                      const struct tl_visitor *visitor)
-{
-    for (uint32_t i = slot_node(queue, head)->next; i != head; i = slot_node(queue, i)->next) {
-        walk_timer(visitor, i, head == LATE ? TL_NEVER : queue->timers[i].due, 0);
-    }
-}
-
-static void queue_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct ffs_queue *queue = self;
-    if (!slot_is_empty(queue, LATE)) {
-        walk_due_part(visitor);
-        walk_node(visitor, 0, TL_NEVER);
-        walk_list(queue, LATE, visitor);
-    }
-    for (uint32_t which = 0; which < 2; which++) {
-        const struct window *window = &queue->windows[queue->primary ^ which];
-        uint64_t base = queue->base + (uint64_t)which * queue->buckets;
-        walk_part(visitor, which == 0 ? "level 1, primary" : "level 2, secondary", TL_FORM_WHEEL,
-                  1);
-        for (uint32_t bucket = 0; bucket < queue->buckets; bucket++) {
-            bool tail = which == 1 && bucket + 1 == queue->buckets;
-            bool set = (window->bits[0][bucket / WORD_BITS] >> bucket % WORD_BITS & 1) != 0;
-            uint64_t tick = base + bucket;
-            visitor->cell(visitor->ctx,
-                          &(struct tl_cell){.index = bucket,
-                                            .parent = TL_NEVER,
-                                            .from = tick,
-                                            .to = tail ? TL_DEADLINE_MAX : tick,
-                                            .marks = (tick == queue->clock ? TL_MARK_HAND : 0u) |
-                                                     (set ? TL_MARK_FLAGGED : 0u)});
-            walk_list(queue, window->first + bucket, visitor);
-        }
-    }
-}
-
-static const struct tl_option queue_options[] = {
-    [OPTION_BUCKETS] = {"buckets", 20000, 1, BUCKETS_MAX, NULL,
-                        "buckets of a tick each in either of the two windows"},
-    {NULL, 0, 0, 0, NULL, NULL},
-};
-
 TL_ALGO(ffs_queue) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET |
@@ -589,8 +536,8 @@ TL_ALGO(ffs_queue) = {
     .stop = queue_stop,
     .advance = queue_advance,
     .next = queue_next,
-    .count = queue_count,
-    .counters = queue_counters,
+    .count = lists_count,
+    .counters = lists_counters,
     .check = queue_check,
     .place = queue_place,
     .walk = queue_walk,

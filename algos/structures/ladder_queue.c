@@ -38,15 +38,10 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "check.h"
 #include "walk.h"
 
-#define BLOCK_ALIGN 64
-#define HEAD_BIT    (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
-#define LATE        HEAD_BIT
 #define TOP         (HEAD_BIT + 1)
 #define BOTTOM      (HEAD_BIT + 2)
 #define SMALL_RUNGS (HEAD_BIT + 3) /* buckets of rung 1 and further; then those of rung 0 */
@@ -54,19 +49,6 @@
 #define RUNGS_MAX   8u
 #define FIRST_RUNG  (SMALL_RUNGS + (RUNGS_MAX - 1) * THRESHOLD)
 #define BINS        32u
-
-struct node {
-    uint32_t next;
-    uint32_t prev;
-};
-
-struct timer {
-    struct node links;
-    uint64_t due; /* TL_NEVER: in LATE, due at the clock */
-};
-
-#define SLOT_LISTS struct ladder_queue
-#include "slot_list.h"
 
 struct rung {
     uint64_t start;
@@ -95,10 +77,10 @@ struct ladder_queue {
     struct tl_counters counters;
 };
 
-static inline struct node *slot_node(const struct ladder_queue *queue, uint32_t index)
-{
-    return (index & HEAD_BIT) != 0 ? &queue->heads[index ^ HEAD_BIT] : &queue->timers[index].links;
-}
+#define SLOT_LISTS struct ladder_queue
+#include "timer_lists.h"
+#define STRUCTURE struct ladder_queue
+#include "structure.h"
 
 /* The list that a tick belongs to. */
 static uint32_t list_of(const struct ladder_queue *queue, uint64_t due)
@@ -151,10 +133,7 @@ static void deal_out(struct ladder_queue *queue, uint32_t list)
     uint32_t id = slot_node(queue, list)->next;
     slot_clear(queue, list);
     while (id != list) {
-        uint32_t next = queue->timers[id].links.next;
-        if ((next & HEAD_BIT) == 0) {
-            __builtin_prefetch(&queue->timers[next], 1);
-        }
+        uint32_t next = timer_next(queue, id);
         uint64_t bucket = (queue->timers[id].due - rung->start) / rung->width;
         slot_append(queue, rung->first + (uint32_t)bucket, id);
         TL_COUNT(queue, moves, 1);
@@ -208,7 +187,7 @@ static void file(struct ladder_queue *queue, uint32_t id)
 }
 
 /* Takes a pending timer out of its list. */
-static void take(struct ladder_queue *queue, uint32_t id)
+static inline void take(struct ladder_queue *queue, uint32_t id)
 {
     uint64_t due = queue->timers[id].due;
     slot_remove(queue, id);
@@ -221,6 +200,35 @@ static void take(struct ladder_queue *queue, uint32_t id)
         queue->bottom_count--;
     }
     TL_COUNT(queue, moves, 1);
+}
+
+static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct ladder_queue *queue = self;
+    if (slot_is_linked(queue, id)) {
+        take(queue, id);
+    }
+    queue->count++;
+    if (deadline > queue->clock) {
+        queue->timers[id].due = deadline;
+        file(queue, id);
+    } else {
+        queue->timers[id].due = TL_NEVER; /* marks it as in LATE; due at the clock */
+        queue->late_count++;
+        slot_append(queue, LATE, id);
+        TL_COUNT(queue, moves, 1);
+    }
+    return TL_OK;
+}
+
+static enum tl_status queue_stop(void *self, uint32_t id)
+{
+    struct ladder_queue *queue = self;
+    if (!slot_is_linked(queue, id)) {
+        return TL_IDLE;
+    }
+    take(queue, id);
+    return TL_OK;
 }
 
 /* Merges two chains, linked by `next` up to SLOT_NONE; of equal ticks, those of `a` come first. */
@@ -328,99 +336,6 @@ static bool refill(struct ladder_queue *queue)
     return true;
 }
 
-static size_t heads_of(uint32_t capacity)
-{
-    return FIRST_RUNG - HEAD_BIT + (size_t)capacity;
-}
-
-static size_t block_bytes(uint32_t capacity)
-{
-    return (size_t)capacity * sizeof(struct timer) + heads_of(capacity) * sizeof(struct node);
-}
-
-static enum tl_status queue_reserve(void *self, uint32_t capacity)
-{
-    struct ladder_queue *queue = self;
-    bool fresh = queue->timers == NULL;
-    if (capacity <= queue->capacity && !fresh) {
-        return TL_OK;
-    }
-    if (capacity >= SLOT_NONE - FIRST_RUNG) {
-        return TL_ERR_CAPACITY;
-    }
-    struct timer *timers = tl_alloc(queue->allocator, block_bytes(capacity), BLOCK_ALIGN);
-    if (timers == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    struct node *heads = (struct node *)(void *)&timers[capacity];
-    if (!fresh) {
-        memcpy(timers, queue->timers, (size_t)queue->capacity * sizeof *timers);
-        memcpy(heads, queue->heads, heads_of(queue->capacity) * sizeof *heads);
-        tl_free(queue->allocator, queue->timers, block_bytes(queue->capacity), BLOCK_ALIGN);
-    }
-    for (uint32_t id = queue->capacity; id < capacity; id++) {
-        timers[id] = (struct timer){.links = {.next = SLOT_NONE, .prev = SLOT_NONE}};
-    }
-    queue->timers = timers;
-    queue->heads = heads;
-    for (size_t i = fresh ? 0 : heads_of(queue->capacity); i < heads_of(capacity); i++) {
-        slot_clear(queue, HEAD_BIT + (uint32_t)i);
-    }
-    queue->capacity = capacity;
-    return TL_OK;
-}
-
-static void queue_destroy(void *self)
-{
-    struct ladder_queue *queue = self;
-    tl_free(queue->allocator, queue->timers, block_bytes(queue->capacity), BLOCK_ALIGN);
-    tl_free(queue->allocator, queue, sizeof *queue, alignof(struct ladder_queue));
-}
-
-static enum tl_status queue_create(const struct tl_config *config, void **self)
-{
-    struct ladder_queue *queue =
-        tl_alloc(config->allocator, sizeof *queue, alignof(struct ladder_queue));
-    if (queue == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *queue = (struct ladder_queue){.clock = config->now, .allocator = config->allocator};
-    enum tl_status status = queue_reserve(queue, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, queue, sizeof *queue, alignof(struct ladder_queue));
-        return status;
-    }
-    *self = queue;
-    return TL_OK;
-}
-
-static enum tl_status queue_stop(void *self, uint32_t id)
-{
-    struct ladder_queue *queue = self;
-    if (!slot_is_linked(queue, id)) {
-        return TL_IDLE;
-    }
-    take(queue, id);
-    return TL_OK;
-}
-
-static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct ladder_queue *queue = self;
-    (void)queue_stop(queue, id);
-    queue->count++;
-    if (deadline > queue->clock) {
-        queue->timers[id].due = deadline;
-        file(queue, id);
-    } else {
-        queue->timers[id].due = TL_NEVER;
-        queue->late_count++;
-        slot_append(queue, LATE, id);
-        TL_COUNT(queue, moves, 1);
-    }
-    return TL_OK;
-}
-
 static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct ladder_queue *queue = self;
@@ -446,10 +361,7 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
         if (queue->timers[id].due > now) {
             break;
         }
-        uint32_t next = queue->timers[id].links.next;
-        if ((next & HEAD_BIT) == 0) {
-            __builtin_prefetch(&queue->timers[next], 1);
-        }
+        (void)timer_next(queue, id); /* asks for its memory */
         take(queue, id);
         fired++;
         fire(ctx, id, now);
@@ -473,14 +385,35 @@ static uint64_t queue_next(const void *self)
                                  : queue->top_earliest;
 }
 
-static uint64_t queue_count(const void *self)
+static size_t heads_of(uint32_t capacity)
 {
-    return ((const struct ladder_queue *)self)->count;
+    return FIRST_RUNG - HEAD_BIT + (size_t)capacity;
 }
 
-static void queue_counters(const void *self, struct tl_counters *out)
+static enum tl_status queue_reserve(void *self, uint32_t capacity)
 {
-    *out = ((const struct ladder_queue *)self)->counters;
+    struct ladder_queue *queue = self;
+    size_t kept = queue->timers != NULL ? heads_of(queue->capacity) : 0;
+    enum tl_status status =
+        lists_reserve(queue, capacity, SLOT_NONE - FIRST_RUNG - 1, heads_of, kept);
+    for (size_t i = kept; status == TL_OK && i < heads_of(queue->capacity); i++) {
+        slot_clear(queue, HEAD_BIT + (uint32_t)i);
+    }
+    return status;
+}
+
+static enum tl_status queue_create(const struct tl_config *config, void **self)
+{
+    struct ladder_queue empty = {.clock = config->now, .allocator = config->allocator};
+    return structure_create(config, &empty, queue_reserve, self);
+}
+
+static void queue_destroy(void *self)
+{
+    struct ladder_queue *queue = self;
+    tl_free(queue->allocator, queue->timers,
+            lists_bytes(queue->capacity, heads_of(queue->capacity)), BLOCK_ALIGN);
+    structure_free(queue, queue->allocator);
 }
 
 /* Adds a list's length to *seen. False if its links, or its timers, are not right. */
@@ -523,47 +456,15 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
         end = rung->current;
     }
     if (!right) {
-        (void)snprintf(why, why_bytes, "a list holds a timer that does not belong there");
-        return TL_ERR_CORRUPT;
+        return corrupt(why, why_bytes, "a list holds a timer that does not belong there");
     }
-    uint64_t linked = 0;
-    for (uint32_t id = 0; id < queue->capacity; id++) {
-        linked += slot_is_linked(queue, id);
-    }
+    uint64_t linked = lists_linked(queue);
     if (late != queue->late_count || top != queue->top_count || bottom != queue->bottom_count ||
         late + top + bottom + in_rungs != queue->count || linked != queue->count) {
-        (void)snprintf(why, why_bytes,
+        return corrupt(why, why_bytes,
                        "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
                        late + top + bottom + in_rungs, linked, queue->count);
-        return TL_ERR_CORRUPT;
     }
-    return TL_OK;
-}
-
-/* Level 0: TOP, BOTTOM or LATE (slot 2, 1, 0); else the rung, from 1, and its bucket. */
-static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct ladder_queue *queue = self;
-    if (!slot_is_linked(queue, id)) {
-        return TL_IDLE;
-    }
-    uint64_t due = queue->timers[id].due;
-    *out = (struct tl_place){.bucket = due == TL_NEVER ? queue->clock : due};
-    if (due == TL_NEVER) {
-        return TL_OK;
-    }
-    if (due >= queue->top_start || due < bottom_end(queue)) {
-        out->slot = due >= queue->top_start ? 2 : 1;
-        return TL_OK;
-    }
-    uint32_t i = 0;
-    while (due < queue->rungs[i].current) {
-        i++;
-    }
-    const struct rung *rung = &queue->rungs[i];
-    out->level = i + 1;
-    out->slot = (due - rung->start) / rung->width;
-    out->bucket = rung->start + out->slot * rung->width;
     return TL_OK;
 }
 
@@ -595,10 +496,8 @@ static void walk_rung(const struct ladder_queue *queue, uint32_t i,
         uint64_t behind = from + rung->width < end ? from + rung->width : end;
         bool hand = queue->clock >= from && queue->clock < behind;
         walk_span(visitor, bucket, from, behind - 1, hand ? TL_MARK_HAND : 0u);
-        uint32_t list = rung->first + bucket;
-        for (uint32_t id = slot_node(queue, list)->next; bucket >= rung->bucket && id != list;
-             id = queue->timers[id].links.next) {
-            walk_timer(visitor, id, queue->timers[id].due, 0);
+        if (bucket >= rung->bucket) {
+            lists_walk(queue, rung->first + bucket, visitor);
         }
     }
 }
@@ -615,6 +514,33 @@ static void queue_walk(const void *self, const struct tl_visitor *visitor)
         walk_rung(queue, i, visitor);
     }
     walk_list(queue, TOP, "top", visitor);
+}
+
+/* Level 0: TOP, BOTTOM or LATE (slot 2, 1, 0); else the rung, from 1, and its bucket. */
+static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct ladder_queue *queue = self;
+    if (!slot_is_linked(queue, id)) {
+        return TL_IDLE;
+    }
+    uint64_t due = queue->timers[id].due;
+    *out = (struct tl_place){.bucket = due == TL_NEVER ? queue->clock : due};
+    if (due == TL_NEVER) {
+        return TL_OK;
+    }
+    if (due >= queue->top_start || due < bottom_end(queue)) {
+        out->slot = due >= queue->top_start ? 2 : 1;
+        return TL_OK;
+    }
+    uint32_t i = 0;
+    while (due < queue->rungs[i].current) {
+        i++;
+    }
+    const struct rung *rung = &queue->rungs[i];
+    out->level = i + 1;
+    out->slot = (due - rung->start) / rung->width;
+    out->bucket = rung->start + out->slot * rung->width;
+    return TL_OK;
 }
 
 TL_ALGO(ladder_queue) = {
@@ -638,8 +564,8 @@ TL_ALGO(ladder_queue) = {
     .stop = queue_stop,
     .advance = queue_advance,
     .next = queue_next,
-    .count = queue_count,
-    .counters = queue_counters,
+    .count = lists_count,
+    .counters = lists_counters,
     .check = queue_check,
     .place = queue_place,
     .walk = queue_walk,

@@ -40,10 +40,9 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "walk.h"
 
 #define ARITY         4u
@@ -76,6 +75,9 @@ struct lazy_heap {
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
+
+#define STRUCTURE struct lazy_heap
+#include "structure.h"
 
 static inline struct entry make_entry(uint64_t due, uint32_t serial, uint32_t id)
 {
@@ -220,32 +222,6 @@ static void sweep(struct lazy_heap *heap)
     }
 }
 
-/* After an entry has become stale: sweeps if there are too many of them. */
-static void limit_stale(struct lazy_heap *heap)
-{
-    uint64_t entries = heap->end - ROOT;
-    if (heap->compact == COMPACT_NEVER || (entries - heap->live) * 100 <= entries * heap->compact) {
-        return;
-    }
-    sweep(heap);
-    /* Half of what is free may go; what the ids need stays. Failing to shrink changes nothing. */
-    size_t room = heap->room / 2 > heap->capacity ? heap->room / 2 : heap->capacity;
-    if (heap->live < heap->room / 4 && room < heap->room) {
-        (void)resize_entries(heap, room);
-    }
-}
-
-/* Makes room for one more entry, of a timer that has none live. */
-static void make_room(struct lazy_heap *heap)
-{
-    if (heap->end - ROOT < heap->room) {
-        return;
-    }
-    if (heap->room > ENTRIES_MAX / 2 || !resize_entries(heap, 2 * heap->room)) {
-        sweep(heap);
-    }
-}
-
 /* Sweeps, and numbers the entries from 1 in the heap's order, and the fence with them. */
 static void renumber(struct lazy_heap *heap)
 {
@@ -273,87 +249,49 @@ static void renumber(struct lazy_heap *heap)
     heap->fence = make_entry(heap->fence.due, fence, 0);
 }
 
-static enum tl_status heap_reserve(void *self, uint32_t capacity)
+/* After an entry has become stale: sweeps if there are too many of them. */
+static void limit_stale(struct lazy_heap *heap)
 {
-    struct lazy_heap *heap = self;
-    bool fresh = heap->serials == NULL;
-    if (capacity <= heap->capacity && !fresh) {
-        return TL_OK;
+    uint64_t entries = heap->end - ROOT;
+    if (heap->compact == COMPACT_NEVER || (entries - heap->live) * 100 <= entries * heap->compact) {
+        return;
     }
-    if (capacity > CAPACITY_MAX) {
-        return TL_ERR_CAPACITY;
+    sweep(heap);
+    /* Half of what is free may go; what the ids need stays. Failing to shrink changes nothing. */
+    size_t room = heap->room / 2 > heap->capacity ? heap->room / 2 : heap->capacity;
+    if (heap->live < heap->room / 4 && room < heap->room) {
+        (void)resize_entries(heap, room);
     }
-    size_t bytes = (size_t)capacity * sizeof *heap->serials;
-    uint32_t *serials = tl_alloc(heap->allocator, bytes > 0 ? bytes : 1, alignof(uint32_t));
-    if (serials == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    size_t room = heap->room > capacity ? heap->room : capacity;
-    if ((fresh || room > heap->room) && !resize_entries(heap, room)) {
-        tl_free(heap->allocator, serials, bytes > 0 ? bytes : 1, alignof(uint32_t));
-        return TL_ERR_NOMEM;
-    }
-    size_t old_bytes = (size_t)heap->capacity * sizeof *serials;
-    if (!fresh) {
-        memcpy(serials, heap->serials, old_bytes);
-        tl_free(heap->allocator, heap->serials, old_bytes > 0 ? old_bytes : 1, alignof(uint32_t));
-    }
-    for (uint32_t id = heap->capacity; id < capacity; id++) {
-        serials[id] = NO_SERIAL;
-    }
-    heap->serials = serials;
-    heap->capacity = capacity;
-    return TL_OK;
 }
 
-static void heap_destroy(void *self)
+/* Leaves the entry of a timer behind that may be pending. False: it was not. */
+static bool leave_stale(struct lazy_heap *heap, uint32_t id)
 {
-    struct lazy_heap *heap = self;
-    size_t bytes = (size_t)heap->capacity * sizeof *heap->serials;
-    tl_free(heap->allocator, heap->entries, entries_bytes(heap->room), ENTRY_ALIGN);
-    tl_free(heap->allocator, heap->serials, bytes > 0 ? bytes : 1, alignof(uint32_t));
-    tl_free(heap->allocator, heap, sizeof *heap, alignof(struct lazy_heap));
-}
-
-static enum tl_status heap_create(const struct tl_config *config, void **self)
-{
-    struct lazy_heap *heap = tl_alloc(config->allocator, sizeof *heap, alignof(struct lazy_heap));
-    if (heap == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *heap = (struct lazy_heap){
-        .end = ROOT,
-        .compact = (unsigned)config->options[OPTION_COMPACT],
-        .serial = FIRST_SERIAL,
-        .clock = config->now,
-        .allocator = config->allocator,
-    };
-    enum tl_status status = heap_reserve(heap, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, heap, sizeof *heap, alignof(struct lazy_heap));
-        return status;
-    }
-    *self = heap;
-    return TL_OK;
-}
-
-static enum tl_status heap_stop(void *self, uint32_t id)
-{
-    struct lazy_heap *heap = self;
     if (heap->serials[id] == NO_SERIAL) {
-        return TL_IDLE;
+        return false;
     }
     heap->serials[id] = NO_SERIAL;
     heap->live--;
     TL_COUNT(heap, moves, 1);
     limit_stale(heap);
-    return TL_OK;
+    return true;
+}
+
+/* Makes room for one more entry, of a timer that has none live. */
+static void make_room(struct lazy_heap *heap)
+{
+    if (heap->end - ROOT < heap->room) {
+        return;
+    }
+    if (heap->room > ENTRIES_MAX / 2 || !resize_entries(heap, 2 * heap->room)) {
+        sweep(heap);
+    }
 }
 
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct lazy_heap *heap = self;
-    (void)heap_stop(heap, id);
+    (void)leave_stale(heap, id);
     if (heap->serial == UINT32_MAX) {
         renumber(heap);
     }
@@ -363,6 +301,11 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
     heap->live++;
     sift_up(heap, heap->end++, make_entry(due, heap->serial++, id));
     return TL_OK;
+}
+
+static enum tl_status heap_stop(void *self, uint32_t id)
+{
+    return leave_stale(self, id) ? TL_OK : TL_IDLE;
 }
 
 /* Apart from heap_advance, so that a tick at which nothing is due costs no more than to see that.
@@ -405,6 +348,74 @@ static uint64_t heap_next(const void *self)
     return heap->live > 0 ? heap->entries[ROOT].due : TL_NEVER;
 }
 
+/* Never nothing. */
+static size_t serials_bytes(uint32_t capacity)
+{
+    return capacity > 0 ? (size_t)capacity * sizeof(uint32_t) : 1;
+}
+
+static enum tl_status heap_reserve(void *self, uint32_t capacity)
+{
+    struct lazy_heap *heap = self;
+    bool fresh = heap->serials == NULL;
+    if (capacity <= heap->capacity && !fresh) {
+        return TL_OK;
+    }
+    if (capacity > CAPACITY_MAX) {
+        return TL_ERR_CAPACITY;
+    }
+    uint32_t *serials = tl_alloc(heap->allocator, serials_bytes(capacity), alignof(uint32_t));
+    if (serials == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    size_t room = heap->room > capacity ? heap->room : capacity;
+    if ((fresh || room > heap->room) && !resize_entries(heap, room)) {
+        tl_free(heap->allocator, serials, serials_bytes(capacity), alignof(uint32_t));
+        return TL_ERR_NOMEM;
+    }
+    if (!fresh) {
+        memcpy(serials, heap->serials, (size_t)heap->capacity * sizeof *serials);
+        tl_free(heap->allocator, heap->serials, serials_bytes(heap->capacity), alignof(uint32_t));
+    }
+    for (uint32_t id = heap->capacity; id < capacity; id++) {
+        serials[id] = NO_SERIAL;
+    }
+    heap->serials = serials;
+    heap->capacity = capacity;
+    return TL_OK;
+}
+
+static enum tl_status heap_create(const struct tl_config *config, void **self)
+{
+    struct lazy_heap empty = {
+        .end = ROOT,
+        .compact = (unsigned)config->options[OPTION_COMPACT],
+        .serial = FIRST_SERIAL,
+        .clock = config->now,
+        .allocator = config->allocator,
+    };
+    return structure_create(config, &empty, heap_reserve, self);
+}
+
+static void heap_destroy(void *self)
+{
+    struct lazy_heap *heap = self;
+    tl_free(heap->allocator, heap->entries, entries_bytes(heap->room), ENTRY_ALIGN);
+    tl_free(heap->allocator, heap->serials, serials_bytes(heap->capacity), alignof(uint32_t));
+    structure_free(heap, heap->allocator);
+}
+
+static const struct tl_choice compact_choices[] = {
+    {"never", COMPACT_NEVER, "stale entries go when they reach the top"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option heap_options[] = {
+    [OPTION_COMPACT] = {"compact", 25, 1, COMPACT_NEVER - 1, compact_choices,
+                        "percent of stale entries above which the heap is swept"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
 static uint64_t heap_count(const void *self)
 {
     return ((const struct lazy_heap *)self)->live;
@@ -422,9 +433,8 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
     for (size_t i = ROOT; i < heap->end; i++) {
         struct entry entry = heap->entries[i];
         if (i > ROOT && is_before(entry, heap->entries[parent_of(i)])) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " stands below a later one",
+            return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one",
                            entry_id(entry));
-            return TL_ERR_CORRUPT;
         }
         live += is_live(heap, entry);
     }
@@ -433,26 +443,10 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
         pending += heap->serials[id] != NO_SERIAL;
     }
     if (live != heap->live || pending != heap->live || heap->end - ROOT > heap->room) {
-        (void)snprintf(why, why_bytes,
+        return corrupt(why, why_bytes,
                        "%" PRIu64 " live entries, %" PRIu64 " pending timers, %" PRIu64 " counted",
                        live, pending, heap->live);
-        return TL_ERR_CORRUPT;
     }
-    return TL_OK;
-}
-
-/* There is no back-index, so this looks through the array. */
-static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct lazy_heap *heap = self;
-    if (heap->serials[id] == NO_SERIAL) {
-        return TL_IDLE;
-    }
-    size_t i = ROOT;
-    while (entry_id(heap->entries[i]) != id || !is_live(heap, heap->entries[i])) {
-        i++;
-    }
-    *out = (struct tl_place){.slot = i - ROOT, .bucket = heap->entries[i].due};
     return TL_OK;
 }
 
@@ -471,16 +465,20 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static const struct tl_choice compact_choices[] = {
-    {"never", COMPACT_NEVER, "stale entries go when they reach the top"},
-    {NULL, 0, NULL},
-};
-
-static const struct tl_option heap_options[] = {
-    [OPTION_COMPACT] = {"compact", 25, 1, COMPACT_NEVER - 1, compact_choices,
-                        "percent of stale entries above which the heap is swept"},
-    {NULL, 0, 0, 0, NULL, NULL},
-};
+/* There is no back-index, so this looks through the array. */
+static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct lazy_heap *heap = self;
+    if (heap->serials[id] == NO_SERIAL) {
+        return TL_IDLE;
+    }
+    size_t i = ROOT;
+    while (entry_id(heap->entries[i]) != id || !is_live(heap, heap->entries[i])) {
+        i++;
+    }
+    *out = (struct tl_place){.slot = i - ROOT, .bucket = heap->entries[i].due};
+    return TL_OK;
+}
 
 TL_ALGO(lazy_heap) = {
     .abi = TL_ABI,

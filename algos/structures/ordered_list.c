@@ -24,9 +24,8 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 
+#include "check.h"
 #include "walk.h"
 
 #define UNLINKED UINT32_MAX
@@ -39,6 +38,8 @@ struct node {
     uint32_t prev;
 };
 
+#include "start_order.h"
+
 struct ordered_list {
     struct tl_counters counters;
     const struct tl_allocator *allocator;
@@ -49,59 +50,15 @@ struct ordered_list {
     uint64_t count;
 };
 
-static size_t nodes_bytes(uint32_t capacity)
-{
-    return ((size_t)capacity + 1) * sizeof(struct node);
-}
+#define NODES_FIRST 1u
+#define NODE_ARRAY  struct ordered_list
+#include "node_array.h"
+#define STRUCTURE struct ordered_list
+#include "structure.h"
 
-static enum tl_status list_reserve(void *self, uint32_t capacity)
+static inline bool is_linked(const struct ordered_list *list, uint32_t index)
 {
-    struct ordered_list *list = self;
-    if (capacity <= list->capacity && list->nodes != NULL) {
-        return TL_OK;
-    }
-    if (capacity >= UNLINKED - 1) {
-        return TL_ERR_CAPACITY;
-    }
-    struct node *nodes = list->allocator->resize(
-        list->allocator->ctx, list->nodes, list->nodes != NULL ? nodes_bytes(list->capacity) : 0,
-        nodes_bytes(capacity), alignof(struct node));
-    if (nodes == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    if (list->nodes == NULL) {
-        nodes[HEAD] = (struct node){.next = HEAD, .prev = HEAD};
-    }
-    for (uint32_t i = list->nodes != NULL ? list->capacity + 1 : 1; i <= capacity; i++) {
-        nodes[i] = (struct node){.next = UNLINKED, .prev = UNLINKED};
-    }
-    list->nodes = nodes;
-    list->capacity = capacity;
-    return TL_OK;
-}
-
-static void list_destroy(void *self)
-{
-    struct ordered_list *list = self;
-    tl_free(list->allocator, list->nodes, nodes_bytes(list->capacity), alignof(struct node));
-    tl_free(list->allocator, list, sizeof *list, alignof(struct ordered_list));
-}
-
-static enum tl_status list_create(const struct tl_config *config, void **self)
-{
-    struct ordered_list *list =
-        tl_alloc(config->allocator, sizeof *list, alignof(struct ordered_list));
-    if (list == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *list = (struct ordered_list){.allocator = config->allocator, .clock = config->now};
-    enum tl_status status = list_reserve(list, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, list, sizeof *list, alignof(struct ordered_list));
-        return status;
-    }
-    *self = list;
-    return TL_OK;
+    return list->nodes[index].next != UNLINKED;
 }
 
 static void unlink_node(struct ordered_list *list, uint32_t index)
@@ -114,20 +71,12 @@ static void unlink_node(struct ordered_list *list, uint32_t index)
     TL_COUNT(list, moves, 1);
 }
 
-static enum tl_status list_stop(void *self, uint32_t id)
-{
-    struct ordered_list *list = self;
-    if (list->nodes[id + 1].next == UNLINKED) {
-        return TL_IDLE;
-    }
-    unlink_node(list, id + 1);
-    return TL_OK;
-}
-
 static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct ordered_list *list = self;
-    (void)list_stop(list, id);
+    if (is_linked(list, id + 1)) {
+        unlink_node(list, id + 1);
+    }
     uint64_t due = deadline > list->clock ? deadline : list->clock;
     uint32_t before = list->nodes[HEAD].prev;
     while (before != HEAD && list->nodes[before].due > due) {
@@ -145,18 +94,26 @@ static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
+static enum tl_status list_stop(void *self, uint32_t id)
+{
+    struct ordered_list *list = self;
+    if (!is_linked(list, id + 1)) {
+        return TL_IDLE;
+    }
+    unlink_node(list, id + 1);
+    return TL_OK;
+}
+
 static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct ordered_list *list = self;
     list->clock = now;
-    uint64_t first_serial_inside = list->serial;
+    uint64_t serials = list->serial;
     uint64_t fired = 0;
     while (fired < budget) {
         uint32_t index = list->nodes[HEAD].next;
         TL_COUNT(list, compares, index != HEAD);
-        /* What callbacks start is due at `now` or later, behind everything that was due before. */
-        if (index == HEAD || list->nodes[index].due > now ||
-            list->nodes[index].serial >= first_serial_inside) {
+        if (index == HEAD || !is_due(&list->nodes[index], now, serials)) {
             break;
         }
         unlink_node(list, index);
@@ -173,14 +130,36 @@ static uint64_t list_next(const void *self)
     return index != HEAD ? list->nodes[index].due : TL_NEVER;
 }
 
+static enum tl_status list_reserve(void *self, uint32_t capacity)
+{
+    return nodes_reserve(self, capacity, UNLINKED - 2,
+                         (struct node){.next = UNLINKED, .prev = UNLINKED});
+}
+
+static enum tl_status list_create(const struct tl_config *config, void **self)
+{
+    struct ordered_list empty = {.allocator = config->allocator, .clock = config->now};
+    enum tl_status status = structure_create(config, &empty, list_reserve, self);
+    if (status == TL_OK) {
+        struct ordered_list *list = *self;
+        list->nodes[HEAD] = (struct node){.next = HEAD, .prev = HEAD};
+    }
+    return status;
+}
+
+static void list_destroy(void *self)
+{
+    nodes_destroy(self);
+}
+
 static uint64_t list_count(const void *self)
 {
-    return ((const struct ordered_list *)self)->count;
+    return nodes_count(self);
 }
 
 static void list_counters(const void *self, struct tl_counters *out)
 {
-    *out = ((const struct ordered_list *)self)->counters;
+    nodes_counters(self, out);
 }
 
 static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
@@ -191,33 +170,16 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
         const struct node *node = &list->nodes[i];
         const struct node *next = &list->nodes[node->next];
         if (next->prev != i || ++seen > list->count) {
-            (void)snprintf(why, why_bytes, "the links around timer %" PRIu32 " do not agree",
+            return corrupt(why, why_bytes, "the links around timer %" PRIu32 " do not agree",
                            i - 1);
-            return TL_ERR_CORRUPT;
         }
-        if (node->next != HEAD &&
-            (node->due > next->due || (node->due == next->due && node->serial > next->serial))) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " stands before an earlier one", i - 1);
-            return TL_ERR_CORRUPT;
+        if (node->next != HEAD && is_before(next, node)) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " stands before an earlier one", i - 1);
         }
     }
     if (seen != list->count) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " timers linked, %" PRIu64 " counted", seen,
+        return corrupt(why, why_bytes, "%" PRIu64 " timers linked, %" PRIu64 " counted", seen,
                        list->count);
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
-}
-
-static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct ordered_list *list = self;
-    if (list->nodes[id + 1].next == UNLINKED) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = list->nodes[id + 1].due};
-    for (uint32_t i = list->nodes[HEAD].next; i != id + 1; i = list->nodes[i].next) {
-        out->slot++;
     }
     return TL_OK;
 }
@@ -231,6 +193,19 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
         walk_node(visitor, index++, TL_NEVER);
         walk_timer(visitor, i - 1, list->nodes[i].due, 0);
     }
+}
+
+static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct ordered_list *list = self;
+    if (!is_linked(list, id + 1)) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.bucket = list->nodes[id + 1].due};
+    for (uint32_t i = list->nodes[HEAD].next; i != id + 1; i = list->nodes[i].next) {
+        out->slot++;
+    }
+    return TL_OK;
 }
 
 TL_ALGO(ordered_list) = {

@@ -43,9 +43,8 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 
+#include "check.h"
 #include "walk.h"
 
 #define BUCKETS     65u
@@ -53,7 +52,6 @@
 #define DUE         (BUCKETS * STRIPES)
 #define LATE        (DUE + 1)
 #define FIRST_TIMER (LATE + 1)
-#define NODES_ALIGN 64
 
 struct node {
     uint64_t due;
@@ -75,6 +73,12 @@ struct radix_heap {
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
+
+#define NODES_FIRST FIRST_TIMER
+#define NODE_ARRAY  struct radix_heap
+#include "node_array.h"
+#define STRUCTURE struct radix_heap
+#include "structure.h"
 
 static inline struct node *slot_node(const struct radix_heap *heap, uint32_t index)
 {
@@ -103,6 +107,40 @@ static void file(struct radix_heap *heap, uint32_t index)
     heap->occupied |= bit;
     slot_append(heap, stripe_of(bucket, index), index);
     TL_COUNT(heap, moves, 1);
+}
+
+/* Takes a timer out of its list. False: it was in none. */
+static inline bool take(struct radix_heap *heap, uint32_t index)
+{
+    if (!slot_is_linked(heap, index)) {
+        return false;
+    }
+    slot_remove(heap, index);
+    heap->count--;
+    TL_COUNT(heap, moves, 1);
+    return true;
+}
+
+static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct radix_heap *heap = self;
+    uint32_t index = FIRST_TIMER + id;
+    (void)take(heap, index);
+    heap->count++;
+    if (deadline <= heap->clock) {
+        heap->nodes[index].due = heap->clock;
+        slot_append(heap, LATE, index);
+        TL_COUNT(heap, moves, 1);
+    } else {
+        heap->nodes[index].due = deadline;
+        file(heap, index);
+    }
+    return TL_OK;
+}
+
+static enum tl_status heap_stop(void *self, uint32_t id)
+{
+    return take(self, FIRST_TIMER + id) ? TL_OK : TL_IDLE;
 }
 
 /* Empties a bucket whose timers the new `last` reaches, or may: to DUE, or to lower buckets. */
@@ -167,92 +205,6 @@ static void collect_due(struct radix_heap *heap)
     }
 }
 
-static size_t nodes_bytes(uint32_t capacity)
-{
-    return ((size_t)FIRST_TIMER + capacity) * sizeof(struct node);
-}
-
-static enum tl_status heap_reserve(void *self, uint32_t capacity)
-{
-    struct radix_heap *heap = self;
-    bool fresh = heap->nodes == NULL;
-    if (capacity <= heap->capacity && !fresh) {
-        return TL_OK;
-    }
-    if (capacity >= SLOT_NONE - FIRST_TIMER) {
-        return TL_ERR_CAPACITY;
-    }
-    struct node *nodes = heap->allocator->resize(heap->allocator->ctx, heap->nodes,
-                                                 fresh ? 0 : nodes_bytes(heap->capacity),
-                                                 nodes_bytes(capacity), NODES_ALIGN);
-    if (nodes == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    heap->nodes = nodes;
-    for (uint32_t head = 0; fresh && head < FIRST_TIMER; head++) {
-        slot_clear(heap, head);
-    }
-    for (uint32_t id = heap->capacity; id < capacity; id++) {
-        nodes[FIRST_TIMER + id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
-    }
-    heap->capacity = capacity;
-    return TL_OK;
-}
-
-static void heap_destroy(void *self)
-{
-    struct radix_heap *heap = self;
-    tl_free(heap->allocator, heap->nodes, nodes_bytes(heap->capacity), NODES_ALIGN);
-    tl_free(heap->allocator, heap, sizeof *heap, alignof(struct radix_heap));
-}
-
-static enum tl_status heap_create(const struct tl_config *config, void **self)
-{
-    struct radix_heap *heap = tl_alloc(config->allocator, sizeof *heap, alignof(struct radix_heap));
-    if (heap == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *heap = (struct radix_heap){
-        .clock = config->now, .last = config->now, .allocator = config->allocator};
-    enum tl_status status = heap_reserve(heap, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, heap, sizeof *heap, alignof(struct radix_heap));
-        return status;
-    }
-    *self = heap;
-    return TL_OK;
-}
-
-static enum tl_status heap_stop(void *self, uint32_t id)
-{
-    struct radix_heap *heap = self;
-    uint32_t index = FIRST_TIMER + id;
-    if (!slot_is_linked(heap, index)) {
-        return TL_IDLE;
-    }
-    slot_remove(heap, index);
-    heap->count--;
-    TL_COUNT(heap, moves, 1);
-    return TL_OK;
-}
-
-static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct radix_heap *heap = self;
-    (void)heap_stop(heap, id);
-    heap->count++;
-    uint32_t index = FIRST_TIMER + id;
-    if (deadline <= heap->clock) {
-        heap->nodes[index].due = heap->clock;
-        slot_append(heap, LATE, index);
-        TL_COUNT(heap, moves, 1);
-    } else {
-        heap->nodes[index].due = deadline;
-        file(heap, index);
-    }
-    return TL_OK;
-}
-
 static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct radix_heap *heap = self;
@@ -284,14 +236,21 @@ static uint64_t heap_next(const void *self)
     return lower_bound(heap);
 }
 
-static uint64_t heap_count(const void *self)
+static enum tl_status heap_reserve(void *self, uint32_t capacity)
 {
-    return ((const struct radix_heap *)self)->count;
+    return nodes_reserve(self, capacity, SLOT_NONE - FIRST_TIMER - 1,
+                         (struct node){.next = SLOT_NONE, .prev = SLOT_NONE});
 }
 
-static void heap_counters(const void *self, struct tl_counters *out)
+static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
-    *out = ((const struct radix_heap *)self)->counters;
+    struct radix_heap empty = {
+        .clock = config->now, .last = config->now, .allocator = config->allocator};
+    enum tl_status status = structure_create(config, &empty, heap_reserve, self);
+    for (uint32_t head = 0; status == TL_OK && head < FIRST_TIMER; head++) {
+        slot_clear(*self, head);
+    }
+    return status;
 }
 
 static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
@@ -300,8 +259,7 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
     uint64_t seen = 0;
     for (uint32_t head = 0; head < FIRST_TIMER; head++) {
         if (!slot_walk(heap, head, heap->count, &seen)) {
-            (void)snprintf(why, why_bytes, "the links of list %" PRIu32 " do not agree", head);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "the links of list %" PRIu32 " do not agree", head);
         }
         uint32_t bucket = head / STRIPES;
         for (uint32_t at = heap->nodes[head].next; head < DUE && at != head;
@@ -309,10 +267,9 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
             uint64_t due = heap->nodes[at].due;
             if (due <= heap->last || bucket_of(heap, due) != bucket ||
                 due < heap->earliest[bucket] || (heap->occupied >> (bucket - 1) & 1) == 0) {
-                (void)snprintf(why, why_bytes,
+                return corrupt(why, why_bytes,
                                "timer %" PRIu32 " does not belong in bucket %" PRIu32,
                                at - FIRST_TIMER, bucket);
-                return TL_ERR_CORRUPT;
             }
         }
     }
@@ -321,23 +278,10 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
         linked += slot_is_linked(heap, FIRST_TIMER + id);
     }
     if (seen != heap->count || linked != heap->count || heap->last > heap->clock) {
-        (void)snprintf(why, why_bytes,
+        return corrupt(why, why_bytes,
                        "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
                        seen, linked, heap->count);
-        return TL_ERR_CORRUPT;
     }
-    return TL_OK;
-}
-
-/* The slot is the bucket; 0 for what is due already. */
-static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct radix_heap *heap = self;
-    if (!slot_is_linked(heap, FIRST_TIMER + id)) {
-        return TL_IDLE;
-    }
-    uint64_t due = heap->nodes[FIRST_TIMER + id].due;
-    *out = (struct tl_place){.slot = due > heap->last ? bucket_of(heap, due) : 0, .bucket = due};
     return TL_OK;
 }
 
@@ -378,6 +322,18 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
+/* The slot is the bucket; 0 for what is due already. */
+static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct radix_heap *heap = self;
+    if (!slot_is_linked(heap, FIRST_TIMER + id)) {
+        return TL_IDLE;
+    }
+    uint64_t due = heap->nodes[FIRST_TIMER + id].due;
+    *out = (struct tl_place){.slot = due > heap->last ? bucket_of(heap, due) : 0, .bucket = due};
+    return TL_OK;
+}
+
 TL_ALGO(radix_heap) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -395,14 +351,14 @@ TL_ALGO(radix_heap) = {
              .tick = "O(1)",
              .expire = "O(log of the delay) amortised"},
     .create = heap_create,
-    .destroy = heap_destroy,
+    .destroy = nodes_destroy,
     .reserve = heap_reserve,
     .start = heap_start,
     .stop = heap_stop,
     .advance = heap_advance,
     .next = heap_next,
-    .count = heap_count,
-    .counters = heap_counters,
+    .count = nodes_count,
+    .counters = nodes_counters,
     .check = heap_check,
     .place = heap_place,
     .walk = heap_walk,

@@ -35,15 +35,13 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 
+#include "check.h"
 #include "walk.h"
 
 #include <bsd/sys/tree.h>
 
 #define NOT_PENDING  UINT64_MAX
-#define NODES_ALIGN  64
 #define CAPACITY_MAX (UINT32_C(1) << 31)
 
 struct node {
@@ -51,6 +49,8 @@ struct node {
     uint64_t due;
     uint64_t serial;
 };
+
+#include "start_order.h"
 
 RB_HEAD(node_tree, node);
 
@@ -66,10 +66,11 @@ struct rbtree {
     struct tl_counters counters;
 };
 
-static inline bool is_before(const struct node *a, const struct node *b)
-{
-    return (bool)((a->due < b->due) | ((a->due == b->due) & (a->serial < b->serial)));
-}
+#define NODES_FIRST 0u
+#define NODE_ARRAY  struct rbtree
+#include "node_array.h"
+#define STRUCTURE struct rbtree
+#include "structure.h"
 
 /* The library asks for a comparison; only its searches, which are not used here, would call it. */
 static inline int compare_nodes(const struct node *a, const struct node *b)
@@ -79,6 +80,11 @@ static inline int compare_nodes(const struct node *a, const struct node *b)
 
 /* RB_GENERATE_STATIC relies on a word of BSD compilers. */
 RB_GENERATE_INTERNAL(node_tree, node, links, compare_nodes, static __attribute__((unused)))
+
+static inline bool is_pending(const struct node *node)
+{
+    return node->serial != NOT_PENDING;
+}
 
 /* Puts a node that is in no tree where its key belongs. */
 static void insert(struct rbtree *rbtree, struct node *node)
@@ -117,9 +123,52 @@ static void take(struct rbtree *rbtree, struct node *node)
     TL_COUNT(rbtree, moves, 1);
 }
 
-static size_t nodes_bytes(uint32_t capacity)
+static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
 {
-    return ((size_t)capacity + 1) * sizeof(struct node); /* never nothing */
+    struct rbtree *rbtree = self;
+    struct node *node = &rbtree->nodes[id];
+    if (is_pending(node)) {
+        take(rbtree, node);
+    }
+    node->due = deadline > rbtree->clock ? deadline : rbtree->clock;
+    node->serial = rbtree->serial++;
+    insert(rbtree, node);
+    return TL_OK;
+}
+
+static enum tl_status tree_stop(void *self, uint32_t id)
+{
+    struct rbtree *rbtree = self;
+    if (!is_pending(&rbtree->nodes[id])) {
+        return TL_IDLE;
+    }
+    take(rbtree, &rbtree->nodes[id]);
+    return TL_OK;
+}
+
+static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct rbtree *rbtree = self;
+    rbtree->clock = now;
+    uint64_t serials = rbtree->serial;
+    uint64_t fired = 0;
+    while (fired < budget && rbtree->first != NULL) {
+        struct node *node = rbtree->first;
+        TL_COUNT(rbtree, compares, 1);
+        if (!is_due(node, now, serials)) {
+            break;
+        }
+        take(rbtree, node);
+        fired++;
+        fire(ctx, (uint32_t)(node - rbtree->nodes), now);
+    }
+    return fired;
+}
+
+static uint64_t tree_next(const void *self)
+{
+    const struct rbtree *rbtree = self;
+    return rbtree->first != NULL ? rbtree->first->due : TL_NEVER;
 }
 
 /* Where a node is in the new slab. */
@@ -137,12 +186,12 @@ static enum tl_status tree_reserve(void *self, uint32_t capacity)
     if (capacity > CAPACITY_MAX) {
         return TL_ERR_CAPACITY;
     }
-    struct node *nodes = tl_alloc(rbtree->allocator, nodes_bytes(capacity), NODES_ALIGN);
+    struct node *nodes = tl_alloc(rbtree->allocator, nodes_bytes(rbtree, capacity), NODES_ALIGN);
     if (nodes == NULL) {
         return TL_ERR_NOMEM;
     }
     for (uint32_t id = 0; id < capacity; id++) {
-        if (id >= rbtree->capacity || rbtree->nodes[id].serial == NOT_PENDING) {
+        if (id >= rbtree->capacity || !is_pending(&rbtree->nodes[id])) {
             nodes[id] = (struct node){.serial = NOT_PENDING};
             continue;
         }
@@ -153,90 +202,17 @@ static enum tl_status tree_reserve(void *self, uint32_t capacity)
     }
     RB_ROOT(&rbtree->tree) = moved(rbtree, nodes, RB_ROOT(&rbtree->tree));
     rbtree->first = moved(rbtree, nodes, rbtree->first);
-    tl_free(rbtree->allocator, rbtree->nodes, nodes_bytes(rbtree->capacity), NODES_ALIGN);
+    nodes_free(rbtree);
     rbtree->nodes = nodes;
     rbtree->capacity = capacity;
     return TL_OK;
 }
 
-static void tree_destroy(void *self)
-{
-    struct rbtree *rbtree = self;
-    tl_free(rbtree->allocator, rbtree->nodes, nodes_bytes(rbtree->capacity), NODES_ALIGN);
-    tl_free(rbtree->allocator, rbtree, sizeof *rbtree, alignof(struct rbtree));
-}
-
 static enum tl_status tree_create(const struct tl_config *config, void **self)
 {
-    struct rbtree *rbtree = tl_alloc(config->allocator, sizeof *rbtree, alignof(struct rbtree));
-    if (rbtree == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *rbtree = (struct rbtree){.clock = config->now, .allocator = config->allocator};
-    RB_INIT(&rbtree->tree);
-    enum tl_status status = tree_reserve(rbtree, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, rbtree, sizeof *rbtree, alignof(struct rbtree));
-        return status;
-    }
-    *self = rbtree;
-    return TL_OK;
-}
-
-static enum tl_status tree_stop(void *self, uint32_t id)
-{
-    struct rbtree *rbtree = self;
-    if (rbtree->nodes[id].serial == NOT_PENDING) {
-        return TL_IDLE;
-    }
-    take(rbtree, &rbtree->nodes[id]);
-    return TL_OK;
-}
-
-static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct rbtree *rbtree = self;
-    (void)tree_stop(rbtree, id);
-    struct node *node = &rbtree->nodes[id];
-    node->due = deadline > rbtree->clock ? deadline : rbtree->clock;
-    node->serial = rbtree->serial++;
-    insert(rbtree, node);
-    return TL_OK;
-}
-
-static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct rbtree *rbtree = self;
-    rbtree->clock = now;
-    uint64_t first_serial_inside = rbtree->serial;
-    uint64_t fired = 0;
-    while (fired < budget && rbtree->first != NULL) {
-        struct node *node = rbtree->first;
-        TL_COUNT(rbtree, compares, 1);
-        if (node->due > now || node->serial >= first_serial_inside) {
-            break;
-        }
-        take(rbtree, node);
-        fired++;
-        fire(ctx, (uint32_t)(node - rbtree->nodes), now);
-    }
-    return fired;
-}
-
-static uint64_t tree_next(const void *self)
-{
-    const struct rbtree *rbtree = self;
-    return rbtree->first != NULL ? rbtree->first->due : TL_NEVER;
-}
-
-static uint64_t tree_count(const void *self)
-{
-    return ((const struct rbtree *)self)->count;
-}
-
-static void tree_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct rbtree *)self)->counters;
+    struct rbtree empty = {
+        .tree = RB_INITIALIZER(&empty.tree), .clock = config->now, .allocator = config->allocator};
+    return structure_create(config, &empty, tree_reserve, self);
 }
 
 /* The black nodes from `node` down to a leaf on the left side. */
@@ -261,7 +237,7 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
     uint64_t links = RB_ROOT(&rbtree->tree) != NULL;
     for (uint32_t id = 0; id < rbtree->capacity; id++) {
         const struct node *node = &rbtree->nodes[id];
-        if (node->serial == NOT_PENDING) {
+        if (!is_pending(node)) {
             continue;
         }
         pending++;
@@ -271,41 +247,21 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
         links += right != NULL;
         if ((left != NULL && (RB_PARENT(left, links) != node || !is_before(left, node))) ||
             (right != NULL && (RB_PARENT(right, links) != node || !is_before(node, right)))) {
-            (void)snprintf(why, why_bytes, "the children of timer %" PRIu32 " are out of order",
+            return corrupt(why, why_bytes, "the children of timer %" PRIu32 " are out of order",
                            id);
-            return TL_ERR_CORRUPT;
         }
         if ((is_red(node) && (is_red(left) || is_red(right))) ||
             black_height(left) != black_height(right)) {
-            (void)snprintf(why, why_bytes, "the tree is out of balance at timer %" PRIu32, id);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "the tree is out of balance at timer %" PRIu32, id);
         }
         if (rbtree->first == NULL || is_before(node, rbtree->first)) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " is before the first", id);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is before the first", id);
         }
     }
     if (pending != rbtree->count || links != rbtree->count) {
-        (void)snprintf(why, why_bytes,
+        return corrupt(why, why_bytes,
                        "%" PRIu64 " timers pending, %" PRIu64 " linked, %" PRIu64 " counted",
                        pending, links, rbtree->count);
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
-}
-
-/* The slot is the depth below the root. */
-static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct rbtree *rbtree = self;
-    const struct node *node = &rbtree->nodes[id];
-    if (node->serial == NOT_PENDING) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = node->due};
-    while (RB_PARENT(node, links) != NULL) {
-        node = RB_PARENT(node, links);
-        out->slot++;
     }
     return TL_OK;
 }
@@ -328,11 +284,27 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
     walk_below(rbtree, RB_ROOT(&rbtree->tree), TL_NEVER, visitor);
     for (uint32_t id = 0; id < rbtree->capacity; id++) {
         const struct node *node = &rbtree->nodes[id];
-        if (node->serial != NOT_PENDING) {
+        if (is_pending(node)) {
             walk_below(rbtree, RB_LEFT(node, links), id, visitor);
             walk_below(rbtree, RB_RIGHT(node, links), id, visitor);
         }
     }
+}
+
+/* The slot is the depth below the root. */
+static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct rbtree *rbtree = self;
+    const struct node *node = &rbtree->nodes[id];
+    if (!is_pending(node)) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.bucket = node->due};
+    while (RB_PARENT(node, links) != NULL) {
+        node = RB_PARENT(node, links);
+        out->slot++;
+    }
+    return TL_OK;
 }
 
 TL_ALGO(rbtree) = {
@@ -349,14 +321,14 @@ TL_ALGO(rbtree) = {
         "miss a level; 48 bytes a timer.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .create = tree_create,
-    .destroy = tree_destroy,
+    .destroy = nodes_destroy,
     .reserve = tree_reserve,
     .start = tree_start,
     .stop = tree_stop,
     .advance = tree_advance,
     .next = tree_next,
-    .count = tree_count,
-    .counters = tree_counters,
+    .count = nodes_count,
+    .counters = nodes_counters,
     .check = tree_check,
     .place = tree_place,
     .walk = tree_walk,

@@ -32,14 +32,12 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 
+#include "check.h"
 #include "walk.h"
 
 #define HEAD         0u /* the list's own node, and its end; timer `id` is node id + 1 */
 #define LANES_MAX    10u
-#define NODES_ALIGN  64
 #define CAPACITY_MAX (UINT32_MAX - 1)
 
 struct node {
@@ -48,6 +46,8 @@ struct node {
     uint32_t next[LANES_MAX];
     uint32_t height; /* lanes that it is in */
 };
+
+#include "start_order.h"
 
 struct skip_list {
     struct node *nodes;
@@ -61,23 +61,11 @@ struct skip_list {
     struct tl_counters counters;
 };
 
-static inline bool is_before(const struct node *a, const struct node *b)
-{
-    return (bool)((a->due < b->due) | ((a->due == b->due) & (a->serial < b->serial)));
-}
-
-/* How many lanes a new timer joins: one more with a chance of 1/4 each. */
-static uint32_t draw_height(struct skip_list *list)
-{
-    /* xorshift64* (Vigna 2016): the upper bits are good. */
-    list->random ^= list->random >> 12;
-    list->random ^= list->random << 25;
-    list->random ^= list->random >> 27;
-    uint64_t bits = list->random * UINT64_C(0x2545f4914f6cdd1d) >> 32;
-    uint32_t height = 1 + (uint32_t)__builtin_ctzll(bits | UINT64_C(1) << 32) / 2;
-    uint32_t most = list->lanes < LANES_MAX ? list->lanes + 1 : LANES_MAX;
-    return height < most ? height : most;
-}
+#define NODES_FIRST 1u
+#define NODE_ARRAY  struct skip_list
+#include "node_array.h"
+#define STRUCTURE struct skip_list
+#include "structure.h"
 
 /* The last node before `key` in each lane in use; the other lanes are left as they are, at HEAD. */
 static void search(struct skip_list *list, const struct node *key, uint32_t before[LANES_MAX])
@@ -115,76 +103,35 @@ static void unlink_node(struct skip_list *list, uint32_t index, const uint32_t b
     TL_COUNT(list, moves, 1);
 }
 
-static size_t nodes_bytes(uint32_t capacity)
+/* Takes a timer out of the list. False: it was not pending. */
+static bool take(struct skip_list *list, uint32_t id)
 {
-    return ((size_t)capacity + 1) * sizeof(struct node);
-}
-
-static enum tl_status list_reserve(void *self, uint32_t capacity)
-{
-    struct skip_list *list = self;
-    bool fresh = list->nodes == NULL;
-    if (capacity <= list->capacity && !fresh) {
-        return TL_OK;
-    }
-    if (capacity > CAPACITY_MAX) {
-        return TL_ERR_CAPACITY;
-    }
-    struct node *nodes = list->allocator->resize(list->allocator->ctx, list->nodes,
-                                                 fresh ? 0 : nodes_bytes(list->capacity),
-                                                 nodes_bytes(capacity), NODES_ALIGN);
-    if (nodes == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    for (uint32_t index = fresh ? HEAD : list->capacity + 1; index <= capacity; index++) {
-        nodes[index] = (struct node){.height = 0};
-    }
-    list->nodes = nodes;
-    list->capacity = capacity;
-    return TL_OK;
-}
-
-static void list_destroy(void *self)
-{
-    struct skip_list *list = self;
-    tl_free(list->allocator, list->nodes, nodes_bytes(list->capacity), NODES_ALIGN);
-    tl_free(list->allocator, list, sizeof *list, alignof(struct skip_list));
-}
-
-static enum tl_status list_create(const struct tl_config *config, void **self)
-{
-    struct skip_list *list = tl_alloc(config->allocator, sizeof *list, alignof(struct skip_list));
-    if (list == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *list = (struct skip_list){.random = UINT64_C(0x9e3779b97f4a7c15),
-                               .clock = config->now,
-                               .allocator = config->allocator};
-    enum tl_status status = list_reserve(list, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, list, sizeof *list, alignof(struct skip_list));
-        return status;
-    }
-    *self = list;
-    return TL_OK;
-}
-
-static enum tl_status list_stop(void *self, uint32_t id)
-{
-    struct skip_list *list = self;
     uint32_t before[LANES_MAX] = {HEAD};
     if (list->nodes[id + 1].height == 0) {
-        return TL_IDLE;
+        return false;
     }
     search(list, &list->nodes[id + 1], before);
     unlink_node(list, id + 1, before);
-    return TL_OK;
+    return true;
+}
+
+/* How many lanes a new timer joins: one more with a chance of 1/4 each. */
+static uint32_t draw_height(struct skip_list *list)
+{
+    /* xorshift64* (Vigna 2016): the upper bits are good. */
+    list->random ^= list->random >> 12;
+    list->random ^= list->random << 25;
+    list->random ^= list->random >> 27;
+    uint64_t bits = list->random * UINT64_C(0x2545f4914f6cdd1d) >> 32;
+    uint32_t height = 1 + (uint32_t)__builtin_ctzll(bits | UINT64_C(1) << 32) / 2;
+    uint32_t most = list->lanes < LANES_MAX ? list->lanes + 1 : LANES_MAX;
+    return height < most ? height : most;
 }
 
 static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct skip_list *list = self;
-    (void)list_stop(list, id);
+    (void)take(list, id);
     struct node *nodes = list->nodes;
     struct node *node = &nodes[id + 1];
     uint32_t before[LANES_MAX] = {HEAD};
@@ -203,18 +150,23 @@ static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
+static enum tl_status list_stop(void *self, uint32_t id)
+{
+    return take(self, id) ? TL_OK : TL_IDLE;
+}
+
 static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     static const uint32_t heads[LANES_MAX] = {HEAD};
     struct skip_list *list = self;
     list->clock = now;
-    uint64_t first_serial_inside = list->serial;
+    uint64_t serials = list->serial;
     uint64_t fired = 0;
     while (fired < budget && list->count > 0) {
         uint32_t index = list->nodes[HEAD].next[0];
         const struct node *node = &list->nodes[index];
         TL_COUNT(list, compares, 1);
-        if (node->due > now || node->serial >= first_serial_inside) {
+        if (!is_due(node, now, serials)) {
             break;
         }
         __builtin_prefetch(&list->nodes[node->next[0]], 1);
@@ -231,14 +183,22 @@ static uint64_t list_next(const void *self)
     return list->count > 0 ? list->nodes[list->nodes[HEAD].next[0]].due : TL_NEVER;
 }
 
-static uint64_t list_count(const void *self)
+static enum tl_status list_reserve(void *self, uint32_t capacity)
 {
-    return ((const struct skip_list *)self)->count;
+    return nodes_reserve(self, capacity, CAPACITY_MAX, (struct node){.height = 0});
 }
 
-static void list_counters(const void *self, struct tl_counters *out)
+static enum tl_status list_create(const struct tl_config *config, void **self)
 {
-    *out = ((const struct skip_list *)self)->counters;
+    struct skip_list empty = {.random = UINT64_C(0x9e3779b97f4a7c15),
+                              .clock = config->now,
+                              .allocator = config->allocator};
+    enum tl_status status = structure_create(config, &empty, list_reserve, self);
+    if (status == TL_OK) {
+        struct skip_list *list = *self;
+        list->nodes[HEAD] = (struct node){.height = 0};
+    }
+    return status;
 }
 
 static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
@@ -252,9 +212,8 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
             uint32_t next = nodes[at].next[lane];
             if (nodes[at].height <= lane || ++linked[lane] > list->count ||
                 (next != HEAD && !is_before(&nodes[at], &nodes[next]))) {
-                (void)snprintf(why, why_bytes, "lane %" PRIu32 " is wrong at timer %" PRIu32, lane,
+                return corrupt(why, why_bytes, "lane %" PRIu32 " is wrong at timer %" PRIu32, lane,
                                at - 1);
-                return TL_ERR_CORRUPT;
             }
         }
     }
@@ -265,30 +224,13 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
     }
     for (uint32_t lane = 0; lane < LANES_MAX; lane++) {
         if (linked[lane] != pending[lane] || (linked[lane] > 0) != (lane < list->lanes)) {
-            (void)snprintf(why, why_bytes, "lane %" PRIu32 " holds %" PRIu64 " of %" PRIu64, lane,
+            return corrupt(why, why_bytes, "lane %" PRIu32 " holds %" PRIu64 " of %" PRIu64, lane,
                            linked[lane], pending[lane]);
-            return TL_ERR_CORRUPT;
         }
     }
     if (pending[0] != list->count) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " timers linked, %" PRIu64 " counted", pending[0],
+        return corrupt(why, why_bytes, "%" PRIu64 " timers linked, %" PRIu64 " counted", pending[0],
                        list->count);
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
-}
-
-/* The level is the lanes that the timer is in; the slot, its place in the lowest. */
-static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct skip_list *list = self;
-    const struct node *node = &list->nodes[id + 1];
-    if (node->height == 0) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.level = node->height, .bucket = node->due};
-    for (uint32_t at = list->nodes[HEAD].next[0]; at != id + 1; at = list->nodes[at].next[0]) {
-        out->slot++;
     }
     return TL_OK;
 }
@@ -315,6 +257,21 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
+/* The level is the lanes that the timer is in; the slot, its place in the lowest. */
+static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct skip_list *list = self;
+    const struct node *node = &list->nodes[id + 1];
+    if (node->height == 0) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.level = node->height, .bucket = node->due};
+    for (uint32_t at = list->nodes[HEAD].next[0]; at != id + 1; at = list->nodes[at].next[0]) {
+        out->slot++;
+    }
+    return TL_OK;
+}
+
 TL_ALGO(skip_list) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -332,14 +289,14 @@ TL_ALGO(skip_list) = {
              .tick = "O(1)",
              .expire = "O(1) expected"},
     .create = list_create,
-    .destroy = list_destroy,
+    .destroy = nodes_destroy,
     .reserve = list_reserve,
     .start = list_start,
     .stop = list_stop,
     .advance = list_advance,
     .next = list_next,
-    .count = list_count,
-    .counters = list_counters,
+    .count = nodes_count,
+    .counters = nodes_counters,
     .check = list_check,
     .place = list_place,
     .walk = list_walk,

@@ -29,10 +29,9 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "walk.h"
 
 #define BLOCK_ALIGN 64
@@ -54,60 +53,8 @@ struct unordered_list {
     uint64_t clock;
 };
 
-static size_t block_bytes(uint32_t capacity)
-{
-    return capacity * (sizeof(struct entry) + sizeof(uint32_t));
-}
-
-static enum tl_status list_reserve(void *self, uint32_t capacity)
-{
-    struct unordered_list *list = self;
-    if (capacity <= list->capacity) {
-        return TL_OK;
-    }
-    if (capacity >= IDLE) {
-        return TL_ERR_CAPACITY;
-    }
-    struct entry *entries = tl_alloc(list->allocator, block_bytes(capacity), BLOCK_ALIGN);
-    if (entries == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    uint32_t *where = (uint32_t *)(void *)(entries + capacity);
-    memset(where, 0xff, capacity * sizeof *where);
-    if (list->entries != NULL) {
-        memcpy(entries, list->entries, list->count * sizeof *entries);
-        memcpy(where, list->where, list->capacity * sizeof *where);
-        tl_free(list->allocator, list->entries, block_bytes(list->capacity), BLOCK_ALIGN);
-    }
-    list->entries = entries;
-    list->where = where;
-    list->capacity = capacity;
-    return TL_OK;
-}
-
-static void list_destroy(void *self)
-{
-    struct unordered_list *list = self;
-    tl_free(list->allocator, list->entries, block_bytes(list->capacity), BLOCK_ALIGN);
-    tl_free(list->allocator, list, sizeof *list, alignof(struct unordered_list));
-}
-
-static enum tl_status list_create(const struct tl_config *config, void **self)
-{
-    struct unordered_list *list =
-        tl_alloc(config->allocator, sizeof *list, alignof(struct unordered_list));
-    if (list == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *list = (struct unordered_list){.allocator = config->allocator, .clock = config->now};
-    enum tl_status status = list_reserve(list, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, list, sizeof *list, alignof(struct unordered_list));
-        return status;
-    }
-    *self = list;
-    return TL_OK;
-}
+#define STRUCTURE struct unordered_list
+#include "structure.h"
 
 static inline void put(struct unordered_list *list, uint32_t place, struct entry entry)
 {
@@ -135,16 +82,6 @@ static void take_out(struct unordered_list *list, uint32_t place)
     TL_COUNT(list, moves, 1);
 }
 
-static enum tl_status list_stop(void *self, uint32_t id)
-{
-    struct unordered_list *list = self;
-    if (list->where[id] == IDLE) {
-        return TL_IDLE;
-    }
-    take_out(list, list->where[id]);
-    return TL_OK;
-}
-
 static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct unordered_list *list = self;
@@ -157,6 +94,16 @@ static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
         take_out(list, place);
     }
     put(list, list->count++, (struct entry){deadline, id});
+    return TL_OK;
+}
+
+static enum tl_status list_stop(void *self, uint32_t id)
+{
+    struct unordered_list *list = self;
+    if (list->where[id] == IDLE) {
+        return TL_IDLE;
+    }
+    take_out(list, list->where[id]);
     return TL_OK;
 }
 
@@ -203,6 +150,50 @@ static uint64_t list_next(const void *self)
     return next;
 }
 
+static size_t block_bytes(uint32_t capacity)
+{
+    return capacity * (sizeof(struct entry) + sizeof(uint32_t));
+}
+
+static enum tl_status list_reserve(void *self, uint32_t capacity)
+{
+    struct unordered_list *list = self;
+    if (capacity <= list->capacity) {
+        return TL_OK;
+    }
+    if (capacity >= IDLE) {
+        return TL_ERR_CAPACITY;
+    }
+    struct entry *entries = tl_alloc(list->allocator, block_bytes(capacity), BLOCK_ALIGN);
+    if (entries == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    uint32_t *where = (uint32_t *)(void *)(entries + capacity);
+    memset(where, 0xff, capacity * sizeof *where);
+    if (list->entries != NULL) {
+        memcpy(entries, list->entries, list->count * sizeof *entries);
+        memcpy(where, list->where, list->capacity * sizeof *where);
+        tl_free(list->allocator, list->entries, block_bytes(list->capacity), BLOCK_ALIGN);
+    }
+    list->entries = entries;
+    list->where = where;
+    list->capacity = capacity;
+    return TL_OK;
+}
+
+static enum tl_status list_create(const struct tl_config *config, void **self)
+{
+    struct unordered_list empty = {.allocator = config->allocator, .clock = config->now};
+    return structure_create(config, &empty, list_reserve, self);
+}
+
+static void list_destroy(void *self)
+{
+    struct unordered_list *list = self;
+    tl_free(list->allocator, list->entries, block_bytes(list->capacity), BLOCK_ALIGN);
+    structure_free(list, list->allocator);
+}
+
 static uint64_t list_count(const void *self)
 {
     return ((const struct unordered_list *)self)->count;
@@ -221,25 +212,13 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
         uint32_t place = list->where[id];
         placed += place != IDLE;
         if (place != IDLE && (place >= list->count || list->entries[place].id != id)) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " is not where it should be", id);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is not where it should be", id);
         }
     }
     if (placed != list->count || list->due_count > list->count) {
-        (void)snprintf(why, why_bytes, "%" PRIu32 " timers placed, %" PRIu32 " counted", placed,
+        return corrupt(why, why_bytes, "%" PRIu32 " timers placed, %" PRIu32 " counted", placed,
                        list->count);
-        return TL_ERR_CORRUPT;
     }
-    return TL_OK;
-}
-
-static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct unordered_list *list = self;
-    if (list->where[id] == IDLE) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.slot = list->where[id], .bucket = list->entries[list->where[id]].due};
     return TL_OK;
 }
 
@@ -251,6 +230,16 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
         walk_node(visitor, i, TL_NEVER);
         walk_timer(visitor, list->entries[i].id, list->entries[i].due, 0);
     }
+}
+
+static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct unordered_list *list = self;
+    if (list->where[id] == IDLE) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.slot = list->where[id], .bucket = list->entries[list->where[id]].due};
+    return TL_OK;
 }
 
 TL_ALGO(unordered_list) = {

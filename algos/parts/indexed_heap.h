@@ -1,0 +1,228 @@
+/*
+ * indexed_heap.h: heaps in arrays that know where each id stands.
+ *
+ *   entries   [before every other] [root] ... [last]          positions   [4, 2, 5, -, 3, ...]
+ *
+ * `positions` is a back-index, 0 for an id that is not pending, in one block with the entries. How
+ * entries rise and sink is the including file's; here is what does not depend on it: firing, with
+ * the place of what fires left vacant for what its callback starts, numbering anew, and memory.
+ *
+ * Internal to the structures, and a template. The including file first defines
+ *
+ *   INDEXED_HEAP   the struct, with the members that are used here
+ *
+ * and afterwards the functions that are declared below without a body.
+ */
+#ifndef ALGOS_INDEXED_HEAP_H
+#define ALGOS_INDEXED_HEAP_H
+
+#include "check.h"
+#include "heap_entry.h"
+#include "timerlab.h"
+#include "walk.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <string.h>
+
+#define ALWAYS_INLINE     inline __attribute__((always_inline))
+#define NEVER_INLINE      __attribute__((noinline))
+
+#define HEAP_CAPACITY_MAX (UINT32_C(1) << 31)
+#define FIRST_SERIAL      (UINT32_MAX - 100) /* the first numbering anew comes early */
+
+/* The index of the root, and the one behind the last entry. The including file's, like the rest. */
+static inline size_t heap_root(const INDEXED_HEAP *heap);
+static inline size_t heap_end(const INDEXED_HEAP *heap);
+static inline void heap_set_end(INDEXED_HEAP *heap, size_t end);
+
+/* The parent of an entry that is not the root. */
+static inline size_t heap_parent(const INDEXED_HEAP *heap, size_t index);
+
+/* Takes the entry at the root out, whose timer is not pending any more; it is not vacant then. */
+static void close_root(INDEXED_HEAP *heap);
+
+/* Writes an entry, and where it stands. */
+static inline void put(INDEXED_HEAP *heap, size_t index, heap_entry entry)
+{
+    heap->entries[index] = entry;
+    heap->positions[heap_entry_id(entry)] = (uint32_t)index;
+}
+
+/* Numbers the entries from 0 in the heap's order, and the fence with them. */
+static void renumber(INDEXED_HEAP *heap)
+{
+    if (heap->vacant) {
+        close_root(heap);
+    }
+    size_t root = heap_root(heap);
+    size_t end = heap_end(heap);
+    while (heap_end(heap) > root) {
+        heap_entry first = heap->entries[root];
+        close_root(heap);
+        heap->entries[heap_end(heap)] = first;
+    }
+    for (size_t low = root, high = end; low + 1 < high; low++) {
+        heap_entry swapped = heap->entries[low];
+        heap->entries[low] = heap->entries[--high];
+        heap->entries[high] = swapped;
+    }
+    uint32_t before_fence = 0;
+    for (size_t i = root; i < end; i++) {
+        heap_entry entry = heap->entries[i];
+        before_fence += entry < heap->fence;
+        TL_COUNT(heap, moves, 1);
+        put(heap, i,
+            heap_entry_make(heap_entry_due(entry), (uint32_t)(i - root), heap_entry_id(entry)));
+    }
+    heap_set_end(heap, end);
+    heap->serial = (uint32_t)(end - root);
+    heap->fence = heap_entry_make(heap_entry_due(heap->fence), before_fence, 0);
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+/* Apart from heap_advance, so that a tick at which nothing is due costs no more than to see that.
+ */
+static NEVER_INLINE uint64_t expire(INDEXED_HEAP *heap, uint64_t now, uint64_t budget,
+                                    tl_fire_fn fire, void *ctx)
+{
+    heap->fence = heap_entry_make(now, heap->serial, 0);
+    uint64_t fired = 0;
+    while (fired < budget && heap_end(heap) > heap_root(heap)) {
+        heap_entry root = heap->entries[heap_root(heap)];
+        TL_COUNT(heap, compares, 1);
+        if (root >= heap->fence) {
+            break;
+        }
+        heap->positions[heap_entry_id(root)] = 0;
+        heap->vacant = true;
+        fired++;
+        fire(ctx, heap_entry_id(root), now);
+        if (heap->vacant) {
+            close_root(heap);
+        }
+    }
+    return fired;
+}
+
+static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    INDEXED_HEAP *heap = self;
+    heap->clock = now;
+    if (heap_end(heap) == heap_root(heap)) {
+        return 0;
+    }
+    TL_COUNT(heap, compares, 1);
+    return heap_entry_due(heap->entries[heap_root(heap)]) <= now
+               ? expire(heap, now, budget, fire, ctx)
+               : 0;
+}
+
+static uint64_t heap_next(const void *self)
+{
+    const INDEXED_HEAP *heap = self;
+    size_t root = heap_root(heap);
+    return heap_end(heap) > root ? heap_entry_due(heap->entries[root]) : TL_NEVER;
+}
+
+static uint64_t heap_count(const void *self)
+{
+    const INDEXED_HEAP *heap = self;
+    return heap_end(heap) - heap_root(heap) - heap->vacant;
+}
+
+static size_t block_bytes(const INDEXED_HEAP *heap, uint32_t capacity)
+{
+    return (heap_root(heap) + capacity) * sizeof(heap_entry) + (size_t)capacity * sizeof(uint32_t);
+}
+
+static enum tl_status heap_reserve(void *self, uint32_t capacity)
+{
+    INDEXED_HEAP *heap = self;
+    if (capacity <= heap->capacity && heap->entries != NULL) {
+        return TL_OK;
+    }
+    if (capacity > HEAP_CAPACITY_MAX) {
+        return TL_ERR_CAPACITY;
+    }
+    heap_entry *entries = tl_alloc(heap->allocator, block_bytes(heap, capacity), HEAP_ENTRY_LINE);
+    if (entries == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    size_t root = heap_root(heap);
+    uint32_t *positions = (uint32_t *)(void *)&entries[root + capacity];
+    memset(positions, 0, (size_t)capacity * sizeof *positions);
+    if (heap->entries != NULL) {
+        memcpy(&entries[root], &heap->entries[root], (heap_end(heap) - root) * sizeof *entries);
+        memcpy(positions, heap->positions, (size_t)heap->capacity * sizeof *positions);
+        tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), HEAP_ENTRY_LINE);
+    }
+    entries[root - 1] = 0; /* before every other */
+    heap->entries = entries;
+    heap->positions = positions;
+    heap->capacity = capacity;
+    return TL_OK;
+}
+
+static void heap_destroy(void *self)
+{
+    INDEXED_HEAP *heap = self;
+    tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), HEAP_ENTRY_LINE);
+    tl_free(heap->allocator, heap, sizeof *heap, alignof(INDEXED_HEAP));
+}
+
+static void heap_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const INDEXED_HEAP *)self)->counters;
+}
+
+static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
+{
+    const INDEXED_HEAP *heap = self;
+    size_t root = heap_root(heap);
+    for (size_t i = root; i < heap_end(heap); i++) {
+        heap_entry entry = heap->entries[i];
+        uint32_t id = heap_entry_id(entry);
+        if (i > root && entry < heap->entries[heap_parent(heap, i)]) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one", id);
+        }
+        if (id >= heap->capacity || heap->positions[id] != i) {
+            return corrupt(why, why_bytes, "the back-index of timer %" PRIu32 " is not %zu", id, i);
+        }
+    }
+    size_t placed = 0;
+    for (uint32_t id = 0; id < heap->capacity; id++) {
+        placed += heap->positions[id] != 0;
+    }
+    if (placed != heap_end(heap) - root) {
+        return corrupt(why, why_bytes, "%zu timers have a place, %zu are in the heap", placed,
+                       heap_end(heap) - root);
+    }
+    return TL_OK;
+}
+
+static void heap_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const INDEXED_HEAP *heap = self;
+    size_t root = heap_root(heap);
+    walk_part(visitor, "heap", TL_FORM_TREE, 0);
+    for (size_t i = root; i < heap_end(heap); i++) {
+        walk_node(visitor, i - root, i > root ? heap_parent(heap, i) - root : TL_NEVER);
+        walk_timer(visitor, heap_entry_id(heap->entries[i]), heap_entry_due(heap->entries[i]), 0);
+    }
+}
+
+static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const INDEXED_HEAP *heap = self;
+    size_t position = heap->positions[id];
+    if (position == 0) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.slot = position - heap_root(heap),
+                             .bucket = heap_entry_due(heap->entries[position])};
+    return TL_OK;
+}
+
+#endif
