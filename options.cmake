@@ -7,7 +7,6 @@
 # pkg-config knows of libraries that the linker cannot use. The structures, as a library, need
 # nothing but a C library, so that where the command's libraries are missing there is still
 #
-#     cmake -B build -DCMAKE_C_FLAGS=-m32 -DTL_COMMAND=OFF
 #     CC=musl-gcc cmake -B build -DTL_COMMAND=OFF
 include(CMakePushCheckState)
 include(CheckLanguage)
@@ -56,6 +55,9 @@ function(tl_part name by_itself what)
             list(APPEND missing ${package})
         endif()
     endwhile()
+    if("TL_COMMAND" IN_LIST missing)
+        set(missing TL_COMMAND) # for what else it needs was not looked
+    endif()
     list(JOIN missing ", " missing)
     set(wanted ${${name}})
     if(wanted STREQUAL "AUTO")
@@ -84,6 +86,12 @@ function(tl_print_parts)
     message(STATUS "timerlab ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}${build_type_note}, for "
         "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}. Its parts, each an option:${parts}")
 endfunction()
+
+tl_try(TL_HAVE_INT128 C "__extension__ typedef unsigned __int128 wide;")
+if(NOT TL_HAVE_INT128)
+    message(FATAL_ERROR "what is missing here is a compiler that has numbers of 128 bits: gcc and "
+        "clang have them for targets of 64 bits")
+endif()
 
 # --- the command ---------------------------------------------------------------------------------
 
