@@ -1,9 +1,9 @@
 # What `cmake --install` puts in place for those who compile against the structures: headers, the
-# library in both kinds, and how pkg-config and find_package(timerlab) find them.
+# library in both kinds, and how pkg-config and find_package(timerlab) find them. What has not been
+# built is left out.
 #
 #     include/timerlab.h                 the contract: all that a plug-in needs
 #     include/timerlab/{registry,plugin,front}.h  for programs that use the structures
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # Programs linked against the shared library stand and fall with the number of the contract; of
@@ -14,14 +14,12 @@ if(NOT abi MATCHES "^[0-9]+$")
     message(FATAL_ERROR "algos/timerlab.h: no line '#define TL_ABI <number>u'")
 endif()
 set_target_properties(timerlab_shared PROPERTIES
-    OUTPUT_NAME timerlab SOVERSION ${abi} VERSION ${abi}.${PROJECT_VERSION}
-    EXPORT_NAME timerlab)
-set_target_properties(timerlab PROPERTIES EXPORT_NAME timerlab_static)
+    OUTPUT_NAME timerlab SOVERSION ${abi} VERSION ${abi}.${PROJECT_VERSION})
 
 set(library_headers core/registry.h core/plugin.h fronts/front.h)
 install(FILES timerlab.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES ${library_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/timerlab")
-install(TARGETS timerlab timerlab_shared EXPORT timerlab-targets)
+install(TARGETS timerlab timerlab_shared OPTIONAL)
 
 # The same layout in the build folder, for a `timerlab` that is not installed.
 file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/include/timerlab")
@@ -34,7 +32,6 @@ foreach(header IN LISTS library_headers)
 endforeach()
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/timerlab")
-install(EXPORT timerlab-targets NAMESPACE timerlab:: DESTINATION "${package_dir}")
 configure_package_config_file(timerlab-config.cmake.in
     "${CMAKE_CURRENT_BINARY_DIR}/timerlab-config.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/timerlab-config-version.cmake"

@@ -633,7 +633,7 @@ static inline enum tl_status start_near(struct chunk_wheel *wheel, uint32_t id, 
     if ((states >> state_shift(id) & STATE_MASK) != STATE_IDLE) {
         return start_filed(wheel, id, deadline);
     }
-    *byte = (uint8_t)(states | STATE_EXACT << state_shift(id));
+    *byte = (uint8_t)(states | (uint32_t)STATE_EXACT << state_shift(id));
     wheel->nodes[id] = make_exact(deadline);
     wheel->count++;
     return file_timer(wheel, id, deadline);

@@ -34,6 +34,8 @@
  */
 #include "timerlab.h"
 
+#ifdef TL_HAVE_TREE
+
 #include <inttypes.h>
 
 #include "check.h"
@@ -307,12 +309,26 @@ static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
+#define RBTREE_SUMMARY "a red-black tree, balanced by the BSDs' tree macros, leftmost cached"
+
+#else
+
+#define UNAVAILABLE(hook) tree_##hook
+#include "unavailable.h"
+#define nodes_destroy  tree_destroy
+#define nodes_count    tree_count
+#define nodes_counters tree_counters
+
+#define RBTREE_SUMMARY "a red-black tree (not in this build, which lacked libbsd-dev)"
+
+#endif
+
 TL_ALGO(rbtree) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
                     TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "rbtree",
-    .summary = "a red-black tree, balanced by the BSDs' tree macros, leftmost cached",
+    .summary = RBTREE_SUMMARY,
     .origin = "Bayer 1972; nginx, Linux hrtimer; libbsd",
     .description =
         "A red-black tree ordered by due tick and then by start, on the tree macros of "

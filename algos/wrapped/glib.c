@@ -38,7 +38,23 @@
 
 #ifdef TL_HAVE_GLIB
 
+#include "loaded_library.h"
+
 #include <glib.h>
+
+#define GLIB_FUNCTIONS(X)                                                                          \
+    X(g_main_context_iteration)                                                                    \
+    X(g_main_context_new)                                                                          \
+    X(g_main_context_prepare)                                                                      \
+    X(g_main_context_query)                                                                        \
+    X(g_main_context_set_poll_func)                                                                \
+    X(g_main_context_unref)                                                                        \
+    X(g_source_attach)                                                                             \
+    X(g_source_destroy)                                                                            \
+    X(g_source_is_destroyed)                                                                       \
+    X(g_source_new)                                                                                \
+    X(g_source_unref)
+LOADED_LIBRARY(GLIB_FUNCTIONS, "libglib-2.0.so.0");
 
 #define CAPACITY_MAX (UINT32_C(1) << 31)
 
@@ -103,7 +119,7 @@ static gboolean source_dispatch(GSource *source, GSourceFunc callback, gpointer 
     timers->count--;
     timers->fired++;
     TL_COUNT(timers, moves, 1);
-    g_source_destroy(source);
+    lib.g_source_destroy(source);
     timers->fire(timers->fire_ctx, timer->id, timers->clock);
     return G_SOURCE_REMOVE;
 }
@@ -150,7 +166,7 @@ static enum tl_status glib_reserve(void *self, uint32_t capacity)
 
 static void release(struct glib_timers *timers, uint32_t id)
 {
-    g_source_destroy(timers->sources[id]);
+    lib.g_source_destroy(timers->sources[id]);
     timers->sources[id] = NULL;
     timers->count--;
 }
@@ -163,7 +179,7 @@ static void glib_destroy(void *self)
             release(timers, id);
         }
     }
-    g_main_context_unref(timers->context);
+    lib.g_main_context_unref(timers->context);
     tl_free(timers->allocator, (void *)timers->sources, sources_bytes(timers->capacity),
             alignof(GSource *));
     tl_free(timers->allocator, timers, sizeof *timers, alignof(struct glib_timers));
@@ -171,6 +187,9 @@ static void glib_destroy(void *self)
 
 static enum tl_status glib_create(const struct tl_config *config, void **self)
 {
+    if (tl_library_load(&library) == NULL) {
+        return TL_ERR_UNAVAILABLE;
+    }
     struct glib_timers *timers =
         tl_alloc(config->allocator, sizeof *timers, alignof(struct glib_timers));
     if (timers == NULL) {
@@ -183,8 +202,8 @@ static enum tl_status glib_create(const struct tl_config *config, void **self)
         tl_free(config->allocator, timers, sizeof *timers, alignof(struct glib_timers));
         return status;
     }
-    timers->context = g_main_context_new();
-    g_main_context_set_poll_func(timers->context, poll_nothing);
+    timers->context = lib.g_main_context_new();
+    lib.g_main_context_set_poll_func(timers->context, poll_nothing);
     *self = timers;
     return TL_OK;
 }
@@ -194,9 +213,9 @@ static enum tl_status glib_start(void *self, uint32_t id, uint64_t deadline)
     struct glib_timers *timers = self;
     GSource *source = timers->sources[id];
     if (source == NULL) {
-        source = g_source_new(&source_functions, sizeof(struct timer_source));
-        (void)g_source_attach(source, timers->context);
-        g_source_unref(source); /* the context keeps it */
+        source = lib.g_source_new(&source_functions, sizeof(struct timer_source));
+        (void)lib.g_source_attach(source, timers->context);
+        lib.g_source_unref(source); /* the context keeps it */
         timers->sources[id] = source;
         timers->count++;
     }
@@ -229,7 +248,7 @@ static uint64_t glib_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     timers->budget = budget;
     timers->fire = fire;
     timers->fire_ctx = ctx;
-    (void)g_main_context_iteration(timers->context, FALSE);
+    (void)lib.g_main_context_iteration(timers->context, FALSE);
     timers->fence = UINT64_MAX;
     return timers->fired;
 }
@@ -243,8 +262,8 @@ static uint64_t glib_next(const void *self)
     }
     gint priority = 0;
     gint timeout_ticks = 0;
-    (void)g_main_context_prepare(timers->context, &priority);
-    (void)g_main_context_query(timers->context, priority, &timeout_ticks, NULL, 0);
+    (void)lib.g_main_context_prepare(timers->context, &priority);
+    (void)lib.g_main_context_query(timers->context, priority, &timeout_ticks, NULL, 0);
     return timers->clock + (uint64_t)timeout_ticks;
 }
 
@@ -265,7 +284,7 @@ static enum tl_status glib_check(const void *self, char *why, size_t why_bytes)
     for (uint32_t id = 0; id < timers->capacity; id++) {
         const struct timer_source *timer = (const struct timer_source *)(void *)timers->sources[id];
         pending += timer != NULL;
-        if (timer != NULL && (timer->id != id || g_source_is_destroyed(timers->sources[id]))) {
+        if (timer != NULL && (timer->id != id || lib.g_source_is_destroyed(timers->sources[id]))) {
             (void)snprintf(why, why_bytes, "the source of timer %" PRIu32 " is not its own", id);
             return TL_ERR_CORRUPT;
         }
@@ -290,27 +309,13 @@ static enum tl_status glib_place(const void *self, uint32_t id, struct tl_place 
 }
 
 #define GLIB_SUMMARY "GLib's main loop: a list of sources, all asked at every turn"
-/* clang-format off */
-#define GLIB_HOOKS                                                                                 \
-    .create = glib_create,                                                                         \
-    .destroy = glib_destroy,                                                                       \
-    .reserve = glib_reserve,                                                                       \
-    .start = glib_start,                                                                           \
-    .stop = glib_stop,                                                                             \
-    .advance = glib_advance,                                                                       \
-    .next = glib_next,                                                                             \
-    .count = glib_count,                                                                           \
-    .counters = glib_counters,                                                                     \
-    .check = glib_check,                                                                           \
-    .place = glib_place
-/* clang-format on */
 
 #else
 
+#define UNAVAILABLE(hook) glib_##hook
 #include "unavailable.h"
 
 #define GLIB_SUMMARY "GLib's main loop (not in this build, which lacked libglib2.0-dev)"
-#define GLIB_HOOKS   UNAVAILABLE_HOOKS
 
 #endif
 
@@ -327,5 +332,15 @@ TL_ALGO(glib) = {
         "sources come from malloc, about 200 bytes each, which the bytes shown do not include. "
         "Bad at: more than some hundred timers. Needs libglib2.0-dev when timerlab is built.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n)", .expire = "O(n)"},
-    GLIB_HOOKS,
+    .create = glib_create,
+    .destroy = glib_destroy,
+    .reserve = glib_reserve,
+    .start = glib_start,
+    .stop = glib_stop,
+    .advance = glib_advance,
+    .next = glib_next,
+    .count = glib_count,
+    .counters = glib_counters,
+    .check = glib_check,
+    .place = glib_place,
 };

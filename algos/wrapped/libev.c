@@ -36,112 +36,108 @@
  *
  * Source: libev 4.33, ev(3); libev-dev.
  */
-#include "timerlab.h"
-#include "virtual_clock.h"
+#include "event_loop.h"
 
-#include <inttypes.h>
 #include <stdalign.h>
-#include <stdio.h>
 
 #ifdef TL_HAVE_LIBEV
 
-#include "pinned_table.h"
+#include "loaded_library.h"
 
 #include <ev.h>
+
+#define LIBEV_FUNCTIONS(X)                                                                         \
+    X(ev_loop_destroy)                                                                             \
+    X(ev_loop_new)                                                                                 \
+    X(ev_now_update)                                                                               \
+    X(ev_run)                                                                                      \
+    X(ev_set_userdata)                                                                             \
+    X(ev_timer_again)                                                                              \
+    X(ev_timer_start)                                                                              \
+    X(ev_timer_stop)                                                                               \
+    X(ev_userdata)
+LOADED_LIBRARY(LIBEV_FUNCTIONS, "libev.so.4");
 
 #define REACH_TICKS      (UINT64_C(1) << 48)
 #define SECONDS_PER_TICK 1e-3
 
 struct libev_timers {
-    struct virtual_clock clock; /* first: see on_wait */
+    struct event_loop common;
     struct ev_loop *loop;
-    struct pinned_table watchers; /* ev_timer, by id */
-    uint64_t now;
-    uint64_t base; /* the tick at libev's time 0 */
-    uint64_t count;
-    bool behind; /* something was started that is due already */
-    int wait_ms; /* libev's last answer */
-    uint64_t fired;
-    tl_fire_fn fire;
-    void *fire_ctx;
-    const struct tl_allocator *allocator;
 };
 
 static ev_timer *watcher_of(const struct libev_timers *timers, uint32_t id)
 {
-    return pinned_at(&timers->watchers, id);
+    return pinned_at(&timers->common.entries, id);
 }
 
-static bool is_pending(const ev_timer *watcher)
+static bool is_pending(const void *entry)
 {
+    const ev_timer *watcher = entry;
     return ev_is_active(watcher) || ev_is_pending(watcher);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     (void)events;
-    struct libev_timers *timers = ev_userdata(loop);
-    timers->count--;
-    timers->fired++;
-    timers->fire(timers->fire_ctx, (uint32_t)(uintptr_t)watcher->data, timers->now);
+    event_loop_fire(lib.ev_userdata(loop), (uint32_t)(uintptr_t)watcher->data);
 }
 
 static void on_wait(struct virtual_clock *clock, int wait_ms)
 {
-    ((struct libev_timers *)clock)->wait_ms = wait_ms;
-}
-
-static void set_clock(struct libev_timers *timers, uint64_t now)
-{
-    uint64_t passed = now - timers->base;
-    timers->now = now;
-    timers->clock.now_ms = passed < REACH_TICKS ? passed : REACH_TICKS;
+    ((struct event_loop *)clock)->wait_ms = wait_ms;
 }
 
 static void turn(struct libev_timers *timers, int flags)
 {
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-    (void)ev_run(timers->loop, flags);
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
+    (void)lib.ev_run(timers->loop, flags);
     (void)tl_virtual_clock_swap(before);
+}
+
+static void turn_and_wait(struct event_loop *common)
+{
+    turn((struct libev_timers *)common, EVRUN_ONCE);
+}
+
+static void prepare(struct event_loop *common, void *entry, uint32_t id)
+{
+    (void)common;
+    ev_timer *watcher = entry;
+    ev_timer_init(watcher, on_timer, 0, 0);
+    watcher->data = (void *)(uintptr_t)id; /* NOLINT(performance-no-int-to-ptr) */
 }
 
 static enum tl_status libev_reserve(void *self, uint32_t capacity)
 {
-    struct libev_timers *timers = self;
-    uint32_t id = timers->watchers.capacity;
-    enum tl_status status = pinned_grow(&timers->watchers, capacity);
-    for (; id < timers->watchers.capacity; id++) {
-        ev_timer *watcher = watcher_of(timers, id);
-        ev_timer_init(watcher, on_timer, 0, 0);
-        watcher->data = (void *)(uintptr_t)id; /* NOLINT(performance-no-int-to-ptr) */
-    }
-    return status;
+    return event_loop_reserve(self, capacity, prepare);
 }
 
 static void libev_destroy(void *self)
 {
     struct libev_timers *timers = self;
     if (timers->loop != NULL) {
-        struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-        ev_loop_destroy(timers->loop);
+        struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
+        lib.ev_loop_destroy(timers->loop);
         (void)tl_virtual_clock_swap(before);
     }
-    pinned_free(&timers->watchers);
-    tl_free(timers->allocator, timers, sizeof *timers, alignof(struct libev_timers));
+    pinned_free(&timers->common.entries);
+    tl_free(timers->common.allocator, timers, sizeof *timers, alignof(struct libev_timers));
 }
 
 static enum tl_status open_loop(struct libev_timers *timers)
 {
-    if (!tl_virtual_clock_attach((void (*)(void))ev_run)) {
+    void *handle = tl_library_load(&library);
+    if (handle == NULL || !tl_virtual_clock_attach(handle)) {
         return TL_ERR_UNAVAILABLE;
     }
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-    timers->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
+    timers->loop = lib.ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
     (void)tl_virtual_clock_swap(before);
     if (timers->loop == NULL) {
         return TL_ERR_UNAVAILABLE;
     }
-    ev_set_userdata(timers->loop, timers);
+    lib.ev_set_userdata(timers->loop, timers);
     return TL_OK;
 }
 
@@ -152,14 +148,7 @@ static enum tl_status libev_create(const struct tl_config *config, void **self)
     if (timers == NULL) {
         return TL_ERR_NOMEM;
     }
-    *timers = (struct libev_timers){
-        .clock = {.on_wait = config->options[0] != 0 ? NULL : virtual_clock_no_poll,
-                  .allocator = config->allocator},
-        .watchers = {.entry_bytes = sizeof(ev_timer), .allocator = config->allocator},
-        .now = config->now,
-        .base = config->now,
-        .allocator = config->allocator,
-    };
+    *timers = (struct libev_timers){.common = event_loop_init(config, sizeof(ev_timer))};
     enum tl_status status = libev_reserve(timers, config->capacity);
     if (status == TL_OK) {
         status = open_loop(timers);
@@ -172,37 +161,35 @@ static enum tl_status libev_create(const struct tl_config *config, void **self)
     return TL_OK;
 }
 
-/* Nothing is pending: the clock may go back to where doubles are exact. */
-static void move_base(struct libev_timers *timers)
+static void update_time(struct libev_timers *timers)
 {
-    timers->base = timers->now;
-    set_clock(timers, timers->now);
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-    ev_now_update(timers->loop);
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
+    lib.ev_now_update(timers->loop);
     (void)tl_virtual_clock_swap(before);
 }
 
 static enum tl_status libev_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct libev_timers *timers = self;
+    struct event_loop *common = &timers->common;
     ev_timer *watcher = watcher_of(timers, id);
-    if (timers->count == 0 && timers->now - timers->base > REACH_TICKS / 2) {
-        move_base(timers);
+    if (event_loop_move_base(common, REACH_TICKS)) {
+        update_time(timers);
     }
-    if (deadline > timers->now && deadline - timers->base > REACH_TICKS) {
+    if (deadline > common->now && deadline - common->base > REACH_TICKS) {
         return TL_ERR_HORIZON;
     }
-    timers->count += !is_pending(watcher);
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock); /* the heap may grow */
-    if (deadline > timers->now) {
-        watcher->repeat = ((double)(deadline - timers->now) - 0.5) * SECONDS_PER_TICK;
-        ev_timer_again(timers->loop, watcher);
+    common->count += !is_pending(watcher);
+    struct virtual_clock *before = tl_virtual_clock_swap(&common->clock); /* the heap may grow */
+    if (deadline > common->now) {
+        watcher->repeat = ((double)(deadline - common->now) - 0.5) * SECONDS_PER_TICK;
+        lib.ev_timer_again(timers->loop, watcher);
         watcher->repeat = 0; /* once is enough */
     } else {
-        ev_timer_stop(timers->loop, watcher);
+        lib.ev_timer_stop(timers->loop, watcher);
         ev_timer_set(watcher, -SECONDS_PER_TICK, 0);
-        ev_timer_start(timers->loop, watcher);
-        timers->behind = true;
+        lib.ev_timer_start(timers->loop, watcher);
+        common->behind = true;
     }
     (void)tl_virtual_clock_swap(before);
     return TL_OK;
@@ -215,8 +202,8 @@ static enum tl_status libev_stop(void *self, uint32_t id)
     if (!is_pending(watcher)) {
         return TL_IDLE;
     }
-    ev_timer_stop(timers->loop, watcher);
-    timers->count--;
+    lib.ev_timer_stop(timers->loop, watcher);
+    timers->common.count--;
     return TL_OK;
 }
 
@@ -224,79 +211,32 @@ static uint64_t libev_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 {
     (void)budget; /* none is declared */
     struct libev_timers *timers = self;
-    set_clock(timers, now);
-    timers->behind = false;
-    timers->fired = 0;
-    timers->fire = fire;
-    timers->fire_ctx = ctx;
+    event_loop_set_clock(&timers->common, now, REACH_TICKS);
+    event_loop_begin(&timers->common, fire, ctx);
     turn(timers, EVRUN_NOWAIT);
-    return timers->fired;
+    return timers->common.fired;
 }
 
 static uint64_t libev_next(const void *self)
 {
-    struct libev_timers *timers = (struct libev_timers *)self;
-    if (timers->count == 0) {
-        return TL_NEVER;
-    }
-    if (timers->behind) {
-        return timers->now;
-    }
-    timers->wait_ms = 1;
-    void (*usual)(struct virtual_clock *, int) = timers->clock.on_wait;
-    timers->clock.on_wait = on_wait;
-    turn(timers, EVRUN_ONCE);
-    timers->clock.on_wait = usual;
-    return timers->now + (timers->wait_ms > 0 ? (uint64_t)timers->wait_ms : 1);
-}
-
-static uint64_t libev_count(const void *self)
-{
-    return ((const struct libev_timers *)self)->count;
+    return event_loop_ask((struct event_loop *)self, on_wait, turn_and_wait);
 }
 
 static enum tl_status libev_check(const void *self, char *why, size_t why_bytes)
 {
-    const struct libev_timers *timers = self;
-    uint64_t pending = 0;
-    for (uint32_t id = 0; id < timers->watchers.capacity; id++) {
-        pending += is_pending(watcher_of(timers, id));
-    }
-    if (pending != timers->count) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " watchers, %" PRIu64 " timers counted", pending,
-                       timers->count);
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
+    return event_loop_check(self, is_pending, "watchers", why, why_bytes);
 }
 
 #define LIBEV_SUMMARY "libev's event loop: a 4-ary heap with the deadlines in it"
-/* clang-format off */
-#define LIBEV_HOOKS                                                                                \
-    .create = libev_create,                                                                        \
-    .destroy = libev_destroy,                                                                      \
-    .reserve = libev_reserve,                                                                      \
-    .start = libev_start,                                                                          \
-    .stop = libev_stop,                                                                            \
-    .advance = libev_advance,                                                                      \
-    .next = libev_next,                                                                            \
-    .count = libev_count,                                                                          \
-    .check = libev_check
-/* clang-format on */
 
 #else
 
+#define UNAVAILABLE(hook) libev_##hook
 #include "unavailable.h"
 
 #define LIBEV_SUMMARY "libev's event loop (not in this build, which lacked libev-dev)"
-#define LIBEV_HOOKS   UNAVAILABLE_HOOKS
 
 #endif
-
-static const struct tl_option libev_options[] = {
-    VIRTUAL_CLOCK_POLL_OPTION,
-    {NULL, 0, 0, 0, NULL, NULL},
-};
 
 TL_ALGO(libev) = {
     .abi = TL_ABI,
@@ -314,6 +254,14 @@ TL_ALGO(libev) = {
         "The heap grows by doubling, and never shrinks. Bad at: an advance every tick. Needs "
         "libev-dev when timerlab is built.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
-    .options = libev_options,
-    LIBEV_HOOKS,
+    .options = event_loop_options,
+    .create = libev_create,
+    .destroy = libev_destroy,
+    .reserve = libev_reserve,
+    .start = libev_start,
+    .stop = libev_stop,
+    .advance = libev_advance,
+    .next = libev_next,
+    .count = event_loop_count,
+    .check = libev_check,
 };

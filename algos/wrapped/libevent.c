@@ -34,19 +34,31 @@
  *
  * Source: libevent 2.1.12, event_add(3); libevent-dev.
  */
-#include "timerlab.h"
-#include "virtual_clock.h"
+#include "event_loop.h"
 
-#include <inttypes.h>
 #include <stdalign.h>
-#include <stdio.h>
 
 #ifdef TL_HAVE_LIBEVENT
 
-#include "pinned_table.h"
+#include "loaded_library.h"
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
+
+#define LIBEVENT_FUNCTIONS(X)                                                                      \
+    X(event_add)                                                                                   \
+    X(event_assign)                                                                                \
+    X(event_base_free)                                                                             \
+    X(event_base_loop)                                                                             \
+    X(event_base_loopbreak)                                                                        \
+    X(event_base_new_with_config)                                                                  \
+    X(event_config_avoid_method)                                                                   \
+    X(event_config_free)                                                                           \
+    X(event_config_new)                                                                            \
+    X(event_config_set_flag)                                                                       \
+    X(event_del)                                                                                   \
+    X(event_pending)
+LOADED_LIBRARY(LIBEVENT_FUNCTIONS, "libevent_core-2.1.so.7", "libevent-2.1.so.7");
 
 struct node {
     struct event event;
@@ -55,29 +67,20 @@ struct node {
 };
 
 struct libevent_timers {
-    struct virtual_clock clock; /* first: see on_wait */
+    struct event_loop common;
     struct event_base *loop;
-    struct pinned_table nodes; /* by id */
-    uint64_t now;
-    uint64_t base; /* the tick at libevent's time 0 */
-    uint64_t count;
-    bool behind; /* something was left over, or started, that is due already */
-    int wait_ms; /* libevent's last answer */
     uint64_t budget;
-    uint64_t fired;
-    tl_fire_fn fire;
-    void *fire_ctx;
-    const struct tl_allocator *allocator;
 };
 
 static struct node *node_of(const struct libevent_timers *timers, uint32_t id)
 {
-    return pinned_at(&timers->nodes, id);
+    return pinned_at(&timers->common.entries, id);
 }
 
-static bool is_pending(const struct node *node)
+static bool is_pending(const void *entry)
 {
-    return event_pending(&node->event, EV_TIMEOUT, NULL) != 0;
+    const struct node *node = entry;
+    return lib.event_pending(&node->event, EV_TIMEOUT, NULL) != 0;
 }
 
 static void on_timer(evutil_socket_t file, short events, void *ctx)
@@ -86,77 +89,82 @@ static void on_timer(evutil_socket_t file, short events, void *ctx)
     (void)events;
     const struct node *node = ctx;
     struct libevent_timers *timers = node->timers;
-    timers->count--;
-    timers->fired++;
-    if (timers->fired == timers->budget) {
-        (void)event_base_loopbreak(timers->loop);
-        timers->behind = true; /* for all that is known here */
+    if (timers->common.fired + 1 == timers->budget) {
+        (void)lib.event_base_loopbreak(timers->loop);
+        timers->common.behind = true; /* for all that is known here */
     }
-    timers->fire(timers->fire_ctx, node->id, timers->now);
+    event_loop_fire(&timers->common, node->id);
 }
 
 /* It would wait, and then look again: until something fires, or this. */
 static void on_wait(struct virtual_clock *clock, int wait_ms)
 {
     struct libevent_timers *timers = (struct libevent_timers *)clock;
-    timers->wait_ms = wait_ms;
-    (void)event_base_loopbreak(timers->loop);
+    timers->common.wait_ms = wait_ms;
+    (void)lib.event_base_loopbreak(timers->loop);
 }
 
 /* A turn that fires something ends with that, instead of looking again for what callbacks added. */
 static void turn(struct libevent_timers *timers, int flags)
 {
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-    (void)event_base_loop(timers->loop, EVLOOP_ONCE | flags);
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
+    (void)lib.event_base_loop(timers->loop, EVLOOP_ONCE | flags);
     (void)tl_virtual_clock_swap(before);
+}
+
+static void turn_and_wait(struct event_loop *common)
+{
+    turn((struct libevent_timers *)common, 0);
+}
+
+static void prepare(struct event_loop *common, void *entry, uint32_t id)
+{
+    struct libevent_timers *timers = (struct libevent_timers *)common;
+    struct node *node = entry;
+    (void)lib.event_assign(&node->event, timers->loop, -1, 0, on_timer, node);
+    node->timers = timers;
+    node->id = id;
 }
 
 static enum tl_status libevent_reserve(void *self, uint32_t capacity)
 {
-    struct libevent_timers *timers = self;
-    uint32_t id = timers->nodes.capacity;
-    enum tl_status status = pinned_grow(&timers->nodes, capacity);
-    for (; id < timers->nodes.capacity; id++) {
-        struct node *node = node_of(timers, id);
-        (void)event_assign(&node->event, timers->loop, -1, 0, on_timer, node);
-        node->timers = timers;
-        node->id = id;
-    }
-    return status;
+    return event_loop_reserve(self, capacity, prepare);
 }
 
 static void libevent_destroy(void *self)
 {
     struct libevent_timers *timers = self;
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-    for (uint32_t id = 0; id < timers->nodes.capacity; id++) {
-        (void)event_del(&node_of(timers, id)->event);
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
+    for (uint32_t id = 0; id < timers->common.entries.capacity; id++) {
+        (void)lib.event_del(&node_of(timers, id)->event);
     }
     if (timers->loop != NULL) {
-        event_base_free(timers->loop);
+        lib.event_base_free(timers->loop);
     }
     (void)tl_virtual_clock_swap(before);
-    pinned_free(&timers->nodes);
-    tl_free(timers->allocator, timers, sizeof *timers, alignof(struct libevent_timers));
+    pinned_free(&timers->common.entries);
+    tl_free(timers->common.allocator, timers, sizeof *timers, alignof(struct libevent_timers));
 }
 
 static enum tl_status open_loop(struct libevent_timers *timers)
 {
-    struct event_config *config = event_config_new();
+    void *handle = tl_library_load(&library);
+    if (handle == NULL || !tl_virtual_clock_attach(handle)) {
+        return TL_ERR_UNAVAILABLE;
+    }
+    struct event_config *config = lib.event_config_new();
     if (config == NULL) {
         return TL_ERR_NOMEM;
     }
-    bool ready =
-        tl_virtual_clock_attach((void (*)(void))event_base_loop) &&
-        event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV) == 0 &&
-        event_config_avoid_method(config, "poll") == 0 &&
-        event_config_avoid_method(config, "select") == 0;
-    if (ready) {
-        struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-        timers->loop = event_base_new_with_config(config);
+    const int flags = EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV;
+    if (lib.event_config_set_flag(config, flags) == 0 &&
+        lib.event_config_avoid_method(config, "poll") == 0 &&
+        lib.event_config_avoid_method(config, "select") == 0) {
+        struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
+        timers->loop = lib.event_base_new_with_config(config);
         (void)tl_virtual_clock_swap(before);
     }
-    event_config_free(config);
+    lib.event_config_free(config);
     return timers->loop != NULL ? TL_OK : TL_ERR_UNAVAILABLE;
 }
 
@@ -167,14 +175,7 @@ static enum tl_status libevent_create(const struct tl_config *config, void **sel
     if (timers == NULL) {
         return TL_ERR_NOMEM;
     }
-    *timers = (struct libevent_timers){
-        .clock = {.on_wait = config->options[0] != 0 ? NULL : virtual_clock_no_poll,
-                  .allocator = config->allocator},
-        .nodes = {.entry_bytes = sizeof(struct node), .allocator = config->allocator},
-        .now = config->now,
-        .base = config->now,
-        .allocator = config->allocator,
-    };
+    *timers = (struct libevent_timers){.common = event_loop_init(config, sizeof(struct node))};
     enum tl_status status = open_loop(timers);
     if (status == TL_OK) {
         status = libevent_reserve(timers, config->capacity);
@@ -190,21 +191,22 @@ static enum tl_status libevent_create(const struct tl_config *config, void **sel
 static enum tl_status libevent_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct libevent_timers *timers = self;
+    struct event_loop *common = &timers->common;
     struct node *node = node_of(timers, id);
-    uint64_t delay_ms = deadline > timers->now ? deadline - timers->now : 0;
+    uint64_t delay_ms = deadline > common->now ? deadline - common->now : 0;
     struct timeval delay = {
         .tv_sec = (time_t)(delay_ms / 1000),
         .tv_usec = (suseconds_t)(delay_ms % 1000 * 1000),
     };
     bool pending = is_pending(node);
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-    bool added = event_add(&node->event, &delay) == 0;
+    struct virtual_clock *before = tl_virtual_clock_swap(&common->clock);
+    bool added = lib.event_add(&node->event, &delay) == 0;
     (void)tl_virtual_clock_swap(before);
     if (!added) {
         return TL_ERR_NOMEM;
     }
-    timers->behind = timers->behind || delay_ms == 0;
-    timers->count += !pending;
+    common->behind = common->behind || delay_ms == 0;
+    common->count += !pending;
     return TL_OK;
 }
 
@@ -215,8 +217,8 @@ static enum tl_status libevent_stop(void *self, uint32_t id)
     if (!is_pending(node)) {
         return TL_IDLE;
     }
-    (void)event_del(&node->event);
-    timers->count--;
+    (void)lib.event_del(&node->event);
+    timers->common.count--;
     return TL_OK;
 }
 
@@ -224,85 +226,37 @@ static uint64_t libevent_advance(void *self, uint64_t now, uint64_t budget, tl_f
                                  void *ctx)
 {
     struct libevent_timers *timers = self;
-    timers->now = now;
-    timers->clock.now_ms = now - timers->base;
+    event_loop_set_clock(&timers->common, now, UINT64_MAX);
     if (budget == 0) {
-        timers->behind = true; /* for all that is known here */
+        timers->common.behind = true; /* for all that is known here */
         return 0;
     }
-    timers->behind = false;
     timers->budget = budget;
-    timers->fired = 0;
-    timers->fire = fire;
-    timers->fire_ctx = ctx;
+    event_loop_begin(&timers->common, fire, ctx);
     turn(timers, EVLOOP_NONBLOCK);
-    return timers->fired;
+    return timers->common.fired;
 }
 
 static uint64_t libevent_next(const void *self)
 {
-    struct libevent_timers *timers = (struct libevent_timers *)self;
-    if (timers->count == 0) {
-        return TL_NEVER;
-    }
-    if (timers->behind) {
-        return timers->now;
-    }
-    timers->wait_ms = 1;
-    void (*usual)(struct virtual_clock *, int) = timers->clock.on_wait;
-    timers->clock.on_wait = on_wait;
-    turn(timers, 0);
-    timers->clock.on_wait = usual;
-    return timers->now + (timers->wait_ms > 0 ? (uint64_t)timers->wait_ms : 1);
-}
-
-static uint64_t libevent_count(const void *self)
-{
-    return ((const struct libevent_timers *)self)->count;
+    return event_loop_ask((struct event_loop *)self, on_wait, turn_and_wait);
 }
 
 static enum tl_status libevent_check(const void *self, char *why, size_t why_bytes)
 {
-    const struct libevent_timers *timers = self;
-    uint64_t pending = 0;
-    for (uint32_t id = 0; id < timers->nodes.capacity; id++) {
-        pending += is_pending(node_of(timers, id));
-    }
-    if (pending != timers->count) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " events, %" PRIu64 " timers counted", pending,
-                       timers->count);
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
+    return event_loop_check(self, is_pending, "events", why, why_bytes);
 }
 
 #define LIBEVENT_SUMMARY "libevent's event loop: a binary heap of pointers to events"
-/* clang-format off */
-#define LIBEVENT_HOOKS                                                                             \
-    .create = libevent_create,                                                                     \
-    .destroy = libevent_destroy,                                                                   \
-    .reserve = libevent_reserve,                                                                   \
-    .start = libevent_start,                                                                       \
-    .stop = libevent_stop,                                                                         \
-    .advance = libevent_advance,                                                                   \
-    .next = libevent_next,                                                                         \
-    .count = libevent_count,                                                                       \
-    .check = libevent_check
-/* clang-format on */
 
 #else
 
+#define UNAVAILABLE(hook) libevent_##hook
 #include "unavailable.h"
 
 #define LIBEVENT_SUMMARY "libevent's event loop (not in this build, which lacked libevent-dev)"
-#define LIBEVENT_HOOKS   UNAVAILABLE_HOOKS
 
 #endif
-
-static const struct tl_option libevent_options[] = {
-    VIRTUAL_CLOCK_POLL_OPTION,
-    {NULL, 0, 0, 0, NULL, NULL},
-};
 
 TL_ALGO(libevent) = {
     .abi = TL_ABI,
@@ -321,6 +275,14 @@ TL_ALGO(libevent) = {
         "advance every tick, and many timers, for every comparison follows pointers. Needs "
         "libevent-dev when timerlab is built.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
-    .options = libevent_options,
-    LIBEVENT_HOOKS,
+    .options = event_loop_options,
+    .create = libevent_create,
+    .destroy = libevent_destroy,
+    .reserve = libevent_reserve,
+    .start = libevent_start,
+    .stop = libevent_stop,
+    .advance = libevent_advance,
+    .next = libevent_next,
+    .count = event_loop_count,
+    .check = libevent_check,
 };

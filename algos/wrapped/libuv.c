@@ -39,18 +39,28 @@
  *
  * Source: libuv 1.44, uv_timer_t; libuv1-dev.
  */
-#include "timerlab.h"
-#include "virtual_clock.h"
+#include "event_loop.h"
 
-#include <inttypes.h>
 #include <stdalign.h>
-#include <stdio.h>
 
 #ifdef TL_HAVE_LIBUV
 
-#include "pinned_table.h"
+#include "loaded_library.h"
 
 #include <uv.h>
+
+#define LIBUV_FUNCTIONS(X)                                                                         \
+    X(uv_backend_timeout)                                                                          \
+    X(uv_close)                                                                                    \
+    X(uv_is_active)                                                                                \
+    X(uv_loop_close)                                                                               \
+    X(uv_loop_init)                                                                                \
+    X(uv_run)                                                                                      \
+    X(uv_timer_init)                                                                               \
+    X(uv_timer_start)                                                                              \
+    X(uv_timer_stop)                                                                               \
+    X(uv_update_time)
+LOADED_LIBRARY(LIBUV_FUNCTIONS, "libuv.so.1");
 
 /* In nanoseconds it is still below 2^64. */
 #define REACH_TICKS (UINT64_C(1) << 44)
@@ -62,18 +72,9 @@ struct node {
 };
 
 struct libuv_timers {
-    struct virtual_clock clock;
+    struct event_loop common;
     uv_loop_t loop;
-    struct pinned_table nodes; /* by id */
-    struct node aside;         /* the list's head */
-    uint64_t now;
-    uint64_t base; /* the tick at libuv's time 0 */
-    uint64_t count;
-    bool advancing;
-    uint64_t fired;
-    tl_fire_fn fire;
-    void *fire_ctx;
-    const struct tl_allocator *allocator;
+    struct node aside; /* the list's head */
 };
 
 #define SLOT_LISTS struct libuv_timers
@@ -83,77 +84,69 @@ struct libuv_timers {
 
 static inline struct node *slot_node(const struct libuv_timers *timers, uint32_t index)
 {
-    return index == ASIDE ? (struct node *)&timers->aside : pinned_at(&timers->nodes, index);
+    return index == ASIDE ? (struct node *)&timers->aside
+                          : pinned_at(&timers->common.entries, index);
 }
 
-static bool is_pending(const struct node *node)
+static bool is_pending(const void *entry)
 {
-    return uv_is_active((const uv_handle_t *)&node->handle) != 0 || node->next != SLOT_NONE;
+    const struct node *node = entry;
+    return lib.uv_is_active((const uv_handle_t *)&node->handle) != 0 || node->next != SLOT_NONE;
 }
 
 static void on_timer(uv_timer_t *handle)
 {
-    struct libuv_timers *timers = handle->loop->data;
-    timers->count--;
-    timers->fired++;
-    timers->fire(timers->fire_ctx, (uint32_t)(uintptr_t)handle->data, timers->now);
-}
-
-static void set_clock(struct libuv_timers *timers, uint64_t now)
-{
-    uint64_t passed = now - timers->base;
-    timers->now = now;
-    timers->clock.now_ms = passed < REACH_TICKS ? passed : REACH_TICKS;
+    event_loop_fire(handle->loop->data, (uint32_t)(uintptr_t)handle->data);
 }
 
 /* libuv reads the clock when it is told to, and when its loop turns. */
 static void update_time(struct libuv_timers *timers)
 {
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-    uv_update_time(&timers->loop);
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
+    lib.uv_update_time(&timers->loop);
     (void)tl_virtual_clock_swap(before);
 }
 
 static void turn(struct libuv_timers *timers)
 {
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-    (void)uv_run(&timers->loop, UV_RUN_NOWAIT);
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
+    (void)lib.uv_run(&timers->loop, UV_RUN_NOWAIT);
     (void)tl_virtual_clock_swap(before);
+}
+
+static void prepare(struct event_loop *common, void *entry, uint32_t id)
+{
+    struct node *node = entry;
+    (void)lib.uv_timer_init(&((struct libuv_timers *)common)->loop, &node->handle);
+    node->handle.data = (void *)(uintptr_t)id; /* NOLINT(performance-no-int-to-ptr) */
+    node->next = SLOT_NONE;
 }
 
 static enum tl_status libuv_reserve(void *self, uint32_t capacity)
 {
-    struct libuv_timers *timers = self;
-    uint32_t id = timers->nodes.capacity;
-    enum tl_status status = pinned_grow(&timers->nodes, capacity);
-    for (; id < timers->nodes.capacity; id++) {
-        struct node *node = slot_node(timers, id);
-        (void)uv_timer_init(&timers->loop, &node->handle);
-        node->handle.data = (void *)(uintptr_t)id; /* NOLINT(performance-no-int-to-ptr) */
-        node->next = SLOT_NONE;
-    }
-    return status;
+    return event_loop_reserve(self, capacity, prepare);
 }
 
 static void libuv_destroy(void *self)
 {
     struct libuv_timers *timers = self;
-    for (uint32_t id = 0; id < timers->nodes.capacity; id++) {
-        uv_close((uv_handle_t *)&slot_node(timers, id)->handle, NULL);
+    for (uint32_t id = 0; id < timers->common.entries.capacity; id++) {
+        lib.uv_close((uv_handle_t *)&slot_node(timers, id)->handle, NULL);
     }
     turn(timers); /* closing ends there */
-    (void)uv_loop_close(&timers->loop);
-    pinned_free(&timers->nodes);
-    tl_free(timers->allocator, timers, sizeof *timers, alignof(struct libuv_timers));
+    (void)lib.uv_loop_close(&timers->loop);
+    pinned_free(&timers->common.entries);
+    tl_free(timers->common.allocator, timers, sizeof *timers, alignof(struct libuv_timers));
 }
 
 static enum tl_status open_loop(struct libuv_timers *timers)
 {
-    if (!tl_virtual_clock_attach((void (*)(void))uv_run)) {
+    void *handle = tl_library_load(&library);
+    if (handle == NULL || !tl_virtual_clock_attach(handle)) {
         return TL_ERR_UNAVAILABLE;
     }
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->clock);
-    int opened = uv_loop_init(&timers->loop);
+    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
+    int opened = lib.uv_loop_init(&timers->loop);
     (void)tl_virtual_clock_swap(before);
     timers->loop.data = timers;
     return opened == 0 ? TL_OK : opened == UV_ENOMEM ? TL_ERR_NOMEM : TL_ERR_UNAVAILABLE;
@@ -166,13 +159,8 @@ static enum tl_status libuv_create(const struct tl_config *config, void **self)
     if (timers == NULL) {
         return TL_ERR_NOMEM;
     }
-    *timers = (struct libuv_timers){
-        .clock.on_wait = config->options[0] != 0 ? NULL : virtual_clock_no_poll,
-        .nodes = {.entry_bytes = sizeof(struct node), .allocator = config->allocator},
-        .now = config->now,
-        .base = config->now,
-        .allocator = config->allocator,
-    };
+    *timers = (struct libuv_timers){.common = event_loop_init(config, sizeof(struct node))};
+    timers->common.clock.allocator = NULL; /* libuv's own few kilobytes are left to it */
     slot_clear(timers, ASIDE);
     enum tl_status status = open_loop(timers);
     if (status != TL_OK) {
@@ -191,26 +179,25 @@ static enum tl_status libuv_create(const struct tl_config *config, void **self)
 static enum tl_status libuv_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct libuv_timers *timers = self;
+    struct event_loop *common = &timers->common;
     struct node *node = slot_node(timers, id);
-    if (timers->count == 0 && timers->now - timers->base > REACH_TICKS / 2) {
-        timers->base = timers->now; /* nothing is pending: the clock may go back */
-        set_clock(timers, timers->now);
+    if (event_loop_move_base(common, REACH_TICKS)) {
         update_time(timers);
     }
-    if (deadline > timers->now && deadline - timers->base > REACH_TICKS) {
+    if (deadline > common->now && deadline - common->base > REACH_TICKS) {
         return TL_ERR_HORIZON;
     }
-    timers->count += !is_pending(node);
+    common->count += !is_pending(node);
     if (slot_is_linked(timers, id)) {
         slot_remove(timers, id);
     }
-    uint64_t delay = deadline > timers->now ? deadline - timers->now : 0;
-    if (delay == 0 && timers->advancing) {
-        (void)uv_timer_stop(&node->handle);
+    uint64_t delay = deadline > common->now ? deadline - common->now : 0;
+    if (delay == 0 && common->advancing) {
+        (void)lib.uv_timer_stop(&node->handle);
         slot_append(timers, ASIDE, id);
         return TL_OK;
     }
-    (void)uv_timer_start(&node->handle, on_timer, delay, 0);
+    (void)lib.uv_timer_start(&node->handle, on_timer, delay, 0);
     return TL_OK;
 }
 
@@ -224,8 +211,8 @@ static enum tl_status libuv_stop(void *self, uint32_t id)
     if (slot_is_linked(timers, id)) {
         slot_remove(timers, id);
     }
-    (void)uv_timer_stop(&node->handle);
-    timers->count--;
+    (void)lib.uv_timer_stop(&node->handle);
+    timers->common.count--;
     return TL_OK;
 }
 
@@ -233,85 +220,51 @@ static uint64_t libuv_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 {
     (void)budget; /* none is declared */
     struct libuv_timers *timers = self;
-    set_clock(timers, now);
+    event_loop_set_clock(&timers->common, now, REACH_TICKS);
     update_time(timers);
-    if (timers->count == 0 || uv_backend_timeout(&timers->loop) > 0) {
+    if (timers->common.count == 0 || lib.uv_backend_timeout(&timers->loop) > 0) {
         return 0;
     }
-    timers->fired = 0;
-    timers->fire = fire;
-    timers->fire_ctx = ctx;
-    timers->advancing = true;
+    event_loop_begin(&timers->common, fire, ctx);
+    timers->common.advancing = true;
     turn(timers);
-    timers->advancing = false;
+    timers->common.advancing = false;
     while (!slot_is_empty(timers, ASIDE)) {
         uint32_t id = timers->aside.next;
         slot_remove(timers, id);
-        (void)uv_timer_start(&slot_node(timers, id)->handle, on_timer, 0, 0);
+        (void)lib.uv_timer_start(&slot_node(timers, id)->handle, on_timer, 0, 0);
     }
-    return timers->fired;
+    return timers->common.fired;
 }
 
 static uint64_t libuv_next(const void *self)
 {
     const struct libuv_timers *timers = self;
-    if (timers->count == 0) {
+    if (timers->common.count == 0) {
         return TL_NEVER;
     }
-    return timers->now + (uint64_t)uv_backend_timeout(&timers->loop);
-}
-
-static uint64_t libuv_count(const void *self)
-{
-    return ((const struct libuv_timers *)self)->count;
+    return timers->common.now + (uint64_t)lib.uv_backend_timeout(&timers->loop);
 }
 
 static enum tl_status libuv_check(const void *self, char *why, size_t why_bytes)
 {
-    const struct libuv_timers *timers = self;
-    uint64_t pending = 0;
-    for (uint32_t id = 0; id < timers->nodes.capacity; id++) {
-        pending += is_pending(slot_node(timers, id));
-    }
-    if (!slot_is_empty(timers, ASIDE)) {
+    if (!slot_is_empty(self, ASIDE)) {
         (void)snprintf(why, why_bytes, "timers are still set aside");
         return TL_ERR_CORRUPT;
     }
-    if (pending != timers->count) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " handles, %" PRIu64 " timers counted", pending,
-                       timers->count);
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
+    return event_loop_check(self, is_pending, "handles", why, why_bytes);
 }
 
 #define LIBUV_SUMMARY "libuv's event loop: a binary heap of handles linked by pointers"
-/* clang-format off */
-#define LIBUV_HOOKS                                                                                \
-    .create = libuv_create,                                                                        \
-    .destroy = libuv_destroy,                                                                      \
-    .reserve = libuv_reserve,                                                                      \
-    .start = libuv_start,                                                                          \
-    .stop = libuv_stop,                                                                            \
-    .advance = libuv_advance,                                                                      \
-    .next = libuv_next,                                                                            \
-    .count = libuv_count,                                                                          \
-    .check = libuv_check
-/* clang-format on */
 
 #else
 
+#define UNAVAILABLE(hook) libuv_##hook
 #include "unavailable.h"
 
 #define LIBUV_SUMMARY "libuv's event loop (not in this build, which lacked libuv1-dev)"
-#define LIBUV_HOOKS   UNAVAILABLE_HOOKS
 
 #endif
-
-static const struct tl_option libuv_options[] = {
-    VIRTUAL_CLOCK_POLL_OPTION,
-    {NULL, 0, 0, 0, NULL, NULL},
-};
 
 TL_ALGO(libuv) = {
     .abi = TL_ABI,
@@ -331,6 +284,14 @@ TL_ALGO(libuv) = {
         "include them. Bad at: many timers, each a handle of 152 bytes. Needs libuv1-dev when "
         "timerlab is built.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
-    .options = libuv_options,
-    LIBUV_HOOKS,
+    .options = event_loop_options,
+    .create = libuv_create,
+    .destroy = libuv_destroy,
+    .reserve = libuv_reserve,
+    .start = libuv_start,
+    .stop = libuv_stop,
+    .advance = libuv_advance,
+    .next = libuv_next,
+    .count = event_loop_count,
+    .check = libuv_check,
 };

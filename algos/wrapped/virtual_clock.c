@@ -156,16 +156,19 @@ static bool find_call_table(const struct link_map *map, struct call_table *out)
 {
     *out = (struct call_table){0};
     for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
+        /* glibc has added where the library lies, musl has not. */
+        uintptr_t address = entry->d_un.d_ptr;
+        address += address < map->l_addr ? map->l_addr : 0;
         /* NOLINTBEGIN(performance-no-int-to-ptr): addresses stand there as numbers */
         switch (entry->d_tag) {
         case DT_SYMTAB:
-            out->symbols = (const ElfW(Sym) *)entry->d_un.d_ptr;
+            out->symbols = (const ElfW(Sym) *)address;
             break;
         case DT_STRTAB:
-            out->names = (const char *)entry->d_un.d_ptr;
+            out->names = (const char *)address;
             break;
         case DT_JMPREL:
-            out->relocations = (const unsigned char *)entry->d_un.d_ptr;
+            out->relocations = (const unsigned char *)address;
             break;
         case DT_PLTRELSZ:
             out->bytes = entry->d_un.d_val;
@@ -243,17 +246,12 @@ static bool overwrite(uintptr_t slot, uintptr_t target)
     return !protection.read_only || mprotect(page, page_bytes, PROT_READ) == 0;
 }
 
-bool tl_virtual_clock_attach(void (*function)(void))
+bool tl_virtual_clock_attach(void *library)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    /* NOLINTNEXTLINE(performance-no-int-to-ptr): the C library wants it so */
-    const void *address = (const void *)(uintptr_t)function;
-    Dl_info info;
     struct link_map *map = NULL;
     struct call_table table;
-    /* The program itself, which has no name here, keeps its clock. */
-    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL ||
-        map->l_name[0] == '\0' || !find_call_table(map, &table)) {
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !find_call_table(map, &table)) {
         return false;
     }
     const struct {

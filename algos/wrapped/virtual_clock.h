@@ -34,30 +34,10 @@ struct virtual_clock {
     struct virtual_block *blocks; /* that memory; NULL at first */
 };
 
-/* The option that all have who use this: whether an advance pays for the system call. */
-#define VIRTUAL_CLOCK_POLL_OPTION                                                                  \
-    {                                                                                              \
-        "poll", 1, 1, 0, virtual_clock_poll_choices,                                               \
-            "whether each turn of the loop asks the kernel for events, as it does in a server"     \
-    }
-
-static const struct tl_choice virtual_clock_poll_choices[] = {
-    {"kernel", 1, "each turn calls epoll_wait, which finds nothing"},
-    {"none", 0, "the call is answered in the library's stead: the timers alone"},
-    {NULL, 0, NULL},
-};
-
-/* What `on_wait` is where the option says none. */
-static inline void virtual_clock_no_poll(struct virtual_clock *clock, int wait_ms)
-{
-    (void)clock;
-    (void)wait_ms;
-}
-
-/* Leads the calls of the shared library that `function` is from, for the whole process and for
- * good; once is enough, more do no harm. False if the library makes no such calls, or is not
- * shared: it cannot be driven then. */
-bool tl_virtual_clock_attach(void (*function)(void));
+/* Leads the calls of a shared library, by what dlopen returned for it, for the whole process and
+ * for good; once is enough, more do no harm. False if the library makes no such calls: it cannot be
+ * driven then. */
+bool tl_virtual_clock_attach(void *library);
 
 /* Gives the calling thread a virtual clock, or takes it away (NULL). Returns the one before, to be
  * put back. */

@@ -1,27 +1,34 @@
 # The programs, their manual pages, which are made of what they say of themselves, and the
-# completion of command lines in bash.
-set(commands timerlab_command)
-set(man_arguments "-vtimerlab=$<TARGET_FILE:timerlab_command>")
-if(TARGET timerlab-bench)
-    list(APPEND commands timerlab-bench)
-    list(APPEND man_arguments "-vbench=$<TARGET_FILE:timerlab-bench>")
-endif()
-install(TARGETS ${commands})
-
-find_program(AWK NAMES mawk awk REQUIRED)
-set(man_folder "${CMAKE_BINARY_DIR}/man")
-set(man_script "${CMAKE_SOURCE_DIR}/sim/cli/man.awk")
-add_custom_command(OUTPUT "${man_folder}/timerlab.1"
-    COMMAND ${CMAKE_COMMAND} -E rm -rf "${man_folder}"
-    COMMAND ${CMAKE_COMMAND} -E make_directory "${man_folder}"
-    # glibc's argp leaks a byte where a command has no options of its own
-    COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 ${AWK} ${man_arguments} "-vversion=${PROJECT_VERSION}" "-vfolder=${man_folder}"
-        -f "${man_script}"
-    DEPENDS ${commands} "${man_script}"
-    COMMENT "Writing the manual pages"
-    VERBATIM)
-add_custom_target(man ALL DEPENDS "${man_folder}/timerlab.1")
-install(DIRECTORY "${man_folder}/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-
+# completion of command lines in bash. What has not been built is left out.
+install(TARGETS timerlab_command OPTIONAL)
 install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/completion.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME timerlab)
+
+# tl_manual(PROGRAM VARIABLE): the pages of a program, which man.awk knows by that variable.
+find_program(AWK NAMES mawk awk)
+set(man_script "${CMAKE_SOURCE_DIR}/sim/cli/man.awk")
+function(tl_manual program variable)
+    if(NOT AWK OR CMAKE_CROSSCOMPILING)
+        return()
+    endif()
+    set(folder "${CMAKE_BINARY_DIR}/man/${variable}")
+    add_custom_command(OUTPUT "${folder}/made"
+        COMMAND ${CMAKE_COMMAND} -E rm -rf "${folder}"
+        COMMAND ${CMAKE_COMMAND} -E make_directory "${folder}"
+        # glibc's argp leaks a byte where a command has no options of its own
+        COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 ${AWK}
+            "-v${variable}=$<TARGET_FILE:${program}>" "-vversion=${PROJECT_VERSION}"
+            "-vfolder=${folder}" -f "${man_script}"
+        COMMAND ${CMAKE_COMMAND} -E touch "${folder}/made"
+        DEPENDS ${program} "${man_script}"
+        COMMENT "Writing the manual pages of ${variable}"
+        VERBATIM)
+    add_custom_target(man_${variable} ALL DEPENDS "${folder}/made")
+    install(DIRECTORY "${folder}/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
+        OPTIONAL FILES_MATCHING PATTERN "*.1")
+endfunction()
+tl_manual(timerlab_command timerlab)
+if(TARGET timerlab-bench)
+    install(TARGETS timerlab-bench OPTIONAL)
+    tl_manual(timerlab-bench bench)
+endif()

@@ -1,7 +1,8 @@
-# Writes the manual pages from what the programs say of themselves: one page for `timerlab`, one for
-# each command down its tables, one for `timerlab-bench` if it is there.
+# Writes the manual pages from what the programs say of themselves: one page for `timerlab` and one for
+# each command down its tables; one page for `timerlab-bench`.
 #
-#     awk -v timerlab=PROGRAM -v bench=PROGRAM -v version=VERSION -v folder=FOLDER -f man.awk
+#     awk -v timerlab=PROGRAM -v version=VERSION -v folder=FOLDER -f man.awk
+#     awk -v bench=PROGRAM -v version=VERSION -v folder=FOLDER -f man.awk
 
 # Text as roff wants it: backslashes, hyphens that are minus signs, nothing that begins a request;
 # `words` in quotes become bold.
@@ -172,7 +173,9 @@ function write_plain(name, summary, program,    lines, n, i) {
 }
 
 BEGIN {
-    write_pages("", "a benchmark and simulation workbench for timer algorithms", "timerlab")
+    if (timerlab != "") {
+        write_pages("", "a benchmark and simulation workbench for timer algorithms", "timerlab")
+    }
     if (bench != "") {
         write_plain("timerlab-bench", "the cost of single operations of timer structures", bench)
     }

@@ -6,6 +6,18 @@
 #include "import.h"
 
 #include "event_log.h"
+
+const struct import_option import_pcap_options[] = {
+    {"model", "MODEL", false,
+     "idle: packets restart their flow's idle timer; rto: data of TCP starts a retransmission "
+     "timer, acknowledgements stop it (default: idle)"},
+    {"rto-ms", "MS", false, "the retransmission timers' timeout in milliseconds (default: 200)"},
+    EVENT_LOG_OPTIONS,
+    {NULL, NULL, false, NULL},
+};
+
+#ifdef TL_HAVE_PCAP
+
 #include "growing_array.h"
 #include "import_settings.h"
 #include "import_tally.h"
@@ -23,15 +35,6 @@
 #include <string.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-
-const struct import_option import_pcap_options[] = {
-    {"model", "MODEL", false,
-     "idle: packets restart their flow's idle timer; rto: data of TCP starts a retransmission "
-     "timer, acknowledgements stop it (default: idle)"},
-    {"rto-ms", "MS", false, "the retransmission timers' timeout in milliseconds (default: 200)"},
-    EVENT_LOG_OPTIONS,
-    {NULL, NULL, false, NULL},
-};
 
 /* One end of a TCP connection, as a sender. Sequence numbers wrap. */
 struct sender {
@@ -528,3 +531,14 @@ enum import_result import_pcap(const struct import_job *job, struct error *error
     packed_file_close(import.file);
     return good ? IMPORT_DONE : IMPORT_FAILED;
 }
+
+#else
+
+enum import_result import_pcap(const struct import_job *job, struct error *error)
+{
+    (void)error_set(error, "%s: cannot be read: timerlab was built without libpcap (libpcap-dev)",
+                    job->input);
+    return IMPORT_FAILED;
+}
+
+#endif

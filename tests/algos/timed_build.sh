@@ -57,11 +57,11 @@ while IFS=$'\t' read -r source object folder command; do
     fi
     # That this can fail shows in the build that counts.
     if grep -q 'TL_COUNT(' "$source" &&
-        ! cmp -s <(code "$folder/${object/tl_timed/tl_counted}") <(code "$scratch/plain.o"); then
+        ! cmp -s <(code "$folder/${object/_timed.dir/_counted.dir}") <(code "$scratch/plain.o"); then
         counting=$((counting + 1))
     fi
     seen=$((seen + 1))
-done < <(jq -r '.[] | select(.output // .command | contains("tl_timed.dir/"))
+done < <(jq -r '.[] | select(.output // .command | contains("_timed.dir/"))
     | [.file, (.output // (.command | capture(" -o (?<o>[^ ]*)").o)), .directory, .command] | @tsv' \
     "$BUILD/compile_commands.json")
 

@@ -1,0 +1,47 @@
+/*
+ * loaded_library.h: functions of a shared library that is loaded when a structure first needs it,
+ * so that whoever links to timerlab depends on no library that it does not use.
+ *
+ *     #define FUNCTIONS(X) X(ev_run) X(ev_loop_new)
+ *     LOADED_LIBRARY(FUNCTIONS, "libev.so.4");
+ *
+ *     if (tl_library_load(&library) == NULL) { return TL_ERR_UNAVAILABLE; }
+ *     lib.ev_run(loop, 0);
+ *
+ * The pointers have the types that the library's header declares. Named is what the headers at
+ * build time belong to: the library's file with the number of its binary interface.
+ *
+ * Internal to the structures.
+ */
+#ifndef ALGOS_LOADED_LIBRARY_H
+#define ALGOS_LOADED_LIBRARY_H
+
+#include <stddef.h>
+
+struct loaded_function {
+    const char *name;
+    void *pointer; /* to the pointer that is to be set */
+};
+
+struct loaded_library {
+    const char *files[3];                    /* the first that is there is taken; NULL ends them */
+    const struct loaded_function *functions; /* ended by one without a name */
+    void *handle;                            /* NULL: not loaded yet */
+};
+
+/* Declares `lib`, which holds the pointers, and `library`, which says where they come from. */
+#define LOADED_LIBRARY(FUNCTIONS, ...)                                                             \
+    static struct {                                                                                \
+        FUNCTIONS(LOADED_POINTER)                                                                  \
+    } lib;                                                                                         \
+    static struct loaded_library library = {                                                       \
+        .files = {__VA_ARGS__},                                                                    \
+        .functions = (const struct loaded_function[]){FUNCTIONS(LOADED_ROW){NULL, NULL}}}
+#define LOADED_POINTER(function) __typeof__(function) *function;
+#define LOADED_ROW(function)     {#function, &lib.function},
+
+/* Loads the library, for good, and sets the pointers; once is enough, more do no harm. Returns what
+ * dlopen does; NULL if it is not installed, or lacks one of the functions. */
+void *tl_library_load(struct loaded_library *library);
+
+#endif
