@@ -34,13 +34,11 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 
+#include "check.h"
 #include "walk.h"
 
-#define NONE        UINT32_MAX
-#define NODES_ALIGN 64
+#define NONE UINT32_MAX
 
 struct node {
     uint64_t due;
@@ -49,6 +47,8 @@ struct node {
     uint32_t next;   /* right sibling */
     uint32_t prev;   /* left sibling, or parent; NONE: the root, or not in the heap */
 };
+
+#include "start_order.h"
 
 struct pairing_heap {
     struct node *nodes;
@@ -61,14 +61,15 @@ struct pairing_heap {
     struct tl_counters counters;
 };
 
+#define NODES_FIRST 0u
+#define NODE_ARRAY  struct pairing_heap
+#include "node_array.h"
+#define STRUCTURE struct pairing_heap
+#include "structure.h"
+
 static inline bool is_pending(const struct pairing_heap *heap, uint32_t id)
 {
     return heap->root == id || heap->nodes[id].prev != NONE;
-}
-
-static inline bool is_before(const struct node *a, const struct node *b)
-{
-    return (bool)((a->due < b->due) | ((a->due == b->due) & (a->serial < b->serial)));
 }
 
 /* Links two roots, the later below the earlier, and returns that. */
@@ -88,6 +89,32 @@ static inline uint32_t link_roots(struct pairing_heap *heap, uint32_t a, uint32_
     }
     up->child = below;
     return parent;
+}
+
+/* Adds a tree, whose root has no place, to the heap. */
+static void add_tree(struct pairing_heap *heap, uint32_t tree)
+{
+    uint32_t root = heap->root == NONE ? tree : link_roots(heap, heap->root, tree);
+    heap->nodes[root].next = NONE;
+    heap->nodes[root].prev = NONE;
+    heap->root = root;
+}
+
+/* Takes a node that is not the root from its siblings, with all below it. */
+static void cut(struct pairing_heap *heap, uint32_t id)
+{
+    struct node *node = &heap->nodes[id];
+    struct node *prev = &heap->nodes[node->prev];
+    if (prev->child == id) {
+        prev->child = node->next;
+    } else {
+        prev->next = node->next;
+    }
+    if (node->next != NONE) {
+        heap->nodes[node->next].prev = node->prev;
+    }
+    node->prev = NONE;
+    node->next = NONE;
 }
 
 /* Makes one tree of a list of siblings, that of `first`; returns its root, or NONE. Its prev and
@@ -123,32 +150,6 @@ static uint32_t link_siblings(struct pairing_heap *heap, uint32_t first)
     return tree;
 }
 
-/* Adds a tree, whose root has no place, to the heap. */
-static void add_tree(struct pairing_heap *heap, uint32_t tree)
-{
-    uint32_t root = heap->root == NONE ? tree : link_roots(heap, heap->root, tree);
-    heap->nodes[root].next = NONE;
-    heap->nodes[root].prev = NONE;
-    heap->root = root;
-}
-
-/* Takes a node that is not the root from its siblings, with all below it. */
-static void cut(struct pairing_heap *heap, uint32_t id)
-{
-    struct node *node = &heap->nodes[id];
-    struct node *prev = &heap->nodes[node->prev];
-    if (prev->child == id) {
-        prev->child = node->next;
-    } else {
-        prev->next = node->next;
-    }
-    if (node->next != NONE) {
-        heap->nodes[node->next].prev = node->prev;
-    }
-    node->prev = NONE;
-    node->next = NONE;
-}
-
 /* Takes a pending timer out of the heap. */
 static void take(struct pairing_heap *heap, uint32_t id)
 {
@@ -166,59 +167,6 @@ static void take(struct pairing_heap *heap, uint32_t id)
     if (below != NONE) {
         add_tree(heap, below);
     }
-}
-
-static size_t nodes_bytes(uint32_t capacity)
-{
-    return ((size_t)capacity + 1) * sizeof(struct node); /* never nothing */
-}
-
-static enum tl_status heap_reserve(void *self, uint32_t capacity)
-{
-    struct pairing_heap *heap = self;
-    if (capacity <= heap->capacity && heap->nodes != NULL) {
-        return TL_OK;
-    }
-    if (capacity >= NONE) {
-        return TL_ERR_CAPACITY;
-    }
-    struct node *nodes = heap->allocator->resize(
-        heap->allocator->ctx, heap->nodes, heap->nodes != NULL ? nodes_bytes(heap->capacity) : 0,
-        nodes_bytes(capacity), NODES_ALIGN);
-    if (nodes == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    for (uint32_t id = heap->capacity; id < capacity; id++) {
-        nodes[id] = (struct node){.child = NONE, .next = NONE, .prev = NONE};
-    }
-    heap->nodes = nodes;
-    heap->capacity = capacity;
-    return TL_OK;
-}
-
-static void heap_destroy(void *self)
-{
-    struct pairing_heap *heap = self;
-    tl_free(heap->allocator, heap->nodes, nodes_bytes(heap->capacity), NODES_ALIGN);
-    tl_free(heap->allocator, heap, sizeof *heap, alignof(struct pairing_heap));
-}
-
-static enum tl_status heap_create(const struct tl_config *config, void **self)
-{
-    struct pairing_heap *heap =
-        tl_alloc(config->allocator, sizeof *heap, alignof(struct pairing_heap));
-    if (heap == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *heap =
-        (struct pairing_heap){.root = NONE, .clock = config->now, .allocator = config->allocator};
-    enum tl_status status = heap_reserve(heap, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, heap, sizeof *heap, alignof(struct pairing_heap));
-        return status;
-    }
-    *self = heap;
-    return TL_OK;
 }
 
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
@@ -261,12 +209,12 @@ static enum tl_status heap_stop(void *self, uint32_t id)
 static __attribute__((noinline)) uint64_t expire(struct pairing_heap *heap, uint64_t now,
                                                  uint64_t budget, tl_fire_fn fire, void *ctx)
 {
-    uint64_t first_serial_inside = heap->serial;
+    uint64_t serials = heap->serial;
     uint64_t fired = 0;
     while (fired < budget && heap->root != NONE) {
         uint32_t id = heap->root;
         TL_COUNT(heap, compares, 1);
-        if (heap->nodes[id].due > now || heap->nodes[id].serial >= first_serial_inside) {
+        if (!is_due(&heap->nodes[id], now, serials)) {
             break;
         }
         take(heap, id);
@@ -293,14 +241,17 @@ static uint64_t heap_next(const void *self)
     return heap->root != NONE ? heap->nodes[heap->root].due : TL_NEVER;
 }
 
-static uint64_t heap_count(const void *self)
+static enum tl_status heap_reserve(void *self, uint32_t capacity)
 {
-    return ((const struct pairing_heap *)self)->count;
+    return nodes_reserve(self, capacity, NONE - 1,
+                         (struct node){.child = NONE, .next = NONE, .prev = NONE});
 }
 
-static void heap_counters(const void *self, struct tl_counters *out)
+static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
-    *out = ((const struct pairing_heap *)self)->counters;
+    struct pairing_heap empty = {
+        .root = NONE, .clock = config->now, .allocator = config->allocator};
+    return structure_create(config, &empty, heap_reserve, self);
 }
 
 static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
@@ -312,27 +263,23 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
         pending += is_pending(heap, id);
         if (heap->root != id && node->prev != NONE && heap->nodes[node->prev].child != id &&
             heap->nodes[node->prev].next != id) {
-            (void)snprintf(why, why_bytes, "the links before timer %" PRIu32 " do not agree", id);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "the links before timer %" PRIu32 " do not agree", id);
         }
         uint32_t left = id;
         for (uint32_t child = node->child; child != NONE; child = heap->nodes[child].next) {
             if (!is_pending(heap, id) || heap->nodes[child].prev != left) {
-                (void)snprintf(why, why_bytes, "the links below timer %" PRIu32 " do not agree",
+                return corrupt(why, why_bytes, "the links below timer %" PRIu32 " do not agree",
                                id);
-                return TL_ERR_CORRUPT;
             }
             if (is_before(&heap->nodes[child], node)) {
-                (void)snprintf(why, why_bytes, "timer %" PRIu32 " stands below a later one", child);
-                return TL_ERR_CORRUPT;
+                return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one", child);
             }
             left = child;
         }
     }
     if (pending != heap->count || (heap->root == NONE) != (heap->count == 0)) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " timers linked, %" PRIu64 " counted", pending,
+        return corrupt(why, why_bytes, "%" PRIu64 " timers linked, %" PRIu64 " counted", pending,
                        heap->count);
-        return TL_ERR_CORRUPT;
     }
     return TL_OK;
 }
@@ -386,14 +333,14 @@ TL_ALGO(pairing_heap) = {
              .tick = "O(1)",
              .expire = "O(log n) amortised"},
     .create = heap_create,
-    .destroy = heap_destroy,
+    .destroy = nodes_destroy,
     .reserve = heap_reserve,
     .start = heap_start,
     .stop = heap_stop,
     .advance = heap_advance,
     .next = heap_next,
-    .count = heap_count,
-    .counters = heap_counters,
+    .count = nodes_count,
+    .counters = nodes_counters,
     .check = heap_check,
     .place = heap_place,
     .walk = heap_walk,

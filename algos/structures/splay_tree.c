@@ -34,14 +34,12 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 
+#include "check.h"
 #include "walk.h"
 
-#define UNLINKED    UINT32_MAX
-#define NONE        0u /* no node; while splaying, the two side trees hang here. id is node id + 1 */
-#define NODES_ALIGN 64
+#define UNLINKED UINT32_MAX
+#define NONE     0u /* no node; while splaying, the two side trees hang here. id is node id + 1 */
 
 struct node {
     uint64_t due;
@@ -49,6 +47,8 @@ struct node {
     uint32_t left;
     uint32_t right;
 };
+
+#include "start_order.h"
 
 struct splay_tree {
     struct node *nodes;
@@ -62,10 +62,11 @@ struct splay_tree {
     struct tl_counters counters;
 };
 
-static inline bool is_before(const struct node *a, const struct node *b)
-{
-    return (bool)((a->due < b->due) | ((a->due == b->due) & (a->serial < b->serial)));
-}
+#define NODES_FIRST 1u
+#define NODE_ARRAY  struct splay_tree
+#include "node_array.h"
+#define STRUCTURE struct splay_tree
+#include "structure.h"
 
 /* Splays the tree below `top`, which is not NONE, for a key: the node with that key comes to the
  * root, or else the last one on the way to it. Returns the root. */
@@ -120,6 +121,11 @@ static uint32_t splay(struct splay_tree *tree, uint32_t top, struct node key)
     return top;
 }
 
+static inline bool is_linked(const struct splay_tree *tree, uint32_t index)
+{
+    return tree->nodes[index].left != UNLINKED;
+}
+
 /* Takes a node out of the tree. */
 static void take(struct splay_tree *tree, uint32_t index)
 {
@@ -145,74 +151,14 @@ static void take(struct splay_tree *tree, uint32_t index)
     }
 }
 
-static size_t nodes_bytes(uint32_t capacity)
-{
-    return ((size_t)capacity + 1) * sizeof(struct node);
-}
-
-static enum tl_status tree_reserve(void *self, uint32_t capacity)
-{
-    struct splay_tree *tree = self;
-    if (capacity <= tree->capacity && tree->nodes != NULL) {
-        return TL_OK;
-    }
-    if (capacity >= UNLINKED - 1) {
-        return TL_ERR_CAPACITY;
-    }
-    struct node *nodes = tree->allocator->resize(
-        tree->allocator->ctx, tree->nodes, tree->nodes != NULL ? nodes_bytes(tree->capacity) : 0,
-        nodes_bytes(capacity), NODES_ALIGN);
-    if (nodes == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    for (uint32_t id = tree->capacity; id < capacity; id++) {
-        nodes[id + 1] = (struct node){.left = UNLINKED};
-    }
-    tree->nodes = nodes;
-    tree->capacity = capacity;
-    return TL_OK;
-}
-
-static void tree_destroy(void *self)
-{
-    struct splay_tree *tree = self;
-    tl_free(tree->allocator, tree->nodes, nodes_bytes(tree->capacity), NODES_ALIGN);
-    tl_free(tree->allocator, tree, sizeof *tree, alignof(struct splay_tree));
-}
-
-static enum tl_status tree_create(const struct tl_config *config, void **self)
-{
-    struct splay_tree *tree = tl_alloc(config->allocator, sizeof *tree, alignof(struct splay_tree));
-    if (tree == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    /* Serials begin at 1: the key (0, 0) is before all. */
-    *tree = (struct splay_tree){.serial = 1, .clock = config->now, .allocator = config->allocator};
-    enum tl_status status = tree_reserve(tree, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, tree, sizeof *tree, alignof(struct splay_tree));
-        return status;
-    }
-    *self = tree;
-    return TL_OK;
-}
-
-static enum tl_status tree_stop(void *self, uint32_t id)
-{
-    struct splay_tree *tree = self;
-    if (tree->nodes[id + 1].left == UNLINKED) {
-        return TL_IDLE;
-    }
-    take(tree, id + 1);
-    return TL_OK;
-}
-
 static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct splay_tree *tree = self;
-    (void)tree_stop(tree, id);
     struct node *nodes = tree->nodes;
     uint32_t index = id + 1;
+    if (is_linked(tree, index)) {
+        take(tree, index);
+    }
     struct node node = {.due = deadline > tree->clock ? deadline : tree->clock,
                         .serial = tree->serial++,
                         .left = NONE,
@@ -241,16 +187,26 @@ static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
+static enum tl_status tree_stop(void *self, uint32_t id)
+{
+    struct splay_tree *tree = self;
+    if (!is_linked(tree, id + 1)) {
+        return TL_IDLE;
+    }
+    take(tree, id + 1);
+    return TL_OK;
+}
+
 static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct splay_tree *tree = self;
     tree->clock = now;
-    uint64_t first_serial_inside = tree->serial;
+    uint64_t serials = tree->serial;
     uint64_t fired = 0;
     while (fired < budget && tree->first != NONE) {
         uint32_t index = tree->first;
         TL_COUNT(tree, compares, 1);
-        if (tree->nodes[index].due > now || tree->nodes[index].serial >= first_serial_inside) {
+        if (!is_due(&tree->nodes[index], now, serials)) {
             break;
         }
         take(tree, index);
@@ -266,14 +222,16 @@ static uint64_t tree_next(const void *self)
     return tree->first != NONE ? tree->nodes[tree->first].due : TL_NEVER;
 }
 
-static uint64_t tree_count(const void *self)
+static enum tl_status tree_reserve(void *self, uint32_t capacity)
 {
-    return ((const struct splay_tree *)self)->count;
+    return nodes_reserve(self, capacity, UNLINKED - 2, (struct node){.left = UNLINKED});
 }
 
-static void tree_counters(const void *self, struct tl_counters *out)
+static enum tl_status tree_create(const struct tl_config *config, void **self)
 {
-    *out = ((const struct splay_tree *)self)->counters;
+    /* Serials begin at 1: the key (0, 0) is before all. */
+    struct splay_tree empty = {.serial = 1, .clock = config->now, .allocator = config->allocator};
+    return structure_create(config, &empty, tree_reserve, self);
 }
 
 /* The depth at which a search from the root finds a node; UINT64_MAX if it does not. */
@@ -297,26 +255,23 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
     uint64_t pending = 0;
     uint64_t links = tree->root != NONE;
     for (uint32_t index = 1; index <= tree->capacity; index++) {
-        if (nodes[index].left == UNLINKED) {
+        if (!is_linked(tree, index)) {
             continue;
         }
         pending++;
         links += nodes[index].left != NONE;
         links += nodes[index].right != NONE;
         if (depth_of(tree, index) == UINT64_MAX) {
-            (void)snprintf(why, why_bytes, "a search does not find timer %" PRIu32, index - 1);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "a search does not find timer %" PRIu32, index - 1);
         }
         if (tree->first == NONE || is_before(&nodes[index], &nodes[tree->first])) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " is before the first", index - 1);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is before the first", index - 1);
         }
     }
     if (pending != tree->count || links != tree->count) {
-        (void)snprintf(why, why_bytes,
+        return corrupt(why, why_bytes,
                        "%" PRIu64 " timers pending, %" PRIu64 " linked, %" PRIu64 " counted",
                        pending, links, tree->count);
-        return TL_ERR_CORRUPT;
     }
     return TL_OK;
 }
@@ -325,7 +280,7 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
 static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct splay_tree *tree = self;
-    if (tree->nodes[id + 1].left == UNLINKED) {
+    if (!is_linked(tree, id + 1)) {
         return TL_IDLE;
     }
     *out = (struct tl_place){.slot = depth_of(tree, id + 1), .bucket = tree->nodes[id + 1].due};
@@ -348,7 +303,7 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
     walk_part(visitor, "tree", TL_FORM_TREE, 0);
     walk_below(tree, tree->root, TL_NEVER, visitor);
     for (uint32_t index = 1; index <= tree->capacity; index++) {
-        if (tree->nodes[index].left != UNLINKED) {
+        if (is_linked(tree, index)) {
             walk_below(tree, tree->nodes[index].left, index - 1, visitor);
             walk_below(tree, tree->nodes[index].right, index - 1, visitor);
         }
@@ -372,14 +327,14 @@ TL_ALGO(splay_tree) = {
              .tick = "O(1)",
              .expire = "O(log n) amortised"},
     .create = tree_create,
-    .destroy = tree_destroy,
+    .destroy = nodes_destroy,
     .reserve = tree_reserve,
     .start = tree_start,
     .stop = tree_stop,
     .advance = tree_advance,
     .next = tree_next,
-    .count = tree_count,
-    .counters = tree_counters,
+    .count = nodes_count,
+    .counters = nodes_counters,
     .check = tree_check,
     .place = tree_place,
     .walk = tree_walk,
