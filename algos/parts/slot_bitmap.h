@@ -10,6 +10,8 @@
 #ifndef ALGOS_SLOT_BITMAP_H
 #define ALGOS_SLOT_BITMAP_H
 
+#include "timerlab.h"
+
 #include <stdint.h>
 
 /* The lowest `count` bits; any count from 64 on means all. */
@@ -30,6 +32,27 @@ static inline uint64_t bitmap_after(uint64_t occupied, uint32_t slot, uint32_t s
 static inline uint32_t bitmap_first(uint64_t bits)
 {
     return (uint32_t)__builtin_ctzll(bits);
+}
+
+/* Of levels with a word each, a slot of one being 2^bits of the one below: the tick at which the
+ * clock enters the first occupied slot of all, or TL_NEVER. */
+static inline uint64_t bitmap_levels_next(const uint64_t *occupied, uint32_t level_count,
+                                          uint32_t bits, uint32_t slots, uint64_t clock)
+{
+    uint64_t next = TL_NEVER;
+    for (uint32_t level = 0; level < level_count; level++) {
+        uint32_t shift = level * bits;
+        uint64_t from = clock >> shift;
+        if (next <= (from + 1) << shift) {
+            break; /* neither this level nor those above have a slot that is entered before */
+        }
+        uint64_t after = bitmap_after(occupied[level], (uint32_t)from & (slots - 1), slots);
+        if (after != 0) {
+            uint64_t tick = (from + 1 + bitmap_first(after)) << shift;
+            next = tick < next ? tick : next;
+        }
+    }
+    return next;
 }
 
 /* Of a wheel of several words: how many slots lie between position `from` and the first occupied

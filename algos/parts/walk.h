@@ -37,6 +37,12 @@ static inline void walk_slot(const struct tl_visitor *visitor, uint64_t index, u
                                     .marks = marks});
 }
 
+/* How many slots the hand has to go until it comes to one: all of a turn, if it is there. */
+static inline uint32_t slots_ahead(uint32_t hand, uint32_t slot, uint32_t slots)
+{
+    return slot > hand ? slot - hand : slot + slots - hand;
+}
+
 /* A slot that stands for the ticks `from` to `to`, as far as there are deadlines: beyond, for none.
  */
 static inline void walk_span(const struct tl_visitor *visitor, uint64_t index, uint64_t from,

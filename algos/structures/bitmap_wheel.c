@@ -52,31 +52,22 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
+
+#define BITS_MIN       3
+#define BITS_MAX       6
+#define LEVELS_MIN     3u
+#define REACH_BITS     18u /* with less, what is beyond reach would be filed again without end */
+#define LEVELS_MAX     22u /* of 8 slots each: 64 bits */
 
 #define BUCKET_STRIPES 4u
-struct node {
-    uint64_t due;
-    uint32_t next;
-    uint32_t prev;
-};
+#include "due_buckets.h"
 #include "slot_bitmap.h"
-#include "timer_buckets.h"
 
-#define BUCKET_FLUSH 2u /* what an advance has collected and is to file again */
+#define FLUSH        2u /* the bucket of what an advance has collected and is to file again */
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
-#define BITS_MIN     3
-#define BITS_MAX     6
-#define LEVELS_MIN   3u
-#define REACH_BITS   18u /* with less, what is beyond reach would be filed again without end */
-#define LEVELS_MAX   22u /* of 8 slots each: 64 bits */
-
-enum option { OPTION_BITS, OPTION_LEVELS };
 
 struct bitmap_wheel {
     struct timer_buckets buckets;
-    uint64_t clock;
     uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
     uint64_t reach;   /* the first delay that no level takes; UINT64_MAX where all are */
     uint32_t bits;    /* log2 of slots */
@@ -85,53 +76,15 @@ struct bitmap_wheel {
     uint8_t level_of_zeros[64]; /* by the number of zeros before the delay's highest bit */
     uint64_t occupied[LEVELS_MAX];
 };
+#define STRUCTURE struct bitmap_wheel
+#include "structure.h"
+#include "take_out.h"
+#include "work_at.h"
 
-static void wheel_destroy(void *self)
+/* If its slot becomes empty, the slot's bit goes out. */
+static inline void take_out(struct bitmap_wheel *wheel, uint32_t index)
 {
-    struct bitmap_wheel *wheel = self;
-    buckets_free(&wheel->buckets);
-    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct bitmap_wheel));
-}
-
-static enum tl_status wheel_create(const struct tl_config *config, void **self)
-{
-    uint32_t bits = (uint32_t)config->options[OPTION_BITS];
-    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
-    if (levels * bits < REACH_BITS) {
-        return TL_ERR_OPTION;
-    }
-    struct bitmap_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct bitmap_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    uint32_t all = (63 + bits) / bits; /* more would shift by more than there is */
-    levels = levels < all ? levels : all;
-    *wheel = (struct bitmap_wheel){
-        .clock = config->now,
-        .work_at = TL_NEVER,
-        .reach = levels * bits < 64 ? UINT64_C(1) << (levels * bits) : UINT64_MAX,
-        .bits = bits,
-        .slots = UINT32_C(1) << bits,
-        .level_count = levels,
-    };
-    for (uint32_t zeros = 0; zeros < 64; zeros++) {
-        wheel->level_of_zeros[zeros] = (uint8_t)((63 - zeros) / bits);
-    }
-    enum tl_status status = buckets_create(&wheel->buckets, FIRST_BUCKET + levels * wheel->slots,
-                                           config->capacity, config->allocator);
-    if (status != TL_OK) {
-        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct bitmap_wheel));
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
-}
-
-/* A bucket has become empty: its bit goes out. BUCKET_NONE and the lists before the slots are no
- * concern. */
-static inline void clear_bit(struct bitmap_wheel *wheel, uint32_t bucket)
-{
+    uint32_t bucket = bucket_remove(&wheel->buckets, index);
     if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
         uint32_t slot = bucket - FIRST_BUCKET;
         wheel->occupied[slot >> wheel->bits] &= ~(UINT64_C(1) << (slot & (wheel->slots - 1)));
@@ -141,11 +94,11 @@ static inline void clear_bit(struct bitmap_wheel *wheel, uint32_t bucket)
 /* Files a timer that is in no list and due after the clock. Returns when its slot expires. */
 static inline uint64_t file_timer(struct bitmap_wheel *wheel, uint32_t index, uint64_t due)
 {
-    uint64_t delay = due - wheel->clock;
+    uint64_t delay = due - wheel->buckets.clock;
     delay = delay < wheel->reach ? delay : wheel->reach - 1;
     uint32_t level = wheel->level_of_zeros[__builtin_clzll(delay)];
     uint32_t shift = level * wheel->bits;
-    uint64_t at = (wheel->clock + delay) >> shift;
+    uint64_t at = (wheel->buckets.clock + delay) >> shift;
     uint32_t slot = (uint32_t)at & (wheel->slots - 1);
     uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + slot;
     wheel->occupied[level] |= UINT64_C(1) << slot;
@@ -156,64 +109,33 @@ static inline uint64_t file_timer(struct bitmap_wheel *wheel, uint32_t index, ui
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct bitmap_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    clear_bit(wheel, buckets_take(&wheel->buckets, index));
+    uint32_t index = take_for_start(wheel, id);
     wheel->buckets.nodes[index].due = deadline;
-    if (deadline > wheel->clock) {
+    if (deadline > wheel->buckets.clock) {
         uint64_t at = file_timer(wheel, index, deadline);
         if (__builtin_expect(at < wheel->work_at, 0)) {
             wheel->work_at = at; /* rarely: so no start has to wait for the store of the last */
         }
     } else {
-        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+        bucket_append(&wheel->buckets, LATE, index);
         wheel->work_at = 0;
     }
     return TL_OK;
 }
 
-static enum tl_status wheel_stop(void *self, uint32_t id)
-{
-    struct bitmap_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (!slot_is_linked(&wheel->buckets, index)) {
-        return TL_IDLE;
-    }
-    clear_bit(wheel, bucket_remove(&wheel->buckets, index));
-    wheel->buckets.count--;
-    return TL_OK;
-}
-
 /* The tick at which the first occupied slot of all expires, or TL_NEVER. */
-static uint64_t slots_next(const struct bitmap_wheel *wheel)
+static __attribute__((noinline)) uint64_t slots_next(const struct bitmap_wheel *wheel)
 {
-    uint64_t next = TL_NEVER;
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
-        uint32_t shift = level * wheel->bits;
-        uint64_t from = wheel->clock >> shift;
-        if (next <= (from + 1) << shift) {
-            break; /* neither this level nor those above have a slot that expires before */
-        }
-        uint64_t after =
-            bitmap_after(wheel->occupied[level], (uint32_t)from & (wheel->slots - 1), wheel->slots);
-        if (after != 0) {
-            uint64_t tick = (from + 1 + bitmap_first(after)) << shift;
-            next = tick < next ? tick : next;
-        }
-    }
-    return next;
+    return bitmap_levels_next(wheel->occupied, wheel->level_count, wheel->bits, wheel->slots,
+                              wheel->buckets.clock);
 }
 
 /* Files a timer of a slot that has expired: under DUE, or where the clock now reaches it. */
 static inline void file_again(void *self, uint32_t index)
 {
     struct bitmap_wheel *wheel = self;
-    uint64_t due = wheel->buckets.nodes[index].due;
-    TL_COUNT(&wheel->buckets, compares, 1);
-    if (due <= wheel->clock) {
-        bucket_append(&wheel->buckets, BUCKET_DUE, index);
-    } else {
-        (void)file_timer(wheel, index, due);
-        TL_COUNT(&wheel->buckets, cascades, 1);
+    if (!bucket_sort_out(&wheel->buckets, index)) {
+        (void)file_timer(wheel, index, wheel->buckets.nodes[index].due);
     }
 }
 
@@ -222,7 +144,7 @@ static inline void file_again(void *self, uint32_t index)
 static void pass_levels(struct bitmap_wheel *wheel, uint64_t old)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    uint64_t now = wheel->clock;
+    uint64_t now = wheel->buckets.clock;
     bool flush = false;
     for (uint32_t level = 0; level < wheel->level_count; level++) {
         uint32_t shift = level * wheel->bits;
@@ -241,14 +163,14 @@ static void pass_levels(struct bitmap_wheel *wheel, uint64_t old)
             uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + slot;
             uint64_t last = ((from + ahead + 1) << shift) - 1; /* tick of that slot */
             bool whole = level + 1 < wheel->level_count && last <= now;
-            bucket_move_all(buckets, bucket, whole ? BUCKET_DUE : BUCKET_FLUSH);
+            bucket_move_all(buckets, bucket, whole ? DUE : FLUSH);
             flush |= !whole;
             wheel->occupied[level] &= ~(UINT64_C(1) << slot);
             TL_COUNT(buckets, slots, 1);
         }
     }
     if (flush) {
-        bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
+        bucket_empty(buckets, FLUSH, file_again, wheel);
     }
 }
 
@@ -263,10 +185,10 @@ static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
 {
     struct timer_buckets *buckets = &wheel->buckets;
     if (wheel->work_at == 0) {
-        bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+        bucket_move_all(buckets, LATE, DUE);
     }
-    uint64_t old = wheel->clock;
-    wheel->clock = now;
+    uint64_t old = wheel->buckets.clock;
+    wheel->buckets.clock = now;
     uint32_t slot = (uint32_t)now & (wheel->slots - 1);
     uint64_t ahead = slots_behind(slot); /* of level 1, still to come in this turn of it */
     if ((old ^ now) < wheel->slots) {    /* no other level has moved */
@@ -275,7 +197,7 @@ static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
         wheel->occupied[0] ^= passed;
         TL_COUNT(buckets, slots, 1);
         for (; passed != 0; passed &= passed - 1) {
-            bucket_move_near(buckets, FIRST_BUCKET + bitmap_first(passed), BUCKET_DUE);
+            bucket_move_near(buckets, FIRST_BUCKET + bitmap_first(passed), DUE);
             TL_COUNT(buckets, slots, 1);
         }
     } else {
@@ -286,127 +208,45 @@ static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
     bucket_prefetch_near(buckets, FIRST_BUCKET + ((uint32_t)(now + 2) & (wheel->slots - 1)));
 }
 
-/* An advance at which something may be due or has to be filed again. */
-static __attribute__((noinline)) uint64_t work(struct bitmap_wheel *wheel, uint64_t now,
-                                               uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    collect_due(wheel, now);
-    uint64_t fired = buckets_fire(&wheel->buckets, now, budget, fire, ctx);
-    if (fired == budget) {
-        wheel->work_at = 0; /* for what may be left */
-    }
-    return fired;
-}
-
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct bitmap_wheel *wheel = self;
-    if (now < wheel->work_at) {
-        wheel->clock = now;
-        return 0;
-    }
-    return work(wheel, now, budget, fire, ctx);
-}
-
 static uint64_t wheel_next(const void *self)
 {
     const struct bitmap_wheel *wheel = self;
     if (buckets_are_due(&wheel->buckets)) {
-        return wheel->clock;
+        return wheel->buckets.clock;
     }
     return slots_next(wheel);
 }
 
-/* The tick at which a slot expires. */
-static uint64_t slot_expires(const struct bitmap_wheel *wheel, uint32_t level, uint32_t slot)
+enum option { OPTION_BITS, OPTION_LEVELS };
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint64_t from = wheel->clock >> (level * wheel->bits);
-    uint64_t ahead = (slot - from - 1) & (wheel->slots - 1);
-    return (from + 1 + ahead) << (level * wheel->bits);
+    uint32_t bits = (uint32_t)config->options[OPTION_BITS];
+    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
+    if (levels * bits < REACH_BITS) {
+        return TL_ERR_OPTION;
+    }
+    uint32_t all = (63 + bits) / bits; /* more would shift by more than there is */
+    levels = levels < all ? levels : all;
+    struct bitmap_wheel empty = {
+        .buckets = buckets_empty(config, FIRST_BUCKET + (levels << bits)),
+        .work_at = TL_NEVER,
+        .reach = levels * bits < 64 ? UINT64_C(1) << (levels * bits) : UINT64_MAX,
+        .bits = bits,
+        .slots = UINT32_C(1) << bits,
+        .level_count = levels,
+    };
+    for (uint32_t zeros = 0; zeros < 64; zeros++) {
+        empty.level_of_zeros[zeros] = (uint8_t)((63 - zeros) / bits);
+    }
+    return structure_create(config, &empty, buckets_reserve, self);
 }
 
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+static void wheel_destroy(void *self)
 {
-    const struct bitmap_wheel *wheel = self;
-    const struct timer_buckets *buckets = &wheel->buckets;
-    if (buckets_check(buckets, 0, why, why_bytes) != TL_OK) {
-        return TL_ERR_CORRUPT;
-    }
-    for (uint32_t n = 0; n < wheel->level_count * wheel->slots; n++) {
-        uint32_t level = n >> wheel->bits;
-        uint32_t slot = n & (wheel->slots - 1);
-        bool marked = (wheel->occupied[level] >> slot & 1) != 0;
-        if (marked == bucket_is_empty(buckets, FIRST_BUCKET + n)) {
-            (void)snprintf(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " lies",
-                           slot, level + 1);
-            return TL_ERR_CORRUPT;
-        }
-        uint64_t at = slot_expires(wheel, level, slot);
-        for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-            uint32_t index = buckets->nodes[bucket_head(buckets, FIRST_BUCKET + n, i)].next;
-            for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
-                if (buckets->nodes[index].due < at) {
-                    (void)snprintf(why, why_bytes, "timer %" PRIu32 " is due before its slot",
-                                   index - buckets->first_timer);
-                    return TL_ERR_CORRUPT;
-                }
-            }
-        }
-    }
-    if (wheel->work_at > wheel_next(wheel)) {
-        (void)snprintf(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
-                       wheel_next(wheel), wheel->work_at);
-        return TL_ERR_CORRUPT;
-    }
-    if (!bucket_is_empty(buckets, BUCKET_FLUSH)) {
-        (void)snprintf(why, why_bytes, "timers that were to be filed again are not");
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
-}
-
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct bitmap_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (!slot_is_linked(&wheel->buckets, index)) {
-        return TL_IDLE;
-    }
-    uint32_t bucket = bucket_of(&wheel->buckets, index);
-    if (bucket < FIRST_BUCKET) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    uint32_t level = (bucket - FIRST_BUCKET) >> wheel->bits;
-    uint32_t slot = (bucket - FIRST_BUCKET) & (wheel->slots - 1);
-    *out = (struct tl_place){
-        .level = level + 1, .slot = slot, .bucket = slot_expires(wheel, level, slot)};
-    return TL_OK;
-}
-
-static uint64_t due_of(const struct node *node)
-{
-    return node->due;
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct bitmap_wheel *wheel = self;
-    buckets_walk_due(&wheel->buckets, visitor);
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
-        uint32_t shift = level * wheel->bits;
-        uint64_t hand = (wheel->clock >> shift) & (wheel->slots - 1);
-        walk_level(visitor, level + 1, UINT64_C(1) << shift);
-        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-            bool set = (wheel->occupied[level] >> slot & 1) != 0;
-            uint64_t starts = slot == hand && !set ? wheel->clock >> shift << shift
-                                                   : slot_expires(wheel, level, slot);
-            walk_slot(visitor, slot, starts + ((UINT64_C(1) << shift) - 1), UINT64_C(1) << shift,
-                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-            bucket_walk(&wheel->buckets, FIRST_BUCKET + (level << wheel->bits) + slot, due_of,
-                        visitor);
-        }
-    }
+    struct bitmap_wheel *wheel = self;
+    nodes_free(&wheel->buckets);
+    structure_free(wheel, wheel->buckets.allocator);
 }
 
 static const struct tl_option wheel_options[] = {
@@ -416,6 +256,84 @@ static const struct tl_option wheel_options[] = {
                        "levels (WHEEL_NUM); delays of 2^(bits*levels) or more wait in the last"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
+
+/* The tick at which a slot expires. */
+static uint64_t slot_expires(const struct bitmap_wheel *wheel, uint32_t level, uint32_t slot)
+{
+    uint64_t from = wheel->buckets.clock >> (level * wheel->bits);
+    uint64_t ahead = (slot - from - 1) & (wheel->slots - 1);
+    return (from + 1 + ahead) << (level * wheel->bits);
+}
+
+static enum tl_status check_slot(const struct bitmap_wheel *wheel, uint32_t level, uint32_t slot,
+                                 char *why, size_t why_bytes)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + slot;
+    if ((wheel->occupied[level] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
+        return corrupt(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " lies",
+                       slot, level + 1);
+    }
+    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
+         i = bucket_after(buckets, bucket, i)) {
+        if (buckets->nodes[i].due < slot_expires(wheel, level, slot)) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is due before its slot",
+                           timer_id(buckets, i));
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct bitmap_wheel *wheel = self;
+    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
+    for (uint32_t n = 0; status == TL_OK && n < wheel->level_count * wheel->slots; n++) {
+        status = check_slot(wheel, n >> wheel->bits, n & (wheel->slots - 1), why, why_bytes);
+    }
+    if (status == TL_OK && wheel->work_at > wheel_next(wheel)) {
+        return corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
+                       wheel_next(wheel), wheel->work_at);
+    }
+    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, FLUSH)) {
+        return corrupt(why, why_bytes, "timers that were to be filed again are not");
+    }
+    return status;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct bitmap_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint32_t shift = level * wheel->bits;
+        uint64_t hand = (wheel->buckets.clock >> shift) & (wheel->slots - 1);
+        walk_level(visitor, level + 1, UINT64_C(1) << shift);
+        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+            bool set = (wheel->occupied[level] >> slot & 1) != 0;
+            uint64_t starts = slot == hand && !set ? wheel->buckets.clock >> shift << shift
+                                                   : slot_expires(wheel, level, slot);
+            walk_slot(visitor, slot, starts + ((UINT64_C(1) << shift) - 1), UINT64_C(1) << shift,
+                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
+            bucket_walk(&wheel->buckets, FIRST_BUCKET + (level << wheel->bits) + slot, keep_due,
+                        visitor);
+        }
+    }
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct bitmap_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t level = (bucket - FIRST_BUCKET) >> wheel->bits;
+        uint32_t slot = (bucket - FIRST_BUCKET) & (wheel->slots - 1);
+        *out = (struct tl_place){
+            .level = level + 1, .slot = slot, .bucket = slot_expires(wheel, level, slot)};
+    }
+    return status;
+}
 
 TL_ALGO(bitmap_wheel) = {
     .abi = TL_ABI,
@@ -435,8 +353,8 @@ TL_ALGO(bitmap_wheel) = {
     .destroy = wheel_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
-    .stop = wheel_stop,
-    .advance = wheel_advance,
+    .stop = take_out_stop,
+    .advance = work_advance,
     .next = wheel_next,
     .count = buckets_count,
     .counters = buckets_counters,

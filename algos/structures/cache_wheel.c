@@ -41,24 +41,16 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
+
+#define LEVELS         5u
+#define SPAN_MAX       (INT64_C(1) << 30)
 
 #define BUCKET_STRIPES 4u
-struct node {
-    uint64_t due;
-    uint32_t next;
-    uint32_t prev;
-};
+#include "due_buckets.h"
 #include "slot_bitmap.h"
-#include "timer_buckets.h"
 
-#define BUCKET_FLUSH 2u /* what an advance has collected and is to look at */
+#define FLUSH        2u /* the bucket of what an advance has collected and is to look at */
 #define FIRST_BUCKET 3u /* bucket 0 of level 1 */
-#define LEVELS       5u
-#define SPAN_MAX     (INT64_C(1) << 30)
-
-enum option { OPTION_SPAN };
 
 /* Caffeine's, the widths in units of `span`. Level n begins with bucket `first`. */
 static const struct level {
@@ -71,18 +63,32 @@ static const struct level {
 
 struct cache_wheel {
     struct timer_buckets buckets;
-    uint64_t clock;
     uint32_t span_shift; /* log2 of span */
     uint64_t occupied[LEVELS];
 };
+#define STRUCTURE struct cache_wheel
+#include "structure.h"
+#include "take_out.h"
 
-static uint32_t span_shift_of(const int64_t *options)
+/* The level of a bucket that is not one of the first lists. */
+static inline uint32_t level_of_bucket(uint32_t bucket)
 {
-    uint32_t shift = 0;
-    while ((INT64_C(1) << shift) < options[OPTION_SPAN]) {
-        shift++;
+    uint32_t level = LEVELS - 1;
+    while (bucket - FIRST_BUCKET < levels[level].first) {
+        level--;
     }
-    return shift;
+    return level;
+}
+
+/* If its bucket becomes empty, the bucket's bit goes out. */
+static inline void take_out(struct cache_wheel *wheel, uint32_t index)
+{
+    uint32_t bucket = bucket_remove(&wheel->buckets, index);
+    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
+        uint32_t level = level_of_bucket(bucket);
+        uint32_t slot = bucket - FIRST_BUCKET - levels[level].first;
+        wheel->occupied[level] &= ~(UINT64_C(1) << slot);
+    }
 }
 
 /* The level, from 0, that takes a delay. */
@@ -96,58 +102,10 @@ static inline uint32_t level_of(uint32_t span_shift, uint64_t delay)
     return level;
 }
 
-static void wheel_destroy(void *self)
-{
-    struct cache_wheel *wheel = self;
-    buckets_free(&wheel->buckets);
-    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct cache_wheel));
-}
-
-static enum tl_status wheel_create(const struct tl_config *config, void **self)
-{
-    struct cache_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct cache_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *wheel = (struct cache_wheel){
-        .clock = config->now,
-        .span_shift = span_shift_of(config->options),
-    };
-    enum tl_status status = buckets_create(&wheel->buckets, FIRST_BUCKET + BUCKETS,
-                                           config->capacity, config->allocator);
-    if (status != TL_OK) {
-        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct cache_wheel));
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
-}
-
-/* The level of a bucket that is not one of the first lists. */
-static inline uint32_t level_of_bucket(uint32_t bucket)
-{
-    uint32_t level = LEVELS - 1;
-    while (bucket - FIRST_BUCKET < levels[level].first) {
-        level--;
-    }
-    return level;
-}
-
-/* A bucket has become empty: its bit goes out. BUCKET_NONE and the first lists are no concern. */
-static inline void clear_bit(struct cache_wheel *wheel, uint32_t bucket)
-{
-    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
-        uint32_t level = level_of_bucket(bucket);
-        uint32_t slot = bucket - FIRST_BUCKET - levels[level].first;
-        wheel->occupied[level] &= ~(UINT64_C(1) << slot);
-    }
-}
-
 /* Files a timer that is in no list and due after the clock. */
 static inline void file_timer(struct cache_wheel *wheel, uint32_t index, uint64_t due)
 {
-    uint32_t n = level_of(wheel->span_shift, due - wheel->clock);
+    uint32_t n = level_of(wheel->span_shift, due - wheel->buckets.clock);
     const struct level *level = &levels[n];
     uint32_t slot = (uint32_t)(due >> wheel->span_shift >> level->shift) & (level->buckets - 1);
     wheel->occupied[n] |= UINT64_C(1) << slot;
@@ -157,26 +115,13 @@ static inline void file_timer(struct cache_wheel *wheel, uint32_t index, uint64_
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct cache_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    clear_bit(wheel, buckets_take(&wheel->buckets, index));
+    uint32_t index = take_for_start(wheel, id);
     wheel->buckets.nodes[index].due = deadline;
-    if (deadline > wheel->clock) {
+    if (deadline > wheel->buckets.clock) {
         file_timer(wheel, index, deadline);
     } else {
-        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+        bucket_append(&wheel->buckets, LATE, index);
     }
-    return TL_OK;
-}
-
-static enum tl_status wheel_stop(void *self, uint32_t id)
-{
-    struct cache_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (!slot_is_linked(&wheel->buckets, index)) {
-        return TL_IDLE;
-    }
-    clear_bit(wheel, bucket_remove(&wheel->buckets, index));
-    wheel->buckets.count--;
     return TL_OK;
 }
 
@@ -184,13 +129,8 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
 static void file_again(void *self, uint32_t index)
 {
     struct cache_wheel *wheel = self;
-    uint64_t due = wheel->buckets.nodes[index].due;
-    TL_COUNT(&wheel->buckets, compares, 1);
-    if (due <= wheel->clock) {
-        bucket_append(&wheel->buckets, BUCKET_DUE, index);
-    } else {
-        file_timer(wheel, index, due);
-        TL_COUNT(&wheel->buckets, cascades, 1);
+    if (!bucket_sort_out(&wheel->buckets, index)) {
+        file_timer(wheel, index, wheel->buckets.nodes[index].due);
     }
 }
 
@@ -198,9 +138,9 @@ static void file_again(void *self, uint32_t index)
 static void collect_due(struct cache_wheel *wheel, uint64_t now)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
-    uint64_t old = wheel->clock;
-    wheel->clock = now;
+    bucket_move_all(buckets, LATE, DUE);
+    uint64_t old = wheel->buckets.clock;
+    wheel->buckets.clock = now;
     bool flush = false;
     for (uint32_t n = 0; n < LEVELS; n++) {
         const struct level *level = &levels[n];
@@ -215,14 +155,14 @@ static void collect_due(struct cache_wheel *wheel, uint64_t now)
         TL_COUNT(buckets, slots, 1);
         for (; left != 0; left &= left - 1) {
             uint32_t slot = (first + 1 + bitmap_first(left)) & (level->buckets - 1);
-            bucket_move_all(buckets, FIRST_BUCKET + level->first + slot, BUCKET_FLUSH);
+            bucket_move_all(buckets, FIRST_BUCKET + level->first + slot, FLUSH);
             wheel->occupied[n] &= ~(UINT64_C(1) << slot);
             flush = true;
             TL_COUNT(buckets, slots, 1);
         }
     }
     if (flush) {
-        bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
+        bucket_empty(buckets, FLUSH, file_again, wheel);
     }
 }
 
@@ -237,7 +177,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 static uint64_t bucket_left(const struct cache_wheel *wheel, uint32_t n, uint32_t slot)
 {
     uint32_t shift = wheel->span_shift + levels[n].shift;
-    uint64_t from = wheel->clock >> shift;
+    uint64_t from = wheel->buckets.clock >> shift;
     return (from + 1 + ((slot - from) & (levels[n].buckets - 1))) << shift;
 }
 
@@ -245,12 +185,12 @@ static uint64_t wheel_next(const void *self)
 {
     const struct cache_wheel *wheel = self;
     if (buckets_are_due(&wheel->buckets)) {
-        return wheel->clock;
+        return wheel->buckets.clock;
     }
     uint64_t next = TL_NEVER;
     for (uint32_t n = 0; n < LEVELS; n++) {
         const struct level *level = &levels[n];
-        uint64_t from = wheel->clock >> (wheel->span_shift + level->shift);
+        uint64_t from = wheel->buckets.clock >> (wheel->span_shift + level->shift);
         uint64_t after = bitmap_after(wheel->occupied[n],
                                       (uint32_t)(from - 1) & (level->buckets - 1), level->buckets);
         if (after != 0) {
@@ -262,6 +202,49 @@ static uint64_t wheel_next(const void *self)
     return next;
 }
 
+enum option { OPTION_SPAN };
+
+static uint32_t span_shift_of(const int64_t *options)
+{
+    uint32_t shift = 0;
+    while ((INT64_C(1) << shift) < options[OPTION_SPAN]) {
+        shift++;
+    }
+    return shift;
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    return structure_create(config,
+                            &(struct cache_wheel){
+                                .buckets = buckets_empty(config, FIRST_BUCKET + BUCKETS),
+                                .span_shift = span_shift_of(config->options),
+                            },
+                            buckets_reserve, self);
+}
+
+static void wheel_destroy(void *self)
+{
+    struct cache_wheel *wheel = self;
+    nodes_free(&wheel->buckets);
+    structure_free(wheel, wheel->buckets.allocator);
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_SPAN] = {"span", 1024, 1, SPAN_MAX, NULL,
+                     "ticks of a bucket of level 1, rounded up to a power of two"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    uint32_t span_shift = span_shift_of(options);
+    uint32_t level = level_of(span_shift, delay_ticks);
+    /* The last level only keeps timers until another takes them. */
+    level = level < LEVELS - 1 ? level : LEVELS - 2;
+    return (struct tl_precision){.late_ticks = UINT64_C(1) << (span_shift + levels[level].shift)};
+}
+
 static enum tl_status check_bucket(const struct cache_wheel *wheel, uint32_t n, uint32_t slot,
                                    char *why, size_t why_bytes)
 {
@@ -269,20 +252,16 @@ static enum tl_status check_bucket(const struct cache_wheel *wheel, uint32_t n, 
     uint32_t bucket = FIRST_BUCKET + levels[n].first + slot;
     uint32_t shift = wheel->span_shift + levels[n].shift;
     if ((wheel->occupied[n] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
-        (void)snprintf(why, why_bytes, "the bit of bucket %" PRIu32 " of level %" PRIu32 " lies",
+        return corrupt(why, why_bytes, "the bit of bucket %" PRIu32 " of level %" PRIu32 " lies",
                        slot, n + 1);
-        return TL_ERR_CORRUPT;
     }
-    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-        uint32_t index = buckets->nodes[bucket_head(buckets, bucket, i)].next;
-        for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
-            uint64_t due = buckets->nodes[index].due;
-            if (due <= wheel->clock ? due >> shift != wheel->clock >> shift
-                                    : (due >> shift & (levels[n].buckets - 1)) != slot) {
-                (void)snprintf(why, why_bytes, "timer %" PRIu32 " is in the wrong bucket",
-                               index - buckets->first_timer);
-                return TL_ERR_CORRUPT;
-            }
+    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
+         i = bucket_after(buckets, bucket, i)) {
+        uint64_t due = buckets->nodes[i].due;
+        if (due <= buckets->clock ? due >> shift != buckets->clock >> shift
+                                  : (due >> shift & (levels[n].buckets - 1)) != slot) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong bucket",
+                           timer_id(buckets, i));
         }
     }
     return TL_OK;
@@ -297,34 +276,11 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
             status = check_bucket(wheel, n, slot, why, why_bytes);
         }
     }
-    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, BUCKET_FLUSH)) {
+    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, FLUSH)) {
         (void)snprintf(why, why_bytes, "timers that were to be filed again are not");
         status = TL_ERR_CORRUPT;
     }
     return status;
-}
-
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct cache_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (!slot_is_linked(&wheel->buckets, index)) {
-        return TL_IDLE;
-    }
-    uint32_t bucket = bucket_of(&wheel->buckets, index);
-    if (bucket < FIRST_BUCKET) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    uint32_t n = level_of_bucket(bucket);
-    uint32_t slot = bucket - FIRST_BUCKET - levels[n].first;
-    *out = (struct tl_place){.level = n + 1, .slot = slot, .bucket = bucket_left(wheel, n, slot)};
-    return TL_OK;
-}
-
-static uint64_t due_of(const struct node *node)
-{
-    return node->due;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -333,31 +289,30 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     buckets_walk_due(&wheel->buckets, visitor);
     for (uint32_t n = 0; n < LEVELS; n++) {
         uint32_t shift = wheel->span_shift + levels[n].shift;
-        uint64_t hand = (wheel->clock >> shift) & (levels[n].buckets - 1);
+        uint64_t hand = (wheel->buckets.clock >> shift) & (levels[n].buckets - 1);
         walk_level(visitor, n + 1, UINT64_C(1) << shift);
         for (uint32_t slot = 0; slot < levels[n].buckets; slot++) {
             bool set = (wheel->occupied[n] >> slot & 1) != 0;
             walk_slot(visitor, slot, bucket_left(wheel, n, slot) - 1, UINT64_C(1) << shift,
                       (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-            bucket_walk(&wheel->buckets, FIRST_BUCKET + levels[n].first + slot, due_of, visitor);
+            bucket_walk(&wheel->buckets, FIRST_BUCKET + levels[n].first + slot, keep_due, visitor);
         }
     }
 }
 
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
 {
-    uint32_t span_shift = span_shift_of(options);
-    uint32_t level = level_of(span_shift, delay_ticks);
-    /* The last level only keeps timers until another takes them. */
-    level = level < LEVELS - 1 ? level : LEVELS - 2;
-    return (struct tl_precision){.late_ticks = UINT64_C(1) << (span_shift + levels[level].shift)};
+    const struct cache_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t n = level_of_bucket(bucket);
+        uint32_t slot = bucket - FIRST_BUCKET - levels[n].first;
+        *out =
+            (struct tl_place){.level = n + 1, .slot = slot, .bucket = bucket_left(wheel, n, slot)};
+    }
+    return status;
 }
-
-static const struct tl_option wheel_options[] = {
-    [OPTION_SPAN] = {"span", 1024, 1, SPAN_MAX, NULL,
-                     "ticks of a bucket of level 1, rounded up to a power of two"},
-    {NULL, 0, 0, 0, NULL, NULL},
-};
 
 TL_ALGO(cache_wheel) = {
     .abi = TL_ABI,
@@ -378,7 +333,7 @@ TL_ALGO(cache_wheel) = {
     .destroy = wheel_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
-    .stop = wheel_stop,
+    .stop = take_out_stop,
     .advance = wheel_advance,
     .next = wheel_next,
     .count = buckets_count,

@@ -50,22 +50,17 @@
 
 #include <inttypes.h>
 #include <stdalign.h>
-#include <stdio.h>
 #include <string.h>
 
-#define BUCKET_STRIPES 4u
-struct node {
-    uint64_t due;
-    uint32_t next;
-    uint32_t prev;
-};
-#include "timer_buckets.h"
+#define LEVELS_MAX     5u
+#define SLOTS_MAX      (INT64_C(1) << 20)
+#define NO_SHIFT       64u
 
-#define BUCKET_FLUSH 2u /* what an advance has collected and is to file again */
+#define BUCKET_STRIPES 4u
+#include "due_buckets.h"
+
+#define FLUSH        2u /* the bucket of what an advance has collected and is to file again */
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
-#define LEVELS_MAX   5u
-#define SLOTS_MAX    (INT64_C(1) << 20)
-#define NO_SHIFT     64u
 
 struct level {
     uint64_t start;    /* the clock, floored to `width` */
@@ -81,7 +76,6 @@ struct level {
 
 struct cascading_wheel {
     struct timer_buckets buckets;
-    uint64_t clock;
     uint64_t work_at; /* before this tick the first hand passes nothing, and no other moves */
     uint32_t level_count;
     bool overfilled; /* some timer was out of reach: slots of the last level may hold such */
@@ -90,103 +84,12 @@ struct cascading_wheel {
     struct level levels[LEVELS_MAX];
     uint64_t marks[]; /* a bit for each slot of level 1 */
 };
+#define STRUCTURE struct cascading_wheel
+#include "work_at.h"
 
 static inline uint64_t widths_of(const struct level *level, uint64_t ticks)
 {
     return level->shift < NO_SHIFT ? ticks >> level->shift : ticks / level->width;
-}
-
-static size_t wheel_bytes(uint32_t first_slots)
-{
-    size_t words = ((size_t)first_slots + 63) / 64;
-    return sizeof(struct cascading_wheel) + words * sizeof(uint64_t);
-}
-
-/* Puts a level where it stands at the tick `now`. */
-static void level_place(struct level *level, uint64_t now)
-{
-    uint64_t bucket = widths_of(level, now);
-    level->start = bucket * level->width;
-    level->hand = (uint32_t)(bucket % level->slots);
-}
-
-/* Fills in the levels. Returns how many buckets they need. */
-static uint64_t make_levels(struct cascading_wheel *wheel, const int64_t *slots)
-{
-    uint64_t buckets = FIRST_BUCKET;
-    uint64_t width = 1;
-    while (wheel->level_count < LEVELS_MAX && slots[wheel->level_count] > 0 && width < UINT64_MAX) {
-        struct level *level = &wheel->levels[wheel->level_count];
-        *level = (struct level){
-            .width = width,
-            .shift = (width & (width - 1)) == 0 ? (uint32_t)__builtin_ctzll(width) : NO_SHIFT,
-            .slots = (uint32_t)slots[wheel->level_count],
-            .lowest = wheel->level_count == 0,
-            .first = (uint32_t)buckets,
-        };
-        if (level->shift < NO_SHIFT && (level->slots & (level->slots - 1)) == 0) {
-            level->mask = level->slots - 1;
-        }
-        level->interval = width > UINT64_MAX / level->slots ? UINT64_MAX : width * level->slots;
-        level_place(level, wheel->clock);
-        width = level->interval;
-        buckets += level->slots;
-        wheel->level_count++;
-    }
-    for (uint32_t zeros = 0; zeros < 64; zeros++) {
-        uint64_t delay = UINT64_C(1) << (63 - zeros);
-        uint32_t n = 0;
-        while (n + 1 < wheel->level_count && delay >= wheel->levels[n].interval) {
-            n++;
-        }
-        wheel->level_of_zeros[zeros] = (uint8_t)n;
-    }
-    return buckets;
-}
-
-static void wheel_destroy(void *self)
-{
-    struct cascading_wheel *wheel = self;
-    buckets_free(&wheel->buckets);
-    tl_free(wheel->buckets.allocator, wheel, wheel_bytes(wheel->levels[0].slots),
-            alignof(struct cascading_wheel));
-}
-
-/* The tick at which the first hand comes to a slot that is marked, or to the end of a word of
- * marks, or round. */
-static inline uint64_t first_work(const struct cascading_wheel *wheel)
-{
-    const struct level *first = &wheel->levels[0];
-    uint32_t slot = first->hand + 1;
-    if (slot == first->slots) {
-        return wheel->clock + 1;
-    }
-    uint64_t marks = wheel->marks[slot / 64] >> slot % 64;
-    uint32_t end = (slot / 64 + 1) * 64;
-    end = end < first->slots ? end : first->slots;
-    return wheel->clock + 1 + (marks != 0 ? (uint32_t)__builtin_ctzll(marks) : end - slot);
-}
-
-static enum tl_status wheel_create(const struct tl_config *config, void **self)
-{
-    size_t bytes = wheel_bytes((uint32_t)config->options[0]);
-    struct cascading_wheel *wheel =
-        tl_alloc(config->allocator, bytes, alignof(struct cascading_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    memset(wheel, 0, bytes);
-    wheel->clock = config->now;
-    uint64_t buckets = make_levels(wheel, config->options);
-    enum tl_status status =
-        buckets_create(&wheel->buckets, (uint32_t)buckets, config->capacity, config->allocator);
-    if (status != TL_OK) {
-        tl_free(config->allocator, wheel, bytes, alignof(struct cascading_wheel));
-        return status;
-    }
-    wheel->work_at = first_work(wheel);
-    *self = wheel;
-    return TL_OK;
 }
 
 /* The slot of a level for a tick that it reaches. */
@@ -217,7 +120,7 @@ static inline void file_in_slot(struct cascading_wheel *wheel, const struct leve
 static __attribute__((noinline)) void
 file_above(struct cascading_wheel *wheel, const struct level *level, uint32_t index, uint64_t due)
 {
-    uint64_t delay = due - wheel->clock;
+    uint64_t delay = due - wheel->buckets.clock;
     const struct level *last = wheel->levels + wheel->level_count - 1;
     while (delay >= level->interval && level < last) {
         TL_COUNT(&wheel->buckets, compares, 1);
@@ -235,7 +138,7 @@ file_above(struct cascading_wheel *wheel, const struct level *level, uint32_t in
 /* Files a timer that is in no list and due after the clock. */
 static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uint64_t due)
 {
-    uint64_t delay = due - wheel->clock;
+    uint64_t delay = due - wheel->buckets.clock;
     const struct level *level = wheel->levels + wheel->level_of_zeros[__builtin_clzll(delay)];
     TL_COUNT(&wheel->buckets, compares, 1);
     if (__builtin_expect(delay >= level->interval, 0)) {
@@ -251,10 +154,10 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     uint32_t index = wheel->buckets.first_timer + id;
     (void)buckets_take(&wheel->buckets, index);
     wheel->buckets.nodes[index].due = deadline;
-    if (deadline > wheel->clock) {
+    if (deadline > wheel->buckets.clock) {
         file_timer(wheel, index, deadline);
     } else {
-        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+        bucket_append(&wheel->buckets, LATE, index);
         wheel->work_at = 0;
     }
     return TL_OK;
@@ -264,13 +167,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 static inline void file_again(void *self, uint32_t index)
 {
     struct cascading_wheel *wheel = self;
-    uint64_t due = wheel->buckets.nodes[index].due;
-    TL_COUNT(&wheel->buckets, compares, 1);
-    if (due <= wheel->clock) {
-        bucket_append(&wheel->buckets, BUCKET_DUE, index);
-    } else {
-        file_timer(wheel, index, due);
-        TL_COUNT(&wheel->buckets, cascades, 1);
+    if (!bucket_sort_out(&wheel->buckets, index)) {
+        file_timer(wheel, index, wheel->buckets.nodes[index].due);
     }
 }
 
@@ -280,7 +178,7 @@ static inline void pass_slot(struct cascading_wheel *wheel, uint32_t slot)
     uint64_t bit = UINT64_C(1) << slot % 64;
     if ((wheel->marks[slot / 64] & bit) != 0) {
         wheel->marks[slot / 64] ^= bit;
-        bucket_move_near(&wheel->buckets, wheel->levels[0].first + slot, BUCKET_DUE);
+        bucket_move_near(&wheel->buckets, wheel->levels[0].first + slot, DUE);
     }
 }
 
@@ -312,8 +210,16 @@ static void pass_slots(struct cascading_wheel *wheel, const struct level *level,
         slot = slot + 1 < level->slots ? slot + 1 : 0;
         last += level->width;
         bool whole = last <= now && !opens;
-        bucket_move_all(&wheel->buckets, level->first + slot, whole ? BUCKET_DUE : BUCKET_FLUSH);
+        bucket_move_all(&wheel->buckets, level->first + slot, whole ? DUE : FLUSH);
     }
+}
+
+/* Puts a level where it stands at the tick `now`. */
+static void level_place(struct level *level, uint64_t now)
+{
+    uint64_t bucket = widths_of(level, now);
+    level->start = bucket * level->width;
+    level->hand = (uint32_t)(bucket % level->slots);
 }
 
 /* Moves a level's hand to where it stands at `now`, and what lies in the slots on the way to DUE or
@@ -325,7 +231,7 @@ static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64
         now - level->start < 2 * level->width ? 1 : widths_of(level, now - level->start);
     uint32_t visits = steps < level->slots ? (uint32_t)steps : level->slots;
     if (level == wheel->levels) {
-        uint32_t to = opens ? BUCKET_FLUSH : BUCKET_DUE;
+        uint32_t to = opens ? FLUSH : DUE;
         uint32_t end = level->hand + 1 + visits;
         pass_marked(wheel, level->hand + 1, end < level->slots ? end : level->slots, to);
         if (end > level->slots) {
@@ -354,10 +260,25 @@ static __attribute__((noinline)) void move_hands(struct cascading_wheel *wheel, 
         }
         move_hand(wheel, level, now);
     }
-    wheel->clock = now;
-    if (!bucket_is_empty(&wheel->buckets, BUCKET_FLUSH)) {
-        bucket_empty(&wheel->buckets, BUCKET_FLUSH, file_again, wheel);
+    wheel->buckets.clock = now;
+    if (!bucket_is_empty(&wheel->buckets, FLUSH)) {
+        bucket_empty(&wheel->buckets, FLUSH, file_again, wheel);
     }
+}
+
+/* The tick at which the first hand comes to a slot that is marked, or to the end of a word of
+ * marks, or round. */
+static inline uint64_t first_work(const struct cascading_wheel *wheel)
+{
+    const struct level *first = &wheel->levels[0];
+    uint32_t slot = first->hand + 1;
+    if (slot == first->slots) {
+        return wheel->buckets.clock + 1;
+    }
+    uint64_t marks = wheel->marks[slot / 64] >> slot % 64;
+    uint32_t end = (slot / 64 + 1) * 64;
+    end = end < first->slots ? end : first->slots;
+    return wheel->buckets.clock + 1 + (marks != 0 ? (uint32_t)__builtin_ctzll(marks) : end - slot);
 }
 
 /* Moves the clock to `now`, and everything that is due by then to DUE. */
@@ -366,19 +287,19 @@ static void collect_due(struct cascading_wheel *wheel, uint64_t now)
     struct timer_buckets *buckets = &wheel->buckets;
     struct level *first = &wheel->levels[0];
     if (wheel->work_at == 0) {
-        bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+        bucket_move_all(buckets, LATE, DUE);
     }
-    uint64_t steps = now - wheel->clock;
+    uint64_t steps = now - wheel->buckets.clock;
     if (steps < first->slots - first->hand && wheel->level_count > 1) { /* no other hand moves */
         if (now == wheel->work_at) {
             pass_slot(wheel, first->hand + (uint32_t)steps); /* none before is marked */
         } else {
-            pass_marked(wheel, first->hand + 1, first->hand + 1 + (uint32_t)steps, BUCKET_DUE);
+            pass_marked(wheel, first->hand + 1, first->hand + 1 + (uint32_t)steps, DUE);
         }
         TL_COUNT(buckets, slots, steps);
         first->hand += (uint32_t)steps;
         first->start = now;
-        wheel->clock = now;
+        wheel->buckets.clock = now;
     } else {
         move_hands(wheel, now);
     }
@@ -388,36 +309,102 @@ static void collect_due(struct cascading_wheel *wheel, uint64_t now)
     }
 }
 
-/* An advance at which something may be due, or a hand but the first moves. */
-static __attribute__((noinline)) uint64_t work(struct cascading_wheel *wheel, uint64_t now,
-                                               uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    collect_due(wheel, now);
-    uint64_t fired = buckets_fire(&wheel->buckets, now, budget, fire, ctx);
-    if (fired == budget) {
-        wheel->work_at = 0; /* for what may be left */
-    }
-    return fired;
-}
-
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct cascading_wheel *wheel = self;
     if (now < wheel->work_at) {
-        TL_COUNT(&wheel->buckets, slots, now - wheel->clock); /* passed by, as not marked */
-        wheel->levels[0].hand += (uint32_t)(now - wheel->clock);
+        TL_COUNT(&wheel->buckets, slots, now - wheel->buckets.clock); /* passed by, as not marked */
+        wheel->levels[0].hand += (uint32_t)(now - wheel->buckets.clock);
         wheel->levels[0].start = now;
-        wheel->clock = now;
+        wheel->buckets.clock = now;
         return 0;
     }
     return work(wheel, now, budget, fire, ctx);
 }
 
+static size_t wheel_bytes(uint32_t first_slots)
+{
+    size_t words = ((size_t)first_slots + 63) / 64;
+    return sizeof(struct cascading_wheel) + words * sizeof(uint64_t);
+}
+
+/* Fills in the levels. Returns how many buckets they need. */
+static uint32_t make_levels(struct cascading_wheel *wheel, const int64_t *slots, uint64_t now)
+{
+    uint32_t buckets = FIRST_BUCKET;
+    uint64_t width = 1;
+    while (wheel->level_count < LEVELS_MAX && slots[wheel->level_count] > 0 && width < UINT64_MAX) {
+        struct level *level = &wheel->levels[wheel->level_count];
+        *level = (struct level){
+            .width = width,
+            .shift = (width & (width - 1)) == 0 ? (uint32_t)__builtin_ctzll(width) : NO_SHIFT,
+            .slots = (uint32_t)slots[wheel->level_count],
+            .lowest = wheel->level_count == 0,
+            .first = buckets,
+        };
+        if (level->shift < NO_SHIFT && (level->slots & (level->slots - 1)) == 0) {
+            level->mask = level->slots - 1;
+        }
+        level->interval = width > UINT64_MAX / level->slots ? UINT64_MAX : width * level->slots;
+        level_place(level, now);
+        width = level->interval;
+        buckets += level->slots;
+        wheel->level_count++;
+    }
+    for (uint32_t zeros = 0; zeros < 64; zeros++) {
+        uint64_t delay = UINT64_C(1) << (63 - zeros);
+        uint32_t n = 0;
+        while (n + 1 < wheel->level_count && delay >= wheel->levels[n].interval) {
+            n++;
+        }
+        wheel->level_of_zeros[zeros] = (uint8_t)n;
+    }
+    return buckets;
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    size_t bytes = wheel_bytes((uint32_t)config->options[0]);
+    struct cascading_wheel *wheel =
+        tl_alloc(config->allocator, bytes, alignof(struct cascading_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    memset(wheel, 0, bytes);
+    uint32_t buckets = make_levels(wheel, config->options, config->now);
+    wheel->buckets = buckets_empty(config, buckets);
+    enum tl_status status = buckets_reserve(wheel, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, wheel, bytes, alignof(struct cascading_wheel));
+        return status;
+    }
+    wheel->work_at = first_work(wheel);
+    *self = wheel;
+    return TL_OK;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct cascading_wheel *wheel = self;
+    nodes_free(&wheel->buckets);
+    tl_free(wheel->buckets.allocator, wheel, wheel_bytes(wheel->levels[0].slots),
+            alignof(struct cascading_wheel));
+}
+
+static const struct tl_option wheel_options[] = {
+    {"l1", 256, 1, SLOTS_MAX, NULL, "slots of level 1, one tick each (TVR_SIZE)"},
+    {"l2", 64, 0, SLOTS_MAX, NULL,
+     "slots of level 2, each as wide as level 1 (TVN_SIZE); 0: no such level"},
+    {"l3", 64, 0, SLOTS_MAX, NULL, "slots of level 3, each as wide as level 2; 0: no such level"},
+    {"l4", 64, 0, SLOTS_MAX, NULL, "slots of level 4, each as wide as level 3; 0: no such level"},
+    {"l5", 64, 0, SLOTS_MAX, NULL, "slots of level 5, each as wide as level 4; 0: no such level"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
 /* The tick at which a slot is entered. */
 static uint64_t slot_starts(const struct level *level, uint32_t slot)
 {
-    uint32_t ahead = slot > level->hand ? slot - level->hand : slot + level->slots - level->hand;
-    return level->start + ahead * level->width;
+    return level->start + slots_ahead(level->hand, slot, level->slots) * level->width;
 }
 
 static enum tl_status check_slot(const struct cascading_wheel *wheel, const struct level *level,
@@ -426,15 +413,12 @@ static enum tl_status check_slot(const struct cascading_wheel *wheel, const stru
     const struct timer_buckets *buckets = &wheel->buckets;
     uint64_t starts = slot_starts(level, slot);
     bool last = level == &wheel->levels[wheel->level_count - 1];
-    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-        uint32_t index = buckets->nodes[bucket_head(buckets, level->first + slot, i)].next;
-        for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
-            uint64_t due = buckets->nodes[index].due;
-            if (due < starts || (due - starts >= level->width && !(last && wheel->overfilled))) {
-                (void)snprintf(why, why_bytes, "timer %" PRIu32 " is not due within its slot",
-                               index - buckets->first_timer);
-                return TL_ERR_CORRUPT;
-            }
+    for (uint32_t i = bucket_first(buckets, level->first + slot); i != SLOT_NONE;
+         i = bucket_after(buckets, level->first + slot, i)) {
+        uint64_t due = buckets->nodes[i].due;
+        if (due < starts || (due - starts >= level->width && !(last && wheel->overfilled))) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is not due within its slot",
+                           timer_id(buckets, i));
         }
     }
     return TL_OK;
@@ -444,64 +428,33 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct cascading_wheel *wheel = self;
     enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
-    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, BUCKET_FLUSH)) {
-        (void)snprintf(why, why_bytes, "timers that were to be filed again are not");
-        return TL_ERR_CORRUPT;
+    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, FLUSH)) {
+        return corrupt(why, why_bytes, "timers that were to be filed again are not");
     }
     if (status == TL_OK && wheel->work_at != 0 &&
         (wheel->work_at > first_work(wheel) || buckets_are_due(&wheel->buckets))) {
-        (void)snprintf(why, why_bytes, "there is work before tick %" PRIu64, wheel->work_at);
-        return TL_ERR_CORRUPT;
+        return corrupt(why, why_bytes, "there is work before tick %" PRIu64, wheel->work_at);
     }
     for (uint32_t slot = 0; status == TL_OK && slot < wheel->levels[0].slots; slot++) {
         bool marked = (wheel->marks[slot / 64] >> slot % 64 & 1) != 0;
         if (!marked && !bucket_is_empty(&wheel->buckets, wheel->levels[0].first + slot)) {
-            (void)snprintf(why, why_bytes, "slot %" PRIu32 " holds timers and is not marked", slot);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "slot %" PRIu32 " holds timers and is not marked", slot);
         }
     }
     for (uint32_t n = 0; status == TL_OK && n < wheel->level_count; n++) {
         const struct level *level = &wheel->levels[n];
         struct level right = *level;
-        level_place(&right, wheel->clock);
+        level_place(&right, wheel->buckets.clock);
         if (level->start != right.start || level->hand != right.hand) {
-            (void)snprintf(why, why_bytes,
+            return corrupt(why, why_bytes,
                            "the hand of level %" PRIu32 " is at slot %" PRIu32 " at tick %" PRIu64,
-                           n + 1, level->hand, wheel->clock);
-            return TL_ERR_CORRUPT;
+                           n + 1, level->hand, wheel->buckets.clock);
         }
         for (uint32_t slot = 0; status == TL_OK && slot < level->slots; slot++) {
             status = check_slot(wheel, level, slot, why, why_bytes);
         }
     }
     return status;
-}
-
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct cascading_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (!slot_is_linked(&wheel->buckets, index)) {
-        return TL_IDLE;
-    }
-    uint32_t bucket = bucket_of(&wheel->buckets, index);
-    if (bucket < FIRST_BUCKET) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    uint32_t n = wheel->level_count - 1;
-    while (bucket < wheel->levels[n].first) {
-        n--;
-    }
-    uint32_t slot = bucket - wheel->levels[n].first;
-    *out = (struct tl_place){
-        .level = n + 1, .slot = slot, .bucket = slot_starts(&wheel->levels[n], slot)};
-    return TL_OK;
-}
-
-static uint64_t due_of(const struct node *node)
-{
-    return node->due;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -517,20 +470,27 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
             uint64_t starts = passed ? level->start : slot_starts(level, slot);
             walk_slot(visitor, slot, starts + level->width - 1, level->width,
                       hand ? TL_MARK_HAND : 0);
-            bucket_walk(&wheel->buckets, level->first + slot, due_of, visitor);
+            bucket_walk(&wheel->buckets, level->first + slot, keep_due, visitor);
         }
     }
 }
 
-static const struct tl_option wheel_options[] = {
-    {"l1", 256, 1, SLOTS_MAX, NULL, "slots of level 1, one tick each (TVR_SIZE)"},
-    {"l2", 64, 0, SLOTS_MAX, NULL,
-     "slots of level 2, each as wide as level 1 (TVN_SIZE); 0: no such level"},
-    {"l3", 64, 0, SLOTS_MAX, NULL, "slots of level 3, each as wide as level 2; 0: no such level"},
-    {"l4", 64, 0, SLOTS_MAX, NULL, "slots of level 4, each as wide as level 3; 0: no such level"},
-    {"l5", 64, 0, SLOTS_MAX, NULL, "slots of level 5, each as wide as level 4; 0: no such level"},
-    {NULL, 0, 0, 0, NULL, NULL},
-};
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct cascading_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t n = wheel->level_count - 1;
+        while (bucket < wheel->levels[n].first) {
+            n--;
+        }
+        uint32_t slot = bucket - wheel->levels[n].first;
+        *out = (struct tl_place){
+            .level = n + 1, .slot = slot, .bucket = slot_starts(&wheel->levels[n], slot)};
+    }
+    return status;
+}
 
 TL_ALGO(cascading_wheel) = {
     .abi = TL_ABI,

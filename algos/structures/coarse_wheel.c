@@ -57,32 +57,22 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
+
+#define SLOTS_BITS     6u
+#define SLOTS          64u
+#define CLOCK_SHIFT    3u /* a level is 2^3 times as coarse as the one before */
+#define LEVELS_MIN     5 /* 2^18 ticks: with less, what is beyond would be filed again without end */
+#define LEVELS_MAX     19 /* the last then reaches 2^60 */
 
 #define BUCKET_STRIPES 4u
-struct node {
-    uint64_t due;
-    uint32_t next;
-    uint32_t prev;
-};
+#include "due_buckets.h"
 #include "slot_bitmap.h"
-#include "timer_buckets.h"
 
-#define BUCKET_FLUSH 2u /* the timers of the highest level that may have to be filed again */
+#define FLUSH        2u /* the bucket of the highest level's timers that may be filed again */
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
-#define SLOTS_BITS   6u
-#define SLOTS        64u
-#define CLOCK_SHIFT  3u /* a level is 2^3 times as coarse as the one before */
-#define LEVELS_MIN   5  /* 2^18 ticks: with less, what is beyond would be filed again without end */
-#define LEVELS_MAX   19 /* the last then reaches 2^60 */
-
-enum option { OPTION_LEVELS, OPTION_ROUNDING };
-enum rounding { ROUNDING_CEIL, ROUNDING_NEXT };
 
 struct coarse_wheel {
     struct timer_buckets buckets;
-    uint64_t clock;
     uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
     uint64_t cutoff;  /* the first delay that no level takes */
     uint32_t level_count;
@@ -90,17 +80,19 @@ struct coarse_wheel {
     uint8_t level_of_zeros[64]; /* by the number of zeros before the delay's highest bit */
     uint64_t occupied[LEVELS_MAX];
 };
+#define STRUCTURE struct coarse_wheel
+#include "structure.h"
+#include "take_out.h"
+#include "work_at.h"
 
-/* The shortest delay that `level` (from 0) takes; of the level behind the last: the cutoff. */
-static inline uint64_t level_start(uint32_t level)
+/* If its slot becomes empty, the slot's bit goes out. */
+static inline void take_out(struct coarse_wheel *wheel, uint32_t index)
 {
-    return level > 0 ? (uint64_t)(SLOTS - 1) << ((level - 1) * CLOCK_SHIFT) : 0;
-}
-
-/* The level, from 0, that takes a delay of 2^bit, if there were levels without end. */
-static inline uint32_t level_of_bit(uint32_t bit)
-{
-    return bit < SLOTS_BITS ? 0 : (bit - SLOTS_BITS) / CLOCK_SHIFT + 1;
+    uint32_t bucket = bucket_remove(&wheel->buckets, index);
+    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
+        uint32_t slot = bucket - FIRST_BUCKET;
+        wheel->occupied[slot / SLOTS] &= ~(UINT64_C(1) << slot % SLOTS);
+    }
 }
 
 /* The level that takes a delay, by the one that takes the power of two below it: a level begins a
@@ -110,59 +102,14 @@ static inline uint32_t level_of(uint32_t level_below, uint64_t delay)
     return level_below + (delay >> (level_below * CLOCK_SHIFT) >= SLOTS - 1);
 }
 
-static void wheel_destroy(void *self)
-{
-    struct coarse_wheel *wheel = self;
-    buckets_free(&wheel->buckets);
-    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct coarse_wheel));
-}
-
-static enum tl_status wheel_create(const struct tl_config *config, void **self)
-{
-    struct coarse_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct coarse_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *wheel = (struct coarse_wheel){
-        .clock = config->now,
-        .work_at = TL_NEVER,
-        .cutoff = level_start((uint32_t)config->options[OPTION_LEVELS]),
-        .level_count = (uint32_t)config->options[OPTION_LEVELS],
-        .ceil = config->options[OPTION_ROUNDING] == ROUNDING_CEIL,
-    };
-    for (uint32_t zeros = 0; zeros < 64; zeros++) {
-        wheel->level_of_zeros[zeros] = (uint8_t)level_of_bit(63 - zeros);
-    }
-    enum tl_status status =
-        buckets_create(&wheel->buckets, FIRST_BUCKET + wheel->level_count * SLOTS, config->capacity,
-                       config->allocator);
-    if (status != TL_OK) {
-        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct coarse_wheel));
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
-}
-
-/* A bucket has become empty: its bit goes out. BUCKET_NONE and the lists before the slots are no
- * concern. */
-static inline void clear_bit(struct coarse_wheel *wheel, uint32_t bucket)
-{
-    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
-        uint32_t slot = bucket - FIRST_BUCKET;
-        wheel->occupied[slot / SLOTS] &= ~(UINT64_C(1) << slot % SLOTS);
-    }
-}
-
 /* Files a timer that is in no list and due after the clock. Returns when its slot comes. */
 static inline uint64_t file_timer(struct coarse_wheel *wheel, uint32_t index, uint64_t due)
 {
-    uint64_t delay = due - wheel->clock;
+    uint64_t delay = due - wheel->buckets.clock;
     uint32_t level = level_of(wheel->level_of_zeros[__builtin_clzll(delay)], delay);
     if (__builtin_expect(delay >= wheel->cutoff, 0)) {
         level = wheel->level_count - 1;
-        due = wheel->clock + wheel->cutoff - (UINT64_C(1) << (level * CLOCK_SHIFT));
+        due = wheel->buckets.clock + wheel->cutoff - (UINT64_C(1) << (level * CLOCK_SHIFT));
     }
     uint32_t shift = level * CLOCK_SHIFT;
     uint64_t bucket = ((due - wheel->ceil) >> shift) + 1;
@@ -175,63 +122,33 @@ static inline uint64_t file_timer(struct coarse_wheel *wheel, uint32_t index, ui
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct coarse_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    clear_bit(wheel, buckets_take(&wheel->buckets, index));
+    uint32_t index = take_for_start(wheel, id);
     wheel->buckets.nodes[index].due = deadline;
-    if (deadline > wheel->clock) {
+    if (deadline > wheel->buckets.clock) {
         uint64_t at = file_timer(wheel, index, deadline);
         if (__builtin_expect(at < wheel->work_at, 0)) {
             wheel->work_at = at; /* rarely: so no start has to wait for the store of the last */
         }
     } else {
-        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+        bucket_append(&wheel->buckets, LATE, index);
         wheel->work_at = 0;
     }
-    return TL_OK;
-}
-
-static enum tl_status wheel_stop(void *self, uint32_t id)
-{
-    struct coarse_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (!slot_is_linked(&wheel->buckets, index)) {
-        return TL_IDLE;
-    }
-    clear_bit(wheel, bucket_remove(&wheel->buckets, index));
-    wheel->buckets.count--;
     return TL_OK;
 }
 
 /* The tick at which the first occupied slot of all comes, or TL_NEVER. */
 static uint64_t slots_next(const struct coarse_wheel *wheel)
 {
-    uint64_t next = TL_NEVER;
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
-        uint32_t shift = level * CLOCK_SHIFT;
-        uint64_t from = wheel->clock >> shift;
-        if (next <= (from + 1) << shift) {
-            break; /* neither this level nor those above have a slot that comes before */
-        }
-        uint64_t after = bitmap_after(wheel->occupied[level], (uint32_t)from % SLOTS, SLOTS);
-        if (after != 0) {
-            uint64_t tick = (from + 1 + bitmap_first(after)) << shift;
-            next = tick < next ? tick : next;
-        }
-    }
-    return next;
+    return bitmap_levels_next(wheel->occupied, wheel->level_count, CLOCK_SHIFT, SLOTS,
+                              wheel->buckets.clock);
 }
 
 /* Fires, or files again, a timer of the highest level. */
 static void file_again(void *self, uint32_t index)
 {
     struct coarse_wheel *wheel = self;
-    uint64_t due = wheel->buckets.nodes[index].due;
-    TL_COUNT(&wheel->buckets, compares, 1);
-    if (due <= wheel->clock) {
-        bucket_append(&wheel->buckets, BUCKET_DUE, index);
-    } else {
-        (void)file_timer(wheel, index, due);
-        TL_COUNT(&wheel->buckets, cascades, 1);
+    if (!bucket_sort_out(&wheel->buckets, index)) {
+        (void)file_timer(wheel, index, wheel->buckets.nodes[index].due);
     }
 }
 
@@ -240,10 +157,10 @@ static void collect_due(struct coarse_wheel *wheel, uint64_t now)
 {
     struct timer_buckets *buckets = &wheel->buckets;
     if (wheel->work_at == 0) {
-        bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
+        bucket_move_all(buckets, LATE, DUE);
     }
-    uint64_t old = wheel->clock;
-    wheel->clock = now;
+    uint64_t old = wheel->buckets.clock;
+    wheel->buckets.clock = now;
     for (uint32_t level = 0; level < wheel->level_count; level++) {
         uint32_t shift = level * CLOCK_SHIFT;
         uint64_t from = old >> shift;
@@ -259,153 +176,66 @@ static void collect_due(struct coarse_wheel *wheel, uint64_t now)
             uint32_t slot = (hand + 1 + bitmap_first(passed)) % SLOTS;
             uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
             if (level == 0) {
-                bucket_move_near(buckets, bucket, BUCKET_DUE);
+                bucket_move_near(buckets, bucket, DUE);
             } else {
-                bucket_move_all(buckets, bucket, last ? BUCKET_FLUSH : BUCKET_DUE);
+                bucket_move_all(buckets, bucket, last ? FLUSH : DUE);
             }
             wheel->occupied[level] &= ~(UINT64_C(1) << slot);
             TL_COUNT(buckets, slots, 1);
         }
         if (last) {
-            bucket_empty(buckets, BUCKET_FLUSH, file_again, wheel);
+            bucket_empty(buckets, FLUSH, file_again, wheel);
         }
     }
     wheel->work_at = slots_next(wheel);
     bucket_prefetch_near(buckets, FIRST_BUCKET + (uint32_t)(now + 2) % SLOTS);
 }
 
-/* An advance at which something may be due. */
-static __attribute__((noinline)) uint64_t work(struct coarse_wheel *wheel, uint64_t now,
-                                               uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    collect_due(wheel, now);
-    uint64_t fired = buckets_fire(&wheel->buckets, now, budget, fire, ctx);
-    if (fired == budget) {
-        wheel->work_at = 0; /* for what may be left */
-    }
-    return fired;
-}
-
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct coarse_wheel *wheel = self;
-    if (now < wheel->work_at) {
-        wheel->clock = now;
-        return 0;
-    }
-    return work(wheel, now, budget, fire, ctx);
-}
-
 static uint64_t wheel_next(const void *self)
 {
     const struct coarse_wheel *wheel = self;
     if (buckets_are_due(&wheel->buckets)) {
-        return wheel->clock;
+        return wheel->buckets.clock;
     }
     return slots_next(wheel);
 }
 
-/* The tick at which a slot fires. */
-static uint64_t slot_fires(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot)
+enum option { OPTION_LEVELS, OPTION_ROUNDING };
+enum rounding { ROUNDING_CEIL, ROUNDING_NEXT };
+
+/* The shortest delay that `level` (from 0) takes; of the level behind the last: the cutoff. */
+static inline uint64_t level_start(uint32_t level)
 {
-    uint64_t from = wheel->clock >> (level * CLOCK_SHIFT);
-    return (from + 1 + (slot - from - 1) % SLOTS) << (level * CLOCK_SHIFT);
+    return level > 0 ? (uint64_t)(SLOTS - 1) << ((level - 1) * CLOCK_SHIFT) : 0;
 }
 
-static enum tl_status check_slot(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot,
-                                 char *why, size_t why_bytes)
+/* The level, from 0, that takes a delay of 2^bit, if there were levels without end. */
+static inline uint32_t level_of_bit(uint32_t bit)
 {
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
-    if ((wheel->occupied[level] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
-        (void)snprintf(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " lies",
-                       slot, level + 1);
-        return TL_ERR_CORRUPT;
-    }
-    uint64_t at = slot_fires(wheel, level, slot);
-    uint64_t late = (UINT64_C(1) << (level * CLOCK_SHIFT)) - wheel->ceil;
-    for (uint32_t i = 0; i < BUCKET_STRIPES; i++) {
-        uint32_t index = buckets->nodes[bucket_head(buckets, bucket, i)].next;
-        for (; index >= buckets->first_timer; index = buckets->nodes[index].next) {
-            uint64_t due = buckets->nodes[index].due;
-            if ((due > at && level + 1 < wheel->level_count) || at > due + late) {
-                (void)snprintf(why, why_bytes,
-                               "timer %" PRIu32 ", due at %" PRIu64 ", fires at %" PRIu64,
-                               index - buckets->first_timer, due, at);
-                return TL_ERR_CORRUPT;
-            }
-        }
-    }
-    return TL_OK;
+    return bit < SLOTS_BITS ? 0 : (bit - SLOTS_BITS) / CLOCK_SHIFT + 1;
 }
 
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    const struct coarse_wheel *wheel = self;
-    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
-    for (uint32_t n = 0; status == TL_OK && n < wheel->level_count * SLOTS; n++) {
-        status = check_slot(wheel, n / SLOTS, n % SLOTS, why, why_bytes);
+    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
+    struct coarse_wheel empty = {
+        .buckets = buckets_empty(config, FIRST_BUCKET + levels * SLOTS),
+        .work_at = TL_NEVER,
+        .cutoff = level_start(levels),
+        .level_count = levels,
+        .ceil = config->options[OPTION_ROUNDING] == ROUNDING_CEIL,
+    };
+    for (uint32_t zeros = 0; zeros < 64; zeros++) {
+        empty.level_of_zeros[zeros] = (uint8_t)level_of_bit(63 - zeros);
     }
-    if (status == TL_OK && wheel->work_at > wheel_next(wheel)) {
-        (void)snprintf(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
-                       wheel_next(wheel), wheel->work_at);
-        return TL_ERR_CORRUPT;
-    }
-    return status;
+    return structure_create(config, &empty, buckets_reserve, self);
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+static void wheel_destroy(void *self)
 {
-    const struct coarse_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (!slot_is_linked(&wheel->buckets, index)) {
-        return TL_IDLE;
-    }
-    uint32_t bucket = bucket_of(&wheel->buckets, index);
-    if (bucket < FIRST_BUCKET) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    uint32_t level = (bucket - FIRST_BUCKET) / SLOTS;
-    uint32_t slot = (bucket - FIRST_BUCKET) % SLOTS;
-    *out = (struct tl_place){
-        .level = level + 1, .slot = slot, .bucket = slot_fires(wheel, level, slot)};
-    return TL_OK;
-}
-
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
-{
-    uint32_t last = (uint32_t)options[OPTION_LEVELS] - 1;
-    uint32_t bit = delay_ticks > 0 ? 63 - (uint32_t)__builtin_clzll(delay_ticks) : 0;
-    uint32_t level = level_of(level_of_bit(bit), delay_ticks);
-    level = level < last ? level : last;
-    uint64_t granularity = UINT64_C(1) << (level * CLOCK_SHIFT);
-    bool next = options[OPTION_ROUNDING] == ROUNDING_NEXT;
-    return (struct tl_precision){.late_ticks = granularity - !next};
-}
-
-static uint64_t due_of(const struct node *node)
-{
-    return node->due;
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct coarse_wheel *wheel = self;
-    buckets_walk_due(&wheel->buckets, visitor);
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
-        uint64_t granule = UINT64_C(1) << (level * CLOCK_SHIFT);
-        uint64_t hand = (wheel->clock >> (level * CLOCK_SHIFT)) % SLOTS;
-        walk_level(visitor, level + 1, granule);
-        for (uint32_t slot = 0; slot < SLOTS; slot++) {
-            bool set = (wheel->occupied[level] >> slot & 1) != 0;
-            uint64_t fires = slot == hand && !set ? wheel->clock - wheel->clock % granule
-                                                  : slot_fires(wheel, level, slot);
-            walk_slot(visitor, slot, !wheel->ceil && fires > 0 ? fires - 1 : fires, granule,
-                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-            bucket_walk(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, due_of, visitor);
-        }
-    }
+    struct coarse_wheel *wheel = self;
+    nodes_free(&wheel->buckets);
+    structure_free(wheel, wheel->buckets.allocator);
 }
 
 static const struct tl_choice rounding_choices[] = {
@@ -421,6 +251,95 @@ static const struct tl_option wheel_options[] = {
                          "where a deadline inside a granule goes"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    uint32_t last = (uint32_t)options[OPTION_LEVELS] - 1;
+    uint32_t bit = delay_ticks > 0 ? 63 - (uint32_t)__builtin_clzll(delay_ticks) : 0;
+    uint32_t level = level_of(level_of_bit(bit), delay_ticks);
+    level = level < last ? level : last;
+    uint64_t granularity = UINT64_C(1) << (level * CLOCK_SHIFT);
+    bool next = options[OPTION_ROUNDING] == ROUNDING_NEXT;
+    return (struct tl_precision){.late_ticks = granularity - !next};
+}
+
+/* The tick at which a slot fires. */
+static uint64_t slot_fires(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot)
+{
+    uint64_t from = wheel->buckets.clock >> (level * CLOCK_SHIFT);
+    return (from + 1 + (slot - from - 1) % SLOTS) << (level * CLOCK_SHIFT);
+}
+
+static enum tl_status check_slot(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot,
+                                 char *why, size_t why_bytes)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
+    if ((wheel->occupied[level] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
+        return corrupt(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " lies",
+                       slot, level + 1);
+    }
+    uint64_t at = slot_fires(wheel, level, slot);
+    uint64_t late = (UINT64_C(1) << (level * CLOCK_SHIFT)) - wheel->ceil;
+    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
+         i = bucket_after(buckets, bucket, i)) {
+        uint64_t due = buckets->nodes[i].due;
+        if ((due > at && level + 1 < wheel->level_count) || at > due + late) {
+            return corrupt(why, why_bytes,
+                           "timer %" PRIu32 ", due at %" PRIu64 ", fires at %" PRIu64,
+                           timer_id(buckets, i), due, at);
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct coarse_wheel *wheel = self;
+    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
+    for (uint32_t n = 0; status == TL_OK && n < wheel->level_count * SLOTS; n++) {
+        status = check_slot(wheel, n / SLOTS, n % SLOTS, why, why_bytes);
+    }
+    if (status == TL_OK && wheel->work_at > wheel_next(wheel)) {
+        return corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
+                       wheel_next(wheel), wheel->work_at);
+    }
+    return status;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct coarse_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint64_t granule = UINT64_C(1) << (level * CLOCK_SHIFT);
+        uint64_t hand = (wheel->buckets.clock >> (level * CLOCK_SHIFT)) % SLOTS;
+        walk_level(visitor, level + 1, granule);
+        for (uint32_t slot = 0; slot < SLOTS; slot++) {
+            bool set = (wheel->occupied[level] >> slot & 1) != 0;
+            uint64_t fires = slot == hand && !set
+                                 ? wheel->buckets.clock - wheel->buckets.clock % granule
+                                 : slot_fires(wheel, level, slot);
+            walk_slot(visitor, slot, !wheel->ceil && fires > 0 ? fires - 1 : fires, granule,
+                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
+            bucket_walk(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, keep_due, visitor);
+        }
+    }
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct coarse_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t level = (bucket - FIRST_BUCKET) / SLOTS;
+        uint32_t slot = (bucket - FIRST_BUCKET) % SLOTS;
+        *out = (struct tl_place){
+            .level = level + 1, .slot = slot, .bucket = slot_fires(wheel, level, slot)};
+    }
+    return status;
+}
 
 TL_ALGO(coarse_wheel) = {
     .abi = TL_ABI,
@@ -442,8 +361,8 @@ TL_ALGO(coarse_wheel) = {
     .destroy = wheel_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
-    .stop = wheel_stop,
-    .advance = wheel_advance,
+    .stop = take_out_stop,
+    .advance = work_advance,
     .next = wheel_next,
     .count = buckets_count,
     .counters = buckets_counters,

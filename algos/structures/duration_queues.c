@@ -35,7 +35,7 @@
  *   - a queue is in the heap and in the table exactly if it holds timers; else it is in `idle`
  *   - an entry of the heap comes due at its `at` or later, and no entry is before its parent's `at`
  *     (expiry=scan: none is before `bound`)
- *   - `prev` of a timer in the heap is its place, `next` is ALONE
+ *   - `prev` of a timer in the heap is its place, `next` is IN_HEAP
  *
  * Complexity (t: queues and single timers): start O(1), or O(log t) for the first of its duration
  * and for single ones; stop the same; a tick O(1), with scan O(t) when something is due; expiry
@@ -47,9 +47,11 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
+
+#define QUEUES_MAX     (INT64_C(1) << 20)
+#define NO_QUEUE       0u
 
 #define BUCKET_STRIPES 1u
 /* A timer, or the head of a queue. */
@@ -61,13 +63,6 @@ struct node {
 #include "timer_buckets.h"
 
 #define FIRST_QUEUE 2u /* behind DUE and LATE */
-#define HEAP_ALIGN  64
-#define ALONE       (SLOT_NONE - 1) /* `next` of a timer that is in the heap itself */
-#define QUEUES_MAX  (INT64_C(1) << 20)
-#define NO_QUEUE    0u
-
-enum option { OPTION_QUEUES, OPTION_EXPIRY };
-enum expiry { EXPIRY_HEAP, EXPIRY_SCAN };
 
 struct queue {
     uint64_t duration;
@@ -86,8 +81,13 @@ struct duration_queues {
     uint32_t table_shift; /* 64 - log2 of its size */
     bool scan;
     uint64_t bound; /* expiry=scan: nothing comes due before */
-    uint64_t clock;
 };
+#define STRUCTURE struct duration_queues
+#include "structure.h"
+#include "take_out.h"
+
+#define INDEX_HEAP struct duration_queues
+#include "index_heap.h"
 
 static inline bool is_queue(const struct duration_queues *q, uint32_t index)
 {
@@ -101,7 +101,7 @@ static inline struct queue *queue_of(const struct duration_queues *q, uint32_t h
 
 /* --- the heap -------------------------------------------------------------------------------- */
 
-static inline uint64_t entry_at(const struct duration_queues *q, uint32_t place)
+static inline uint64_t heap_due(const struct duration_queues *q, uint32_t place)
 {
     return q->buckets.nodes[q->heap[place]].at;
 }
@@ -124,29 +124,9 @@ static void heap_settle(struct duration_queues *q, uint32_t place, uint32_t inde
     if (q->scan) {
         q->bound = at < q->bound ? at : q->bound;
         heap_put(q, place, index);
-        return;
+    } else {
+        heap_sift(q, place, index, at);
     }
-    while (place > 0) {
-        uint32_t parent = (place - 1) / 2;
-        TL_COUNT(&q->buckets, compares, 1);
-        if (entry_at(q, parent) <= at) {
-            break;
-        }
-        heap_put(q, place, q->heap[parent]);
-        place = parent;
-    }
-    for (uint32_t child = 2 * place + 1; child < q->heap_count; child = 2 * place + 1) {
-        TL_COUNT(&q->buckets, compares, 2);
-        if (child + 1 < q->heap_count && entry_at(q, child + 1) < entry_at(q, child)) {
-            child++;
-        }
-        if (at <= entry_at(q, child)) {
-            break;
-        }
-        heap_put(q, place, q->heap[child]);
-        place = child;
-    }
-    heap_put(q, place, index);
 }
 
 static void heap_remove(struct duration_queues *q, uint32_t place)
@@ -204,107 +184,12 @@ static void queue_close(struct duration_queues *q, uint32_t head)
     q->idle = head;
 }
 
-/* --- hooks ----------------------------------------------------------------------------------- */
-
-static uint32_t table_size(uint32_t queue_count)
-{
-    uint32_t size = 4;
-    while (size < 2 * queue_count) {
-        size *= 2;
-    }
-    return size;
-}
-
-static size_t queues_bytes(uint32_t queue_count)
-{
-    return queue_count * sizeof(struct queue) + table_size(queue_count) * sizeof(uint32_t);
-}
-
-static size_t heap_bytes(const struct duration_queues *q, uint32_t capacity)
-{
-    return ((size_t)q->queue_count + capacity) * sizeof(uint32_t);
-}
-
-static enum tl_status queues_reserve(void *self, uint32_t capacity)
-{
-    struct duration_queues *q = self;
-    uint32_t old = q->buckets.capacity;
-    if (capacity <= old && q->heap != NULL) {
-        return TL_OK;
-    }
-    if (capacity >= ALONE - q->buckets.first_timer) {
-        return TL_ERR_CAPACITY;
-    }
-    uint32_t *heap = tl_alloc(q->buckets.allocator, heap_bytes(q, capacity), HEAP_ALIGN);
-    if (heap == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    enum tl_status status = buckets_reserve(q, capacity);
-    if (status != TL_OK) {
-        tl_free(q->buckets.allocator, heap, heap_bytes(q, capacity), HEAP_ALIGN);
-        return status;
-    }
-    if (q->heap != NULL) {
-        memcpy(heap, q->heap, q->heap_count * sizeof *heap);
-        tl_free(q->buckets.allocator, q->heap, heap_bytes(q, old), HEAP_ALIGN);
-    }
-    q->heap = heap;
-    return TL_OK;
-}
-
-static void queues_destroy(void *self)
-{
-    struct duration_queues *q = self;
-    const struct tl_allocator *allocator = q->buckets.allocator;
-    if (q->heap != NULL) {
-        tl_free(allocator, q->heap, heap_bytes(q, q->buckets.capacity), HEAP_ALIGN);
-    }
-    buckets_free(&q->buckets);
-    tl_free(allocator, q->queues, queues_bytes(q->queue_count), alignof(struct queue));
-    tl_free(allocator, q, sizeof *q, alignof(struct duration_queues));
-}
-
-static enum tl_status queues_create(const struct tl_config *config, void **self)
-{
-    struct duration_queues *q =
-        tl_alloc(config->allocator, sizeof *q, alignof(struct duration_queues));
-    if (q == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    uint32_t queue_count = (uint32_t)config->options[OPTION_QUEUES];
-    uint32_t size = table_size(queue_count);
-    *q = (struct duration_queues){
-        .queue_count = queue_count,
-        .table_mask = size - 1,
-        .table_shift = 64 - (uint32_t)__builtin_ctz(size),
-        .scan = config->options[OPTION_EXPIRY] == EXPIRY_SCAN,
-        .bound = TL_NEVER,
-        .clock = config->now,
-    };
-    enum tl_status status =
-        buckets_create(&q->buckets, FIRST_QUEUE + queue_count, 0, config->allocator);
-    if (status == TL_OK) {
-        q->queues = tl_alloc(config->allocator, queues_bytes(queue_count), alignof(struct queue));
-        status = q->queues != NULL ? queues_reserve(q, config->capacity) : TL_ERR_NOMEM;
-    }
-    if (status != TL_OK) {
-        queues_destroy(q);
-        return status;
-    }
-    q->table = (uint32_t *)(void *)(q->queues + queue_count);
-    memset(q->table, 0, size * sizeof *q->table);
-    for (uint32_t head = FIRST_QUEUE + queue_count; head-- > FIRST_QUEUE;) {
-        queue_of(q, head)->place = q->idle;
-        q->idle = head;
-    }
-    *self = q;
-    return TL_OK;
-}
+/* --- start, stop, advance, next -------------------------------------------------------------- */
 
 /* Files a timer that is in no list and due after the clock. */
 static void file_timer(struct duration_queues *q, uint32_t index, uint64_t due)
 {
-    uint64_t duration = due - q->clock;
+    uint64_t duration = due - q->buckets.clock;
     uint32_t slot = table_find(q, duration);
     uint32_t head = q->table[slot];
     if (head == NO_QUEUE && q->idle != NO_QUEUE) {
@@ -318,16 +203,16 @@ static void file_timer(struct duration_queues *q, uint32_t index, uint64_t due)
     if (head != NO_QUEUE) {
         bucket_append(&q->buckets, head, index);
     } else {
-        q->buckets.nodes[index].next = ALONE;
+        q->buckets.nodes[index].next = IN_HEAP;
         heap_settle(q, q->heap_count++, index);
     }
 }
 
 /* Takes a pending timer out of where it is. */
-static void take_out(struct duration_queues *q, uint32_t index)
+static inline void take_out(struct duration_queues *q, uint32_t index)
 {
     struct node *node = &q->buckets.nodes[index];
-    if (node->next == ALONE) {
+    if (node->next == IN_HEAP) {
         node->next = SLOT_NONE;
         TL_COUNT(&q->buckets, moves, 1);
         heap_remove(q, node->prev);
@@ -342,30 +227,13 @@ static void take_out(struct duration_queues *q, uint32_t index)
 static enum tl_status queues_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct duration_queues *q = self;
-    uint32_t index = q->buckets.first_timer + id;
-    if (slot_is_linked(&q->buckets, index)) {
-        take_out(q, index);
-    } else {
-        q->buckets.count++;
-    }
+    uint32_t index = take_for_start(q, id);
     q->buckets.nodes[index].at = deadline;
-    if (deadline > q->clock) {
+    if (deadline > q->buckets.clock) {
         file_timer(q, index, deadline);
     } else {
-        bucket_append(&q->buckets, BUCKET_LATE, index);
+        bucket_append(&q->buckets, LATE, index);
     }
-    return TL_OK;
-}
-
-static enum tl_status queues_stop(void *self, uint32_t id)
-{
-    struct duration_queues *q = self;
-    uint32_t index = q->buckets.first_timer + id;
-    if (!slot_is_linked(&q->buckets, index)) {
-        return TL_IDLE;
-    }
-    take_out(q, index);
-    q->buckets.count--;
     return TL_OK;
 }
 
@@ -380,7 +248,7 @@ static bool take_due(struct duration_queues *q, uint32_t index, uint64_t now)
             return false;
         }
         take_out(q, index);
-        bucket_append(buckets, BUCKET_DUE, index);
+        bucket_append(buckets, DUE, index);
         return true;
     }
     uint32_t first = buckets->nodes[index].next;
@@ -393,7 +261,7 @@ static bool take_due(struct duration_queues *q, uint32_t index, uint64_t now)
         uint32_t next = buckets->nodes[first].next;
         __builtin_prefetch(&buckets->nodes[next]);
         slot_remove(buckets, first);
-        bucket_append(buckets, BUCKET_DUE, first);
+        bucket_append(buckets, DUE, first);
         first = next;
     }
     queue_close(q, index);
@@ -403,10 +271,10 @@ static bool take_due(struct duration_queues *q, uint32_t index, uint64_t now)
 /* Moves the clock to `now`, and everything that is due by then to DUE. */
 static void collect_due(struct duration_queues *q, uint64_t now)
 {
-    bucket_move_all(&q->buckets, BUCKET_LATE, BUCKET_DUE);
-    q->clock = now;
+    bucket_move_all(&q->buckets, LATE, DUE);
+    q->buckets.clock = now;
     if (!q->scan) {
-        while (q->heap_count > 0 && entry_at(q, 0) <= now) {
+        while (q->heap_count > 0 && heap_due(q, 0) <= now) {
             uint32_t index = q->heap[0];
             if (!take_due(q, index, now)) {
                 heap_settle(q, 0, index);
@@ -440,13 +308,97 @@ static uint64_t queues_next(const void *self)
 {
     const struct duration_queues *q = self;
     if (buckets_are_due(&q->buckets)) {
-        return q->clock;
+        return q->buckets.clock;
     }
     if (q->heap_count == 0) {
         return TL_NEVER;
     }
-    return q->scan ? q->bound : entry_at(q, 0);
+    return q->scan ? q->bound : heap_due(q, 0);
 }
+
+/* --- the other hooks ------------------------------------------------------------------------- */
+
+static uint32_t table_size(uint32_t queue_count)
+{
+    uint32_t size = 4;
+    while (size < 2 * queue_count) {
+        size *= 2;
+    }
+    return size;
+}
+
+static size_t queues_bytes(uint32_t queue_count)
+{
+    return queue_count * sizeof(struct queue) + table_size(queue_count) * sizeof(uint32_t);
+}
+
+static enum tl_status queues_reserve(void *self, uint32_t capacity)
+{
+    struct duration_queues *q = self;
+    return capacity > q->buckets.capacity || q->heap == NULL
+               ? heap_reserve(q, q->queue_count, capacity)
+               : TL_OK;
+}
+
+enum option { OPTION_QUEUES, OPTION_EXPIRY };
+enum expiry { EXPIRY_HEAP, EXPIRY_SCAN };
+
+static enum tl_status queues_create(const struct tl_config *config, void **self)
+{
+    uint32_t queue_count = (uint32_t)config->options[OPTION_QUEUES];
+    uint32_t size = table_size(queue_count);
+    struct queue *queues =
+        tl_alloc(config->allocator, queues_bytes(queue_count), alignof(struct queue));
+    if (queues == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    enum tl_status status =
+        structure_create(config,
+                         &(struct duration_queues){
+                             .buckets = buckets_empty(config, FIRST_QUEUE + queue_count),
+                             .queues = queues,
+                             .table = (uint32_t *)(void *)(queues + queue_count),
+                             .queue_count = queue_count,
+                             .table_mask = size - 1,
+                             .table_shift = 64 - (uint32_t)__builtin_ctz(size),
+                             .scan = config->options[OPTION_EXPIRY] == EXPIRY_SCAN,
+                             .bound = TL_NEVER,
+                         },
+                         queues_reserve, self);
+    if (status != TL_OK) {
+        tl_free(config->allocator, queues, queues_bytes(queue_count), alignof(struct queue));
+        return status;
+    }
+    struct duration_queues *q = *self;
+    memset(q->table, 0, size * sizeof *q->table);
+    for (uint32_t head = FIRST_QUEUE + queue_count; head-- > FIRST_QUEUE;) {
+        queue_of(q, head)->place = q->idle;
+        q->idle = head;
+    }
+    return TL_OK;
+}
+
+static void queues_destroy(void *self)
+{
+    struct duration_queues *q = self;
+    heap_free(q, q->queue_count);
+    tl_free(q->buckets.allocator, q->queues, queues_bytes(q->queue_count), alignof(struct queue));
+    structure_free(q, q->buckets.allocator);
+}
+
+static const struct tl_choice expiry_choices[] = {
+    {"heap", EXPIRY_HEAP, "a heap of the queues: O(log t)"},
+    {"scan", EXPIRY_SCAN, "a look at every queue when one may be due: O(t), Lawn's"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option queues_options[] = {
+    [OPTION_QUEUES] = {"queues", 4096, 1, QUEUES_MAX, NULL,
+                       "distinct durations that get a queue; timers of more go to the heap"},
+    [OPTION_EXPIRY] = {"expiry", EXPIRY_HEAP, 1, 0, expiry_choices,
+                       "how the queue that is due first is found"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
 
 /* A queue that holds timers: its place, its order, its time. */
 static bool check_queue(const struct duration_queues *q, uint32_t head, uint32_t place)
@@ -460,9 +412,9 @@ static bool check_queue(const struct duration_queues *q, uint32_t head, uint32_t
         }
         slot = (slot + 1) & q->table_mask;
     }
-    uint64_t before = nodes[head].at > q->clock ? nodes[head].at : q->clock + 1;
+    uint64_t before = nodes[head].at > q->buckets.clock ? nodes[head].at : q->buckets.clock + 1;
     for (uint32_t i = nodes[head].next; i != head; i = nodes[i].next) {
-        if (nodes[i].at < before || nodes[i].at - queue->duration > q->clock) {
+        if (nodes[i].at < before || nodes[i].at - queue->duration > q->buckets.clock) {
             return false;
         }
         before = nodes[i].at;
@@ -476,18 +428,18 @@ static enum tl_status queues_check(const void *self, char *why, size_t why_bytes
     uint32_t busy = 0;
     for (uint32_t place = 0; place < q->heap_count; place++) {
         uint32_t index = q->heap[place];
-        bool right = q->scan ? entry_at(q, place) >= q->bound
-                             : entry_at(q, place) >= entry_at(q, place > 0 ? (place - 1) / 2 : 0);
+        bool right = q->scan ? heap_due(q, place) >= q->bound
+                             : heap_due(q, place) >= heap_due(q, place > 0 ? (place - 1) / 2 : 0);
         if (is_queue(q, index)) {
             busy++;
             right = right && check_queue(q, index, place);
         } else {
             const struct node *node = &q->buckets.nodes[index];
-            right = right && node->next == ALONE && node->prev == place && node->at > q->clock;
+            right = right && node->next == IN_HEAP && node->prev == place &&
+                    node->at > q->buckets.clock;
         }
         if (!right) {
-            (void)snprintf(why, why_bytes, "entry %" PRIu32 " of the heap is wrong", place);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "entry %" PRIu32 " of the heap is wrong", place);
         }
     }
     uint32_t idle = 0;
@@ -495,29 +447,11 @@ static enum tl_status queues_check(const void *self, char *why, size_t why_bytes
         head = queue_of(q, head)->place;
     }
     if (busy + idle != q->queue_count) {
-        (void)snprintf(why, why_bytes,
+        return corrupt(why, why_bytes,
                        "%" PRIu32 " queues are in use and %" PRIu32 " idle, of %" PRIu32, busy,
                        idle, q->queue_count);
-        return TL_ERR_CORRUPT;
     }
     return buckets_check(&q->buckets, q->heap_count - busy, why, why_bytes);
-}
-
-static enum tl_status queues_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct duration_queues *q = self;
-    uint32_t index = q->buckets.first_timer + id;
-    const struct node *node = &q->buckets.nodes[index];
-    if (node->next == SLOT_NONE) {
-        return TL_IDLE;
-    }
-    uint32_t bucket = node->next == ALONE ? BUCKET_DUE : bucket_of(&q->buckets, index);
-    *out = (struct tl_place){.level = 0, .bucket = node->at};
-    if (bucket >= FIRST_QUEUE) {
-        out->level = 1;
-        out->slot = bucket - FIRST_QUEUE;
-    }
-    return TL_OK;
 }
 
 static void walk_queue(const struct duration_queues *q, uint32_t head,
@@ -545,10 +479,10 @@ static void queues_walk(const void *self, const struct tl_visitor *visitor)
             char refers[48];
             (void)snprintf(refers, sizeof refers, "for %" PRIu64 " ticks",
                            queue_of(q, index)->duration);
-            walk_reference(visitor, place, parent, entry_at(q, place), refers);
+            walk_reference(visitor, place, parent, heap_due(q, place), refers);
         } else {
             walk_node(visitor, place, parent);
-            walk_timer(visitor, index - q->buckets.first_timer, entry_at(q, place), 0);
+            walk_timer(visitor, index - q->buckets.first_timer, heap_due(q, place), 0);
         }
     }
     for (uint32_t place = 0; place < q->heap_count; place++) {
@@ -558,19 +492,22 @@ static void queues_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static const struct tl_choice expiry_choices[] = {
-    {"heap", EXPIRY_HEAP, "a heap of the queues: O(log t)"},
-    {"scan", EXPIRY_SCAN, "a look at every queue when one may be due: O(t), Lawn's"},
-    {NULL, 0, NULL},
-};
-
-static const struct tl_option queues_options[] = {
-    [OPTION_QUEUES] = {"queues", 4096, 1, QUEUES_MAX, NULL,
-                       "distinct durations that get a queue; timers of more go to the heap"},
-    [OPTION_EXPIRY] = {"expiry", EXPIRY_HEAP, 1, 0, expiry_choices,
-                       "how the queue that is due first is found"},
-    {NULL, 0, 0, 0, NULL, NULL},
-};
+static enum tl_status queues_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct duration_queues *q = self;
+    const struct node *node = &q->buckets.nodes[q->buckets.first_timer + id];
+    if (node->next == SLOT_NONE) {
+        return TL_IDLE;
+    }
+    uint32_t bucket =
+        node->next == IN_HEAP ? DUE : bucket_of(&q->buckets, q->buckets.first_timer + id);
+    *out = (struct tl_place){.level = 0, .bucket = node->at};
+    if (bucket >= FIRST_QUEUE) {
+        out->level = 1;
+        out->slot = bucket - FIRST_QUEUE;
+    }
+    return TL_OK;
+}
 
 TL_ALGO(duration_queues) = {
     .abi = TL_ABI,
@@ -590,7 +527,7 @@ TL_ALGO(duration_queues) = {
     .destroy = queues_destroy,
     .reserve = queues_reserve,
     .start = queues_start,
-    .stop = queues_stop,
+    .stop = take_out_stop,
     .advance = queues_advance,
     .next = queues_next,
     .count = buckets_count,

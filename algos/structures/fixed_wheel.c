@@ -44,28 +44,20 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
+
+#define SLOTS_MAX      (UINT64_C(1) << 30)
+#define TIMEOUT_MAX    (INT64_C(1) << 40)
+#define TICK_MAX       (INT64_C(1) << 32)
 
 #define BUCKET_STRIPES 1u
 struct node {
     uint32_t next;
     uint32_t prev;
 };
-#include "timer_buckets.h"
-
-#include "slot_scouts.h"
-
-#define FIRST_BUCKET 2u /* slot 0 */
-#define SLOTS_MAX    (UINT64_C(1) << 30)
-#define TIMEOUT_MAX  (INT64_C(1) << 40)
-#define TICK_MAX     (INT64_C(1) << 32)
-
-enum option { OPTION_TIMEOUT, OPTION_TICK };
+#include "slot_ring.h"
 
 struct fixed_wheel {
     struct timer_buckets buckets;
-    uint64_t clock;
     uint64_t current; /* clock / tick */
     uint64_t timeout;
     uint64_t tick;
@@ -74,19 +66,59 @@ struct fixed_wheel {
     uint32_t behind; /* slot of clock + timeout, where every start goes */
     struct slot_scouts scouts;
 };
+#define STRUCTURE struct fixed_wheel
+#include "structure.h"
 
-/* The bucket that ends at a tick or within a `tick` after. */
-static inline uint64_t bucket_at(const struct fixed_wheel *wheel, uint64_t ticks)
-{
-    return wheel->tick == 1 ? ticks : (ticks + wheel->tick - 1) / wheel->tick;
-}
-
-static void wheel_destroy(void *self)
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct fixed_wheel *wheel = self;
-    buckets_free(&wheel->buckets);
-    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct fixed_wheel));
+    uint32_t bucket = LATE;
+    if (deadline > wheel->buckets.clock) {
+        if (deadline - wheel->buckets.clock > wheel->timeout) {
+            return TL_ERR_HORIZON;
+        }
+        bucket = FIRST_SLOT + wheel->behind;
+    }
+    uint32_t index = wheel->buckets.first_timer + id;
+    (void)buckets_take(&wheel->buckets, index);
+    bucket_append(&wheel->buckets, bucket, index);
+    return TL_OK;
 }
+
+/* The bucket that ends at a tick or within a `tick` after. */
+static inline uint64_t bucket_at(uint64_t tick, uint64_t at)
+{
+    return tick == 1 ? at : (at + tick - 1) / tick;
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct fixed_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    bucket_move_all(buckets, LATE, DUE);
+    uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
+    uint64_t steps = target - wheel->current;
+    uint32_t visits = steps < wheel->slots ? (uint32_t)steps : wheel->slots;
+    uint32_t hand = ring_pass(buckets, &wheel->scouts, wheel->hand, visits, wheel->slots);
+    if (now - buckets->clock == 1 && wheel->tick == 1) { /* the usual step, without divisions */
+        wheel->hand = hand;
+        wheel->behind = wheel->behind + 1 < wheel->slots ? wheel->behind + 1 : 0;
+    } else {
+        wheel->hand = (uint32_t)(target % wheel->slots);
+        wheel->behind = (uint32_t)(bucket_at(wheel->tick, now + wheel->timeout) % wheel->slots);
+    }
+    wheel->current = target;
+    buckets->clock = now;
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct fixed_wheel *wheel = self;
+    collect_due(wheel, now);
+    return ring_fire(&wheel->buckets, &wheel->scouts, now, budget, fire, ctx);
+}
+
+enum option { OPTION_TIMEOUT, OPTION_TICK };
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
@@ -96,140 +128,26 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     if (slots > SLOTS_MAX) {
         return TL_ERR_OPTION; /* the timeout needs a larger `tick` */
     }
-    struct fixed_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct fixed_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *wheel = (struct fixed_wheel){
-        .clock = config->now,
-        .current = config->now / tick,
-        .timeout = timeout,
-        .tick = tick,
-        .slots = (uint32_t)slots,
-    };
-    wheel->hand = (uint32_t)(wheel->current % slots);
-    wheel->behind = (uint32_t)(bucket_at(wheel, wheel->clock + timeout) % slots);
-    enum tl_status status = buckets_create(&wheel->buckets, FIRST_BUCKET + wheel->slots,
-                                           config->capacity, config->allocator);
-    if (status != TL_OK) {
-        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct fixed_wheel));
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
+    uint64_t current = config->now / tick;
+    return structure_create(
+        config,
+        &(struct fixed_wheel){
+            .buckets = buckets_empty(config, FIRST_SLOT + (uint32_t)slots),
+            .current = current,
+            .timeout = timeout,
+            .tick = tick,
+            .slots = (uint32_t)slots,
+            .hand = (uint32_t)(current % slots),
+            .behind = (uint32_t)(bucket_at(tick, config->now + timeout) % slots),
+        },
+        buckets_reserve, self);
 }
 
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+static void wheel_destroy(void *self)
 {
     struct fixed_wheel *wheel = self;
-    uint32_t bucket = BUCKET_LATE;
-    if (deadline > wheel->clock) {
-        if (deadline - wheel->clock > wheel->timeout) {
-            return TL_ERR_HORIZON;
-        }
-        bucket = FIRST_BUCKET + wheel->behind;
-    }
-    uint32_t index = wheel->buckets.first_timer + id;
-    (void)buckets_take(&wheel->buckets, index);
-    bucket_append(&wheel->buckets, bucket, index);
-    return TL_OK;
-}
-
-/* Moves the clock to `now`, and everything that is due by then to DUE. */
-static void collect_due(struct fixed_wheel *wheel, uint64_t now)
-{
-    struct timer_buckets *buckets = &wheel->buckets;
-    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
-    uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
-    uint64_t steps = target - wheel->current;
-    uint32_t visits = steps < wheel->slots ? (uint32_t)steps : wheel->slots;
-    uint32_t slot = wheel->hand;
-    for (uint32_t i = 0; i < visits; i++) {
-        slot = slot + 1 < wheel->slots ? slot + 1 : 0;
-        bucket_move_all(buckets, FIRST_BUCKET + slot, BUCKET_DUE);
-        uint32_t ahead = slot + SLOT_SCOUTS;
-        slot_scout_send(
-            buckets, &wheel->scouts, slot,
-            bucket_head(buckets, FIRST_BUCKET + (ahead < wheel->slots ? ahead : slot), 0));
-    }
-    TL_COUNT(buckets, slots, visits);
-    if (now - wheel->clock == 1 && wheel->tick == 1) { /* the usual step, without divisions */
-        wheel->hand = slot;
-        wheel->behind = wheel->behind + 1 < wheel->slots ? wheel->behind + 1 : 0;
-    } else {
-        wheel->hand = (uint32_t)(target % wheel->slots);
-        wheel->behind = (uint32_t)(bucket_at(wheel, now + wheel->timeout) % wheel->slots);
-    }
-    wheel->current = target;
-    wheel->clock = now;
-}
-
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct fixed_wheel *wheel = self;
-    struct timer_buckets *buckets = &wheel->buckets;
-    collect_due(wheel, now);
-    uint64_t fired = 0;
-    while (fired < budget && !slot_is_empty(buckets, bucket_head(buckets, BUCKET_DUE, 0))) {
-        slot_scout_step(buckets, &wheel->scouts);
-        fired += buckets_fire(buckets, now, 1, fire, ctx);
-    }
-    return fired;
-}
-
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
-{
-    const struct fixed_wheel *wheel = self;
-    if (wheel->hand != wheel->clock / wheel->tick % wheel->slots ||
-        wheel->behind != bucket_at(wheel, wheel->clock + wheel->timeout) % wheel->slots) {
-        (void)snprintf(why, why_bytes, "the hand is at slot %" PRIu32 " at tick %" PRIu64,
-                       wheel->hand, wheel->clock);
-        return TL_ERR_CORRUPT;
-    }
-    return buckets_check(&wheel->buckets, 0, why, why_bytes);
-}
-
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct fixed_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (!slot_is_linked(&wheel->buckets, index)) {
-        return TL_IDLE;
-    }
-    uint32_t bucket = bucket_of(&wheel->buckets, index);
-    if (bucket < FIRST_BUCKET) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    uint32_t slot = bucket - FIRST_BUCKET;
-    uint32_t ahead = slot > wheel->hand ? slot - wheel->hand : slot + wheel->slots - wheel->hand;
-    *out = (struct tl_place){
-        .level = 1, .slot = slot, .bucket = (wheel->current + ahead) * wheel->tick};
-    return TL_OK;
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct fixed_wheel *wheel = self;
-    buckets_walk_due(&wheel->buckets, visitor);
-    walk_part(visitor, "wheel", TL_FORM_WHEEL, wheel->tick);
-    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-        bool hand = slot == wheel->hand;
-        bool passed = hand && bucket_is_empty(&wheel->buckets, FIRST_BUCKET + slot);
-        uint32_t ahead =
-            slot > wheel->hand ? slot - wheel->hand : slot + wheel->slots - wheel->hand;
-        uint64_t bucket = wheel->current + (passed ? 0 : ahead);
-        walk_slot(visitor, slot, bucket * wheel->tick, wheel->tick, hand ? TL_MARK_HAND : 0);
-        bucket_walk(&wheel->buckets, FIRST_BUCKET + slot, NULL, visitor);
-    }
-}
-
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
-{
-    uint64_t timeout = (uint64_t)options[OPTION_TIMEOUT];
-    uint64_t shorter = delay_ticks < timeout ? timeout - delay_ticks : 0;
-    return (struct tl_precision){.late_ticks = shorter + (uint64_t)options[OPTION_TICK] - 1};
+    nodes_free(&wheel->buckets);
+    structure_free(wheel, wheel->buckets.allocator);
 }
 
 static const struct tl_option wheel_options[] = {
@@ -238,6 +156,45 @@ static const struct tl_option wheel_options[] = {
     [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL, "ticks per slot: timers fire at a slot's end"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    uint64_t timeout = (uint64_t)options[OPTION_TIMEOUT];
+    uint64_t shorter = delay_ticks < timeout ? timeout - delay_ticks : 0;
+    return (struct tl_precision){.late_ticks = shorter + (uint64_t)options[OPTION_TICK] - 1};
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct fixed_wheel *wheel = self;
+    if (wheel->hand != wheel->buckets.clock / wheel->tick % wheel->slots ||
+        wheel->behind !=
+            bucket_at(wheel->tick, wheel->buckets.clock + wheel->timeout) % wheel->slots) {
+        return corrupt(why, why_bytes, "the hand is at slot %" PRIu32 " at tick %" PRIu64,
+                       wheel->hand, wheel->buckets.clock);
+    }
+    return buckets_check(&wheel->buckets, 0, why, why_bytes);
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct fixed_wheel *wheel = self;
+    ring_walk(&wheel->buckets, wheel->slots, wheel->current, wheel->tick, NULL, visitor);
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct fixed_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t slot = bucket - FIRST_SLOT;
+        uint32_t ahead = slots_ahead(wheel->hand, slot, wheel->slots);
+        *out = (struct tl_place){
+            .level = 1, .slot = slot, .bucket = (wheel->current + ahead) * wheel->tick};
+    }
+    return status;
+}
 
 TL_ALGO(fixed_wheel) = {
     .abi = TL_ABI,

@@ -41,65 +41,27 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
+
+#define SLOTS_MAX      (INT64_C(1) << 30)
 
 #define BUCKET_STRIPES 1u
-struct node {
-    uint64_t due;
-    uint32_t next;
-    uint32_t prev;
-};
-#include "timer_buckets.h"
+#include "due_buckets.h"
 
-#include "slot_scouts.h"
-
-#define FIRST_BUCKET 2u /* slot 0 */
-#define SLOTS_MAX    (INT64_C(1) << 30)
-
-enum option { OPTION_SLOTS };
+#include "slot_ring.h"
 
 struct hashed_wheel {
     struct timer_buckets buckets;
-    uint64_t clock;
     uint32_t slots; /* a power of two */
     struct slot_scouts scouts;
 };
-
-static void wheel_destroy(void *self)
-{
-    struct hashed_wheel *wheel = self;
-    buckets_free(&wheel->buckets);
-    tl_free(wheel->buckets.allocator, wheel, sizeof *wheel, alignof(struct hashed_wheel));
-}
-
-static enum tl_status wheel_create(const struct tl_config *config, void **self)
-{
-    struct hashed_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct hashed_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    uint32_t slots = 1;
-    while (slots < (uint32_t)config->options[OPTION_SLOTS]) {
-        slots *= 2;
-    }
-    *wheel = (struct hashed_wheel){.clock = config->now, .slots = slots};
-    enum tl_status status =
-        buckets_create(&wheel->buckets, FIRST_BUCKET + slots, config->capacity, config->allocator);
-    if (status != TL_OK) {
-        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct hashed_wheel));
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
-}
+#define STRUCTURE struct hashed_wheel
+#include "structure.h"
 
 /* Files a timer that is in no list: in its slot, behind all that are not due later. */
 static void file_timer(struct hashed_wheel *wheel, uint32_t index, uint64_t due)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t head = bucket_head(buckets, FIRST_BUCKET + ((uint32_t)due & (wheel->slots - 1)), 0);
+    uint32_t head = bucket_head(buckets, FIRST_SLOT + ((uint32_t)due & (wheel->slots - 1)), 0);
     uint32_t before = buckets->nodes[head].prev;
     while (before != head && buckets->nodes[before].due > due) {
         TL_COUNT(buckets, compares, 1);
@@ -118,10 +80,10 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     struct hashed_wheel *wheel = self;
     uint32_t index = wheel->buckets.first_timer + id;
     (void)buckets_take(&wheel->buckets, index);
-    if (deadline > wheel->clock) {
+    if (deadline > wheel->buckets.clock) {
         file_timer(wheel, index, deadline);
     } else {
-        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+        bucket_append(&wheel->buckets, LATE, index);
     }
     return TL_OK;
 }
@@ -139,7 +101,7 @@ static void visit_slot(struct hashed_wheel *wheel, uint32_t bucket, uint64_t now
             break;
         }
         slot_remove(buckets, index);
-        bucket_append(buckets, BUCKET_DUE, index);
+        bucket_append(buckets, DUE, index);
         index = buckets->nodes[head].next;
     }
     TL_COUNT(buckets, slots, 1);
@@ -149,17 +111,17 @@ static void visit_slot(struct hashed_wheel *wheel, uint32_t bucket, uint64_t now
 static void collect_due(struct hashed_wheel *wheel, uint64_t now)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    bucket_move_all(buckets, BUCKET_LATE, BUCKET_DUE);
-    uint64_t steps = now - wheel->clock;
+    bucket_move_all(buckets, LATE, DUE);
+    uint64_t steps = now - wheel->buckets.clock;
     uint32_t visits = steps < wheel->slots ? (uint32_t)steps : wheel->slots;
     uint32_t mask = wheel->slots - 1;
     for (uint32_t i = 1; i <= visits; i++) {
-        uint32_t slot = ((uint32_t)wheel->clock + i) & mask;
+        uint32_t slot = ((uint32_t)wheel->buckets.clock + i) & mask;
         slot_scout_send(buckets, &wheel->scouts, slot,
-                        bucket_head(buckets, FIRST_BUCKET + ((slot + SLOT_SCOUTS) & mask), 0));
-        visit_slot(wheel, FIRST_BUCKET + slot, now);
+                        bucket_head(buckets, FIRST_SLOT + ((slot + SLOT_SCOUTS) & mask), 0));
+        visit_slot(wheel, FIRST_SLOT + slot, now);
     }
-    wheel->clock = now;
+    wheel->buckets.clock = now;
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
@@ -169,6 +131,35 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
 }
 
+enum option { OPTION_SLOTS };
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    uint32_t slots = 1;
+    while (slots < (uint32_t)config->options[OPTION_SLOTS]) {
+        slots *= 2;
+    }
+    return structure_create(config,
+                            &(struct hashed_wheel){
+                                .buckets = buckets_empty(config, FIRST_SLOT + slots),
+                                .slots = slots,
+                            },
+                            buckets_reserve, self);
+}
+
+static void wheel_destroy(void *self)
+{
+    struct hashed_wheel *wheel = self;
+    nodes_free(&wheel->buckets);
+    structure_free(wheel, wheel->buckets.allocator);
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_SLOTS] = {"slots", 65536, 1, SLOTS_MAX, NULL,
+                      "slots of the wheel, rounded up to a power of two"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct hashed_wheel *wheel = self;
@@ -177,15 +168,14 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
         return TL_ERR_CORRUPT;
     }
     for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-        uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
-        uint64_t before = wheel->clock + 1;
+        uint32_t head = bucket_head(buckets, FIRST_SLOT + slot, 0);
+        uint64_t before = wheel->buckets.clock + 1;
         for (uint32_t i = buckets->nodes[head].next; i != head; i = buckets->nodes[i].next) {
             uint64_t due = buckets->nodes[i].due;
             if (due < before || (due & (wheel->slots - 1)) != slot) {
-                (void)snprintf(why, why_bytes,
+                return corrupt(why, why_bytes,
                                "timer %" PRIu32 " is not in its place in slot %" PRIu32,
                                i - buckets->first_timer, slot);
-                return TL_ERR_CORRUPT;
             }
             before = due;
         }
@@ -193,59 +183,40 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+/* A timer's rounds are not kept: they follow from when it is due. */
+static uint64_t rounds_of(const struct hashed_wheel *wheel, uint64_t due)
 {
-    const struct hashed_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (!slot_is_linked(&wheel->buckets, index)) {
-        return TL_IDLE;
-    }
-    uint32_t bucket = bucket_of(&wheel->buckets, index);
-    if (bucket < FIRST_BUCKET) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    uint64_t due = wheel->buckets.nodes[index].due;
-    *out = (struct tl_place){
-        .level = 1,
-        .slot = bucket - FIRST_BUCKET,
-        .rounds = (due - wheel->clock - 1) / wheel->slots,
-        .bucket = due,
-    };
-    return TL_OK;
+    return (due - wheel->buckets.clock - 1) / wheel->slots;
 }
 
-/* A timer's rounds are not kept: they follow from when it is due. */
-static void walk_slot_timers(const struct hashed_wheel *wheel, uint32_t slot,
-                             const struct tl_visitor *visitor)
+static void keep_rounds(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
 {
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
-    for (uint32_t i = buckets->nodes[head].next; i != head; i = buckets->nodes[i].next) {
-        uint64_t due = buckets->nodes[i].due;
-        walk_timer(visitor, i - buckets->first_timer, due, (due - wheel->clock - 1) / wheel->slots);
-    }
+    held->at = buckets->nodes[index].due;
+    held->rounds = rounds_of((const void *)buckets, held->at);
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct hashed_wheel *wheel = self;
-    buckets_walk_due(&wheel->buckets, visitor);
-    walk_part(visitor, "wheel", TL_FORM_WHEEL, 1);
-    uint32_t hand = (uint32_t)wheel->clock & (wheel->slots - 1);
-    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-        bool passed = slot == hand && bucket_is_empty(&wheel->buckets, FIRST_BUCKET + slot);
-        uint64_t ahead = passed ? 0 : ((slot - hand - 1) & (wheel->slots - 1)) + 1;
-        walk_slot(visitor, slot, wheel->clock + ahead, 1, slot == hand ? TL_MARK_HAND : 0);
-        walk_slot_timers(wheel, slot, visitor);
-    }
+    ring_walk(&wheel->buckets, wheel->slots, wheel->buckets.clock, 1, keep_rounds, visitor);
 }
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_SLOTS] = {"slots", 65536, 1, SLOTS_MAX, NULL,
-                      "slots of the wheel, rounded up to a power of two"},
-    {NULL, 0, 0, 0, NULL, NULL},
-};
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct hashed_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint64_t due = wheel->buckets.nodes[wheel->buckets.first_timer + id].due;
+        *out = (struct tl_place){
+            .level = 1,
+            .slot = bucket - FIRST_SLOT,
+            .rounds = rounds_of(wheel, due),
+            .bucket = due,
+        };
+    }
+    return status;
+}
 
 TL_ALGO(hashed_ordered_wheel) = {
     .abi = TL_ABI,

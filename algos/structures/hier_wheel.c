@@ -28,6 +28,9 @@
  * rounding=ceil rounds deadlines up first: never early, up to tick - 1 late. With tick=1 both are
  * exact.
  *
+ * The names are Kafka's: a system timer, its timing wheels, one a level, each with the next as its
+ * overflow wheel, their buckets and current time, and the delay queue that is polled.
+ *
  * Unlike Kafka's, whose clock stands at the last bucket that expired, the clock here follows every
  * advance, and a timer goes to the level that its delay asks for. The levels may stand where they
  * did when a bucket last expired, as long as that level reaches the timer from there; otherwise
@@ -49,9 +52,9 @@
  * puts behind DUE.
  *
  * Invariants
- *   - a level's buckets hold the expirations start + width .. start + (slots-1) * width, one each
- *     (`start`: the unit at which the levels stand, floored to the level's width), so a bucket is
- *     never asked for two
+ *   - a wheel's buckets hold the expirations current_time + tick .. current_time + (size-1) * tick,
+ *     one each (`tick`: its own; `current_time`: the unit at which the wheels stand, floored to
+ * that), so a bucket is never asked for two
  *   - a bucket that holds timers is in the queue; one emptied by stops stays there until it
  *     expires, as in Kafka, so `next` is a lower bound
  *   - a timer's due unit is inside its bucket, or beyond it if a level could not be allocated
@@ -74,24 +77,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "walk.h"
-
 #define BLOCK_ALIGN  64
 #define INNER_CACHES (UINT32_C(4) << 20) /* bytes of timers that fit there */
 #define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
-#define STRIPES      4u                  /* lists of a bucket; a power of two */
-#define DUE          0u                  /* the bucket of what the next advance fires first */
-#define LATE         1u                  /* the bucket of what was started when already due */
-#define FIRST_BUCKET 2u                  /* slot 0 of level 1 */
-#define LEVELS_MAX   64u                 /* of 2 slots each: 64 bits */
+#define FIRST_BUCKET 2u                  /* slot 0 of level 1, behind DUE and LATE */
+#define WHEELS_MAX   64u                 /* of 2 slots each: 64 bits */
 #define SLOTS_MAX    (INT64_C(1) << 24)
 #define TICK_MAX     (INT64_C(1) << 32)
 #define NOT_QUEUED   UINT64_MAX
 
 enum part { TIMERS, HEADS };
-enum option { OPTION_TICK, OPTION_SLOTS, OPTION_ROUNDING };
-enum rounding { ROUNDING_FLOOR, ROUNDING_CEIL };
 
+#define BUCKET_STRIPES 4u
 /* A timer, or the head of one of a bucket's lists. */
 struct node {
     uint64_t at; /* timer: the unit in which it is due; a bucket's first list: in which the bucket
@@ -101,771 +98,512 @@ struct node {
 };
 
 /* A bucket in the delay queue. */
-struct entry {
-    uint64_t expires; /* the unit in which it does */
+struct delayed {
+    uint64_t expiration; /* the unit in which it expires */
     uint32_t bucket;
-    uint32_t level;
+    uint32_t level; /* from 0 */
 };
-
-#define SLOT_LISTS struct hier_wheel
-#include "slot_list.h"
 
 __extension__ typedef unsigned __int128 wide;
 
-struct level {
-    uint64_t limit;    /* the first unit that it does not reach */
-    uint64_t start;    /* the unit at which all levels stand, floored to `width` */
-    uint64_t width;    /* units of one bucket */
-    uint64_t interval; /* units of all of them; UINT64_MAX where 64 bits do not hold it */
-    uint64_t inverse;  /* 2^64 / width, rounded down; unused where the width is 1 */
-    uint32_t hand;     /* slot of `start` */
-    uint32_t first;    /* bucket of slot 0 */
+struct timing_wheel {
+    uint64_t limit;        /* the first unit that it does not reach */
+    uint64_t current_time; /* the unit at which all wheels stand, floored to `tick` */
+    uint64_t tick;         /* units of one bucket */
+    uint64_t interval;     /* units of all of them; UINT64_MAX where 64 bits do not hold it */
+    uint64_t inverse;      /* 2^64 / tick, rounded down; unused where the tick is 1 */
+    uint32_t hand;         /* slot of `current_time` */
+    uint32_t first;        /* bucket of slot 0 */
 };
 
-struct hier_wheel {
-    struct node *parts[2]; /* TIMERS; HEADS of DUE, LATE, the levels' buckets, with the queue behind
-                              them in one block */
-    struct entry *queue;   /* binary heap of the buckets that are to expire, the first at 0 */
+struct system_timer {
+    struct node *parts[2]; /* TIMERS; HEADS of DUE, LATE, the wheels' buckets, with the delay queue
+                              behind them in one block */
+    struct delayed *delay_queue; /* binary heap of the buckets that are to expire, the first at 0 */
     uint32_t queued;
-    uint32_t level_count;
-    uint32_t slots;
+    uint32_t wheel_count;
+    uint32_t wheel_size; /* buckets of a wheel */
     bool ceil;
-    bool overfilled; /* a level could not be allocated: buckets may hold what is due after them */
+    bool overfilled; /* a wheel could not be allocated: buckets may hold what is due after them */
     uint64_t clock;
     uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
-    uint64_t tick;
+    uint64_t unit;    /* ticks of a unit: the option `tick` */
     uint64_t count;
     uint32_t capacity;
     uint32_t stripes; /* the bits of an id that say its list in a bucket; 0: the first */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
-    /* By how many zeros a delay begins with: the lowest level that may reach it, or the highest. */
-    uint8_t level_of_zeros[64];
-    struct level levels[LEVELS_MAX];
+    /* By how many zeros a delay begins with: the lowest wheel that may reach it, or the highest. */
+    uint8_t wheel_of_zeros[64];
+    struct timing_wheel wheels[WHEELS_MAX]; /* wheels[n + 1] is the overflow wheel of wheels[n] */
 };
 
+/* --- lists and buckets ----------------------------------------------------------------------- */
+
+#define SLOT_LISTS struct system_timer
+#include "bucket_lists.h"
+#define STRUCTURE struct system_timer
+#include "work_at.h"
+
 /* Whether a link names a list or a timer is a toss-up, so there is no branch. */
-static inline struct node *slot_node(const struct hier_wheel *wheel, uint32_t index)
+static inline struct node *slot_node(const struct system_timer *timer, uint32_t index)
 {
-    return &wheel->parts[index / HEAD_BIT][index % HEAD_BIT];
+    return &timer->parts[index / HEAD_BIT][index % HEAD_BIT];
 }
 
-/* The list of a bucket that a timer goes to, by its id; or one of all STRIPES, by their number. */
-static inline uint32_t stripe_of(uint32_t bucket, uint32_t number)
+static inline bool slot_is_timer(const struct system_timer *timer, uint32_t index)
 {
-    return HEAD_BIT | (bucket * STRIPES + number % STRIPES);
+    (void)timer;
+    return (index & HEAD_BIT) == 0;
 }
 
-static bool bucket_is_empty(const struct hier_wheel *wheel, uint32_t bucket)
+static inline uint32_t timer_index(const struct system_timer *timer, uint32_t id)
 {
-    bool empty = true;
-    for (uint32_t i = 0; i < STRIPES; i++) {
-        empty &= slot_is_empty(wheel, stripe_of(bucket, i));
-    }
-    return empty;
+    (void)timer;
+    return id % HEAD_BIT; /* as it is: so that the compiler knows it for a timer's */
 }
 
-static void bucket_move_all(struct hier_wheel *wheel, uint32_t from, uint32_t to)
+static inline uint32_t timer_id(const struct system_timer *timer, uint32_t index)
 {
-    for (uint32_t i = 0; i <= wheel->stripes; i++) {
-        slot_move_all(wheel, stripe_of(from, i), stripe_of(to, i));
-    }
+    (void)timer;
+    return index;
+}
+
+static inline uint32_t bucket_head(const struct system_timer *timer, uint32_t bucket,
+                                   uint32_t stripe)
+{
+    (void)timer;
+    return HEAD_BIT | (bucket * BUCKET_STRIPES + stripe);
+}
+
+static inline uint32_t head_bucket(const struct system_timer *timer, uint32_t head)
+{
+    (void)timer;
+    return (head ^ HEAD_BIT) / BUCKET_STRIPES;
+}
+
+static inline uint32_t stripe_bits(const struct system_timer *timer, bool near)
+{
+    (void)near;
+    return timer->stripes;
+}
+
+/* The unit in which a bucket expires, or NOT_QUEUED. */
+static inline uint64_t *bucket_expiration(const struct system_timer *timer, uint32_t bucket)
+{
+    return &timer->parts[HEADS][bucket * BUCKET_STRIPES].at;
 }
 
 /* --- the delay queue ------------------------------------------------------------------------- */
 
-static inline uint64_t *expires(const struct hier_wheel *wheel, uint32_t bucket)
-{
-    return &wheel->parts[HEADS][bucket * STRIPES].at;
-}
-
-static inline uint64_t expiration(const struct hier_wheel *wheel, uint32_t bucket)
-{
-    return *expires(wheel, bucket);
-}
-
 /* Puts a bucket, which is not in the queue, in its place by its expiration. */
-static __attribute__((noinline)) void queue_push(struct hier_wheel *wheel, struct entry added)
+static __attribute__((noinline)) void delay_queue_offer(struct system_timer *timer,
+                                                        struct delayed added)
 {
-    uint32_t hole = wheel->queued++;
+    struct delayed *queue = timer->delay_queue;
+    uint32_t hole = timer->queued++;
     while (hole > 0) {
         uint32_t parent = (hole - 1) / 2;
-        TL_COUNT(wheel, compares, 1);
-        if (wheel->queue[parent].expires <= added.expires) {
+        TL_COUNT(timer, compares, 1);
+        if (queue[parent].expiration <= added.expiration) {
             break;
         }
-        wheel->queue[hole] = wheel->queue[parent];
+        queue[hole] = queue[parent];
         hole = parent;
     }
-    wheel->queue[hole] = added;
+    queue[hole] = added;
 }
 
-/* Takes the bucket that expires first out of a queue that is not empty. */
-static struct entry queue_pop(struct hier_wheel *wheel)
+/* Takes the bucket that expires first, if it does by the unit `target`. */
+static bool delay_queue_poll(struct system_timer *timer, uint64_t target, struct delayed *polled)
 {
-    struct entry first = wheel->queue[0];
-    struct entry last = wheel->queue[--wheel->queued];
-    uint32_t hole = 0;
-    while (2 * hole + 1 < wheel->queued) {
-        uint32_t child = 2 * hole + 1;
-        if (child + 1 < wheel->queued) {
-            TL_COUNT(wheel, compares, 1);
-            child += wheel->queue[child + 1].expires < wheel->queue[child].expires;
-        }
-        TL_COUNT(wheel, compares, 1);
-        if (last.expires <= wheel->queue[child].expires) {
-            break;
-        }
-        wheel->queue[hole] = wheel->queue[child];
-        hole = child;
-    }
-    wheel->queue[hole] = last;
-    return first;
-}
-
-/* --- levels ---------------------------------------------------------------------------------- */
-
-static size_t bucket_count(const struct hier_wheel *wheel, uint32_t level_count)
-{
-    return FIRST_BUCKET + (size_t)level_count * wheel->slots;
-}
-
-static size_t block_bytes(const struct hier_wheel *wheel, uint32_t level_count)
-{
-    return bucket_count(wheel, level_count) *
-           (STRIPES * sizeof(struct node) + sizeof(struct entry));
-}
-
-/* How many widths of a level go into `units`. Multiplying by the inverse finds as many, or one
- * less, in a fifth of the time that dividing takes. */
-static inline uint64_t widths_of(const struct level *level, uint64_t units)
-{
-    if (level->width == 1) {
-        return units;
-    }
-    uint64_t widths = (uint64_t)((wide)units * level->inverse >> 64);
-    return widths + (units - widths * level->width >= level->width);
-}
-
-/* Puts a level at the bucket that starts in the unit `start`. */
-static inline void level_set(struct level *level, uint64_t start, uint32_t hand)
-{
-    level->start = start;
-    level->hand = hand;
-    level->limit = start > UINT64_MAX - level->interval ? UINT64_MAX : start + level->interval;
-}
-
-/* Puts a level where it stands in the unit `now`. */
-static void level_place(struct level *level, uint64_t now, uint32_t slots)
-{
-    uint64_t bucket = widths_of(level, now);
-    level_set(level, bucket * level->width, (uint32_t)(bucket % slots));
-}
-
-/* Makes the next level. Requires that the highest so far has an interval below UINT64_MAX, or that
- * there is none. False, and nothing changed, if there is no memory. */
-static __attribute__((noinline)) bool level_add(struct hier_wheel *wheel, uint64_t now)
-{
-    uint32_t count = wheel->level_count;
-    size_t old_buckets = count > 0 ? bucket_count(wheel, count) : 0;
-    size_t new_buckets = bucket_count(wheel, count + 1);
-    if (new_buckets > HEAD_BIT / STRIPES) {
+    struct delayed *queue = timer->delay_queue;
+    if (timer->queued == 0 || queue[0].expiration > target) {
         return false;
     }
-    struct node *heads = tl_alloc(wheel->allocator, block_bytes(wheel, count + 1), BLOCK_ALIGN);
+    *polled = queue[0];
+    struct delayed last = queue[--timer->queued];
+    uint32_t hole = 0;
+    while (2 * hole + 1 < timer->queued) {
+        uint32_t child = 2 * hole + 1;
+        if (child + 1 < timer->queued) {
+            TL_COUNT(timer, compares, 1);
+            child += queue[child + 1].expiration < queue[child].expiration;
+        }
+        TL_COUNT(timer, compares, 1);
+        if (last.expiration <= queue[child].expiration) {
+            break;
+        }
+        queue[hole] = queue[child];
+        hole = child;
+    }
+    queue[hole] = last;
+    return true;
+}
+
+/* --- timing wheels --------------------------------------------------------------------------- */
+
+/* How many ticks of a wheel go into `units`. Multiplying by the inverse finds as many, or one
+ * less, in a fifth of the time that dividing takes. */
+static inline uint64_t wheel_ticks(const struct timing_wheel *wheel, uint64_t units)
+{
+    if (wheel->tick == 1) {
+        return units;
+    }
+    uint64_t ticks = (uint64_t)((wide)units * wheel->inverse >> 64);
+    return ticks + (units - ticks * wheel->tick >= wheel->tick);
+}
+
+/* Puts a wheel at the bucket that starts in the unit `start`. */
+static inline void wheel_set(struct timing_wheel *wheel, uint64_t start, uint32_t hand)
+{
+    wheel->current_time = start;
+    wheel->hand = hand;
+    wheel->limit = start > UINT64_MAX - wheel->interval ? UINT64_MAX : start + wheel->interval;
+}
+
+/* Puts a wheel where it stands in the unit `now`. */
+static void wheel_stand_at(struct timing_wheel *wheel, uint64_t now, uint32_t wheel_size)
+{
+    uint64_t bucket = wheel_ticks(wheel, now);
+    wheel_set(wheel, bucket * wheel->tick, (uint32_t)(bucket % wheel_size));
+}
+
+static size_t bucket_count(const struct system_timer *timer, uint32_t wheel_count)
+{
+    return FIRST_BUCKET + (size_t)wheel_count * timer->wheel_size;
+}
+
+static size_t block_bytes(const struct system_timer *timer, uint32_t wheel_count)
+{
+    return bucket_count(timer, wheel_count) *
+           (BUCKET_STRIPES * sizeof(struct node) + sizeof(struct delayed));
+}
+
+/* Makes the overflow wheel of the highest so far, which has an interval below UINT64_MAX; or the
+ * first wheel. False, and nothing changed, if there is no memory. */
+static __attribute__((noinline)) bool add_overflow_wheel(struct system_timer *timer, uint64_t now)
+{
+    uint32_t count = timer->wheel_count;
+    size_t old_heads = count > 0 ? bucket_count(timer, count) * BUCKET_STRIPES : 0;
+    size_t new_heads = bucket_count(timer, count + 1) * BUCKET_STRIPES;
+    if (new_heads > HEAD_BIT) {
+        return false;
+    }
+    struct node *heads = tl_alloc(timer->allocator, block_bytes(timer, count + 1), BLOCK_ALIGN);
     if (heads == NULL) {
         return false;
     }
-    struct entry *queue = (struct entry *)(void *)(heads + new_buckets * STRIPES);
+    struct delayed *queue = (struct delayed *)(void *)(heads + new_heads);
     if (count > 0) {
-        memcpy(heads, wheel->parts[HEADS], old_buckets * STRIPES * sizeof *heads);
-        memcpy(queue, wheel->queue, wheel->queued * sizeof *queue);
-        tl_free(wheel->allocator, wheel->parts[HEADS], block_bytes(wheel, count), BLOCK_ALIGN);
+        memcpy(heads, timer->parts[HEADS], old_heads * sizeof *heads);
+        memcpy(queue, timer->delay_queue, timer->queued * sizeof *queue);
+        tl_free(timer->allocator, timer->parts[HEADS], block_bytes(timer, count), BLOCK_ALIGN);
     }
-    for (size_t i = old_buckets * STRIPES; i < new_buckets * STRIPES; i++) {
+    for (size_t i = old_heads; i < new_heads; i++) {
         uint32_t head = HEAD_BIT | (uint32_t)i;
         heads[i] = (struct node){.at = NOT_QUEUED, .next = head, .prev = head};
     }
-    wheel->parts[HEADS] = heads;
-    wheel->queue = queue;
-    struct level *level = &wheel->levels[count];
-    level->width = count > 0 ? wheel->levels[count - 1].interval : 1;
-    level->interval =
-        level->width > UINT64_MAX / wheel->slots ? UINT64_MAX : level->width * wheel->slots;
-    level->inverse = UINT64_MAX / level->width;
-    level->first = FIRST_BUCKET + count * wheel->slots;
-    level_place(level, now, wheel->slots);
-    wheel->level_count = count + 1;
+    timer->parts[HEADS] = heads;
+    timer->delay_queue = queue;
+    struct timing_wheel *wheel = &timer->wheels[count];
+    wheel->tick = count > 0 ? wheel[-1].interval : 1;
+    wheel->interval =
+        wheel->tick > UINT64_MAX / timer->wheel_size ? UINT64_MAX : wheel->tick * timer->wheel_size;
+    wheel->inverse = UINT64_MAX / wheel->tick;
+    wheel->first = FIRST_BUCKET + count * timer->wheel_size;
+    wheel_stand_at(wheel, now, timer->wheel_size);
+    timer->wheel_count = count + 1;
     for (uint32_t zeros = 0; zeros < 64; zeros++) {
         uint64_t delay_units = UINT64_C(1) << (63 - zeros);
         uint32_t n = 0;
-        while (n < count && delay_units >= wheel->levels[n].interval) {
+        while (n < count && delay_units >= timer->wheels[n].interval) {
             n++;
         }
-        wheel->level_of_zeros[zeros] = (uint8_t)n;
+        timer->wheel_of_zeros[zeros] = (uint8_t)n;
     }
     return true;
 }
 
-/* Moves all levels to the unit `now`. A bucket of a level is several whole buckets of the one
- * below, so the first level that stays where it is ends it. */
-static void levels_move(struct hier_wheel *wheel, uint64_t now)
+/* Moves the current time of all wheels to the unit `now`. A bucket of a wheel is several whole
+ * buckets of the one below, so the first wheel that stays where it is ends it. */
+static void timing_wheels_advance_clock(struct system_timer *timer, uint64_t now)
 {
-    for (uint32_t i = 0; i < wheel->level_count; i++) {
-        struct level *level = &wheel->levels[i];
-        uint64_t passed = now - level->start;
-        if (passed < level->width) {
+    for (uint32_t i = 0; i < timer->wheel_count; i++) {
+        struct timing_wheel *wheel = &timer->wheels[i];
+        uint64_t passed = now - wheel->current_time;
+        if (passed < wheel->tick) {
             break;
         }
-        uint64_t steps = passed - level->width < level->width ? 1 : widths_of(level, passed);
-        if (steps < wheel->slots) { /* without a division */
-            uint32_t hand = level->hand + (uint32_t)steps;
-            level_set(level, level->start + steps * level->width,
-                      hand < wheel->slots ? hand : hand - wheel->slots);
+        uint64_t steps = passed - wheel->tick < wheel->tick ? 1 : wheel_ticks(wheel, passed);
+        if (steps < timer->wheel_size) { /* without a division */
+            uint32_t hand = wheel->hand + (uint32_t)steps;
+            wheel_set(wheel, wheel->current_time + steps * wheel->tick,
+                      hand < timer->wheel_size ? hand : hand - timer->wheel_size);
         } else {
-            level_place(level, now, wheel->slots);
+            wheel_stand_at(wheel, now, timer->wheel_size);
         }
     }
 }
 
-/* Files a timer that is in no list in the bucket of a level for what is due in a unit: the furthest
- * if that is out of its reach. */
-static inline void file_in_level(struct hier_wheel *wheel, uint32_t n, uint32_t index, uint64_t due)
+/* Adds a timer that is in no list to the bucket of a wheel for what is due in a unit, the furthest
+ * if that is out of its reach, and the bucket, if it held none, to the delay queue. */
+static inline void bucket_add(struct system_timer *timer, uint32_t n, uint32_t index, uint64_t due)
 {
-    const struct level *level = &wheel->levels[n];
-    uint64_t ahead = due < level->limit ? due - level->start : level->interval - level->width;
-    ahead = widths_of(level, ahead);
-    uint64_t slot = level->hand + ahead;
-    slot -= wheel->slots & (0 - (uint64_t)(slot >= wheel->slots)); /* a branch would be a toss-up */
-    uint32_t bucket = level->first + (uint32_t)slot;
-    wheel->parts[TIMERS][index].at = due;
-    slot_append(wheel, stripe_of(bucket, index & wheel->stripes), index % HEAD_BIT);
-    TL_COUNT(wheel, moves, 1);
-    if (__builtin_expect(*expires(wheel, bucket) == NOT_QUEUED, 0)) {
-        uint64_t at = level->start + ahead * level->width;
-        *expires(wheel, bucket) = at;
-        if (at * wheel->tick < wheel->work_at) {
-            wheel->work_at = at * wheel->tick;
+    const struct timing_wheel *wheel = &timer->wheels[n];
+    uint64_t ahead = due < wheel->limit ? due - wheel->current_time : wheel->interval - wheel->tick;
+    ahead = wheel_ticks(wheel, ahead);
+    uint64_t slot = wheel->hand + ahead;
+    /* A branch would be a toss-up. */
+    slot -= timer->wheel_size & (0 - (uint64_t)(slot >= timer->wheel_size));
+    uint32_t bucket = wheel->first + (uint32_t)slot;
+    timer->parts[TIMERS][index].at = due;
+    bucket_append(timer, bucket, index % HEAD_BIT);
+    if (__builtin_expect(*bucket_expiration(timer, bucket) == NOT_QUEUED, 0)) {
+        uint64_t at = wheel->current_time + ahead * wheel->tick;
+        *bucket_expiration(timer, bucket) = at;
+        if (at * timer->unit < timer->work_at) {
+            timer->work_at = at * timer->unit;
         }
-        queue_push(wheel, (struct entry){.expires = at, .bucket = bucket, .level = n});
+        delay_queue_offer(timer, (struct delayed){.expiration = at, .bucket = bucket, .level = n});
     }
 }
 
-/* The same on the lowest level above this one that reaches it, which is made if there is none. */
-static __attribute__((noinline)) void file_above(struct hier_wheel *wheel, uint32_t n,
-                                                 uint32_t index, uint64_t due)
+/* Adds a timer to the lowest overflow wheel of wheel `n` that reaches it; made if there is none. */
+static __attribute__((noinline)) void overflow_wheel_add(struct system_timer *timer, uint32_t n,
+                                                         uint32_t index, uint64_t due)
 {
     do {
-        if (++n == wheel->level_count && !level_add(wheel, wheel->levels[0].start)) {
+        if (++n == timer->wheel_count &&
+            !add_overflow_wheel(timer, timer->wheels[0].current_time)) {
             n--;
-            wheel->overfilled = true;
+            timer->overfilled = true;
             break;
         }
-        TL_COUNT(wheel, compares, 1);
-    } while (due >= wheel->levels[n].limit);
-    file_in_level(wheel, n, index, due);
+        TL_COUNT(timer, compares, 1);
+    } while (due >= timer->wheels[n].limit);
+    bucket_add(timer, n, index, due);
 }
 
-/* The lowest level that may reach what is due so many units ahead, or the highest. */
-static inline uint32_t level_for(const struct hier_wheel *wheel, uint64_t units)
+/* The lowest wheel that may reach what is due so many units ahead, or the highest. */
+static inline uint32_t wheel_for(const struct system_timer *timer, uint64_t units)
 {
-    return wheel->level_of_zeros[__builtin_clzll(units)];
+    return timer->wheel_of_zeros[__builtin_clzll(units)];
 }
 
-/* Files a timer that is in no list and due after the unit at which the levels stand. */
-static inline void file_timer(struct hier_wheel *wheel, uint32_t index, uint64_t due)
+/* Adds a timer that is in no list and due after the wheels' current time. */
+static inline void timing_wheel_add(struct system_timer *timer, uint32_t index, uint64_t due)
 {
-    uint32_t n = level_for(wheel, due - wheel->levels[0].start);
-    TL_COUNT(wheel, compares, 1);
-    if (__builtin_expect(due >= wheel->levels[n].limit, 0)) {
-        file_above(wheel, n, index, due);
+    uint32_t n = wheel_for(timer, due - timer->wheels[0].current_time);
+    TL_COUNT(timer, compares, 1);
+    if (__builtin_expect(due >= timer->wheels[n].limit, 0)) {
+        overflow_wheel_add(timer, n, index, due);
     } else {
-        file_in_level(wheel, n, index, due);
+        bucket_add(timer, n, index, due);
     }
 }
 
-/* --- hooks ----------------------------------------------------------------------------------- */
+/* --- start, stop, advance, next -------------------------------------------------------------- */
 
-static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+/* The unit in which a deadline is due, on the side of it that the option says. */
+static inline uint64_t due_unit(const struct system_timer *timer, uint64_t deadline)
 {
-    struct hier_wheel *wheel = self;
-    if (capacity <= wheel->capacity) {
+    return (timer->ceil ? deadline + timer->unit - 1 : deadline) / timer->unit;
+}
+
+/* Adds a timer for which the wheels must stand at the unit `now`. */
+static __attribute__((noinline)) void advance_and_add(struct system_timer *timer, uint32_t index,
+                                                      uint64_t due, uint64_t now)
+{
+    timing_wheels_advance_clock(timer, now);
+    timing_wheel_add(timer, index, due);
+}
+
+static enum tl_status timer_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct system_timer *timer = self;
+    bool whole = timer->unit == 1; /* without a division */
+    uint64_t now = whole ? timer->clock : timer->wheels[0].current_time;
+    uint64_t due = whole ? deadline : due_unit(timer, deadline);
+    uint32_t index = timer_index(timer, id);
+    (void)buckets_take(timer, index);
+    if (deadline <= timer->clock || due <= now) {
+        slot_append(timer, bucket_head(timer, LATE, 0), index);
+        timer->work_at = 0;
+        TL_COUNT(timer, moves, 1);
+        return TL_OK;
+    }
+    /* Wherever the wheels stand, what the right one reaches can be added: none of its buckets is
+     * wider than the delay, so the timer's expires after the clock. */
+    uint32_t n = wheel_for(timer, due - now);
+    TL_COUNT(timer, compares, 1);
+    if (__builtin_expect(due < timer->wheels[n].limit, 1)) {
+        bucket_add(timer, n, index, due);
+    } else if (timer->wheels[0].current_time == now) {
+        overflow_wheel_add(timer, n, index, due);
+    } else {
+        advance_and_add(timer, index, due, now);
+    }
+    return TL_OK;
+}
+
+/* A bucket that is flushed at an advance to the unit `target`. */
+struct flush {
+    struct system_timer *timer;
+    uint64_t target;
+};
+
+/* A timer of a bucket that has expired: under DUE if it is due by the target, else added where it
+ * is now reached. */
+static inline void reinsert_or_expire(void *ctx, uint32_t index)
+{
+    const struct flush *flush = ctx;
+    struct system_timer *timer = flush->timer;
+    uint64_t due = timer->parts[TIMERS][index].at;
+    TL_COUNT(timer, compares, 1);
+    if (due <= flush->target) {
+        bucket_append(timer, DUE, index);
+    } else {
+        timing_wheel_add(timer, index, due);
+        TL_COUNT(timer, cascades, 1);
+    }
+}
+
+/* Empties a bucket that has expired, at which unit the wheels stand. */
+static void bucket_flush(struct system_timer *timer, uint32_t bucket, uint64_t target)
+{
+    struct flush flush = {.timer = timer, .target = target};
+    bucket_empty(timer, bucket, reinsert_or_expire, &flush);
+}
+
+/* Moves the wheels to the unit `target`, which none of them reaches, in one step: every bucket has
+ * expired by then. Step by step, what is due beyond the highest wheel, for want of memory for the
+ * next, would be added again every turn of it: a long jump would hardly end. Requires that LATE is
+ * empty. */
+static void jump_past_wheels(struct system_timer *timer, uint64_t target)
+{
+    while (timer->queued > 0) {
+        uint32_t bucket = timer->delay_queue[--timer->queued].bucket;
+        *bucket_expiration(timer, bucket) = NOT_QUEUED;
+        bucket_move_all(timer, bucket, LATE);
+        TL_COUNT(timer, slots, 1);
+    }
+    timing_wheels_advance_clock(timer, target);
+    timer->overfilled = false; /* until a timer that is added again meets the same refusal */
+    bucket_flush(timer, LATE, target);
+}
+
+/* The first tick after the clock at which a bucket expires; where a tick is not a unit, at which
+ * the next unit begins, if that is sooner. */
+static uint64_t first_work(const struct system_timer *timer)
+{
+    uint64_t unit = timer->unit == 1 ? TL_NEVER : timer->wheels[0].current_time + 1;
+    if (timer->queued > 0 && timer->delay_queue[0].expiration < unit) {
+        unit = timer->delay_queue[0].expiration;
+    }
+    return unit * timer->unit;
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE: SystemTimer.advanceClock.
+ * From bucket to bucket, as the delay queue yields them by their expiration: so what is added again
+ * meets no bucket of an earlier turn. */
+static void collect_due(struct system_timer *timer, uint64_t now)
+{
+    if (timer->work_at == 0) {
+        slot_move_all(timer, bucket_head(timer, LATE, 0), bucket_head(timer, DUE, 0));
+    }
+    uint64_t target = timer->unit == 1 ? now : now / timer->unit;
+    if (timer->overfilled && target >= timer->wheels[timer->wheel_count - 1].limit) {
+        jump_past_wheels(timer, target);
+    }
+    struct delayed polled;
+    while (delay_queue_poll(timer, target, &polled)) {
+        *bucket_expiration(timer, polled.bucket) = NOT_QUEUED;
+        timing_wheels_advance_clock(timer, polled.expiration);
+        TL_COUNT(timer, slots, 1);
+        if (target - polled.expiration >= timer->wheels[polled.level].tick - 1 &&
+            !timer->overfilled) {
+            bucket_move_all(timer, polled.bucket, DUE);
+        } else {
+            bucket_flush(timer, polled.bucket, target);
+        }
+    }
+    timing_wheels_advance_clock(timer, target);
+    timer->clock = now;
+    timer->work_at = first_work(timer);
+}
+
+static uint64_t timer_next(const void *self)
+{
+    const struct system_timer *timer = self;
+    if (timer->count == 0) {
+        return TL_NEVER;
+    }
+    return buckets_are_due(timer) ? timer->clock : timer->delay_queue[0].expiration * timer->unit;
+}
+
+/* --- the other hooks ------------------------------------------------------------------------- */
+
+static enum tl_status timer_reserve(void *self, uint32_t capacity)
+{
+    struct system_timer *timer = self;
+    if (capacity <= timer->capacity) {
         return TL_OK;
     }
     if (capacity > HEAD_BIT) {
         return TL_ERR_CAPACITY;
     }
-    struct node *nodes = wheel->allocator->resize(wheel->allocator->ctx, wheel->parts[TIMERS],
-                                                  wheel->capacity * sizeof *nodes,
+    struct node *nodes = timer->allocator->resize(timer->allocator->ctx, timer->parts[TIMERS],
+                                                  timer->capacity * sizeof *nodes,
                                                   capacity * sizeof *nodes, BLOCK_ALIGN);
     if (nodes == NULL) {
         return TL_ERR_NOMEM;
     }
-    for (uint32_t id = wheel->capacity; id < capacity; id++) {
+    for (uint32_t id = timer->capacity; id < capacity; id++) {
         nodes[id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
     }
-    wheel->parts[TIMERS] = nodes;
-    wheel->capacity = capacity;
-    wheel->stripes = capacity * sizeof *nodes > INNER_CACHES ? STRIPES - 1 : 0;
+    timer->parts[TIMERS] = nodes;
+    timer->capacity = capacity;
+    timer->stripes = capacity * sizeof *nodes > INNER_CACHES ? BUCKET_STRIPES - 1 : 0;
     return TL_OK;
 }
 
-static void wheel_destroy(void *self)
+static void timer_destroy(void *self)
 {
-    struct hier_wheel *wheel = self;
-    tl_free(wheel->allocator, wheel->parts[TIMERS], wheel->capacity * sizeof *wheel->parts[TIMERS],
+    struct system_timer *timer = self;
+    tl_free(timer->allocator, timer->parts[TIMERS], timer->capacity * sizeof(struct node),
             BLOCK_ALIGN);
-    if (wheel->level_count > 0) {
-        tl_free(wheel->allocator, wheel->parts[HEADS], block_bytes(wheel, wheel->level_count),
-                BLOCK_ALIGN);
-    }
-    tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct hier_wheel));
+    tl_free(timer->allocator, timer->parts[HEADS], block_bytes(timer, timer->wheel_count),
+            BLOCK_ALIGN);
+    tl_free(timer->allocator, timer, sizeof *timer, alignof(struct system_timer));
 }
 
-static enum tl_status wheel_create(const struct tl_config *config, void **self)
+enum option { OPTION_TICK, OPTION_SLOTS, OPTION_ROUNDING };
+enum rounding { ROUNDING_FLOOR, ROUNDING_CEIL };
+
+static enum tl_status timer_create(const struct tl_config *config, void **self)
 {
-    struct hier_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct hier_wheel));
-    if (wheel == NULL) {
+    struct system_timer *timer =
+        tl_alloc(config->allocator, sizeof *timer, alignof(struct system_timer));
+    if (timer == NULL) {
         return TL_ERR_NOMEM;
     }
-    *wheel = (struct hier_wheel){
-        .slots = (uint32_t)config->options[OPTION_SLOTS],
+    *timer = (struct system_timer){
+        .wheel_size = (uint32_t)config->options[OPTION_SLOTS],
         .ceil = config->options[OPTION_ROUNDING] == ROUNDING_CEIL,
         .clock = config->now,
-        .work_at = 0,
-        .tick = (uint64_t)config->options[OPTION_TICK],
+        .unit = (uint64_t)config->options[OPTION_TICK],
         .allocator = config->allocator,
     };
-    enum tl_status status = level_add(wheel, config->now / wheel->tick) ? TL_OK : TL_ERR_NOMEM;
-    if (status == TL_OK) {
-        status = wheel_reserve(wheel, config->capacity);
-    }
+    enum tl_status status = add_overflow_wheel(timer, config->now / timer->unit)
+                                ? timer_reserve(timer, config->capacity)
+                                : TL_ERR_NOMEM;
     if (status != TL_OK) {
-        wheel_destroy(wheel);
+        timer_destroy(timer);
         return status;
     }
-    *self = wheel;
+    *self = timer;
     return TL_OK;
-}
-
-/* The unit in which a deadline is due, on the side of it that the option says. */
-static inline uint64_t due_unit(const struct hier_wheel *wheel, uint64_t deadline)
-{
-    return (wheel->ceil ? deadline + wheel->tick - 1 : deadline) / wheel->tick;
-}
-
-/* Files a timer for which the levels must stand at the unit `now`. */
-static __attribute__((noinline)) void move_and_file(struct hier_wheel *wheel, uint32_t index,
-                                                    uint64_t due, uint64_t now)
-{
-    levels_move(wheel, now);
-    file_timer(wheel, index, due);
-}
-
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct hier_wheel *wheel = self;
-    bool whole = wheel->tick == 1; /* without a division */
-    uint64_t now = whole ? wheel->clock : wheel->levels[0].start;
-    uint64_t due = whole ? deadline : due_unit(wheel, deadline);
-    id %= HEAD_BIT; /* as it is: so that the compiler knows it for a timer's */
-    if (slot_is_linked(wheel, id)) {
-        slot_remove(wheel, id);
-        TL_COUNT(wheel, moves, 1);
-    } else {
-        wheel->count++;
-    }
-    if (deadline <= wheel->clock || due <= now) {
-        slot_append(wheel, stripe_of(LATE, 0), id);
-        wheel->work_at = 0;
-        TL_COUNT(wheel, moves, 1);
-        return TL_OK;
-    }
-    /* Wherever the levels stand, what the right one reaches can be filed: none of its buckets is
-     * wider than the delay, so the timer's expires after the clock. */
-    uint32_t n = level_for(wheel, due - now);
-    TL_COUNT(wheel, compares, 1);
-    if (__builtin_expect(due < wheel->levels[n].limit, 1)) {
-        file_in_level(wheel, n, id, due);
-    } else if (wheel->levels[0].start == now) {
-        file_above(wheel, n, id, due);
-    } else {
-        move_and_file(wheel, id, due, now);
-    }
-    return TL_OK;
-}
-
-static enum tl_status wheel_stop(void *self, uint32_t id)
-{
-    struct hier_wheel *wheel = self;
-    id %= HEAD_BIT; /* as in a start */
-    if (!slot_is_linked(wheel, id)) {
-        return TL_IDLE;
-    }
-    slot_remove(wheel, id);
-    wheel->count--;
-    TL_COUNT(wheel, moves, 1);
-    return TL_OK;
-}
-
-/* A bucket that is emptied at an advance to the unit `target`. */
-struct flush {
-    struct hier_wheel *wheel;
-    uint64_t target;
-};
-
-/* Files a timer of a bucket that has expired: under DUE if it is due by the target, else where it
- * is now reached. */
-static inline void file_again(void *ctx, uint32_t index)
-{
-    const struct flush *flush = ctx;
-    struct hier_wheel *wheel = flush->wheel;
-    uint64_t due = wheel->parts[TIMERS][index].at;
-    TL_COUNT(wheel, compares, 1);
-    if (due <= flush->target) {
-        slot_append(wheel, stripe_of(DUE, index & wheel->stripes), index);
-        TL_COUNT(wheel, moves, 1);
-    } else {
-        file_timer(wheel, index, due);
-        TL_COUNT(wheel, cascades, 1);
-    }
-}
-
-/* Empties a bucket that has expired, at which unit the levels stand. */
-static void flush_bucket(struct hier_wheel *wheel, uint32_t bucket, uint64_t target)
-{
-    struct flush flush = {.wheel = wheel, .target = target};
-    if (wheel->stripes == 0) {
-        slot_drain(wheel, stripe_of(bucket, 0), file_again, &flush);
-    } else {
-        slots_drain(wheel, stripe_of(bucket, 0), STRIPES, 1, file_again, &flush);
-    }
-}
-
-/* Moves the levels to the unit `target`, which none of them reaches, in one step: every bucket has
- * expired by then. Step by step, what is due beyond the highest level, for want of memory for the
- * next, would be filed again every turn of it: a long jump would hardly end. Requires that LATE is
- * empty. */
-static void jump_past_levels(struct hier_wheel *wheel, uint64_t target)
-{
-    while (wheel->queued > 0) {
-        uint32_t bucket = wheel->queue[--wheel->queued].bucket;
-        *expires(wheel, bucket) = NOT_QUEUED;
-        bucket_move_all(wheel, bucket, LATE);
-        TL_COUNT(wheel, slots, 1);
-    }
-    levels_move(wheel, target);
-    wheel->overfilled = false; /* until a timer that is filed again meets the same refusal */
-    flush_bucket(wheel, LATE, target);
-}
-
-/* The first tick after the clock at which a bucket expires; where a tick is not a unit, at which
- * the next unit begins, if that is sooner. */
-static uint64_t first_work(const struct hier_wheel *wheel)
-{
-    uint64_t unit = wheel->tick == 1 ? TL_NEVER : wheel->levels[0].start + 1;
-    if (wheel->queued > 0 && wheel->queue[0].expires < unit) {
-        unit = wheel->queue[0].expires;
-    }
-    return unit * wheel->tick;
-}
-
-/* Moves the clock to `now`, and everything that is due by then to DUE. From bucket to bucket, in
- * the order of their expiration: so what is filed again meets no bucket of an earlier turn. */
-static void collect_due(struct hier_wheel *wheel, uint64_t now)
-{
-    if (wheel->work_at == 0) {
-        slot_move_all(wheel, stripe_of(LATE, 0), stripe_of(DUE, 0));
-    }
-    uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
-    if (wheel->overfilled && target >= wheel->levels[wheel->level_count - 1].limit) {
-        jump_past_levels(wheel, target);
-    }
-    while (wheel->queued > 0 && wheel->queue[0].expires <= target) {
-        struct entry popped = queue_pop(wheel);
-        uint32_t bucket = popped.bucket;
-        uint64_t expired = popped.expires;
-        uint64_t width = wheel->levels[popped.level].width;
-        *expires(wheel, bucket) = NOT_QUEUED;
-        levels_move(wheel, expired);
-        TL_COUNT(wheel, slots, 1);
-        if (target - expired >= width - 1 && !wheel->overfilled) {
-            bucket_move_all(wheel, bucket, DUE);
-        } else {
-            flush_bucket(wheel, bucket, target);
-        }
-    }
-    levels_move(wheel, target);
-    wheel->clock = now;
-    wheel->work_at = first_work(wheel);
-}
-
-/* Fires the first timer of one of DUE's lists, which has one. */
-static inline void fire_one(struct hier_wheel *wheel, uint32_t head, uint64_t now, tl_fire_fn fire,
-                            void *ctx)
-{
-    uint32_t id = slot_node(wheel, head)->next;
-    slot_remove(wheel, id);
-    wheel->count--;
-    TL_COUNT(wheel, moves, 1);
-    fire(ctx, id, now);
-}
-
-/* Fires from DUE, from each of the lists in use in turn, so that a node's line is under way while
- * the others' fire. Returns how many. */
-static uint64_t fire_due(struct hier_wheel *wheel, uint64_t now, uint64_t budget, tl_fire_fn fire,
-                         void *ctx)
-{
-    uint64_t fired = 0;
-    bool more = true;
-    while (more) {
-        more = false;
-        for (uint32_t i = 0; i <= wheel->stripes; i++) {
-            uint32_t head = stripe_of(DUE, i);
-            if (slot_is_empty(wheel, head)) {
-                continue;
-            }
-            if (fired == budget) {
-                return fired;
-            }
-            fired++;
-            fire_one(wheel, head, now, fire, ctx);
-            more = true;
-        }
-    }
-    return fired;
-}
-
-/* An advance at which a bucket may expire. */
-static __attribute__((noinline)) uint64_t work(struct hier_wheel *wheel, uint64_t now,
-                                               uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    collect_due(wheel, now);
-    uint64_t fired = fire_due(wheel, now, budget, fire, ctx);
-    if (fired == budget) {
-        wheel->work_at = 0; /* for what may be left */
-    }
-    return fired;
-}
-
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct hier_wheel *wheel = self;
-    if (now < wheel->work_at) {
-        wheel->clock = now;
-        return 0;
-    }
-    return work(wheel, now, budget, fire, ctx);
-}
-
-static uint64_t wheel_next(const void *self)
-{
-    const struct hier_wheel *wheel = self;
-    if (wheel->count == 0) {
-        return TL_NEVER;
-    }
-    if (!bucket_is_empty(wheel, DUE) || !bucket_is_empty(wheel, LATE)) {
-        return wheel->clock;
-    }
-    return wheel->queue[0].expires * wheel->tick;
-}
-
-static uint64_t wheel_count(const void *self)
-{
-    return ((const struct hier_wheel *)self)->count;
-}
-
-static void wheel_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct hier_wheel *)self)->counters;
-}
-
-static enum tl_status check_bucket(const struct hier_wheel *wheel, const struct level *level,
-                                   uint32_t slot, char *why, size_t why_bytes)
-{
-    uint32_t bucket = level->first + slot;
-    uint64_t at = expiration(wheel, bucket);
-    if (at == NOT_QUEUED) {
-        if (!bucket_is_empty(wheel, bucket)) {
-            (void)snprintf(why, why_bytes, "bucket %" PRIu32 " holds timers and is not queued",
-                           bucket);
-            return TL_ERR_CORRUPT;
-        }
-        return TL_OK;
-    }
-    if (at <= level->start || at >= level->limit || at % level->width != 0 ||
-        at / level->width % wheel->slots != slot) {
-        (void)snprintf(why, why_bytes, "bucket %" PRIu32 " cannot expire in unit %" PRIu64, bucket,
-                       at);
-        return TL_ERR_CORRUPT;
-    }
-    for (uint32_t n = 0; n < STRIPES; n++) {
-        uint32_t i = slot_node(wheel, stripe_of(bucket, n))->next;
-        for (; (i & HEAD_BIT) == 0; i = wheel->parts[TIMERS][i].next) {
-            uint64_t due = wheel->parts[TIMERS][i].at;
-            if (due < at || (due - at >= level->width && !wheel->overfilled)) {
-                (void)snprintf(why, why_bytes, "timer %" PRIu32 " is not due within its bucket", i);
-                return TL_ERR_CORRUPT;
-            }
-        }
-    }
-    return TL_OK;
-}
-
-static enum tl_status check_queue(const struct hier_wheel *wheel, char *why, size_t why_bytes)
-{
-    uint64_t marked = 0;
-    for (size_t i = FIRST_BUCKET; i < bucket_count(wheel, wheel->level_count); i++) {
-        marked += expiration(wheel, (uint32_t)i) != NOT_QUEUED;
-    }
-    if (marked != wheel->queued) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " buckets expire, %" PRIu32 " are queued", marked,
-                       wheel->queued);
-        return TL_ERR_CORRUPT;
-    }
-    for (uint32_t i = 0; i < wheel->queued; i++) {
-        uint64_t at = wheel->queue[i].expires;
-        if (at < wheel->work_at / wheel->tick || at != expiration(wheel, wheel->queue[i].bucket) ||
-            at < wheel->queue[i > 0 ? (i - 1) / 2 : 0].expires) {
-            (void)snprintf(why, why_bytes, "entry %" PRIu32 " of the queue is out of order", i);
-            return TL_ERR_CORRUPT;
-        }
-    }
-    return TL_OK;
-}
-
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
-{
-    const struct hier_wheel *wheel = self;
-    uint64_t seen = 0;
-    for (size_t i = 0; i < bucket_count(wheel, wheel->level_count) * STRIPES; i++) {
-        if (!slot_walk(wheel, HEAD_BIT | (uint32_t)i, wheel->count, &seen)) {
-            (void)snprintf(why, why_bytes, "the links of bucket %zu do not agree", i / STRIPES);
-            return TL_ERR_CORRUPT;
-        }
-    }
-    uint64_t linked = 0;
-    for (uint32_t id = 0; id < wheel->capacity; id++) {
-        linked += slot_is_linked(wheel, id);
-    }
-    if (seen != wheel->count || linked != wheel->count) {
-        (void)snprintf(why, why_bytes,
-                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
-                       seen, linked, wheel->count);
-        return TL_ERR_CORRUPT;
-    }
-    uint64_t stand = wheel->levels[0].start;
-    for (uint32_t n = 0; n < wheel->level_count; n++) {
-        struct level level = wheel->levels[n];
-        level_place(&level, stand, wheel->slots);
-        if (stand > wheel->clock / wheel->tick || level.start != wheel->levels[n].start ||
-            level.hand != wheel->levels[n].hand) {
-            (void)snprintf(why, why_bytes, "level %" PRIu32 " stands at unit %" PRIu64, n + 1,
-                           wheel->levels[n].start);
-            return TL_ERR_CORRUPT;
-        }
-        level_place(&level, wheel->clock / wheel->tick, wheel->slots);
-        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-            enum tl_status status = check_bucket(wheel, &level, slot, why, why_bytes);
-            if (status != TL_OK) {
-                return status;
-            }
-        }
-    }
-    bool due = !bucket_is_empty(wheel, DUE) || !bucket_is_empty(wheel, LATE);
-    if (due && wheel->work_at != 0) {
-        (void)snprintf(why, why_bytes, "timers are due before tick %" PRIu64, wheel->work_at);
-        return TL_ERR_CORRUPT;
-    }
-    return check_queue(wheel, why, why_bytes);
-}
-
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct hier_wheel *wheel = self;
-    if (!slot_is_linked(wheel, id)) {
-        return TL_IDLE;
-    }
-    uint32_t index = id;
-    while ((index & HEAD_BIT) == 0) {
-        index = wheel->parts[TIMERS][index].next;
-    }
-    uint32_t bucket = (index ^ HEAD_BIT) / STRIPES;
-    if (bucket < FIRST_BUCKET) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    *out = (struct tl_place){
-        .level = (bucket - FIRST_BUCKET) / wheel->slots + 1,
-        .slot = (bucket - FIRST_BUCKET) % wheel->slots,
-        .bucket = expiration(wheel, bucket) * wheel->tick,
-    };
-    return TL_OK;
-}
-
-static void walk_bucket(const struct hier_wheel *wheel, uint32_t bucket,
-                        const struct tl_visitor *visitor)
-{
-    for (uint32_t n = 0; n < STRIPES; n++) {
-        uint32_t i = slot_node(wheel, stripe_of(bucket, n))->next;
-        for (; (i & HEAD_BIT) == 0; i = wheel->parts[TIMERS][i].next) {
-            /* What is due already keeps no time, and the unit is the deadline for a tick of 1. */
-            bool kept = bucket >= FIRST_BUCKET && wheel->tick == 1;
-            walk_timer(visitor, i, kept ? wheel->parts[TIMERS][i].at : TL_NEVER, 0);
-        }
-    }
-}
-
-static void walk_queue(const struct hier_wheel *wheel, const struct tl_visitor *visitor)
-{
-    walk_part(visitor, "delay queue", TL_FORM_TREE, 0);
-    for (uint32_t i = 0; i < wheel->queued; i++) {
-        uint32_t bucket = wheel->queue[i].bucket;
-        char refers[48];
-        (void)snprintf(refers, sizeof refers, "level %" PRIu32 ", slot %" PRIu32,
-                       (bucket - FIRST_BUCKET) / wheel->slots + 1,
-                       (bucket - FIRST_BUCKET) % wheel->slots);
-        walk_reference(visitor, i, i > 0 ? (i - 1) / 2 : TL_NEVER,
-                       expiration(wheel, bucket) * wheel->tick, refers);
-    }
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct hier_wheel *wheel = self;
-    if (!bucket_is_empty(wheel, DUE) || !bucket_is_empty(wheel, LATE)) {
-        walk_due_part(visitor);
-        walk_node(visitor, 0, TL_NEVER);
-        walk_bucket(wheel, DUE, visitor);
-        walk_bucket(wheel, LATE, visitor);
-    }
-    for (uint32_t n = 0; n < wheel->level_count; n++) {
-        struct level now = wheel->levels[n];
-        const struct level *level = &now;
-        level_place(&now, wheel->clock / wheel->tick, wheel->slots);
-        walk_level(visitor, n + 1, level->width * wheel->tick);
-        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-            uint32_t ahead =
-                slot >= level->hand ? slot - level->hand : slot + wheel->slots - level->hand;
-            uint64_t last = level->start + (ahead + 1) * level->width - 1;
-            bool queued = expiration(wheel, level->first + slot) != NOT_QUEUED;
-            walk_slot(visitor, slot,
-                      wheel->ceil ? last * wheel->tick : last * wheel->tick + wheel->tick - 1,
-                      level->width * wheel->tick,
-                      (ahead == 0 ? TL_MARK_HAND : 0u) | (queued ? TL_MARK_QUEUED : 0u));
-            walk_bucket(wheel, level->first + slot, visitor);
-        }
-    }
-    walk_queue(wheel, visitor);
-}
-
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
-{
-    (void)delay_ticks;
-    uint64_t most = (uint64_t)options[OPTION_TICK] - 1;
-    return options[OPTION_ROUNDING] == ROUNDING_CEIL ? (struct tl_precision){.late_ticks = most}
-                                                     : (struct tl_precision){.early_ticks = most};
 }
 
 static const struct tl_choice rounding_choices[] = {
@@ -874,13 +612,147 @@ static const struct tl_choice rounding_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
+static const struct tl_option timer_options[] = {
     [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL, "ticks per bucket of the lowest level (tickMs)"},
     [OPTION_SLOTS] = {"slots", 20, 2, SLOTS_MAX, NULL, "buckets per level (wheelSize)"},
     [OPTION_ROUNDING] = {"rounding", ROUNDING_FLOOR, 1, 0, rounding_choices,
                          "which way a deadline inside a bucket goes"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
+
+static struct tl_precision timer_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    (void)delay_ticks;
+    uint64_t most = (uint64_t)options[OPTION_TICK] - 1;
+    return options[OPTION_ROUNDING] == ROUNDING_CEIL ? (struct tl_precision){.late_ticks = most}
+                                                     : (struct tl_precision){.early_ticks = most};
+}
+
+static enum tl_status check_bucket(const struct system_timer *timer,
+                                   const struct timing_wheel *wheel, uint32_t slot, char *why,
+                                   size_t why_bytes)
+{
+    uint32_t bucket = wheel->first + slot;
+    uint64_t at = *bucket_expiration(timer, bucket);
+    if (at == NOT_QUEUED) {
+        return bucket_is_empty(timer, bucket)
+                   ? TL_OK
+                   : corrupt(why, why_bytes, "bucket %" PRIu32 " holds timers and is not queued",
+                             bucket);
+    }
+    if (at <= wheel->current_time || at >= wheel->limit || at % wheel->tick != 0 ||
+        at / wheel->tick % timer->wheel_size != slot) {
+        return corrupt(why, why_bytes, "bucket %" PRIu32 " cannot expire in unit %" PRIu64, bucket,
+                       at);
+    }
+    for (uint32_t i = bucket_first(timer, bucket); i != SLOT_NONE;
+         i = bucket_after(timer, bucket, i)) {
+        uint64_t due = timer->parts[TIMERS][i].at;
+        if (due < at || (due - at >= wheel->tick && !timer->overfilled)) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is not due within its bucket", i);
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status check_delay_queue(const struct system_timer *timer, char *why,
+                                        size_t why_bytes)
+{
+    uint64_t marked = 0;
+    for (size_t i = FIRST_BUCKET; i < bucket_count(timer, timer->wheel_count); i++) {
+        marked += *bucket_expiration(timer, (uint32_t)i) != NOT_QUEUED;
+    }
+    if (marked != timer->queued) {
+        return corrupt(why, why_bytes, "%" PRIu64 " buckets expire, %" PRIu32 " are queued", marked,
+                       timer->queued);
+    }
+    const struct delayed *queue = timer->delay_queue;
+    for (uint32_t i = 0; i < timer->queued; i++) {
+        uint64_t at = queue[i].expiration;
+        if (at < timer->work_at / timer->unit || at != *bucket_expiration(timer, queue[i].bucket) ||
+            at < queue[i > 0 ? (i - 1) / 2 : 0].expiration) {
+            return corrupt(why, why_bytes, "entry %" PRIu32 " of the queue is out of order", i);
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status timer_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct system_timer *timer = self;
+    enum tl_status status = bucket_lists_check(
+        timer, (uint32_t)bucket_count(timer, timer->wheel_count), 0, why, why_bytes);
+    uint64_t stand = timer->wheels[0].current_time;
+    for (uint32_t n = 0; status == TL_OK && n < timer->wheel_count; n++) {
+        struct timing_wheel wheel = timer->wheels[n];
+        wheel_stand_at(&wheel, stand, timer->wheel_size);
+        if (stand > timer->clock / timer->unit ||
+            wheel.current_time != timer->wheels[n].current_time ||
+            wheel.hand != timer->wheels[n].hand) {
+            return corrupt(why, why_bytes, "level %" PRIu32 " stands at unit %" PRIu64, n + 1,
+                           timer->wheels[n].current_time);
+        }
+        wheel_stand_at(&wheel, timer->clock / timer->unit, timer->wheel_size);
+        for (uint32_t slot = 0; status == TL_OK && slot < timer->wheel_size; slot++) {
+            status = check_bucket(timer, &wheel, slot, why, why_bytes);
+        }
+    }
+    if (status == TL_OK && buckets_are_due(timer) && timer->work_at != 0) {
+        return corrupt(why, why_bytes, "timers are due before tick %" PRIu64, timer->work_at);
+    }
+    return status == TL_OK ? check_delay_queue(timer, why, why_bytes) : status;
+}
+
+/* The unit in which a timer is due is its deadline for a unit of 1. */
+static void keep_due(const struct system_timer *timer, uint32_t index, struct tl_held *held)
+{
+    held->at = timer->unit == 1 ? timer->parts[TIMERS][index].at : TL_NEVER;
+}
+
+static void timer_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct system_timer *timer = self;
+    buckets_walk_due(timer, visitor);
+    for (uint32_t n = 0; n < timer->wheel_count; n++) {
+        struct timing_wheel wheel = timer->wheels[n];
+        wheel_stand_at(&wheel, timer->clock / timer->unit, timer->wheel_size);
+        uint64_t bucket_ticks = wheel.tick * timer->unit;
+        walk_level(visitor, n + 1, bucket_ticks);
+        for (uint32_t slot = 0; slot < timer->wheel_size; slot++) {
+            uint32_t ahead = slots_ahead(wheel.hand, slot, timer->wheel_size) % timer->wheel_size;
+            uint64_t from = (wheel.current_time + ahead * wheel.tick) * timer->unit;
+            bool queued = *bucket_expiration(timer, wheel.first + slot) != NOT_QUEUED;
+            walk_slot(visitor, slot, from + bucket_ticks - (timer->ceil ? timer->unit : 1),
+                      bucket_ticks,
+                      (ahead == 0 ? TL_MARK_HAND : 0u) | (queued ? TL_MARK_QUEUED : 0u));
+            bucket_walk(timer, wheel.first + slot, keep_due, visitor);
+        }
+    }
+    walk_part(visitor, "delay queue", TL_FORM_TREE, 0);
+    for (uint32_t i = 0; i < timer->queued; i++) {
+        uint32_t bucket = timer->delay_queue[i].bucket - FIRST_BUCKET;
+        char refers[48];
+        (void)snprintf(refers, sizeof refers, "level %" PRIu32 ", slot %" PRIu32,
+                       bucket / timer->wheel_size + 1, bucket % timer->wheel_size);
+        walk_reference(visitor, i, i > 0 ? (i - 1) / 2 : TL_NEVER,
+                       timer->delay_queue[i].expiration * timer->unit, refers);
+    }
+}
+
+static enum tl_status timer_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct system_timer *timer = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(timer, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        *out = (struct tl_place){
+            .level = (bucket - FIRST_BUCKET) / timer->wheel_size + 1,
+            .slot = (bucket - FIRST_BUCKET) % timer->wheel_size,
+            .bucket = *bucket_expiration(timer, bucket) * timer->unit,
+        };
+    }
+    return status;
+}
 
 TL_ALGO(hier_wheel) = {
     .abi = TL_ABI,
@@ -895,18 +767,18 @@ TL_ALGO(hier_wheel) = {
         "Overflow wheels are allocated when first needed. Bad at: a far bucket with very many "
         "timers, all filed again in the one advance that opens it.",
     .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_options,
-    .precision = wheel_precision,
-    .create = wheel_create,
-    .destroy = wheel_destroy,
-    .reserve = wheel_reserve,
-    .start = wheel_start,
-    .stop = wheel_stop,
-    .advance = wheel_advance,
-    .next = wheel_next,
-    .count = wheel_count,
-    .counters = wheel_counters,
-    .check = wheel_check,
-    .place = wheel_place,
-    .walk = wheel_walk,
+    .options = timer_options,
+    .precision = timer_precision,
+    .create = timer_create,
+    .destroy = timer_destroy,
+    .reserve = timer_reserve,
+    .start = timer_start,
+    .stop = buckets_stop,
+    .advance = work_advance,
+    .next = timer_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = timer_check,
+    .place = timer_place,
+    .walk = timer_walk,
 };

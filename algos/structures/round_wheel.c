@@ -48,28 +48,17 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 
-#include "walk.h"
+#define SLOTS_MAX      (INT64_C(1) << 30)
+#define TICK_MAX       (INT64_C(1) << 32)
 
-#define NODES_ALIGN 64
-#define DUE         0u /* the list of what the next advance fires first */
-#define LATE        1u /* the list of what was started when already due */
-#define FIRST_SLOT  2u
-#define SLOTS_MAX   (INT64_C(1) << 30)
-#define TICK_MAX    (INT64_C(1) << 32)
-
-enum option { OPTION_SLOTS, OPTION_POW2, OPTION_TICK };
-
+#define BUCKET_STRIPES 1u
 struct node {
     uint64_t rounds; /* visits of the hand that pass it over */
     uint32_t next;
     uint32_t prev;
 };
-
 #define SLOT_LISTS struct round_wheel
-#include "slot_list.h"
 #include "slot_scouts.h"
 
 struct round_wheel {
@@ -87,16 +76,10 @@ struct round_wheel {
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
+#include "slot_ring.h"
 
-static inline struct node *slot_node(const struct round_wheel *wheel, uint32_t index)
-{
-    return &wheel->nodes[index];
-}
-
-static inline bool slot_is_timer(const struct round_wheel *wheel, uint32_t index)
-{
-    return index - wheel->first_timer < wheel->capacity;
-}
+#define STRUCTURE struct round_wheel
+#include "structure.h"
 
 static inline uint64_t turns_of(const struct round_wheel *wheel, uint64_t buckets)
 {
@@ -108,114 +91,19 @@ static inline uint32_t slot_of(const struct round_wheel *wheel, uint64_t bucket)
     return (uint32_t)(wheel->pow2 ? bucket & (wheel->slots - 1) : bucket % wheel->slots);
 }
 
-static size_t nodes_bytes(const struct round_wheel *wheel, uint32_t capacity)
-{
-    return ((size_t)wheel->first_timer + capacity) * sizeof(struct node);
-}
-
-static enum tl_status wheel_reserve(void *self, uint32_t capacity)
-{
-    struct round_wheel *wheel = self;
-    bool fresh = wheel->nodes == NULL;
-    if (capacity <= wheel->capacity && !fresh) {
-        return TL_OK;
-    }
-    if (capacity >= SLOT_NONE - wheel->first_timer) {
-        return TL_ERR_CAPACITY;
-    }
-    struct node *nodes = wheel->allocator->resize(wheel->allocator->ctx, wheel->nodes,
-                                                  fresh ? 0 : nodes_bytes(wheel, wheel->capacity),
-                                                  nodes_bytes(wheel, capacity), NODES_ALIGN);
-    if (nodes == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    wheel->nodes = nodes;
-    for (uint32_t head = 0; fresh && head < wheel->first_timer; head++) {
-        slot_clear(wheel, head);
-    }
-    for (uint32_t id = wheel->capacity; id < capacity; id++) {
-        nodes[wheel->first_timer + id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
-    }
-    wheel->capacity = capacity;
-    return TL_OK;
-}
-
-static void wheel_destroy(void *self)
-{
-    struct round_wheel *wheel = self;
-    tl_free(wheel->allocator, wheel->nodes, nodes_bytes(wheel, wheel->capacity), NODES_ALIGN);
-    tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct round_wheel));
-}
-
-static enum tl_status wheel_create(const struct tl_config *config, void **self)
-{
-    struct round_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct round_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    uint64_t tick = (uint64_t)config->options[OPTION_TICK];
-    uint32_t slots = (uint32_t)config->options[OPTION_SLOTS];
-    bool pow2 = config->options[OPTION_POW2] != 0;
-    uint32_t shift = 0;
-    if (pow2) {
-        while ((UINT32_C(1) << shift) < slots) {
-            shift++;
-        }
-        slots = UINT32_C(1) << shift;
-    }
-    *wheel = (struct round_wheel){
-        .first_timer = FIRST_SLOT + slots,
-        .slots = slots,
-        .shift = shift,
-        .pow2 = pow2,
-        .clock = config->now,
-        .current = config->now / tick + 1,
-        .tick = tick,
-        .allocator = config->allocator,
-    };
-    enum tl_status status = wheel_reserve(wheel, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct round_wheel));
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
-}
-
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct round_wheel *wheel = self;
     uint32_t index = wheel->first_timer + id;
-    struct node *node = &wheel->nodes[index];
-    if (slot_is_linked(wheel, index)) {
-        slot_remove(wheel, index);
-        TL_COUNT(wheel, moves, 1);
-    } else {
-        wheel->count++;
-    }
-    uint32_t head = LATE;
+    (void)buckets_take(wheel, index);
+    uint32_t list = LATE;
     if (deadline > wheel->clock) {
         /* After the clock, so rounded up to `current` at the least. */
         uint64_t bucket = wheel->tick == 1 ? deadline : (deadline + wheel->tick - 1) / wheel->tick;
-        node->rounds = turns_of(wheel, bucket - wheel->current);
-        head = FIRST_SLOT + slot_of(wheel, bucket);
+        wheel->nodes[index].rounds = turns_of(wheel, bucket - wheel->current);
+        list = FIRST_SLOT + slot_of(wheel, bucket);
     }
-    slot_append(wheel, head, index);
-    TL_COUNT(wheel, moves, 1);
-    return TL_OK;
-}
-
-static enum tl_status wheel_stop(void *self, uint32_t id)
-{
-    struct round_wheel *wheel = self;
-    uint32_t index = wheel->first_timer + id;
-    if (!slot_is_linked(wheel, index)) {
-        return TL_IDLE;
-    }
-    slot_remove(wheel, index);
-    wheel->count--;
-    TL_COUNT(wheel, moves, 1);
+    bucket_append(wheel, list, index);
     return TL_OK;
 }
 
@@ -232,8 +120,7 @@ static void visit_slot(struct round_wheel *wheel, uint32_t head, uint64_t turns)
             node->rounds -= turns;
         } else {
             slot_remove(wheel, index);
-            slot_append(wheel, DUE, index);
-            TL_COUNT(wheel, moves, 1);
+            bucket_append(wheel, DUE, index);
         }
         index = next;
     }
@@ -243,7 +130,7 @@ static void visit_slot(struct round_wheel *wheel, uint32_t head, uint64_t turns)
 /* Moves the clock to `now`, and everything that is due by then to DUE. */
 static void collect_due(struct round_wheel *wheel, uint64_t now)
 {
-    slot_move_all(wheel, LATE, DUE);
+    bucket_move_all(wheel, LATE, DUE);
     uint64_t after = (wheel->tick == 1 ? now : now / wheel->tick) + 1;
     uint64_t steps = after - wheel->current;
     uint64_t visits = steps < wheel->slots ? steps : wheel->slots;
@@ -262,126 +149,35 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 {
     struct round_wheel *wheel = self;
     collect_due(wheel, now);
-    uint64_t fired = 0;
-    while (fired < budget && !slot_is_empty(wheel, DUE)) {
-        uint32_t index = wheel->nodes[DUE].next;
-        slot_remove(wheel, index);
-        wheel->count--;
-        TL_COUNT(wheel, moves, 1);
-        fired++;
-        fire(ctx, index - wheel->first_timer, now);
-    }
-    return fired;
+    return buckets_fire(wheel, now, budget, fire, ctx);
 }
 
-static uint64_t wheel_count(const void *self)
-{
-    return ((const struct round_wheel *)self)->count;
-}
+enum option { OPTION_SLOTS, OPTION_POW2, OPTION_TICK };
 
-static void wheel_counters(const void *self, struct tl_counters *out)
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    *out = ((const struct round_wheel *)self)->counters;
-}
-
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
-{
-    const struct round_wheel *wheel = self;
-    if (wheel->current != wheel->clock / wheel->tick + 1) {
-        (void)snprintf(why, why_bytes, "the hand is before bucket %" PRIu64 " at tick %" PRIu64,
-                       wheel->current, wheel->clock);
-        return TL_ERR_CORRUPT;
-    }
-    uint64_t seen = 0;
-    for (uint32_t head = 0; head < wheel->first_timer; head++) {
-        if (!slot_walk(wheel, head, wheel->count, &seen)) {
-            (void)snprintf(why, why_bytes, "the links of list %" PRIu32 " do not agree", head);
-            return TL_ERR_CORRUPT;
+    uint32_t slots = (uint32_t)config->options[OPTION_SLOTS];
+    bool pow2 = config->options[OPTION_POW2] != 0;
+    uint32_t shift = 0;
+    if (pow2) {
+        while ((UINT32_C(1) << shift) < slots) {
+            shift++;
         }
+        slots = UINT32_C(1) << shift;
     }
-    uint64_t linked = 0;
-    for (uint32_t id = 0; id < wheel->capacity; id++) {
-        const struct node *node = &wheel->nodes[wheel->first_timer + id];
-        if (node->next == SLOT_NONE) {
-            continue;
-        }
-        linked++;
-        if (node->rounds > turns_of(wheel, TL_DEADLINE_MAX)) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " waits for %" PRIu64 " rounds", id,
-                           node->rounds);
-            return TL_ERR_CORRUPT;
-        }
-    }
-    if (seen != wheel->count || linked != wheel->count) {
-        (void)snprintf(why, why_bytes,
-                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
-                       seen, linked, wheel->count);
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
-}
-
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct round_wheel *wheel = self;
-    uint32_t index = wheel->first_timer + id;
-    if (!slot_is_linked(wheel, index)) {
-        return TL_IDLE;
-    }
-    uint64_t rounds = wheel->nodes[index].rounds;
-    while (index >= wheel->first_timer) {
-        index = wheel->nodes[index].next;
-    }
-    if (index < FIRST_SLOT) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    uint32_t slot = index - FIRST_SLOT;
-    uint32_t hand = slot_of(wheel, wheel->current);
-    uint64_t ahead = (slot >= hand ? slot : slot + wheel->slots) - hand;
-    *out = (struct tl_place){
-        .level = 1,
-        .slot = slot,
-        .rounds = rounds,
-        .bucket = (wheel->current + ahead + rounds * wheel->slots) * wheel->tick,
-    };
-    return TL_OK;
-}
-
-static void walk_list(const struct round_wheel *wheel, uint32_t head,
-                      const struct tl_visitor *visitor)
-{
-    for (uint32_t i = wheel->nodes[head].next; i != head; i = wheel->nodes[i].next) {
-        uint64_t rounds = head < FIRST_SLOT ? 0 : wheel->nodes[i].rounds;
-        walk_timer(visitor, i - wheel->first_timer, TL_NEVER, rounds);
-    }
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct round_wheel *wheel = self;
-    if (!slot_is_empty(wheel, DUE) || !slot_is_empty(wheel, LATE)) {
-        walk_due_part(visitor);
-        walk_node(visitor, 0, TL_NEVER);
-        walk_list(wheel, DUE, visitor);
-        walk_list(wheel, LATE, visitor);
-    }
-    walk_part(visitor, "wheel", TL_FORM_WHEEL, wheel->tick);
-    uint32_t hand = slot_of(wheel, wheel->current - 1);
-    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-        bool passed = slot == hand && slot_is_empty(wheel, FIRST_SLOT + slot);
-        uint32_t ahead = slot > hand ? slot - hand : slot + wheel->slots - hand;
-        uint64_t bucket = wheel->current - 1 + (passed ? 0 : ahead);
-        walk_slot(visitor, slot, bucket * wheel->tick, wheel->tick,
-                  slot == hand ? TL_MARK_HAND : 0);
-        walk_list(wheel, FIRST_SLOT + slot, visitor);
-    }
-}
-
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
-{
-    (void)delay_ticks;
-    return (struct tl_precision){.late_ticks = (uint64_t)options[OPTION_TICK] - 1};
+    uint64_t tick = (uint64_t)config->options[OPTION_TICK];
+    return structure_create(config,
+                            &(struct round_wheel){
+                                .first_timer = FIRST_SLOT + slots,
+                                .slots = slots,
+                                .shift = shift,
+                                .pow2 = pow2,
+                                .clock = config->now,
+                                .current = config->now / tick + 1,
+                                .tick = tick,
+                                .allocator = config->allocator,
+                            },
+                            buckets_reserve, self);
 }
 
 static const struct tl_choice pow2_choices[] = {
@@ -398,6 +194,57 @@ static const struct tl_option wheel_options[] = {
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    (void)delay_ticks;
+    return (struct tl_precision){.late_ticks = (uint64_t)options[OPTION_TICK] - 1};
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct round_wheel *wheel = self;
+    if (wheel->current != wheel->clock / wheel->tick + 1) {
+        return corrupt(why, why_bytes, "the hand is before bucket %" PRIu64 " at tick %" PRIu64,
+                       wheel->current, wheel->clock);
+    }
+    for (uint32_t id = 0; id < wheel->capacity; id++) {
+        uint32_t index = wheel->first_timer + id;
+        uint64_t rounds = wheel->nodes[index].rounds;
+        if (slot_is_linked(wheel, index) && rounds > turns_of(wheel, TL_DEADLINE_MAX)) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " waits for %" PRIu64 " rounds", id,
+                           rounds);
+        }
+    }
+    return buckets_check(wheel, 0, why, why_bytes);
+}
+
+static void keep_rounds(const struct round_wheel *wheel, uint32_t index, struct tl_held *held)
+{
+    held->rounds = wheel->nodes[index].rounds;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct round_wheel *wheel = self;
+    ring_walk(wheel, wheel->slots, wheel->current - 1, wheel->tick, keep_rounds, visitor);
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct round_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(wheel, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t slot = bucket - FIRST_SLOT;
+        uint64_t rounds = wheel->nodes[wheel->first_timer + id].rounds;
+        uint64_t visit = wheel->current - 1; /* the bucket that the hand is at */
+        visit += slots_ahead(slot_of(wheel, visit), slot, wheel->slots) + rounds * wheel->slots;
+        *out = (struct tl_place){
+            .level = 1, .slot = slot, .rounds = rounds, .bucket = visit * wheel->tick};
+    }
+    return status;
+}
+
 TL_ALGO(round_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -413,13 +260,13 @@ TL_ALGO(round_wheel) = {
     .options = wheel_options,
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = wheel_destroy,
-    .reserve = wheel_reserve,
+    .destroy = nodes_destroy,
+    .reserve = buckets_reserve,
     .start = wheel_start,
-    .stop = wheel_stop,
+    .stop = buckets_stop,
     .advance = wheel_advance,
-    .count = wheel_count,
-    .counters = wheel_counters,
+    .count = buckets_count,
+    .counters = buckets_counters,
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,

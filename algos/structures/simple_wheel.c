@@ -39,29 +39,18 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 
-#include "walk.h"
+#define SLOTS_MAX      (INT64_C(1) << 30)
+#define TICK_MAX       (INT64_C(1) << 32)
+#define SLOTS_AUTO     0
+#define SLOTS_UNKNOWN  65536 /* for `auto` where no longest delay was announced */
 
-#define NODES_ALIGN   64
-#define DUE           0u /* the list of what the next advance fires first */
-#define LATE          1u /* the list of what was started when already due */
-#define FIRST_SLOT    2u
-#define SLOTS_MAX     (INT64_C(1) << 30)
-#define TICK_MAX      (INT64_C(1) << 32)
-#define SLOTS_AUTO    0
-#define SLOTS_UNKNOWN 65536 /* for `auto` where no longest delay was announced */
-
-enum option { OPTION_SLOTS, OPTION_TICK };
-
+#define BUCKET_STRIPES 1u
 struct node {
     uint32_t next;
     uint32_t prev;
 };
-
 #define SLOT_LISTS struct simple_wheel
-#include "slot_list.h"
 #include "slot_scouts.h"
 
 struct simple_wheel {
@@ -79,55 +68,50 @@ struct simple_wheel {
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
+#include "slot_ring.h"
 
-static inline struct node *slot_node(const struct simple_wheel *wheel, uint32_t index)
-{
-    return &wheel->nodes[index];
-}
+#define STRUCTURE struct simple_wheel
+#include "structure.h"
 
-static inline bool slot_is_timer(const struct simple_wheel *wheel, uint32_t index)
-{
-    return index - wheel->first_timer < wheel->capacity;
-}
-
-static size_t nodes_bytes(const struct simple_wheel *wheel, uint32_t capacity)
-{
-    return ((size_t)wheel->first_timer + capacity) * sizeof(struct node);
-}
-
-static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct simple_wheel *wheel = self;
-    bool fresh = wheel->nodes == NULL;
-    if (capacity <= wheel->capacity && !fresh) {
-        return TL_OK;
+    uint32_t list = LATE;
+    if (deadline > wheel->clock) {
+        if (deadline - wheel->clock >= wheel->horizon) {
+            return TL_ERR_HORIZON;
+        }
+        uint64_t bucket = wheel->tick == 1 ? deadline : (deadline + wheel->tick - 1) / wheel->tick;
+        uint64_t slot = wheel->hand + (bucket - wheel->current);
+        list = FIRST_SLOT + (uint32_t)(slot < wheel->ring ? slot : slot - wheel->ring);
     }
-    if (capacity >= SLOT_NONE - wheel->first_timer) {
-        return TL_ERR_CAPACITY;
-    }
-    struct node *nodes = wheel->allocator->resize(wheel->allocator->ctx, wheel->nodes,
-                                                  fresh ? 0 : nodes_bytes(wheel, wheel->capacity),
-                                                  nodes_bytes(wheel, capacity), NODES_ALIGN);
-    if (nodes == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    wheel->nodes = nodes;
-    for (uint32_t head = 0; fresh && head < wheel->first_timer; head++) {
-        slot_clear(wheel, head);
-    }
-    for (uint32_t id = wheel->capacity; id < capacity; id++) {
-        nodes[wheel->first_timer + id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
-    }
-    wheel->capacity = capacity;
+    uint32_t index = wheel->first_timer + id;
+    (void)buckets_take(wheel, index);
+    bucket_append(wheel, list, index);
     return TL_OK;
 }
 
-static void wheel_destroy(void *self)
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct simple_wheel *wheel, uint64_t now)
+{
+    bucket_move_all(wheel, LATE, DUE);
+    uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
+    uint64_t steps = target - wheel->current;
+    uint32_t visits = steps < wheel->ring ? (uint32_t)steps : wheel->ring;
+    uint32_t hand = ring_pass(wheel, &wheel->scouts, wheel->hand, visits, wheel->ring);
+    wheel->hand = steps > visits ? (uint32_t)(target % wheel->ring) : hand;
+    wheel->current = target;
+    wheel->clock = now;
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct simple_wheel *wheel = self;
-    tl_free(wheel->allocator, wheel->nodes, nodes_bytes(wheel, wheel->capacity), NODES_ALIGN);
-    tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct simple_wheel));
+    collect_due(wheel, now);
+    return ring_fire(wheel, &wheel->scouts, now, budget, fire, ctx);
 }
+
+enum option { OPTION_SLOTS, OPTION_TICK };
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
@@ -139,199 +123,20 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     if (slots > (uint64_t)SLOTS_MAX) {
         return TL_ERR_OPTION; /* the longest delay needs a larger `tick` */
     }
-    struct simple_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct simple_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
     uint32_t ring = (uint32_t)slots + (tick > 1);
     uint64_t current = config->now / tick;
-    *wheel = (struct simple_wheel){
-        .first_timer = FIRST_SLOT + ring,
-        .ring = ring,
-        .hand = (uint32_t)(current % ring),
-        .clock = config->now,
-        .current = current,
-        .horizon = slots * tick,
-        .tick = tick,
-        .allocator = config->allocator,
-    };
-    enum tl_status status = wheel_reserve(wheel, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct simple_wheel));
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
-}
-
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct simple_wheel *wheel = self;
-    uint32_t head = LATE;
-    if (deadline > wheel->clock) {
-        if (deadline - wheel->clock >= wheel->horizon) {
-            return TL_ERR_HORIZON;
-        }
-        uint64_t bucket = wheel->tick == 1 ? deadline : (deadline + wheel->tick - 1) / wheel->tick;
-        uint64_t slot = wheel->hand + (bucket - wheel->current);
-        head = FIRST_SLOT + (uint32_t)(slot < wheel->ring ? slot : slot - wheel->ring);
-    }
-    uint32_t index = wheel->first_timer + id;
-    if (slot_is_linked(wheel, index)) {
-        slot_remove(wheel, index);
-        TL_COUNT(wheel, moves, 1);
-    } else {
-        wheel->count++;
-    }
-    slot_append(wheel, head, index);
-    TL_COUNT(wheel, moves, 1);
-    return TL_OK;
-}
-
-static enum tl_status wheel_stop(void *self, uint32_t id)
-{
-    struct simple_wheel *wheel = self;
-    uint32_t index = wheel->first_timer + id;
-    if (!slot_is_linked(wheel, index)) {
-        return TL_IDLE;
-    }
-    slot_remove(wheel, index);
-    wheel->count--;
-    TL_COUNT(wheel, moves, 1);
-    return TL_OK;
-}
-
-/* Moves the clock to `now`, and everything that is due by then to DUE. */
-static void collect_due(struct simple_wheel *wheel, uint64_t now)
-{
-    slot_move_all(wheel, LATE, DUE);
-    uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
-    uint64_t steps = target - wheel->current;
-    uint32_t visits = steps < wheel->ring ? (uint32_t)steps : wheel->ring;
-    uint32_t hand = wheel->hand;
-    for (uint32_t i = 0; i < visits; i++) {
-        hand = hand + 1 < wheel->ring ? hand + 1 : 0;
-        slot_move_all(wheel, FIRST_SLOT + hand, DUE);
-        uint32_t ahead = hand + SLOT_SCOUTS;
-        slot_scout_send(wheel, &wheel->scouts, hand,
-                        FIRST_SLOT + (ahead < wheel->ring ? ahead : hand));
-    }
-    TL_COUNT(wheel, slots, visits);
-    wheel->hand = steps > visits ? (uint32_t)(target % wheel->ring) : hand;
-    wheel->current = target;
-    wheel->clock = now;
-}
-
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct simple_wheel *wheel = self;
-    collect_due(wheel, now);
-    uint64_t fired = 0;
-    while (fired < budget && !slot_is_empty(wheel, DUE)) {
-        uint32_t index = wheel->nodes[DUE].next;
-        slot_scout_step(wheel, &wheel->scouts);
-        slot_remove(wheel, index);
-        wheel->count--;
-        TL_COUNT(wheel, moves, 1);
-        fired++;
-        fire(ctx, index - wheel->first_timer, now);
-    }
-    return fired;
-}
-
-static uint64_t wheel_count(const void *self)
-{
-    return ((const struct simple_wheel *)self)->count;
-}
-
-static void wheel_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct simple_wheel *)self)->counters;
-}
-
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
-{
-    const struct simple_wheel *wheel = self;
-    if (wheel->current != wheel->clock / wheel->tick ||
-        wheel->hand != wheel->current % wheel->ring) {
-        (void)snprintf(why, why_bytes, "the hand is at slot %" PRIu32 " at tick %" PRIu64,
-                       wheel->hand, wheel->clock);
-        return TL_ERR_CORRUPT;
-    }
-    uint64_t seen = 0;
-    for (uint32_t head = 0; head < wheel->first_timer; head++) {
-        if (!slot_walk(wheel, head, wheel->count, &seen)) {
-            (void)snprintf(why, why_bytes, "the links of list %" PRIu32 " do not agree", head);
-            return TL_ERR_CORRUPT;
-        }
-    }
-    uint64_t linked = 0;
-    for (uint32_t id = 0; id < wheel->capacity; id++) {
-        linked += slot_is_linked(wheel, wheel->first_timer + id);
-    }
-    if (seen != wheel->count || linked != wheel->count) {
-        (void)snprintf(why, why_bytes,
-                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
-                       seen, linked, wheel->count);
-        return TL_ERR_CORRUPT;
-    }
-    return TL_OK;
-}
-
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct simple_wheel *wheel = self;
-    uint32_t index = wheel->first_timer + id;
-    if (!slot_is_linked(wheel, index)) {
-        return TL_IDLE;
-    }
-    while (index >= wheel->first_timer) {
-        index = wheel->nodes[index].next;
-    }
-    if (index < FIRST_SLOT) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    uint32_t slot = index - FIRST_SLOT;
-    uint32_t ahead = slot > wheel->hand ? slot - wheel->hand : slot + wheel->ring - wheel->hand;
-    *out = (struct tl_place){
-        .level = 1, .slot = slot, .bucket = (wheel->current + ahead) * wheel->tick};
-    return TL_OK;
-}
-
-static void walk_list(const struct simple_wheel *wheel, uint32_t head,
-                      const struct tl_visitor *visitor)
-{
-    for (uint32_t i = wheel->nodes[head].next; i != head; i = wheel->nodes[i].next) {
-        walk_timer(visitor, i - wheel->first_timer, TL_NEVER, 0);
-    }
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct simple_wheel *wheel = self;
-    if (!slot_is_empty(wheel, DUE) || !slot_is_empty(wheel, LATE)) {
-        walk_due_part(visitor);
-        walk_node(visitor, 0, TL_NEVER);
-        walk_list(wheel, DUE, visitor);
-        walk_list(wheel, LATE, visitor);
-    }
-    walk_part(visitor, "wheel", TL_FORM_WHEEL, wheel->tick);
-    for (uint32_t slot = 0; slot < wheel->ring; slot++) {
-        bool hand = slot == wheel->hand;
-        bool passed = hand && slot_is_empty(wheel, FIRST_SLOT + slot);
-        uint32_t ahead = slot > wheel->hand ? slot - wheel->hand : slot + wheel->ring - wheel->hand;
-        uint64_t bucket = wheel->current + (passed ? 0 : ahead);
-        walk_slot(visitor, slot, bucket * wheel->tick, wheel->tick, hand ? TL_MARK_HAND : 0);
-        walk_list(wheel, FIRST_SLOT + slot, visitor);
-    }
-}
-
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
-{
-    (void)delay_ticks;
-    return (struct tl_precision){.late_ticks = (uint64_t)options[OPTION_TICK] - 1};
+    return structure_create(config,
+                            &(struct simple_wheel){
+                                .first_timer = FIRST_SLOT + ring,
+                                .ring = ring,
+                                .hand = (uint32_t)(current % ring),
+                                .clock = config->now,
+                                .current = current,
+                                .horizon = slots * tick,
+                                .tick = tick,
+                                .allocator = config->allocator,
+                            },
+                            buckets_reserve, self);
 }
 
 static const struct tl_choice slots_choices[] = {
@@ -346,6 +151,43 @@ static const struct tl_option wheel_options[] = {
                      "ticks per slot: deadlines are rounded up to a multiple"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    (void)delay_ticks;
+    return (struct tl_precision){.late_ticks = (uint64_t)options[OPTION_TICK] - 1};
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct simple_wheel *wheel = self;
+    if (wheel->current != wheel->clock / wheel->tick ||
+        wheel->hand != wheel->current % wheel->ring) {
+        return corrupt(why, why_bytes, "the hand is at slot %" PRIu32 " at tick %" PRIu64,
+                       wheel->hand, wheel->clock);
+    }
+    return buckets_check(wheel, 0, why, why_bytes);
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct simple_wheel *wheel = self;
+    ring_walk(wheel, wheel->ring, wheel->current, wheel->tick, NULL, visitor);
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct simple_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(wheel, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t slot = bucket - FIRST_SLOT;
+        uint32_t ahead = slots_ahead(wheel->hand, slot, wheel->ring);
+        *out = (struct tl_place){
+            .level = 1, .slot = slot, .bucket = (wheel->current + ahead) * wheel->tick};
+    }
+    return status;
+}
 
 TL_ALGO(simple_wheel) = {
     .abi = TL_ABI,
@@ -362,13 +204,13 @@ TL_ALGO(simple_wheel) = {
     .options = wheel_options,
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = wheel_destroy,
-    .reserve = wheel_reserve,
+    .destroy = nodes_destroy,
+    .reserve = buckets_reserve,
     .start = wheel_start,
-    .stop = wheel_stop,
+    .stop = buckets_stop,
     .advance = wheel_advance,
-    .count = wheel_count,
-    .counters = wheel_counters,
+    .count = buckets_count,
+    .counters = buckets_counters,
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,

@@ -51,9 +51,9 @@
 
 #include <inttypes.h>
 #include <stdalign.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "walk.h"
 
 #define BLOCK_ALIGN      64
@@ -64,8 +64,6 @@
 #define PLACES_FREE      (UINT64_C(1) << 18) /* but so many, 3 MB, are always granted */
 #define SPOKES_MAX       (INT64_C(1) << 20)
 #define TICK_MAX         (INT64_C(1) << 32)
-
-enum option { OPTION_SPOKES, OPTION_TICK, OPTION_ALLOCATION };
 
 struct link {
     uint32_t next;
@@ -210,109 +208,7 @@ static void file_timer(struct spoke_wheel *wheel, uint32_t id, uint64_t deadline
     place_put(wheel, (spoke << wheel->allocation_shift) + wheel->used[spoke]++, deadline, id);
 }
 
-/* --- hooks ----------------------------------------------------------------------------------- */
-
-static size_t timers_bytes(uint32_t capacity)
-{
-    return capacity * sizeof(uint32_t) + ((size_t)capacity + 1) * sizeof(struct link);
-}
-
-static enum tl_status wheel_reserve(void *self, uint32_t capacity)
-{
-    struct spoke_wheel *wheel = self;
-    if (capacity <= wheel->capacity && wheel->where != NULL) {
-        return TL_OK;
-    }
-    uint32_t shift = wheel->allocation_shift;
-    while (((uint64_t)wheel->spokes << shift) < capacity) {
-        shift++;
-    }
-    if (((uint64_t)wheel->spokes << shift) > UINT64_C(1) << PLACES_SHIFT_MAX) {
-        return TL_ERR_CAPACITY;
-    }
-    uint32_t *where = tl_alloc(wheel->allocator, timers_bytes(capacity), BLOCK_ALIGN);
-    if (where == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    if ((wheel->deadlines == NULL || shift > wheel->allocation_shift) && !grow(wheel, shift)) {
-        tl_free(wheel->allocator, where, timers_bytes(capacity), BLOCK_ALIGN);
-        return TL_ERR_NOMEM;
-    }
-    struct link *links = (struct link *)(void *)(where + capacity);
-    uint32_t old = wheel->capacity;
-    memset(where, 0xff, capacity * sizeof *where);
-    links[capacity] = (struct link){.next = capacity, .prev = capacity};
-    if (wheel->where != NULL) {
-        memcpy(where, wheel->where, old * sizeof *where);
-        memcpy(links, wheel->links, old * sizeof *links);
-        struct link head = wheel->links[old];
-        if (head.next != old) { /* the head has moved */
-            links[capacity] = head;
-            links[head.next].prev = capacity;
-            links[head.prev].next = capacity;
-        }
-        tl_free(wheel->allocator, wheel->where, timers_bytes(old), BLOCK_ALIGN);
-    }
-    wheel->late_first = wheel->late_first == old ? capacity : wheel->late_first;
-    wheel->where = where;
-    wheel->links = links;
-    wheel->capacity = capacity;
-    return TL_OK;
-}
-
-static void wheel_destroy(void *self)
-{
-    struct spoke_wheel *wheel = self;
-    if (wheel->deadlines != NULL) {
-        tl_free(wheel->allocator, wheel->deadlines, places_bytes(wheel, wheel->allocation_shift),
-                BLOCK_ALIGN);
-    }
-    tl_free(wheel->allocator, wheel->where, timers_bytes(wheel->capacity), BLOCK_ALIGN);
-    tl_free(wheel->allocator, wheel->used, wheel->spokes * sizeof *wheel->used, BLOCK_ALIGN);
-    tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct spoke_wheel));
-}
-
-static uint32_t log2_up(int64_t number)
-{
-    uint32_t shift = 0;
-    while ((INT64_C(1) << shift) < number) {
-        shift++;
-    }
-    return shift;
-}
-
-static enum tl_status wheel_create(const struct tl_config *config, void **self)
-{
-    uint32_t shift =
-        log2_up(config->options[OPTION_SPOKES]) + log2_up(config->options[OPTION_ALLOCATION]);
-    if (shift > PLACES_SHIFT_MAX) {
-        return TL_ERR_OPTION; /* more places than have numbers */
-    }
-    struct spoke_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct spoke_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *wheel = (struct spoke_wheel){
-        .allocator = config->allocator,
-        .spokes = UINT32_C(1) << log2_up(config->options[OPTION_SPOKES]),
-        .allocation_shift = log2_up(config->options[OPTION_ALLOCATION]),
-        .tick_shift = log2_up(config->options[OPTION_TICK]),
-        .clock = config->now,
-    };
-    wheel->used = tl_alloc(config->allocator, wheel->spokes * sizeof *wheel->used, BLOCK_ALIGN);
-    enum tl_status status = TL_ERR_NOMEM;
-    if (wheel->used != NULL) {
-        memset(wheel->used, 0, wheel->spokes * sizeof *wheel->used);
-        status = wheel_reserve(wheel, config->capacity);
-    }
-    if (status != TL_OK) {
-        wheel_destroy(wheel);
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
-}
+/* --- start, stop, advance -------------------------------------------------------------------- */
 
 static inline void take_out(struct spoke_wheel *wheel, uint32_t id)
 {
@@ -423,6 +319,122 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return fired;
 }
 
+/* --- the other hooks ------------------------------------------------------------------------- */
+
+static size_t timers_bytes(uint32_t capacity)
+{
+    return capacity * sizeof(uint32_t) + ((size_t)capacity + 1) * sizeof(struct link);
+}
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct spoke_wheel *wheel = self;
+    if (capacity <= wheel->capacity && wheel->where != NULL) {
+        return TL_OK;
+    }
+    uint32_t shift = wheel->allocation_shift;
+    while (((uint64_t)wheel->spokes << shift) < capacity) {
+        shift++;
+    }
+    if (((uint64_t)wheel->spokes << shift) > UINT64_C(1) << PLACES_SHIFT_MAX) {
+        return TL_ERR_CAPACITY;
+    }
+    uint32_t *where = tl_alloc(wheel->allocator, timers_bytes(capacity), BLOCK_ALIGN);
+    if (where == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    if ((wheel->deadlines == NULL || shift > wheel->allocation_shift) && !grow(wheel, shift)) {
+        tl_free(wheel->allocator, where, timers_bytes(capacity), BLOCK_ALIGN);
+        return TL_ERR_NOMEM;
+    }
+    struct link *links = (struct link *)(void *)(where + capacity);
+    uint32_t old = wheel->capacity;
+    memset(where, 0xff, capacity * sizeof *where);
+    links[capacity] = (struct link){.next = capacity, .prev = capacity};
+    if (wheel->where != NULL) {
+        memcpy(where, wheel->where, old * sizeof *where);
+        memcpy(links, wheel->links, old * sizeof *links);
+        struct link head = wheel->links[old];
+        if (head.next != old) { /* the head has moved */
+            links[capacity] = head;
+            links[head.next].prev = capacity;
+            links[head.prev].next = capacity;
+        }
+        tl_free(wheel->allocator, wheel->where, timers_bytes(old), BLOCK_ALIGN);
+    }
+    wheel->late_first = wheel->late_first == old ? capacity : wheel->late_first;
+    wheel->where = where;
+    wheel->links = links;
+    wheel->capacity = capacity;
+    return TL_OK;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct spoke_wheel *wheel = self;
+    if (wheel->deadlines != NULL) {
+        tl_free(wheel->allocator, wheel->deadlines, places_bytes(wheel, wheel->allocation_shift),
+                BLOCK_ALIGN);
+    }
+    tl_free(wheel->allocator, wheel->where, timers_bytes(wheel->capacity), BLOCK_ALIGN);
+    tl_free(wheel->allocator, wheel->used, wheel->spokes * sizeof *wheel->used, BLOCK_ALIGN);
+    tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct spoke_wheel));
+}
+
+static uint32_t log2_up(int64_t number)
+{
+    uint32_t shift = 0;
+    while ((INT64_C(1) << shift) < number) {
+        shift++;
+    }
+    return shift;
+}
+
+enum option { OPTION_SPOKES, OPTION_TICK, OPTION_ALLOCATION };
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    uint32_t shift =
+        log2_up(config->options[OPTION_SPOKES]) + log2_up(config->options[OPTION_ALLOCATION]);
+    if (shift > PLACES_SHIFT_MAX) {
+        return TL_ERR_OPTION; /* more places than have numbers */
+    }
+    struct spoke_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct spoke_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *wheel = (struct spoke_wheel){
+        .allocator = config->allocator,
+        .spokes = UINT32_C(1) << log2_up(config->options[OPTION_SPOKES]),
+        .allocation_shift = log2_up(config->options[OPTION_ALLOCATION]),
+        .tick_shift = log2_up(config->options[OPTION_TICK]),
+        .clock = config->now,
+    };
+    wheel->used = tl_alloc(config->allocator, wheel->spokes * sizeof *wheel->used, BLOCK_ALIGN);
+    enum tl_status status = TL_ERR_NOMEM;
+    if (wheel->used != NULL) {
+        memset(wheel->used, 0, wheel->spokes * sizeof *wheel->used);
+        status = wheel_reserve(wheel, config->capacity);
+    }
+    if (status != TL_OK) {
+        wheel_destroy(wheel);
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_SPOKES] = {"spokes", 4096, 1, SPOKES_MAX, NULL,
+                       "spokes (ticksPerWheel), rounded up to a power of two"},
+    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL,
+                     "ticks per spoke (tickResolution), rounded up to a power of two"},
+    [OPTION_ALLOCATION] = {"allocation", 16, 1, 1 << 20, NULL,
+                           "places of a spoke at first (initialTickAllocation), a power of two"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
 static uint64_t wheel_count(const void *self)
 {
     return ((const struct spoke_wheel *)self)->count;
@@ -445,17 +457,15 @@ static enum tl_status check_spokes(const struct spoke_wheel *wheel, uint64_t *se
             astray += strange;
             if (wheel->ids[place] >= wheel->capacity || wheel->where[wheel->ids[place]] != place ||
                 deadline <= wheel->clock || (strange && deadline < wheel->astray_due)) {
-                (void)snprintf(why, why_bytes, "timer %" PRIu32 " is in the wrong place",
+                return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong place",
                                wheel->ids[place]);
-                return TL_ERR_CORRUPT;
             }
             ++*seen;
         }
     }
     if (astray != wheel->astray) {
-        (void)snprintf(why, why_bytes, "%" PRIu32 " timers are astray, %" PRIu32 " counted", astray,
+        return corrupt(why, why_bytes, "%" PRIu32 " timers are astray, %" PRIu32 " counted", astray,
                        wheel->astray);
-        return TL_ERR_CORRUPT;
     }
     return TL_OK;
 }
@@ -471,8 +481,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     do {
         uint32_t next = wheel->links[id].next;
         if (wheel->links[next].prev != id || seen > wheel->count) {
-            (void)snprintf(why, why_bytes, "the links of the due timers do not agree");
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "the links of the due timers do not agree");
         }
         id = next;
         seen += id != wheel->capacity;
@@ -482,9 +491,8 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
         pending += wheel->where[id] != IDLE;
     }
     if (seen != wheel->count || pending != wheel->count) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " timers found, %" PRIu64 " counted", seen,
+        return corrupt(why, why_bytes, "%" PRIu64 " timers found, %" PRIu64 " counted", seen,
                        wheel->count);
-        return TL_ERR_CORRUPT;
     }
     return TL_OK;
 }
@@ -494,26 +502,6 @@ static uint64_t rounds_of(const struct spoke_wheel *wheel, uint64_t deadline)
 {
     uint64_t ticks = (deadline >> wheel->tick_shift) - (wheel->clock >> wheel->tick_shift);
     return ticks / wheel->spokes;
-}
-
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct spoke_wheel *wheel = self;
-    uint32_t place = wheel->where[id];
-    if (place == IDLE) {
-        return TL_IDLE;
-    }
-    if (place == LISTED) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    *out = (struct tl_place){
-        .level = 1,
-        .slot = place >> wheel->allocation_shift,
-        .rounds = rounds_of(wheel, wheel->deadlines[place]),
-        .bucket = wheel->deadlines[place],
-    };
-    return TL_OK;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -542,15 +530,25 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_SPOKES] = {"spokes", 4096, 1, SPOKES_MAX, NULL,
-                       "spokes (ticksPerWheel), rounded up to a power of two"},
-    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL,
-                     "ticks per spoke (tickResolution), rounded up to a power of two"},
-    [OPTION_ALLOCATION] = {"allocation", 16, 1, 1 << 20, NULL,
-                           "places of a spoke at first (initialTickAllocation), a power of two"},
-    {NULL, 0, 0, 0, NULL, NULL},
-};
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct spoke_wheel *wheel = self;
+    uint32_t place = wheel->where[id];
+    if (place == IDLE) {
+        return TL_IDLE;
+    }
+    if (place == LISTED) {
+        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
+        return TL_OK;
+    }
+    *out = (struct tl_place){
+        .level = 1,
+        .slot = place >> wheel->allocation_shift,
+        .rounds = rounds_of(wheel, wheel->deadlines[place]),
+        .bucket = wheel->deadlines[place],
+    };
+    return TL_OK;
+}
 
 TL_ALGO(spoke_wheel) = {
     .abi = TL_ABI,

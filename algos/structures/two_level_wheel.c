@@ -48,30 +48,18 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stdio.h>
 #include <string.h>
 
+#define LATER_STRIPES  4u /* lists of a later slot */
+#define BITS_MAX       18 /* then the summary of a wheel has 64 words */
+#define BITS_MIN       6
+#define WORDS_MAX      (1u << (BITS_MAX - 6))
+
 #define BUCKET_STRIPES 1u
-struct node {
-    uint64_t due;
-    uint32_t next;
-    uint32_t prev;
-};
+#include "due_buckets.h"
 #include "slot_bitmap.h"
-#include "timer_buckets.h"
 
-#include "slot_scouts.h"
-
-#define FIRST_BUCKET  2u /* soon slot 0; the later slots' lists follow */
-#define LATER_STRIPES 4u /* lists of a later slot */
-#define BITS_MAX      18 /* then the summary of a wheel has 64 words */
-#define BITS_MIN      6
-#define WORDS_MAX     (1u << (BITS_MAX - 6))
-#define HEAP_ALIGN    64
-#define IN_HEAP       (SLOT_NONE - 1)
-
-enum option { OPTION_SOON_BITS, OPTION_LATER_BITS };
+#include "slot_ring.h"
 
 /* Which slots of a wheel are occupied. */
 struct occupied {
@@ -82,7 +70,6 @@ struct occupied {
 
 struct two_level_wheel {
     struct timer_buckets buckets;
-    uint64_t clock;
     uint64_t later_slot;  /* the next to be moved, counted from tick 0 */
     uint32_t width_shift; /* log2 of a later slot's width */
     uint32_t first_later; /* list of later slot 0 */
@@ -92,6 +79,12 @@ struct two_level_wheel {
     struct occupied soon;
     struct occupied later;
 };
+#define STRUCTURE struct two_level_wheel
+#include "structure.h"
+#include "take_out.h"
+
+#define INDEX_HEAP struct two_level_wheel
+#include "index_heap.h"
 
 /* --- occupied slots -------------------------------------------------------------------------- */
 
@@ -157,37 +150,10 @@ static inline void heap_put(struct two_level_wheel *wheel, uint32_t place, uint3
     TL_COUNT(&wheel->buckets, moves, 1);
 }
 
-/* Puts a timer where it belongs, from the hole at `place` up or down. */
-static void heap_settle(struct two_level_wheel *wheel, uint32_t place, uint32_t index)
-{
-    uint64_t due = wheel->buckets.nodes[index].due;
-    while (place > 0) {
-        uint32_t parent = (place - 1) / 2;
-        TL_COUNT(&wheel->buckets, compares, 1);
-        if (heap_due(wheel, parent) <= due) {
-            break;
-        }
-        heap_put(wheel, place, wheel->heap[parent]);
-        place = parent;
-    }
-    for (uint32_t child = 2 * place + 1; child < wheel->heap_count; child = 2 * place + 1) {
-        TL_COUNT(&wheel->buckets, compares, 2);
-        if (child + 1 < wheel->heap_count && heap_due(wheel, child + 1) < heap_due(wheel, child)) {
-            child++;
-        }
-        if (due <= heap_due(wheel, child)) {
-            break;
-        }
-        heap_put(wheel, place, wheel->heap[child]);
-        place = child;
-    }
-    heap_put(wheel, place, index);
-}
-
 static void heap_add(struct two_level_wheel *wheel, uint32_t index)
 {
     wheel->buckets.nodes[index].next = IN_HEAP;
-    heap_settle(wheel, wheel->heap_count++, index);
+    heap_sift(wheel, wheel->heap_count++, index, wheel->buckets.nodes[index].due);
 }
 
 static void heap_remove(struct two_level_wheel *wheel, uint32_t index)
@@ -197,11 +163,11 @@ static void heap_remove(struct two_level_wheel *wheel, uint32_t index)
     wheel->buckets.nodes[index].next = SLOT_NONE;
     TL_COUNT(&wheel->buckets, moves, 1);
     if (last != index) {
-        heap_settle(wheel, place, last);
+        heap_sift(wheel, place, last, wheel->buckets.nodes[last].due);
     }
 }
 
-/* --- filing ---------------------------------------------------------------------------------- */
+/* --- start, stop, advance, next -------------------------------------------------------------- */
 
 static inline uint64_t later_slots(const struct two_level_wheel *wheel)
 {
@@ -218,10 +184,10 @@ static inline uint32_t later_lists(const struct two_level_wheel *wheel, uint32_t
 static inline void file_timer(struct two_level_wheel *wheel, uint32_t index, uint64_t due)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    if (due - wheel->clock <= wheel->soon.slots) {
+    if (due - wheel->buckets.clock <= wheel->soon.slots) {
         uint32_t slot = (uint32_t)due & (wheel->soon.slots - 1);
         occupied_set(&wheel->soon, slot);
-        bucket_append(buckets, FIRST_BUCKET + slot, index);
+        bucket_append(buckets, FIRST_SLOT + slot, index);
     } else if ((due >> wheel->width_shift) - wheel->later_slot < later_slots(wheel)) {
         uint32_t slot = (uint32_t)(due >> wheel->width_shift) & (wheel->later.slots - 1);
         occupied_set(&wheel->later, slot);
@@ -231,151 +197,54 @@ static inline void file_timer(struct two_level_wheel *wheel, uint32_t index, uin
     }
 }
 
+static bool later_is_empty(const struct two_level_wheel *wheel, uint32_t slot)
+{
+    bool empty = true;
+    for (uint32_t i = 0; i < LATER_STRIPES; i++) {
+        empty &= slot_is_empty(&wheel->buckets, later_lists(wheel, slot) + i);
+    }
+    return empty;
+}
+
 /* Takes a filed timer out of where it is. */
-static void take_out(struct two_level_wheel *wheel, uint32_t index)
+static inline void take_out(struct two_level_wheel *wheel, uint32_t index)
 {
     if (wheel->buckets.nodes[index].next == IN_HEAP) {
         heap_remove(wheel, index);
         return;
     }
     uint32_t list = bucket_remove(&wheel->buckets, index);
-    if (list == BUCKET_NONE || list < FIRST_BUCKET) {
+    if (list == BUCKET_NONE || list < FIRST_SLOT) {
         return;
     }
     if (list < wheel->first_later) {
-        occupied_clear(&wheel->soon, list - FIRST_BUCKET);
+        occupied_clear(&wheel->soon, list - FIRST_SLOT);
         return;
     }
     uint32_t slot = (list - wheel->first_later) / LATER_STRIPES;
-    bool empty = true;
-    for (uint32_t i = 0; i < LATER_STRIPES; i++) {
-        empty &= slot_is_empty(&wheel->buckets, later_lists(wheel, slot) + i);
-    }
-    if (empty) {
+    if (later_is_empty(wheel, slot)) {
         occupied_clear(&wheel->later, slot);
     }
-}
-
-/* --- hooks ----------------------------------------------------------------------------------- */
-
-static enum tl_status wheel_reserve(void *self, uint32_t capacity)
-{
-    struct two_level_wheel *wheel = self;
-    uint32_t old = wheel->buckets.capacity;
-    if (capacity <= old) {
-        return buckets_reserve(wheel, capacity);
-    }
-    uint32_t *heap = tl_alloc(wheel->buckets.allocator, capacity * sizeof *heap, HEAP_ALIGN);
-    if (heap == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    enum tl_status status = capacity < IN_HEAP - wheel->buckets.first_timer
-                                ? buckets_reserve(wheel, capacity)
-                                : TL_ERR_CAPACITY;
-    if (status != TL_OK) {
-        tl_free(wheel->buckets.allocator, heap, capacity * sizeof *heap, HEAP_ALIGN);
-        return status;
-    }
-    if (wheel->heap != NULL) {
-        memcpy(heap, wheel->heap, wheel->heap_count * sizeof *heap);
-        tl_free(wheel->buckets.allocator, wheel->heap, old * sizeof *heap, HEAP_ALIGN);
-    }
-    wheel->heap = heap;
-    return TL_OK;
-}
-
-static void wheel_destroy(void *self)
-{
-    struct two_level_wheel *wheel = self;
-    const struct tl_allocator *allocator = wheel->buckets.allocator;
-    tl_free(allocator, wheel->heap, wheel->buckets.capacity * sizeof *wheel->heap, HEAP_ALIGN);
-    buckets_free(&wheel->buckets);
-    tl_free(allocator, wheel, sizeof *wheel, alignof(struct two_level_wheel));
-}
-
-static enum tl_status wheel_create(const struct tl_config *config, void **self)
-{
-    struct two_level_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct two_level_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    memset(wheel, 0, sizeof *wheel);
-    uint32_t soon_bits = (uint32_t)config->options[OPTION_SOON_BITS];
-    uint32_t later_bits = (uint32_t)config->options[OPTION_LATER_BITS];
-    wheel->clock = config->now;
-    wheel->width_shift = soon_bits - 1;
-    wheel->later_slot = (config->now >> wheel->width_shift) + 2;
-    wheel->soon.slots = UINT32_C(1) << soon_bits;
-    wheel->later.slots = UINT32_C(1) << later_bits;
-    wheel->first_later = FIRST_BUCKET + wheel->soon.slots;
-    enum tl_status status =
-        buckets_create(&wheel->buckets, wheel->first_later + wheel->later.slots * LATER_STRIPES, 0,
-                       config->allocator);
-    if (status == TL_OK) {
-        status = wheel_reserve(wheel, config->capacity);
-        if (status != TL_OK) {
-            buckets_free(&wheel->buckets);
-        }
-    }
-    if (status != TL_OK) {
-        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct two_level_wheel));
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct two_level_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (slot_is_linked(&wheel->buckets, index)) {
-        take_out(wheel, index);
-    } else {
-        wheel->buckets.count++;
-    }
+    uint32_t index = take_for_start(wheel, id);
     wheel->buckets.nodes[index].due = deadline;
-    if (deadline > wheel->clock) {
+    if (deadline > wheel->buckets.clock) {
         file_timer(wheel, index, deadline);
     } else {
-        bucket_append(&wheel->buckets, BUCKET_LATE, index);
+        bucket_append(&wheel->buckets, LATE, index);
     }
     return TL_OK;
-}
-
-static enum tl_status wheel_stop(void *self, uint32_t id)
-{
-    struct two_level_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    if (!slot_is_linked(&wheel->buckets, index)) {
-        return TL_IDLE;
-    }
-    take_out(wheel, index);
-    wheel->buckets.count--;
-    return TL_OK;
-}
-
-/* Files a timer of a later slot that has come near: under DUE after a jump, else in the soon wheel.
- */
-static void file_again(void *self, uint32_t index)
-{
-    struct two_level_wheel *wheel = self;
-    uint64_t due = wheel->buckets.nodes[index].due;
-    TL_COUNT(&wheel->buckets, compares, 1);
-    if (due <= wheel->clock) {
-        bucket_append(&wheel->buckets, BUCKET_DUE, index);
-    } else {
-        file_timer(wheel, index, due);
-        TL_COUNT(&wheel->buckets, cascades, 1);
-    }
 }
 
 /* Moves the soon slots from after `old` to the clock to DUE. */
 static void collect_soon(struct two_level_wheel *wheel, uint64_t old)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    uint64_t left = wheel->clock - old;
+    uint64_t left = wheel->buckets.clock - old;
     left = left < wheel->soon.slots ? left : wheel->soon.slots;
     uint32_t mask = wheel->soon.slots - 1;
     uint32_t slot = (uint32_t)(old + 1) & mask;
@@ -389,12 +258,22 @@ static void collect_soon(struct two_level_wheel *wheel, uint64_t old)
         }
         slot = (slot + ahead) & mask;
         left -= ahead + 1;
-        bucket_move_all(buckets, FIRST_BUCKET + slot, BUCKET_DUE);
+        bucket_move_all(buckets, FIRST_SLOT + slot, DUE);
         occupied_clear(&wheel->soon, slot);
         slot_scout_send(buckets, &wheel->scouts, slot,
-                        bucket_head(buckets, FIRST_BUCKET + ((slot + SLOT_SCOUTS) & mask), 0));
+                        bucket_head(buckets, FIRST_SLOT + ((slot + SLOT_SCOUTS) & mask), 0));
         TL_COUNT(buckets, slots, 1);
         slot = (slot + 1) & mask;
+    }
+}
+
+/* Files a timer of a later slot that has come near: under DUE after a jump, else in the soon wheel.
+ */
+static void file_again(void *self, uint32_t index)
+{
+    struct two_level_wheel *wheel = self;
+    if (!bucket_sort_out(&wheel->buckets, index)) {
+        file_timer(wheel, index, wheel->buckets.nodes[index].due);
     }
 }
 
@@ -403,7 +282,7 @@ static void collect_soon(struct two_level_wheel *wheel, uint64_t old)
 static void collect_later(struct two_level_wheel *wheel)
 {
     uint64_t old = wheel->later_slot;
-    wheel->later_slot = (wheel->clock >> wheel->width_shift) + 2;
+    wheel->later_slot = (wheel->buckets.clock >> wheel->width_shift) + 2;
     uint64_t left = wheel->later_slot - old;
     left = left < wheel->later.slots ? left : wheel->later.slots;
     uint32_t mask = wheel->later.slots - 1;
@@ -425,9 +304,9 @@ static void collect_later(struct two_level_wheel *wheel)
 /* Moves the clock to `now`, and everything that is due by then to DUE. */
 static void collect_due(struct two_level_wheel *wheel, uint64_t now)
 {
-    bucket_move_all(&wheel->buckets, BUCKET_LATE, BUCKET_DUE);
-    uint64_t old = wheel->clock;
-    wheel->clock = now;
+    bucket_move_all(&wheel->buckets, LATE, DUE);
+    uint64_t old = wheel->buckets.clock;
+    wheel->buckets.clock = now;
     collect_soon(wheel, old);
     if ((now >> wheel->width_shift) + 2 != wheel->later_slot) {
         collect_later(wheel);
@@ -435,34 +314,28 @@ static void collect_due(struct two_level_wheel *wheel, uint64_t now)
     while (wheel->heap_count > 0 && heap_due(wheel, 0) <= now) {
         uint32_t index = wheel->heap[0];
         heap_remove(wheel, index);
-        bucket_append(&wheel->buckets, BUCKET_DUE, index);
+        bucket_append(&wheel->buckets, DUE, index);
     }
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct two_level_wheel *wheel = self;
-    struct timer_buckets *buckets = &wheel->buckets;
     collect_due(wheel, now);
-    uint64_t fired = 0;
-    while (fired < budget && !slot_is_empty(buckets, bucket_head(buckets, BUCKET_DUE, 0))) {
-        slot_scout_step(buckets, &wheel->scouts);
-        fired += buckets_fire(buckets, now, 1, fire, ctx);
-    }
-    return fired;
+    return ring_fire(&wheel->buckets, &wheel->scouts, now, budget, fire, ctx);
 }
 
 static uint64_t wheel_next(const void *self)
 {
     const struct two_level_wheel *wheel = self;
     if (buckets_are_due(&wheel->buckets)) {
-        return wheel->clock;
+        return wheel->buckets.clock;
     }
     uint64_t next = wheel->heap_count > 0 ? heap_due(wheel, 0) : TL_NEVER;
     uint32_t mask = wheel->soon.slots - 1;
-    uint32_t ahead = occupied_ahead(&wheel->soon, (uint32_t)(wheel->clock + 1) & mask);
-    if (ahead < wheel->soon.slots && wheel->clock + 1 + ahead < next) {
-        next = wheel->clock + 1 + ahead;
+    uint32_t ahead = occupied_ahead(&wheel->soon, (uint32_t)(wheel->buckets.clock + 1) & mask);
+    if (ahead < wheel->soon.slots && wheel->buckets.clock + 1 + ahead < next) {
+        next = wheel->buckets.clock + 1 + ahead;
     }
     mask = wheel->later.slots - 1;
     ahead = occupied_ahead(&wheel->later, (uint32_t)wheel->later_slot & mask);
@@ -474,48 +347,90 @@ static uint64_t wheel_next(const void *self)
     return next;
 }
 
-/* A wheel's lists beside its bits: `stripes` lists a slot, from `first` on. */
-static bool check_occupied(const struct two_level_wheel *wheel, const struct occupied *occupied,
-                           uint32_t first, uint32_t stripes)
+/* --- the other hooks ------------------------------------------------------------------------- */
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 {
-    bool right = true;
-    for (uint32_t slot = 0; slot < occupied->slots; slot++) {
-        bool empty = true;
-        for (uint32_t i = 0; i < stripes; i++) {
-            empty &= slot_is_empty(&wheel->buckets, first + slot * stripes + i);
-        }
-        right &= (occupied->words[slot / 64] >> slot % 64 & 1) == !empty;
-        right &= (occupied->summary[slot / 4096] >> slot / 64 % 64 & 1) ==
-                 (occupied->words[slot / 64] != 0);
+    struct two_level_wheel *wheel = self;
+    return capacity > wheel->buckets.capacity ? heap_reserve(wheel, 0, capacity)
+                                              : buckets_reserve(wheel, capacity);
+}
+
+enum option { OPTION_SOON_BITS, OPTION_LATER_BITS };
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct two_level_wheel *wheel =
+        tl_alloc(config->allocator, sizeof *wheel, alignof(struct two_level_wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
     }
-    return right;
+    memset(wheel, 0, sizeof *wheel);
+    uint32_t soon_bits = (uint32_t)config->options[OPTION_SOON_BITS];
+    uint32_t later_bits = (uint32_t)config->options[OPTION_LATER_BITS];
+    wheel->width_shift = soon_bits - 1;
+    wheel->later_slot = (config->now >> wheel->width_shift) + 2;
+    wheel->soon.slots = UINT32_C(1) << soon_bits;
+    wheel->later.slots = UINT32_C(1) << later_bits;
+    wheel->first_later = FIRST_SLOT + wheel->soon.slots;
+    wheel->buckets = buckets_empty(config, wheel->first_later + wheel->later.slots * LATER_STRIPES);
+    enum tl_status status = wheel_reserve(wheel, config->capacity);
+    if (status != TL_OK) {
+        structure_free(wheel, config->allocator);
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct two_level_wheel *wheel = self;
+    heap_free(wheel, 0);
+    structure_free(wheel, wheel->buckets.allocator);
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_SOON_BITS] = {"soon-bits", 14, BITS_MIN, BITS_MAX, NULL,
+                          "the soon wheel has 2^bits slots of a tick, a later slot is half of it"},
+    [OPTION_LATER_BITS] = {"later-bits", 14, BITS_MIN, BITS_MAX, NULL,
+                           "the later wheel has 2^bits slots"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+static bool occupied_at(const struct occupied *occupied, uint32_t slot)
+{
+    return (occupied->words[slot / 64] >> slot % 64 & 1) != 0;
+}
+
+/* Whether the bits for a slot say that it is `empty`. */
+static bool check_occupied(const struct occupied *occupied, uint32_t slot, bool empty)
+{
+    return occupied_at(occupied, slot) == !empty &&
+           (occupied->summary[slot / 4096] >> slot / 64 % 64 & 1) ==
+               (occupied->words[slot / 64] != 0);
 }
 
 static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct two_level_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    const struct node *node = &wheel->buckets.nodes[index];
-    if (node->next == SLOT_NONE) {
-        return TL_IDLE;
-    }
+    const struct node *node = &wheel->buckets.nodes[wheel->buckets.first_timer + id];
     if (node->next == IN_HEAP) {
         *out = (struct tl_place){.level = 0, .slot = node->prev, .bucket = node->due};
         return TL_OK;
     }
-    uint32_t list = bucket_of(&wheel->buckets, index);
-    if (list < FIRST_BUCKET) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-    } else if (list < wheel->first_later) {
-        *out = (struct tl_place){.level = 1, .slot = list - FIRST_BUCKET, .bucket = node->due};
-    } else {
+    uint32_t list;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &list, out);
+    if (list < wheel->first_later) {
+        *out = (struct tl_place){.level = 1, .slot = list - FIRST_SLOT, .bucket = node->due};
+    } else if (list != BUCKET_NONE) {
         *out = (struct tl_place){
             .level = 2,
             .slot = (list - wheel->first_later) / LATER_STRIPES,
             .bucket = ((node->due >> wheel->width_shift) - 1) << wheel->width_shift,
         };
     }
-    return TL_OK;
+    return status;
 }
 
 /* Whether a pending timer is where its due tick says. */
@@ -532,7 +447,8 @@ static bool check_timer(const struct two_level_wheel *wheel, uint32_t id)
         return true;
     }
     if (place.level == 1) {
-        return node->due > wheel->clock && node->due - wheel->clock <= wheel->soon.slots &&
+        return node->due > wheel->buckets.clock &&
+               node->due - wheel->buckets.clock <= wheel->soon.slots &&
                (node->due & (wheel->soon.slots - 1)) == place.slot;
     }
     uint64_t slot = node->due >> wheel->width_shift;
@@ -546,37 +462,27 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     if (buckets_check(&wheel->buckets, wheel->heap_count, why, why_bytes) != TL_OK) {
         return TL_ERR_CORRUPT;
     }
-    if (wheel->later_slot != (wheel->clock >> wheel->width_shift) + 2) {
-        (void)snprintf(why, why_bytes, "the later wheel is at slot %" PRIu64 " at tick %" PRIu64,
-                       wheel->later_slot, wheel->clock);
-        return TL_ERR_CORRUPT;
+    if (wheel->later_slot != (wheel->buckets.clock >> wheel->width_shift) + 2) {
+        return corrupt(why, why_bytes, "the later wheel is at slot %" PRIu64 " at tick %" PRIu64,
+                       wheel->later_slot, wheel->buckets.clock);
     }
-    if (!check_occupied(wheel, &wheel->soon, FIRST_BUCKET, 1) ||
-        !check_occupied(wheel, &wheel->later, wheel->first_later, LATER_STRIPES)) {
-        (void)snprintf(why, why_bytes, "the bit of some slot lies");
-        return TL_ERR_CORRUPT;
+    bool right = true;
+    for (uint32_t slot = 0; slot < wheel->soon.slots; slot++) {
+        bool empty = bucket_is_empty(&wheel->buckets, FIRST_SLOT + slot);
+        right = right && check_occupied(&wheel->soon, slot, empty);
+    }
+    for (uint32_t slot = 0; slot < wheel->later.slots; slot++) {
+        right = right && check_occupied(&wheel->later, slot, later_is_empty(wheel, slot));
+    }
+    if (!right) {
+        return corrupt(why, why_bytes, "the bit of some slot lies");
     }
     for (uint32_t id = 0; id < wheel->buckets.capacity; id++) {
         if (!check_timer(wheel, id)) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " is in the wrong place", id);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong place", id);
         }
     }
     return TL_OK;
-}
-
-static void walk_list(const struct two_level_wheel *wheel, uint32_t head,
-                      const struct tl_visitor *visitor)
-{
-    const struct timer_buckets *buckets = &wheel->buckets;
-    for (uint32_t i = buckets->nodes[head].next; i != head; i = buckets->nodes[i].next) {
-        walk_timer(visitor, i - buckets->first_timer, buckets->nodes[i].due, 0);
-    }
-}
-
-static bool occupied_at(const struct occupied *occupied, uint32_t slot)
-{
-    return (occupied->words[slot / 64] >> slot % 64 & 1) != 0;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -585,13 +491,13 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     uint64_t width = UINT64_C(1) << wheel->width_shift;
     buckets_walk_due(&wheel->buckets, visitor);
     walk_part(visitor, "level 1, soon", TL_FORM_WHEEL, 1);
-    uint32_t hand = (uint32_t)wheel->clock & (wheel->soon.slots - 1);
+    uint32_t hand = (uint32_t)wheel->buckets.clock & (wheel->soon.slots - 1);
     for (uint32_t slot = 0; slot < wheel->soon.slots; slot++) {
         bool set = occupied_at(&wheel->soon, slot);
-        uint64_t ahead = ((slot - hand - 1) & (wheel->soon.slots - 1)) + 1;
-        walk_slot(visitor, slot, wheel->clock + (slot == hand && !set ? 0 : ahead), 1,
+        uint64_t ahead = slots_ahead(hand, slot, wheel->soon.slots);
+        walk_slot(visitor, slot, wheel->buckets.clock + (slot == hand && !set ? 0 : ahead), 1,
                   (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-        walk_list(wheel, FIRST_BUCKET + slot, visitor);
+        bucket_walk(&wheel->buckets, FIRST_SLOT + slot, keep_due, visitor);
     }
     walk_part(visitor, "level 2, later", TL_FORM_WHEEL, width);
     uint32_t next = (uint32_t)wheel->later_slot & (wheel->later.slots - 1);
@@ -601,7 +507,7 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         walk_slot(visitor, slot, ((wheel->later_slot + ahead) << wheel->width_shift) + (width - 1),
                   width, (slot == next ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
         for (uint32_t i = 0; i < LATER_STRIPES; i++) {
-            walk_list(wheel, wheel->first_later + slot * LATER_STRIPES + i, visitor);
+            bucket_walk(&wheel->buckets, later_lists(wheel, slot) + i, keep_due, visitor);
         }
     }
     walk_part(visitor, "beyond", TL_FORM_TREE, 0);
@@ -611,14 +517,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
                    0);
     }
 }
-
-static const struct tl_option wheel_options[] = {
-    [OPTION_SOON_BITS] = {"soon-bits", 14, BITS_MIN, BITS_MAX, NULL,
-                          "the soon wheel has 2^bits slots of a tick, a later slot is half of it"},
-    [OPTION_LATER_BITS] = {"later-bits", 14, BITS_MIN, BITS_MAX, NULL,
-                           "the later wheel has 2^bits slots"},
-    {NULL, 0, 0, 0, NULL, NULL},
-};
 
 TL_ALGO(two_level_wheel) = {
     .abi = TL_ABI,
@@ -638,7 +536,7 @@ TL_ALGO(two_level_wheel) = {
     .destroy = wheel_destroy,
     .reserve = wheel_reserve,
     .start = wheel_start,
-    .stop = wheel_stop,
+    .stop = take_out_stop,
     .advance = wheel_advance,
     .next = wheel_next,
     .count = buckets_count,

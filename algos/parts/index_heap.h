@@ -1,0 +1,93 @@
+/*
+ * index_heap.h: a binary heap of node indices beside timer_buckets.h, for what no bucket takes.
+ *
+ *   heap   [40]              four bytes an entry, the first due at 0; what is at a place has its
+ *          [7] [12]          children at 2 * place + 1 and + 2
+ *          [9] ...
+ *
+ * Internal, and a template. The including file first defines
+ *
+ *   INDEX_HEAP   its own struct, with the members struct timer_buckets buckets, which is the first;
+ *                uint32_t *heap; uint32_t heap_count
+ *
+ * and afterwards the functions that are declared below without a body.
+ */
+#ifndef ALGOS_INDEX_HEAP_H
+#define ALGOS_INDEX_HEAP_H
+
+#include "timer_buckets.h"
+
+#include <string.h>
+
+#define HEAP_ALIGN 64
+#define IN_HEAP    (SLOT_NONE - 1) /* `next` of a timer in the heap */
+
+/* The tick by which the node at a place stands there. The including file's. */
+static inline uint64_t heap_due(const INDEX_HEAP *self, uint32_t place);
+
+/* Writes a node to a place, and the place to where it is kept. The including file's. */
+static inline void heap_put(INDEX_HEAP *self, uint32_t place, uint32_t index);
+
+/* Puts a node, which comes due at `due`, where it belongs, from the hole at `place` up or down. */
+static __attribute__((noinline)) void heap_sift(INDEX_HEAP *self, uint32_t place, uint32_t index,
+                                                uint64_t due)
+{
+    while (place > 0) {
+        uint32_t parent = (place - 1) / 2;
+        TL_COUNT(&self->buckets, compares, 1);
+        if (heap_due(self, parent) <= due) {
+            break;
+        }
+        heap_put(self, place, self->heap[parent]);
+        place = parent;
+    }
+    for (uint32_t child = 2 * place + 1; child < self->heap_count; child = 2 * place + 1) {
+        TL_COUNT(&self->buckets, compares, 2);
+        if (child + 1 < self->heap_count && heap_due(self, child + 1) < heap_due(self, child)) {
+            child++;
+        }
+        if (due <= heap_due(self, child)) {
+            break;
+        }
+        heap_put(self, place, self->heap[child]);
+        place = child;
+    }
+    heap_put(self, place, index);
+}
+
+/* For the hook `reserve`: grows heap and buckets to `capacity` timers, more than there were, beside
+ * `others` entries of the heap that are no timers. */
+static inline enum tl_status heap_reserve(INDEX_HEAP *self, uint32_t others, uint32_t capacity)
+{
+    const struct tl_allocator *allocator = self->buckets.allocator;
+    if (capacity >= IN_HEAP - self->buckets.first_timer) {
+        return TL_ERR_CAPACITY;
+    }
+    size_t old_bytes = ((size_t)others + self->buckets.capacity) * sizeof *self->heap;
+    size_t bytes = ((size_t)others + capacity) * sizeof *self->heap;
+    uint32_t *heap = tl_alloc(allocator, bytes, HEAP_ALIGN);
+    if (heap == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    enum tl_status status = buckets_reserve(self, capacity);
+    if (status != TL_OK) {
+        tl_free(allocator, heap, bytes, HEAP_ALIGN);
+        return status;
+    }
+    if (self->heap != NULL) {
+        memcpy(heap, self->heap, self->heap_count * sizeof *heap);
+        tl_free(allocator, self->heap, old_bytes, HEAP_ALIGN);
+    }
+    self->heap = heap;
+    return TL_OK;
+}
+
+/* Frees heap and nodes. */
+static inline void heap_free(INDEX_HEAP *self, uint32_t others)
+{
+    tl_free(self->buckets.allocator, self->heap,
+            ((size_t)others + self->buckets.capacity) * sizeof *self->heap, HEAP_ALIGN);
+    nodes_free(&self->buckets);
+}
+
+#endif

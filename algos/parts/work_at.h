@@ -1,0 +1,45 @@
+/*
+ * work_at.h: advances that have nothing to do before a tick that is known, and only set the clock.
+ *
+ * Internal, and a template. The including file first includes bucket_lists.h, or what includes it,
+ * and defines
+ *
+ *   STRUCTURE   its own struct, which begins with its SLOT_LISTS or is it, with a member
+ *               uint64_t work_at: that tick, or 0
+ *
+ * and afterwards the function that is declared below without a body.
+ */
+#ifndef ALGOS_WORK_AT_H
+#define ALGOS_WORK_AT_H
+
+#include "bucket_lists.h"
+
+/* Moves the clock to `now`, everything that is due by then to DUE, and work_at on. The including
+ * file's. */
+static void collect_due(STRUCTURE *structure, uint64_t now);
+
+/* An advance at which there may be something to do. */
+static __attribute__((noinline)) uint64_t work(STRUCTURE *structure, uint64_t now, uint64_t budget,
+                                               tl_fire_fn fire, void *ctx)
+{
+    collect_due(structure, now);
+    uint64_t fired = buckets_fire((SLOT_LISTS *)structure, now, budget, fire, ctx);
+    if (fired == budget) {
+        structure->work_at = 0; /* for what may be left */
+    }
+    return fired;
+}
+
+/* The hook `advance`. */
+static inline uint64_t work_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                    void *ctx)
+{
+    STRUCTURE *structure = self;
+    if (now < structure->work_at) {
+        ((SLOT_LISTS *)self)->clock = now;
+        return 0;
+    }
+    return work(structure, now, budget, fire, ctx);
+}
+
+#endif
