@@ -276,7 +276,7 @@ static bool check_one(struct check_arguments *arguments, const struct contender 
             return error_set(&arguments->error, "out of memory");
         }
         kit_check_case(&target, &cases[i], &limits, &row->verdict);
-        if (row->verdict.fault == KIT_FAULT_HANG) {
+        if (row->verdict.fault == FAULT_HANG) {
             limits.processor_seconds = HANG_SECONDS;
         }
         progress_update(&progress, i + 1);
@@ -328,7 +328,7 @@ static void print_fault(const struct check_row *row)
 {
     char name[400];
     name_of(row->contender, name, sizeof name);
-    (void)printf("%s, case %s, %s: %s\n", name, row->name, kit_fault_word(row->verdict.fault),
+    (void)printf("%s, case %s, %s: %s\n", name, row->name, fault_word(row->verdict.fault),
                  row->verdict.message);
     print_trace(row, name);
 }
@@ -358,7 +358,7 @@ static void print_group(const struct check_row *first, const struct check_row *e
     const char *separator = "  ";
     for (const struct check_row *row = first; row < end; row++) {
         if (row->verdict.result == KIT_FAULT) {
-            (void)printf("%s%s: %s", separator, row->name, kit_fault_word(row->verdict.fault));
+            (void)printf("%s%s: %s", separator, row->name, fault_word(row->verdict.fault));
             separator = ", ";
         }
         if (row->verdict.result == KIT_SKIPPED && judged == 0 && row == first) {
@@ -417,16 +417,15 @@ static bool print_json(const struct check_report *report, int argc, char **argv)
     for (size_t i = 0; i < report->count; i++) {
         const struct check_row *row = &report->rows[i];
         bool fault = row->verdict.result == KIT_FAULT;
-        json_t *object =
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f}", "algo",
-                      row->contender->timed->name, "options", row->contender->option_text, "group",
-                      row->group, "case", row->name, "status",
-                      row->verdict.result == KIT_OK ? "ok"
-                      : fault                       ? "fault"
-                                                    : "skipped",
-                      "fault", fault ? kit_fault_word(row->verdict.fault) : "", "message",
-                      row->verdict.message, "operations", (json_int_t)row->verdict.operations,
-                      "seconds", row->verdict.seconds);
+        json_t *object = json_pack(
+            "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f}", "algo", row->contender->timed->name,
+            "options", row->contender->option_text, "group", row->group, "case", row->name,
+            "status",
+            row->verdict.result == KIT_OK ? "ok"
+            : fault                       ? "fault"
+                                          : "skipped",
+            "fault", fault ? fault_word(row->verdict.fault) : "", "message", row->verdict.message,
+            "operations", (json_int_t)row->verdict.operations, "seconds", row->verdict.seconds);
         if (fault && row->name == fuzz_name) {
             (void)json_object_set_new(object, "seed", json_integer((json_int_t)row->trace.seed));
             (void)json_object_set_new(object, "trace", trace_json(row));
@@ -484,8 +483,8 @@ static bool save_trace(const struct check_arguments *arguments, const struct che
             return false;
         }
         (void)fprintf(file.stream, "# %s, seed %" PRIu64 "\n# %s: %s\n",
-                      row->contender->timed->name, row->trace.seed,
-                      kit_fault_word(row->verdict.fault), row->verdict.message);
+                      row->contender->timed->name, row->trace.seed, fault_word(row->verdict.fault),
+                      row->verdict.message);
         kit_trace_write(&row->trace, row->contender->timed, file.stream);
         return outfile_commit(&file, error);
     }

@@ -16,53 +16,13 @@
 #define SIM_KIT_H
 
 #include "error.h"
+#include "fault.h"
 #include "kit_trace.h"
 #include "registry.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* What can be wrong: a word for tables and machines, and what it says. */
-#define KIT_FAULT_MAP(X)                                                                           \
-    X(KIT_FAULT_NONE, "none", "nothing is wrong")                                                  \
-    X(KIT_FAULT_DESCRIPTOR, "descriptor", "the descriptor cannot be used")                         \
-    X(KIT_FAULT_STATUS, "status", "a hook returned a status that the contract rules out")          \
-    X(KIT_FAULT_EARLY, "early", "a timer fired before the declared precision allows")              \
-    X(KIT_FAULT_LATE, "late", "a timer had not fired by the last tick at which it may")            \
-    X(KIT_FAULT_TWICE, "twice", "a timer fired again without being started again")                 \
-    X(KIT_FAULT_STOPPED, "stopped", "a timer fired after it was stopped")                          \
-    X(KIT_FAULT_STRAY, "stray", "a timer fired that was never started, or that has no such id")    \
-    X(KIT_FAULT_REENTRY, "reentry", "a timer fired in the same advance that started it")           \
-    X(KIT_FAULT_ORDER, "order", "timers fired out of the promised order of due ticks")             \
-    X(KIT_FAULT_FIFO, "fifo", "timers of one due tick fired out of the order of their starts")     \
-    X(KIT_FAULT_BUDGET, "budget", "more timers fired than the budget allows")                      \
-    X(KIT_FAULT_COUNT, "count", "a number that was returned is not what happened")                 \
-    X(KIT_FAULT_NEXT, "next", "next is not what it promises to be")                                \
-    X(KIT_FAULT_PLACE, "place", "place disagrees with which timers are pending")                   \
-    X(KIT_FAULT_WALK, "walk", "walk does not show every pending timer once, in a cell of a part")  \
-    X(KIT_FAULT_COUNTERS, "counters", "the counters of work done are not counts")                  \
-    X(KIT_FAULT_CORRUPT, "corrupt", "the structure's own check found a broken invariant")          \
-    X(KIT_FAULT_RANDOM, "random", "equal operations gave different results")                       \
-    X(KIT_FAULT_ALLOCATION, "allocation", "a hook allocated that promised not to")                 \
-    X(KIT_FAULT_LEAK, "leak", "memory was not given back")                                         \
-    X(KIT_FAULT_GUARD, "guard", "memory was written or given back that is not the structure's")    \
-    X(KIT_FAULT_MEMORY, "memory", "memory use is out of proportion, or hidden from the allocator") \
-    X(KIT_FAULT_CRASH, "crash", "the process was ended by a signal")                               \
-    X(KIT_FAULT_HANG, "hang", "a hook did not return")                                             \
-    X(KIT_FAULT_EXIT, "exit", "the structure ended the process")                                   \
-    X(KIT_FAULT_OUTPUT, "output", "the structure printed")                                         \
-    X(KIT_FAULT_HARNESS, "harness", "the check itself could not be carried out")
-
-enum kit_fault {
-#define KIT_FAULT_ENUM(code, word, text) code,
-    KIT_FAULT_MAP(KIT_FAULT_ENUM)
-#undef KIT_FAULT_ENUM
-};
-
-/* The fault's word and its sentence; never NULL. */
-const char *kit_fault_word(enum kit_fault fault);
-const char *kit_fault_text(enum kit_fault fault);
 
 /* What is checked: a structure under given option values. */
 struct kit_target {
@@ -75,7 +35,7 @@ struct kit_target {
 /* A target of that descriptor under its defaults, not pinned. */
 struct kit_target kit_target_of(const struct tl_algo *timed, const struct tl_algo *counted);
 
-struct kit_run; /* what a case gets; kit_cases.c */
+struct kit_run; /* what a case gets: kit_run.h */
 
 /* A contract case. */
 struct kit_case {
@@ -97,7 +57,7 @@ enum kit_result { KIT_OK, KIT_FAULT, KIT_SKIPPED };
 
 struct kit_verdict {
     enum kit_result result;
-    enum kit_fault fault;
+    enum fault_kind fault;
     char message[2048]; /* what happened, or why it was skipped; names options, timer and tick */
     uint64_t operations;
     double seconds;
@@ -135,11 +95,6 @@ void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
 /* Runs a trace on a target in a child process. */
 void kit_replay(const struct kit_target *target, const struct kit_trace *trace,
                 const struct kit_limits *limits, struct kit_verdict *verdict);
-
-/* Runs what bytes mean as operations, in a child process; `trace` gets the operations done. */
-void kit_replay_bytes(const struct kit_target *target, const uint8_t *bytes, size_t size,
-                      const struct kit_limits *limits, struct kit_verdict *verdict,
-                      struct kit_trace *trace);
 
 /* Runs what bytes mean as operations in this process, and aborts on a fault: for a fuzzing engine
  * that watches the process. */

@@ -1,5 +1,7 @@
 #include "kit_interpreter.h"
 
+#include "due.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,8 +145,7 @@ static uint64_t deadline_at(const struct kit_subject *subject, int64_t ticks)
         uint64_t past = back < clock ? clock - back : 0;
         return past < TL_DEADLINE_MAX ? past : TL_DEADLINE_MAX;
     }
-    uint64_t deadline = kit_add(clock, (uint64_t)ticks);
-    return deadline < TL_DEADLINE_MAX ? deadline : TL_DEADLINE_MAX;
+    return due_deadline(clock, (uint64_t)ticks);
 }
 
 static void session_fired(struct kit_subject *subject, uint32_t id)
@@ -197,7 +198,7 @@ static bool session_begin(struct session *session, const struct kit_target *targ
     }
     session->inspected = witness->operations;
     if (!grow_arms(session)) {
-        kit_fail(witness, KIT_FAULT_HARNESS, "no memory for a session of %u timers",
+        kit_fail(witness, FAULT_HARNESS, "no memory for a session of %u timers",
                  (unsigned)start->capacity);
     }
     return true;
@@ -215,7 +216,7 @@ static void session_end(struct session *session)
 /* The tick that an advance by `ticks` goes to. The clock stays where deadlines can lie ahead. */
 static uint64_t tick_at(const struct kit_subject *subject, int64_t ticks)
 {
-    uint64_t now = kit_add(subject->clock, ticks > 0 ? (uint64_t)ticks : 0);
+    uint64_t now = due_add(subject->clock, ticks > 0 ? (uint64_t)ticks : 0);
     uint64_t end = subject->clock > TL_DEADLINE_MAX ? subject->clock : TL_DEADLINE_MAX;
     return now < end ? now : end;
 }
@@ -257,7 +258,7 @@ static void session_do(struct session *session, const struct kit_op *op)
         break;
     case KIT_OP_RESERVE:
         if (op->id <= KIT_CAPACITY_MAX && subject_reserve(subject, op->id) && !grow_arms(session)) {
-            kit_fail(witness, KIT_FAULT_HARNESS, "no memory for a session of %u timers",
+            kit_fail(witness, FAULT_HARNESS, "no memory for a session of %u timers",
                      (unsigned)op->id);
         }
         break;

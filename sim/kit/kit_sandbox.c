@@ -1,6 +1,7 @@
 #include "kit_sandbox.h"
 
 #include "child.h"
+#include "kit_interpreter.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,16 +24,6 @@ void kit_witness_free(struct kit_witness *witness)
     child_memory_free(witness, sizeof *witness);
 }
 
-static const char *hook_word(enum kit_hook hook)
-{
-    static const char *const words[] = {
-#define KIT_HOOK_WORD(code, word) word,
-        KIT_HOOK_MAP(KIT_HOOK_WORD)
-#undef KIT_HOOK_WORD
-    };
-    return (size_t)hook < sizeof words / sizeof words[0] ? words[hook] : "no hook";
-}
-
 /* "in start (timer 3, tick 17, clock 5)", for an ending that nobody could announce. */
 static void describe_place(const struct kit_witness *witness, char *text, size_t text_bytes)
 {
@@ -40,9 +31,9 @@ static void describe_place(const struct kit_witness *witness, char *text, size_t
         (void)snprintf(text, text_bytes, "before the first hook");
         return;
     }
-    (void)snprintf(text, text_bytes,
-                   "in or after %s (timer %" PRIu64 ", tick %" PRIu64 ", clock %" PRIu64 ")",
-                   hook_word(witness->hook), witness->hook_id, witness->hook_tick, witness->clock);
+    (void)snprintf(
+        text, text_bytes, "in or after %s (timer %" PRIu64 ", tick %" PRIu64 ", clock %" PRIu64 ")",
+        kit_hook_word(witness->hook), witness->hook_id, witness->hook_tick, witness->clock);
 }
 
 static void judge(const struct kit_witness *witness, const struct child_outcome *outcome,
@@ -52,29 +43,29 @@ static void judge(const struct kit_witness *witness, const struct child_outcome 
     describe_place(witness, place, sizeof place);
     const char *printed = outcome->output_bytes > 0 ? "; printed: " : "";
     verdict->result = KIT_FAULT;
-    if (witness->fault != KIT_FAULT_NONE) {
+    if (witness->fault != FAULT_NONE) {
         verdict->fault = witness->fault;
         (void)snprintf(verdict->message, sizeof verdict->message, "%s", witness->message);
     } else if (outcome->end == CHILD_TIMEOUT) {
-        verdict->fault = KIT_FAULT_HANG;
+        verdict->fault = FAULT_HANG;
         (void)snprintf(verdict->message, sizeof verdict->message, "did not return, %s", place);
     } else if (outcome->end == CHILD_CRASHED) {
-        verdict->fault = KIT_FAULT_CRASH;
+        verdict->fault = FAULT_CRASH;
         const char *name = sigabbrev_np(outcome->signal);
         (void)snprintf(verdict->message, sizeof verdict->message, "crashed with SIG%s, %s%s%s",
                        name != NULL ? name : "?", place, printed, outcome->output);
     } else if (outcome->end == CHILD_EXITED) {
-        verdict->fault = KIT_FAULT_EXIT;
+        verdict->fault = FAULT_EXIT;
         (void)snprintf(verdict->message, sizeof verdict->message,
                        "ended the process with status %d, %s%s%s", outcome->exit_status, place,
                        printed, outcome->output);
     } else if (outcome->output_bytes > 0) {
-        verdict->fault = KIT_FAULT_OUTPUT;
+        verdict->fault = FAULT_OUTPUT;
         (void)snprintf(verdict->message, sizeof verdict->message, "printed %" PRIu64 " bytes: %s",
                        outcome->output_bytes, outcome->output);
     } else {
         verdict->result = witness->unavailable ? KIT_SKIPPED : KIT_OK;
-        verdict->fault = KIT_FAULT_NONE;
+        verdict->fault = FAULT_NONE;
         (void)snprintf(verdict->message, sizeof verdict->message, "%s",
                        witness->unavailable ? tl_status_text(TL_ERR_UNAVAILABLE) : "");
     }
@@ -108,7 +99,7 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
                  const struct kit_limits *limits, struct kit_witness *witness,
                  struct kit_verdict *verdict)
 {
-    *verdict = (struct kit_verdict){.result = KIT_FAULT, .fault = KIT_FAULT_HARNESS};
+    *verdict = (struct kit_verdict){.result = KIT_FAULT, .fault = FAULT_HARNESS};
     memset(witness, 0, offsetof(struct kit_witness, ops));
     struct life life = {child, ctx, witness};
     /* Processor time, not the clock on the wall: a busy machine makes nothing hang. */
@@ -138,4 +129,27 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
                            message);
         }
     }
+}
+
+struct replay {
+    const struct kit_target *target;
+    const struct kit_session *session;
+    const struct kit_op *ops;
+    size_t count;
+};
+
+static void run_trace(void *ctx, struct kit_witness *witness)
+{
+    const struct replay *replay = ctx;
+    if (!kit_execute(replay->target, replay->session, replay->ops, replay->count, witness)) {
+        kit_fail(witness, FAULT_HARNESS, "the structure refuses these options");
+    }
+}
+
+void kit_sandbox_trace(const struct kit_target *target, const struct kit_session *session,
+                       const struct kit_op *ops, size_t count, const struct kit_limits *limits,
+                       struct kit_witness *witness, struct kit_verdict *verdict)
+{
+    struct replay replay = {.target = target, .session = session, .ops = ops, .count = count};
+    kit_sandbox(target->algo, run_trace, &replay, limits, witness, verdict);
 }

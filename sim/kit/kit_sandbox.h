@@ -12,6 +12,8 @@ typedef void (*kit_child_fn)(void *ctx, struct kit_witness *witness);
 
 /* A witness in memory that child processes share, all zero; NULL if there is no memory. */
 struct kit_witness *kit_witness_new(void);
+
+/* Frees it; harmless on NULL. */
 void kit_witness_free(struct kit_witness *witness);
 
 /* Clears the witness, runs `child` in a process of its own until it ends or has used up its
@@ -20,5 +22,10 @@ void kit_witness_free(struct kit_witness *witness);
 void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
                  const struct kit_limits *limits, struct kit_witness *witness,
                  struct kit_verdict *verdict);
+
+/* The same for the operations of a trace. */
+void kit_sandbox_trace(const struct kit_target *target, const struct kit_session *session,
+                       const struct kit_op *ops, size_t count, const struct kit_limits *limits,
+                       struct kit_witness *witness, struct kit_verdict *verdict);
 
 #endif

@@ -1,5 +1,7 @@
 #include "kit_subject.h"
 
+#include "due.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 
 #define NOT_PENDING UINT64_MAX
 
-void kit_fail(struct kit_witness *witness, enum kit_fault fault, const char *format, ...)
+void kit_fail(struct kit_witness *witness, enum fault_kind fault, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -16,11 +18,6 @@ void kit_fail(struct kit_witness *witness, enum kit_fault fault, const char *for
     witness->fault = fault;
     witness->give_up(witness);
     abort(); /* give_up does not return; the compiler cannot know */
-}
-
-uint64_t kit_add(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 uint64_t kit_random(uint64_t *state)
@@ -46,21 +43,21 @@ static void enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, 
     witness->clock = subject->clock;
 }
 
-static const char *hook_name(enum kit_hook hook)
+const char *kit_hook_word(enum kit_hook hook)
 {
     static const char *const names[] = {
 #define KIT_HOOK_NAME(code, word) word,
         KIT_HOOK_MAP(KIT_HOOK_NAME)
 #undef KIT_HOOK_NAME
     };
-    return names[hook];
+    return (size_t)hook < sizeof names / sizeof names[0] ? names[hook] : names[KIT_HOOK_NONE];
 }
 
 static void guard_report(void *ctx, const char *what)
 {
     struct kit_subject *subject = ctx;
-    kit_fail(subject->witness, KIT_FAULT_GUARD, "%s (noticed at clock %" PRIu64 ", in or after %s)",
-             what, subject->clock, hook_name(subject->witness->hook));
+    kit_fail(subject->witness, FAULT_GUARD, "%s (noticed at clock %" PRIu64 ", in or after %s)",
+             what, subject->clock, kit_hook_word(subject->witness->hook));
 }
 
 void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const int64_t *options,
@@ -81,7 +78,7 @@ static void model_grow(struct kit_subject *subject, uint32_t capacity)
     struct kit_timer *timers = realloc(subject->timers, capacity * sizeof *timers);
     uint64_t *limits = realloc(subject->limits, capacity * sizeof *limits);
     if (timers == NULL || limits == NULL) {
-        kit_fail(subject->witness, KIT_FAULT_HARNESS, "no memory for a model of %" PRIu32 " timers",
+        kit_fail(subject->witness, FAULT_HARNESS, "no memory for a model of %" PRIu32 " timers",
                  capacity);
     }
     subject->timers = timers;
@@ -100,7 +97,7 @@ static void check_count(struct kit_subject *subject, const char *when)
     uint64_t count = subject->algo->count(subject->self);
     subject->witness->hook = hook;
     if (count != subject->pending) {
-        kit_fail(subject->witness, KIT_FAULT_COUNT,
+        kit_fail(subject->witness, FAULT_COUNT,
                  "%s at clock %" PRIu64 ", count is %" PRIu64 " where %" PRIu64
                  " timers are pending",
                  when, subject->clock, count, subject->pending);
@@ -112,10 +109,10 @@ static void check_allocations(struct kit_subject *subject, uint64_t allocations_
 {
     if (subject->guard.allocations != allocations_before &&
         !subject_can(subject, TL_CAP_ALLOCATES)) {
-        kit_fail(subject->witness, KIT_FAULT_ALLOCATION,
+        kit_fail(subject->witness, FAULT_ALLOCATION,
                  "%s (timer %" PRIu64 ", tick %" PRIu64 ", clock %" PRIu64
                  ") allocated, without the capability `allocates`",
-                 hook_name(subject->witness->hook), subject->witness->hook_id,
+                 kit_hook_word(subject->witness->hook), subject->witness->hook_id,
                  subject->witness->hook_tick, subject->clock);
     }
 }
@@ -139,14 +136,14 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
     enum tl_status status = subject->algo->create(&config, &subject->self);
     if (status == TL_OK) {
         if (subject->self == NULL) {
-            kit_fail(subject->witness, KIT_FAULT_STATUS, "create returned TL_OK and no structure");
+            kit_fail(subject->witness, FAULT_STATUS, "create returned TL_OK and no structure");
         }
         check_count(subject, "after create");
         return KIT_OPENED;
     }
     kit_guard_check(&subject->guard);
     if (subject->guard.blocks != 0) {
-        kit_fail(subject->witness, KIT_FAULT_LEAK,
+        kit_fail(subject->witness, FAULT_LEAK,
                  "create refused (%s) and left %" PRIu64 " bytes in %" PRIu64 " blocks behind",
                  tl_status_name(status), subject->guard.bytes, subject->guard.blocks);
     }
@@ -158,7 +155,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
     if (status == TL_ERR_OPTION || (status == TL_ERR_NOMEM && starved)) {
         return KIT_REFUSED;
     }
-    kit_fail(subject->witness, KIT_FAULT_STATUS, "create for %" PRIu32 " timers returned %s%s",
+    kit_fail(subject->witness, FAULT_STATUS, "create for %" PRIu32 " timers returned %s%s",
              capacity, tl_status_name(status),
              starved ? ", where memory was refused" : ", where nothing was refused");
 }
@@ -179,7 +176,7 @@ void subject_destroy(struct kit_subject *subject)
     subject->algo->destroy(subject->self);
     kit_guard_check(&subject->guard);
     if (subject->guard.blocks != 0) {
-        kit_fail(subject->witness, KIT_FAULT_LEAK,
+        kit_fail(subject->witness, FAULT_LEAK,
                  "destroy, with %" PRIu64 " timers pending, left %" PRIu64 " bytes in %" PRIu64
                  " blocks behind",
                  subject->pending, subject->guard.bytes, subject->guard.blocks);
@@ -200,7 +197,7 @@ bool subject_reserve(struct kit_subject *subject, uint32_t capacity)
             subject->capacity = capacity;
         }
     } else if (status != TL_ERR_NOMEM || !starved) {
-        kit_fail(subject->witness, KIT_FAULT_STATUS,
+        kit_fail(subject->witness, FAULT_STATUS,
                  "reserve(%" PRIu32 ") at clock %" PRIu64 " returned %s%s", capacity,
                  subject->clock, tl_status_name(status),
                  starved ? "" : ", where no memory was refused");
@@ -218,10 +215,10 @@ enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t 
     enum tl_status status = subject->algo->start(subject->self, id, deadline);
     check_allocations(subject, allocations);
     if (status == TL_OK) {
-        uint64_t due = deadline > subject->clock ? deadline : subject->clock;
+        uint64_t due = due_tick(subject->clock, deadline);
         subject->witness->hook = KIT_HOOK_PRECISION;
         struct tl_precision precision =
-            tl_algo_precision(subject->algo, subject->options, due - subject->clock);
+            tl_algo_precision(subject->algo, subject->options, due_delay(subject->clock, deadline));
         subject->pending += timer->state != KIT_TIMER_PENDING;
         *timer = (struct kit_timer){
             .due = due,
@@ -232,11 +229,11 @@ enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t 
             .state = KIT_TIMER_PENDING,
         };
         /* The largest value says "not pending"; a window without end is as good one tick shorter.*/
-        uint64_t limit = kit_add(due, precision.late_ticks);
+        uint64_t limit = due_last(due, precision.late_ticks);
         subject->limits[id] = limit == NOT_PENDING ? NOT_PENDING - 1 : limit;
     } else if (status != TL_ERR_HORIZON || subject_can(subject, TL_CAP_UNLIMITED) ||
                deadline <= subject->clock) {
-        kit_fail(subject->witness, KIT_FAULT_STATUS,
+        kit_fail(subject->witness, FAULT_STATUS,
                  "start of timer %" PRIu32 " with deadline %" PRIu64 " at clock %" PRIu64
                  " returned %s, expected TL_OK%s",
                  id, deadline, subject->clock, tl_status_name(status),
@@ -260,7 +257,7 @@ enum tl_status subject_stop(struct kit_subject *subject, uint32_t id)
     if (status != expected) {
         static const char *const states[] = {"was never started", "is pending", "has fired",
                                              "was stopped before"};
-        kit_fail(subject->witness, KIT_FAULT_STATUS,
+        kit_fail(subject->witness, FAULT_STATUS,
                  "stop of timer %" PRIu32 ", which %s%s, at clock %" PRIu64
                  " returned %s, expected %s",
                  id, states[timer->state], subject->advancing ? " (inside a callback)" : "",
@@ -282,14 +279,14 @@ static void check_fire_order(struct kit_subject *subject, uint32_t id)
         return;
     }
     if (timer->due < subject->last_due) {
-        kit_fail(subject->witness, KIT_FAULT_ORDER,
+        kit_fail(subject->witness, FAULT_MISORDERED,
                  "timer %" PRIu32 ", due at %" PRIu64 ", fired at tick %" PRIu64
                  " after one due at %" PRIu64 ", against the capability `ordered`",
                  id, timer->due, subject->clock, subject->last_due);
     }
     if (subject_can(subject, TL_CAP_FIFO) && timer->due == subject->last_due &&
         timer->serial < subject->last_serial) {
-        kit_fail(subject->witness, KIT_FAULT_FIFO,
+        kit_fail(subject->witness, FAULT_MISORDERED,
                  "timer %" PRIu32 ", due at %" PRIu64 " and started first, fired at tick %" PRIu64
                  " after one with the same due tick that was started later, against the "
                  "capability `fifo`",
@@ -302,7 +299,7 @@ static void subject_fired(void *ctx, uint32_t id, uint64_t now)
     struct kit_subject *subject = ctx;
     struct kit_witness *witness = subject->witness;
     if (id >= subject->capacity) {
-        kit_fail(witness, KIT_FAULT_STRAY,
+        kit_fail(witness, FAULT_DUPLICATE,
                  "timer %" PRIu32 " fired at tick %" PRIu64 ", where only %" PRIu32 " can be named",
                  id, now, subject->capacity);
     }
@@ -311,45 +308,45 @@ static void subject_fired(void *ctx, uint32_t id, uint64_t now)
     case KIT_TIMER_PENDING:
         break;
     case KIT_TIMER_NEW:
-        kit_fail(witness, KIT_FAULT_STRAY,
+        kit_fail(witness, FAULT_DUPLICATE,
                  "timer %" PRIu32 " fired at tick %" PRIu64 ", and was never started", id, now);
     case KIT_TIMER_FIRED:
-        kit_fail(witness, KIT_FAULT_TWICE,
+        kit_fail(witness, FAULT_DUPLICATE,
                  "timer %" PRIu32 " (due at %" PRIu64 ") fired at tick %" PRIu64
                  ", and again at %" PRIu64 " without having been started between",
                  id, timer->due, timer->fired_at, now);
     case KIT_TIMER_STOPPED:
-        kit_fail(witness, KIT_FAULT_STOPPED,
+        kit_fail(witness, FAULT_DUPLICATE,
                  "timer %" PRIu32 " (due at %" PRIu64 ") fired at tick %" PRIu64
                  " though it had been stopped",
                  id, timer->due, now);
     }
     if (now != subject->clock) {
-        kit_fail(witness, KIT_FAULT_COUNT,
+        kit_fail(witness, FAULT_COUNT,
                  "timer %" PRIu32 " was handed out with now = %" PRIu64
                  " in an advance to %" PRIu64,
                  id, now, subject->clock);
     }
     if (timer->serial >= subject->first_serial_inside) {
-        kit_fail(witness, KIT_FAULT_REENTRY,
+        kit_fail(witness, FAULT_REENTRY,
                  "timer %" PRIu32 ", started with deadline %" PRIu64
                  " inside a callback at tick %" PRIu64 ", fired in that same advance",
                  id, timer->deadline, now);
     }
-    if (kit_add(now, timer->early) < timer->due) {
-        kit_fail(witness, KIT_FAULT_EARLY,
+    if (due_is_early(now, timer->due, timer->early)) {
+        kit_fail(witness, FAULT_EARLY,
                  "timer %" PRIu32 ", started at %" PRIu64 " with deadline %" PRIu64
                  ", expected at %" PRIu64 " (at most %" PRIu64 " early), fired at tick %" PRIu64,
                  id, timer->started_at, timer->deadline, timer->due, timer->early, now);
     }
     if (subject->fired >= subject->budget) {
-        kit_fail(witness, KIT_FAULT_BUDGET,
+        kit_fail(witness, FAULT_BUDGET,
                  "timer %" PRIu32 " fired at tick %" PRIu64 " as number %" PRIu64
                  " of an advance with a budget of %" PRIu64,
                  id, now, subject->fired + 1, subject->budget);
     }
     if (now < subject->next_bound) {
-        kit_fail(witness, KIT_FAULT_NEXT,
+        kit_fail(witness, FAULT_NEXT,
                  "timer %" PRIu32 " (due at %" PRIu64 ") fired at tick %" PRIu64
                  ", before the tick %" PRIu64 " that next had said just before",
                  id, timer->due, now, subject->next_bound);
@@ -397,7 +394,7 @@ static noreturn void fail_late(struct kit_subject *subject, uint32_t id)
                    id, timer->started_at, timer->deadline, timer->due,
                    subject->limits[id] - timer->due, subject->clock);
     memcpy(witness->message, text, sizeof text);
-    witness->fault = KIT_FAULT_LATE;
+    witness->fault = FAULT_LATE;
     struct chase chase = {.id = id};
     uint64_t step = 1;
     uint64_t now = subject->clock;
@@ -407,11 +404,11 @@ static noreturn void fail_late(struct kit_subject *subject, uint32_t id)
         (void)subject->algo->advance(subject->self, now, TL_NO_BUDGET, chase_fired, &chase);
     }
     if (chase.fired) {
-        kit_fail(witness, KIT_FAULT_LATE, "%s; it fired at %s%" PRIu64, text,
+        kit_fail(witness, FAULT_LATE, "%s; it fired at %s%" PRIu64, text,
                  step > 1 ? "or before " : "", now);
     }
-    kit_fail(witness, KIT_FAULT_LATE, "%s; it is lost: advancing to %" PRIu64 " did not bring it",
-             text, now);
+    kit_fail(witness, FAULT_LOST, "%s; it is lost: advancing to %" PRIu64 " did not bring it", text,
+             now);
 }
 
 /* After an advance that was not ended by its budget: nothing may be left that had to fire. */
@@ -439,12 +436,12 @@ static void check_left_over(struct kit_subject *subject)
         if (timer->due < subject->last_due ||
             (subject_can(subject, TL_CAP_FIFO) && timer->due == subject->last_due &&
              timer->serial < subject->last_serial)) {
-            kit_fail(
-                subject->witness, timer->due < subject->last_due ? KIT_FAULT_ORDER : KIT_FAULT_FIFO,
-                "timer %" PRIu32 ", due at %" PRIu64 ", was left over by an advance to %" PRIu64
-                " with a budget of %" PRIu64 " that fired one due at %" PRIu64 "%s",
-                id, timer->due, subject->clock, subject->budget, subject->last_due,
-                timer->due < subject->last_due ? "" : ", started later");
+            kit_fail(subject->witness, FAULT_MISORDERED,
+                     "timer %" PRIu32 ", due at %" PRIu64
+                     ", was left over by an advance to %" PRIu64 " with a budget of %" PRIu64
+                     " that fired one due at %" PRIu64 "%s",
+                     id, timer->due, subject->clock, subject->budget, subject->last_due,
+                     timer->due < subject->last_due ? "" : ", started later");
         }
     }
 }
@@ -455,14 +452,14 @@ static void check_next_after(struct kit_subject *subject, uint64_t bound)
         return;
     }
     if (subject_can(subject, TL_CAP_NEXT_EXACT)) {
-        kit_fail(subject->witness, KIT_FAULT_NEXT,
+        kit_fail(subject->witness, FAULT_NEXT,
                  "next said %" PRIu64 ", and the advance to %" PRIu64
                  " fired nothing, against the capability `next-exact`",
                  bound, subject->clock);
     }
     uint64_t grown = subject_next(subject);
     if (grown <= bound) {
-        kit_fail(subject->witness, KIT_FAULT_NEXT,
+        kit_fail(subject->witness, FAULT_NEXT,
                  "next said %" PRIu64 ", the advance to %" PRIu64
                  " fired nothing, and next then said %" PRIu64 " where it must have grown",
                  bound, subject->clock, grown);
@@ -487,7 +484,7 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
     subject->advancing = false;
     check_allocations(subject, allocations);
     if (fired != subject->fired) {
-        kit_fail(subject->witness, KIT_FAULT_COUNT,
+        kit_fail(subject->witness, FAULT_COUNT,
                  "advance to %" PRIu64 " returned %" PRIu64 ", and handed out %" PRIu64 " timers",
                  now, fired, subject->fired);
     }
@@ -509,7 +506,7 @@ uint64_t subject_next(struct kit_subject *subject)
     uint64_t next = subject->algo->next(subject->self);
     if (subject->pending == 0) {
         if (next != TL_NEVER) {
-            kit_fail(subject->witness, KIT_FAULT_NEXT,
+            kit_fail(subject->witness, FAULT_NEXT,
                      "nothing is pending at clock %" PRIu64 ", and next says %" PRIu64
                      ", expected TL_NEVER",
                      subject->clock, next);
@@ -526,14 +523,14 @@ uint64_t subject_next(struct kit_subject *subject)
     }
     uint64_t latest = limit > subject->clock ? limit : subject->clock;
     if (next > latest) {
-        kit_fail(subject->witness, KIT_FAULT_NEXT,
+        kit_fail(subject->witness, FAULT_NEXT,
                  "timer %" PRIu32 " (due at %" PRIu64 ") must fire by %" PRIu64
                  ", and at clock %" PRIu64 " next says %" PRIu64,
                  first, subject->timers[first].due, latest, subject->clock, next);
     }
     if (subject_can(subject, TL_CAP_EXACT | TL_CAP_NEXT_EXACT) && next < latest &&
         latest > subject->clock) {
-        kit_fail(subject->witness, KIT_FAULT_NEXT,
+        kit_fail(subject->witness, FAULT_NEXT,
                  "timer %" PRIu32 " is the first to fire, at %" PRIu64 ", and at clock %" PRIu64
                  " next says %" PRIu64 ", against the capability `next-exact`",
                  first, latest, subject->clock, next);
@@ -550,7 +547,7 @@ static void see_part(void *ctx, const struct tl_part *part)
 {
     struct kit_subject *subject = ctx;
     if (part->name == NULL || part->form > TL_FORM_TREE) {
-        kit_fail(subject->witness, KIT_FAULT_WALK,
+        kit_fail(subject->witness, FAULT_WALK,
                  "walk at clock %" PRIu64 " shows a part without a name, or of no known form",
                  subject->clock);
     }
@@ -561,7 +558,7 @@ static void see_cell(void *ctx, const struct tl_cell *cell)
 {
     struct kit_subject *subject = ctx;
     if (subject->walk_depth == 0) {
-        kit_fail(subject->witness, KIT_FAULT_WALK,
+        kit_fail(subject->witness, FAULT_WALK,
                  "walk at clock %" PRIu64 " shows cell %" PRIu64 " before any part", subject->clock,
                  cell->index);
     }
@@ -572,7 +569,7 @@ static void see_timer(void *ctx, const struct tl_held *held)
 {
     struct kit_subject *subject = ctx;
     if (subject->walk_depth < 2 || held->id >= subject->capacity) {
-        kit_fail(subject->witness, KIT_FAULT_WALK,
+        kit_fail(subject->witness, FAULT_WALK,
                  "walk at clock %" PRIu64 " shows timer %" PRIu32 " %s", subject->clock, held->id,
                  held->id >= subject->capacity ? "of no such id" : "before any cell of its part");
     }
@@ -594,7 +591,7 @@ static void inspect_walk(struct kit_subject *subject)
     for (uint32_t id = 0; id < subject->capacity; id++) {
         uint32_t expected = subject->timers[id].state == KIT_TIMER_PENDING;
         if (subject->timers[id].shown != expected) {
-            kit_fail(subject->witness, KIT_FAULT_WALK,
+            kit_fail(subject->witness, FAULT_WALK,
                      "walk at clock %" PRIu64 " shows timer %" PRIu32 " %" PRIu32
                      " times, and it is %s",
                      subject->clock, id, subject->timers[id].shown,
@@ -612,7 +609,7 @@ void subject_inspect(struct kit_subject *subject)
         enum tl_status status = subject->algo->check(subject->self, why, sizeof why);
         if (status != TL_OK) {
             why[sizeof why - 1] = '\0';
-            kit_fail(subject->witness, KIT_FAULT_CORRUPT, "at clock %" PRIu64 ", check says %s: %s",
+            kit_fail(subject->witness, FAULT_CORRUPT, "at clock %" PRIu64 ", check says %s: %s",
                      subject->clock, tl_status_name(status), why);
         }
     }
@@ -628,7 +625,7 @@ void subject_inspect(struct kit_subject *subject)
         enum tl_status status = subject->algo->place(subject->self, id, &place);
         enum tl_status expected = subject->timers[id].state == KIT_TIMER_PENDING ? TL_OK : TL_IDLE;
         if (status != expected) {
-            kit_fail(subject->witness, KIT_FAULT_PLACE,
+            kit_fail(subject->witness, FAULT_PLACE,
                      "place of timer %" PRIu32 " at clock %" PRIu64 " returned %s, expected %s", id,
                      subject->clock, tl_status_name(status), tl_status_name(expected));
         }

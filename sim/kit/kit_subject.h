@@ -39,10 +39,13 @@ enum kit_hook {
 #undef KIT_HOOK_ENUM
 };
 
+/* The hook's name, "no hook" for anything else. */
+const char *kit_hook_word(enum kit_hook hook);
+
 /* What is known of a run while it goes on; in memory shared with the parent process, which reads
  * it when the child has ended, whatever ended it. */
 struct kit_witness {
-    enum kit_fault fault;
+    enum fault_kind fault;
     char message[1024];
     bool unavailable; /* create said TL_ERR_UNAVAILABLE: there is nothing to check here */
     /* where it is */
@@ -62,7 +65,7 @@ struct kit_witness {
 };
 
 /* Writes what is wrong and ends the run. */
-noreturn void kit_fail(struct kit_witness *witness, enum kit_fault fault, const char *format, ...)
+noreturn void kit_fail(struct kit_witness *witness, enum fault_kind fault, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* --- the subject ----------------------------------------------------------------------------- */
@@ -70,7 +73,7 @@ noreturn void kit_fail(struct kit_witness *witness, enum kit_fault fault, const 
 enum kit_timer_state { KIT_TIMER_NEW, KIT_TIMER_PENDING, KIT_TIMER_FIRED, KIT_TIMER_STOPPED };
 
 struct kit_timer {
-    uint64_t due;        /* max(deadline, clock at its start) */
+    uint64_t due;
     uint64_t deadline;   /* as it was given */
     uint64_t started_at; /* the clock then */
     uint64_t early;      /* ticks that it may be early */
@@ -156,9 +159,6 @@ void subject_drain(struct kit_subject *subject);
 
 /* Whether the structure promises that. */
 bool subject_can(const struct kit_subject *subject, uint32_t capabilities);
-
-/* a + b, at most UINT64_MAX. */
-uint64_t kit_add(uint64_t a, uint64_t b);
 
 /* A small generator of the usual kind (splitmix64): the next number after *state. */
 uint64_t kit_random(uint64_t *state);

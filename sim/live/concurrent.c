@@ -10,7 +10,9 @@
 #include "concurrent.h"
 
 #include "clock.h"
+#include "due.h"
 #include "histogram.h"
+#include "live_draw.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -71,17 +73,6 @@ struct run {
 
 /* --- a thread that starts and stops ---------------------------------------------------------- */
 
-/* Marsaglia's xorshift64*; the high half. */
-static uint32_t draw_below(struct worker *worker, uint32_t bound)
-{
-    uint64_t x = worker->state;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    worker->state = x;
-    return (uint32_t)(((x * UINT64_C(0x2545F4914F6CDD1D)) >> 32) * bound >> 32);
-}
-
 static void worker_fault(struct worker *worker, const char *what, uint32_t id)
 {
     if (worker->faults++ == 0) {
@@ -104,17 +95,19 @@ static void call_start(struct worker *worker, uint32_t id, uint64_t deadline)
 static void begin_life(struct worker *worker, struct life *life, uint32_t id)
 {
     const struct concurrent_plan *plan = worker->run->plan;
-    bool stopped = draw_below(worker, 100) < plan->cancelled_percent;
-    bool far = stopped && draw_below(worker, 100) >= plan->racing_percent;
-    uint64_t delay = far ? FAR_TICKS : 1 + draw_below(worker, NEAR_TICKS);
+    bool stopped = live_draw_below(&worker->state, 100) < plan->cancelled_percent;
+    bool far = stopped && live_draw_below(&worker->state, 100) >= plan->racing_percent;
+    uint64_t delay = far ? FAR_TICKS : 1 + live_draw_below(&worker->state, NEAR_TICKS);
     life->deadline = atomic_load(&worker->run->now) + delay;
     life->begun++;
-    life->intent = !stopped ? AWAIT : far && draw_below(worker, 2) == 0 ? RESTART : STOP;
+    life->intent = !stopped                                         ? AWAIT
+                   : far && live_draw_below(&worker->state, 2) == 0 ? RESTART
+                                                                    : STOP;
     worker->counts.starts++;
     call_start(worker, id, life->deadline);
     /* Between looking at the clock and the start, any time may have passed. */
     uint64_t now = atomic_load(&worker->run->now);
-    life->due = now > life->deadline ? now : life->deadline;
+    life->due = due_tick(now, life->deadline);
 }
 
 static void end_life(struct worker *worker, struct life *life, uint32_t id)
@@ -132,7 +125,7 @@ static void end_life(struct worker *worker, struct life *life, uint32_t id)
         worker->counts.idle++;
         /* It is about to be called back for, if that has not happened yet. */
         life->intent = AWAIT;
-        if (now + run->early_ticks < life->deadline) {
+        if (due_is_early(now, life->deadline, run->early_ticks)) {
             worker_fault(worker, "not pending, though it was started and is not due", id);
         }
     } else {
@@ -165,7 +158,7 @@ static bool step(struct worker *worker, uint32_t index)
             life->intent = BEGIN;
             return true;
         }
-        if (now > life->due + run->late_ticks + MARGIN_TICKS) {
+        if (now > due_last(life->due, run->late_ticks + MARGIN_TICKS)) {
             worker_fault(worker, "lost: it should have fired long ago", id);
         }
         return false;
@@ -220,7 +213,7 @@ static void on_fire(void *ctx, uint32_t id, uint64_t now)
 {
     struct run *run = ctx;
     run->fired_total++;
-    if (now + run->early_ticks < atomic_load(&run->deadlines[id])) {
+    if (due_is_early(now, atomic_load(&run->deadlines[id]), run->early_ticks)) {
         run_fault(run, "fired before its time", id);
     }
     (void)atomic_fetch_add(&run->fired[id], 1);
@@ -310,9 +303,8 @@ static bool make_run(struct run *run, struct error *error)
     bool done = run->workers != NULL && run->fired != NULL && run->deadlines != NULL;
     for (unsigned t = 0; done && t < plan->threads; t++) {
         struct worker *worker = &run->workers[t];
-        *worker = (struct worker){.run = run,
-                                  .first_id = t * plan->timers,
-                                  .state = (plan->seed + t + 1) * UINT64_C(0x9E3779B97F4A7C15)};
+        *worker = (struct worker){
+            .run = run, .first_id = t * plan->timers, .state = live_draw_seed(plan->seed + t)};
         worker->lives = calloc(plan->timers, sizeof *worker->lives);
         worker->call_cycles = calloc(1, sizeof *worker->call_cycles);
         done = worker->lives != NULL && worker->call_cycles != NULL;

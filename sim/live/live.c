@@ -1,5 +1,8 @@
 #include "live.h"
 
+#include "due.h"
+#include "live_draw.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -18,24 +21,17 @@ struct run {
     uint64_t armed_ns;
 };
 
-/* Marsaglia's xorshift64*; the high half. */
-static uint32_t draw_below(struct run *run, uint32_t bound)
+/* Ticks are counted when they are over, so a deadline is rounded up: never early. */
+static uint64_t deadline_of(const struct live_plan *plan, uint64_t end_ns)
 {
-    uint64_t x = run->state;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    run->state = x;
-    return (uint32_t)(((x * UINT64_C(0x2545F4914F6CDD1D)) >> 32) * bound >> 32);
+    return (end_ns + plan->tick_ns - 1) / plan->tick_ns;
 }
 
 static bool start(struct run *run, uint32_t connection, uint64_t end_ns)
 {
     const struct live_plan *plan = run->plan;
     run->timeout_ends_ns[connection] = end_ns;
-    /* Ticks are counted when they are over, so a deadline is rounded up: never early. */
-    uint64_t deadline = (end_ns + plan->tick_ns - 1) / plan->tick_ns;
-    enum tl_status status = plan->algo->start(run->self, connection, deadline);
+    enum tl_status status = plan->algo->start(run->self, connection, deadline_of(plan, end_ns));
     if (status != TL_OK && run->result->fault[0] == '\0') {
         (void)snprintf(run->result->fault, sizeof run->result->fault, "connection %u: %s",
                        (unsigned)connection, tl_status_text(status));
@@ -76,7 +72,8 @@ static void serve_traffic(struct run *run)
     uint64_t now_ns = run->clock->now_ns(run->clock->ctx);
     uint64_t wanted = (uint64_t)((double)now_ns * 1e-9 * (double)plan->restarts_per_second);
     while (run->result->restarts < wanted) {
-        (void)start(run, draw_below(run, plan->connections), now_ns + plan->timeout_ns);
+        (void)start(run, live_draw_below(&run->state, plan->connections),
+                    now_ns + plan->timeout_ns);
         run->result->restarts++;
     }
 }
@@ -146,8 +143,8 @@ static void verify(struct run *run)
     uint64_t late =
         tl_algo_precision(plan->algo, plan->options, plan->timeout_ns / plan->tick_ns).late_ticks;
     for (uint32_t c = 0; c < plan->connections && result->fault[0] == '\0'; c++) {
-        uint64_t deadline = (run->timeout_ends_ns[c] + plan->tick_ns - 1) / plan->tick_ns;
-        if (deadline + late < run->tick) {
+        uint64_t deadline = deadline_of(plan, run->timeout_ends_ns[c]);
+        if (run->tick > due_last(deadline, late)) {
             (void)snprintf(result->fault, sizeof result->fault,
                            "connection %u: due at tick %llu, not fired by tick %llu", (unsigned)c,
                            (unsigned long long)deadline, (unsigned long long)run->tick);
@@ -170,7 +167,7 @@ bool live_run(const struct live_plan *plan, const struct live_clock *clock,
     struct run run = {.plan = plan,
                       .clock = clock,
                       .result = result,
-                      .state = (plan->seed + 1) * UINT64_C(0x9E3779B97F4A7C15),
+                      .state = live_draw_seed(plan->seed),
                       .armed_ns = LIVE_NEVER};
     run.timeout_ends_ns = malloc(plan->connections * sizeof *run.timeout_ends_ns);
     if (run.timeout_ends_ns == NULL) {

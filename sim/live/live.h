@@ -87,6 +87,7 @@ bool live_epoll_open(struct live_epoll *loop, uint64_t traffic_ns, struct error 
 /* The clock that it is; valid until it is closed. */
 struct live_clock live_epoll_clock(struct live_epoll *loop);
 
+/* Closes what open opened. */
 void live_epoll_close(struct live_epoll *loop);
 
 #endif

@@ -1,5 +1,7 @@
 #include "oracle.h"
 
+#include "due.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,16 +32,6 @@ struct oracle {
     uint64_t last_event;
     uint32_t last_id;
 };
-
-const char *fault_word(enum fault_kind kind)
-{
-    static const char *const words[] = {
-#define FAULT_WORD(code, word) word,
-        FAULT_MAP(FAULT_WORD)
-#undef FAULT_WORD
-    };
-    return words[kind];
-}
 
 struct oracle *oracle_create(const struct tl_algo *algo, const int64_t *options, uint32_t ids,
                              struct verdict *verdict)
@@ -105,7 +97,7 @@ static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint
         return;
     }
     struct tl_precision precision = precision_of(oracle, timer);
-    if (tick - timer->due >= precision.late_ticks) {
+    if (tick >= due_last(timer->due, precision.late_ticks)) {
         char *text = note_fault(oracle, FAULT_LOST, id, tick, timer->due, timer->event);
         EXPLAIN(text,
                 "not fired by tick %" PRIu64
@@ -129,8 +121,8 @@ void oracle_started(struct oracle *oracle, uint64_t event, uint64_t tick, uint32
         oracle->pending++;
     }
     timer->state = PENDING;
-    timer->due = deadline > tick ? deadline : tick + 1;
-    timer->delay_ticks = deadline > tick ? deadline - tick : 0;
+    timer->due = due_in_replay(tick, deadline);
+    timer->delay_ticks = due_delay(tick, deadline);
     timer->event = event;
 }
 
@@ -223,7 +215,7 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
     if (now < timer->due) {
         uint64_t early = timer->due - now;
         histogram_add(&verdict->early_ticks, early);
-        if (early > precision.early_ticks) {
+        if (due_is_early(now, timer->due, precision.early_ticks)) {
             char *text = note_fault(oracle, FAULT_EARLY, id, now, timer->due, timer->event);
             EXPLAIN(text, "fired %" PRIu64 " ticks early; at most %" PRIu64 " are declared", early,
                     precision.early_ticks);
@@ -231,7 +223,7 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
     } else {
         uint64_t late = now - timer->due;
         histogram_add(&verdict->late_ticks, late);
-        if (late > precision.late_ticks) {
+        if (now > due_last(timer->due, precision.late_ticks)) {
             char *text = note_fault(oracle, FAULT_LATE, id, now, timer->due, timer->event);
             EXPLAIN(text, "fired %" PRIu64 " ticks late; at most %" PRIu64 " are declared", late,
                     precision.late_ticks);
@@ -262,7 +254,8 @@ bool oracle_due_windows(const struct oracle *oracle, struct due_window **windows
         const struct timer *timer = &oracle->timers[id];
         if (timer->state == PENDING) {
             (*windows)[(*count)++] = (struct due_window){
-                .due = timer->due, .late_ticks = precision_of(oracle, timer).late_ticks};
+                .due = timer->due,
+                .last = due_last(timer->due, precision_of(oracle, timer).late_ticks)};
         }
     }
     qsort(*windows, *count, sizeof **windows, compare_windows);

@@ -5,10 +5,9 @@
  * state is one record per id, with no structure in it that could be wrong in the same way: the due
  * tick follows from the last operation alone.
  *
- * A timer started at tick t with deadline d is due at max(d, t + 1): a replay lets expire first and
- * then applies the operations of a tick, so a timer without delay has its first chance one tick
- * later. A firing at tick f has lateness f - due. With the declared precision (early, late) for
- * its delay, these are faults:
+ * When that is, and within which ticks it may fire, due.h says. A firing at tick f has lateness
+ * f - due. With the declared precision (early, late) for the timer's delay, these are faults of
+ * those in fault.h:
  *
  *   early       f < due - early
  *   late        f > due + late
@@ -23,29 +22,12 @@
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
 
+#include "fault.h"
 #include "histogram.h"
 #include "registry.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define FAULT_MAP(X)                                                                               \
-    X(FAULT_EARLY, "early")                                                                        \
-    X(FAULT_LATE, "late")                                                                          \
-    X(FAULT_LOST, "lost")                                                                          \
-    X(FAULT_DUPLICATE, "duplicate")                                                                \
-    X(FAULT_MISORDERED, "misordered")                                                              \
-    X(FAULT_STATUS, "status")
-
-enum fault_kind {
-#define FAULT_ENUM(code, word) code,
-    FAULT_MAP(FAULT_ENUM)
-#undef FAULT_ENUM
-        FAULT_KINDS
-};
-
-/* The word of a kind. */
-const char *fault_word(enum fault_kind kind);
 
 /* One fault, with all that is needed to find it in the trace. */
 struct fault {
@@ -84,11 +66,15 @@ struct oracle;
  * the firings to. All arguments must outlive it. */
 struct oracle *oracle_create(const struct tl_algo *algo, const int64_t *options, uint32_t ids,
                              struct verdict *verdict);
+
+/* Frees it; harmless on NULL. */
 void oracle_destroy(struct oracle *oracle);
 
-/* After the structure took the operation: event number `event`, at tick `tick`. */
+/* After the structure took a start: event number `event`, at tick `tick`. */
 void oracle_started(struct oracle *oracle, uint64_t event, uint64_t tick, uint32_t id,
                     uint64_t deadline);
+
+/* The same of a stop, and what it answered. */
 void oracle_stopped(struct oracle *oracle, uint64_t event, uint64_t tick, uint32_t id,
                     enum tl_status answer);
 
@@ -101,11 +87,11 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now);
 /* How many timers it holds to be pending. */
 uint64_t oracle_pending(const struct oracle *oracle);
 
-/* The due ticks of all pending timers, sorted, with how late each may be, into arrays that the
- * caller frees. False if out of memory. */
+/* The due ticks of all pending timers, sorted, each with the last tick at which it may fire, into
+ * an array that the caller frees. False if out of memory. */
 struct due_window {
     uint64_t due;
-    uint64_t late_ticks;
+    uint64_t last;
 };
 bool oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count);
 

@@ -389,20 +389,18 @@ static void fill_verdict(struct row *row, const struct verdict *verdict)
         enum column column;
         uint64_t value;
     } counts[] = {
-        {COL_STARTS, verdict->starts},
-        {COL_RESTARTS, verdict->restarts},
-        {COL_STOPS, verdict->stops},
-        {COL_FIRED, verdict->fired},
-        {COL_DRAINED, verdict->drained},
-        {COL_AVERTED, verdict->averted},
-        {COL_EARLY, verdict->faults[FAULT_EARLY]},
-        {COL_LATE_BEYOND, verdict->faults[FAULT_LATE]},
-        {COL_LOST, verdict->faults[FAULT_LOST]},
-        {COL_DUPLICATE, verdict->faults[FAULT_DUPLICATE]},
-        {COL_MISORDERED, verdict->faults[FAULT_MISORDERED]},
+        {COL_STARTS, verdict->starts},   {COL_RESTARTS, verdict->restarts},
+        {COL_STOPS, verdict->stops},     {COL_FIRED, verdict->fired},
+        {COL_DRAINED, verdict->drained}, {COL_AVERTED, verdict->averted},
     };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         row_set_integer(row, counts[i].column, counts[i].value);
+    }
+    for (unsigned kind = 0; kind < FAULT_KINDS; kind++) {
+        enum column column = fault_column((enum fault_kind)kind);
+        if (column != FAULT_NO_COLUMN) {
+            row_set_integer(row, column, verdict->faults[kind]);
+        }
     }
     if (verdict->early_ticks.total + verdict->late_ticks.total > 0) {
         row_set_signed(row, COL_LATENESS_MIN, verdict->lateness_min);

@@ -1,0 +1,186 @@
+/* Cases: what callbacks do to timers. */
+#include "kit_cases.h"
+#include "kit_script.h"
+
+/* What callbacks do: the same for each timer of a case. */
+struct acts {
+    void (*act)(struct kit_subject *subject, uint32_t id, struct acts *acts);
+    unsigned left; /* so many more callbacks act */
+    uint64_t ticks;
+    bool back; /* ticks count backwards from now */
+    struct traffic *traffic;
+};
+
+static void on_fire(struct kit_subject *subject, uint32_t id)
+{
+    struct acts *acts = subject->on_fire_ctx;
+    if (acts->left > 0) {
+        acts->left--;
+        acts->act(subject, id, acts);
+    }
+}
+
+static void let_act(struct kit_subject *subject, struct acts *acts)
+{
+    subject->on_fire = on_fire;
+    subject->on_fire_ctx = acts;
+}
+
+static void act_start(struct kit_subject *subject, uint32_t id, const struct acts *acts)
+{
+    uint64_t clock = subject->clock;
+    uint64_t past = clock > acts->ticks ? clock - acts->ticks : 0;
+    (void)subject_start(subject, id, acts->back ? past : due_deadline(clock, acts->ticks));
+}
+
+static void restart_self(struct kit_subject *subject, uint32_t id, struct acts *acts)
+{
+    act_start(subject, id, acts);
+}
+
+static void stop_self(struct kit_subject *subject, uint32_t id, struct acts *acts)
+{
+    (void)acts;
+    script_stop(subject, id);
+}
+
+static void start_others(struct kit_subject *subject, uint32_t id, struct acts *acts)
+{
+    for (uint32_t other = 0; other < subject->capacity; other++) {
+        if (other != id && subject->timers[other].state != KIT_TIMER_PENDING) {
+            act_start(subject, other, acts);
+        }
+    }
+}
+
+static void stop_others(struct kit_subject *subject, uint32_t id, struct acts *acts)
+{
+    (void)acts;
+    for (uint32_t other = 0; other < subject->capacity; other++) {
+        if (other != id) {
+            script_stop(subject, other);
+        }
+    }
+}
+
+static void restart_others(struct kit_subject *subject, uint32_t id, struct acts *acts)
+{
+    for (uint32_t other = 0; other < subject->capacity; other++) {
+        if (other != id && subject->timers[other].state == KIT_TIMER_PENDING) {
+            act_start(subject, other, acts);
+        }
+    }
+}
+
+static void draw_operations(struct kit_subject *subject, uint32_t id, struct acts *acts)
+{
+    (void)id;
+    script_draw_operation(acts->traffic, subject);
+    script_draw_operation(acts->traffic, subject);
+}
+
+/* Several timers due in one advance, at one tick or at several, and callbacks that act. */
+static void callbacks(struct kit_run *run,
+                      void (*act)(struct kit_subject *, uint32_t, struct acts *), unsigned acting,
+                      const struct acts *how, size_t how_count)
+{
+    enum { TOGETHER = 6 };
+    for (size_t h = 0; h < how_count; h++) {
+        struct kit_subject subject;
+        if (!script_open(run, &subject, TOGETHER, 100)) {
+            return;
+        }
+        for (size_t i = 0; i < SCRIPT_DELAYS; i++) {
+            struct acts acts = how[h];
+            acts.act = act;
+            acts.left = acting;
+            for (uint32_t id = 0; id < TOGETHER - 1; id++) {
+                script_start(&subject, id, script_delays[i] + (i % 2 == 1 ? id : 0));
+            }
+            let_act(&subject, &acts);
+            script_advance(&subject,
+                           subject.clock + script_delays[i] + (i % 3 == 0 ? 0 : TOGETHER));
+            script_advance(&subject, subject.clock);
+            script_advance(&subject, subject.clock + 1);
+            script_settle(&subject);
+            subject.on_fire = NULL;
+        }
+        script_close(&subject);
+    }
+}
+
+static const struct acts nows[] = {
+    {.ticks = 0}, {.ticks = 1, .back = true}, {.ticks = 1u << 30, .back = true}};
+static const struct acts laters[] = {{.ticks = 0},  {.ticks = 1},   {.ticks = 2},   {.ticks = 10},
+                                     {.ticks = 64}, {.ticks = 512}, {.ticks = 1000}};
+
+void case_callback_stop_self(struct kit_run *run)
+{
+    callbacks(run, stop_self, 100, nows, 1);
+}
+
+void case_callback_restart_self(struct kit_run *run)
+{
+    callbacks(run, restart_self, 20, laters, LENGTH(laters));
+}
+
+void case_callback_restart_now(struct kit_run *run)
+{
+    callbacks(run, restart_self, 20, nows, LENGTH(nows));
+}
+
+void case_callback_start_other(struct kit_run *run)
+{
+    callbacks(run, start_others, 8, laters, LENGTH(laters));
+    callbacks(run, start_others, 8, nows, LENGTH(nows));
+}
+
+void case_callback_stop_other(struct kit_run *run)
+{
+    callbacks(run, stop_others, 3, nows, 1);
+}
+
+void case_callback_restart_other(struct kit_run *run)
+{
+    callbacks(run, restart_others, 3, laters, LENGTH(laters));
+    callbacks(run, restart_others, 3, nows, LENGTH(nows));
+}
+
+static void mix(struct kit_subject *subject, struct traffic *traffic)
+{
+    for (unsigned round = 0; round < 40; round++) {
+        struct acts acts = {.act = draw_operations, .left = 100, .traffic = traffic};
+        let_act(subject, &acts);
+        script_churn(traffic, subject, 50, round % 2 == 0 ? BY_ONE : IRREGULARLY);
+        subject->on_fire = NULL;
+    }
+}
+
+void case_callback_mixed(struct kit_run *run)
+{
+    (void)script_play(run, 24, 0, 700, 11, mix);
+}
+
+void case_budget_callback(struct kit_run *run)
+{
+    enum { TOGETHER = 8 };
+    for (size_t h = 0; h < LENGTH(laters); h++) {
+        for (uint64_t budget = 1; budget < TOGETHER; budget += 2) {
+            struct kit_subject subject;
+            if (!script_open(run, &subject, TOGETHER, 50)) {
+                return;
+            }
+            struct acts acts = laters[h];
+            acts.act = budget % 4 == 1 ? restart_self : restart_others;
+            acts.left = 20;
+            for (uint32_t id = 0; id < TOGETHER; id++) {
+                script_start(&subject, id, 5 + id / 3);
+            }
+            let_act(&subject, &acts);
+            for (unsigned k = 0; k < 40; k++) {
+                (void)subject_advance(&subject, subject.clock + k % 3 * 5, budget);
+            }
+            script_close(&subject);
+        }
+    }
+}

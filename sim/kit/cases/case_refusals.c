@@ -1,0 +1,129 @@
+/* Cases: what is refused, and what must not be. */
+#include "kit_cases.h"
+#include "kit_script.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The shortest refused delay at the subject's clock, or 0 if none is refused; timer 0 is idle. */
+static uint64_t first_refused(struct kit_subject *subject)
+{
+    uint64_t longest = TL_DEADLINE_MAX - subject->clock;
+    if (subject_start(subject, 0, subject->clock + longest) == TL_OK) {
+        (void)subject_stop(subject, 0);
+        return 0;
+    }
+    uint64_t taken = 0;
+    uint64_t refused = longest;
+    while (refused - taken > 1) {
+        uint64_t middle = taken + (refused - taken) / 2;
+        if (subject_start(subject, 0, subject->clock + middle) == TL_OK) {
+            (void)subject_stop(subject, 0);
+            taken = middle;
+        } else {
+            refused = middle;
+        }
+    }
+    return refused;
+}
+
+void case_refused(struct kit_run *run)
+{
+    struct kit_subject subject;
+    if (!script_open(run, &subject, 3, 20)) {
+        return;
+    }
+    uint64_t beyond = first_refused(&subject);
+    if (beyond == 0) {
+        script_close(&subject);
+        return;
+    }
+    for (unsigned round = 0; round < 40; round++) {
+        uint64_t delay = 1 + round * (beyond / 64);
+        script_start(&subject, 1, delay < beyond ? delay : beyond - 1);
+        /* An idle timer stays idle; a pending one keeps its deadline. */
+        script_start(&subject, 0, TL_DEADLINE_MAX);
+        script_start(&subject, 1, TL_DEADLINE_MAX);
+        script_stop(&subject, 0);
+        subject_inspect(&subject);
+        script_settle(&subject);
+        script_start(&subject, 0, TL_DEADLINE_MAX);
+        script_stop(&subject, 0);
+        script_advance(&subject, subject.clock + round);
+    }
+    script_close(&subject);
+}
+
+void case_horizon(struct kit_run *run)
+{
+    for (size_t i = 0; i < SCRIPT_EPOCHS; i++) {
+        struct kit_subject subject;
+        if (!script_open(run, &subject, 2, script_epochs[i])) {
+            return;
+        }
+        uint64_t refused = first_refused(&subject);
+        uint64_t random = i;
+        for (unsigned k = 0; k < 64 && refused != 0; k++) {
+            uint64_t shorter = kit_random(&random) % refused;
+            uint64_t longer = due_add(refused, kit_random(&random) >> k);
+            if (subject_start(&subject, 0, subject.clock + shorter) != TL_OK) {
+                kit_fail(run->witness, FAULT_STATUS,
+                         "at clock %" PRIu64 " a delay of %" PRIu64
+                         " was taken, and one of %" PRIu64 " refused",
+                         subject.clock, refused - 1, shorter);
+            }
+            (void)subject_stop(&subject, 0);
+            if (longer <= TL_DEADLINE_MAX - subject.clock &&
+                subject_start(&subject, 0, subject.clock + longer) == TL_OK) {
+                kit_fail(run->witness, FAULT_STATUS,
+                         "at clock %" PRIu64 " a delay of %" PRIu64
+                         " was refused, and one of %" PRIu64 " taken",
+                         subject.clock, refused, longer);
+            }
+        }
+        if (refused > 1) {
+            script_start(&subject, 1, refused - 1);
+            script_settle(&subject);
+        }
+        /* Time that passes may move the horizon by a slot, not take it away. */
+        for (unsigned bit = 8; bit <= 40 && refused != 0; bit += 8) {
+            script_advance(&subject, subject.clock + (UINT64_C(1) << bit));
+            uint64_t then = first_refused(&subject);
+            if (then != 0 && then < refused / 2) {
+                kit_fail(run->witness, FAULT_STATUS,
+                         "the horizon was %" PRIu64 " ticks away at clock %" PRIu64
+                         ", and at clock %" PRIu64 ", nothing having been pending, is %" PRIu64,
+                         refused - 1, script_epochs[i], subject.clock, then - 1);
+            }
+        }
+        script_close(&subject);
+    }
+}
+
+void case_options_ends(struct kit_run *run)
+{
+    size_t count = tl_option_count(run->algo);
+    int64_t defaults[TL_OPTIONS_MAX];
+    memcpy(defaults, run->target->options, sizeof defaults);
+    /* Each option at either end with the others as they are; then all at one end. */
+    for (size_t i = 0; i <= count && !run->target->pinned; i++) {
+        for (unsigned end = 0; end < 2; end++) {
+            memcpy(run->options, defaults, sizeof run->options);
+            for (size_t k = 0; k < count; k++) {
+                const struct tl_option *option = &run->algo->options[k];
+                if ((i == k || i == count) && option->min <= option->max) {
+                    run->options[k] = end == 0 ? option->min : option->max;
+                }
+            }
+            struct traffic traffic;
+            script_traffic(&traffic, run, 4000, end);
+            struct kit_subject subject;
+            if (!script_open(run, &subject, 20, 0)) {
+                continue;
+            }
+            script_churn(&traffic, &subject, 60, IRREGULARLY);
+            script_churn(&traffic, &subject, 60, BY_ONE);
+            script_close(&subject);
+        }
+    }
+}

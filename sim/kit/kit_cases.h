@@ -1,0 +1,134 @@
+/*
+ * kit_cases.h: the one list of the contract cases. Each is a script about one promise: it says what
+ * to do, and the judge (kit_subject.h) says after every call whether that is what had to happen.
+ * They stand in cases/, in a file for each kind of promise.
+ */
+#ifndef SIM_KIT_CASES_H
+#define SIM_KIT_CASES_H
+
+#include "kit_run.h"
+
+/* X(name, group, what it asserts, capabilities that it needs, not under other options, function) */
+#define KIT_CASE_MAP(X)                                                                            \
+    X("create", "life", "makes and destroys structures of any capacity, 0 included", 0, false,     \
+      case_create)                                                                                 \
+    X("empty", "life", "with nothing pending nothing fires, and next says never", 0, false,        \
+      case_empty)                                                                                  \
+    X("destroy-pending", "life", "destroy frees everything while timers are pending", 0, false,    \
+      case_destroy_pending)                                                                        \
+    X("two-instances", "life", "two structures side by side know nothing of each other", 0, false, \
+      case_two_instances)                                                                          \
+    X("behaved", "life", "hooks return, print nothing and never end the process", 0, true,         \
+      case_behaved)                                                                                \
+    X("deadline-now", "deadlines", "a deadline that is now fires in the next advance", 0, false,   \
+      case_deadline_now)                                                                           \
+    X("deadline-past", "deadlines", "a deadline in the past fires in the next advance", 0, false,  \
+      case_deadline_past)                                                                          \
+    X("deadline-next", "deadlines", "a deadline one tick ahead fires then", 0, false,              \
+      case_deadline_next)                                                                          \
+    X("boundaries", "deadlines",                                                                   \
+      "single timers at and around k*slot, k*span and powers fire in their time", 0, false,        \
+      case_boundaries)                                                                             \
+    X("boundaries-together", "deadlines", "the same, all pending at once", 0, false,               \
+      case_boundaries_together)                                                                    \
+    X("deadline-far", "deadlines",                                                                 \
+      "deadlines from 2^20 to 2^63 are refused or fire in their time", 0, false,                   \
+      case_deadline_far)                                                                           \
+    X("restart-earlier", "restart",                                                                \
+      "a pending timer moved to an earlier deadline fires then, once", 0, false,                   \
+      case_restart_earlier)                                                                        \
+    X("restart-later", "restart", "a pending timer moved to a later deadline fires then, once", 0, \
+      false, case_restart_later)                                                                   \
+    X("restart-same", "restart", "a pending timer started again unchanged fires once", 0, false,   \
+      case_restart_same)                                                                           \
+    X("restart-heartbeat", "restart", "a timer pushed back again and again fires after the last",  \
+      0, false, case_restart_heartbeat)                                                            \
+    X("stop-idle", "stop", "stopping a timer that was never started says so and changes nothing",  \
+      0, false, case_stop_idle)                                                                    \
+    X("stop-pending", "stop", "a stopped timer does not fire, its neighbours do", 0, false,        \
+      case_stop_pending)                                                                           \
+    X("stop-fired", "stop", "stopping a timer that has fired says so and changes nothing", 0,      \
+      false, case_stop_fired)                                                                      \
+    X("stop-twice", "stop", "the second stop says so and changes nothing", 0, false,               \
+      case_stop_twice)                                                                             \
+    X("reused-id", "stop", "what an id's earlier life left behind does not act on its next", 0,    \
+      false, case_reused_id)                                                                       \
+    X("callback-stop-self", "callbacks", "a timer is not pending inside its own callback", 0,      \
+      false, case_callback_stop_self)                                                              \
+    X("callback-restart-self", "callbacks", "a callback may start its own timer again", 0, false,  \
+      case_callback_restart_self)                                                                  \
+    X("callback-restart-now", "callbacks",                                                         \
+      "what a callback starts for now or the past fires in the next advance, not in this", 0,      \
+      false, case_callback_restart_now)                                                            \
+    X("callback-start-other", "callbacks", "a callback may start other timers", 0, false,          \
+      case_callback_start_other)                                                                   \
+    X("callback-stop-other", "callbacks", "what a callback stops does not fire, due or not", 0,    \
+      false, case_callback_stop_other)                                                             \
+    X("callback-restart-other", "callbacks", "what a callback moves fires then and only then", 0,  \
+      false, case_callback_restart_other)                                                          \
+    X("callback-mixed", "callbacks", "callbacks may start, move and stop at random", 0, false,     \
+      case_callback_mixed)                                                                         \
+    X("budget", "budget", "no more fire than the budget says, and the rest follow", TL_CAP_BUDGET, \
+      false, case_budget)                                                                          \
+    X("budget-left-over", "budget",                                                                \
+      "what a budget left over is pending: it can be stopped or moved", TL_CAP_BUDGET, false,      \
+      case_budget_left_over)                                                                       \
+    X("budget-callback", "budget", "budget and callbacks that start timers go together",           \
+      TL_CAP_BUDGET, false, case_budget_callback)                                                  \
+    X("advance-by-one", "time", "tick by tick, every timer fires in its time", 0, false,           \
+      case_advance_by_one)                                                                         \
+    X("advance-irregular", "time", "in steps of any length, every timer fires in its time", 0,     \
+      false, case_advance_irregular)                                                               \
+    X("advance-stay", "time", "an advance that does not move the clock fires what is due, once",   \
+      0, false, case_advance_stay)                                                                 \
+    X("advance-jump", "time", "jumps of 2^10 to 2^40 ticks fire what they pass, and only that", 0, \
+      false, case_advance_jump)                                                                    \
+    X("long-idle", "time", "after long times without timers all is as before", 0, false,           \
+      case_long_idle)                                                                              \
+    X("wrap", "time", "many turns of every wheel change nothing", 0, false, case_wrap)             \
+    X("precision", "time", "no timer is earlier or later than declared for its delay", 0, false,   \
+      case_precision)                                                                              \
+    X("next", "next", "next is never behind the next firing, and exactly that if promised",        \
+      TL_CAP_NEXT, false, case_next)                                                               \
+    X("next-drive", "next", "driven by next alone, next grows and every timer fires in its time",  \
+      TL_CAP_NEXT, false, case_next_drive)                                                         \
+    X("order", "order", "within one advance timers fire in order of due tick", TL_CAP_ORDERED,     \
+      false, case_order)                                                                           \
+    X("fifo", "order", "timers of one due tick fire in the order of their starts", TL_CAP_FIFO,    \
+      false, case_fifo)                                                                            \
+    X("refused", "refusals",                                                                       \
+      "a refused start leaves nothing behind, and a pending timer as it was", 0, false,            \
+      case_refused)                                                                                \
+    X("horizon", "refusals",                                                                       \
+      "what is nearer than a deadline that is taken is taken too, at any time", 0, false,          \
+      case_horizon)                                                                                \
+    X("options-ends", "refusals", "every option works, or is refused, at both ends of its range",  \
+      0, true, case_options_ends)                                                                  \
+    X("reserve-grows", "memory", "reserve makes new ids usable and leaves pending timers alone",   \
+      0, false, case_reserve_grows)                                                                \
+    X("reserve-word", "memory", "after reserve, no start fails for want of memory", 0, false,      \
+      case_reserve_word)                                                                           \
+    X("no-allocation", "memory", "hooks allocate only where the structure says so", 0, false,      \
+      case_no_allocation)                                                                          \
+    X("allocation-failure", "memory", "a refused allocation anywhere is reported and undone", 0,   \
+      false, case_allocation_failure)                                                              \
+    X("memory-guard", "memory", "nothing outside its own memory is written or freed", 0, false,    \
+      case_memory_guard)                                                                           \
+    X("memory-in-sight", "memory", "all memory comes from the allocator, and goes back", 0, true,  \
+      case_memory_in_sight)                                                                        \
+    X("memory-bounded", "memory", "a few timers restarted for ever need no more and more memory",  \
+      0, true, case_memory_bounded)                                                                \
+    X("invariants", "inside",                                                                      \
+      "the structure's own check, place and walk agree with what was done to it", 0, false,        \
+      case_invariants)                                                                             \
+    X("counters", "inside", "the counters of work done only grow, and not absurdly", 0, true,      \
+      case_counters)                                                                               \
+    X("determinism", "inside", "equal operations give equal results, whatever memory held before", \
+      0, false, case_determinism)
+
+#define KIT_CASE_FUNCTION(name, group, asserts, needs, once, function)                             \
+    void function(struct kit_run *run);
+KIT_CASE_MAP(KIT_CASE_FUNCTION)
+#undef KIT_CASE_FUNCTION
+
+#endif

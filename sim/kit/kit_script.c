@@ -1,0 +1,217 @@
+#include "kit_script.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const uint64_t script_epochs[SCRIPT_EPOCHS] = {
+    0, 1, 2, 9, 63, 64, 255, 511, 1000, 99999, UINT64_C(0xffffffff), UINT64_C(1) << 40};
+
+const uint64_t script_delays[SCRIPT_DELAYS] = {
+    1,   2,   3,   4,   7,   9,   10,  11,  19,  20,  21,   60,   63,   64,   65,   99,   100,  101,
+    255, 256, 257, 399, 400, 401, 511, 512, 513, 999, 1000, 1023, 1024, 4095, 4096, 8000, 70000};
+
+bool script_is_default(const struct kit_run *run)
+{
+    return memcmp(run->options, run->target->options, sizeof run->options) == 0;
+}
+
+uint64_t script_limit_bytes(const struct kit_run *run)
+{
+    return script_is_default(run) ? run->limit_bytes : SCRIPT_VARIANT_BYTES;
+}
+
+bool script_open_announced(struct kit_run *run, struct kit_subject *subject, uint32_t capacity,
+                           uint64_t now, uint64_t max_delay_ticks)
+{
+    subject_init(subject, run->algo, run->options, script_limit_bytes(run), run->witness);
+    enum kit_opened opened = subject_create(subject, capacity, now, max_delay_ticks);
+    if (opened == KIT_OPENED) {
+        return true;
+    }
+    subject_discard(subject);
+    if (opened == KIT_REFUSED && script_is_default(run)) {
+        kit_fail(run->witness, FAULT_STATUS,
+                 "create for %" PRIu32 " timers at clock %" PRIu64 ", longest delay %" PRIu64
+                 ", refuses these options (with %" PRIu64 " bytes to be had)",
+                 capacity, now, max_delay_ticks, run->limit_bytes);
+    }
+    return false;
+}
+
+bool script_open(struct kit_run *run, struct kit_subject *subject, uint32_t capacity, uint64_t now)
+{
+    return script_open_announced(run, subject, capacity, now, 0);
+}
+
+void script_close(struct kit_subject *subject)
+{
+    subject->on_fire = NULL;
+    subject_inspect(subject);
+    subject_drain(subject);
+    subject_inspect(subject);
+    subject_destroy(subject);
+}
+
+unsigned script_thrift(const struct kit_subject *subject)
+{
+    uint64_t parts = subject->guard.bytes / (128 << 10);
+    return parts < 15 ? 1 + (unsigned)parts * 2 : 31;
+}
+
+void script_advance(struct kit_subject *subject, uint64_t now)
+{
+    (void)subject_advance(subject, now > subject->clock ? now : subject->clock, TL_NO_BUDGET);
+    subject->witness->operations++;
+}
+
+void script_start(struct kit_subject *subject, uint32_t id, uint64_t delay_ticks)
+{
+    (void)subject_start(subject, id, due_deadline(subject->clock, delay_ticks));
+    subject->witness->operations++;
+}
+
+void script_stop(struct kit_subject *subject, uint32_t id)
+{
+    (void)subject_stop(subject, id);
+    subject->witness->operations++;
+}
+
+void script_start_all(struct kit_subject *subject, uint32_t count, uint64_t delay_ticks)
+{
+    for (uint32_t id = 0; id < count; id++) {
+        script_start(subject, id, delay_ticks);
+    }
+}
+
+/* The nearest due tick that is ahead of the clock; 0 if there is none. */
+static uint64_t nearest_due(const struct kit_subject *subject)
+{
+    uint64_t nearest = 0;
+    for (uint32_t id = 0; id < subject->usable; id++) {
+        const struct kit_timer *timer = &subject->timers[id];
+        if (timer->state == KIT_TIMER_PENDING && timer->due > subject->clock &&
+            (nearest == 0 || timer->due < nearest)) {
+            nearest = timer->due;
+        }
+    }
+    return nearest;
+}
+
+void script_settle(struct kit_subject *subject)
+{
+    for (uint64_t due = nearest_due(subject); due != 0; due = nearest_due(subject)) {
+        if (due - 1 > subject->clock) {
+            script_advance(subject, due - 1);
+        }
+        script_advance(subject, due);
+    }
+    script_advance(subject, subject->clock + 1);
+    subject_drain(subject);
+}
+
+void script_each_delay(struct kit_run *run, uint32_t capacity, uint64_t now,
+                       void (*body)(struct kit_subject *subject, size_t index))
+{
+    struct kit_subject subject;
+    if (!script_open(run, &subject, capacity, now)) {
+        return;
+    }
+    for (size_t i = 0; i < SCRIPT_DELAYS; i++) {
+        body(&subject, i);
+    }
+    script_close(&subject);
+}
+
+/* --- random traffic --------------------------------------------------------------------------- */
+
+void script_traffic(struct traffic *traffic, const struct kit_run *run, uint64_t span,
+                    uint64_t seed)
+{
+    traffic->random = seed;
+    traffic->span = span;
+    traffic->boundary_count = kit_boundaries(run->algo, run->options, span, traffic->boundaries);
+}
+
+uint64_t script_draw_delay(struct traffic *traffic, uint64_t clock)
+{
+    uint64_t random = kit_random(&traffic->random);
+    uint64_t more = random >> 8;
+    uint64_t unit;
+    switch (random % 8) {
+    case 0:
+        return more % 4;
+    case 1:
+    case 2:
+        return more % (traffic->span / 16 + 1);
+    case 3:
+    case 4:
+        return more % (traffic->span + 1);
+    case 5:
+        unit = traffic->boundaries[more % traffic->boundary_count];
+        return unit > 0 ? unit - clock % unit : 0;
+    default:
+        return traffic->boundaries[more % traffic->boundary_count];
+    }
+}
+
+void script_draw_operation(struct traffic *traffic, struct kit_subject *subject)
+{
+    uint64_t random = kit_random(&traffic->random);
+    uint32_t id = (uint32_t)(random >> 32) % subject->capacity;
+    if (random % 8 < 6) {
+        script_start(subject, id, script_draw_delay(traffic, subject->clock));
+    } else {
+        script_stop(subject, id);
+    }
+}
+
+void script_draw_starts(struct traffic *traffic, struct kit_subject *subject, uint32_t count)
+{
+    for (uint32_t id = 0; id < count; id++) {
+        script_start(subject, id, script_draw_delay(traffic, subject->clock));
+    }
+}
+
+void script_churn(struct traffic *traffic, struct kit_subject *subject, unsigned steps,
+                  enum pace pace)
+{
+    for (unsigned i = 0; i < steps; i++) {
+        if (subject->capacity > 0) {
+            script_draw_operation(traffic, subject);
+        }
+        uint64_t random = kit_random(&traffic->random);
+        uint64_t step = 1;
+        if (pace == IRREGULARLY) {
+            step = random % 4 == 0   ? (random >> 8) % (traffic->span + 1)
+                   : random % 4 == 1 ? 0
+                                     : (random >> 8) % 20;
+        }
+        if (pace == BY_NEXT) {
+            uint64_t next = subject_next(subject);
+            step = next != TL_NEVER && next > subject->clock ? next - subject->clock : 0;
+        }
+        script_advance(subject, subject->clock + step);
+    }
+}
+
+bool script_play(struct kit_run *run, uint32_t capacity, uint64_t now, uint64_t span, uint64_t seed,
+                 script_fn *body)
+{
+    struct kit_subject subject;
+    if (!script_open(run, &subject, capacity, now)) {
+        return false;
+    }
+    struct traffic traffic;
+    script_traffic(&traffic, run, span, seed);
+    body(&subject, &traffic);
+    script_close(&subject);
+    return true;
+}
+
+void script_each_span(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *spans,
+                      size_t count, uint64_t seed, script_fn *body)
+{
+    for (size_t i = 0; i < count && script_play(run, capacity, now, spans[i], seed + i, body);
+         i++) {
+    }
+}

@@ -1,0 +1,199 @@
+/*
+ * The check pass: the oracle sees every operation and every firing, and the work is counted; at the
+ * end, what is pending is driven to its end and judged as well.
+ */
+#include "due.h"
+#include "replay_drive.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool open_check(struct replay *replay, struct error *error)
+{
+    const struct replay_request *request = replay->request;
+    uint32_t ids = replay->header->ids;
+    replay->oracle = oracle_create(request->algo, request->options, ids, &replay->result->verdict);
+    return replay->oracle != NULL ||
+           error_set(error, "%s: out of memory for the oracle of %" PRIu32 " timers",
+                     request->trace_path, ids);
+}
+
+static void close_check(struct replay *replay)
+{
+    oracle_destroy(replay->oracle);
+}
+
+/* --- work ------------------------------------------------------------------------------------ */
+
+/* What has been counted so far; false if the structure does not count, or it is not to be kept. */
+static bool read_work(const struct replay *replay, struct tl_counters *counted)
+{
+    if (!replay->in_window || replay->algo->counters == NULL) {
+        return false;
+    }
+    replay->algo->counters(replay->self, counted);
+    return true;
+}
+
+static void keep_tick_work(struct replay *replay, uint64_t tick, uint64_t fired)
+{
+    struct tl_counters counted;
+    if (read_work(replay, &counted)) {
+        work_add_tick(&replay->result->work, tick, fired, &counted);
+    }
+}
+
+static void keep_operations_work(struct replay *replay)
+{
+    struct tl_counters counted;
+    if (read_work(replay, &counted)) {
+        work_add_operations(&replay->result->work, replay->now, &counted);
+    }
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static void check_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct replay *replay = ctx;
+    oracle_fired(replay->oracle, id, now);
+    if (!replay->draining) {
+        tally_add(&replay->tally, id, now);
+    }
+}
+
+static inline __attribute__((always_inline)) uint64_t advance_checked(struct replay *replay,
+                                                                      uint64_t tick)
+{
+    oracle_advancing(replay->oracle, replay->draining);
+    uint64_t fired = replay->algo->advance(replay->self, tick, TL_NO_BUDGET, check_fired, replay);
+    keep_tick_work(replay, tick, fired);
+    return fired;
+}
+
+static inline void pass_time_checked(struct replay *replay, uint64_t tick)
+{
+    (void)pass_time(replay, tick, advance_checked);
+    /* The last call of `next` belongs to this tick as well. */
+    keep_tick_work(replay, tick, 0);
+}
+
+/* Applies a run of operations of one tick. False if the structure refused one. */
+static bool check_group(struct replay *replay, const struct trace_group *group)
+{
+    pass_time_checked(replay, group->tick);
+    for (uint32_t i = group->first; i < group->first + group->count; i++) {
+        const struct trace_record *record = &replay->block->records[i];
+        uint64_t event = replay->block->first_event + i;
+        enum tl_status status;
+        if (record->op == TRACE_START) {
+            status = replay->algo->start(replay->self, record->id, record->deadline);
+        } else {
+            status = replay->algo->stop(replay->self, record->id);
+        }
+        if (status > TL_IDLE) {
+            replay_refuse(replay, record, status);
+            return false;
+        }
+        if (record->op == TRACE_START) {
+            oracle_started(replay->oracle, event, group->tick, record->id, record->deadline);
+        } else {
+            oracle_stopped(replay->oracle, event, group->tick, record->id, status);
+        }
+    }
+    keep_operations_work(replay);
+    return true;
+}
+
+static bool check_groups(struct replay *replay, size_t from, size_t to)
+{
+    bool taken = true;
+    for (size_t i = from; i < to && taken; i++) {
+        taken = check_group(replay, &replay->block->groups[i]);
+    }
+    return taken;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Drives what is pending to its end, outside the window. A structure with `next` is asked; one
+ * without is driven at each tick at which one of its timers may still fire: what lies between is
+ * empty for it, and can be days. */
+static bool drain(struct replay *replay, struct error *error)
+{
+    struct due_window *windows = NULL;
+    uint64_t count = 0;
+    if (!oracle_due_windows(replay->oracle, &windows, &count)) {
+        return error_set(error, "%s: out of memory to drain", replay->request->trace_path);
+    }
+    replay->draining = true;
+    uint64_t last = replay->now;
+    for (uint64_t i = 0; i < count; i++) {
+        last = windows[i].last > last ? windows[i].last : last;
+    }
+    if ((replay->algo->capabilities & TL_CAP_NEXT) != 0) {
+        while (oracle_pending(replay->oracle) > 0 && replay->now < last) {
+            uint64_t wake = replay->algo->next(replay->self);
+            wake = wake > replay->now ? wake : replay->now + 1;
+            (void)drive_to(replay, wake < last ? wake : last, advance_checked);
+        }
+    } else {
+        for (uint64_t i = 0; i < count && oracle_pending(replay->oracle) > 0; i++) {
+            uint64_t tick = due_in_replay(replay->now, windows[i].due);
+            for (; tick <= windows[i].last; tick++) {
+                (void)drive_to(replay, tick, advance_checked);
+            }
+        }
+    }
+    free(windows);
+    return true;
+}
+
+/* Drains, and asks for the memory after it and for the structure's own view of itself. */
+static bool judge_end(struct replay *replay, struct error *error)
+{
+    struct replay_result *result = replay->result;
+    char why[200];
+    uint64_t counted = replay->algo->count(replay->self);
+    uint64_t pending = oracle_pending(replay->oracle);
+    if (!drain(replay, error)) {
+        return false;
+    }
+    oracle_finish(replay->oracle, replay->now);
+    const struct verdict *verdict = &result->verdict;
+    if (verdict->fault_count > 0) {
+        const struct fault *fault = &verdict->first[0];
+        result->status = REPLAY_FAULT;
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "%" PRIu64 " faults; first: timer %" PRIu32 " at tick %" PRIu64 ": %s",
+                       verdict->fault_count, fault->id, fault->tick, fault->detail);
+    } else if (counted != pending) {
+        result->status = REPLAY_FAULT;
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "count says %" PRIu64 " pending at the end tick, where %" PRIu64 " are",
+                       counted, pending);
+    } else if (replay->algo->check != NULL &&
+               replay->algo->check(replay->self, why, sizeof why) != TL_OK) {
+        result->status = REPLAY_FAULT;
+        (void)snprintf(result->reason, sizeof result->reason, "its own check: %s", why);
+    }
+    return true;
+}
+
+static bool finish_check(struct replay *replay, struct error *error)
+{
+    bool judged = (replay->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+    bool done = !judged || judge_end(replay, error);
+    replay->result->bytes_peak = replay->memory.peak_bytes;
+    replay->result->bytes_drained = replay->memory.bytes;
+    return done;
+}
+
+const struct pass check_pass = {
+    .open = open_check,
+    .apply = check_groups,
+    .pass_rest = pass_time_checked,
+    .finish = finish_check,
+    .close = close_check,
+};

@@ -1,0 +1,54 @@
+/*
+ * replay_drive.h: when a pass advances its structure: the drive, as replay.h tells it. The passes
+ * differ in what surrounds an advance: `advance` is a constant in every caller, so that each pass's
+ * loop holds its own work only.
+ */
+#ifndef SIM_REPLAY_DRIVE_H
+#define SIM_REPLAY_DRIVE_H
+
+#include "replay_pass.h"
+
+/* Advances the structure to `tick`; returns how many fired. */
+typedef uint64_t advance_fn(struct replay *replay, uint64_t tick);
+
+/* One advance, and the clock with it. Returns how many fired. */
+static inline __attribute__((always_inline)) uint64_t drive_to(struct replay *replay, uint64_t tick,
+                                                               advance_fn *advance)
+{
+    uint64_t fired = advance(replay, tick);
+    replay->now = tick;
+    return fired;
+}
+
+/* Lets time pass up to `tick`, with every wakeup on the way. True if the last that was called is
+ * `advance`. */
+static inline __attribute__((always_inline)) bool pass_time(struct replay *replay, uint64_t tick,
+                                                            advance_fn *advance)
+{
+    bool moves;
+    if (replay->use_next) {
+        for (;;) {
+            uint64_t wake = replay->algo->next(replay->self);
+            /* Due already: the loop comes round at the next tick. */
+            wake = wake > replay->now ? wake : replay->now + 1;
+            if (wake > tick) {
+                break;
+            }
+            replay->wakeups++;
+            replay->idle_wakeups += drive_to(replay, wake, advance) == 0;
+        }
+        moves = replay->now < tick;
+        if (moves) {
+            (void)drive_to(replay, tick, advance);
+        }
+    } else {
+        moves = replay->now < tick;
+        for (uint64_t now = replay->now; now < tick;) {
+            replay->wakeups++;
+            replay->idle_wakeups += drive_to(replay, ++now, advance) == 0;
+        }
+    }
+    return moves;
+}
+
+#endif

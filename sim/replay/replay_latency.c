@@ -1,0 +1,233 @@
+/*
+ * The latency pass: the processor's counter is read after each call. What was read is kept, and
+ * filed when a stretch is done, outside of what is timed.
+ */
+#include "due.h"
+#include "replay_steps.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stddef.h>
+#include <string.h>
+
+/* --- what the pass needs --------------------------------------------------------------------- */
+
+static size_t due_bytes(const struct replay *replay)
+{
+    size_t ids = replay->header->ids > 0 ? replay->header->ids : 1;
+    return ids * sizeof *replay->due;
+}
+
+static size_t advances_bytes(const struct replay *replay)
+{
+    return replay->advance_capacity * sizeof *replay->advances;
+}
+
+#define OP_CYCLES_BYTES (TRACE_BLOCK_RECORDS * sizeof(uint32_t))
+
+/* Zeroed at once, on huge pages where there are any: the latency pass is not to wait, within what
+ * it times, for pages of its own. NULL: there is no memory. */
+static void *new_zeroed(size_t bytes)
+{
+    const struct tl_allocator *heap = tl_system_allocator();
+    void *fresh = heap->resize(heap->ctx, NULL, 0, bytes, alignof(max_align_t));
+    return fresh != NULL ? memset(fresh, 0, bytes) : NULL;
+}
+
+static void free_zeroed(void *old, size_t bytes)
+{
+    const struct tl_allocator *heap = tl_system_allocator();
+    if (old != NULL) {
+        (void)heap->resize(heap->ctx, old, bytes, 0, alignof(max_align_t));
+    }
+}
+
+static bool open_latency(struct replay *replay, struct error *error)
+{
+    replay->ns_per_cycle = clock_ns_per_cycle();
+    replay->schedule.tick_ns = (double)replay->header->tick_ns;
+    replay->advance_capacity = 2 * (size_t)TRACE_BLOCK_RECORDS;
+    replay->op_cycles = new_zeroed(OP_CYCLES_BYTES);
+    replay->advances = new_zeroed(advances_bytes(replay));
+    replay->due = new_zeroed(due_bytes(replay));
+    if (replay->op_cycles == NULL || replay->advances == NULL || replay->due == NULL) {
+        return error_set(error, "%s: out of memory for the latencies of %" PRIu32 " timers",
+                         replay->request->trace_path, replay->header->ids);
+    }
+    /* Outside the window, this pass is as the other. */
+    return throughput_pass.open(replay, error);
+}
+
+static void close_latency(struct replay *replay)
+{
+    free_zeroed(replay->op_cycles, OP_CYCLES_BYTES);
+    free_zeroed(replay->advances, advances_bytes(replay));
+    free_zeroed(replay->due, due_bytes(replay));
+    throughput_pass.close(replay);
+}
+
+/* --- filing ---------------------------------------------------------------------------------- */
+
+/* How many operations ahead the memory of a timer is asked for: some hundred nanoseconds. */
+#define TELL_AHEAD 24
+
+/* Tells starts from restarts, by when an exact structure would have fired. All operations of a
+ * block must pass here in order. Outside the timed stretches, because it touches as much memory as
+ * a structure does. */
+static inline enum latency_op tell_operation(struct replay *replay, uint32_t at, uint64_t tick)
+{
+    static const uint8_t kinds[2][2] = {{LATENCY_START, LATENCY_RESTART},
+                                        {LATENCY_STOP, LATENCY_STOP}};
+    const struct trace_record *record = &replay->block->records[at];
+    size_t last = replay->block->record_count - 1;
+    size_t ahead = at + TELL_AHEAD < last ? at + TELL_AHEAD : last;
+    __builtin_prefetch(&replay->due[replay->block->records[ahead].id], 1);
+    /* Without a branch: in which order starts and stops come, nobody can foresee. */
+    uint64_t *due = &replay->due[record->id];
+    bool stops = record->op == TRACE_STOP;
+    bool pending = *due > tick;
+    uint64_t start_due = due_in_replay(tick, record->deadline);
+    *due = start_due & ((uint64_t)stops - 1);
+    return (enum latency_op)kinds[stops][pending];
+}
+
+/* The same for groups whose times are not kept. */
+static void tell_groups(struct replay *replay, size_t from, size_t to)
+{
+    for (size_t g = from; g < to; g++) {
+        const struct trace_group *group = &replay->block->groups[g];
+        for (uint32_t i = 0; i < group->count; i++) {
+            (void)tell_operation(replay, group->first + i, group->tick);
+        }
+    }
+}
+
+/* Files one call: its service time and its response time. True if it is the longest so far, and
+ * its place is to be noted. The conversions are to signed numbers, which takes one instruction. */
+static inline bool file_call(struct replay *replay, enum latency_op op, double due_tick,
+                             uint32_t cycles)
+{
+    struct replay_result *result = replay->result;
+    double service_ns = cycles * replay->ns_per_cycle;
+    uint64_t ns = (uint64_t)(int64_t)(service_ns + 0.5);
+    double response_ns = schedule_respond(&replay->schedule, due_tick, service_ns);
+    histogram_add(&result->latency_ns[op], ns);
+    histogram_add(&result->response_ns[op], (uint64_t)(int64_t)(response_ns + 0.5));
+    if (ns <= result->worst[op].ns) {
+        return false;
+    }
+    result->worst[op] = (struct replay_worst){.ns = ns};
+    return true;
+}
+
+static void file_advance(struct replay *replay, const struct timed_advance *advance, uint64_t event)
+{
+    if (file_call(replay, LATENCY_ADVANCE, (double)(advance->tick - replay->window_tick),
+                  advance->cycles)) {
+        struct replay_worst *worst = &replay->result->worst[LATENCY_ADVANCE];
+        worst->event = event;
+        worst->tick = advance->tick;
+        worst->fired = advance->fired;
+    }
+}
+
+static void file_group(struct replay *replay, const struct trace_group *group)
+{
+    double begin_tick = (double)(group->tick - replay->window_tick);
+    double share = 1 / (double)group->count;
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t at = group->first + i;
+        enum latency_op op = tell_operation(replay, at, group->tick);
+        if (file_call(replay, op, begin_tick + (double)i * share, replay->op_cycles[at])) {
+            struct replay_worst *worst = &replay->result->worst[op];
+            worst->event = replay->block->first_event + at;
+            worst->tick = group->tick;
+            worst->id = replay->block->records[at].id;
+        }
+    }
+}
+
+/* Files what has been timed since the last filing, in the order in which it happened. Outside the
+ * timed stretches. */
+static void file_latency(struct replay *replay)
+{
+    size_t at = 0;
+    for (size_t g = replay->groups_filed; g < replay->groups_done; g++) {
+        const struct trace_group *group = &replay->block->groups[g];
+        uint64_t event = replay->block->first_event + group->first;
+        for (; at < replay->advance_count && replay->advances[at].tick <= group->tick; at++) {
+            file_advance(replay, &replay->advances[at], event);
+        }
+        file_group(replay, group);
+    }
+    for (; at < replay->advance_count; at++) {
+        file_advance(replay, &replay->advances[at], replay->next_event);
+    }
+    replay->groups_filed = replay->groups_done;
+    replay->advance_count = 0;
+}
+
+static void keep_advance(struct replay *replay, uint64_t tick, uint64_t fired, uint64_t cycles)
+{
+    if (replay->advance_count == replay->advance_capacity) {
+        /* More advances than a block commonly has: file what there is, and go on. */
+        file_latency(replay);
+        replay->last_cycles = clock_cycles();
+    }
+    replay->advances[replay->advance_count++] =
+        (struct timed_advance){.tick = tick, .fired = saturate(fired), .cycles = saturate(cycles)};
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) uint64_t advance_timed(struct replay *replay,
+                                                                    uint64_t tick)
+{
+    uint64_t from = clock_cycles();
+    uint64_t fired =
+        replay->algo->advance(replay->self, tick, TL_NO_BUDGET, tally_fired, &replay->tally);
+    uint64_t to = clock_cycles();
+    replay->last_cycles = to;
+    keep_advance(replay, tick, fired, to - from);
+    return fired;
+}
+
+/* Returns the reading from which the time of the next operation counts. That is the one behind the
+ * last advance, if nothing was called since: a further one would cost as much as the operation. */
+static __attribute__((noinline)) uint64_t let_pass_timed(struct replay *replay,
+                                                         const struct trace_group *group)
+{
+    replay->next_event = replay->block->first_event + group->first;
+    replay->groups_done = (size_t)(group - replay->block->groups);
+    return pass_time(replay, group->tick, advance_timed) ? replay->last_cycles : clock_cycles();
+}
+
+static bool apply_timed(struct replay *replay, size_t from, size_t to)
+{
+    bool taken = apply_steps(replay, from, let_pass_timed, true);
+    replay->groups_done = to;
+    return taken;
+}
+
+static void pass_rest_timed(struct replay *replay, uint64_t tick)
+{
+    (void)pass_time(replay, tick, advance_timed);
+    file_latency(replay);
+}
+
+static void file_groups(struct replay *replay, size_t from, size_t to)
+{
+    if (replay->in_window) {
+        file_latency(replay);
+    } else {
+        tell_groups(replay, from, to);
+    }
+}
+
+const struct pass latency_pass = {
+    .open = open_latency,
+    .apply = apply_timed,
+    .pass_rest = pass_rest_timed,
+    .file = file_groups,
+    .close = close_latency,
+};

@@ -1,0 +1,47 @@
+/* The throughput pass: nothing but the structure's calls between two readings of the clock. */
+#include "replay_steps.h"
+
+#include <stdlib.h>
+
+static bool open_throughput(struct replay *replay, struct error *error)
+{
+    replay->steps = malloc(sizeof *replay->steps);
+    return replay->steps != NULL ||
+           error_set(error, "%s: out of memory", replay->request->trace_path);
+}
+
+static inline __attribute__((always_inline)) uint64_t advance_untimed(struct replay *replay,
+                                                                      uint64_t tick)
+{
+    return replay->algo->advance(replay->self, tick, TL_NO_BUDGET, tally_fired, &replay->tally);
+}
+
+/* Not inlined: many places call it. */
+static __attribute__((noinline)) void pass_time_untimed(struct replay *replay, uint64_t tick)
+{
+    (void)pass_time(replay, tick, advance_untimed);
+}
+
+static inline uint64_t let_pass_untimed(struct replay *replay, const struct trace_group *group)
+{
+    pass_time_untimed(replay, group->tick);
+    return 0; /* no operation is timed */
+}
+
+static bool apply_untimed(struct replay *replay, size_t from, size_t to)
+{
+    (void)to; /* the steps say how far */
+    return apply_steps(replay, from, let_pass_untimed, false);
+}
+
+static void close_throughput(struct replay *replay)
+{
+    free(replay->steps);
+}
+
+const struct pass throughput_pass = {
+    .open = open_throughput,
+    .apply = apply_untimed,
+    .pass_rest = pass_time_untimed,
+    .close = close_throughput,
+};
