@@ -1,6 +1,7 @@
 #include "report.h"
 
 #include "csv_table.h"
+#include "figures.h"
 #include "report_text.h"
 #include "report_verdict.h"
 #include "result_set.h"

@@ -1,6 +1,7 @@
 #include "report_verdict.h"
 
 #include "compare.h"
+#include "figures.h"
 #include "judge.h"
 #include "result_set.h"
 #include "statistics.h"

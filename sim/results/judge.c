@@ -60,13 +60,6 @@ static void begin(struct judgement *judgement, size_t base_count, size_t other_c
     }
 }
 
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Leaves the ratios of the rounds in which the machine was not disturbed; returns how many. How
  * long a round took counts both sides alike, so that it cannot favour one. Disturbances only ever
  * make rounds longer: how far quiet ones lie apart is seen from the shorter ones. False if out of
@@ -85,7 +78,7 @@ static bool keep_quiet_rounds(double *ratios, const double *base_logs, size_t *c
         sorted[i] = lengths[i];
     }
     if (done) {
-        qsort(sorted, all, sizeof *sorted, compare_double);
+        qsort(sorted, all, sizeof *sorted, stats_ascending);
         double quarter = sorted[all / 4];
         double most = fmax(quarter + QUIET_REACH * (quarter - sorted[0]), sorted[all / 2]);
         *count = 0;
