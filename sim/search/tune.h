@@ -67,8 +67,6 @@ enum tune_stage {
 #undef TUNE_STAGE_ENUM
 };
 
-const char *tune_stage_word(enum tune_stage stage);
-
 /* One structure with options. */
 struct tune_candidate {
     struct contender contender;
@@ -95,6 +93,9 @@ struct tune_candidate {
     double stall_ns; /* NAN: not measured */
 };
 
+/* Whether it was counted, and breaks no limit. */
+bool tune_candidate_fits(const struct tune_candidate *candidate);
+
 /* How the winner is known to be better than the second. */
 #define TUNE_CERTAINTY_MAP(X)                                                                      \
     X(TUNE_ALONE, "alone", "nothing else keeps to the limits")                                     \
@@ -107,9 +108,6 @@ enum tune_certainty {
     TUNE_CERTAINTY_MAP(TUNE_CERTAINTY_ENUM)
 #undef TUNE_CERTAINTY_ENUM
 };
-
-const char *tune_certainty_word(enum tune_certainty certainty);
-const char *tune_certainty_text(enum tune_certainty certainty);
 
 struct tune_result {
     struct trace_info info;
