@@ -74,7 +74,7 @@ static void write_differences(struct report *report)
             page,
             pool_format(&report->pool, "They differ in: " MARK_BOLD "%s" MARK_BOLD ".", different));
     }
-    struct list list = {.report = report};
+    struct page_list list = {.report = report};
     for (size_t i = 0; i < report->contests.count; i++) {
         const struct contest *contest = &report->contests.items[i];
         const char *checksum = trace_checksum(report, contest);
@@ -83,15 +83,16 @@ static void write_differences(struct report *report)
             const char *other_checksum = trace_checksum(report, other);
             if (strcmp(contest->trace, other->trace) == 0 && checksum[0] != '\0' &&
                 other_checksum[0] != '\0' && strcmp(checksum, other_checksum) != 0) {
-                list_add(&list,
-                         pool_format(&report->pool,
-                                     MARK_BOLD "%s is not the same trace" MARK_BOLD " in %s and %s",
-                                     trace_base(contest->trace), other->mark, contest->mark));
+                page_list_add(&list,
+                              pool_format(&report->pool,
+                                          MARK_BOLD "%s is not the same trace" MARK_BOLD
+                                                    " in %s and %s",
+                                          trace_base(contest->trace), other->mark, contest->mark));
                 break;
             }
         }
     }
-    list_write(&list);
+    page_list_write(&list);
 }
 
 /* Who won, at what cost; what went wrong; and which results these are, where there are several. */
@@ -99,15 +100,15 @@ static void write_beginning(struct report *report)
 {
     struct page *page = &report->page;
     page->form->verdict(page, verdict_text(&report->pool, report->data, &report->contests));
-    write_wrong_rows(report);
+    section_wrong_rows(report);
     if (report->data->set_count > 1) {
-        struct list sets = {.report = report};
+        struct page_list sets = {.report = report};
         page->form->paragraph(page, "Results of several folders stand side by side, each with its "
                                     "letter behind the structure's name:");
         for (size_t s = 0; s < report->data->set_count; s++) {
-            list_add(&sets, set_text(report, &report->data->sets[s]));
+            page_list_add(&sets, set_text(report, &report->data->sets[s]));
         }
-        list_write(&sets);
+        page_list_write(&sets);
         write_differences(report);
     }
 }
@@ -134,7 +135,7 @@ static void write_words(struct report *report)
             page->form->list(page, items, CONTEST_COSTS);
         }
     }
-    write_bench_words(report);
+    section_bench_words(report);
     page->form->paragraph(page, rule_text());
 }
 
@@ -144,9 +145,9 @@ static bool write_page(struct report *report, struct error *error)
     page->form->begin(page, "Which timer structure?");
     write_beginning(report);
     if (report->contests.count > 0) {
-        write_main_table(report);
+        section_table(report);
     }
-    write_faults(report);
+    section_faults(report);
     write_words(report);
     if (!write_pictures(report, error)) {
         return false;
@@ -155,11 +156,11 @@ static bool write_page(struct report *report, struct error *error)
         page->form->heading(page, 2, "Trace by trace", "traces");
     }
     for (size_t c = 0; c < report->contests.count; c++) {
-        write_trace(report, &report->contests.items[c], c);
+        section_trace(report, &report->contests.items[c], c);
     }
-    write_bench(report);
-    write_structures(report);
-    write_how(report);
+    section_bench(report);
+    section_structures(report);
+    section_how(report);
     page->form->end(page);
     return true;
 }

@@ -50,7 +50,7 @@ static void add_op_winner(struct text *text, const json_t *const *rows, size_t c
     struct measured first = measured_op(rows[0]);
     size_t tied = 0;
     for (size_t i = 1; i < count; i++) {
-        tied += !differ(first, measured_op(rows[i]));
+        tied += !measured_differ(first, measured_op(rows[i]));
     }
     text_add(text, "with %s timers ", grouped_text(n, FIGURE));
     if (count == 1) {
@@ -62,7 +62,7 @@ static void add_op_winner(struct text *text, const json_t *const *rows, size_t c
         size_t said = 0;
         text_add(text, "cannot tell ");
         for (size_t i = 0; i < count; i++) {
-            if (i == 0 || !differ(first, measured_op(rows[i]))) {
+            if (i == 0 || !measured_differ(first, measured_op(rows[i]))) {
                 text_add_joint(text, said++, tied + 1);
                 text_add(text, "%s", series_text(text->pool, rows[i]));
             }
@@ -78,7 +78,7 @@ static void add_op_winner(struct text *text, const json_t *const *rows, size_t c
 
 /* A sentence for each operation: who is the fastest with the fewest and the most timers; not for
  * those that were not measured five times. */
-static void list_winners(struct report *report, struct list *list)
+static void list_winners(struct report *report, struct page_list *list)
 {
     struct pool *pool = &report->pool;
     const struct report_data *data = report->data;
@@ -119,23 +119,23 @@ static void list_winners(struct report *report, struct list *list)
             text_add(&text, "; ");
             add_op_winner(&text, rows, find_op_rows(data, like, most, rows), most);
         }
-        list_add(list, text_end(&text));
+        page_list_add(list, text_end(&text));
     }
     free((void *)rows);
 }
 
-void write_bench_words(struct report *report)
+void section_bench_words(struct report *report)
 {
     struct page *page = &report->page;
     if (json_array_size(report->data->bench) == 0) {
         return;
     }
-    struct list list = {.report = report};
+    struct page_list list = {.report = report};
     page->form->heading(page, 3, "One operation at a time", "words-bench");
     list_winners(report, &list);
     page->form->paragraph(page, list.count > 0 ? "The fastest, by operation:"
                                                : "Cannot tell: it takes five runs.");
-    list_write(&list);
+    page_list_write(&list);
 }
 
 /* --- as a table ------------------------------------------------------------------------------ */
@@ -179,7 +179,7 @@ static void bench_line(struct table *table, const json_t *like, const double *si
                        size_t size_count)
 {
     struct report *report = table->report;
-    table_row(table, plain_kind(report, like));
+    table_row(table, row_plain_kind(report, like));
     table_text(table, row_name(report, like));
     table_text(table, row_string(like, "op"));
     for (size_t n = 0; n < size_count; n++) {
@@ -203,7 +203,7 @@ static void bench_line(struct table *table, const json_t *like, const double *si
     }
 }
 
-void write_bench(struct report *report)
+void section_bench(struct report *report)
 {
     struct page *page = &report->page;
     const json_t *bench = report->data->bench;

@@ -27,7 +27,7 @@ struct measured measured_op(const json_t *row)
                              row_number(row, "runs")};
 }
 
-bool differ(struct measured a, struct measured b)
+bool measured_differ(struct measured a, struct measured b)
 {
     double spreads = (isnan(a.spread) ? 0 : a.spread) + (isnan(b.spread) ? 0 : b.spread);
     return a.runs >= JUDGE_RUNS_MIN && b.runs >= JUDGE_RUNS_MIN &&
@@ -83,7 +83,7 @@ static bool is_slower(const json_t *base, const json_t *other)
                    judgement.change > 0;
         }
     }
-    return differ(measured_event(base), measured_event(other)) &&
+    return measured_differ(measured_event(base), measured_event(other)) &&
            row_number(other, "ns_per_event") > row_number(base, "ns_per_event");
 }
 

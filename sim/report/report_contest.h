@@ -60,6 +60,6 @@ struct measured measured_event(const json_t *row);
 struct measured measured_op(const json_t *row);
 
 /* Whether two figures lie apart further than their spreads explain. */
-bool differ(struct measured a, struct measured b);
+bool measured_differ(struct measured a, struct measured b);
 
 #endif

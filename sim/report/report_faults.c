@@ -24,7 +24,7 @@ static bool has_faults(const json_t *row)
     return false;
 }
 
-bool is_wrong(const json_t *row)
+bool row_is_wrong(const json_t *row)
 {
     return strcmp(row_string(row, "status"), "ok") != 0 || has_faults(row);
 }
@@ -86,7 +86,7 @@ static size_t count_wrong(const struct report *report)
     const json_t *row = NULL;
     json_array_foreach(report->data->rows, i, row)
     {
-        wrong += is_wrong(row) &&
+        wrong += row_is_wrong(row) &&
                  (has_faults(row) || strcmp(row_string(row, "status"), "unsupported") != 0);
     }
     json_array_foreach(report->data->bench, i, row)
@@ -97,27 +97,27 @@ static size_t count_wrong(const struct report *report)
 }
 
 /* What did not run, or was wrong. */
-static void collect_wrong(struct report *report, struct list *list)
+static void collect_wrong(struct report *report, struct page_list *list)
 {
     size_t i = 0;
     const json_t *row = NULL;
     json_array_foreach(report->data->rows, i, row)
     {
-        if (is_wrong(row)) {
-            list_add(list, wrong_row(report, row));
+        if (row_is_wrong(row)) {
+            page_list_add(list, wrong_row(report, row));
         }
     }
     json_array_foreach(report->data->bench, i, row)
     {
         if (op_is_missing(row)) {
-            list_add(list, missing_op(report, row));
+            page_list_add(list, missing_op(report, row));
         }
     }
 }
 
-void write_wrong_rows(struct report *report)
+void section_wrong_rows(struct report *report)
 {
-    struct list wrong_rows = {.report = report};
+    struct page_list wrong_rows = {.report = report};
     collect_wrong(report, &wrong_rows);
     size_t listed = wrong_rows.count;
     free((void *)wrong_rows.items);
@@ -183,7 +183,7 @@ static const char *agreement(struct report *report, const struct report_set *set
 
 static void write_agreements(struct report *report)
 {
-    struct list list = {.report = report};
+    struct page_list list = {.report = report};
     for (size_t s = 0; s < report->data->set_count; s++) {
         const struct report_set *set = &report->data->sets[s];
         const json_t *sets = json_object_get(set->context, "fired_sets");
@@ -196,12 +196,12 @@ static void write_agreements(struct report *report)
             if (json_is_true(json_object_get(fired, "exact")) &&
                 json_object_get(seen, trace) == NULL) {
                 (void)json_object_set_new(seen, trace, json_true());
-                list_add(&list, agreement(report, set, trace));
+                page_list_add(&list, agreement(report, set, trace));
             }
         }
         json_decref(seen);
     }
-    list_write(&list);
+    page_list_write(&list);
 }
 
 static void write_fault_table(struct report *report)
@@ -240,17 +240,17 @@ static void write_fault_table(struct report *report)
     }
 }
 
-void write_faults(struct report *report)
+void section_faults(struct report *report)
 {
     struct page *page = &report->page;
-    struct list list = {.report = report};
+    struct page_list list = {.report = report};
     page->form->heading(page, 2, "Faults, and what did not run", "faults");
     collect_wrong(report, &list);
     if (list.count == 0) {
         page->form->paragraph(
             page, "None: every structure ran everything, and every fired timer was checked.");
     }
-    list_write(&list);
+    page_list_write(&list);
     write_fault_table(report);
     write_agreements(report);
 }

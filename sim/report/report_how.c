@@ -51,7 +51,7 @@ static void option_table(struct report *report, const json_t *structure, const c
                 "It has no options.");
 }
 
-void write_structures(struct report *report)
+void section_structures(struct report *report)
 {
     struct page *page = &report->page;
     const char *name = NULL;
@@ -130,7 +130,7 @@ static const json_t *known_trace(const struct report *report, const struct conte
 {
     size_t i = 0;
     const json_t *trace = NULL;
-    json_array_foreach(json_object_get(set_of(report, contest)->context, "traces"), i, trace)
+    json_array_foreach(json_object_get(report_set_of(report, contest)->context, "traces"), i, trace)
     {
         if (strcmp(row_string(trace, "name"), contest->trace) == 0) {
             return trace;
@@ -180,7 +180,7 @@ static void write_trace_list(struct report *report)
     table_write(&table, "traces-used", "The traces", "There was no trace.");
 }
 
-void write_how(struct report *report)
+void section_how(struct report *report)
 {
     struct page *page = &report->page;
     page->form->heading(page, 2, "How it was measured", "context");

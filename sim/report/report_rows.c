@@ -70,7 +70,7 @@ static struct page_cell lateness_quantiles(struct report *report, const json_t *
 static enum page_row_kind row_kind(const struct report *report, const json_t *row)
 {
     const struct contest *contest = contest_find(&report->contests, row);
-    if (is_wrong(row)) {
+    if (row_is_wrong(row)) {
         return ROW_FAILED;
     }
     for (size_t i = 0; contest != NULL && i < contest->count; i++) {
@@ -78,7 +78,7 @@ static enum page_row_kind row_kind(const struct report *report, const json_t *ro
             return ROW_BEST;
         }
     }
-    return plain_kind(report, row);
+    return row_plain_kind(report, row);
 }
 
 /* --- columns --------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static void add_cells(struct table *table, const json_t *row, const struct shown
 
 /* --- all in one ------------------------------------------------------------------------------ */
 
-void write_main_table(struct report *report)
+void section_table(struct report *report)
 {
     static const struct shown_column columns[] = {
         {"structure", "algo", NULL,
@@ -242,7 +242,7 @@ static void write_trace_table(struct report *report, const struct trace_table *w
     for (size_t i = 0; i < count; i++) {
         if (what->needed == NULL || !isnan(row_number(rows[i], what->needed))) {
             table_row(&table, what->needed == NULL ? row_kind(report, rows[i])
-                                                   : plain_kind(report, rows[i]));
+                                                   : row_plain_kind(report, rows[i]));
             add_cells(&table, rows[i], what->columns, what->column_count);
         }
     }
@@ -274,7 +274,7 @@ static void write_latencies(struct report *report, const json_t *const *rows, si
             if (isnan(row_number(rows[i], column))) {
                 continue;
             }
-            table_row(&table, plain_kind(report, rows[i]));
+            table_row(&table, row_plain_kind(report, rows[i]));
             table_text(&table, row_name(report, rows[i]));
             table_text(&table, ops[op]);
             for (size_t p = 0; p < LATENCY_PERCENTILES; p++) {
@@ -291,7 +291,7 @@ static void write_latencies(struct report *report, const json_t *const *rows, si
 static void write_worst(struct report *report, const struct contest *contest, const char *id)
 {
     static const char *const places[] = {"tick", "event", "timer", "fired"};
-    const struct report_set *set = set_of(report, contest);
+    const struct report_set *set = report_set_of(report, contest);
     struct table table = {.report = report};
     size_t i = 0;
     const json_t *worst = NULL;
@@ -321,7 +321,7 @@ static void write_worst(struct report *report, const struct contest *contest, co
     }
 }
 
-void write_trace(struct report *report, const struct contest *contest, size_t index)
+void section_trace(struct report *report, const struct contest *contest, size_t index)
 {
     struct page *page = &report->page;
     struct pool *pool = &report->pool;

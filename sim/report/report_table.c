@@ -82,7 +82,7 @@ void table_write(struct table *table, const char *id, const char *caption, const
     free(table->kinds);
 }
 
-void list_add(struct list *list, const char *text)
+void page_list_add(struct page_list *list, const char *text)
 {
     if (list->count == list->room) {
         size_t room = 2 * list->room + 16;
@@ -97,17 +97,17 @@ void list_add(struct list *list, const char *text)
     list->items[list->count++] = text;
 }
 
-void list_write(struct list *list)
+void page_list_write(struct page_list *list)
 {
     struct page *page = &list->report->page;
     if (list->count > 0) {
         page->form->list(page, list->items, list->count);
     }
     free((void *)list->items);
-    *list = (struct list){.report = list->report};
+    *list = (struct page_list){.report = list->report};
 }
 
-enum page_row_kind plain_kind(const struct report *report, const json_t *row)
+enum page_row_kind row_plain_kind(const struct report *report, const json_t *row)
 {
     return row_promises(report->data, row, "baseline") ? ROW_YARDSTICK : ROW_PLAIN;
 }
@@ -115,7 +115,7 @@ enum page_row_kind plain_kind(const struct report *report, const json_t *row)
 const char *row_name(struct report *report, const json_t *row)
 {
     const char *name = series_text(&report->pool, row);
-    return plain_kind(report, row) == ROW_YARDSTICK
+    return row_plain_kind(report, row) == ROW_YARDSTICK
                ? pool_format(&report->pool, MARK_ITALIC "%s" MARK_ITALIC, name)
                : name;
 }
@@ -128,7 +128,7 @@ const json_t **report_rows(struct report *report, const struct contest *contest,
     return rows;
 }
 
-const struct report_set *set_of(const struct report *report, const struct contest *contest)
+const struct report_set *report_set_of(const struct report *report, const struct contest *contest)
 {
     const struct report_data *data = report->data;
     for (size_t s = 0; s < data->set_count; s++) {

@@ -225,7 +225,7 @@ static void add_price(struct text *text, const struct report_data *data,
         text_add(text, ", ");
     }
     const char *lateness = lateness_words(text->pool, earliest, latest.value);
-    bool horizon = has_horizon(data, first);
+    bool horizon = row_has_horizon(data, first);
     text_add(text, "%s%s%s%s", horizon ? "" : "and ",
              lateness[0] != '\0' ? "firing " : "no lateness", lateness,
              horizon ? ", and a horizon: a deadline further away than it was made for is refused"

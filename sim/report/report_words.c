@@ -91,7 +91,7 @@ static const char *lateness_text(struct pool *pool, const json_t *row)
                             : pool_format(pool, "timers fired %s", words);
 }
 
-bool has_horizon(const struct report_data *data, const json_t *row)
+bool row_has_horizon(const struct report_data *data, const json_t *row)
 {
     const json_t *structure = json_object_get(data->structures, row_string(row, "algo"));
     return row_number(structure, "horizon_ticks") <= HORIZON_MAX_TICKS;
@@ -111,7 +111,7 @@ void contest_costs(struct pool *pool, const struct report_data *data, const stru
                            standing(pool, contest, "wakeups", grouped_text, ""),
                            standing(pool, contest, "idle_wakeups", grouped_text, ""));
     items[3] = pool_format(pool, "lateness: %s", lateness_text(pool, contest->rows[0]));
-    items[4] = has_horizon(data, contest->rows[0])
+    items[4] = row_has_horizon(data, contest->rows[0])
                    ? "horizon: a deadline further away than it was made for is refused"
                    : "horizon: none that matters";
 }

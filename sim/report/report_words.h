@@ -22,7 +22,7 @@ const char *place_text(struct pool *pool, const struct contest *contest);
 const char *lateness_words(struct pool *pool, double earliest, double latest);
 
 /* Whether there are deadlines that a row's structure refuses for being too far away. */
-bool has_horizon(const struct report_data *data, const json_t *row);
+bool row_has_horizon(const struct report_data *data, const json_t *row);
 
 /* More traces are not told of one by one. */
 #define CONTESTS_TOLD 6u

@@ -50,25 +50,25 @@ void table_write(struct table *table, const char *id, const char *caption, const
 const char *column_help(const char *name);
 
 /* A list under way; start with {.report = REPORT}. */
-struct list {
+struct page_list {
     struct report *report;
     const char **items;
     size_t count;
     size_t room;
 };
 
-void list_add(struct list *list, const char *text);
+void page_list_add(struct page_list *list, const char *text);
 
 /* Writes the list, if there is anything in it, and ends it. */
-void list_write(struct list *list);
+void page_list_write(struct page_list *list);
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
 /* Whether a row did not run to its end, or fired a timer wrongly. */
-bool is_wrong(const json_t *row);
+bool row_is_wrong(const json_t *row);
 
 /* Plain, or a yardstick's. */
-enum page_row_kind plain_kind(const struct report *report, const json_t *row);
+enum page_row_kind row_plain_kind(const struct report *report, const json_t *row);
 
 /* The name of a row's series, in italics if it is a yardstick. */
 const char *row_name(struct report *report, const json_t *row);
@@ -78,7 +78,7 @@ const char *row_name(struct report *report, const json_t *row);
 const json_t **report_rows(struct report *report, const struct contest *contest, size_t *count);
 
 /* The folder of a contest. */
-const struct report_set *set_of(const struct report *report, const struct contest *contest);
+const struct report_set *report_set_of(const struct report *report, const struct contest *contest);
 
 /* The checksum of a contest's trace; "" if it is not known. */
 const char *trace_checksum(const struct report *report, const struct contest *contest);
@@ -87,19 +87,19 @@ const char *trace_checksum(const struct report *report, const struct contest *co
 
 /* In report_faults.c: "2 rows were wrong, and 3 could not be run: see ...", where there are any;
  * and what they are. */
-void write_wrong_rows(struct report *report);
-void write_faults(struct report *report);
+void section_wrong_rows(struct report *report);
+void section_faults(struct report *report);
 
 /* In report_rows.c: everything in one table; and a trace's own tables. */
-void write_main_table(struct report *report);
-void write_trace(struct report *report, const struct contest *contest, size_t index);
+void section_table(struct report *report);
+void section_trace(struct report *report, const struct contest *contest, size_t index);
 
 /* In report_bench.c: single operations, as sentences and as a table; nothing without any. */
-void write_bench_words(struct report *report);
-void write_bench(struct report *report);
+void section_bench_words(struct report *report);
+void section_bench(struct report *report);
 
 /* In report_how.c: what the structures are, and how it was measured. */
-void write_structures(struct report *report);
-void write_how(struct report *report);
+void section_structures(struct report *report);
+void section_how(struct report *report);
 
 #endif

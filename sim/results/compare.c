@@ -55,7 +55,7 @@ static bool is_structure(const struct compare_structure *structure, const struct
            strcmp(structure->options, thing->options) == 0;
 }
 
-static bool is_wanted(const struct work *work, const struct thing *thing)
+static bool is_wanted(const struct compare_work *work, const struct thing *thing)
 {
     const struct compare_request *request = work->request;
     bool workload = request->workload_count == 0;
@@ -105,7 +105,7 @@ static bool list_things(const struct compare_side *side, struct things *things, 
     return true;
 }
 
-static bool add_missing(struct work *work, const struct thing *present,
+static bool add_missing(struct compare_work *work, const struct thing *present,
                         const struct compare_side *base, const struct compare_side *other,
                         const char *where)
 {
@@ -121,7 +121,7 @@ static bool add_missing(struct work *work, const struct thing *present,
 
 /* The thing of `things` that stands against this one of the other side; NULL if there is none. */
 static const struct thing *counterpart(const struct things *things, const struct thing *thing,
-                                       bool any_structure, const struct work *work)
+                                       bool any_structure, const struct compare_work *work)
 {
     for (size_t i = 0; i < things->count; i++) {
         const struct thing *candidate = &things->items[i];
@@ -135,7 +135,7 @@ static const struct thing *counterpart(const struct things *things, const struct
     return NULL;
 }
 
-static bool compare_sides(struct work *work, const struct compare_side *base,
+static bool compare_sides(struct compare_work *work, const struct compare_side *base,
                           const struct compare_side *other)
 {
     struct things base_things = {0};
@@ -163,7 +163,7 @@ static bool compare_sides(struct work *work, const struct compare_side *base,
 }
 
 /* The structures of one set, each against the base, on each workload. */
-static bool compare_structures(struct work *work, const struct compare_side *side)
+static bool compare_structures(struct compare_work *work, const struct compare_side *side)
 {
     struct things things = {0};
     bool done = list_things(side, &things, work->error);
@@ -215,7 +215,7 @@ bool compare_results(const struct compare_request *request, struct comparisons *
                      struct error *error)
 {
     *comparisons = (struct comparisons){0};
-    struct work work = {.request = request, .out = comparisons, .error = error};
+    struct compare_work work = {.request = request, .out = comparisons, .error = error};
     bool done = true;
     for (size_t i = 0; i < request->side_count && done; i++) {
         const struct compare_side *side = &request->sides[i];

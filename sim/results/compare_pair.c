@@ -25,7 +25,7 @@ const struct result_entry *thing_first_entry(const struct thing *thing)
     return entry;
 }
 
-struct comparison *comparison_add(struct work *work, const struct thing *base,
+struct comparison *comparison_add(struct compare_work *work, const struct thing *base,
                                   const struct thing *other)
 {
     struct comparisons *out = work->out;
@@ -172,7 +172,7 @@ static enum compare_method choose_method(const struct thing *base, const struct 
 
 /* --- judging --------------------------------------------------------------------------------- */
 
-static bool judge_series(struct work *work, struct comparison *item, struct series *base,
+static bool judge_series(struct compare_work *work, struct comparison *item, struct series *base,
                          struct series *other)
 {
     bool sessions = base->sessions >= JUDGE_RUNS_MIN && other->sessions >= JUDGE_RUNS_MIN;
@@ -215,8 +215,8 @@ static bool judge_series(struct work *work, struct comparison *item, struct seri
     return true;
 }
 
-static bool judge_metric(struct work *work, const struct thing *base, const struct thing *other,
-                         const char *metric, struct comparison *item)
+static bool judge_metric(struct compare_work *work, const struct thing *base,
+                         const struct thing *other, const char *metric, struct comparison *item)
 {
     struct series base_runs = {0};
     struct series other_runs = {0};
@@ -349,7 +349,8 @@ static const json_t *counts_of(const struct thing *thing)
     return thing->kind == RESULT_SIM ? entry->row : json_array_get(entry->row, 0);
 }
 
-static bool compare_counts(struct work *work, const struct thing *base, const struct thing *other)
+static bool compare_counts(struct compare_work *work, const struct thing *base,
+                           const struct thing *other)
 {
     struct comparisons *out = work->out;
     const json_t *other_counts = counts_of(other);
@@ -387,7 +388,7 @@ static bool compare_counts(struct work *work, const struct thing *base, const st
 
 /* --- the pair --------------------------------------------------------------------------------- */
 
-bool compare_things(struct work *work, const struct thing *base, const struct thing *other)
+bool compare_things(struct compare_work *work, const struct thing *base, const struct thing *other)
 {
     const struct compare_request *request = work->request;
     struct comparison *whole = comparison_add(work, base, other);

@@ -60,7 +60,7 @@ static void give_verdict(struct comparison *item, const struct compare_request *
     }
 }
 
-bool compare_give_verdicts(struct work *work)
+bool compare_give_verdicts(struct compare_work *work)
 {
     struct comparisons *out = work->out;
     double *p = calloc(out->count + 1, sizeof *p);

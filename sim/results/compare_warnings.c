@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Adds a sentence, unless it is there. */
-__attribute__((format(printf, 2, 3))) static bool warn(struct work *work, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool warn(struct compare_work *work,
+                                                       const char *format, ...)
 {
     char text[1024];
     va_list list;
@@ -32,8 +33,8 @@ __attribute__((format(printf, 2, 3))) static bool warn(struct work *work, const 
     return true;
 }
 
-static bool warn_of_key(struct work *work, const char *key, const struct result_session *base,
-                        const struct result_session *other)
+static bool warn_of_key(struct compare_work *work, const char *key,
+                        const struct result_session *base, const struct result_session *other)
 {
     const json_t *base_value = json_object_get(base->context, key);
     const json_t *other_value = json_object_get(other->context, key);
@@ -52,7 +53,7 @@ static bool warn_of_key(struct work *work, const char *key, const struct result_
 }
 
 /* What the two sessions were not made alike in. */
-static bool warn_of_contexts(struct work *work, const struct result_session *base,
+static bool warn_of_contexts(struct compare_work *work, const struct result_session *base,
                              const struct result_session *other)
 {
     static const char *const keys[] = {"cpu",      "cpus",     "host_name",  "num_cpus",
@@ -78,7 +79,7 @@ static const struct result_session *first_of_kind(const struct result_set *set,
 }
 
 /* Every session against the base's first of its kind. */
-bool compare_warn_of_circumstances(struct work *work, const struct compare_side *base,
+bool compare_warn_of_circumstances(struct compare_work *work, const struct compare_side *base,
                                    const struct compare_side *side)
 {
     bool done = true;
@@ -109,7 +110,7 @@ static bool has_checksum(const struct compare_side *side, const char *workload, 
     return entry == NULL || entry->checksum[0] != '\0'; /* a benchmark has no trace */
 }
 
-bool compare_warn_of_methods(struct work *work)
+bool compare_warn_of_methods(struct compare_work *work)
 {
     bool apart = false;
     bool checksums = true;

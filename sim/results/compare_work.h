@@ -8,7 +8,7 @@
 
 #include "compare.h"
 
-struct work {
+struct compare_work {
     const struct compare_request *request;
     struct comparisons *out;
     struct error *error;
@@ -23,6 +23,9 @@ struct thing {
     const char *options;
 };
 
+/* Whether larger values of a figure are better: of rates per second. */
+bool compare_is_rate(const char *metric);
+
 /* Its entry in a session; NULL if it is not in there. */
 const struct result_entry *thing_entry(const struct thing *thing, size_t session);
 
@@ -31,7 +34,7 @@ const struct result_entry *thing_first_entry(const struct thing *thing);
 
 /* A new comparison of two things; NULL, with the error set, if out of memory. Valid until the next
  * call. */
-struct comparison *comparison_add(struct work *work, const struct thing *base,
+struct comparison *comparison_add(struct compare_work *work, const struct thing *base,
                                   const struct thing *other);
 
 /* Refuses a comparison, or says what is wrong with it. */
@@ -39,16 +42,16 @@ void comparison_set_status(struct comparison *item, enum compare_status status, 
                            ...) __attribute__((format(printf, 3, 4)));
 
 /* Compares two things: their times, and counts that differ. False if out of memory. */
-bool compare_things(struct work *work, const struct thing *base, const struct thing *other);
+bool compare_things(struct compare_work *work, const struct thing *base, const struct thing *other);
 
 /* Judges all comparisons together. False if out of memory. */
-bool compare_give_verdicts(struct work *work);
+bool compare_give_verdicts(struct compare_work *work);
 
 /* Warns of what the sessions of a side have different from the base's. False if out of memory. */
-bool compare_warn_of_circumstances(struct work *work, const struct compare_side *base,
+bool compare_warn_of_circumstances(struct compare_work *work, const struct compare_side *base,
                                    const struct compare_side *side);
 
 /* Warns of what weakens all that was compared. False if out of memory. */
-bool compare_warn_of_methods(struct work *work);
+bool compare_warn_of_methods(struct compare_work *work);
 
 #endif

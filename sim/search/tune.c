@@ -111,7 +111,6 @@ static bool read_trace(const struct tune_request *request, struct tune_result *r
     }
     const struct trace_header *header = trace_reader_header(reader);
     result->tick_ns = header->tick_ns;
-    result->events = header->events;
     result->ids = header->ids;
     result->trace_seconds =
         (double)(header->end_tick - header->warmup_end_tick) * (double)header->tick_ns / 1e9;

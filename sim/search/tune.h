@@ -112,7 +112,6 @@ enum tune_certainty {
 struct tune_result {
     struct trace_info info;
     uint64_t tick_ns;
-    uint64_t events;
     uint64_t ids;
     double trace_seconds; /* that its timed window lasts, in its own time */
     struct tune_candidate *candidates;
