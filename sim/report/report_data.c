@@ -35,6 +35,16 @@ const char *row_string(const json_t *row, const char *column)
     return text != NULL ? text : "";
 }
 
+int row_order(const json_t *a, const json_t *b, const char *column)
+{
+    double left = row_number(a, column);
+    double right = row_number(b, column);
+    if (isnan(left) || isnan(right)) {
+        return isnan(left) - isnan(right);
+    }
+    return (left > right) - (left < right);
+}
+
 bool row_promises(const struct report_data *data, const json_t *row, const char *capability)
 {
     const json_t *structure = json_object_get(data->structures, row_string(row, "algo"));

@@ -45,6 +45,9 @@ void report_data_free(struct report_data *data);
 double row_number(const json_t *row, const char *column);
 const char *row_string(const json_t *row, const char *column);
 
+/* For qsort: the row with the smaller value first, one without a value last. */
+int row_order(const json_t *a, const json_t *b, const char *column);
+
 /* Whether the row's structure declares this capability. */
 bool row_promises(const struct report_data *data, const json_t *row, const char *capability);
 

@@ -1,5 +1,6 @@
 /* report_html.c: the report as one HTML page that needs nothing beside it: style, script, pictures
  * and their data are in it. */
+#include "markup.h"
 #include "report_page.h"
 #include "report_text.h"
 
@@ -19,21 +20,10 @@ static void put(const struct page *page, const char *html)
 /* A character of text, fit to stand between tags and inside quotes. */
 static void write_character(FILE *stream, char c)
 {
-    switch (c) {
-    case '<':
-        (void)fputs("&lt;", stream);
-        break;
-    case '>':
-        (void)fputs("&gt;", stream);
-        break;
-    case '&':
-        (void)fputs("&amp;", stream);
-        break;
-    case '"':
+    if (c == '"') {
         (void)fputs("&quot;", stream);
-        break;
-    default:
-        (void)fputc(c, stream);
+    } else {
+        markup_write_character(stream, c);
     }
 }
 

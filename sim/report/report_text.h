@@ -1,6 +1,5 @@
 /*
- * report_text.h: what the report is made of: strings that live as long as it does, and figures as
- * people read them.
+ * report_text.h: what the report is made of: strings that live as long as it does.
  *
  * Texts may hold marks, which the page that they end up on turns into its own: text between two
  * MARK_CODE is code (a structure's name, a command), between two MARK_BOLD it is bold, between two
@@ -45,27 +44,5 @@ void text_add_joint(struct text *text, size_t index, size_t count);
 
 /* Ends the string, hands it to its pool, and returns it; `text` is empty again. */
 const char *text_end(struct text *text);
-
-/* Figures. Each takes the place for its text, and returns it; NaN is "-". As in
- * duration_text(row_number(row, "stall_ns"), FIGURE). */
-#define FIGURE_BYTES 40
-#define FIGURE                                                                                     \
-    (char[FIGURE_BYTES])                                                                           \
-    {                                                                                              \
-        0                                                                                          \
-    }
-
-/* Three digits that count: "12.3", "1,234". */
-const char *figure_text(double value, char text[FIGURE_BYTES]);
-/* Whole, with its thousands apart: "1,234,567". */
-const char *grouped_text(double value, char text[FIGURE_BYTES]);
-/* Nanoseconds, with the unit that suits: "1.23 ms". */
-const char *duration_text(double value_ns, char text[FIGURE_BYTES]);
-/* Bytes, with the unit that suits, in powers of ten: "1.23 MB". */
-const char *size_text(double value_bytes, char text[FIGURE_BYTES]);
-/* "12.3 million", "1.23 thousand". */
-const char *rate_text(double value, char text[FIGURE_BYTES]);
-/* "1 tick", "1,234 ticks". */
-const char *ticks_text(double value_ticks, char text[FIGURE_BYTES]);
 
 #endif

@@ -154,9 +154,6 @@ bool compare_results(const struct compare_request *request, struct comparisons *
 
 void comparisons_free(struct comparisons *comparisons);
 
-/* Whether larger values of a figure are better: of rates per second. */
-bool compare_is_rate(const char *metric);
-
 /* How much longer than the base's the other side takes, as a share of the base's time: the change,
  * for a rate that of its inverse. */
 double compare_slowdown(const struct comparison *comparison);

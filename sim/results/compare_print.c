@@ -1,15 +1,16 @@
 #include "compare_print.h"
 
-#include <inttypes.h>
+#include "figures.h"
+#include "text_table.h"
+
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Goes up when a name changes its meaning or goes away; what is added leaves it. */
 #define COMPARE_SCHEMA 1
 
-size_t compare_count_verdicts(const struct comparisons *comparisons, enum compare_verdict verdict)
+static size_t count_verdicts(const struct comparisons *comparisons, enum compare_verdict verdict)
 {
     size_t count = 0;
     for (size_t i = 0; i < comparisons->count; i++) {
@@ -18,103 +19,13 @@ size_t compare_count_verdicts(const struct comparisons *comparisons, enum compar
     return count;
 }
 
-size_t compare_count_status(const struct comparisons *comparisons, enum compare_status status)
+static size_t count_status(const struct comparisons *comparisons, enum compare_status status)
 {
     size_t count = 0;
     for (size_t i = 0; i < comparisons->count; i++) {
         count += comparisons->items[i].status == status;
     }
     return count;
-}
-
-/* --- grids ----------------------------------------------------------------------------------- */
-
-enum { GRID_COLUMNS_MAX = 12 };
-
-/* Text in rows and columns, of which the first row holds the headings. */
-struct grid {
-    size_t columns;
-    bool right[GRID_COLUMNS_MAX]; /* numbers stand at the right */
-    char **cells;                 /* row after row; NULL where memory failed */
-    size_t count;
-};
-
-__attribute__((format(printf, 2, 3))) static void grid_add(struct grid *grid, const char *format,
-                                                           ...)
-{
-    char text[768];
-    va_list list;
-    va_start(list, format);
-    (void)vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    char **cells = (char **)realloc((void *)grid->cells, (grid->count + 1) * sizeof *cells);
-    if (cells != NULL) {
-        grid->cells = cells;
-        cells[grid->count++] = strdup(text);
-    }
-}
-
-static const char *grid_cell(const struct grid *grid, size_t row, size_t column)
-{
-    size_t at = row * grid->columns + column;
-    return at < grid->count && grid->cells[at] != NULL ? grid->cells[at] : "";
-}
-
-static size_t grid_rows(const struct grid *grid)
-{
-    return grid->count / grid->columns;
-}
-
-static void grid_write(const struct grid *grid, FILE *stream)
-{
-    for (size_t row = 0; row < grid_rows(grid); row++) {
-        for (size_t column = 0; column < grid->columns; column++) {
-            size_t width = 0;
-            for (size_t r = 0; r < grid_rows(grid); r++) {
-                size_t length = strlen(grid_cell(grid, r, column));
-                width = length > width ? length : width;
-            }
-            bool last = column + 1 == grid->columns;
-            int padded = grid->right[column] ? (int)width : last ? 0 : -(int)width;
-            (void)fprintf(stream, "%s%*s", column > 0 ? "  " : "", padded,
-                          grid_cell(grid, row, column));
-        }
-        (void)fputc('\n', stream);
-    }
-}
-
-static void write_escaped(const char *text, FILE *stream)
-{
-    for (; *text != '\0'; text++) {
-        if (strchr("|*_<`\\", *text) != NULL) {
-            (void)fputc('\\', stream);
-        }
-        (void)fputc(*text, stream);
-    }
-}
-
-static void grid_write_markdown(const struct grid *grid, FILE *stream)
-{
-    for (size_t row = 0; row < grid_rows(grid); row++) {
-        for (size_t column = 0; column < grid->columns; column++) {
-            (void)fputs("| ", stream);
-            write_escaped(grid_cell(grid, row, column), stream);
-            (void)fputc(' ', stream);
-        }
-        (void)fputs("|\n", stream);
-        for (size_t column = 0; row == 0 && column < grid->columns; column++) {
-            (void)fprintf(stream, "|%s", grid->right[column] ? "--:" : "---");
-        }
-        (void)fputs(row == 0 ? "|\n" : "", stream);
-    }
-}
-
-static void grid_free(struct grid *grid)
-{
-    for (size_t i = 0; i < grid->count; i++) {
-        free(grid->cells[i]);
-    }
-    free((void *)grid->cells);
 }
 
 /* --- cells ----------------------------------------------------------------------------------- */
@@ -125,48 +36,37 @@ static void structure_name(char *text, size_t bytes, const char *algo, const cha
                    options[0] != '\0' ? ":" : "", options);
 }
 
-/* A number with as many digits as one reads. */
-static void add_number(struct grid *grid, double value)
-{
-    if (!isfinite(value)) {
-        grid_add(grid, "-");
-    } else if (value == floor(value) && fabs(value) < 1e15) {
-        grid_add(grid, "%.0f", value);
-    } else {
-        grid_add(grid, fabs(value) < 1e6 ? "%.2f" : "%.5g", value);
-    }
-}
-
-static void add_change(struct grid *grid, double change)
+static void add_change(struct text_table *table, double change)
 {
     if (isfinite(change)) {
-        grid_add(grid, "%+.1f %%", 100 * change);
+        text_table_add(table, "%+.1f %%", 100 * change);
     } else {
-        grid_add(grid, "-");
+        text_table_add(table, "-");
     }
 }
 
-static void add_interval(struct grid *grid, const struct comparison *item)
+static void add_interval(struct text_table *table, const struct comparison *item)
 {
     if (item->status == COMPARE_JUDGED && isfinite(item->judgement.high)) {
-        grid_add(grid, "%+.1f .. %+.1f %%", 100 * item->judgement.low, 100 * item->judgement.high);
+        text_table_add(table, "%+.1f .. %+.1f %%", 100 * item->judgement.low,
+                       100 * item->judgement.high);
     } else {
-        grid_add(grid, "-");
+        text_table_add(table, "-");
     }
 }
 
-static void add_p(struct grid *grid, const struct comparison *item)
+static void add_p(struct text_table *table, const struct comparison *item)
 {
     if (item->status != COMPARE_JUDGED) {
-        grid_add(grid, "-");
+        text_table_add(table, "-");
     } else if (item->p_adjusted < 0.0001) {
-        grid_add(grid, "<0.0001");
+        text_table_add(table, "<0.0001");
     } else {
-        grid_add(grid, "%.4f", item->p_adjusted);
+        text_table_add(table, "%.4f", item->p_adjusted);
     }
 }
 
-static void add_runs(struct grid *grid, const struct comparison *item)
+static void add_runs(struct text_table *table, const struct comparison *item)
 {
     char quiet[64] = "";
     if (item->status == COMPARE_JUDGED && item->judgement.disturbed > 0) {
@@ -174,17 +74,17 @@ static void add_runs(struct grid *grid, const struct comparison *item)
     }
     switch (item->method) {
     case METHOD_PAIRED_RUNS:
-        grid_add(grid, "%zu pairs%s", item->base_runs, quiet);
+        text_table_add(table, "%zu pairs%s", item->base_runs, quiet);
         break;
     case METHOD_PAIRED_SESSIONS:
-        grid_add(grid, "%zu pairs of sessions%s", item->base_values + item->judgement.disturbed,
-                 quiet);
+        text_table_add(table, "%zu pairs of sessions%s",
+                       item->base_values + item->judgement.disturbed, quiet);
         break;
     case METHOD_APART:
-        grid_add(grid, "%zu, %zu apart", item->base_runs, item->other_runs);
+        text_table_add(table, "%zu, %zu apart", item->base_runs, item->other_runs);
         break;
     default:
-        grid_add(grid, "-");
+        text_table_add(table, "-");
         break;
     }
 }
@@ -198,15 +98,15 @@ static const char *verdict_or_status(const struct comparison *item)
 /* --- tables ---------------------------------------------------------------------------------- */
 
 /* One comparison in each row: everything of one other set, or of one set by structure. */
-static void fill_comparisons(struct grid *grid, const struct comparisons *comparisons,
+static void fill_comparisons(struct text_table *table, const struct comparisons *comparisons,
                              const struct compare_side *other)
 {
     static const char *const headings[] = {"trace",  "structure", "metric", "base", "other",
                                            "change", "interval",  "p",      "runs", "verdict"};
-    *grid = (struct grid){.columns = sizeof headings / sizeof headings[0]};
-    for (size_t i = 0; i < grid->columns; i++) {
-        grid->right[i] = i >= 3 && i <= 7;
-        grid_add(grid, "%s", headings[i]);
+    *table = (struct text_table){.columns = sizeof headings / sizeof headings[0]};
+    for (size_t i = 0; i < table->columns; i++) {
+        table->right[i] = i >= 3 && i <= 7;
+        text_table_add(table, "%s", headings[i]);
     }
     for (size_t i = 0; i < comparisons->count; i++) {
         const struct comparison *item = &comparisons->items[i];
@@ -218,39 +118,39 @@ static void fill_comparisons(struct grid *grid, const struct comparisons *compar
         structure_name(algo, sizeof algo, item->algo, item->options);
         structure_name(base_algo, sizeof base_algo, item->base_algo, item->base_options);
         bool same = strcmp(algo, base_algo) == 0;
-        grid_add(grid, "%s", item->workload);
-        grid_add(grid, "%s%s%s", algo, same ? "" : " vs ", same ? "" : base_algo);
-        grid_add(grid, "%s", item->metric[0] != '\0' ? item->metric : "-");
-        add_number(grid, item->base_median);
-        add_number(grid, item->other_median);
-        add_change(grid, item->status == COMPARE_JUDGED ? item->judgement.change : NAN);
-        add_interval(grid, item);
-        add_p(grid, item);
-        add_runs(grid, item);
-        grid_add(grid, "%s", verdict_or_status(item));
+        text_table_add(table, "%s", item->workload);
+        text_table_add(table, "%s%s%s", algo, same ? "" : " vs ", same ? "" : base_algo);
+        text_table_add(table, "%s", item->metric[0] != '\0' ? item->metric : "-");
+        text_table_add(table, "%s", number_text(item->base_median, FIGURE));
+        text_table_add(table, "%s", number_text(item->other_median, FIGURE));
+        add_change(table, item->status == COMPARE_JUDGED ? item->judgement.change : NAN);
+        add_interval(table, item);
+        add_p(table, item);
+        add_runs(table, item);
+        text_table_add(table, "%s", verdict_or_status(item));
     }
 }
 
-static void fill_differences(struct grid *grid, const struct comparisons *comparisons)
+static void fill_differences(struct text_table *table, const struct comparisons *comparisons)
 {
     static const char *const headings[] = {"trace", "structure", "count",
                                            "base",  "other",     "difference"};
-    *grid = (struct grid){.columns = sizeof headings / sizeof headings[0]};
-    for (size_t i = 0; i < grid->columns; i++) {
-        grid->right[i] = i >= 3;
-        grid_add(grid, "%s", headings[i]);
+    *table = (struct text_table){.columns = sizeof headings / sizeof headings[0]};
+    for (size_t i = 0; i < table->columns; i++) {
+        table->right[i] = i >= 3;
+        text_table_add(table, "%s", headings[i]);
     }
     for (size_t i = 0; i < comparisons->difference_count; i++) {
         const struct compare_difference *difference = &comparisons->differences[i];
         char algo[520];
         structure_name(algo, sizeof algo, difference->algo, difference->options);
-        grid_add(grid, "%s", difference->workload);
-        grid_add(grid, "%s", algo);
-        grid_add(grid, "%s", difference->name);
-        add_number(grid, difference->base);
-        add_number(grid, difference->other);
+        text_table_add(table, "%s", difference->workload);
+        text_table_add(table, "%s", algo);
+        text_table_add(table, "%s", difference->name);
+        text_table_add(table, "%s", number_text(difference->base, FIGURE));
+        text_table_add(table, "%s", number_text(difference->other, FIGURE));
         double by = difference->other - difference->base;
-        grid_add(grid, by == floor(by) ? "%+.0f" : "%+.6g", by);
+        text_table_add(table, by == floor(by) ? "%+.0f" : "%+.6g", by);
     }
 }
 
@@ -261,13 +161,12 @@ static void print_summary(const struct compare_request *request,
                                                     VERDICT_CANNOT_TELL};
     const char *separator = "";
     for (size_t i = 0; i < sizeof verdicts / sizeof verdicts[0]; i++) {
-        (void)fprintf(stream, "%s%zu %s", separator,
-                      compare_count_verdicts(comparisons, verdicts[i]),
+        (void)fprintf(stream, "%s%zu %s", separator, count_verdicts(comparisons, verdicts[i]),
                       compare_verdict_word(verdicts[i]));
         separator = ", ";
     }
     for (int s = COMPARE_JUDGED + 1; s < COMPARE_STATUSES; s++) {
-        size_t count = compare_count_status(comparisons, (enum compare_status)s);
+        size_t count = count_status(comparisons, (enum compare_status)s);
         if (count > 0) {
             (void)fprintf(stream, ", %zu %s", count, compare_status_word((enum compare_status)s));
         }
@@ -328,17 +227,17 @@ static void print_comparisons(const struct compare_request *request,
                           request->sides[0].label, side->label);
         }
         (void)fprintf(stream, "%s", markdown ? "\n\n" : "\n");
-        struct grid grid;
-        fill_comparisons(&grid, comparisons, side);
-        (markdown ? grid_write_markdown : grid_write)(&grid, stream);
-        grid_free(&grid);
+        struct text_table table;
+        fill_comparisons(&table, comparisons, side);
+        (markdown ? text_table_write_markdown : text_table_write)(&table, stream);
+        text_table_free(&table);
     }
     if (comparisons->difference_count > 0) {
-        struct grid grid;
+        struct text_table table;
         (void)fprintf(stream, "\ncounts that differ:\n%s", markdown ? "\n" : "");
-        fill_differences(&grid, comparisons);
-        (markdown ? grid_write_markdown : grid_write)(&grid, stream);
-        grid_free(&grid);
+        fill_differences(&table, comparisons);
+        (markdown ? text_table_write_markdown : text_table_write)(&table, stream);
+        text_table_free(&table);
     }
     print_reasons(comparisons, markdown ? "- " : "  ", stream);
     (void)fputc('\n', stream);
@@ -357,7 +256,7 @@ void compare_print_markdown(const struct compare_request *request,
     print_comparisons(request, comparisons, true, stream);
     for (size_t i = 0; i < comparisons->warning_count; i++) {
         (void)fprintf(stream, "%s- Warning: ", i == 0 ? "\n" : "");
-        write_escaped(comparisons->warnings[i], stream);
+        text_write_markdown(comparisons->warnings[i], stream);
         (void)fputc('\n', stream);
     }
 }
@@ -412,15 +311,13 @@ static json_t *summary_json(const struct comparisons *comparisons)
     json_t *summary = json_object();
     for (int v = VERDICT_NONE + 1; v < VERDICTS; v++) {
         enum compare_verdict verdict = (enum compare_verdict)v;
-        (void)json_object_set_new(
-            summary, compare_verdict_word(verdict),
-            json_integer((json_int_t)compare_count_verdicts(comparisons, verdict)));
+        (void)json_object_set_new(summary, compare_verdict_word(verdict),
+                                  json_integer((json_int_t)count_verdicts(comparisons, verdict)));
     }
     for (int s = COMPARE_JUDGED + 1; s < COMPARE_STATUSES; s++) {
         enum compare_status status = (enum compare_status)s;
-        (void)json_object_set_new(
-            summary, compare_status_word(status),
-            json_integer((json_int_t)compare_count_status(comparisons, status)));
+        (void)json_object_set_new(summary, compare_status_word(status),
+                                  json_integer((json_int_t)count_status(comparisons, status)));
     }
     (void)json_object_set_new(summary, "equal_counts",
                               json_integer((json_int_t)comparisons->equal_counts));

@@ -22,8 +22,4 @@ void compare_print_markdown(const struct compare_request *request,
 bool compare_print_json(const struct compare_request *request,
                         const struct comparisons *comparisons, FILE *stream);
 
-/* How many comparisons have this verdict, this status. */
-size_t compare_count_verdicts(const struct comparisons *comparisons, enum compare_verdict verdict);
-size_t compare_count_status(const struct comparisons *comparisons, enum compare_status status);
-
 #endif

@@ -51,20 +51,15 @@ static void set_shift(struct judgement *judgement, const struct stats_shift *shi
     judgement->p = shift->p;
 }
 
-/* Few runs, or what is no time, ends it here. */
-static void begin(struct judgement *judgement, size_t base_count, size_t other_count)
+/* Few runs, or what is no time, ends it here: false. */
+static bool begin(struct judgement *judgement, size_t base_count, size_t other_count, bool positive)
 {
-    *judgement = (struct judgement){.obstacle = JUDGE_CLEAR, .p = 1};
-    if (base_count < JUDGE_RUNS_MIN || other_count < JUDGE_RUNS_MIN) {
-        judgement->obstacle = JUDGE_FEW_RUNS;
-    }
-}
-
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
+    bool few = base_count < JUDGE_RUNS_MIN || other_count < JUDGE_RUNS_MIN;
+    *judgement = (struct judgement){.obstacle = few         ? JUDGE_FEW_RUNS
+                                                : !positive ? JUDGE_NOT_POSITIVE
+                                                            : JUDGE_CLEAR,
+                                    .p = 1};
+    return judgement->obstacle == JUDGE_CLEAR;
 }
 
 /* Leaves the ratios of the rounds in which the machine was not disturbed; returns how many. How
@@ -85,7 +80,7 @@ static bool keep_quiet_rounds(double *ratios, const double *base_logs, size_t *c
         sorted[i] = lengths[i];
     }
     if (done) {
-        qsort(sorted, all, sizeof *sorted, compare_double);
+        qsort(sorted, all, sizeof *sorted, stats_ascending);
         double quarter = sorted[all / 4];
         double most = fmax(quarter + QUIET_REACH * (quarter - sorted[0]), sorted[all / 2]);
         *count = 0;
@@ -115,11 +110,7 @@ bool judge_paired(const double *base, const double *other, size_t count,
     double *base_logs = logarithms(base, count, &positive);
     double *ratios = logarithms(other, count, &positive);
     bool done = base_logs != NULL && ratios != NULL;
-    begin(judgement, count, count);
-    if (done && judgement->obstacle == JUDGE_CLEAR && !positive) {
-        judgement->obstacle = JUDGE_NOT_POSITIVE;
-    }
-    if (done && judgement->obstacle == JUDGE_CLEAR) {
+    if (begin(judgement, count, count, positive) && done) {
         struct stats_shift shift;
         double margin;
         size_t quiet = count;
@@ -146,11 +137,7 @@ bool judge_unpaired(const double *base, size_t base_count, const double *other, 
     double *base_logs = logarithms(base, base_count, &positive);
     double *other_logs = logarithms(other, other_count, &positive);
     bool done = base_logs != NULL && other_logs != NULL;
-    begin(judgement, base_count, other_count);
-    if (done && judgement->obstacle == JUDGE_CLEAR && !positive) {
-        judgement->obstacle = JUDGE_NOT_POSITIVE;
-    }
-    if (done && judgement->obstacle == JUDGE_CLEAR) {
+    if (begin(judgement, base_count, other_count, positive) && done) {
         struct stats_shift shift;
         double margin;
         set_drift(judgement,

@@ -1,17 +1,13 @@
 #include "results.h"
 
+#include "text_table.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct column_row {
-    const char *name;
-    int digits;
-    const char *help;
-};
-
-static const struct column_row columns[COLUMNS] = {
+const struct column_info result_columns[COLUMNS] = {
 #define COLUMN_ROW(code, name, digits, help) {name, digits, help},
     COLUMN_MAP(COLUMN_ROW)
 #undef COLUMN_ROW
@@ -107,7 +103,7 @@ static const char *cell_format(const struct row *row, enum column column, const 
         (void)snprintf(text, text_bytes, "%" PRId64, cell->value.integer);
         return text;
     case CELL_REAL:
-        (void)snprintf(text, text_bytes, "%.*f", columns[column].digits, cell->value.real);
+        (void)snprintf(text, text_bytes, "%.*f", result_columns[column].digits, cell->value.real);
         return text;
     default:
         return empty;
@@ -117,32 +113,16 @@ static const char *cell_format(const struct row *row, enum column column, const 
 void results_write_columns(FILE *stream)
 {
     for (int c = 0; c < COLUMNS; c++) {
-        (void)fprintf(stream, "%-20s %s\n", columns[c].name, columns[c].help);
+        (void)fprintf(stream, "%-20s %s\n", result_columns[c].name, result_columns[c].help);
     }
 }
 
 /* --- CSV ------------------------------------------------------------------------------------- */
 
-void csv_write_field(FILE *stream, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        (void)fputs(text, stream);
-        return;
-    }
-    (void)fputc('"', stream);
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c == '"') {
-            (void)fputc('"', stream);
-        }
-        (void)fputc(*c, stream);
-    }
-    (void)fputc('"', stream);
-}
-
 void results_write_csv(const struct results *results, FILE *stream)
 {
     for (int c = 0; c < COLUMNS; c++) {
-        (void)fprintf(stream, "%s%s", c > 0 ? "," : "", columns[c].name);
+        (void)fprintf(stream, "%s%s", c > 0 ? "," : "", result_columns[c].name);
     }
     (void)fputc('\n', stream);
     for (size_t i = 0; i < results->count; i++) {
@@ -189,14 +169,14 @@ static json_t *row_samples(const struct row *row)
 {
     json_t *all = json_object();
     for (int c = 0; c < COLUMNS; c++) {
-        add_samples(all, columns[c].name, &row->samples[c], columns[c].digits);
+        add_samples(all, result_columns[c].name, &row->samples[c], result_columns[c].digits);
     }
     add_samples(all, "processor_ns_per_event", &row->processor_ns_per_event,
-                columns[COL_NS_PER_EVENT].digits);
+                result_columns[COL_NS_PER_EVENT].digits);
     return all;
 }
 
-void results_write_json(const struct results *results, const json_t *context, FILE *stream)
+json_t *results_json_rows(const struct results *results)
 {
     json_t *rows = json_array();
     for (size_t i = 0; i < results->count; i++) {
@@ -212,12 +192,13 @@ void results_write_json(const struct results *results, const json_t *context, FI
                 value = json_integer((json_int_t)cell->value.integer);
                 break;
             case CELL_REAL:
-                value = rounded_real(cell->value.real, columns[c].digits);
+                value = rounded_real(cell->value.real, result_columns[c].digits);
                 break;
             default:
                 break;
             }
-            (void)json_object_set_new(row, columns[c].name, value != NULL ? value : json_null());
+            (void)json_object_set_new(row, result_columns[c].name,
+                                      value != NULL ? value : json_null());
         }
         const char *checksum = results->rows[i].trace_checksum;
         (void)json_object_set_new(row, "trace_checksum",
@@ -225,11 +206,23 @@ void results_write_json(const struct results *results, const json_t *context, FI
         (void)json_object_set_new(row, "samples", row_samples(&results->rows[i]));
         (void)json_array_append_new(rows, row);
     }
+    return rows;
+}
+
+void results_write_rows(json_t *rows, const json_t *context, FILE *stream)
+{
     json_t *whole =
-        json_pack("{s:i, s:O, s:o}", "schema", RESULTS_SCHEMA, "context", context, "rows", rows);
+        json_pack("{s:i, s:O, s:O}", "schema", RESULTS_SCHEMA, "context", context, "rows", rows);
     (void)json_dumpf(whole, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     (void)fputc('\n', stream);
     json_decref(whole);
+}
+
+void results_write_json(const struct results *results, const json_t *context, FILE *stream)
+{
+    json_t *rows = results_json_rows(results);
+    results_write_rows(rows, context, stream);
+    json_decref(rows);
 }
 
 /* --- tables ---------------------------------------------------------------------------------- */
@@ -287,26 +280,28 @@ static void write_theme(const struct results *results, const char *trace, const 
         return;
     }
     (void)fprintf(stream, "\n%s: %s\n", trace, theme->title);
+    struct text_table table = {0};
     char text[64];
-    for (int line = -1; line < (int)results->count; line++) {
-        if (line >= 0 && strcmp(row_text(&results->rows[line], COL_TRACE), trace) != 0) {
-            continue;
+    for (const enum column *c = theme->columns; *c != COLUMNS; c++) {
+        size_t *width = &table.width[table.columns];
+        table.right[table.columns++] = *c != COL_ALGO && *c != COL_OPTIONS && *c != COL_STATUS;
+        text_table_add(&table, "%s", result_columns[*c].name);
+        /* The tables of all traces are alike. */
+        for (size_t i = 0; i < results->count; i++) {
+            size_t length = strlen(cell_format(&results->rows[i], *c, "-", text, sizeof text));
+            *width = length > *width ? length : *width;
         }
-        for (const enum column *c = theme->columns; *c != COLUMNS; c++) {
-            size_t width = strlen(columns[*c].name);
-            for (size_t i = 0; i < results->count; i++) {
-                size_t length = strlen(cell_format(&results->rows[i], *c, "-", text, sizeof text));
-                width = length > width ? length : width;
-            }
-            const char *cell = line < 0
-                                   ? columns[*c].name
-                                   : cell_format(&results->rows[line], *c, "-", text, sizeof text);
-            bool left = *c == COL_ALGO || *c == COL_OPTIONS || *c == COL_STATUS;
-            (void)fprintf(stream, "%s%*s", c == theme->columns ? "" : "  ",
-                          left ? -(int)width : (int)width, cell);
-        }
-        (void)fputc('\n', stream);
     }
+    for (size_t i = 0; i < results->count; i++) {
+        const struct row *row = &results->rows[i];
+        for (const enum column *c = theme->columns; *c != COLUMNS; c++) {
+            if (strcmp(row_text(row, COL_TRACE), trace) == 0) {
+                text_table_add(&table, "%s", cell_format(row, *c, "-", text, sizeof text));
+            }
+        }
+    }
+    text_table_write(&table, stream);
+    text_table_free(&table);
 }
 
 void results_write_table(const struct results *results, FILE *stream)

@@ -9,6 +9,7 @@
 #ifndef SIM_RESULTS_H
 #define SIM_RESULTS_H
 
+#include "csv_table.h"
 #include "error.h"
 
 #include <jansson.h>
@@ -93,6 +94,13 @@ enum column {
         COLUMNS
 };
 
+struct column_info {
+    const char *name;
+    int digits; /* behind the point */
+    const char *help;
+};
+extern const struct column_info result_columns[COLUMNS];
+
 /* The percentiles of a latency, in the order of its columns; the last is the maximum. */
 #define LATENCY_PERCENTILES  6
 
@@ -148,8 +156,12 @@ const char *row_text(const struct row *row, enum column column);
 /* One header line with the columns' names, then a line a row (RFC 4180). */
 void results_write_csv(const struct results *results, FILE *stream);
 
-/* {schema, context, rows}; takes no reference to `context`. A row has its columns, and beside them
- * `trace_checksum` and `samples`. */
+/* An array with an object for each row: its columns, and beside them `trace_checksum` and
+ * `samples`. The caller owns it. */
+json_t *results_json_rows(const struct results *results);
+
+/* {schema, context, rows}, of such an array or of results; takes no reference to either. */
+void results_write_rows(json_t *rows, const json_t *context, FILE *stream);
 void results_write_json(const struct results *results, const json_t *context, FILE *stream);
 
 /* One line a column: its name, and what it holds. */
@@ -158,8 +170,5 @@ void results_write_columns(FILE *stream);
 /* For people: the columns that matter most, aligned, one table for each trace and theme; with the
  * latencies if they were measured. */
 void results_write_table(const struct results *results, FILE *stream);
-
-/* A text as one field of a CSV line, quoted if it must be. */
-void csv_write_field(FILE *stream, const char *text);
 
 #endif

@@ -58,9 +58,6 @@ bool sweep_knob_add(struct sweep_knobs *knobs, const char *name, const char *val
 bool sweep_knob_extend(struct sweep_knobs *knobs, const char *name, const char *value,
                        struct error *error);
 
-/* The knob of that name; NULL if there is none. */
-const struct sweep_knob *sweep_knob_find(const struct sweep_knobs *knobs, const char *name);
-
 void sweep_knobs_free(struct sweep_knobs *knobs);
 
 /*

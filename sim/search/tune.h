@@ -67,8 +67,6 @@ enum tune_stage {
 #undef TUNE_STAGE_ENUM
 };
 
-const char *tune_stage_word(enum tune_stage stage);
-
 /* One structure with options. */
 struct tune_candidate {
     struct contender contender;
@@ -95,6 +93,9 @@ struct tune_candidate {
     double stall_ns; /* NAN: not measured */
 };
 
+/* Whether it was counted, and breaks no limit. */
+bool tune_candidate_fits(const struct tune_candidate *candidate);
+
 /* How the winner is known to be better than the second. */
 #define TUNE_CERTAINTY_MAP(X)                                                                      \
     X(TUNE_ALONE, "alone", "nothing else keeps to the limits")                                     \
@@ -108,13 +109,9 @@ enum tune_certainty {
 #undef TUNE_CERTAINTY_ENUM
 };
 
-const char *tune_certainty_word(enum tune_certainty certainty);
-const char *tune_certainty_text(enum tune_certainty certainty);
-
 struct tune_result {
     struct trace_info info;
     uint64_t tick_ns;
-    uint64_t events;
     uint64_t ids;
     double trace_seconds; /* that its timed window lasts, in its own time */
     struct tune_candidate *candidates;

@@ -1,6 +1,8 @@
 /* What `tune` found, in words, numbers and JSON. */
 #include "tune.h"
 
+#include "figures.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,39 +10,27 @@
 
 #define NAME_BYTES 320
 
+static const char *const stage_words[] = {
+#define STAGE_WORD(code, word) word,
+    TUNE_STAGE_MAP(STAGE_WORD)
+#undef STAGE_WORD
+};
+
+static const struct {
+    const char *word;
+    const char *text;
+} certainties[] = {
+#define CERTAINTY_ROW(code, word, text) {word, text},
+    TUNE_CERTAINTY_MAP(CERTAINTY_ROW)
+#undef CERTAINTY_ROW
+};
+
 static const char *name_of(const struct tune_candidate *candidate, char text[NAME_BYTES])
 {
     const struct contender *contender = &candidate->contender;
     (void)snprintf(text, NAME_BYTES, "%s%s%s", contender->timed->name,
                    contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
     return text;
-}
-
-/* --- numbers for people ---------------------------------------------------------------------- */
-
-static void write_bytes(FILE *stream, uint64_t bytes)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    while (value >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
-        value /= 1024;
-        unit++;
-    }
-    (void)fprintf(stream, "%.*f %s", unit > 0 ? 1 : 0, value, units[unit]);
-}
-
-static void write_ns(FILE *stream, double ns)
-{
-    if (isnan(ns)) {
-        (void)fputs("not measured", stream);
-    } else if (ns < 1e4) {
-        (void)fprintf(stream, "%.0f ns", ns);
-    } else if (ns < 1e7) {
-        (void)fprintf(stream, "%.1f us", ns / 1e3);
-    } else {
-        (void)fprintf(stream, "%.1f ms", ns / 1e6);
-    }
 }
 
 static void write_ticks(FILE *stream, const struct tune_result *result, uint64_t ticks)
@@ -74,8 +64,7 @@ static void count_usable(const struct tune_request *request, const struct tune_r
         size_t before = *sets;
         for (size_t i = 0; i < result->candidate_count; i++) {
             const struct tune_candidate *candidate = &result->candidates[i];
-            *sets +=
-                candidate->structure == s && candidate->counted && candidate->why_not[0] == '\0';
+            *sets += candidate->structure == s && tune_candidate_fits(candidate);
         }
         *structures += *sets > before;
     }
@@ -192,15 +181,18 @@ static void write_memory(FILE *stream, const struct tune_result *result,
                          const struct tune_candidate *candidate)
 {
     (void)result;
-    write_bytes(stream, candidate->bytes_peak);
-    (void)fprintf(stream, " at most, %.1f bytes a timer", candidate->bytes_per_timer);
+    (void)fprintf(stream, "%s at most, %.1f bytes a timer",
+                  binary_size_text((double)candidate->bytes_peak, FIGURE),
+                  candidate->bytes_per_timer);
 }
 
 static void write_stall(FILE *stream, const struct tune_result *result,
                         const struct tune_candidate *candidate)
 {
     (void)result;
-    write_ns(stream, candidate->stall_ns);
+    (void)fputs(isnan(candidate->stall_ns) ? "not measured"
+                                           : plain_duration_text(candidate->stall_ns, FIGURE),
+                stream);
 }
 
 static void write_wakeups(FILE *stream, const struct tune_result *result,
@@ -246,8 +238,8 @@ static const struct tune_candidate *stand_in(const struct tune_result *result, s
         if (candidate->structure != structure) {
             continue;
         }
-        bool fits = candidate->counted && candidate->why_not[0] == '\0';
-        bool best_fits = best != NULL && best->counted && best->why_not[0] == '\0';
+        bool fits = tune_candidate_fits(candidate);
+        bool best_fits = best != NULL && tune_candidate_fits(best);
         bool better = best == NULL || (fits && !best_fits);
         if (best != NULL && fits == best_fits) {
             better =
@@ -264,8 +256,8 @@ static int compare_stand_ins(const void *a, const void *b)
 {
     const struct tune_candidate *x = *(const struct tune_candidate *const *)a;
     const struct tune_candidate *y = *(const struct tune_candidate *const *)b;
-    bool x_fits = x->counted && x->why_not[0] == '\0';
-    bool y_fits = y->counted && y->why_not[0] == '\0';
+    bool x_fits = tune_candidate_fits(x);
+    bool y_fits = tune_candidate_fits(y);
     if (x_fits != y_fits) {
         return x_fits ? -1 : 1;
     }
@@ -300,22 +292,12 @@ static void write_table(FILE *stream, const struct tune_request *request,
                   "stage", "ns", "work", "B/timer", "bytes", "stall_ns", "wakeups/s");
     for (size_t i = 0; i < count; i++) {
         const struct tune_candidate *row = rows[i];
-        (void)fprintf(stream, "%-*s  %-7s", width, name_of(row, name), tune_stage_word(row->stage));
+        (void)fprintf(stream, "%-*s  %-7s", width, name_of(row, name), stage_words[row->stage]);
         if (row->counted) {
-            char ns[32] = "-";
-            char cost[32] = "-";
-            char stall[32] = "-";
-            if (!isnan(row->ns)) {
-                (void)snprintf(ns, sizeof ns, "%.1f", row->ns);
-            }
-            if (!isnan(row->cost)) {
-                (void)snprintf(cost, sizeof cost, "%.1f", row->cost);
-            }
-            if (!isnan(row->stall_ns)) {
-                (void)snprintf(stall, sizeof stall, "%.0f", row->stall_ns);
-            }
-            (void)fprintf(stream, "  %8s  %8s  %8.1f  %12" PRIu64 "  %10s  %10.4g", ns, cost,
-                          row->bytes_per_timer, row->bytes_peak, stall, row->wakeups_per_s);
+            (void)fprintf(stream, "  %8s  %8s  %8.1f  %12" PRIu64 "  %10s  %10.4g",
+                          decimal_text(row->ns, 1, FIGURE), decimal_text(row->cost, 1, FIGURE),
+                          row->bytes_per_timer, row->bytes_peak,
+                          decimal_text(row->stall_ns, 0, FIGURE), row->wakeups_per_s);
         }
         (void)fprintf(stream, "%s%s\n", row->why_not[0] != '\0' ? "  out: " : "", row->why_not);
     }
@@ -335,8 +317,8 @@ void tune_write_text(const struct tune_request *request, const struct tune_resul
         write_because(stream, request, result);
         write_second(stream, result);
         write_costs(stream, result);
-        (void)fprintf(stream, "how sure   %s: %s", tune_certainty_word(result->certainty),
-                      tune_certainty_text(result->certainty));
+        (void)fprintf(stream, "how sure   %s: %s", certainties[result->certainty].word,
+                      certainties[result->certainty].text);
         if (result->certainty == TUNE_TIED) {
             (void)fprintf(stream, " (%s)", result->tie_break);
         }
@@ -365,10 +347,10 @@ static json_t *real_or_null(double value)
 
 static json_t *candidate_json(const struct tune_candidate *candidate)
 {
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:b, s:s}", "algo", candidate->contender.timed->name, "options",
-        candidate->contender.option_text, "stage", tune_stage_word(candidate->stage), "fits",
-        candidate->counted && candidate->why_not[0] == '\0', "why_not", candidate->why_not);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:b, s:s}", "algo", candidate->contender.timed->name, "options",
+                  candidate->contender.option_text, "stage", stage_words[candidate->stage], "fits",
+                  tune_candidate_fits(candidate), "why_not", candidate->why_not);
     if (!candidate->counted) {
         return json;
     }
@@ -408,7 +390,7 @@ json_t *tune_json(const struct tune_request *request, const struct tune_result *
                   "out_of_time", result->out_of_time, "candidates", candidates);
     if (json != NULL && result->best != NULL) {
         (void)json_object_set_new(json, "certainty",
-                                  json_string(tune_certainty_word(result->certainty)));
+                                  json_string(certainties[result->certainty].word));
         (void)json_object_set_new(json, "tie_break", json_string(result->tie_break));
     }
     if (json != NULL && result->judged) {

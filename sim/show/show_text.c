@@ -26,16 +26,14 @@ int show_format_held(const struct show *show, const struct show_held *held, char
 int show_format_facts(const struct show *show, const struct show_step *step, char *text,
                       size_t text_bytes)
 {
-    if (show->algo->next == NULL) {
-        return snprintf(text, text_bytes, "clock %" PRIu64 ", %" PRIu64 " pending", step->clock,
-                        step->pending);
+    char next[40] = "";
+    if (show->algo->next != NULL && step->next == TL_NEVER) {
+        (void)snprintf(next, sizeof next, ", next never");
+    } else if (show->algo->next != NULL) {
+        (void)snprintf(next, sizeof next, ", next %" PRIu64, step->next);
     }
-    if (step->next == TL_NEVER) {
-        return snprintf(text, text_bytes, "clock %" PRIu64 ", %" PRIu64 " pending, next never",
-                        step->clock, step->pending);
-    }
-    return snprintf(text, text_bytes, "clock %" PRIu64 ", %" PRIu64 " pending, next %" PRIu64,
-                    step->clock, step->pending, step->next);
+    return snprintf(text, text_bytes, "clock %" PRIu64 ", %" PRIu64 " pending%s", step->clock,
+                    step->pending, next);
 }
 
 int show_format_work(const struct show_step *step, char *text, size_t text_bytes)
@@ -93,6 +91,17 @@ static void write_marks(uint32_t marks, FILE *stream)
     }
 }
 
+/* The rest of a cell's line. */
+static void write_contents(const struct show *show, const struct show_cell *cell, FILE *stream)
+{
+    write_held(show, cell, stream);
+    if (cell->refers != NULL) {
+        (void)fprintf(stream, "  -> %s", cell->refers);
+    }
+    write_marks(cell->marks, stream);
+    (void)fputc('\n', stream);
+}
+
 /* --- wheels and lists ------------------------------------------------------------------------ */
 
 /* Up to so many slots are shown all, of more only those with something to see. */
@@ -127,12 +136,7 @@ static void write_rows(const struct show *show, const struct show_part *part, FI
             (void)fprintf(stream, "      %-3" PRIu64 "%s%s", cell->index + 1,
                           ticks[0] != '\0' ? "  " : "", ticks);
         }
-        write_held(show, cell, stream);
-        if (cell->refers != NULL) {
-            (void)fprintf(stream, "  -> %s", cell->refers);
-        }
-        write_marks(cell->marks, stream);
-        (void)fputc('\n', stream);
+        write_contents(show, cell, stream);
     }
     if (expected < part->cell_total) {
         (void)fprintf(stream, "      ... %" PRIu64 " %s\n", part->cell_total - expected,
@@ -153,12 +157,7 @@ static void write_below(const struct show *show, const struct show_part *part, u
         }
         (void)show_format_ticks(cell, ticks, sizeof ticks);
         (void)fprintf(stream, "%*s%s", (int)(2 * depth) + (ticks[0] != '\0' ? 6 : 4), "", ticks);
-        write_held(show, cell, stream);
-        if (cell->refers != NULL) {
-            (void)fprintf(stream, "  -> %s", cell->refers);
-        }
-        write_marks(cell->marks, stream);
-        (void)fputc('\n', stream);
+        write_contents(show, cell, stream);
         if (depth < SHOW_CELLS_MAX) {
             write_below(show, part, cell->index, depth + 1, stream);
         }

@@ -1,5 +1,6 @@
 /* What reports are made of: figures as people read them, strings that grow, tables in CSV. */
 #include "csv_table.h"
+#include "figures.h"
 #include "report_text.h"
 #include "test.h"
 

@@ -1,5 +1,7 @@
 #include "drawing.h"
 
+#include "markup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,20 +15,8 @@ bool drawing_open(struct drawing *drawing, struct error *error)
 static void write_escaped(FILE *stream, const char *text)
 {
     for (const char *c = text; *c != '\0'; c++) {
-        switch (*c) {
-        case '&':
-            (void)fputs("&amp;", stream);
-            break;
-        case '<':
-            (void)fputs("&lt;", stream);
-            break;
-        case '>':
-            (void)fputs("&gt;", stream);
-            break;
-        default:
-            /* XML knows no other control characters. */
-            (void)fputc((unsigned char)*c >= ' ' || *c == '\t' ? *c : '?', stream);
-        }
+        /* XML knows no other control characters. */
+        markup_write_character(stream, (unsigned char)*c >= ' ' || *c == '\t' ? *c : '?');
     }
 }
 

@@ -98,3 +98,19 @@ json_t *csv_table_read(const char *path, struct error *error)
     }
     return rows;
 }
+
+void csv_write_field(FILE *stream, const char *text)
+{
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        (void)fputs(text, stream);
+        return;
+    }
+    (void)fputc('"', stream);
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c == '"') {
+            (void)fputc('"', stream);
+        }
+        (void)fputc(*c, stream);
+    }
+    (void)fputc('"', stream);
+}

@@ -8,10 +8,14 @@
 #include "error.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 /* Reads a file whose first line names the columns: an array with an object for each further line,
  * in which each column is a string. An empty file is an empty array. NULL, with `error` set (file,
  * line, what is wrong), if it cannot be read. */
 json_t *csv_table_read(const char *path, struct error *error);
+
+/* A text as one field of a CSV line, quoted if it must be. */
+void csv_write_field(FILE *stream, const char *text);
 
 #endif

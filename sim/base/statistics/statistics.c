@@ -9,7 +9,7 @@
 #define EXACT_PAIRS  200u
 #define EXACT_VALUES 60u /* of two samples together */
 
-static int compare_double(const void *a, const void *b)
+int stats_ascending(const void *a, const void *b)
 {
     double x = *(const double *)a;
     double y = *(const double *)b;
@@ -27,7 +27,7 @@ static double *sorted_copy(const double *values, size_t count)
     double *sorted = count > 0 ? malloc(count * sizeof *sorted) : NULL;
     if (sorted != NULL) {
         memcpy(sorted, values, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, compare_double);
+        qsort(sorted, count, sizeof *sorted, stats_ascending);
     }
     return sorted;
 }
@@ -512,7 +512,7 @@ bool stats_paired_shift(const double *differences, size_t count, double confiden
             means[at++] = (differences[i] + differences[k]) / 2;
         }
     }
-    qsort(means, total, sizeof *means, compare_double);
+    qsort(means, total, sizeof *means, stats_ascending);
     set_interval(shift, means, total, outside);
     shift->p = two_sided(&above, &below);
     free(means);
@@ -540,7 +540,7 @@ bool stats_unpaired_shift(const double *first, size_t first_count, const double 
             differences[at++] = second[k] - first[i];
         }
     }
-    qsort(differences, total, sizeof *differences, compare_double);
+    qsort(differences, total, sizeof *differences, stats_ascending);
     set_interval(shift, differences, total, outside);
     shift->p = two_sided(&above, &below);
     free(differences);

@@ -18,6 +18,9 @@ double stats_median(const double *values, size_t count);
 /* The median distance from the median, not scaled to anything; likewise. */
 double stats_mad(const double *values, size_t count);
 
+/* For qsort: orders numbers of type double, the smaller first. */
+int stats_ascending(const void *a, const void *b);
+
 /* --- one sample, or two ---------------------------------------------------------------------- */
 
 /* A test's statistic, and how probable it is to be that small or smaller, that large or larger, if

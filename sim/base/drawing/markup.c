@@ -1,0 +1,18 @@
+#include "markup.h"
+
+void markup_write_character(FILE *stream, char c)
+{
+    switch (c) {
+    case '&':
+        (void)fputs("&amp;", stream);
+        break;
+    case '<':
+        (void)fputs("&lt;", stream);
+        break;
+    case '>':
+        (void)fputs("&gt;", stream);
+        break;
+    default:
+        (void)fputc(c, stream);
+    }
+}

@@ -1,0 +1,214 @@
+/* Who competes with whom, and who can be told from the first. */
+#include "report_contest.h"
+
+#include "compare.h"
+#include "judge.h"
+#include "result_set.h"
+#include "statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What chance alone explains in fewer cases than this leaves is a difference. */
+#define CONFIDENCE 0.95
+
+/* --- differences ----------------------------------------------------------------------------- */
+
+struct measured measured_event(const json_t *row)
+{
+    return (struct measured){row_number(row, "ns_per_event"), row_number(row, "ns_per_event_mad"),
+                             row_number(row, "runs")};
+}
+
+struct measured measured_op(const json_t *row)
+{
+    return (struct measured){row_number(row, "ns_per_op"), row_number(row, "ns_per_op_mad"),
+                             row_number(row, "runs")};
+}
+
+bool measured_differ(struct measured a, struct measured b)
+{
+    double spreads = (isnan(a.spread) ? 0 : a.spread) + (isnan(b.spread) ? 0 : b.spread);
+    return a.runs >= JUDGE_RUNS_MIN && b.runs >= JUDGE_RUNS_MIN &&
+           fabs(a.value - b.value) > 3 * spreads;
+}
+
+/* What the single runs of a row took; *count is 0 if that is not known, or out of memory. To be
+ * freed. */
+static double *run_times(const json_t *row, const char *metric, size_t *count)
+{
+    const json_t *samples = json_object_get(json_object_get(row, "samples"), metric);
+    double *times = calloc(json_array_size(samples) + 1, sizeof *times);
+    *count = times != NULL ? json_array_size(samples) : 0;
+    for (size_t i = 0; i < *count; i++) {
+        times[i] = json_number_value(json_array_get(samples, i));
+    }
+    return times;
+}
+
+/* Judges two rows of one trace in one folder by their single runs of a figure, as `timerlab
+ * compare` does. They were made in rounds, in which every structure took its turn: what the machine
+ * did meanwhile it did to both. False if there are none, or out of memory. */
+static bool judge_rows(const json_t *base, const json_t *other, const char *metric,
+                       struct judgement *judgement)
+{
+    struct judge_settings settings = {.confidence = CONFIDENCE,
+                                      .min_effect = COMPARE_MIN_EFFECT_PAIRED};
+    size_t base_count = 0;
+    size_t other_count = 0;
+    double *base_times = run_times(base, metric, &base_count);
+    double *other_times = run_times(other, metric, &other_count);
+    bool judged = base_count > 0 && other_count > 0;
+    if (judged && base_count == other_count && stats_least_paired_p(base_count) <= 1 - CONFIDENCE) {
+        judged = judge_paired(base_times, other_times, base_count, &settings, judgement);
+    } else if (judged) {
+        /* Too few pairs prove nothing, where as many single runs can show a large difference. */
+        settings.min_effect = COMPARE_MIN_EFFECT_APART;
+        judged =
+            judge_unpaired(base_times, base_count, other_times, other_count, &settings, judgement);
+    }
+    free(base_times);
+    free(other_times);
+    return judged;
+}
+
+/* Whether `other` is shown to take longer for an event than `base`. */
+static bool is_slower(const json_t *base, const json_t *other)
+{
+    struct judgement judgement;
+    for (size_t i = 0; i < RESULT_SIM_TIMES; i++) {
+        if (judge_rows(base, other, result_sim_times[i], &judgement)) {
+            return judgement.obstacle == JUDGE_CLEAR && judgement.p <= 1 - CONFIDENCE &&
+                   judgement.change > 0;
+        }
+    }
+    return measured_differ(measured_event(base), measured_event(other)) &&
+           row_number(other, "ns_per_event") > row_number(base, "ns_per_event");
+}
+
+/* --- contests -------------------------------------------------------------------------------- */
+
+static int by_event_time(const void *a, const void *b)
+{
+    return row_order(*(const json_t *const *)a, *(const json_t *const *)b, "ns_per_event");
+}
+
+bool contest_has(const struct contest *contest, const json_t *row)
+{
+    return strcmp(contest->trace, row_string(row, "trace")) == 0 &&
+           strcmp(contest->mark, row_string(row, "set")) == 0;
+}
+
+const struct contest *contest_find(const struct contest_list *list, const json_t *row)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (contest_has(&list->items[i], row)) {
+            return &list->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether every timer that the row fired was fired on its due tick. */
+static bool is_punctual(const json_t *row)
+{
+    double earliest = row_number(row, "lateness_min");
+    double latest = row_number(row, "lateness_max");
+    return (isnan(earliest) || earliest == 0) && (isnan(latest) || latest == 0);
+}
+
+size_t contest_rows(const struct contest *contest, const struct report_data *data,
+                    enum rows_wanted wanted, const json_t **rows)
+{
+    size_t count = 0;
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(data->rows, i, row)
+    {
+        if (contest_has(contest, row) && (wanted == ROWS_ANY || row_competes(data, row)) &&
+            (wanted <= ROWS_COMPETING || (wanted == ROWS_PUNCTUAL) == is_punctual(row))) {
+            rows[count++] = row;
+        }
+    }
+    qsort((void *)rows, count, sizeof rows[0], by_event_time);
+    return count;
+}
+
+static bool contest_build(struct contest *contest, const struct report_data *data)
+{
+    size_t all = json_array_size(data->rows);
+    contest->rows = calloc(all, sizeof *contest->rows);
+    contest->tied = calloc(all, sizeof *contest->tied);
+    if (contest->rows == NULL || contest->tied == NULL) {
+        return false;
+    }
+    contest->unpunctual = contest_rows(contest, data, ROWS_UNPUNCTUAL, contest->rows);
+    const json_t *unpunctual = contest->rows[0];
+    contest->count = contest_rows(contest, data, ROWS_PUNCTUAL, contest->rows);
+    if (contest->count == 0) {
+        contest->unpunctual = 0;
+        contest->count = contest_rows(contest, data, ROWS_COMPETING, contest->rows);
+    }
+    for (size_t i = 0; i < contest->count; i++) {
+        contest->tied[i] = i == 0 || !is_slower(contest->rows[0], contest->rows[i]);
+        contest->tied_count += i > 0 && contest->tied[i];
+    }
+    if (contest->unpunctual > 0 && by_event_time(&unpunctual, &contest->rows[0]) < 0 &&
+        is_slower(unpunctual, contest->rows[0])) {
+        contest->fastest_unpunctual = unpunctual;
+    }
+    return true;
+}
+
+bool contest_list_build(struct contest_list *list, const struct report_data *data)
+{
+    *list = (struct contest_list){.items =
+                                      calloc(json_array_size(data->rows) + 1, sizeof *list->items)};
+    bool done = list->items != NULL;
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(data->rows, i, row)
+    {
+        if (done && contest_find(list, row) == NULL) {
+            struct contest *contest = &list->items[list->count++];
+            contest->mark = row_string(row, "set");
+            contest->trace = row_string(row, "trace");
+            done = contest_build(contest, data);
+        }
+    }
+    if (!done) {
+        contest_list_free(list);
+    }
+    return done;
+}
+
+void contest_list_free(struct contest_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free((void *)list->items[i].rows);
+        free(list->items[i].tied);
+    }
+    free(list->items);
+    *list = (struct contest_list){0};
+}
+
+bool contest_least(const struct contest *contest, const char *column, const json_t **least,
+                   size_t *having)
+{
+    double highest = NAN;
+    *least = NULL;
+    *having = 0;
+    for (size_t i = 0; i < contest->count; i++) {
+        double value = row_number(contest->rows[i], column);
+        if (isnan(value)) {
+            continue;
+        }
+        if (*least == NULL || value < row_number(*least, column)) {
+            *least = contest->rows[i];
+        }
+        highest = isnan(highest) || value > highest ? value : highest;
+        ++*having;
+    }
+    return *least != NULL && row_number(*least, column) < highest;
+}

@@ -1,0 +1,65 @@
+/*
+ * report_contest.h: the rows of a trace as a contest: who competes, and who can be told from the
+ * first. What the spread of the runs does not allow to say counts as a tie.
+ */
+#ifndef SIM_REPORT_CONTEST_H
+#define SIM_REPORT_CONTEST_H
+
+#include "report_data.h"
+
+/* The rows of one trace in one folder that compete, the fastest first. Who fires early or late does
+ * less: where any row fired every timer on its due tick, only such rows compete. */
+struct contest {
+    const char *mark;
+    const char *trace;
+    const json_t **rows;
+    bool *tied; /* whether a row cannot be told from the first; tied[0] is true */
+    size_t count;
+    size_t tied_count;                /* with the first */
+    size_t unpunctual;                /* so many rows do not compete for that */
+    const json_t *fastest_unpunctual; /* of these, if it is faster than the first; else NULL */
+};
+
+struct contest_list {
+    struct contest *items;
+    size_t count;
+};
+
+/* All traces of all folders, in the order of their rows. The data must outlive the list. False if
+ * out of memory; nothing is left to free then. */
+bool contest_list_build(struct contest_list *list, const struct report_data *data);
+void contest_list_free(struct contest_list *list);
+
+/* The contest of a row; NULL if it has none. */
+const struct contest *contest_find(const struct contest_list *list, const json_t *row);
+
+/* Whether a row is of the contest's trace and folder. */
+bool contest_has(const struct contest *contest, const json_t *row);
+
+/* Which rows of its trace and folder: any; those that compete; of these, those that fired every
+ * timer on its due tick, and those that did not. */
+enum rows_wanted { ROWS_ANY, ROWS_COMPETING, ROWS_PUNCTUAL, ROWS_UNPUNCTUAL };
+
+/* Fills `rows`, which has room for all rows, the fastest first; returns how many. */
+size_t contest_rows(const struct contest *contest, const struct report_data *data,
+                    enum rows_wanted wanted, const json_t **rows);
+
+/* The least of a column among a contest's rows that have it, and how many have it; false if all
+ * have the same. */
+bool contest_least(const struct contest *contest, const char *column, const json_t **least,
+                   size_t *having);
+
+/* A figure of a row, without its single runs. */
+struct measured {
+    double value;
+    double spread;
+    double runs;
+};
+
+struct measured measured_event(const json_t *row);
+struct measured measured_op(const json_t *row);
+
+/* Whether two figures lie apart further than their spreads explain. */
+bool measured_differ(struct measured a, struct measured b);
+
+#endif

@@ -1,0 +1,207 @@
+/* What the structures are, and how it was measured. */
+#include "report_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the structures -------------------------------------------------------------------------- */
+
+static const char *cost_words(struct report *report, const json_t *structure)
+{
+    const json_t *cost = json_object_get(structure, "cost");
+    return pool_format(&report->pool, "Cost: start %s, stop %s, tick %s, expire %s.",
+                       row_string(cost, "start"), row_string(cost, "stop"),
+                       row_string(cost, "tick"), row_string(cost, "expire"));
+}
+
+static const char *promise_words(struct report *report, const json_t *structure)
+{
+    struct text text = {.pool = &report->pool};
+    size_t i = 0;
+    const json_t *word = NULL;
+    text_add(&text, "Promises:");
+    json_array_foreach(json_object_get(structure, "capabilities"), i, word)
+    {
+        text_add(&text, "%s %s", i > 0 ? "," : "", json_string_value(word));
+    }
+    text_add(&text, "%s.", i > 0 ? "" : " none");
+    return text_end(&text);
+}
+
+static void option_table(struct report *report, const json_t *structure, const char *name)
+{
+    struct table table = {.report = report};
+    table_column(&table, "option", false, "");
+    table_column(&table, "default", false, "");
+    table_column(&table, "from", true, "");
+    table_column(&table, "to", true, "");
+    table_column(&table, "what it does", false, "");
+    size_t i = 0;
+    const json_t *option = NULL;
+    json_array_foreach(json_object_get(structure, "options"), i, option)
+    {
+        table_row(&table, ROW_PLAIN);
+        table_text(&table, row_string(option, "name"));
+        table_text(&table, row_string(option, "default"));
+        table_figure(&table, row_number(option, "min"), grouped_text);
+        table_figure(&table, row_number(option, "max"), grouped_text);
+        table_text(&table, row_string(option, "help"));
+    }
+    table_write(&table, pool_format(&report->pool, "options-%s", name), "Options",
+                "It has no options.");
+}
+
+void section_structures(struct report *report)
+{
+    struct page *page = &report->page;
+    const char *name = NULL;
+    json_t *structure = NULL;
+    page->form->heading(page, 2, "The structures", "structures");
+    json_object_foreach(report->data->structures, name, structure)
+    {
+        page->form->fold_begin(page,
+                               pool_format(&report->pool, MARK_BOLD "%s" MARK_BOLD ": %s", name,
+                                           row_string(structure, "summary")),
+                               pool_format(&report->pool, "structure-%s", name));
+        if (row_string(structure, "description")[0] != '\0') {
+            page->form->paragraph(page, row_string(structure, "description"));
+        }
+        page->form->paragraph(
+            page, pool_format(&report->pool, "After: %s.", row_string(structure, "origin")));
+        page->form->paragraph(page, cost_words(report, structure));
+        page->form->paragraph(page, promise_words(report, structure));
+        option_table(report, structure, name);
+        page->form->fold_end(page);
+    }
+}
+
+/* --- how it was measured --------------------------------------------------------------------- */
+
+/* A value of the context as text; NULL for one that is told elsewhere. */
+static const char *context_text(struct report *report, const json_t *value)
+{
+    struct text text = {.pool = &report->pool};
+    size_t i = 0;
+    const json_t *item = NULL;
+    if (json_is_string(value)) {
+        return json_string_value(value);
+    }
+    if (json_is_number(value)) {
+        return pool_format(&report->pool, "%.6g", json_number_value(value));
+    }
+    if (json_is_boolean(value)) {
+        return json_is_true(value) ? "yes" : "no";
+    }
+    json_array_foreach(value, i, item)
+    {
+        if (!json_is_string(item)) {
+            (void)text_end(&text);
+            return NULL;
+        }
+        text_add(&text, "%s%s", i > 0 ? " " : "", json_string_value(item));
+    }
+    return json_is_array(value) ? text_end(&text) : NULL;
+}
+
+static void write_context(struct report *report, const struct report_set *set, size_t index)
+{
+    struct table table = {.report = report};
+    const char *key = NULL;
+    json_t *value = NULL;
+    table_column(&table, "what", false, "");
+    table_column(&table, "value", false, "");
+    json_object_foreach(set->context, key, value)
+    {
+        const char *text = context_text(report, value);
+        if (text != NULL) {
+            table_row(&table, ROW_PLAIN);
+            table_text(&table, key);
+            table_text(&table, text);
+        }
+    }
+    table_write(&table, pool_format(&report->pool, "context-%zu", index),
+                set->mark[0] == '\0' ? "What measured it"
+                                     : pool_format(&report->pool, "%s: %s", set->mark, set->folder),
+                "Nothing is known of what measured it.");
+}
+
+/* What the context says of a contest's trace; NULL if nothing. */
+static const json_t *known_trace(const struct report *report, const struct contest *contest)
+{
+    size_t i = 0;
+    const json_t *trace = NULL;
+    json_array_foreach(json_object_get(report_set_of(report, contest)->context, "traces"), i, trace)
+    {
+        if (strcmp(row_string(trace, "name"), contest->trace) == 0) {
+            return trace;
+        }
+    }
+    return NULL;
+}
+
+/* The traces, and by what to recognise them. */
+static void write_trace_list(struct report *report)
+{
+    static const char *const counts[] = {"events", "starts", "restarts", "stops"};
+    bool sets = report->data->set_count > 1;
+    struct table table = {.report = report};
+    table_column(&table, "trace", false, column_help("trace"));
+    if (sets) {
+        table_column(&table, "results", false, "");
+    }
+    table_column(&table, "checksum", false,
+                 "of the trace's content: the same operations have the same");
+    table_column(&table, "tick", true, "how long a tick is");
+    table_column(&table, "timers", true, "different timers that are used");
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        table_column(&table, counts[c], true, column_help(counts[c]));
+    }
+    for (size_t i = 0; i < report->contests.count; i++) {
+        size_t count = 0;
+        const json_t **rows = report_rows(report, &report->contests.items[i], &count);
+        if (rows == NULL) {
+            return;
+        }
+        table_row(&table, ROW_PLAIN);
+        table_text(&table, trace_base(row_string(rows[0], "trace")));
+        if (sets) {
+            table_text(&table, row_string(rows[0], "set"));
+        }
+        const char *checksum = trace_checksum(report, &report->contests.items[i]);
+        const json_t *known = known_trace(report, &report->contests.items[i]);
+        table_text(&table, checksum[0] != '\0' ? checksum : "-");
+        table_figure(&table, row_number(known, "tick_ns"), duration_text);
+        table_figure(&table, row_number(known, "timers"), grouped_text);
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+            table_figure(&table, row_number(rows[0], counts[c]), grouped_text);
+        }
+        free((void *)rows);
+    }
+    table_write(&table, "traces-used", "The traces", "There was no trace.");
+}
+
+void section_how(struct report *report)
+{
+    struct page *page = &report->page;
+    page->form->heading(page, 2, "How it was measured", "context");
+    for (size_t s = 0; s < report->data->set_count; s++) {
+        write_context(report, &report->data->sets[s], s);
+    }
+    write_trace_list(report);
+    bool headed = false;
+    for (size_t s = 0; s < report->data->set_count; s++) {
+        const struct report_set *set = &report->data->sets[s];
+        if (set->commands[0] == '\0') {
+            continue;
+        }
+        if (!headed) {
+            page->form->heading(page, 2, "The same again", "again");
+            headed = true;
+        }
+        if (set->mark[0] != '\0') {
+            page->form->paragraph(page,
+                                  pool_format(&report->pool, "%s: %s", set->mark, set->folder));
+        }
+        page->form->commands(page, set->commands);
+    }
+}

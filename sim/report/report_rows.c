@@ -1,0 +1,350 @@
+/* The rows of the results: all in one table, and trace by trace in tables of their own. */
+#include "report_work.h"
+
+#include "report_words.h"
+#include "results.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
+/* A column of a table in which each row is one of the results. */
+struct shown_column {
+    const char *heading;
+    const char *name;                                  /* the results' column */
+    const char *(*figure)(double, char[FIGURE_BYTES]); /* NULL: it holds words */
+    const char *help;                                  /* NULL: what the results say of it */
+    /* NULL: what the row has in that column. */
+    struct page_cell (*cell)(struct report *report, const json_t *row);
+};
+
+/* --- cells ----------------------------------------------------------------------------------- */
+
+static struct page_cell name_cell(struct report *report, const json_t *row)
+{
+    return (struct page_cell){row_name(report, row), NAN};
+}
+
+static struct page_cell trace_cell(struct report *report, const json_t *row)
+{
+    (void)report;
+    return (struct page_cell){trace_base(row_string(row, "trace")), NAN};
+}
+
+/* The time per event, by that of the fastest of the row's trace and folder. */
+static struct page_cell times_fastest(struct report *report, const json_t *row)
+{
+    const struct contest *contest = contest_find(&report->contests, row);
+    const json_t *fastest = contest != NULL && contest->count > 0 ? contest->rows[0] : NULL;
+    double times = row_number(row, "ns_per_event") / row_number(fastest, "ns_per_event");
+    return (struct page_cell){pool_format(&report->pool, "%s", figure_text(times, FIGURE)), times};
+}
+
+static struct page_cell lateness_range(struct report *report, const json_t *row)
+{
+    double least = row_number(row, "lateness_min");
+    double most = row_number(row, "lateness_max");
+    const char *text = isnan(least) ? "-"
+                       : least == 0 && most == 0
+                           ? "0"
+                           : pool_format(&report->pool, "%s to %s", grouped_text(least, FIGURE),
+                                         grouped_text(most, FIGURE));
+    return (struct page_cell){text, most};
+}
+
+static struct page_cell lateness_quantiles(struct report *report, const json_t *row)
+{
+    static const char *const columns[] = {"lateness_min", "lateness_p50", "lateness_p99",
+                                          "lateness_max"};
+    struct text text = {.pool = &report->pool};
+    for (size_t i = 0; i < COUNT_OF(columns); i++) {
+        text_add(&text, "%s%s", i > 0 ? " / " : "",
+                 grouped_text(row_number(row, columns[i]), FIGURE));
+    }
+    return (struct page_cell){text_end(&text), row_number(row, "lateness_max")};
+}
+
+static enum page_row_kind row_kind(const struct report *report, const json_t *row)
+{
+    const struct contest *contest = contest_find(&report->contests, row);
+    if (row_is_wrong(row)) {
+        return ROW_FAILED;
+    }
+    for (size_t i = 0; contest != NULL && i < contest->count; i++) {
+        if (contest->tied[i] && contest->rows[i] == row) {
+            return ROW_BEST;
+        }
+    }
+    return row_plain_kind(report, row);
+}
+
+/* --- columns --------------------------------------------------------------------------------- */
+
+/* Whether a column says anything: the folders' does only where there are several. */
+static bool is_shown(const struct report *report, const struct shown_column *column)
+{
+    return report->data->set_count > 1 || strcmp(column->name, "set") != 0;
+}
+
+static void add_columns(struct table *table, const struct shown_column *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct shown_column *column = &columns[i];
+        if (is_shown(table->report, column)) {
+            table_column(table, column->heading, column->figure != NULL,
+                         column->help != NULL ? column->help : column_help(column->name));
+        }
+    }
+}
+
+static void add_cells(struct table *table, const json_t *row, const struct shown_column *columns,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct shown_column *column = &columns[i];
+        if (!is_shown(table->report, column)) {
+            continue;
+        }
+        if (column->cell != NULL) {
+            struct page_cell cell = column->cell(table->report, row);
+            table_cell(table, cell.text, cell.key);
+        } else if (column->figure != NULL) {
+            table_figure(table, row_number(row, column->name), column->figure);
+        } else {
+            table_text(table, row_string(row, column->name));
+        }
+    }
+}
+
+/* --- all in one ------------------------------------------------------------------------------ */
+
+void section_table(struct report *report)
+{
+    static const struct shown_column columns[] = {
+        {"structure", "algo", NULL,
+         "A structure, and its options where they are not the defaults; follow the link to "
+         "what it is",
+         name_cell},
+        {"results", "set", NULL, "The folder of results, as listed above", NULL},
+        {"trace", "trace", NULL, NULL, trace_cell},
+        {"status", "status", NULL, NULL, NULL},
+        {"ns per event", "ns_per_event", figure_text, NULL, NULL},
+        {"MAD", "ns_per_event_mad", figure_text, NULL, NULL},
+        {"× fastest", "ns_per_event", figure_text,
+         "time per event, by that of the fastest on the same trace, of those that fire every "
+         "timer on its due tick",
+         times_fastest},
+        {"stall", "stall_ns", duration_text, NULL, NULL},
+        {"bytes per timer", "bytes_per_timer", figure_text, NULL, NULL},
+        {"bytes at peak", "bytes_peak", size_text, NULL, NULL},
+        {"wakeups per fired", "wakeups_per_fired", figure_text, NULL, NULL},
+        {"lateness, ticks", "lateness_max", grouped_text,
+         "firing tick less due tick, least to most; negative: early. Sorted by the most",
+         lateness_range},
+        {"runs", "runs", grouped_text, NULL, NULL},
+    };
+    struct page *page = &report->page;
+    struct table table = {.report = report, .page.filter = true};
+    page->form->heading(page, 2, "The table", "table");
+    add_columns(&table, columns, COUNT_OF(columns));
+    for (size_t c = 0; c < report->contests.count; c++) {
+        size_t count = 0;
+        const json_t **rows = report_rows(report, &report->contests.items[c], &count);
+        for (size_t i = 0; i < count; i++) {
+            table_row(&table, row_kind(report, rows[i]));
+            add_cells(&table, rows[i], columns, COUNT_OF(columns));
+        }
+        free((void *)rows);
+    }
+    table_write(
+        &table, "all",
+        "Every structure on every trace. Marked: the fastest, and those that cannot be told "
+        "from it; and what did not run or was wrong.",
+        "There is no replay of a trace here.");
+}
+
+/* --- trace by trace -------------------------------------------------------------------------- */
+
+#define STRUCTURE_COLUMN                                                                           \
+    {                                                                                              \
+        "structure", "algo", NULL, "", name_cell                                                   \
+    }
+
+static const struct shown_column throughput_columns[] = {
+    STRUCTURE_COLUMN,
+    {"status", "status", NULL, NULL, NULL},
+    {"ns per event", "ns_per_event", figure_text, NULL, NULL},
+    {"MAD", "ns_per_event_mad", figure_text, NULL, NULL},
+    {"× fastest", "ns_per_event", figure_text, "", times_fastest},
+    {"events per second", "events_per_s", grouped_text, NULL, NULL},
+    {"runs", "runs", grouped_text, NULL, NULL},
+};
+
+static const struct shown_column memory_columns[] = {
+    STRUCTURE_COLUMN,
+    {"bytes per timer", "bytes_per_timer", figure_text, NULL, NULL},
+    {"fixed", "bytes_fixed", size_text, NULL, NULL},
+    {"peak", "bytes_peak", size_text, NULL, NULL},
+    {"after draining", "bytes_drained", size_text, NULL, NULL},
+    {"allocations", "n_allocs", grouped_text, NULL, NULL},
+};
+
+static const struct shown_column wakeups_columns[] = {
+    STRUCTURE_COLUMN,
+    {"stall", "stall_ns", duration_text, NULL, NULL},
+    {"wakeups", "wakeups", grouped_text, NULL, NULL},
+    {"idle", "idle_wakeups", grouped_text, NULL, NULL},
+    {"per fired timer", "wakeups_per_fired", figure_text, NULL, NULL},
+    {"lateness in ticks: least / 50 % / 99 % / most", "lateness_max", grouped_text,
+     "negative: early. Sorted by the most", lateness_quantiles},
+    {"averted", "averted", grouped_text, NULL, NULL},
+};
+
+static const struct shown_column work_columns[] = {
+    STRUCTURE_COLUMN,
+    {"fired", "fired", grouped_text, NULL, NULL},
+    {"drained", "drained", grouped_text, NULL, NULL},
+    {"compares", "n_compares", grouped_text, NULL, NULL},
+    {"moves", "n_moves", grouped_text, NULL, NULL},
+    {"slots", "n_slots", grouped_text, NULL, NULL},
+    {"cascades", "n_cascades", grouped_text, NULL, NULL},
+};
+
+/* A table of a trace's rows. */
+struct trace_table {
+    const char *caption;
+    const char *nothing;
+    const struct shown_column *columns;
+    size_t column_count;
+    const char *needed; /* a row without a value in this column is left out; NULL: none is, and
+                           the fastest are marked */
+};
+
+/* The latencies stand behind the first. */
+static const struct trace_table trace_tables[] = {
+    {"Throughput", "Nothing ran.", throughput_columns, COUNT_OF(throughput_columns), NULL},
+    {"Memory", "Memory was not measured.", memory_columns, COUNT_OF(memory_columns),
+     "bytes_per_timer"},
+    {"Stall, wakeups, lateness", "Wakeups were not counted.", wakeups_columns,
+     COUNT_OF(wakeups_columns), "wakeups"},
+    {"Work, counted: the same on any machine", "Work was not counted.", work_columns,
+     COUNT_OF(work_columns), "n_moves"},
+};
+
+static void write_trace_table(struct report *report, const struct trace_table *what,
+                              const json_t *const *rows, size_t count, const char *id)
+{
+    struct table table = {.report = report};
+    add_columns(&table, what->columns, what->column_count);
+    for (size_t i = 0; i < count; i++) {
+        if (what->needed == NULL || !isnan(row_number(rows[i], what->needed))) {
+            table_row(&table, what->needed == NULL ? row_kind(report, rows[i])
+                                                   : row_plain_kind(report, rows[i]));
+            add_cells(&table, rows[i], what->columns, what->column_count);
+        }
+    }
+    table_write(&table, id, what->caption, what->nothing);
+}
+
+static void write_latencies(struct report *report, const json_t *const *rows, size_t count,
+                            const char *id)
+{
+    static const char *const ops[] = {"start", "restart", "stop", "advance"};
+    static const struct {
+        const char *ending;
+        const char *heading;
+    } percentiles[LATENCY_PERCENTILES] = {{"p50", "50 %"},      {"p90", "90 %"},
+                                          {"p99", "99 %"},      {"p999", "99.9 %"},
+                                          {"p9999", "99.99 %"}, {"max", "longest"}};
+    struct table table = {.report = report};
+    table_column(&table, "structure", false, "");
+    table_column(&table, "operation", false, "");
+    for (size_t p = 0; p < LATENCY_PERCENTILES; p++) {
+        table_column(&table, percentiles[p].heading, true,
+                     p + 1 < LATENCY_PERCENTILES ? "no more than this for so many of the operations"
+                                                 : "the longest single one");
+    }
+    for (size_t op = 0; op < COUNT_OF(ops); op++) {
+        for (size_t i = 0; i < count; i++) {
+            char column[64];
+            (void)snprintf(column, sizeof column, "%s_p50_ns", ops[op]);
+            if (isnan(row_number(rows[i], column))) {
+                continue;
+            }
+            table_row(&table, row_plain_kind(report, rows[i]));
+            table_text(&table, row_name(report, rows[i]));
+            table_text(&table, ops[op]);
+            for (size_t p = 0; p < LATENCY_PERCENTILES; p++) {
+                (void)snprintf(column, sizeof column, "%s_%s_ns", ops[op], percentiles[p].ending);
+                table_figure(&table, row_number(rows[i], column), duration_text);
+            }
+        }
+    }
+    table_write(&table, id, "Latency of single operations",
+                "The latency of single operations was not measured.");
+}
+
+/* Where in the trace the longest single calls were; nothing, where that was not noted. */
+static void write_worst(struct report *report, const struct contest *contest, const char *id)
+{
+    static const char *const places[] = {"tick", "event", "timer", "fired"};
+    const struct report_set *set = report_set_of(report, contest);
+    struct table table = {.report = report};
+    size_t i = 0;
+    const json_t *worst = NULL;
+    table_column(&table, "structure", false, "");
+    table_column(&table, "operation", false, "");
+    table_column(&table, "time", true, "the longest single call of all runs");
+    table_column(&table, "at tick", true, "");
+    table_column(&table, "before event", true, "its place among the operations of the trace");
+    table_column(&table, "timer", true, "");
+    table_column(&table, "fired", true, "the timers that this advance fired");
+    json_array_foreach(json_object_get(set->context, "worst"), i, worst)
+    {
+        if (strcmp(row_string(worst, "trace"), contest->trace) != 0) {
+            continue;
+        }
+        table_row(&table, ROW_PLAIN);
+        table_text(&table, pool_format(&report->pool, "%s%s%s", series_text(&report->pool, worst),
+                                       contest->mark[0] != '\0' ? " " : "", contest->mark));
+        table_text(&table, row_string(worst, "op"));
+        table_figure(&table, row_number(worst, "ns"), duration_text);
+        for (size_t p = 0; p < COUNT_OF(places); p++) {
+            table_figure(&table, row_number(worst, places[p]), grouped_text);
+        }
+    }
+    if (table.page.row_count > 0) {
+        table_write(&table, id, "The longest single calls, and where they were", "");
+    }
+}
+
+void section_trace(struct report *report, const struct contest *contest, size_t index)
+{
+    struct page *page = &report->page;
+    struct pool *pool = &report->pool;
+    size_t count = 0;
+    const json_t **rows = report_rows(report, contest, &count);
+    if (rows == NULL) {
+        return;
+    }
+    page->form->fold_begin(page, place_text(pool, contest), pool_format(pool, "trace-%zu", index));
+    page->form->paragraph(page,
+                          pool_format(pool, "%s operations: %s starts, %s restarts, %s stops.",
+                                      grouped_text(row_number(rows[0], "events"), FIGURE),
+                                      grouped_text(row_number(rows[0], "starts"), FIGURE),
+                                      grouped_text(row_number(rows[0], "restarts"), FIGURE),
+                                      grouped_text(row_number(rows[0], "stops"), FIGURE)));
+    write_trace_table(report, &trace_tables[0], rows, count,
+                      pool_format(pool, "trace-%zu-0", index));
+    write_latencies(report, rows, count, pool_format(pool, "trace-%zu-1", index));
+    for (size_t t = 1; t < COUNT_OF(trace_tables); t++) {
+        write_trace_table(report, &trace_tables[t], rows, count,
+                          pool_format(pool, "trace-%zu-%zu", index, t + 1));
+    }
+    write_worst(report, contest, pool_format(pool, "trace-%zu-worst", index));
+    page->form->fold_end(page);
+    free((void *)rows);
+}

@@ -1,0 +1,153 @@
+/* Tables and lists that grow, and what rows of the results look like in them. */
+#include "report_work.h"
+
+#include "report_words.h"
+#include "results.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *column_help(const char *name)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        if (strcmp(result_columns[c].name, name) == 0) {
+            return result_columns[c].help;
+        }
+    }
+    return "";
+}
+
+void table_column(struct table *table, const char *heading, bool figures, const char *help)
+{
+    if (table->page.column_count < TABLE_COLUMNS_MAX) {
+        table->columns[table->page.column_count++] = (struct page_column){heading, help, figures};
+    }
+}
+
+void table_row(struct table *table, enum page_row_kind kind)
+{
+    size_t needed = table->cell_count + TABLE_COLUMNS_MAX;
+    if (needed > table->cell_room) {
+        size_t room = 2 * needed;
+        struct page_cell *cells = realloc(table->cells, room * sizeof *cells);
+        if (cells == NULL) {
+            table->report->pool.failed = true;
+            return;
+        }
+        table->cells = cells;
+        enum page_row_kind *kinds = realloc(table->kinds, room * sizeof *kinds);
+        if (kinds == NULL) {
+            table->report->pool.failed = true;
+            return;
+        }
+        table->kinds = kinds;
+        table->cell_room = room;
+    }
+    table->kinds[table->page.row_count++] = kind;
+}
+
+void table_cell(struct table *table, const char *text, double key)
+{
+    if (table->cell_count < table->cell_room) {
+        table->cells[table->cell_count++] = (struct page_cell){text, key};
+    }
+}
+
+void table_text(struct table *table, const char *text)
+{
+    table_cell(table, text, NAN);
+}
+
+void table_figure(struct table *table, double value,
+                  const char *(*figure)(double, char[FIGURE_BYTES]))
+{
+    table_cell(table, pool_format(&table->report->pool, "%s", figure(value, FIGURE)), value);
+}
+
+void table_write(struct table *table, const char *id, const char *caption, const char *nothing)
+{
+    struct page *page = &table->report->page;
+    table->page.id = id;
+    table->page.caption = caption;
+    table->page.columns = table->columns;
+    table->page.cells = table->cells;
+    table->page.kinds = table->kinds;
+    if (table->page.row_count == 0) {
+        page->form->paragraph(page, nothing);
+    } else if (!table->report->pool.failed) {
+        page->form->table(page, &table->page);
+    }
+    free(table->cells);
+    free(table->kinds);
+}
+
+void page_list_add(struct page_list *list, const char *text)
+{
+    if (list->count == list->room) {
+        size_t room = 2 * list->room + 16;
+        const char **items = realloc((void *)list->items, room * sizeof *items);
+        if (items == NULL) {
+            list->report->pool.failed = true;
+            return;
+        }
+        list->items = items;
+        list->room = room;
+    }
+    list->items[list->count++] = text;
+}
+
+void page_list_write(struct page_list *list)
+{
+    struct page *page = &list->report->page;
+    if (list->count > 0) {
+        page->form->list(page, list->items, list->count);
+    }
+    free((void *)list->items);
+    *list = (struct page_list){.report = list->report};
+}
+
+enum page_row_kind row_plain_kind(const struct report *report, const json_t *row)
+{
+    return row_promises(report->data, row, "baseline") ? ROW_YARDSTICK : ROW_PLAIN;
+}
+
+const char *row_name(struct report *report, const json_t *row)
+{
+    const char *name = series_text(&report->pool, row);
+    return row_plain_kind(report, row) == ROW_YARDSTICK
+               ? pool_format(&report->pool, MARK_ITALIC "%s" MARK_ITALIC, name)
+               : name;
+}
+
+const json_t **report_rows(struct report *report, const struct contest *contest, size_t *count)
+{
+    const json_t **rows = calloc(json_array_size(report->data->rows) + 1, sizeof *rows);
+    *count = rows != NULL ? contest_rows(contest, report->data, ROWS_ANY, rows) : 0;
+    report->pool.failed = report->pool.failed || rows == NULL;
+    return rows;
+}
+
+const struct report_set *report_set_of(const struct report *report, const struct contest *contest)
+{
+    const struct report_data *data = report->data;
+    for (size_t s = 0; s < data->set_count; s++) {
+        if (strcmp(data->sets[s].mark, contest->mark) == 0) {
+            return &data->sets[s];
+        }
+    }
+    return &data->sets[0];
+}
+
+const char *trace_checksum(const struct report *report, const struct contest *contest)
+{
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(report->data->rows, i, row)
+    {
+        if (contest_has(contest, row) && row_string(row, "trace_checksum")[0] != '\0') {
+            return row_string(row, "trace_checksum");
+        }
+    }
+    return "";
+}

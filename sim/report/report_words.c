@@ -1,0 +1,200 @@
+/* One contest in words. */
+#include "report_words.h"
+
+#include "figures.h"
+#include "judge.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A horizon beyond this, of 49 days if a tick is 1 ms, is none that matters. */
+#define HORIZON_MAX_TICKS UINT32_MAX
+
+const char *rule_text(void)
+{
+    return "Who fires early or late does less; so the fastest is looked for among those that fired "
+           "every timer on its due tick, where there are any. Structures in italics are "
+           "yardsticks, not contenders. A difference counts as in " MARK_CODE
+           "timerlab compare" MARK_CODE ": both sides "
+           "have at least five runs, and a rank test of these finds a difference that chance "
+           "explains in less than 5 % of cases, and that is larger than 1 % where six rounds or "
+           "more make pairs, else than 5 %; each pair of structures is taken for itself; "
+           "of results without their single runs, if the medians are further apart than three "
+           "times the spreads (median absolute deviations, MAD) together. Otherwise the words are "
+           "\"cannot tell\". Stall, memory and wakeups have no such test; a stall can also be the "
+           "machine's own.";
+}
+
+const char *series_text(struct pool *pool, const json_t *row)
+{
+    const char *options = row_string(row, "options");
+    const char *mark = row_string(row, "set");
+    return pool_format(pool, MARK_CODE "%s%s%s%s%s" MARK_CODE, row_string(row, "algo"),
+                       options[0] != '\0' ? ":" : "", options, mark[0] != '\0' ? "@" : "", mark);
+}
+
+const char *place_text(struct pool *pool, const struct contest *contest)
+{
+    return contest->mark[0] == '\0'
+               ? trace_base(contest->trace)
+               : pool_format(pool, "%s (%s)", trace_base(contest->trace), contest->mark);
+}
+
+/* "24.0 bytes a timer (the least of 4)", "24.0 ns (the least: 12.0 ns, `other`)". */
+static const char *standing(struct pool *pool, const struct contest *contest, const char *column,
+                            const char *(*figure)(double, char[FIGURE_BYTES]), const char *unit)
+{
+    double mine = row_number(contest->rows[0], column);
+    const json_t *least = NULL;
+    size_t having = 0;
+    bool differing = contest_least(contest, column, &least, &having);
+    if (isnan(mine)) {
+        return "not measured";
+    }
+    const char *text = pool_format(pool, "%s%s", figure(mine, FIGURE), unit);
+    if (having < 2) {
+        return text;
+    }
+    if (!differing) {
+        return pool_format(pool, "%s (like all of them)", text);
+    }
+    double best = row_number(least, column);
+    if (mine <= best) {
+        return pool_format(pool, "%s (the least of %zu)", text, having);
+    }
+    return pool_format(pool, "%s (the least: %s%s, %s)", text, figure(best, FIGURE), unit,
+                       series_text(pool, least));
+}
+
+const char *lateness_words(struct pool *pool, double earliest, double latest)
+{
+    struct text text = {.pool = pool};
+    if (earliest < 0) {
+        text_add(&text, "up to %s early", ticks_text(-earliest, FIGURE));
+    }
+    if (latest > 0) {
+        text_add(&text, "%sup to %s late", earliest < 0 ? " and " : "", ticks_text(latest, FIGURE));
+    }
+    return text_end(&text);
+}
+
+static const char *lateness_text(struct pool *pool, const json_t *row)
+{
+    double earliest = row_number(row, "lateness_min");
+    double latest = row_number(row, "lateness_max");
+    if (isnan(earliest)) {
+        return "no timer fired, so there is none";
+    }
+    const char *words = lateness_words(pool, earliest, latest);
+    return words[0] == '\0' ? "every timer fired on its due tick"
+                            : pool_format(pool, "timers fired %s", words);
+}
+
+bool row_has_horizon(const struct report_data *data, const json_t *row)
+{
+    const json_t *structure = json_object_get(data->structures, row_string(row, "algo"));
+    return row_number(structure, "horizon_ticks") <= HORIZON_MAX_TICKS;
+}
+
+void contest_costs(struct pool *pool, const struct report_data *data, const struct contest *contest,
+                   const char *items[CONTEST_COSTS])
+{
+    items[0] =
+        pool_format(pool, "memory: %s; at the peak %s",
+                    standing(pool, contest, "bytes_per_timer", figure_text, " bytes a timer"),
+                    standing(pool, contest, "bytes_peak", size_text, ""));
+    items[1] =
+        pool_format(pool, "stall, the longest single advance of a run, median of the runs: %s",
+                    standing(pool, contest, "stall_ns", duration_text, ""));
+    items[2] = pool_format(pool, "wakeups: %s, of these idle: %s",
+                           standing(pool, contest, "wakeups", grouped_text, ""),
+                           standing(pool, contest, "idle_wakeups", grouped_text, ""));
+    items[3] = pool_format(pool, "lateness: %s", lateness_text(pool, contest->rows[0]));
+    items[4] = row_has_horizon(data, contest->rows[0])
+                   ? "horizon: a deadline further away than it was made for is refused"
+                   : "horizon: none that matters";
+}
+
+/* Adds who cannot be told from the first, with their figures. */
+static void add_tied(struct text *text, const struct contest *contest)
+{
+    size_t tied = contest->tied_count + 1;
+    size_t listed = tied > LISTED_MAX ? LISTED_MAX : tied;
+    size_t said = 0;
+    bool few_runs = false;
+    text_add(text, MARK_BOLD "Cannot tell which is the fastest of ");
+    for (size_t i = 0; i < contest->count; i++) {
+        few_runs = few_runs || row_number(contest->rows[i], "runs") < JUDGE_RUNS_MIN;
+        if (contest->tied[i] && said < listed) {
+            struct measured m = measured_event(contest->rows[i]);
+            text_add_joint(text, said++, tied > listed ? listed + 1 : listed);
+            text_add(text, "%s (%s ± %s ns)", series_text(text->pool, contest->rows[i]),
+                     figure_text(m.value, FIGURE), figure_text(m.spread, FIGURE));
+        }
+    }
+    if (listed < tied) {
+        text_add(text, " and %zu more", tied - listed);
+    }
+    text_add(text, MARK_BOLD "%s. The smallest median is that of %s: ",
+             few_runs ? " (it takes five runs)"
+                      : " (they differ by no more than chance may explain)",
+             series_text(text->pool, contest->rows[0]));
+}
+
+/* How many times as long those take that are slower than the first: the next few, and the last. */
+static void add_slower(struct text *text, const struct contest *contest)
+{
+    double first_ns = row_number(contest->rows[0], "ns_per_event");
+    size_t slower = contest->count - contest->tied_count - 1;
+    size_t said = 0;
+    for (size_t i = 1; i < contest->count; i++) {
+        if (contest->tied[i]) {
+            continue;
+        }
+        if (said < LISTED_MAX || said + 1 == slower) {
+            text_add(text, "%s", said == 0 ? " Time per event compared with it: " : "");
+            text_add_joint(text, said, slower);
+            text_add(text, "%s %s times", series_text(text->pool, contest->rows[i]),
+                     figure_text(row_number(contest->rows[i], "ns_per_event") / first_ns, FIGURE));
+        } else if (said == LISTED_MAX) {
+            text_add(text, ", %zu others", slower - LISTED_MAX - 1);
+        }
+        said++;
+    }
+    text_add(text, "%s", said > 0 ? "." : "");
+}
+
+const char *contest_text(struct pool *pool, const struct contest *contest)
+{
+    struct text text = {.pool = pool};
+    if (contest->count == 0) {
+        return "No structure ran this trace to its end without a fault.";
+    }
+    const json_t *first = contest->rows[0];
+    const char *name = series_text(pool, first);
+    double floor_ns = row_number(first, "floor_ns_per_event");
+    if (contest->count == 1) {
+        text_add(&text, "Only %s ran this trace: ", name);
+    } else if (contest->tied_count == 0) {
+        text_add(&text, MARK_BOLD "%s is the fastest" MARK_BOLD ": ", name);
+    } else {
+        add_tied(&text, contest);
+    }
+    text_add(&text, "%s ns per event, %s events per second",
+             figure_text(row_number(first, "ns_per_event"), FIGURE),
+             rate_text(row_number(first, "events_per_s"), FIGURE));
+    if (!isnan(floor_ns)) {
+        text_add(&text, "; %s ns of it is the harness itself", figure_text(floor_ns, FIGURE));
+    }
+    text_add(&text, ".");
+    add_slower(&text, contest);
+    if (contest->fastest_unpunctual != NULL) {
+        text_add(&text, " %s, which is not punctual, takes %s times as long.",
+                 series_text(pool, contest->fastest_unpunctual),
+                 figure_text(row_number(contest->fastest_unpunctual, "ns_per_event") /
+                                 row_number(first, "ns_per_event"),
+                             FIGURE));
+    }
+    return text_end(&text);
+}

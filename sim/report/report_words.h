@@ -1,0 +1,40 @@
+/*
+ * report_words.h: a contest in words: who won, by how much, and what it costs. What the spread of
+ * the runs does not allow to say is called "cannot tell".
+ */
+#ifndef SIM_REPORT_WORDS_H
+#define SIM_REPORT_WORDS_H
+
+#include "report_contest.h"
+#include "report_text.h"
+
+/* More names are counted, not listed. */
+#define LISTED_MAX 4
+
+/* "NAME:option=value@MARK", as code. */
+const char *series_text(struct pool *pool, const json_t *row);
+
+/* A trace, and the folder of its results where there are several. */
+const char *place_text(struct pool *pool, const struct contest *contest);
+
+/* What of the lateness is not zero, as "up to 2 ticks early and up to 1 tick late"; "" if nothing.
+ */
+const char *lateness_words(struct pool *pool, double earliest, double latest);
+
+/* Whether there are deadlines that a row's structure refuses for being too far away. */
+bool row_has_horizon(const struct report_data *data, const json_t *row);
+
+/* More traces are not told of one by one. */
+#define CONTESTS_TOLD 6u
+
+/* A paragraph on one contest, and the items of what its first costs, of which there are
+ * CONTEST_COSTS. */
+#define CONTEST_COSTS 5
+const char *contest_text(struct pool *pool, const struct contest *contest);
+void contest_costs(struct pool *pool, const struct report_data *data, const struct contest *contest,
+                   const char *items[CONTEST_COSTS]);
+
+/* The rule by which a difference counts. */
+const char *rule_text(void);
+
+#endif

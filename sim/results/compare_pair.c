@@ -1,0 +1,419 @@
+/* One thing against another: whether there is anything to judge, how their runs belong together,
+ * and what they show. */
+#include "compare_work.h"
+
+#include "statistics.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct result_entry *thing_entry(const struct thing *thing, size_t session)
+{
+    return result_session_find(&thing->side->set->sessions[session], thing->kind, thing->workload,
+                               thing->algo, thing->options);
+}
+
+const struct result_entry *thing_first_entry(const struct thing *thing)
+{
+    const struct result_entry *entry = NULL;
+    for (size_t s = 0; s < thing->side->set->count && entry == NULL; s++) {
+        entry = thing_entry(thing, s);
+    }
+    return entry;
+}
+
+struct comparison *comparison_add(struct compare_work *work, const struct thing *base,
+                                  const struct thing *other)
+{
+    struct comparisons *out = work->out;
+    struct comparison *items = realloc(out->items, (out->count + 1) * sizeof *items);
+    if (items == NULL) {
+        (void)error_set(work->error, "out of memory");
+        return NULL;
+    }
+    out->items = items;
+    struct comparison *item = &items[out->count++];
+    *item = (struct comparison){.base_side = base->side,
+                                .other_side = other->side,
+                                .workload = other->workload,
+                                .algo = other->algo,
+                                .options = other->options,
+                                .base_algo = base->algo,
+                                .base_options = base->options,
+                                .metric = "",
+                                .base_median = NAN,
+                                .other_median = NAN,
+                                .p_adjusted = 1};
+    item->judgement.p = 1;
+    return item;
+}
+
+void comparison_set_status(struct comparison *item, enum compare_status status, const char *format,
+                           ...)
+{
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(item->reason, sizeof item->reason, format, list);
+    va_end(list);
+    item->status = status;
+}
+
+/* --- runs of one side ------------------------------------------------------------------------ */
+
+/* The single runs of one figure, session by session. */
+struct series {
+    double *values;
+    size_t *run_counts; /* of each session */
+    size_t sessions;
+    size_t runs;
+};
+
+static void series_free(struct series *series)
+{
+    free(series->values);
+    free(series->run_counts);
+}
+
+static bool series_read(struct series *series, const struct thing *thing, const char *metric,
+                        struct error *error)
+{
+    const struct result_set *set = thing->side->set;
+    *series = (struct series){.run_counts = calloc(set->count + 1, sizeof(size_t))};
+    size_t room = 0;
+    for (size_t s = 0; s < set->count; s++) {
+        const struct result_entry *entry = thing_entry(thing, s);
+        room += entry != NULL ? result_entry_runs(&set->sessions[s], entry, metric) : 0;
+    }
+    series->values = calloc(room + 1, sizeof *series->values);
+    if (series->values == NULL || series->run_counts == NULL) {
+        return error_set(error, "out of memory");
+    }
+    for (size_t s = 0; s < set->count; s++) {
+        const struct result_entry *entry = thing_entry(thing, s);
+        size_t runs = entry != NULL ? result_entry_runs(&set->sessions[s], entry, metric) : 0;
+        for (size_t i = 0; i < runs; i++) {
+            series->values[series->runs++] = result_entry_run(&set->sessions[s], entry, metric, i);
+        }
+        if (runs > 0) {
+            series->run_counts[series->sessions++] = runs;
+        }
+    }
+    return true;
+}
+
+/* Each session becomes one value: its median. */
+static void series_condense(struct series *series)
+{
+    const double *from = series->values;
+    for (size_t s = 0; s < series->sessions; s++) {
+        double median = stats_median(from, series->run_counts[s]);
+        from += series->run_counts[s];
+        series->values[s] = median;
+        series->run_counts[s] = 1;
+    }
+    series->runs = series->sessions;
+}
+
+/* --- how two sides belong together ----------------------------------------------------------- */
+
+/* The date of the n-th session of this kind that has the thing; "" if there is none. */
+static const char *session_date(const struct thing *thing, size_t n)
+{
+    for (size_t s = 0; s < thing->side->set->count; s++) {
+        if (thing_entry(thing, s) != NULL && n-- == 0) {
+            const char *date =
+                json_string_value(json_object_get(thing->side->set->sessions[s].context, "date"));
+            return date != NULL ? date : "";
+        }
+    }
+    return "";
+}
+
+/* Whether the n-th sessions of both sides come before the next of either, by their dates. */
+static bool took_turns(const struct thing *base, const struct thing *other, size_t sessions)
+{
+    for (size_t n = 0; n < sessions; n++) {
+        const char *base_date = session_date(base, n);
+        const char *other_date = session_date(other, n);
+        if (base_date[0] == '\0' || other_date[0] == '\0') {
+            return false;
+        }
+        if (n + 1 == sessions) {
+            break;
+        }
+        const char *latest = strcmp(base_date, other_date) > 0 ? base_date : other_date;
+        if (strcmp(latest, session_date(base, n + 1)) > 0 ||
+            strcmp(latest, session_date(other, n + 1)) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum compare_method choose_method(const struct thing *base, const struct series *base_runs,
+                                         const struct thing *other, const struct series *other_runs,
+                                         bool in_turn)
+{
+    bool alike = base_runs->sessions == other_runs->sessions;
+    if (base->side->set == other->side->set && base->kind == RESULT_SIM && alike &&
+        memcmp(base_runs->run_counts, other_runs->run_counts,
+               base_runs->sessions * sizeof *base_runs->run_counts) == 0) {
+        return METHOD_PAIRED_RUNS;
+    }
+    if (alike && base_runs->sessions >= JUDGE_RUNS_MIN &&
+        (in_turn || took_turns(base, other, base_runs->sessions))) {
+        return METHOD_PAIRED_SESSIONS;
+    }
+    return METHOD_APART;
+}
+
+/* --- judging --------------------------------------------------------------------------------- */
+
+static bool judge_series(struct compare_work *work, struct comparison *item, struct series *base,
+                         struct series *other)
+{
+    bool sessions = base->sessions >= JUDGE_RUNS_MIN && other->sessions >= JUDGE_RUNS_MIN;
+    if (item->method == METHOD_PAIRED_SESSIONS || (item->method == METHOD_APART && sessions)) {
+        series_condense(base);
+        series_condense(other);
+    }
+    bool paired = item->method != METHOD_APART;
+    double min_effect = work->request->min_effect;
+    if (min_effect < 0) {
+        min_effect = paired ? COMPARE_MIN_EFFECT_PAIRED : COMPARE_MIN_EFFECT_APART;
+    }
+    item->base_values = base->runs;
+    item->other_values = other->runs;
+    struct judge_settings settings = {.confidence = work->request->confidence,
+                                      .min_effect = min_effect};
+    bool done =
+        paired ? judge_paired(base->values, other->values, base->runs, &settings, &item->judgement)
+               : judge_unpaired(base->values, base->runs, other->values, other->runs, &settings,
+                                &item->judgement);
+    if (!done) {
+        return error_set(work->error, "out of memory");
+    }
+    switch (item->judgement.obstacle) {
+    case JUDGE_CLEAR:
+        item->status = COMPARE_JUDGED;
+        item->base_values -= item->judgement.disturbed;
+        item->other_values -= item->judgement.disturbed;
+        break;
+    case JUDGE_FEW_RUNS:
+        comparison_set_status(
+            item, COMPARE_REFUSED,
+            "%zu and %zu runs: fewer than %u a side are never called a difference", item->base_runs,
+            item->other_runs, JUDGE_RUNS_MIN);
+        break;
+    case JUDGE_NOT_POSITIVE:
+        comparison_set_status(item, COMPARE_REFUSED, "a run has a value that is not positive");
+        break;
+    }
+    return true;
+}
+
+static bool judge_metric(struct compare_work *work, const struct thing *base,
+                         const struct thing *other, const char *metric, struct comparison *item)
+{
+    struct series base_runs = {0};
+    struct series other_runs = {0};
+    bool done = series_read(&base_runs, base, metric, work->error) &&
+                series_read(&other_runs, other, metric, work->error);
+    if (done) {
+        item->metric = metric;
+        item->base_runs = base_runs.runs;
+        item->other_runs = other_runs.runs;
+        item->base_median = stats_median(base_runs.values, base_runs.runs);
+        item->other_median = stats_median(other_runs.values, other_runs.runs);
+        if (base_runs.runs == 0 || other_runs.runs == 0) {
+            comparison_set_status(item, COMPARE_REFUSED, "%s has no single runs of %s",
+                                  base_runs.runs == 0 ? base->side->label : other->side->label,
+                                  metric);
+        } else {
+            item->method =
+                choose_method(base, &base_runs, other, &other_runs, work->request->in_turn);
+            done = judge_series(work, item, &base_runs, &other_runs);
+        }
+    }
+    series_free(&base_runs);
+    series_free(&other_runs);
+    return done;
+}
+
+/* --- one thing against another --------------------------------------------------------------- */
+
+static bool has_runs(const struct thing *thing, const char *metric)
+{
+    for (size_t s = 0; s < thing->side->set->count; s++) {
+        const struct result_entry *entry = thing_entry(thing, s);
+        if (entry != NULL && result_entry_runs(&thing->side->set->sessions[s], entry, metric) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The time that both have, in the order of how little else is in it. */
+static const char *default_metric(const struct thing *base, const struct thing *other)
+{
+    static const char *const bench[] = {"ns_per_op", "real_time"};
+    const char *const *metrics = base->kind == RESULT_SIM ? result_sim_times : bench;
+    return has_runs(base, metrics[0]) && has_runs(other, metrics[0]) ? metrics[0] : metrics[1];
+}
+
+/* The first entry of any session that is not ok: one that was left out, or one that failed. NULL if
+ * there is none. */
+static const struct result_entry *first_not_ok(const struct thing *thing, bool left_out)
+{
+    for (size_t s = 0; s < thing->side->set->count; s++) {
+        const struct result_entry *entry = thing_entry(thing, s);
+        if (entry != NULL && strcmp(entry->status, "ok") != 0 && entry->left_out == left_out) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+static bool same_trace(const struct thing *base, const struct thing *other)
+{
+    const char *checksum = thing_first_entry(base)->checksum;
+    const struct thing *things[] = {base, other};
+    for (int t = 0; t < 2; t++) {
+        for (size_t s = 0; s < things[t]->side->set->count; s++) {
+            const struct result_entry *entry = thing_entry(things[t], s);
+            if (entry != NULL && checksum[0] != '\0' && entry->checksum[0] != '\0' &&
+                strcmp(entry->checksum, checksum) != 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Whether one of the two has no times to be judged, or none that mean anything; the comparison then
+ * says so. What failed is said before what was only left out, and the base before the other. */
+static bool is_obstructed(struct comparison *item, const struct thing *base,
+                          const struct thing *other)
+{
+    const struct thing *things[] = {base, other};
+    for (int i = 0; i < 4; i++) {
+        const struct thing *thing = things[i % 2];
+        bool left_out = i >= 2;
+        const struct result_entry *entry = first_not_ok(thing, left_out);
+        if (entry == NULL) {
+            continue;
+        }
+        item->other_failed = !left_out && thing == other;
+        /* Of what was left out the reason says all. */
+        bool worded = !left_out || entry->reason[0] == '\0';
+        comparison_set_status(item, left_out ? COMPARE_LEFT_OUT : COMPARE_FAILED, "%s: %s: %s%s%s",
+                              thing->side->label,
+                              thing->algo[0] != '\0' ? thing->algo : thing->workload,
+                              worded ? entry->status : "",
+                              worded && entry->reason[0] != '\0' ? ": " : "", entry->reason);
+        return true;
+    }
+    if (same_trace(base, other)) {
+        return false;
+    }
+    comparison_set_status(
+        item, COMPARE_UNLIKE,
+        "the traces have the same name but not the same content (checksums %s, %s)",
+        thing_first_entry(base)->checksum, thing_first_entry(other)->checksum);
+    return true;
+}
+
+/* --- counts ---------------------------------------------------------------------------------- */
+
+/* Whether a figure follows from the code and the operations alone, so that it is the same in every
+ * run: what happened to the timers, and the work, wakeups and memory that it took. */
+static bool is_count(const char *key, const json_t *value)
+{
+    static const char *const names[] = {
+        "events",  "starts",       "restarts",     "stops",        "fired",        "drained",
+        "averted", "early",        "late_beyond",  "lost",         "duplicate",    "misordered",
+        "wakeups", "idle_wakeups", "lateness_min", "lateness_p50", "lateness_p99", "lateness_max"};
+    bool known = strncmp(key, "n_", 2) == 0 || strncmp(key, "bytes_", 6) == 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !known; i++) {
+        known = strcmp(key, names[i]) == 0;
+    }
+    return known && json_is_number(value) && !compare_is_rate(key);
+}
+
+static const json_t *counts_of(const struct thing *thing)
+{
+    const struct result_entry *entry = thing_first_entry(thing);
+    return thing->kind == RESULT_SIM ? entry->row : json_array_get(entry->row, 0);
+}
+
+static bool compare_counts(struct compare_work *work, const struct thing *base,
+                           const struct thing *other)
+{
+    struct comparisons *out = work->out;
+    const json_t *other_counts = counts_of(other);
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)counts_of(base), key, value)
+    {
+        const json_t *other_value = json_object_get(other_counts, key);
+        if (!is_count(key, value) || !is_count(key, other_value)) {
+            continue;
+        }
+        if (json_number_value(value) == json_number_value(other_value)) {
+            out->equal_counts++;
+            continue;
+        }
+        struct compare_difference *differences =
+            realloc(out->differences, (out->difference_count + 1) * sizeof *differences);
+        if (differences == NULL) {
+            return error_set(work->error, "out of memory");
+        }
+        out->differences = differences;
+        differences[out->difference_count++] =
+            (struct compare_difference){.other_side = other->side,
+                                        .workload = other->workload,
+                                        .algo = other->algo,
+                                        .options = other->options,
+                                        .base_algo = base->algo,
+                                        .base_options = base->options,
+                                        .name = key,
+                                        .base = json_number_value(value),
+                                        .other = json_number_value(other_value)};
+    }
+    return true;
+}
+
+/* --- the pair --------------------------------------------------------------------------------- */
+
+bool compare_things(struct compare_work *work, const struct thing *base, const struct thing *other)
+{
+    const struct compare_request *request = work->request;
+    struct comparison *whole = comparison_add(work, base, other);
+    if (whole == NULL) {
+        return false;
+    }
+    if (is_obstructed(whole, base, other)) {
+        return true;
+    }
+    work->out->count--; /* there is one for each metric instead */
+    size_t count = request->metric_count > 0 ? request->metric_count : 1;
+    for (size_t i = 0; i < count; i++) {
+        const char *metric =
+            request->metric_count > 0 ? request->metrics[i] : default_metric(base, other);
+        if (request->metric_count > 0 && !has_runs(base, metric) && !has_runs(other, metric)) {
+            continue;
+        }
+        struct comparison *item = comparison_add(work, base, other);
+        if (item == NULL) {
+            return false;
+        }
+        if (!judge_metric(work, base, other, metric, item)) {
+            return false;
+        }
+    }
+    bool alike = strcmp(base->algo, other->algo) == 0 && strcmp(base->options, other->options) == 0;
+    return (!alike && !request->all_counts) || compare_counts(work, base, other);
+}

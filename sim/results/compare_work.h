@@ -1,0 +1,57 @@
+/*
+ * compare_work.h: a comparison under way, for the room's own files. compare.c finds what stands
+ * against what; each pair is judged in compare_pair.c, all of them together get their verdicts in
+ * compare_verdict.c, and compare_warnings.c says what was not alike.
+ */
+#ifndef SIM_COMPARE_WORK_H
+#define SIM_COMPARE_WORK_H
+
+#include "compare.h"
+
+struct compare_work {
+    const struct compare_request *request;
+    struct comparisons *out;
+    struct error *error;
+};
+
+/* One thing measured on one side: the same entry in each session that has it. */
+struct thing {
+    const struct compare_side *side;
+    enum result_kind kind;
+    const char *workload;
+    const char *algo;
+    const char *options;
+};
+
+/* Whether larger values of a figure are better: of rates per second. */
+bool compare_is_rate(const char *metric);
+
+/* Its entry in a session; NULL if it is not in there. */
+const struct result_entry *thing_entry(const struct thing *thing, size_t session);
+
+/* That of the first session that has it: its names, checksum and counts stand for all. */
+const struct result_entry *thing_first_entry(const struct thing *thing);
+
+/* A new comparison of two things; NULL, with the error set, if out of memory. Valid until the next
+ * call. */
+struct comparison *comparison_add(struct compare_work *work, const struct thing *base,
+                                  const struct thing *other);
+
+/* Refuses a comparison, or says what is wrong with it. */
+void comparison_set_status(struct comparison *item, enum compare_status status, const char *format,
+                           ...) __attribute__((format(printf, 3, 4)));
+
+/* Compares two things: their times, and counts that differ. False if out of memory. */
+bool compare_things(struct compare_work *work, const struct thing *base, const struct thing *other);
+
+/* Judges all comparisons together. False if out of memory. */
+bool compare_give_verdicts(struct compare_work *work);
+
+/* Warns of what the sessions of a side have different from the base's. False if out of memory. */
+bool compare_warn_of_circumstances(struct compare_work *work, const struct compare_side *base,
+                                   const struct compare_side *side);
+
+/* Warns of what weakens all that was compared. False if out of memory. */
+bool compare_warn_of_methods(struct compare_work *work);
+
+#endif

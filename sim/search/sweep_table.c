@@ -1,0 +1,209 @@
+/* The table: a row a cell, with the knobs as columns of their own. */
+#include "sweep_work.h"
+
+#include "outfile.h"
+#include "results.h"
+#include "text_table.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether a knob has a column of its own: a trace's name has one already. */
+static bool has_column(const struct sweep_knob *knob)
+{
+    return strcmp(knob->name, SWEEP_KNOB_TRACE) != 0;
+}
+
+static const char *column_name(const struct sweep_knob *knob, char name[SWEEP_NAME_BYTES])
+{
+    (void)snprintf(name, SWEEP_NAME_BYTES, "%s%s", has_column(knob) ? "p_" : "", knob->name);
+    return name;
+}
+
+bool sweep_add_knobs(const struct sweep_request *request, size_t point, json_t *row)
+{
+    const struct sweep_knobs *knobs = request->knobs;
+    bool added = true;
+    for (size_t i = 0; i < knobs->count; i++) {
+        const char *text = sweep_value_at(knobs, point, i);
+        char name[SWEEP_NAME_BYTES];
+        if (!has_column(&knobs->items[i])) {
+            continue;
+        }
+        char *end = NULL;
+        uint64_t whole = 0;
+        struct error ignored;
+        double number = strtod(text, &end);
+        column_name(&knobs->items[i], name);
+        json_t *value = NULL;
+        if (sweep_parse_whole("", text, 0, INT64_MAX, &whole, &ignored)) {
+            value = json_integer((json_int_t)whole);
+        } else {
+            value = *end == '\0' && end != text ? json_real(number) : json_string(text);
+        }
+        added = json_object_set_new(row, name, value) == 0 && added;
+    }
+    return added;
+}
+
+/* A value as text; "" for none. */
+static const char *value_text(const json_t *value, int digits, char *text, size_t bytes)
+{
+    if (json_is_string(value)) {
+        return json_string_value(value);
+    }
+    text[0] = '\0';
+    if (json_is_integer(value)) {
+        (void)snprintf(text, bytes, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    } else if (json_is_real(value) && digits >= 0) {
+        (void)snprintf(text, bytes, "%.*f", digits, json_real_value(value));
+    } else if (json_is_real(value)) {
+        (void)snprintf(text, bytes, "%.10g", json_real_value(value));
+    }
+    return text;
+}
+
+/* A line: the columns' names (row NULL), or a row's values. */
+static void write_csv_line(const json_t *row, const struct sweep_knobs *knobs, FILE *stream)
+{
+    char text[64];
+    char name[SWEEP_NAME_BYTES];
+    for (int c = 0; c < COLUMNS; c++) {
+        const struct column_info *column = &result_columns[c];
+        const json_t *value = json_object_get(row, column->name);
+        (void)fputs(c > 0 ? "," : "", stream);
+        csv_write_field(stream, row == NULL ? column->name
+                                            : value_text(value, column->digits, text, sizeof text));
+    }
+    for (size_t k = 0; k < knobs->count; k++) {
+        if (has_column(&knobs->items[k])) {
+            (void)column_name(&knobs->items[k], name);
+            (void)fputc(',', stream);
+            csv_write_field(
+                stream,
+                row == NULL ? name : value_text(json_object_get(row, name), -1, text, sizeof text));
+        }
+    }
+    (void)fputc('\n', stream);
+}
+
+void sweep_write_csv(const json_t *rows, const struct sweep_knobs *knobs, FILE *stream)
+{
+    size_t index;
+    json_t *row;
+    write_csv_line(NULL, knobs, stream);
+    json_array_foreach(rows, index, row)
+    {
+        write_csv_line(row, knobs, stream);
+    }
+}
+
+/* A column of the printed table. */
+struct shown_column {
+    char name[SWEEP_NAME_BYTES];
+    int digits;
+};
+
+/* Whether any row has a value in a column; *words: some are words. */
+static bool is_used(const struct shown_column *column, const json_t *rows, bool *words)
+{
+    bool used = false;
+    size_t index;
+    json_t *row;
+    *words = false;
+    json_array_foreach(rows, index, row)
+    {
+        const json_t *value = json_object_get(row, column->name);
+        used |= json_is_string(value) ? json_string_length(value) > 0 : json_is_number(value);
+        *words |= json_is_string(value);
+    }
+    return used;
+}
+
+/* Leaves the columns in which there is something; returns how many. */
+static size_t keep_used(struct shown_column *shown, size_t count, const json_t *rows,
+                        struct text_table *table)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool words;
+        if (is_used(&shown[i], rows, &words) && table->columns < TEXT_TABLE_COLUMNS_MAX) {
+            table->right[table->columns] = !words;
+            shown[table->columns] = shown[i];
+            text_table_add(table, "%s", shown[table->columns++].name);
+        }
+    }
+    return table->columns;
+}
+
+void sweep_write_table(const json_t *rows, const struct sweep_knobs *knobs, FILE *stream)
+{
+    static const enum column always[] = {COL_ALGO,
+                                         COL_OPTIONS,
+                                         COL_STATUS,
+                                         COL_NS_PER_EVENT,
+                                         COL_NS_PER_EVENT_MAD,
+                                         COL_STALL,
+                                         COL_BYTES_PER_TIMER,
+                                         COL_WAKEUPS_PER_FIRED,
+                                         COL_LATENESS_MAX,
+                                         COL_N_COMPARES,
+                                         COL_N_MOVES,
+                                         COL_N_SLOTS,
+                                         COL_N_CASCADES,
+                                         COL_REASON};
+    enum { ALWAYS = sizeof always / sizeof always[0] };
+    struct text_table table = {0};
+    size_t count = 0;
+    struct shown_column *shown = calloc(knobs->count + ALWAYS, sizeof *shown);
+    if (shown == NULL) {
+        return;
+    }
+    for (size_t k = 0; k < knobs->count; k++) {
+        if (knobs->items[k].value_count > 1) {
+            shown[count].digits = -1;
+            (void)column_name(&knobs->items[k], shown[count++].name);
+        }
+    }
+    for (size_t i = 0; i < ALWAYS; i++) {
+        shown[count].digits = result_columns[always[i]].digits;
+        (void)snprintf(shown[count++].name, SWEEP_NAME_BYTES, "%s", result_columns[always[i]].name);
+    }
+    count = keep_used(shown, count, rows, &table);
+    size_t index;
+    json_t *row;
+    json_array_foreach(rows, index, row)
+    {
+        for (size_t i = 0; i < count; i++) {
+            char text[64];
+            const char *cell =
+                value_text(json_object_get(row, shown[i].name), shown[i].digits, text, sizeof text);
+            bool reason = strcmp(shown[i].name, result_columns[COL_REASON].name) == 0;
+            text_table_add(&table, "%s", cell[0] == '\0' && !reason ? "-" : cell);
+        }
+    }
+    text_table_write(&table, stream);
+    text_table_free(&table);
+    free(shown);
+}
+
+bool sweep_write_tables(const struct sweep_request *request, json_t *rows, struct error *error)
+{
+    char path[PATH_MAX];
+    struct outfile file;
+    (void)snprintf(path, sizeof path, "%s/results.csv", request->dir);
+    if (!outfile_open(&file, path, error)) {
+        return false;
+    }
+    sweep_write_csv(rows, request->knobs, file.stream);
+    if (!outfile_commit(&file, error)) {
+        return false;
+    }
+    (void)snprintf(path, sizeof path, "%s/results.json", request->dir);
+    if (!outfile_open(&file, path, error)) {
+        return false;
+    }
+    results_write_rows(rows, request->context, file.stream);
+    return outfile_commit(&file, error);
+}

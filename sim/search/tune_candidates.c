@@ -1,0 +1,234 @@
+/* What a candidate is worth: which limits it breaks, how much it works, how long it takes. */
+#include "tune_work.h"
+
+#include "clock.h"
+#include "simulate.h"
+#include "statistics.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* About what one step of each kind takes, in nanoseconds: for ranking, not for forecasting. */
+#define COMPARE_COST 2.0
+#define MOVE_COST    5.0
+#define SLOT_COST    3.0
+#define CASCADE_COST 5.0
+#define WAKEUP_COST  8.0
+
+bool tune_candidate_fits(const struct tune_candidate *candidate)
+{
+    return candidate->counted && candidate->why_not[0] == '\0';
+}
+
+size_t tuner_find(const struct tuner *tuner, size_t structure, const int64_t *options)
+{
+    for (size_t i = 0; i < tuner->result->candidate_count; i++) {
+        const struct tune_candidate *candidate = &tuner->result->candidates[i];
+        size_t count = tl_option_count(candidate->contender.timed);
+        if (candidate->structure == structure &&
+            memcmp(candidate->contender.options, options, count * sizeof *options) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+bool tuner_add(struct tuner *tuner, size_t structure, const int64_t *options, struct error *error)
+{
+    struct tune_result *result = tuner->result;
+    struct tune_candidate *longer =
+        realloc(result->candidates, (result->candidate_count + 1) * sizeof *longer);
+    if (longer == NULL) {
+        return error_set(error, "out of memory");
+    }
+    result->candidates = longer;
+    struct tune_candidate *candidate = &longer[result->candidate_count++];
+    *candidate = (struct tune_candidate){.contender = tuner->request->structures->items[structure],
+                                         .structure = structure,
+                                         .cost = NAN,
+                                         .ns = NAN,
+                                         .stall_ns = NAN};
+    struct contender *contender = &candidate->contender;
+    memcpy(contender->options, options, sizeof contender->options);
+    (void)tl_options_format(contender->timed, contender->options, false, contender->option_text,
+                            sizeof contender->option_text);
+    return true;
+}
+
+void tuner_read_promise(const struct tuner *tuner, const struct contender *contender,
+                        uint64_t *early, uint64_t *late)
+{
+    const struct trace_info *info = &tuner->result->info;
+    const uint64_t delays[] = {info->delay_min, info->delay_p50, info->delay_p90, info->delay_p99,
+                               info->delay_max};
+    *early = 0;
+    *late = 0;
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+        struct tl_precision precision =
+            tl_algo_precision(contender->timed, contender->options, delays[i]);
+        *early = precision.early_ticks > *early ? precision.early_ticks : *early;
+        *late = precision.late_ticks > *late ? precision.late_ticks : *late;
+    }
+}
+
+/* Whether nothing ever fires early or late under these options. */
+static bool is_always_exact(const struct contender *contender)
+{
+    struct tl_precision precision = tl_algo_precision(contender->timed, contender->options, 0);
+    bool exact = precision.early_ticks == 0 && precision.late_ticks == 0;
+    for (unsigned bit = 0; bit < 63 && exact; bit++) {
+        precision = tl_algo_precision(contender->timed, contender->options, UINT64_C(1) << bit);
+        exact = precision.early_ticks == 0 && precision.late_ticks == 0;
+    }
+    return exact;
+}
+
+/* Names the first limit that a candidate breaks. */
+static void judge(const struct tuner *tuner, struct tune_candidate *candidate)
+{
+    const struct tune_limits *limits = &tuner->request->limits;
+    char *why = candidate->why_not;
+    size_t bytes = sizeof candidate->why_not;
+    if (candidate->lateness_max > 0 && (uint64_t)candidate->lateness_max > limits->late_ticks) {
+        (void)snprintf(why, bytes, "up to %" PRId64 " ticks late", candidate->lateness_max);
+    } else if (candidate->lateness_min < 0 &&
+               (uint64_t)-candidate->lateness_min > limits->early_ticks) {
+        (void)snprintf(why, bytes, "up to %" PRId64 " ticks early", -candidate->lateness_min);
+    } else if (limits->exact && !is_always_exact(&candidate->contender)) {
+        (void)snprintf(why, bytes, "does not promise to be exact");
+    } else if (candidate->bytes_peak > limits->bytes) {
+        (void)snprintf(why, bytes, "takes %" PRIu64 " bytes", candidate->bytes_peak);
+    } else if (candidate->wakeups_per_s > limits->wakeups_per_s) {
+        (void)snprintf(why, bytes, "wakes %.6g times a second", candidate->wakeups_per_s);
+    } else if (limits->stall_ns != UINT64_MAX && candidate->stall_ns > (double)limits->stall_ns) {
+        (void)snprintf(why, bytes, "stalls for %.0f ns", candidate->stall_ns);
+    } else {
+        why[0] = '\0';
+    }
+}
+
+static int64_t integer_of(const struct row *row, enum column column)
+{
+    return row->cells[column].kind == CELL_INTEGER ? row->cells[column].value.integer : 0;
+}
+
+static double real_of(const struct row *row, enum column column)
+{
+    return row->cells[column].kind == CELL_REAL ? row->cells[column].value.real : NAN;
+}
+
+/* The work per operation, by the counts; NAN where the structure does not count. */
+static double cost_of(const struct tuner *tuner, const struct tune_candidate *candidate,
+                      bool counts)
+{
+    uint64_t events = tuner->events;
+    double wakeups = WAKEUP_COST * (double)candidate->wakeups;
+    const struct tl_counters *work = &candidate->work;
+    if (!counts || events == 0) {
+        return NAN;
+    }
+    return (COMPARE_COST * (double)work->compares + MOVE_COST * (double)work->moves +
+            SLOT_COST * (double)work->slots + CASCADE_COST * (double)work->cascades + wakeups) /
+           (double)events;
+}
+
+/* Of a few runs the least: what else the machine does only adds to it. */
+static double least_of(const double *values, size_t count)
+{
+    double least = values[0];
+    for (size_t i = 1; i < count; i++) {
+        least = values[i] < least ? values[i] : least;
+    }
+    return least;
+}
+
+/* Takes over what a simulation found. */
+static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate,
+                     const struct row *row, enum tune_stage stage, struct error *error)
+{
+    candidate->stage = stage;
+    candidate->counted = strcmp(row_text(row, COL_STATUS), "ok") == 0;
+    if (!candidate->counted) {
+        candidate->too_slow = strcmp(row_text(row, COL_STATUS), "timeout") == 0;
+        (void)snprintf(candidate->why_not, sizeof candidate->why_not, "%s: %.150s",
+                       row_text(row, COL_STATUS), row_text(row, COL_REASON));
+        return true;
+    }
+    candidate->lateness_min = integer_of(row, COL_LATENESS_MIN);
+    candidate->lateness_max = integer_of(row, COL_LATENESS_MAX);
+    candidate->bytes_peak = (uint64_t)integer_of(row, COL_BYTES_PEAK);
+    candidate->bytes_per_timer = real_of(row, COL_BYTES_PER_TIMER);
+    candidate->wakeups = (uint64_t)integer_of(row, COL_WAKEUPS);
+    candidate->events = tuner->events;
+    candidate->wakeups_per_s = tuner->seconds > 0 ? (double)candidate->wakeups / tuner->seconds : 0;
+    candidate->work = (struct tl_counters){
+        .compares = (uint64_t)integer_of(row, COL_N_COMPARES),
+        .moves = (uint64_t)integer_of(row, COL_N_MOVES),
+        .slots = (uint64_t)integer_of(row, COL_N_SLOTS),
+        .cascades = (uint64_t)integer_of(row, COL_N_CASCADES),
+    };
+    tuner_read_promise(tuner, &candidate->contender, &candidate->early_promise,
+                       &candidate->late_promise);
+    candidate->cost = cost_of(tuner, candidate, row->cells[COL_N_MOVES].kind == CELL_INTEGER);
+    if (row->cells[COL_STALL].kind == CELL_INTEGER) {
+        candidate->stall_ns = (double)integer_of(row, COL_STALL);
+    }
+    const struct samples *runs = &row->processor_ns_per_event;
+    if (runs->count > 0) {
+        double *copy = malloc(runs->count * sizeof *copy);
+        if (copy == NULL) {
+            return error_set(error, "out of memory");
+        }
+        memcpy(copy, runs->values, runs->count * sizeof *copy);
+        free(candidate->ns_per_event);
+        candidate->ns_per_event = copy;
+        candidate->run_count = runs->count;
+        candidate->ns =
+            stage == TUNE_FINAL ? stats_median(copy, runs->count) : least_of(copy, runs->count);
+    }
+    judge(tuner, candidate);
+    return true;
+}
+
+bool tuner_run(struct tuner *tuner, const size_t *indices, size_t count, enum tune_stage stage,
+               unsigned runs, bool latency, struct error *error)
+{
+    const struct tune_request *request = tuner->request;
+    struct contender_list list = {.items = malloc((count + 1) * sizeof *list.items),
+                                  .count = count};
+    if (list.items == NULL) {
+        return error_set(error, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        list.items[i] = tuner->result->candidates[indices[i]].contender;
+    }
+    const char *const traces[] = {tuner->path};
+    const struct simulate_request simulate_request = {
+        .traces = traces,
+        .trace_count = 1,
+        .contenders = &list,
+        .floor = runs > 0 ? request->floor : NULL,
+        .drive = request->drive,
+        .runs = runs,
+        .latency = latency,
+        .timeout_seconds =
+            tuner->deciding ? request->final_timeout_seconds : request->timeout_seconds,
+        .memory_limit_bytes = request->memory_limit_bytes,
+    };
+    struct simulation simulation = {0};
+    bool all_right = false;
+    uint64_t begun_ns = clock_now_ns();
+    bool good = count == 0 || simulate(&simulate_request, &simulation, &all_right, error);
+    double passes = (double)(count + 1) * (1 + runs * (latency ? 2.0 : 1.0));
+    tuner->pass_seconds = (double)(clock_now_ns() - begun_ns) / 1e9 / passes;
+    for (size_t i = 0; good && i < count; i++) {
+        good = take_row(tuner, &tuner->result->candidates[indices[i]], &simulation.results.rows[i],
+                        stage, error);
+    }
+    simulation_free(&simulation);
+    free(list.items);
+    return good;
+}

@@ -1,0 +1,341 @@
+/* The search: options are varied by what is counted, then by the clock. */
+#include "tune_work.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VARY_ROUNDS       8
+#define VARY_COST_FACTOR  10.0 /* whoever counts more than this times the best is not varied */
+#define TIME_COST_FACTOR  30.0 /* nor timed */
+#define TOO_SLOW_MAX      2 /* so many variants of a structure may take too long before it is left */
+#define BETTER_COST       0.98 /* of the cost: more is not worth another option */
+#define OPTION_RATIO      1.02 /* of the time: nor is a smaller gain */
+#define TIMED_RUNS        3
+#define REFINE_STRUCTURES 4
+#define COUNT_SHARE       0.4 /* of the time: when counting ends */
+#define REFINE_SHARE      0.7 /* and refining */
+#define PROPOSALS_MAX     64  /* variants of one candidate */
+
+/* Whether the share of the time that a stage may end at is over; remembers that it was. */
+static bool is_over(struct tuner *tuner, double share)
+{
+    bool over = tuner_seconds(tuner) > share * tuner->request->budget_seconds;
+    tuner->result->out_of_time |= over;
+    return over;
+}
+
+/* --- counting -------------------------------------------------------------------------------- */
+
+/* Whether a is worth more than b by its counts: it keeps to the limits, or is nearer to them; it
+ * works less; it is smaller. */
+static bool counts_better(const struct tune_candidate *a, const struct tune_candidate *b)
+{
+    if (tune_candidate_fits(a) != tune_candidate_fits(b)) {
+        return tune_candidate_fits(a);
+    }
+    if (!tune_candidate_fits(a)) {
+        if (a->counted != b->counted) {
+            return a->counted;
+        }
+        return a->counted && llabs(a->lateness_min) + llabs(a->lateness_max) <
+                                 llabs(b->lateness_min) + llabs(b->lateness_max);
+    }
+    if (isnan(a->cost) || isnan(b->cost)) {
+        return false;
+    }
+    if (a->cost < b->cost * BETTER_COST) {
+        return true;
+    }
+    return a->cost <= b->cost && a->bytes_peak < b->bytes_peak;
+}
+
+static double least_cost(const struct tuner *tuner)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < tuner->result->candidate_count; i++) {
+        const struct tune_candidate *candidate = &tuner->result->candidates[i];
+        if (tune_candidate_fits(candidate) && candidate->cost < least) {
+            least = candidate->cost;
+        }
+    }
+    return least;
+}
+
+/* Adds a variant's options to `variants`, unless they are there, out of range, or were tried. */
+static size_t propose(const struct tuner *tuner, const struct tune_candidate *from, size_t option,
+                      int64_t value, int64_t (*variants)[TL_OPTIONS_MAX], size_t count)
+{
+    const struct tl_option *row = &from->contender.timed->options[option];
+    bool known = row->min <= value && value <= row->max;
+    for (const struct tl_choice *c = row->choices; c != NULL && c->word != NULL; c++) {
+        known |= c->value == value;
+    }
+    if (!known || count == PROPOSALS_MAX) {
+        return count;
+    }
+    struct tune_candidate variant = *from;
+    variant.contender.options[option] = value;
+    uint64_t early;
+    uint64_t late;
+    tuner_read_promise(tuner, &variant.contender, &early, &late);
+    /* What promises less than it does now, and less than is asked for, need not be tried. */
+    const struct tune_limits *limits = &tuner->request->limits;
+    if ((late > limits->late_ticks && late > from->late_promise) ||
+        (early > limits->early_ticks && early > from->early_promise)) {
+        return count;
+    }
+    if (tuner_find(tuner, from->structure, variant.contender.options) != SIZE_MAX) {
+        return count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(variants[i], variant.contender.options, sizeof variants[i]) == 0) {
+            return count;
+        }
+    }
+    memcpy(variants[count], variant.contender.options, sizeof variants[count]);
+    return count + 1;
+}
+
+static int64_t times(int64_t value, int64_t factor)
+{
+    return value > INT64_MAX / factor ? INT64_MAX : value * factor;
+}
+
+/* Variants of a candidate, each with one option changed: to `step` times as much and as little, to
+ * every word, and, if `by_trace`, to what the trace suggests: its delays, its timers. */
+static size_t vary(const struct tuner *tuner, const struct tune_candidate *from, int64_t step,
+                   bool by_trace, int64_t (*variants)[TL_OPTIONS_MAX])
+{
+    const struct tl_algo *algo = from->contender.timed;
+    const struct trace_info *info = &tuner->result->info;
+    const uint64_t suggested[] = {info->delay_max, info->delay_max + 1, info->delay_p50,
+                                  info->pending_max};
+    size_t count = 0;
+    for (size_t o = 0; o < tl_option_count(algo); o++) {
+        const struct tl_option *row = &algo->options[o];
+        int64_t value = from->contender.options[o];
+        for (const struct tl_choice *c = row->choices; c != NULL && c->word != NULL; c++) {
+            count = propose(tuner, from, o, c->value, variants, count);
+        }
+        count = propose(tuner, from, o, times(value, step), variants, count);
+        count = propose(tuner, from, o, value / step, variants, count);
+        int64_t power = 1; /* the powers of two about it: many a structure likes them */
+        while (power <= value / 2) {
+            power *= 2;
+        }
+        count = propose(tuner, from, o, power, variants, count);
+        count = propose(tuner, from, o, times(power, 2), variants, count);
+        if (step < 4 || row->max - row->min < 64) { /* small numbers one by one */
+            count = propose(tuner, from, o, value + 1, variants, count);
+            count = propose(tuner, from, o, value - 1, variants, count);
+        }
+        for (size_t i = 0; by_trace && i < sizeof suggested / sizeof suggested[0]; i++) {
+            if (suggested[i] <= INT64_MAX) {
+                count = propose(tuner, from, o, (int64_t)suggested[i], variants, count);
+            }
+        }
+    }
+    return count;
+}
+
+/* Whether it is worth varying a structure that stands where it does. */
+static bool is_promising(const struct tuner *tuner, size_t structure, unsigned round, double least)
+{
+    const struct tune_candidate *best = &tuner->result->candidates[tuner->best[structure]];
+    if (!tune_candidate_fits(best)) { /* its options do not fit: others may */
+        return best->counted || round == 0;
+    }
+    return !isnan(best->cost) && best->cost <= least * VARY_COST_FACTOR;
+}
+
+/* Counts variants of a structure, so many at a time, until as many as it may have taken too long.
+ * *better: one of them is the structure's best now. */
+static bool count_variants(struct tuner *tuner, size_t structure,
+                           int64_t (*variants)[TL_OPTIONS_MAX], size_t count, size_t at_a_time,
+                           bool *better, struct error *error)
+{
+    struct tune_result *result = tuner->result;
+    size_t indices[PROPOSALS_MAX];
+    unsigned too_slow = 0;
+    bool good = true;
+    *better = false;
+    for (size_t done = 0; good && done < count && too_slow < TOO_SLOW_MAX;) {
+        size_t some = 0;
+        for (; good && some < at_a_time && done < count; done++) {
+            indices[some++] = result->candidate_count;
+            good = tuner_add(tuner, structure, variants[done], error);
+        }
+        good = good && tuner_run(tuner, indices, some, TUNE_COUNTED, 0, false, error);
+        for (size_t i = 0; good && i < some; i++) {
+            const struct tune_candidate *candidate = &result->candidates[indices[i]];
+            too_slow += candidate->too_slow;
+            if (counts_better(candidate, &result->candidates[tuner->best[structure]])) {
+                tuner->best[structure] = indices[i];
+                *better = true;
+            }
+        }
+    }
+    return good;
+}
+
+/* One round: variants of the best of each structure, all counted. */
+static bool vary_round(struct tuner *tuner, unsigned round, bool *active, struct error *error)
+{
+    double least = least_cost(tuner);
+    int64_t(*variants)[TL_OPTIONS_MAX] = malloc(PROPOSALS_MAX * sizeof *variants);
+    bool good = variants != NULL || error_set(error, "out of memory");
+    for (size_t s = 0; good && s < tuner->request->structures->count; s++) {
+        if (!active[s] || !is_promising(tuner, s, round, least) || is_over(tuner, COUNT_SHARE)) {
+            continue;
+        }
+        const struct tune_candidate from = tuner->result->candidates[tuner->best[s]];
+        size_t count = vary(tuner, &from, round % 2 == 0 ? 4 : 2, round == 0, variants);
+        bool better = false;
+        good = count_variants(tuner, s, variants, count, from.too_slow ? 1 : PROPOSALS_MAX, &better,
+                              error);
+        /* Steps of four have failed: steps of two come next, and after them nothing. */
+        active[s] = better || round % 2 == 0;
+    }
+    free(variants);
+    return good;
+}
+
+bool tuner_count_all(struct tuner *tuner, struct error *error)
+{
+    size_t structures = tuner->request->structures->count;
+    bool *active = malloc(structures + 1);
+    bool good = active != NULL || error_set(error, "out of memory");
+    tuner_tell(tuner, "counting what each structure does");
+    for (size_t s = 0; good && s < structures; s++) {
+        active[s] = tl_option_count(tuner->request->structures->items[s].timed) > 0;
+        tuner->best[s] = tuner->result->candidate_count;
+        good = tuner_add(tuner, s, tuner->request->structures->items[s].options, error);
+    }
+    good = good && tuner_run(tuner, tuner->best, structures, TUNE_COUNTED, 0, false, error);
+    if (good && tuner->request->vary) {
+        tuner_tell(tuner, "varying options, by what is counted");
+    }
+    for (unsigned round = 0; good && tuner->request->vary && round < VARY_ROUNDS; round++) {
+        good = vary_round(tuner, round, active, error);
+    }
+    free(active);
+    return good;
+}
+
+/* --- timing ---------------------------------------------------------------------------------- */
+
+void tuner_sort_by_time(const struct tuner *tuner, size_t *indices, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        size_t index = indices[i];
+        const struct tune_candidate *candidate = &tuner->result->candidates[index];
+        size_t k = i;
+        for (; k > 0; k--) {
+            const struct tune_candidate *other = &tuner->result->candidates[indices[k - 1]];
+            bool before = tune_candidate_fits(candidate) != tune_candidate_fits(other)
+                              ? tune_candidate_fits(candidate)
+                          : isnan(other->ns) ? !isnan(candidate->ns)
+                                             : candidate->ns < other->ns;
+            if (!before) {
+                break;
+            }
+            indices[k] = indices[k - 1];
+        }
+        indices[k] = index;
+    }
+}
+
+size_t tuner_fastest_of_each(const struct tuner *tuner, size_t *indices)
+{
+    const struct tune_result *result = tuner->result;
+    size_t count = 0;
+    for (size_t s = 0; s < tuner->request->structures->count; s++) {
+        size_t fastest = SIZE_MAX;
+        for (size_t i = 0; i < result->candidate_count; i++) {
+            const struct tune_candidate *candidate = &result->candidates[i];
+            if (candidate->structure == s && tune_candidate_fits(candidate) &&
+                !isnan(candidate->ns) &&
+                (fastest == SIZE_MAX || candidate->ns < result->candidates[fastest].ns)) {
+                fastest = i;
+            }
+        }
+        for (size_t i = 0; fastest != SIZE_MAX && i < fastest; i++) {
+            const struct tune_candidate *candidate = &result->candidates[i];
+            if (candidate->structure == s && tune_candidate_fits(candidate) &&
+                candidate->ns <= result->candidates[fastest].ns * OPTION_RATIO) {
+                fastest = i;
+            }
+        }
+        if (fastest != SIZE_MAX) {
+            indices[count++] = fastest;
+        }
+    }
+    tuner_sort_by_time(tuner, indices, count);
+    return count;
+}
+
+bool tuner_time_best(struct tuner *tuner, struct error *error)
+{
+    const struct tune_result *result = tuner->result;
+    size_t structures = tuner->request->structures->count;
+    double least = least_cost(tuner);
+    size_t *indices = malloc((2 * structures + 1) * sizeof *indices);
+    if (indices == NULL) {
+        return error_set(error, "out of memory");
+    }
+    size_t count = 0;
+    for (size_t s = 0; s < structures; s++) {
+        const struct tune_candidate *best = &result->candidates[tuner->best[s]];
+        if (!tune_candidate_fits(best) || best->cost > least * TIME_COST_FACTOR) {
+            continue;
+        }
+        indices[count++] = tuner->best[s];
+        if (tuner->best[s] != s && tune_candidate_fits(&result->candidates[s]) &&
+            !(result->candidates[s].cost > least * TIME_COST_FACTOR)) {
+            indices[count++] = s; /* what it began with: the counts may be wrong */
+        }
+    }
+    tuner_tell(tuner, "timing the best of each structure");
+    bool good = tuner_run(tuner, indices, count, TUNE_TIMED, TIMED_RUNS,
+                          tuner->request->limits.stall_ns != UINT64_MAX, error);
+    free(indices);
+    return good;
+}
+
+bool tuner_refine(struct tuner *tuner, struct error *error)
+{
+    size_t structures = tuner->request->structures->count;
+    size_t *fastest = malloc((structures + 1) * sizeof *fastest);
+    size_t *indices = malloc((PROPOSALS_MAX + 1) * sizeof *indices);
+    int64_t(*variants)[TL_OPTIONS_MAX] = malloc(PROPOSALS_MAX * sizeof *variants);
+    bool good = fastest != NULL && indices != NULL && variants != NULL;
+    if (!good) {
+        (void)error_set(error, "out of memory");
+    }
+    size_t count = good ? tuner_fastest_of_each(tuner, fastest) : 0;
+    for (size_t f = 0; good && f < count && f < REFINE_STRUCTURES; f++) {
+        const struct tune_candidate from = tuner->result->candidates[fastest[f]];
+        double first = tuner->result->candidates[fastest[0]].ns;
+        size_t found = from.ns < 2 * first ? vary(tuner, &from, 2, false, variants) : 0;
+        double seconds = tuner->pass_seconds * (double)(found + 1) * (1 + TIMED_RUNS);
+        if (found == 0 || is_over(tuner, REFINE_SHARE)) {
+            continue;
+        }
+        if (seconds > tuner->request->budget_seconds - tuner_seconds(tuner)) {
+            tuner->result->out_of_time = true;
+            continue;
+        }
+        indices[0] = fastest[f];
+        for (size_t i = 0; good && i < found; i++) {
+            indices[i + 1] = tuner->result->candidate_count;
+            good = tuner_add(tuner, from.structure, variants[i], error);
+        }
+        good = good && tuner_run(tuner, indices, found + 1, TUNE_TIMED, TIMED_RUNS,
+                                 tuner->request->limits.stall_ns != UINT64_MAX, error);
+    }
+    free(fastest);
+    free(indices);
+    free(variants);
+    return good;
+}

@@ -1,0 +1,76 @@
+/*
+ * tune_work.h: a search under way, for the room's own files. tune.c leads through the stages;
+ * tune_search.c says what is tried, tune_candidates.c what a candidate is worth, tune_choice.c
+ * which one it is to be.
+ */
+#ifndef SIM_TUNE_WORK_H
+#define SIM_TUNE_WORK_H
+
+#include "tune.h"
+
+/* The one who searches. */
+struct tuner {
+    const struct tune_request *request;
+    struct tune_result *result;
+    size_t *best;     /* of each structure, by counts: an index of a candidate */
+    const char *path; /* what is replayed now: the trace, or its beginning */
+    uint64_t events;  /* in the timed window of that */
+    double seconds;   /* that it lasts, in the trace's own time */
+    bool deciding;    /* the search is over */
+    uint64_t begun_ns;
+    double pass_seconds; /* about, of one pass of one structure */
+};
+
+/* How long the search has taken so far. */
+double tuner_seconds(const struct tuner *tuner);
+
+/* Says what is done now. */
+void tuner_tell(const struct tuner *tuner, const char *what);
+
+/* --- candidates ------------------------------------------------------------------------------ */
+
+/* The index of the structure's candidate with these options; SIZE_MAX if there is none. */
+size_t tuner_find(const struct tuner *tuner, size_t structure, const int64_t *options);
+
+/* Adds a candidate; false if out of memory. */
+bool tuner_add(struct tuner *tuner, size_t structure, const int64_t *options, struct error *error);
+
+/* What the structure promises at worst for delays as the trace has them. */
+void tuner_read_promise(const struct tuner *tuner, const struct contender *contender,
+                        uint64_t *early, uint64_t *late);
+
+/* Replays the trace through some candidates, and takes over what that shows: `runs` timed runs, or
+ * only the count. */
+bool tuner_run(struct tuner *tuner, const size_t *indices, size_t count, enum tune_stage stage,
+               unsigned runs, bool latency, struct error *error);
+
+/* --- the search ------------------------------------------------------------------------------ */
+
+/* Counts every structure once, then variants of what is promising. */
+bool tuner_count_all(struct tuner *tuner, struct error *error);
+
+/* The best of each structure by counts, and its first options beside, timed once or twice. */
+bool tuner_time_best(struct tuner *tuner, struct error *error);
+
+/* Variants of the fastest few, side by side with them. */
+bool tuner_refine(struct tuner *tuner, struct error *error);
+
+/* Sorts indices of candidates: those that fit first, the faster before the slower. */
+void tuner_sort_by_time(const struct tuner *tuner, size_t *indices, size_t count);
+
+/* The fastest candidate of each structure, in order, of those that keep to the limits; or one that
+ * is about as fast and was looked at before, so that no option is set for nothing. Returns how
+ * many; `indices` has room for one for each structure. */
+size_t tuner_fastest_of_each(const struct tuner *tuner, size_t *indices);
+
+/* --- the choice ------------------------------------------------------------------------------ */
+
+/* The first few side by side, as often as the time allows; the fastest, or among what is as fast
+ * the cheapest. */
+bool tuner_compete(struct tuner *tuner, struct error *error);
+
+/* The least work of those that keep to the limits. What was searched with a part of the trace only,
+ * is counted once more with all of it. */
+bool tuner_choose_by_counts(struct tuner *tuner, struct error *error);
+
+#endif
