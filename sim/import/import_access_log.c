@@ -8,9 +8,7 @@
 #include "import_settings.h"
 #include "log_format.h"
 #include "log_time.h"
-#include "timer_model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)

@@ -15,7 +15,6 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define KEYS_MAX      8u
-#define COLUMN_NONE   SIZE_MAX
 
 const struct import_option import_events_options[] = {
     {"duration", "COLUMN", false,

@@ -4,7 +4,6 @@
 #include "trace.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define NONE UINT32_MAX
 
