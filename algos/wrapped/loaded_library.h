@@ -37,7 +37,7 @@ struct loaded_library {
     static struct loaded_library library = {                                                       \
         .files = {__VA_ARGS__},                                                                    \
         .functions = (const struct loaded_function[]){FUNCTIONS(LOADED_ROW){NULL, NULL}}}
-#define LOADED_POINTER(function) __typeof__(function) *function;
+#define LOADED_POINTER(function) __typeof__(function)(*(function));
 #define LOADED_ROW(function)     {#function, &lib.function},
 
 /* Loads the library, for good, and sets the pointers; once is enough, more do no harm. Returns what
