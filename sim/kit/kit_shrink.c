@@ -24,6 +24,12 @@ static bool exhausted(const struct shrinker *shrinker)
     return shrinker->trials >= SHRINK_TRIALS || shrinker->seconds >= SHRINK_SECONDS;
 }
 
+/* A timer that did not fire in its time failed in one way, whether it came later or never did. */
+static bool same_way(enum fault_kind one, enum fault_kind other)
+{
+    return (one == FAULT_LOST ? FAULT_LATE : one) == (other == FAULT_LOST ? FAULT_LATE : other);
+}
+
 /* Whether these operations fail in the same way; if so they are the best so far. */
 static bool still_fails(struct shrinker *shrinker, const struct kit_session *session,
                         const struct kit_op *ops, size_t count)
@@ -36,7 +42,7 @@ static bool still_fails(struct shrinker *shrinker, const struct kit_session *ses
                       &verdict);
     shrinker->trials++;
     shrinker->seconds += verdict.seconds;
-    if (verdict.result != KIT_FAULT || verdict.fault != shrinker->fault) {
+    if (verdict.result != KIT_FAULT || !same_way(verdict.fault, shrinker->fault)) {
         return false;
     }
     shrinker->best.session = *session;

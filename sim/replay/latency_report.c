@@ -106,29 +106,59 @@ bool latency_write_histograms(const struct simulation *simulation, const char *d
 
 /* --- the longest calls ----------------------------------------------------------------------- */
 
-json_t *latency_worst(const struct simulation *simulation)
+/* Hands each structure's and operation's longest call to `see`. */
+static void each_worst(const struct simulation *simulation,
+                       void (*see)(void *ctx, const struct latency_row *row, enum latency_op op,
+                                   const struct replay_worst *worst),
+                       void *ctx)
 {
-    json_t *all = json_array();
     for (size_t i = 0; i < simulation->latency_count; i++) {
         const struct latency_row *row = &simulation->latencies[i];
         for (int op = 0; op < LATENCY_OPS; op++) {
-            const struct replay_worst *worst = &row->worst[op];
-            if (row->ns[op].total == 0) {
-                continue;
+            if (row->ns[op].total > 0) {
+                see(ctx, row, (enum latency_op)op, &row->worst[op]);
             }
-            json_t *object = json_pack(
-                "{s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "trace", row->trace, "algo",
-                contender_name(row->contender), "options", contender_options(row->contender), "op",
-                latency_op_word((enum latency_op)op), "ns", (json_int_t)worst->ns, "event",
-                (json_int_t)worst->event, "tick", (json_int_t)worst->tick);
-            bool advance = op == LATENCY_ADVANCE;
-            (void)json_object_set_new(
-                object, advance ? "fired" : "timer",
-                json_integer(advance ? (json_int_t)worst->fired : (json_int_t)worst->id));
-            (void)json_array_append_new(all, object);
         }
     }
+}
+
+static void append_worst(void *ctx, const struct latency_row *row, enum latency_op op,
+                         const struct replay_worst *worst)
+{
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "trace", row->trace, "algo",
+                  contender_name(row->contender), "options", contender_options(row->contender),
+                  "op", latency_op_word(op), "ns", (json_int_t)worst->ns, "event",
+                  (json_int_t)worst->event, "tick", (json_int_t)worst->tick);
+    bool advance = op == LATENCY_ADVANCE;
+    (void)json_object_set_new(
+        object, advance ? "fired" : "timer",
+        json_integer(advance ? (json_int_t)worst->fired : (json_int_t)worst->id));
+    (void)json_array_append_new(ctx, object);
+}
+
+json_t *latency_worst(const struct simulation *simulation)
+{
+    json_t *all = json_array();
+    each_worst(simulation, append_worst, all);
     return all;
+}
+
+static void print_worst(void *ctx, const struct latency_row *row, enum latency_op op,
+                        const struct replay_worst *worst)
+{
+    FILE *stream = ctx;
+    const char *options = contender_options(row->contender);
+    char name[256];
+    (void)snprintf(name, sizeof name, "%s%s%s", contender_name(row->contender),
+                   options[0] != '\0' ? ":" : "", options);
+    (void)fprintf(stream, "%-24s %-24s %-8s %12" PRIu64 " %12" PRIu64 " %16" PRIu64 "  ",
+                  row->trace, name, latency_op_word(op), worst->ns, worst->event, worst->tick);
+    if (op == LATENCY_ADVANCE) {
+        (void)fprintf(stream, "fired %" PRIu64 "\n", worst->fired);
+    } else {
+        (void)fprintf(stream, "%" PRIu32 "\n", worst->id);
+    }
 }
 
 void latency_write_worst(const struct simulation *simulation, FILE *stream)
@@ -141,25 +171,5 @@ void latency_write_worst(const struct simulation *simulation, FILE *stream)
                   "it: timerlab show NAME --trace FILE --from TICK --to TICK\n"
                   "%-24s %-24s %-8s %12s %12s %16s  %s\n",
                   "trace", "algo", "op", "ns", "event", "tick", "timer");
-    for (size_t i = 0; i < simulation->latency_count; i++) {
-        const struct latency_row *row = &simulation->latencies[i];
-        for (int op = 0; op < LATENCY_OPS; op++) {
-            const struct replay_worst *worst = &row->worst[op];
-            if (row->ns[op].total == 0) {
-                continue;
-            }
-            const char *options = contender_options(row->contender);
-            char name[256];
-            (void)snprintf(name, sizeof name, "%s%s%s", contender_name(row->contender),
-                           options[0] != '\0' ? ":" : "", options);
-            (void)fprintf(stream, "%-24s %-24s %-8s %12" PRIu64 " %12" PRIu64 " %16" PRIu64 "  ",
-                          row->trace, name, latency_op_word((enum latency_op)op), worst->ns,
-                          worst->event, worst->tick);
-            if (op == LATENCY_ADVANCE) {
-                (void)fprintf(stream, "fired %" PRIu64 "\n", worst->fired);
-            } else {
-                (void)fprintf(stream, "%" PRIu32 "\n", worst->id);
-            }
-        }
-    }
+    each_worst(simulation, print_worst, stream);
 }

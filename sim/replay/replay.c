@@ -1,3 +1,4 @@
+/* A pass from the trace's first block to its end: the structure, the window, the clock. */
 #include "clock.h"
 #include "replay_pass.h"
 

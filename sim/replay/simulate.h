@@ -34,14 +34,15 @@ struct simulate_request {
     uint64_t memory_limit_bytes;
 };
 
-/* What a contender is called in files, and its options where they differ from the defaults. NULL is
- * the floor. */
+/* What a contender is called in files. NULL is the floor. */
 const char *contender_name(const struct contender *contender);
+
+/* Its options as text, where they differ from the defaults; "" of the floor. */
 const char *contender_options(const struct contender *contender);
 
 /* The latencies of one structure on one trace: all runs together. */
 struct latency_row {
-    char *trace;
+    const char *trace;                         /* its name: the trace row's, as below */
     const struct contender *contender;         /* NULL: the floor */
     struct histogram ns[LATENCY_OPS];          /* service times */
     struct histogram response_ns[LATENCY_OPS]; /* response times */
@@ -50,21 +51,21 @@ struct latency_row {
 
 /* The work of one structure on one trace, over the window's ticks. */
 struct work_row {
-    char *trace;
+    const char *trace; /* its name: the trace row's, as below */
     const struct contender *contender;
     struct work_series series;
 };
 
 /* One fault that is to be listed. */
 struct fault_row {
-    char *trace;
+    const char *trace; /* its name: the trace row's, as below */
     const struct contender *contender;
     struct fault fault;
 };
 
 /* Sets of timers fired, for comparing structures with one another. */
 struct fired_set {
-    char *trace;
+    const char *trace; /* its name: the trace row's, as below */
     const struct contender *contender;
     bool exact; /* at these options: such structures must agree */
     uint64_t digest;
@@ -110,6 +111,7 @@ uint64_t simulate_default_memory_limit(void);
  * each. */
 void simulation_describe_traces(const struct simulation *simulation, json_t *context);
 
+/* Frees what a simulation owns; harmless on a zeroed one. */
 void simulation_free(struct simulation *simulation);
 
 #endif

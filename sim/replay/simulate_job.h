@@ -1,0 +1,77 @@
+/*
+ * simulate_job.h: one trace through all structures, under way: between simulate.c, which runs the
+ * passes, simulate_row.c, which makes their figures rows, and simulation.c, which keeps the rest.
+ */
+#ifndef SIM_SIMULATE_JOB_H
+#define SIM_SIMULATE_JOB_H
+
+#include "progress.h"
+#include "simulate.h"
+#include "trace.h"
+
+/* The columns of latencies follow one another, from COL_START_P50 on. */
+#define LATENCY_COLUMNS (LATENCY_OPS * LATENCY_PERCENTILES)
+
+/* What is known of one structure on one trace. */
+struct subject {
+    const struct contender *contender; /* NULL: the floor */
+    const struct tl_algo *timed;
+    const struct tl_algo *counted;
+    const int64_t *options;
+    bool judged; /* fires timers, so the oracle has a say */
+    bool right;  /* nothing has gone wrong so far */
+    const char *status;
+    char reason[1024];
+    struct replay_result *check;   /* NULL until that pass is done */
+    struct replay_result *latency; /* all runs merged, or NULL */
+    double *ns_per_event;          /* of each run */
+    double *processor_ns_per_event;
+    unsigned ns_count;
+    double *latency_ns[LATENCY_COLUMNS]; /* the same for each percentile of each operation */
+    unsigned latency_count;
+};
+
+struct job {
+    const struct simulate_request *request;
+    struct simulation *simulation;
+    const char *trace_path;
+    const char *trace_name;
+    const char *trace_checksum;
+    struct subject *subjects;
+    size_t subject_count;
+    struct progress *progress;
+    uint64_t *passes_done;
+};
+
+/* --- the figures: simulate_row.c ------------------------------------------------------------- */
+
+/* The percentiles of one latency, behind them the maximum. */
+void read_percentiles(const struct histogram *ns, uint64_t percentiles[LATENCY_PERCENTILES]);
+
+/* Adds a structure's row to the results; `events` is how many operations the trace has, `floor`
+ * what the harness itself took, or NULL. False, with `error` set, if out of memory. */
+bool add_result_row(struct job *job, const struct subject *subject, uint64_t events,
+                    const struct subject *floor, struct error *error);
+
+/* --- what is kept beside them: simulation.c --------------------------------------------------- */
+
+/* Each adds a row of its kind to the simulation. False, with `error` set, if out of memory. */
+
+/* The first faults that the oracle found. */
+bool keep_faults(struct job *job, const struct subject *subject, struct error *error);
+
+/* The set of timers fired, of a structure that was right. */
+bool keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks,
+                    struct error *error);
+
+/* The latencies of all runs. */
+bool keep_latency(struct job *job, const struct subject *subject, struct error *error);
+
+/* The work over the window's ticks. */
+bool keep_work(struct job *job, const struct subject *subject, struct error *error);
+
+/* The trace that is read, whose name and checksum become the job's. False also if it cannot be
+ * read. */
+bool keep_trace(struct job *job, struct trace_reader *reader, struct error *error);
+
+#endif

@@ -1,0 +1,144 @@
+/* A structure's figures as a row of the results. */
+#include "simulate_job.h"
+
+#include "statistics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void read_percentiles(const struct histogram *ns, uint64_t percentiles[LATENCY_PERCENTILES])
+{
+    static const double shares[LATENCY_PERCENTILES - 1] = {0.5, 0.9, 0.99, 0.999, 0.9999};
+    for (int p = 0; p < LATENCY_PERCENTILES - 1; p++) {
+        percentiles[p] = histogram_quantile(ns, shares[p]);
+    }
+    percentiles[LATENCY_PERCENTILES - 1] = ns->max;
+}
+
+static bool fill_latency(struct row *row, const struct subject *subject)
+{
+    bool kept = true;
+    for (int op = 0; op < LATENCY_OPS; op++) {
+        const struct histogram *ns = &subject->latency->latency_ns[op];
+        if (ns->total == 0) {
+            continue;
+        }
+        uint64_t percentiles[LATENCY_PERCENTILES];
+        read_percentiles(ns, percentiles);
+        for (int p = 0; p < LATENCY_PERCENTILES; p++) {
+            int place = op * LATENCY_PERCENTILES + p;
+            enum column column = (enum column)(COL_START_P50 + place);
+            row_set_integer(row, column, percentiles[p]);
+            kept = kept &&
+                   row_set_samples(row, column, subject->latency_ns[place], subject->latency_count);
+        }
+    }
+    const double *stall_ns = subject->latency_ns[COL_ADVANCE_MAX - COL_START_P50];
+    row_set_integer(row, COL_STALL, (uint64_t)stats_median(stall_ns, subject->latency_count));
+    return kept && row_set_samples(row, COL_STALL, stall_ns, subject->latency_count);
+}
+
+/* The speed and its spread, and what the floor took in the same rounds. */
+static bool fill_speed(struct row *row, const struct subject *subject, const struct subject *floor)
+{
+    double ns = stats_median(subject->ns_per_event, subject->ns_count);
+    row_set_real(row, COL_NS_PER_EVENT, ns);
+    row_set_real(row, COL_NS_PER_EVENT_MAD, stats_mad(subject->ns_per_event, subject->ns_count));
+    row_set_real(row, COL_EVENTS_PER_S, 1e9 / ns);
+    row_set_integer(row, COL_RUNS, subject->ns_count);
+    bool kept = row_set_samples(row, COL_NS_PER_EVENT, subject->ns_per_event, subject->ns_count) &&
+                samples_set(&row->processor_ns_per_event, subject->processor_ns_per_event,
+                            subject->ns_count);
+    if (floor != NULL) {
+        row_set_real(row, COL_FLOOR_NS, stats_median(floor->ns_per_event, floor->ns_count));
+        kept = kept && row_set_samples(row, COL_FLOOR_NS, floor->ns_per_event, floor->ns_count);
+    }
+    return kept;
+}
+
+static void fill_verdict(struct row *row, const struct verdict *verdict)
+{
+    const struct {
+        enum column column;
+        uint64_t value;
+    } counts[] = {
+        {COL_STARTS, verdict->starts},   {COL_RESTARTS, verdict->restarts},
+        {COL_STOPS, verdict->stops},     {COL_FIRED, verdict->fired},
+        {COL_DRAINED, verdict->drained}, {COL_AVERTED, verdict->averted},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        row_set_integer(row, counts[i].column, counts[i].value);
+    }
+    for (unsigned kind = 0; kind < FAULT_KINDS; kind++) {
+        enum column column = fault_column((enum fault_kind)kind);
+        if (column != FAULT_NO_COLUMN) {
+            row_set_integer(row, column, verdict->faults[kind]);
+        }
+    }
+    if (verdict->early_ticks.total + verdict->late_ticks.total > 0) {
+        row_set_signed(row, COL_LATENESS_MIN, verdict->lateness_min);
+        row_set_signed(row, COL_LATENESS_P50, verdict_lateness_quantile(verdict, 0.5));
+        row_set_signed(row, COL_LATENESS_P99, verdict_lateness_quantile(verdict, 0.99));
+        row_set_signed(row, COL_LATENESS_MAX, verdict->lateness_max);
+    }
+}
+
+static void fill_work(struct row *row, const struct subject *subject)
+{
+    const struct replay_result *check = subject->check;
+    row_set_integer(row, COL_WAKEUPS, check->wakeups);
+    row_set_integer(row, COL_IDLE_WAKEUPS, check->idle_wakeups);
+    if (check->window_fired > 0) {
+        row_set_real(row, COL_WAKEUPS_PER_FIRED,
+                     (double)check->wakeups / (double)check->window_fired);
+    }
+    row_set_integer(row, COL_BYTES_FIXED, check->bytes_fixed);
+    row_set_integer(row, COL_BYTES_PEAK, check->bytes_peak);
+    row_set_integer(row, COL_BYTES_DRAINED, check->bytes_drained);
+    if (check->ids > 0) {
+        row_set_real(row, COL_BYTES_PER_TIMER,
+                     ((double)check->bytes_peak - (double)check->bytes_fixed) / check->ids);
+    }
+    if (subject->counted->counters != NULL) {
+        row_set_integer(row, COL_N_COMPARES, check->counters.compares);
+        row_set_integer(row, COL_N_MOVES, check->counters.moves);
+        row_set_integer(row, COL_N_SLOTS, check->counters.slots);
+        row_set_integer(row, COL_N_CASCADES, check->counters.cascades);
+    }
+    row_set_integer(row, COL_N_ALLOCS, check->allocations);
+}
+
+bool add_result_row(struct job *job, const struct subject *subject, uint64_t events,
+                    const struct subject *floor, struct error *error)
+{
+    struct row *row = results_add(&job->simulation->results);
+    if (row == NULL) {
+        return error_set(error, "out of memory");
+    }
+    (void)snprintf(row->trace_checksum, sizeof row->trace_checksum, "%s", job->trace_checksum);
+    row_set_text(row, COL_TRACE, job->trace_name);
+    row_set_text(row, COL_ALGO, subject->timed->name);
+    row_set_text(row, COL_OPTIONS, subject->contender->option_text);
+    row_set_text(row, COL_STATUS, subject->status);
+    row_set_integer(row, COL_EVENTS, events);
+    if (!subject->right) {
+        row_set_text(row, COL_REASON, subject->reason);
+    }
+    bool ended =
+        subject->check != NULL && (subject->right || strcmp(subject->status, "fault") == 0);
+    if (ended && subject->judged) {
+        fill_verdict(row, &subject->check->verdict);
+    }
+    if (ended) {
+        fill_work(row, subject);
+    }
+    bool kept = true;
+    if (subject->right && subject->ns_count > 0) {
+        kept = fill_speed(row, subject, floor);
+    }
+    if (subject->right && subject->latency != NULL) {
+        kept = kept && fill_latency(row, subject);
+    }
+    return kept || error_set(error, "out of memory");
+}

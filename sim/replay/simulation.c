@@ -1,0 +1,184 @@
+/* What a simulation keeps beside its rows. */
+#include "simulate_job.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* `rows` with room for one more; NULL, with `error` set and `rows` as they were, if there is no
+ * memory. */
+static void *one_more(void *rows, size_t count, size_t row_bytes, struct error *error)
+{
+    void *grown = realloc(rows, (count + 1) * row_bytes);
+    if (grown == NULL) {
+        (void)error_set(error, "out of memory");
+    }
+    return grown;
+}
+
+bool keep_faults(struct job *job, const struct subject *subject, struct error *error)
+{
+    const struct verdict *verdict = &subject->check->verdict;
+    struct simulation *simulation = job->simulation;
+    for (size_t i = 0; i < verdict->fault_count && i < ORACLE_FAULTS_KEPT; i++) {
+        struct fault_row *rows =
+            one_more(simulation->faults, simulation->fault_count, sizeof *rows, error);
+        if (rows == NULL) {
+            return false;
+        }
+        simulation->faults = rows;
+        rows[simulation->fault_count++] = (struct fault_row){
+            .trace = job->trace_name, .contender = subject->contender, .fault = verdict->first[i]};
+    }
+    return true;
+}
+
+/* Whether a structure promises exact firing for every delay of a trace, as far as the shortest and
+ * the longest tell: precision may get worse with the delay, or, where one timeout serves all,
+ * better. */
+static bool is_exact(const struct subject *subject, uint64_t max_delay_ticks)
+{
+    struct tl_precision shortest = tl_algo_precision(subject->timed, subject->options, 0);
+    struct tl_precision longest =
+        tl_algo_precision(subject->timed, subject->options, max_delay_ticks);
+    return shortest.early_ticks == 0 && shortest.late_ticks == 0 && longest.early_ticks == 0 &&
+           longest.late_ticks == 0;
+}
+
+bool keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks,
+                    struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    struct fired_set *sets =
+        one_more(simulation->fired_sets, simulation->fired_set_count, sizeof *sets, error);
+    if (sets == NULL) {
+        return false;
+    }
+    simulation->fired_sets = sets;
+    sets[simulation->fired_set_count++] =
+        (struct fired_set){.trace = job->trace_name,
+                           .contender = subject->contender,
+                           .exact = is_exact(subject, max_delay_ticks),
+                           .digest = subject->check->digest};
+    return true;
+}
+
+bool keep_latency(struct job *job, const struct subject *subject, struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    struct latency_row *rows =
+        one_more(simulation->latencies, simulation->latency_count, sizeof *rows, error);
+    if (rows == NULL) {
+        return false;
+    }
+    simulation->latencies = rows;
+    struct latency_row *row = &rows[simulation->latency_count++];
+    row->trace = job->trace_name;
+    row->contender = subject->contender;
+    memcpy(row->ns, subject->latency->latency_ns, sizeof row->ns);
+    memcpy(row->response_ns, subject->latency->response_ns, sizeof row->response_ns);
+    memcpy(row->worst, subject->latency->worst, sizeof row->worst);
+    return true;
+}
+
+bool keep_work(struct job *job, const struct subject *subject, struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    struct work_row *rows =
+        one_more(simulation->works, simulation->work_count, sizeof *rows, error);
+    if (rows == NULL) {
+        return false;
+    }
+    simulation->works = rows;
+    rows[simulation->work_count++] = (struct work_row){
+        .trace = job->trace_name, .contender = subject->contender, .series = subject->check->work};
+    return true;
+}
+
+/* What the trace asks for, as a number: the same however it was compressed and wherever it is from,
+ * for nothing else decides what a structure has to do. */
+static bool checksum_trace(struct trace_reader *reader, char text[TRACE_CHECKSUM_CHARS + 1],
+                           struct error *error)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    const uint64_t frame[] = {header->tick_ns, header->warmup_end_tick, header->end_tick,
+                              header->ids};
+    XXH3_state_t *state = XXH3_createState();
+    if (state == NULL) {
+        return error_set(error, "out of memory");
+    }
+    (void)XXH3_64bits_reset(state);
+    (void)XXH3_64bits_update(state, frame, sizeof frame);
+    struct trace_block block;
+    int got = 0;
+    while ((got = trace_reader_next(reader, &block, error)) > 0) {
+        for (size_t g = 0; g < block.group_count; g++) {
+            const struct trace_group *group = &block.groups[g];
+            for (uint32_t i = 0; i < group->count; i++) {
+                const struct trace_record *record = &block.records[group->first + i];
+                const uint64_t operation[] = {group->tick, record->deadline,
+                                              (uint64_t)record->op << 32 | record->id};
+                (void)XXH3_64bits_update(state, operation, sizeof operation);
+            }
+        }
+    }
+    (void)snprintf(text, TRACE_CHECKSUM_CHARS + 1, "%016" PRIx64,
+                   (uint64_t)XXH3_64bits_digest(state));
+    (void)XXH3_freeState(state);
+    return got == 0;
+}
+
+bool keep_trace(struct job *job, struct trace_reader *reader, struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    const struct trace_header *header = trace_reader_header(reader);
+    struct trace_row *rows =
+        one_more(simulation->traces, simulation->trace_count, sizeof *rows, error);
+    if (rows == NULL) {
+        return false;
+    }
+    simulation->traces = rows;
+    struct trace_row *row = &rows[simulation->trace_count++];
+    const char *slash = strrchr(job->trace_path, '/');
+    *row = (struct trace_row){.name = strdup(slash != NULL ? slash + 1 : job->trace_path),
+                              .path = strdup(job->trace_path),
+                              .tick_ns = header->tick_ns,
+                              .events = header->events,
+                              .ids = header->ids};
+    if (row->name == NULL || row->path == NULL) {
+        return error_set(error, "out of memory");
+    }
+    job->trace_name = row->name;
+    job->trace_checksum = row->checksum;
+    return checksum_trace(reader, row->checksum, error);
+}
+
+void simulation_describe_traces(const struct simulation *simulation, json_t *context)
+{
+    json_t *traces = json_array();
+    for (size_t i = 0; i < simulation->trace_count; i++) {
+        const struct trace_row *row = &simulation->traces[i];
+        (void)json_array_append_new(
+            traces,
+            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "name", row->name, "path", row->path,
+                      "checksum", row->checksum, "tick_ns", (json_int_t)row->tick_ns, "events",
+                      (json_int_t)row->events, "timers", (json_int_t)row->ids));
+    }
+    (void)json_object_set_new(context, "traces", traces);
+}
+
+void simulation_free(struct simulation *simulation)
+{
+    results_free(&simulation->results);
+    for (size_t i = 0; i < simulation->trace_count; i++) {
+        free(simulation->traces[i].name);
+        free(simulation->traces[i].path);
+    }
+    free(simulation->traces);
+    free(simulation->latencies);
+    free(simulation->works);
+    free(simulation->faults);
+    free(simulation->fired_sets);
+    *simulation = (struct simulation){0};
+}
