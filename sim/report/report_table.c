@@ -65,6 +65,42 @@ void table_figure(struct table *table, double value,
     table_cell(table, pool_format(&table->report->pool, "%s", figure(value, FIGURE)), value);
 }
 
+/* Whether a column says anything: the folders' does only where there are several. */
+static bool is_shown(const struct report *report, const struct shown_column *column)
+{
+    return report->data->set_count > 1 || strcmp(column->name, "set") != 0;
+}
+
+void table_columns(struct table *table, const struct shown_column *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct shown_column *column = &columns[i];
+        if (is_shown(table->report, column)) {
+            table_column(table, column->heading, column->figure != NULL,
+                         column->help != NULL ? column->help : column_help(column->name));
+        }
+    }
+}
+
+void table_cells(struct table *table, const json_t *row, const struct shown_column *columns,
+                 size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct shown_column *column = &columns[i];
+        if (!is_shown(table->report, column)) {
+            continue;
+        }
+        if (column->cell != NULL) {
+            struct page_cell cell = column->cell(table->report, row);
+            table_cell(table, cell.text, cell.key);
+        } else if (column->figure != NULL) {
+            table_figure(table, row_number(row, column->name), column->figure);
+        } else {
+            table_text(table, row_string(row, column->name));
+        }
+    }
+}
+
 void table_write(struct table *table, const char *id, const char *caption, const char *nothing)
 {
     struct page *page = &table->report->page;

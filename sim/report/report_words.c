@@ -127,7 +127,7 @@ static void add_tied(struct text *text, const struct contest *contest)
     for (size_t i = 0; i < contest->count; i++) {
         few_runs = few_runs || row_number(contest->rows[i], "runs") < JUDGE_RUNS_MIN;
         if (contest->tied[i] && said < listed) {
-            struct measured m = measured_event(contest->rows[i]);
+            struct measured m = measured_of(contest->rows[i], "ns_per_event");
             text_add_joint(text, said++, tied > listed ? listed + 1 : listed);
             text_add(text, "%s (%s ± %s ns)", series_text(text->pool, contest->rows[i]),
                      figure_text(m.value, FIGURE), figure_text(m.spread, FIGURE));

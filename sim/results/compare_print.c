@@ -274,36 +274,31 @@ static json_t *count_json(double value)
     return value == floor(value) ? json_integer((json_int_t)value) : number(value);
 }
 
+static json_t *number_if(bool there, double value)
+{
+    return there ? number(value) : json_null();
+}
+
 static json_t *comparison_json(const struct comparison *item)
 {
     bool judged = item->status == COMPARE_JUDGED;
     const struct judgement *judgement = &item->judgement;
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "set", item->other_side->label,
-        "trace", item->workload, "algo", item->algo, "options", item->options, "base_algo",
-        item->base_algo, "base_options", item->base_options, "metric", item->metric, "status",
-        compare_status_word(item->status), "reason", item->reason, "method",
-        compare_method_word(item->method), "verdict", compare_verdict_word(item->verdict));
-    if (object == NULL) {
-        return NULL;
-    }
-    (void)json_object_set_new(object, "base_runs", json_integer((json_int_t)item->base_runs));
-    (void)json_object_set_new(object, "other_runs", json_integer((json_int_t)item->other_runs));
-    (void)json_object_set_new(object, "base_median", number(item->base_median));
-    (void)json_object_set_new(object, "other_median", number(item->other_median));
-    (void)json_object_set_new(object, "min_effect",
-                              judged ? number(judgement->min_effect) : json_null());
-    (void)json_object_set_new(object, "drift", judged ? number(judgement->drift) : json_null());
-    (void)json_object_set_new(
-        object, "disturbed", judged ? json_integer((json_int_t)judgement->disturbed) : json_null());
-    (void)json_object_set_new(object, "change", judged ? number(judgement->change) : json_null());
     bool interval = judged && isfinite(judgement->high);
-    (void)json_object_set_new(object, "low", interval ? number(judgement->low) : json_null());
-    (void)json_object_set_new(object, "high", interval ? number(judgement->high) : json_null());
-    (void)json_object_set_new(object, "p", judged ? number(judgement->p) : json_null());
-    (void)json_object_set_new(object, "p_adjusted",
-                              judged ? number(item->p_adjusted) : json_null());
-    return object;
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:o, s:o, s:o, s:o}",
+        "set", item->other_side->label, "trace", item->workload, "algo", item->algo, "options",
+        item->options, "base_algo", item->base_algo, "base_options", item->base_options, "metric",
+        item->metric, "status", compare_status_word(item->status), "reason", item->reason, "method",
+        compare_method_word(item->method), "verdict", compare_verdict_word(item->verdict),
+        "base_runs", (json_int_t)item->base_runs, "other_runs", (json_int_t)item->other_runs,
+        "base_median", number(item->base_median), "other_median", number(item->other_median),
+        "min_effect", number_if(judged, judgement->min_effect), "drift",
+        number_if(judged, judgement->drift), "disturbed",
+        judged ? json_integer((json_int_t)judgement->disturbed) : json_null(), "change",
+        number_if(judged, judgement->change), "low", number_if(interval, judgement->low), "high",
+        number_if(interval, judgement->high), "p", number_if(judged, judgement->p), "p_adjusted",
+        number_if(judged, item->p_adjusted));
 }
 
 static json_t *summary_json(const struct comparisons *comparisons)
