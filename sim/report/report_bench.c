@@ -169,9 +169,7 @@ static double *bench_sizes(struct report *report, size_t *count)
 
 static bool same_line(const json_t *a, const json_t *b)
 {
-    return strcmp(row_string(a, "op"), row_string(b, "op")) == 0 &&
-           strcmp(row_string(a, "algo"), row_string(b, "algo")) == 0 &&
-           strcmp(row_string(a, "set"), row_string(b, "set")) == 0;
+    return same_op(a, b) && strcmp(row_string(a, "algo"), row_string(b, "algo")) == 0;
 }
 
 /* A line of the table: an operation of a structure, with each number of timers. */

@@ -76,20 +76,9 @@ static void add_wins(struct text *text, const struct contest_list *list, const j
 
 static void add_tie(struct text *text, const struct contest *contest)
 {
-    size_t tied = contest->tied_count + 1;
-    size_t listed = tied > LISTED_MAX ? LISTED_MAX : tied;
-    size_t said = 0;
     text_add(text, "on %s " MARK_BOLD "cannot tell" MARK_BOLD " which is the fastest of ",
              place_text(text->pool, contest));
-    for (size_t i = 0; i < contest->count && said < listed; i++) {
-        if (contest->tied[i]) {
-            text_add_joint(text, said++, listed < tied ? listed + 1 : listed);
-            text_add(text, "%s", winner_text(text->pool, contest->rows[i]));
-        }
-    }
-    if (listed < tied) {
-        text_add(text, " and %zu more", tied - listed);
-    }
+    text_add_tied(text, contest, winner_text);
     text_add(text, " (%s ns per event at best)",
              figure_text(row_number(contest->rows[0], "ns_per_event"), FIGURE));
 }

@@ -17,6 +17,10 @@ const char *series_text(struct pool *pool, const json_t *row);
 /* A trace, and the folder of its results where there are several. */
 const char *place_text(struct pool *pool, const struct contest *contest);
 
+/* Adds who cannot be told from the first, and the first, each by its name. */
+void text_add_tied(struct text *text, const struct contest *contest,
+                   const char *(*name)(struct pool *, const json_t *));
+
 /* What of the lateness is not zero, as "up to 2 ticks early and up to 1 tick late"; "" if nothing.
  */
 const char *lateness_words(struct pool *pool, double earliest, double latest);

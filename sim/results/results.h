@@ -164,6 +164,9 @@ json_t *results_json_rows(const struct results *results);
 void results_write_rows(json_t *rows, const json_t *context, FILE *stream);
 void results_write_json(const struct results *results, const json_t *context, FILE *stream);
 
+/* null for what no number of JSON is. */
+json_t *json_real_or_null(double value);
+
 /* One line a column: its name, and what it holds. */
 void results_write_columns(FILE *stream);
 
