@@ -31,9 +31,13 @@ void table_row(struct table *table, enum page_row_kind kind)
     if (needed > table->cell_room) {
         size_t room = 2 * needed;
         struct page_cell *cells = realloc(table->cells, room * sizeof *cells);
+        if (cells != NULL) {
+            table->cells = cells;
+        }
         enum page_row_kind *kinds = realloc(table->kinds, room * sizeof *kinds);
-        table->cells = cells != NULL ? cells : table->cells;
-        table->kinds = kinds != NULL ? kinds : table->kinds;
+        if (kinds != NULL) {
+            table->kinds = kinds;
+        }
         if (cells == NULL || kinds == NULL) {
             table->report->pool.failed = true;
             return;

@@ -9,7 +9,7 @@
 #ifndef SIM_RESULTS_H
 #define SIM_RESULTS_H
 
-#include "csv_table.h"
+#include "csv_table.h" /* csv_write_field, for tables beside the results */
 #include "error.h"
 
 #include <jansson.h>
