@@ -2,7 +2,6 @@
 #include "report_work.h"
 
 #include "csv_table.h"
-#include "report_verdict.h"
 #include "report_words.h"
 
 #include <string.h>

@@ -47,10 +47,10 @@ static size_t find_op_rows(const struct report_data *data, const json_t *like, d
 /* "with 1,000 timers `a` (10.0 ns; the next, `b`, takes 3.00 times as long)". */
 static void add_op_winner(struct text *text, const json_t *const *rows, size_t count, double n)
 {
-    struct measured first = measured_op(rows[0]);
+    struct measured first = measured_of(rows[0], "ns_per_op");
     size_t tied = 0;
     for (size_t i = 1; i < count; i++) {
-        tied += !measured_differ(first, measured_op(rows[i]));
+        tied += !measured_differ(first, measured_of(rows[i], "ns_per_op"));
     }
     text_add(text, "with %s timers ", grouped_text(n, FIGURE));
     if (count == 1) {
@@ -62,7 +62,7 @@ static void add_op_winner(struct text *text, const json_t *const *rows, size_t c
         size_t said = 0;
         text_add(text, "cannot tell ");
         for (size_t i = 0; i < count; i++) {
-            if (i == 0 || !measured_differ(first, measured_op(rows[i]))) {
+            if (i == 0 || !measured_differ(first, measured_of(rows[i], "ns_per_op"))) {
                 text_add_joint(text, said++, tied + 1);
                 text_add(text, "%s", series_text(text->pool, rows[i]));
             }
@@ -72,7 +72,7 @@ static void add_op_winner(struct text *text, const json_t *const *rows, size_t c
         text_add(text, "%s (%s ns; the next, %s, takes %s times as long)",
                  series_text(text->pool, rows[0]), figure_text(first.value, FIGURE),
                  series_text(text->pool, rows[1]),
-                 figure_text(measured_op(rows[1]).value / first.value, FIGURE));
+                 figure_text(measured_of(rows[1], "ns_per_op").value / first.value, FIGURE));
     }
 }
 
@@ -169,9 +169,7 @@ static double *bench_sizes(struct report *report, size_t *count)
 
 static bool same_line(const json_t *a, const json_t *b)
 {
-    return strcmp(row_string(a, "op"), row_string(b, "op")) == 0 &&
-           strcmp(row_string(a, "algo"), row_string(b, "algo")) == 0 &&
-           strcmp(row_string(a, "set"), row_string(b, "set")) == 0;
+    return same_op(a, b) && strcmp(row_string(a, "algo"), row_string(b, "algo")) == 0;
 }
 
 /* A line of the table: an operation of a structure, with each number of timers. */

@@ -7,6 +7,7 @@
 #include "statistics.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +16,11 @@
 
 /* --- differences ----------------------------------------------------------------------------- */
 
-struct measured measured_event(const json_t *row)
+struct measured measured_of(const json_t *row, const char *column)
 {
-    return (struct measured){row_number(row, "ns_per_event"), row_number(row, "ns_per_event_mad"),
-                             row_number(row, "runs")};
-}
-
-struct measured measured_op(const json_t *row)
-{
-    return (struct measured){row_number(row, "ns_per_op"), row_number(row, "ns_per_op_mad"),
+    char spread[64];
+    (void)snprintf(spread, sizeof spread, "%s_mad", column);
+    return (struct measured){row_number(row, column), row_number(row, spread),
                              row_number(row, "runs")};
 }
 
@@ -83,7 +80,7 @@ static bool is_slower(const json_t *base, const json_t *other)
                    judgement.change > 0;
         }
     }
-    return measured_differ(measured_event(base), measured_event(other)) &&
+    return measured_differ(measured_of(base, "ns_per_event"), measured_of(other, "ns_per_event")) &&
            row_number(other, "ns_per_event") > row_number(base, "ns_per_event");
 }
 

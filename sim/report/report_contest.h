@@ -56,8 +56,7 @@ struct measured {
     double runs;
 };
 
-struct measured measured_event(const json_t *row);
-struct measured measured_op(const json_t *row);
+struct measured measured_of(const json_t *row, const char *column);
 
 /* Whether two figures lie apart further than their spreads explain. */
 bool measured_differ(struct measured a, struct measured b);

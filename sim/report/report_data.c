@@ -96,7 +96,7 @@ static json_t *read_json(const char *path, struct error *error)
 }
 
 /* Moves the rows to those of all folders, each with its folder's mark. */
-static size_t take_rows(json_t *all, const json_t *rows, const char *mark)
+static void take_rows(json_t *all, const json_t *rows, const char *mark)
 {
     size_t i = 0;
     json_t *row = NULL;
@@ -105,7 +105,6 @@ static size_t take_rows(json_t *all, const json_t *rows, const char *mark)
         (void)json_object_set_new(row, "set", json_string(mark));
         (void)json_array_append(all, row);
     }
-    return json_array_size(rows);
 }
 
 static bool read_results(struct report_data *data, struct report_set *set, struct error *error)
@@ -130,14 +129,14 @@ static bool read_results(struct report_data *data, struct report_set *set, struc
     if (!good) {
         (void)error_set(error, "%s: has no rows; is it from `timerlab sim -o`?", path);
     } else {
-        set->row_count = take_rows(data->rows, rows, set->mark);
+        take_rows(data->rows, rows, set->mark);
         (void)json_object_update(set->context, json_object_get(whole, "context"));
     }
     json_decref(whole);
     return good;
 }
 
-static bool read_table(const struct report_set *set, const char *name, json_t *all, size_t *count,
+static bool read_table(const struct report_set *set, const char *name, json_t *all,
                        struct error *error)
 {
     char path[4096];
@@ -148,7 +147,7 @@ static bool read_table(const struct report_set *set, const char *name, json_t *a
     if (rows == NULL) {
         return false;
     }
-    *count = take_rows(all, rows, set->mark);
+    take_rows(all, rows, set->mark);
     json_decref(rows);
     return true;
 }
@@ -158,13 +157,13 @@ static bool read_bench(struct report_data *data, struct report_set *set, struct 
 {
     char path[4096];
     if (find_file(path, set->folder, "bench.csv") || !find_file(path, set->folder, "bench.json")) {
-        return read_table(set, "bench.csv", data->bench, &set->bench_count, error);
+        return read_table(set, "bench.csv", data->bench, error);
     }
     json_t *rows = bench_table_read(path, error);
     if (rows == NULL) {
         return false;
     }
-    set->bench_count = take_rows(data->bench, rows, set->mark);
+    take_rows(data->bench, rows, set->mark);
     json_decref(rows);
     return true;
 }
@@ -264,7 +263,6 @@ static bool add_own_structures(struct report_data *data, struct error *error)
 static bool read_folder(struct report_data *data, struct report_set *set, struct error *error)
 {
     char path[4096];
-    size_t fault_count = 0;
     struct stat info;
     if (stat(set->folder, &info) != 0) {
         return error_set(error, "%s: %s; give a folder that `timerlab sim -o` or scripts/run left",
@@ -279,7 +277,7 @@ static bool read_folder(struct report_data *data, struct report_set *set, struct
             set->folder);
     }
     return read_results(data, set, error) && read_bench(data, set, error) &&
-           read_table(set, "faults.csv", data->faults, &fault_count, error) &&
+           read_table(set, "faults.csv", data->faults, error) &&
            read_structures(data, set, error) && read_commands(set, error);
 }
 

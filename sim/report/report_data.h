@@ -15,11 +15,9 @@
 /* One folder of results. */
 struct report_set {
     const char *folder;
-    char mark[8];     /* "A", "B", ... where there are several folders, else "" */
-    json_t *context;  /* of results.json: an object, empty if there is none */
-    char *commands;   /* commands.txt, "" if there is none */
-    size_t row_count; /* what of the rows is its own */
-    size_t bench_count;
+    char mark[8];    /* "A", "B", ... where there are several folders, else "" */
+    json_t *context; /* of results.json: an object, empty if there is none */
+    char *commands;  /* commands.txt, "" if there is none */
 };
 
 /* Everything that is known. A row is an object by the names of its columns, and has its folder's

@@ -12,11 +12,10 @@
 
 static const char *const fault_columns[] = {"early", "late_beyond", "lost", "duplicate",
                                             "misordered"};
-#define FAULT_COLUMNS (sizeof fault_columns / sizeof fault_columns[0])
 
 static bool has_faults(const json_t *row)
 {
-    for (size_t i = 0; i < FAULT_COLUMNS; i++) {
+    for (size_t i = 0; i < COUNT_OF(fault_columns); i++) {
         if (row_number(row, fault_columns[i]) > 0) {
             return true;
         }
@@ -34,7 +33,7 @@ static const char *fault_counts(struct report *report, const json_t *row)
 {
     struct text text = {.pool = &report->pool};
     bool any = false;
-    for (size_t i = 0; i < FAULT_COLUMNS; i++) {
+    for (size_t i = 0; i < COUNT_OF(fault_columns); i++) {
         double count = row_number(row, fault_columns[i]);
         if (count > 0) {
             text_add(&text, "%s", any ? ", " : "");
@@ -216,7 +215,7 @@ static void write_fault_table(struct report *report)
     table_column(&table, "structure", false, "");
     table_column(&table, "trace", false, "");
     table_column(&table, "fault", false, "");
-    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(columns); c++) {
         table_column(&table, columns[c], true, "");
     }
     table_column(&table, "detail", false, "");
@@ -226,7 +225,7 @@ static void write_fault_table(struct report *report)
         table_text(&table, row_name(report, row));
         table_text(&table, trace_base(row_string(row, "trace")));
         table_text(&table, row_string(row, "fault"));
-        for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+        for (size_t c = 0; c < COUNT_OF(columns); c++) {
             table_cell(&table, row_string(row, columns[c]), row_number(row, columns[c]));
         }
         table_text(&table, row_string(row, "detail"));

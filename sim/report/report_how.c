@@ -30,22 +30,19 @@ static const char *promise_words(struct report *report, const json_t *structure)
 
 static void option_table(struct report *report, const json_t *structure, const char *name)
 {
+    static const struct shown_column columns[] = {
+        {"option", "name", NULL, "", NULL},       {"default", "default", NULL, "", NULL},
+        {"from", "min", grouped_text, "", NULL},  {"to", "max", grouped_text, "", NULL},
+        {"what it does", "help", NULL, "", NULL},
+    };
     struct table table = {.report = report};
-    table_column(&table, "option", false, "");
-    table_column(&table, "default", false, "");
-    table_column(&table, "from", true, "");
-    table_column(&table, "to", true, "");
-    table_column(&table, "what it does", false, "");
     size_t i = 0;
     const json_t *option = NULL;
+    table_columns(&table, columns, COUNT_OF(columns));
     json_array_foreach(json_object_get(structure, "options"), i, option)
     {
         table_row(&table, ROW_PLAIN);
-        table_text(&table, row_string(option, "name"));
-        table_text(&table, row_string(option, "default"));
-        table_figure(&table, row_number(option, "min"), grouped_text);
-        table_figure(&table, row_number(option, "max"), grouped_text);
-        table_text(&table, row_string(option, "help"));
+        table_cells(&table, option, columns, COUNT_OF(columns));
     }
     table_write(&table, pool_format(&report->pool, "options-%s", name), "Options",
                 "It has no options.");
@@ -153,7 +150,7 @@ static void write_trace_list(struct report *report)
                  "of the trace's content: the same operations have the same");
     table_column(&table, "tick", true, "how long a tick is");
     table_column(&table, "timers", true, "different timers that are used");
-    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+    for (size_t c = 0; c < COUNT_OF(counts); c++) {
         table_column(&table, counts[c], true, column_help(counts[c]));
     }
     for (size_t i = 0; i < report->contests.count; i++) {
@@ -172,7 +169,7 @@ static void write_trace_list(struct report *report)
         table_text(&table, checksum[0] != '\0' ? checksum : "-");
         table_figure(&table, row_number(known, "tick_ns"), duration_text);
         table_figure(&table, row_number(known, "timers"), grouped_text);
-        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        for (size_t c = 0; c < COUNT_OF(counts); c++) {
             table_figure(&table, row_number(rows[0], counts[c]), grouped_text);
         }
         free((void *)rows);

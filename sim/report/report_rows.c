@@ -9,18 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
-
-/* A column of a table in which each row is one of the results. */
-struct shown_column {
-    const char *heading;
-    const char *name;                                  /* the results' column */
-    const char *(*figure)(double, char[FIGURE_BYTES]); /* NULL: it holds words */
-    const char *help;                                  /* NULL: what the results say of it */
-    /* NULL: what the row has in that column. */
-    struct page_cell (*cell)(struct report *report, const json_t *row);
-};
-
 /* --- cells ----------------------------------------------------------------------------------- */
 
 static struct page_cell name_cell(struct report *report, const json_t *row)
@@ -81,44 +69,6 @@ static enum page_row_kind row_kind(const struct report *report, const json_t *ro
     return row_plain_kind(report, row);
 }
 
-/* --- columns --------------------------------------------------------------------------------- */
-
-/* Whether a column says anything: the folders' does only where there are several. */
-static bool is_shown(const struct report *report, const struct shown_column *column)
-{
-    return report->data->set_count > 1 || strcmp(column->name, "set") != 0;
-}
-
-static void add_columns(struct table *table, const struct shown_column *columns, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct shown_column *column = &columns[i];
-        if (is_shown(table->report, column)) {
-            table_column(table, column->heading, column->figure != NULL,
-                         column->help != NULL ? column->help : column_help(column->name));
-        }
-    }
-}
-
-static void add_cells(struct table *table, const json_t *row, const struct shown_column *columns,
-                      size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct shown_column *column = &columns[i];
-        if (!is_shown(table->report, column)) {
-            continue;
-        }
-        if (column->cell != NULL) {
-            struct page_cell cell = column->cell(table->report, row);
-            table_cell(table, cell.text, cell.key);
-        } else if (column->figure != NULL) {
-            table_figure(table, row_number(row, column->name), column->figure);
-        } else {
-            table_text(table, row_string(row, column->name));
-        }
-    }
-}
-
 /* --- all in one ------------------------------------------------------------------------------ */
 
 void section_table(struct report *report)
@@ -149,13 +99,13 @@ void section_table(struct report *report)
     struct page *page = &report->page;
     struct table table = {.report = report, .page.filter = true};
     page->form->heading(page, 2, "The table", "table");
-    add_columns(&table, columns, COUNT_OF(columns));
+    table_columns(&table, columns, COUNT_OF(columns));
     for (size_t c = 0; c < report->contests.count; c++) {
         size_t count = 0;
         const json_t **rows = report_rows(report, &report->contests.items[c], &count);
         for (size_t i = 0; i < count; i++) {
             table_row(&table, row_kind(report, rows[i]));
-            add_cells(&table, rows[i], columns, COUNT_OF(columns));
+            table_cells(&table, rows[i], columns, COUNT_OF(columns));
         }
         free((void *)rows);
     }
@@ -238,12 +188,12 @@ static void write_trace_table(struct report *report, const struct trace_table *w
                               const json_t *const *rows, size_t count, const char *id)
 {
     struct table table = {.report = report};
-    add_columns(&table, what->columns, what->column_count);
+    table_columns(&table, what->columns, what->column_count);
     for (size_t i = 0; i < count; i++) {
         if (what->needed == NULL || !isnan(row_number(rows[i], what->needed))) {
             table_row(&table, what->needed == NULL ? row_kind(report, rows[i])
                                                    : row_plain_kind(report, rows[i]));
-            add_cells(&table, rows[i], what->columns, what->column_count);
+            table_cells(&table, rows[i], what->columns, what->column_count);
         }
     }
     table_write(&table, id, what->caption, what->nothing);
@@ -290,18 +240,21 @@ static void write_latencies(struct report *report, const json_t *const *rows, si
 /* Where in the trace the longest single calls were; nothing, where that was not noted. */
 static void write_worst(struct report *report, const struct contest *contest, const char *id)
 {
-    static const char *const places[] = {"tick", "event", "timer", "fired"};
+    static const struct shown_column columns[] = {
+        STRUCTURE_COLUMN,
+        {"operation", "op", NULL, "", NULL},
+        {"time", "ns", duration_text, "the longest single call of all runs", NULL},
+        {"at tick", "tick", grouped_text, "", NULL},
+        {"before event", "event", grouped_text, "its place among the operations of the trace",
+         NULL},
+        {"timer", "timer", grouped_text, "", NULL},
+        {"fired", "fired", grouped_text, "the timers that this advance fired", NULL},
+    };
     const struct report_set *set = report_set_of(report, contest);
     struct table table = {.report = report};
     size_t i = 0;
     const json_t *worst = NULL;
-    table_column(&table, "structure", false, "");
-    table_column(&table, "operation", false, "");
-    table_column(&table, "time", true, "the longest single call of all runs");
-    table_column(&table, "at tick", true, "");
-    table_column(&table, "before event", true, "its place among the operations of the trace");
-    table_column(&table, "timer", true, "");
-    table_column(&table, "fired", true, "the timers that this advance fired");
+    table_columns(&table, columns, COUNT_OF(columns));
     json_array_foreach(json_object_get(set->context, "worst"), i, worst)
     {
         if (strcmp(row_string(worst, "trace"), contest->trace) != 0) {
@@ -310,11 +263,7 @@ static void write_worst(struct report *report, const struct contest *contest, co
         table_row(&table, ROW_PLAIN);
         table_text(&table, pool_format(&report->pool, "%s%s%s", series_text(&report->pool, worst),
                                        contest->mark[0] != '\0' ? " " : "", contest->mark));
-        table_text(&table, row_string(worst, "op"));
-        table_figure(&table, row_number(worst, "ns"), duration_text);
-        for (size_t p = 0; p < COUNT_OF(places); p++) {
-            table_figure(&table, row_number(worst, places[p]), grouped_text);
-        }
+        table_cells(&table, worst, columns + 1, COUNT_OF(columns) - 1);
     }
     if (table.page.row_count > 0) {
         table_write(&table, id, "The longest single calls, and where they were", "");

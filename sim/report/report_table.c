@@ -31,17 +31,17 @@ void table_row(struct table *table, enum page_row_kind kind)
     if (needed > table->cell_room) {
         size_t room = 2 * needed;
         struct page_cell *cells = realloc(table->cells, room * sizeof *cells);
-        if (cells == NULL) {
-            table->report->pool.failed = true;
-            return;
+        if (cells != NULL) {
+            table->cells = cells;
         }
-        table->cells = cells;
         enum page_row_kind *kinds = realloc(table->kinds, room * sizeof *kinds);
-        if (kinds == NULL) {
+        if (kinds != NULL) {
+            table->kinds = kinds;
+        }
+        if (cells == NULL || kinds == NULL) {
             table->report->pool.failed = true;
             return;
         }
-        table->kinds = kinds;
         table->cell_room = room;
     }
     table->kinds[table->page.row_count++] = kind;
@@ -63,6 +63,42 @@ void table_figure(struct table *table, double value,
                   const char *(*figure)(double, char[FIGURE_BYTES]))
 {
     table_cell(table, pool_format(&table->report->pool, "%s", figure(value, FIGURE)), value);
+}
+
+/* Whether a column says anything: the folders' does only where there are several. */
+static bool is_shown(const struct report *report, const struct shown_column *column)
+{
+    return report->data->set_count > 1 || strcmp(column->name, "set") != 0;
+}
+
+void table_columns(struct table *table, const struct shown_column *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct shown_column *column = &columns[i];
+        if (is_shown(table->report, column)) {
+            table_column(table, column->heading, column->figure != NULL,
+                         column->help != NULL ? column->help : column_help(column->name));
+        }
+    }
+}
+
+void table_cells(struct table *table, const json_t *row, const struct shown_column *columns,
+                 size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct shown_column *column = &columns[i];
+        if (!is_shown(table->report, column)) {
+            continue;
+        }
+        if (column->cell != NULL) {
+            struct page_cell cell = column->cell(table->report, row);
+            table_cell(table, cell.text, cell.key);
+        } else if (column->figure != NULL) {
+            table_figure(table, row_number(row, column->name), column->figure);
+        } else {
+            table_text(table, row_string(row, column->name));
+        }
+    }
 }
 
 void table_write(struct table *table, const char *id, const char *caption, const char *nothing)

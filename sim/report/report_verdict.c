@@ -1,8 +1,7 @@
 /* Everything in two sentences. */
-#include "report_verdict.h"
+#include "report_words.h"
 
 #include "figures.h"
-#include "report_words.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,16 +18,18 @@ static bool is_won(const struct contest *contest)
     return contest->count > 0 && contest->tied_count == 0;
 }
 
-/* Whether contest `index` is the first that its structure won. */
-static bool is_first_win(const struct contest_list *list, size_t index)
+/* Whether contest `index` is the first that its structure won, or, if ties count, stands first in.
+ */
+static bool is_first(const struct contest_list *list, size_t index, bool ties)
 {
     for (size_t i = 0; i < index; i++) {
-        if (is_won(&list->items[i]) &&
-            same_series(list->items[i].rows[0], list->items[index].rows[0])) {
+        const struct contest *contest = &list->items[i];
+        if ((ties ? contest->count > 0 : is_won(contest)) &&
+            same_series(contest->rows[0], list->items[index].rows[0])) {
             return false;
         }
     }
-    return is_won(&list->items[index]);
+    return ties ? list->items[index].count > 0 : is_won(&list->items[index]);
 }
 
 /* The name of a winner: without the folder, which stands beside the trace. */
@@ -75,20 +76,9 @@ static void add_wins(struct text *text, const struct contest_list *list, const j
 
 static void add_tie(struct text *text, const struct contest *contest)
 {
-    size_t tied = contest->tied_count + 1;
-    size_t listed = tied > LISTED_MAX ? LISTED_MAX : tied;
-    size_t said = 0;
     text_add(text, "on %s " MARK_BOLD "cannot tell" MARK_BOLD " which is the fastest of ",
              place_text(text->pool, contest));
-    for (size_t i = 0; i < contest->count && said < listed; i++) {
-        if (contest->tied[i]) {
-            text_add_joint(text, said++, listed < tied ? listed + 1 : listed);
-            text_add(text, "%s", winner_text(text->pool, contest->rows[i]));
-        }
-    }
-    if (listed < tied) {
-        text_add(text, " and %zu more", tied - listed);
-    }
+    text_add_tied(text, contest, winner_text);
     text_add(text, " (%s ns per event at best)",
              figure_text(row_number(contest->rows[0], "ns_per_event"), FIGURE));
 }
@@ -154,7 +144,7 @@ static void add_winners(struct text *text, const struct contest_list *list)
 {
     size_t said = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (is_first_win(list, i)) {
+        if (is_first(list, i, false)) {
             text_add(text, "%s", said++ > 0 ? "; " : "");
             add_wins(text, list, list->items[i].rows[0]);
         }
@@ -232,25 +222,13 @@ static void add_price(struct text *text, const struct report_data *data,
                      : "");
 }
 
-/* Whether no contest before has the same first. */
-static bool is_first_first(const struct contest_list *list, size_t index)
-{
-    for (size_t i = 0; i < index; i++) {
-        if (list->items[i].count > 0 &&
-            same_series(list->items[i].rows[0], list->items[index].rows[0])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static const char *what_it_costs(struct pool *pool, const struct report_data *data,
                                  const struct contest_list *list)
 {
     struct text text = {.pool = pool};
     size_t said = 0;
     for (size_t i = 0; i < list->count && said < LISTED_MAX; i++) {
-        if (list->items[i].count > 0 && is_first_first(list, i)) {
+        if (is_first(list, i, true)) {
             text_add(&text, "%s", said++ > 0 ? "; " : "");
             add_price(&text, data, list, list->items[i].rows[0]);
         }

@@ -116,26 +116,39 @@ void contest_costs(struct pool *pool, const struct report_data *data, const stru
                    : "horizon: none that matters";
 }
 
-/* Adds who cannot be told from the first, with their figures. */
-static void add_tied(struct text *text, const struct contest *contest)
+void text_add_tied(struct text *text, const struct contest *contest,
+                   const char *(*name)(struct pool *, const json_t *))
 {
     size_t tied = contest->tied_count + 1;
     size_t listed = tied > LISTED_MAX ? LISTED_MAX : tied;
     size_t said = 0;
-    bool few_runs = false;
-    text_add(text, MARK_BOLD "Cannot tell which is the fastest of ");
-    for (size_t i = 0; i < contest->count; i++) {
-        few_runs = few_runs || row_number(contest->rows[i], "runs") < JUDGE_RUNS_MIN;
-        if (contest->tied[i] && said < listed) {
-            struct measured m = measured_event(contest->rows[i]);
-            text_add_joint(text, said++, tied > listed ? listed + 1 : listed);
-            text_add(text, "%s (%s ± %s ns)", series_text(text->pool, contest->rows[i]),
-                     figure_text(m.value, FIGURE), figure_text(m.spread, FIGURE));
+    for (size_t i = 0; i < contest->count && said < listed; i++) {
+        if (contest->tied[i]) {
+            text_add_joint(text, said++, listed < tied ? listed + 1 : listed);
+            text_add(text, "%s", name(text->pool, contest->rows[i]));
         }
     }
     if (listed < tied) {
         text_add(text, " and %zu more", tied - listed);
     }
+}
+
+static const char *measured_text(struct pool *pool, const json_t *row)
+{
+    struct measured m = measured_of(row, "ns_per_event");
+    return pool_format(pool, "%s (%s ± %s ns)", series_text(pool, row),
+                       figure_text(m.value, FIGURE), figure_text(m.spread, FIGURE));
+}
+
+/* Adds who cannot be told from the first, with their figures. */
+static void add_tied(struct text *text, const struct contest *contest)
+{
+    bool few_runs = false;
+    for (size_t i = 0; i < contest->count; i++) {
+        few_runs = few_runs || row_number(contest->rows[i], "runs") < JUDGE_RUNS_MIN;
+    }
+    text_add(text, MARK_BOLD "Cannot tell which is the fastest of ");
+    text_add_tied(text, contest, measured_text);
     text_add(text, MARK_BOLD "%s. The smallest median is that of %s: ",
              few_runs ? " (it takes five runs)"
                       : " (they differ by no more than chance may explain)",

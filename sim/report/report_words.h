@@ -1,6 +1,6 @@
 /*
- * report_words.h: a contest in words: who won, by how much, and what it costs. What the spread of
- * the runs does not allow to say is called "cannot tell".
+ * report_words.h: results in words: who won, by how much, and what it costs. What the spread of the
+ * runs does not allow to say is called "cannot tell".
  */
 #ifndef SIM_REPORT_WORDS_H
 #define SIM_REPORT_WORDS_H
@@ -16,6 +16,10 @@ const char *series_text(struct pool *pool, const json_t *row);
 
 /* A trace, and the folder of its results where there are several. */
 const char *place_text(struct pool *pool, const struct contest *contest);
+
+/* Adds who cannot be told from the first, and the first, each by its name. */
+void text_add_tied(struct text *text, const struct contest *contest,
+                   const char *(*name)(struct pool *, const json_t *));
 
 /* What of the lateness is not zero, as "up to 2 ticks early and up to 1 tick late"; "" if nothing.
  */
@@ -33,6 +37,10 @@ bool row_has_horizon(const struct report_data *data, const json_t *row);
 const char *contest_text(struct pool *pool, const struct contest *contest);
 void contest_costs(struct pool *pool, const struct report_data *data, const struct contest *contest,
                    const char *items[CONTEST_COSTS]);
+
+/* Two sentences: who won on what, and what that costs. */
+const char *verdict_text(struct pool *pool, const struct report_data *data,
+                         const struct contest_list *list);
 
 /* The rule by which a difference counts. */
 const char *rule_text(void);

@@ -19,6 +19,8 @@ struct report {
     const char *folder;
 };
 
+#define COUNT_OF(array)   (sizeof(array) / sizeof(array)[0])
+
 /* --- tables and lists ------------------------------------------------------------------------ */
 
 /* The widest table has fewer columns. */
@@ -42,6 +44,21 @@ void table_cell(struct table *table, const char *text, double key);
 void table_text(struct table *table, const char *text);
 void table_figure(struct table *table, double value,
                   const char *(*figure)(double, char[FIGURE_BYTES]));
+
+/* A column of a table in which each row is an object. */
+struct shown_column {
+    const char *heading;
+    const char *name;                                  /* the object's member */
+    const char *(*figure)(double, char[FIGURE_BYTES]); /* NULL: it holds words */
+    const char *help;                                  /* NULL: what the results say of it */
+    /* NULL: what the row has there. */
+    struct page_cell (*cell)(struct report *report, const json_t *row);
+};
+
+/* All columns of such a table, but the folders' where there is only one; a row's cells. */
+void table_columns(struct table *table, const struct shown_column *columns, size_t count);
+void table_cells(struct table *table, const json_t *row, const struct shown_column *columns,
+                 size_t count);
 
 /* Writes the table to the page, and ends it; without rows, `nothing` says so. */
 void table_write(struct table *table, const char *id, const char *caption, const char *nothing);

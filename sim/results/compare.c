@@ -6,31 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD(code, word) word,
-static const char *const status_words[] = {COMPARE_STATUS_MAP(WORD)};
-static const char *const verdict_words[] = {COMPARE_VERDICT_MAP(WORD)};
-static const char *const method_words[] = {COMPARE_METHOD_MAP(WORD)};
-static const char *const correction_words[] = {COMPARE_CORRECTION_MAP(WORD)};
-#undef WORD
-
-const char *compare_status_word(enum compare_status status)
-{
-    return status_words[status];
-}
-
-const char *compare_verdict_word(enum compare_verdict verdict)
-{
-    return verdict_words[verdict];
-}
-
-const char *compare_method_word(enum compare_method method)
-{
-    return method_words[method];
-}
-
 const char *compare_correction_word(enum compare_correction correction)
 {
-    return correction_words[correction];
+#define WORD(code, word) word,
+    static const char *const words[] = {COMPARE_CORRECTION_MAP(WORD)};
+#undef WORD
+    return words[correction];
 }
 
 bool compare_structure_parse(struct compare_structure *structure, const char *text,

@@ -50,9 +50,6 @@ enum compare_method { COMPARE_METHOD_MAP(COMPARE_ENUM) METHODS };
 enum compare_correction { COMPARE_CORRECTION_MAP(COMPARE_ENUM) CORRECTIONS };
 #undef COMPARE_ENUM
 
-const char *compare_status_word(enum compare_status status);
-const char *compare_verdict_word(enum compare_verdict verdict);
-const char *compare_method_word(enum compare_method method);
 const char *compare_correction_word(enum compare_correction correction);
 
 /* A structure, as NAME[:option=value...] names it: without options, with its defaults. */

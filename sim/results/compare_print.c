@@ -1,6 +1,7 @@
 #include "compare_print.h"
 
 #include "figures.h"
+#include "results.h"
 #include "text_table.h"
 
 #include <math.h>
@@ -8,7 +9,13 @@
 #include <string.h>
 
 /* Goes up when a name changes its meaning or goes away; what is added leaves it. */
-#define COMPARE_SCHEMA 1
+#define COMPARE_SCHEMA   1
+
+#define WORD(code, word) word,
+static const char *const status_words[] = {COMPARE_STATUS_MAP(WORD)};
+static const char *const verdict_words[] = {COMPARE_VERDICT_MAP(WORD)};
+static const char *const method_words[] = {COMPARE_METHOD_MAP(WORD)};
+#undef WORD
 
 static size_t count_verdicts(const struct comparisons *comparisons, enum compare_verdict verdict)
 {
@@ -91,8 +98,8 @@ static void add_runs(struct text_table *table, const struct comparison *item)
 
 static const char *verdict_or_status(const struct comparison *item)
 {
-    return item->status == COMPARE_JUDGED ? compare_verdict_word(item->verdict)
-                                          : compare_status_word(item->status);
+    return item->status == COMPARE_JUDGED ? verdict_words[item->verdict]
+                                          : status_words[item->status];
 }
 
 /* --- tables ---------------------------------------------------------------------------------- */
@@ -162,13 +169,13 @@ static void print_summary(const struct compare_request *request,
     const char *separator = "";
     for (size_t i = 0; i < sizeof verdicts / sizeof verdicts[0]; i++) {
         (void)fprintf(stream, "%s%zu %s", separator, count_verdicts(comparisons, verdicts[i]),
-                      compare_verdict_word(verdicts[i]));
+                      verdict_words[verdicts[i]]);
         separator = ", ";
     }
     for (int s = COMPARE_JUDGED + 1; s < COMPARE_STATUSES; s++) {
         size_t count = count_status(comparisons, (enum compare_status)s);
         if (count > 0) {
-            (void)fprintf(stream, ", %zu %s", count, compare_status_word((enum compare_status)s));
+            (void)fprintf(stream, ", %zu %s", count, status_words[s]);
         }
     }
     if (comparisons->equal_counts + comparisons->difference_count > 0) {
@@ -216,12 +223,12 @@ static void print_comparisons(const struct compare_request *request,
             continue;
         }
         if (request->by_algo) {
-            (void)fprintf(stream, "%sstructures of %s, each against ", i > 0 ? "\n" : "",
-                          side->label);
-            (void)fprintf(stream, "%s%s%s",
-                          request->base != NULL ? request->base->algo : "the first",
-                          request->base != NULL && request->base->options[0] != '\0' ? ":" : "",
-                          request->base != NULL ? request->base->options : "");
+            char base[520] = "the first";
+            if (request->base != NULL) {
+                structure_name(base, sizeof base, request->base->algo, request->base->options);
+            }
+            (void)fprintf(stream, "%sstructures of %s, each against %s", i > 0 ? "\n" : "",
+                          side->label, base);
         } else {
             (void)fprintf(stream, "%sbase: %s; other: %s", i > 1 ? "\n" : "",
                           request->sides[0].label, side->label);
@@ -263,47 +270,37 @@ void compare_print_markdown(const struct compare_request *request,
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 /* Counts are exact. */
 static json_t *count_json(double value)
 {
-    return value == floor(value) ? json_integer((json_int_t)value) : number(value);
+    return value == floor(value) ? json_integer((json_int_t)value) : json_real_or_null(value);
+}
+
+static json_t *number_if(bool there, double value)
+{
+    return there ? json_real_or_null(value) : json_null();
 }
 
 static json_t *comparison_json(const struct comparison *item)
 {
     bool judged = item->status == COMPARE_JUDGED;
     const struct judgement *judgement = &item->judgement;
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "set", item->other_side->label,
-        "trace", item->workload, "algo", item->algo, "options", item->options, "base_algo",
-        item->base_algo, "base_options", item->base_options, "metric", item->metric, "status",
-        compare_status_word(item->status), "reason", item->reason, "method",
-        compare_method_word(item->method), "verdict", compare_verdict_word(item->verdict));
-    if (object == NULL) {
-        return NULL;
-    }
-    (void)json_object_set_new(object, "base_runs", json_integer((json_int_t)item->base_runs));
-    (void)json_object_set_new(object, "other_runs", json_integer((json_int_t)item->other_runs));
-    (void)json_object_set_new(object, "base_median", number(item->base_median));
-    (void)json_object_set_new(object, "other_median", number(item->other_median));
-    (void)json_object_set_new(object, "min_effect",
-                              judged ? number(judgement->min_effect) : json_null());
-    (void)json_object_set_new(object, "drift", judged ? number(judgement->drift) : json_null());
-    (void)json_object_set_new(
-        object, "disturbed", judged ? json_integer((json_int_t)judgement->disturbed) : json_null());
-    (void)json_object_set_new(object, "change", judged ? number(judgement->change) : json_null());
     bool interval = judged && isfinite(judgement->high);
-    (void)json_object_set_new(object, "low", interval ? number(judgement->low) : json_null());
-    (void)json_object_set_new(object, "high", interval ? number(judgement->high) : json_null());
-    (void)json_object_set_new(object, "p", judged ? number(judgement->p) : json_null());
-    (void)json_object_set_new(object, "p_adjusted",
-                              judged ? number(item->p_adjusted) : json_null());
-    return object;
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:o, s:o, s:o, s:o}",
+        "set", item->other_side->label, "trace", item->workload, "algo", item->algo, "options",
+        item->options, "base_algo", item->base_algo, "base_options", item->base_options, "metric",
+        item->metric, "status", status_words[item->status], "reason", item->reason, "method",
+        method_words[item->method], "verdict", verdict_words[item->verdict], "base_runs",
+        (json_int_t)item->base_runs, "other_runs", (json_int_t)item->other_runs, "base_median",
+        json_real_or_null(item->base_median), "other_median", json_real_or_null(item->other_median),
+        "min_effect", number_if(judged, judgement->min_effect), "drift",
+        number_if(judged, judgement->drift), "disturbed",
+        judged ? json_integer((json_int_t)judgement->disturbed) : json_null(), "change",
+        number_if(judged, judgement->change), "low", number_if(interval, judgement->low), "high",
+        number_if(interval, judgement->high), "p", number_if(judged, judgement->p), "p_adjusted",
+        number_if(judged, item->p_adjusted));
 }
 
 static json_t *summary_json(const struct comparisons *comparisons)
@@ -311,12 +308,12 @@ static json_t *summary_json(const struct comparisons *comparisons)
     json_t *summary = json_object();
     for (int v = VERDICT_NONE + 1; v < VERDICTS; v++) {
         enum compare_verdict verdict = (enum compare_verdict)v;
-        (void)json_object_set_new(summary, compare_verdict_word(verdict),
+        (void)json_object_set_new(summary, verdict_words[verdict],
                                   json_integer((json_int_t)count_verdicts(comparisons, verdict)));
     }
     for (int s = COMPARE_JUDGED + 1; s < COMPARE_STATUSES; s++) {
         enum compare_status status = (enum compare_status)s;
-        (void)json_object_set_new(summary, compare_status_word(status),
+        (void)json_object_set_new(summary, status_words[status],
                                   json_integer((json_int_t)count_status(comparisons, status)));
     }
     (void)json_object_set_new(summary, "equal_counts",

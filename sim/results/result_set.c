@@ -290,18 +290,12 @@ static bool add_file(struct result_set *set, const char *path, struct error *err
         return error_set(error, "%s: %s", path, strerror(errno));
     }
     char *text = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
-    char piece[1 << 16];
-    for (size_t got = 0; memory != NULL && (got = fread(piece, 1, sizeof piece, file)) > 0;) {
-        (void)fwrite(piece, 1, got, memory);
-    }
+    size_t room = 0;
+    ssize_t got = getdelim(&text, &room, '\0', file);
     int unread = ferror(file) ? errno : 0;
     (void)fclose(file);
-    bool kept = memory != NULL && fclose(memory) == 0;
     bool added = unread != 0 ? error_set(error, "%s: %s", path, strerror(unread))
-                 : !kept     ? error_set(error, "out of memory")
-                             : result_set_add(set, path, text, bytes, error);
+                             : result_set_add(set, path, text, got > 0 ? (size_t)got : 0, error);
     free(text);
     return added;
 }

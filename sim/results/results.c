@@ -176,6 +176,11 @@ static json_t *row_samples(const struct row *row)
     return all;
 }
 
+json_t *json_real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
 json_t *results_json_rows(const struct results *results)
 {
     json_t *rows = json_array();

@@ -9,7 +9,7 @@
 #ifndef SIM_RESULTS_H
 #define SIM_RESULTS_H
 
-#include "csv_table.h"
+#include "csv_table.h" /* csv_write_field, for tables beside the results */
 #include "error.h"
 
 #include <jansson.h>
@@ -163,6 +163,9 @@ json_t *results_json_rows(const struct results *results);
 /* {schema, context, rows}, of such an array or of results; takes no reference to either. */
 void results_write_rows(json_t *rows, const json_t *context, FILE *stream);
 void results_write_json(const struct results *results, const json_t *context, FILE *stream);
+
+/* null for what no number of JSON is. */
+json_t *json_real_or_null(double value);
 
 /* One line a column: its name, and what it holds. */
 void results_write_columns(FILE *stream);

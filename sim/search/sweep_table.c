@@ -106,37 +106,6 @@ struct shown_column {
     int digits;
 };
 
-/* Whether any row has a value in a column; *words: some are words. */
-static bool is_used(const struct shown_column *column, const json_t *rows, bool *words)
-{
-    bool used = false;
-    size_t index;
-    json_t *row;
-    *words = false;
-    json_array_foreach(rows, index, row)
-    {
-        const json_t *value = json_object_get(row, column->name);
-        used |= json_is_string(value) ? json_string_length(value) > 0 : json_is_number(value);
-        *words |= json_is_string(value);
-    }
-    return used;
-}
-
-/* Leaves the columns in which there is something; returns how many. */
-static size_t keep_used(struct shown_column *shown, size_t count, const json_t *rows,
-                        struct text_table *table)
-{
-    for (size_t i = 0; i < count; i++) {
-        bool words;
-        if (is_used(&shown[i], rows, &words) && table->columns < TEXT_TABLE_COLUMNS_MAX) {
-            table->right[table->columns] = !words;
-            shown[table->columns] = shown[i];
-            text_table_add(table, "%s", shown[table->columns++].name);
-        }
-    }
-    return table->columns;
-}
-
 void sweep_write_table(const json_t *rows, const struct sweep_knobs *knobs, FILE *stream)
 {
     static const enum column always[] = {COL_ALGO,
@@ -154,56 +123,56 @@ void sweep_write_table(const json_t *rows, const struct sweep_knobs *knobs, FILE
                                          COL_N_CASCADES,
                                          COL_REASON};
     enum { ALWAYS = sizeof always / sizeof always[0] };
-    struct text_table table = {0};
-    size_t count = 0;
-    struct shown_column *shown = calloc(knobs->count + ALWAYS, sizeof *shown);
-    if (shown == NULL) {
-        return;
-    }
-    for (size_t k = 0; k < knobs->count; k++) {
+    struct text_table table = {.empty = "-"};
+    struct shown_column shown[TEXT_TABLE_COLUMNS_MAX];
+    for (size_t k = 0; k < knobs->count && table.columns + ALWAYS < TEXT_TABLE_COLUMNS_MAX; k++) {
         if (knobs->items[k].value_count > 1) {
-            shown[count].digits = -1;
-            (void)column_name(&knobs->items[k], shown[count++].name);
+            shown[table.columns].digits = -1;
+            (void)column_name(&knobs->items[k], shown[table.columns++].name);
         }
     }
     for (size_t i = 0; i < ALWAYS; i++) {
-        shown[count].digits = result_columns[always[i]].digits;
-        (void)snprintf(shown[count++].name, SWEEP_NAME_BYTES, "%s", result_columns[always[i]].name);
+        shown[table.columns].digits = result_columns[always[i]].digits;
+        (void)snprintf(shown[table.columns++].name, SWEEP_NAME_BYTES, "%s",
+                       result_columns[always[i]].name);
     }
-    count = keep_used(shown, count, rows, &table);
+    for (size_t i = 0; i < table.columns; i++) {
+        table.right[i] = true;
+        text_table_add(&table, "%s", shown[i].name);
+    }
     size_t index;
     json_t *row;
     json_array_foreach(rows, index, row)
     {
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < table.columns; i++) {
             char text[64];
-            const char *cell =
-                value_text(json_object_get(row, shown[i].name), shown[i].digits, text, sizeof text);
-            bool reason = strcmp(shown[i].name, result_columns[COL_REASON].name) == 0;
-            text_table_add(&table, "%s", cell[0] == '\0' && !reason ? "-" : cell);
+            const json_t *value = json_object_get(row, shown[i].name);
+            table.right[i] = table.right[i] && !json_is_string(value);
+            text_table_add(&table, "%s", value_text(value, shown[i].digits, text, sizeof text));
         }
     }
     text_table_write(&table, stream);
     text_table_free(&table);
-    free(shown);
 }
 
 bool sweep_write_tables(const struct sweep_request *request, json_t *rows, struct error *error)
 {
-    char path[PATH_MAX];
-    struct outfile file;
-    (void)snprintf(path, sizeof path, "%s/results.csv", request->dir);
-    if (!outfile_open(&file, path, error)) {
-        return false;
+    static const char *const names[] = {"results.csv", "results.json"};
+    for (int i = 0; i < 2; i++) {
+        char path[PATH_MAX];
+        struct outfile file;
+        (void)snprintf(path, sizeof path, "%s/%s", request->dir, names[i]);
+        if (!outfile_open(&file, path, error)) {
+            return false;
+        }
+        if (i == 0) {
+            sweep_write_csv(rows, request->knobs, file.stream);
+        } else {
+            results_write_rows(rows, request->context, file.stream);
+        }
+        if (!outfile_commit(&file, error)) {
+            return false;
+        }
     }
-    sweep_write_csv(rows, request->knobs, file.stream);
-    if (!outfile_commit(&file, error)) {
-        return false;
-    }
-    (void)snprintf(path, sizeof path, "%s/results.json", request->dir);
-    if (!outfile_open(&file, path, error)) {
-        return false;
-    }
-    results_write_rows(rows, request->context, file.stream);
-    return outfile_commit(&file, error);
+    return true;
 }

@@ -23,19 +23,6 @@ bool tune_candidate_fits(const struct tune_candidate *candidate)
     return candidate->counted && candidate->why_not[0] == '\0';
 }
 
-size_t tuner_find(const struct tuner *tuner, size_t structure, const int64_t *options)
-{
-    for (size_t i = 0; i < tuner->result->candidate_count; i++) {
-        const struct tune_candidate *candidate = &tuner->result->candidates[i];
-        size_t count = tl_option_count(candidate->contender.timed);
-        if (candidate->structure == structure &&
-            memcmp(candidate->contender.options, options, count * sizeof *options) == 0) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
 bool tuner_add(struct tuner *tuner, size_t structure, const int64_t *options, struct error *error)
 {
     struct tune_result *result = tuner->result;

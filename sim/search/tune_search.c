@@ -62,6 +62,20 @@ static double least_cost(const struct tuner *tuner)
     return least;
 }
 
+/* The index of the structure's candidate with these options; SIZE_MAX if there is none. */
+static size_t find_candidate(const struct tuner *tuner, size_t structure, const int64_t *options)
+{
+    for (size_t i = 0; i < tuner->result->candidate_count; i++) {
+        const struct tune_candidate *candidate = &tuner->result->candidates[i];
+        size_t count = tl_option_count(candidate->contender.timed);
+        if (candidate->structure == structure &&
+            memcmp(candidate->contender.options, options, count * sizeof *options) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
 /* Adds a variant's options to `variants`, unless they are there, out of range, or were tried. */
 static size_t propose(const struct tuner *tuner, const struct tune_candidate *from, size_t option,
                       int64_t value, int64_t (*variants)[TL_OPTIONS_MAX], size_t count)
@@ -85,7 +99,7 @@ static size_t propose(const struct tuner *tuner, const struct tune_candidate *fr
         (early > limits->early_ticks && early > from->early_promise)) {
         return count;
     }
-    if (tuner_find(tuner, from->structure, variant.contender.options) != SIZE_MAX) {
+    if (find_candidate(tuner, from->structure, variant.contender.options) != SIZE_MAX) {
         return count;
     }
     for (size_t i = 0; i < count; i++) {

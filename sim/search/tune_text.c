@@ -340,11 +340,6 @@ void tune_write_text(const struct tune_request *request, const struct tune_resul
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *real_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *candidate_json(const struct tune_candidate *candidate)
 {
     json_t *json =
@@ -356,17 +351,17 @@ static json_t *candidate_json(const struct tune_candidate *candidate)
     }
     (void)json_object_update_new(
         json,
-        json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cost",
-                  real_or_null(candidate->cost), "ns_per_event", real_or_null(candidate->ns),
-                  "stall_ns", real_or_null(candidate->stall_ns), "bytes_per_timer",
-                  real_or_null(candidate->bytes_per_timer), "bytes_peak",
-                  (json_int_t)candidate->bytes_peak, "wakeups_per_s",
-                  real_or_null(candidate->wakeups_per_s), "wakeups", (json_int_t)candidate->wakeups,
-                  "lateness_min", (json_int_t)candidate->lateness_min, "lateness_max",
-                  (json_int_t)candidate->lateness_max, "n_compares",
-                  (json_int_t)candidate->work.compares, "n_moves",
-                  (json_int_t)candidate->work.moves, "n_slots", (json_int_t)candidate->work.slots,
-                  "n_cascades", (json_int_t)candidate->work.cascades));
+        json_pack(
+            "{s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cost",
+            json_real_or_null(candidate->cost), "ns_per_event", json_real_or_null(candidate->ns),
+            "stall_ns", json_real_or_null(candidate->stall_ns), "bytes_per_timer",
+            json_real_or_null(candidate->bytes_per_timer), "bytes_peak",
+            (json_int_t)candidate->bytes_peak, "wakeups_per_s",
+            json_real_or_null(candidate->wakeups_per_s), "wakeups", (json_int_t)candidate->wakeups,
+            "lateness_min", (json_int_t)candidate->lateness_min, "lateness_max",
+            (json_int_t)candidate->lateness_max, "n_compares", (json_int_t)candidate->work.compares,
+            "n_moves", (json_int_t)candidate->work.moves, "n_slots",
+            (json_int_t)candidate->work.slots, "n_cascades", (json_int_t)candidate->work.cascades));
     json_t *runs = json_array();
     for (size_t i = 0; i < candidate->run_count; i++) {
         (void)json_array_append_new(runs, json_real(candidate->ns_per_event[i]));
@@ -397,8 +392,8 @@ json_t *tune_json(const struct tune_request *request, const struct tune_result *
         (void)json_object_set_new(
             json, "second_to_best",
             json_pack("{s:f, s:o, s:o, s:f}", "ratio", 1 + result->difference.change, "low",
-                      real_or_null(1 + result->difference.low), "high",
-                      real_or_null(1 + result->difference.high), "p", result->difference.p));
+                      json_real_or_null(1 + result->difference.low), "high",
+                      json_real_or_null(1 + result->difference.high), "p", result->difference.p));
     }
     return json;
 }

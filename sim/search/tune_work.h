@@ -29,9 +29,6 @@ void tuner_tell(const struct tuner *tuner, const char *what);
 
 /* --- candidates ------------------------------------------------------------------------------ */
 
-/* The index of the structure's candidate with these options; SIZE_MAX if there is none. */
-size_t tuner_find(const struct tuner *tuner, size_t structure, const int64_t *options);
-
 /* Adds a candidate; false if out of memory. */
 bool tuner_add(struct tuner *tuner, size_t structure, const int64_t *options, struct error *error);
 

@@ -77,19 +77,13 @@ static void draw_chip(struct canvas *canvas, double x, double y, double width, u
                  text);
 }
 
-static void held_text(const struct canvas *canvas, const struct show_held *held, char *text,
-                      size_t bytes)
-{
-    (void)show_format_held(canvas->show, held, text, bytes);
-}
-
 /* The widest of a cell's chips; at least 0. */
 static double cell_chips_width(const struct canvas *canvas, const struct show_cell *cell)
 {
     double widest = 0;
     char text[128];
     for (size_t i = 0; i < cell->held_count && i < CHIPS_SHOWN; i++) {
-        held_text(canvas, &cell->held[i], text, sizeof text);
+        (void)show_format_held(canvas->show, &cell->held[i], text, sizeof text);
         double width = chip_width(text);
         widest = width > widest ? width : widest;
     }
@@ -109,7 +103,7 @@ static void draw_held(struct canvas *canvas, const struct show_cell *cell, doubl
     size_t shown = cell->held_count < CHIPS_SHOWN ? cell->held_count : CHIPS_SHOWN;
     for (size_t i = 0; i < shown; i++) {
         const struct show_held *held = &cell->held[i];
-        held_text(canvas, held, text, sizeof text);
+        (void)show_format_held(canvas->show, held, text, sizeof text);
         draw_chip(canvas, x, y + (double)i * (CHIP_HEIGHT + CHIP_GAP), width, held->id, text,
                   held->changed, (held->marks & TL_MARK_STALE) != 0);
     }
@@ -304,7 +298,7 @@ static void tree_node_text(const struct canvas *canvas, const struct show_cell *
 {
     char ticks[64];
     if (cell->held_count > 0) {
-        held_text(canvas, &cell->held[0], text, bytes);
+        (void)show_format_held(canvas->show, &cell->held[0], text, bytes);
     } else {
         short_ticks(cell, ticks, sizeof ticks);
         (void)snprintf(text, bytes, "%s%s%s", ticks,

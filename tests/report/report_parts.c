@@ -3,6 +3,7 @@
 #include "figures.h"
 #include "report_text.h"
 #include "test.h"
+#include "text_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,6 +45,22 @@ static void figures_have_the_unit_that_suits(void **state)
     assert_string_equal(rate_text(25e6, FIGURE), "25.0 million");
     assert_string_equal(ticks_text(1, FIGURE), "1 tick");
     assert_string_equal(ticks_text(1234, FIGURE), "1,234 ticks");
+}
+
+static void figures_are_plain_on_terminals(void **state)
+{
+    (void)state;
+    assert_string_equal(decimal_text(12.345, 1, FIGURE), "12.3");
+    assert_string_equal(decimal_text(NAN, 1, FIGURE), "-");
+    assert_string_equal(number_text(12, FIGURE), "12");
+    assert_string_equal(number_text(12.345, FIGURE), "12.35");
+    assert_string_equal(number_text(1234567.25, FIGURE), "1.2346e+06");
+    assert_string_equal(number_text(INFINITY, FIGURE), "-");
+    assert_string_equal(plain_duration_text(9999, FIGURE), "9999 ns");
+    assert_string_equal(plain_duration_text(12345, FIGURE), "12.3 us");
+    assert_string_equal(plain_duration_text(12.345e6, FIGURE), "12.3 ms");
+    assert_string_equal(binary_size_text(1023, FIGURE), "1023 bytes");
+    assert_string_equal(binary_size_text(1536, FIGURE), "1.5 KiB");
 }
 
 static void texts_grow(void **state)
@@ -116,14 +133,47 @@ static void damaged_tables_are_refused_with_their_line(void **state)
     assert_non_null(strstr(error.text, "/nowhere/at.csv"));
 }
 
+/* What a function writes of a table with a wide number and a name that Markdown would change. */
+static void expect_table(void (*write)(const struct text_table *, FILE *), const char *expected)
+{
+    struct text_table table = {.columns = 3, .right = {false, true, false}, .width = {6, 0, 0}};
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    text_table_add(&table, "name");
+    text_table_add(&table, "n");
+    text_table_add(&table, "why");
+    text_table_add(&table, "a_b");
+    text_table_add(&table, "%d", 1234);
+    text_table_add(&table, "so");
+    write(&table, stream);
+    assert_int_equal(fclose(stream), 0);
+    assert_string_equal(text, expected);
+    free(text);
+    text_table_free(&table);
+}
+
+static void tables_are_aligned_or_markdown(void **state)
+{
+    (void)state;
+    expect_table(text_table_write, "name       n  why\n"
+                                   "a_b     1234  so\n");
+    expect_table(text_table_write_markdown, "| name | n | why |\n"
+                                            "|---|--:|---|\n"
+                                            "| a\\_b | 1234 | so |\n");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_have_three_digits),
         cmocka_unit_test(figures_have_the_unit_that_suits),
+        cmocka_unit_test(figures_are_plain_on_terminals),
         cmocka_unit_test(texts_grow),
         cmocka_unit_test(tables_are_read_by_names),
         cmocka_unit_test(damaged_tables_are_refused_with_their_line),
+        cmocka_unit_test(tables_are_aligned_or_markdown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

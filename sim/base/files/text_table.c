@@ -33,28 +33,37 @@ static size_t row_count(const struct text_table *table)
     return table->columns > 0 ? table->count / table->columns : 0;
 }
 
+/* How wide a column is; 0: it is left out. */
 static size_t column_width(const struct text_table *table, size_t column)
 {
     size_t width = table->width[column];
+    bool used = table->empty == NULL;
     for (size_t row = 0; row < row_count(table); row++) {
         size_t length = strlen(cell_at(table, row, column));
         width = length > width ? length : width;
+        used = used || (row > 0 && length > 0);
     }
-    return width;
+    return used ? width : 0;
 }
 
 void text_table_write(const struct text_table *table, FILE *stream)
 {
-    int padding[TEXT_TABLE_COLUMNS_MAX] = {0};
+    int widths[TEXT_TABLE_COLUMNS_MAX] = {0};
     for (size_t column = 0; column < table->columns; column++) {
-        int width = (int)column_width(table, column);
-        bool last = column + 1 == table->columns;
-        padding[column] = table->right[column] ? width : last ? 0 : -width;
+        widths[column] = (int)column_width(table, column);
     }
     for (size_t row = 0; row < row_count(table); row++) {
+        const char *separator = "";
         for (size_t column = 0; column < table->columns; column++) {
-            (void)fprintf(stream, "%s%*s", column > 0 ? "  " : "", padding[column],
-                          cell_at(table, row, column));
+            bool last = column + 1 == table->columns;
+            int width = table->right[column] ? widths[column] : last ? 0 : -widths[column];
+            const char *text = cell_at(table, row, column);
+            if (widths[column] > 0) {
+                (void)fprintf(stream, "%s%*s", separator, width,
+                              text[0] == '\0' && table->empty != NULL && !last ? table->empty
+                                                                               : text);
+                separator = "  ";
+            }
         }
         (void)fputc('\n', stream);
     }

@@ -16,6 +16,8 @@ struct text_table {
     size_t columns;
     bool right[TEXT_TABLE_COLUMNS_MAX];   /* numbers stand at the right */
     size_t width[TEXT_TABLE_COLUMNS_MAX]; /* at least */
+    const char *empty; /* stands for an empty cell, but in the last column; columns in which all
+                          are empty are left out then. NULL: as it is */
     char **cells;
     size_t count;
 };

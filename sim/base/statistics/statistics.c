@@ -159,8 +159,12 @@ static double *coin_sums(const uint32_t *ranks, size_t count, size_t *sum_max)
     return p;
 }
 
-static void set_exact(struct stats_test *test, const double *p, size_t sum_max, size_t sum)
+/* Takes the distribution over, which is NULL if memory ran out: false then. */
+static bool set_exact(struct stats_test *test, double *p, size_t sum_max, size_t sum)
 {
+    if (p == NULL) {
+        return false;
+    }
     test->p_low = 0;
     test->p_high = 0;
     for (size_t s = 0; s <= sum_max; s++) {
@@ -169,6 +173,8 @@ static void set_exact(struct stats_test *test, const double *p, size_t sum_max, 
     }
     test->p_low = fmin(test->p_low, 1);
     test->p_high = fmin(test->p_high, 1);
+    free(p);
+    return true;
 }
 
 /* The test of values without zeros; `sizes` are theirs without signs. */
@@ -189,11 +195,7 @@ static bool signed_rank(const double *values, const double *sizes, size_t count,
     if (count <= EXACT_PAIRS) {
         size_t sum_max = 0;
         double *p = coin_sums(ranks, count, &sum_max);
-        done = p != NULL;
-        if (done) {
-            set_exact(test, p, sum_max, sum);
-        }
-        free(p);
+        done = set_exact(test, p, sum_max, sum);
     } else {
         double n = (double)count;
         set_normal(test, n * (n + 1) / 4, sqrt(n * (n + 1) * (2 * n + 1) / 24 - ties / 48));
@@ -295,11 +297,7 @@ bool stats_rank_sum(const double *first, size_t first_count, const double *secon
     if (count <= EXACT_VALUES) {
         size_t sum_max = 0;
         double *p = draw_sums(ranks, count, second_count, &sum_max);
-        done = p != NULL;
-        if (done) {
-            set_exact(test, p, sum_max, sum);
-        }
-        free(p);
+        done = set_exact(test, p, sum_max, sum);
     } else {
         set_normal(test, n1 * n2 / 2, sqrt(n1 * n2 / 12 * (n + 1 - ties / (n * (n - 1)))));
     }
@@ -373,19 +371,22 @@ double stats_serial(const double *values, size_t count)
 
 /* How many of the smallest of the `total` candidates for a shift lie outside the interval: the
  * largest k with 2 P(statistic < k) <= 1 - confidence, where p[] is the distribution of twice the
- * statistic plus `offset`; 0 if even the whole range is not wide enough. */
-static size_t outside_exact(const double *p, size_t p_count, size_t offset, double confidence)
+ * statistic plus `offset`; 0 if even the whole range is not wide enough. Takes the distribution
+ * over, which is NULL if memory ran out: false then. */
+static bool outside_exact(double *p, size_t sum_max, size_t offset, double confidence,
+                          size_t *outside)
 {
-    size_t k = 0;
     double below = 0;
-    for (size_t s = offset; s < p_count; s += 2) {
+    *outside = 0;
+    for (size_t s = offset; p != NULL && s <= sum_max; s += 2) {
         below += p[s];
         if (2 * below > 1 - confidence) {
             break;
         }
-        k++;
+        ++*outside;
     }
-    return k;
+    free(p);
+    return p != NULL;
 }
 
 static size_t outside_normal(double mean, double deviation, double confidence)
@@ -425,12 +426,7 @@ static bool paired_outside(size_t count, double confidence, size_t *outside)
     size_t sum_max = 0;
     double *p = ranks != NULL ? coin_sums(ranks, count, &sum_max) : NULL;
     free(ranks);
-    if (p == NULL) {
-        return false;
-    }
-    *outside = outside_exact(p, sum_max + 1, 0, confidence);
-    free(p);
-    return true;
+    return outside_exact(p, sum_max, 0, confidence, outside);
 }
 
 static bool unpaired_outside(size_t first_count, size_t second_count, double confidence,
@@ -447,26 +443,24 @@ static bool unpaired_outside(size_t first_count, size_t second_count, double con
     size_t sum_max = 0;
     double *p = ranks != NULL ? draw_sums(ranks, count, second_count, &sum_max) : NULL;
     free(ranks);
-    if (p == NULL) {
-        return false;
-    }
-    *outside = outside_exact(p, sum_max + 1, second_count * (second_count + 1), confidence);
-    free(p);
-    return true;
+    return outside_exact(p, sum_max, second_count * (second_count + 1), confidence, outside);
 }
 
-/* values + by, tested. */
+/* values + by; to be freed. NULL if out of memory. */
+static double *moved_by(const double *values, size_t count, double by)
+{
+    double *moved = calloc(count + 1, sizeof *moved);
+    for (size_t i = 0; i < count && moved != NULL; i++) {
+        moved[i] = values[i] + by;
+    }
+    return moved;
+}
+
 static bool moved_signed_rank(const double *values, size_t count, double by,
                               struct stats_test *test)
 {
-    double *moved = calloc(count + 1, sizeof *moved);
-    if (moved == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        moved[i] = values[i] + by;
-    }
-    bool done = stats_signed_rank(moved, count, test);
+    double *moved = moved_by(values, count, by);
+    bool done = moved != NULL && stats_signed_rank(moved, count, test);
     free(moved);
     return done;
 }
@@ -474,14 +468,8 @@ static bool moved_signed_rank(const double *values, size_t count, double by,
 static bool moved_rank_sum(const double *first, size_t first_count, const double *second,
                            size_t second_count, double by, struct stats_test *test)
 {
-    double *moved = calloc(second_count + 1, sizeof *moved);
-    if (moved == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < second_count; i++) {
-        moved[i] = second[i] + by;
-    }
-    bool done = stats_rank_sum(first, first_count, moved, second_count, test);
+    double *moved = moved_by(second, second_count, by);
+    bool done = moved != NULL && stats_rank_sum(first, first_count, moved, second_count, test);
     free(moved);
     return done;
 }
