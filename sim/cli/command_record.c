@@ -1,10 +1,10 @@
 /* timerlab record: runs a program and writes down what it asks of its timers. */
 #include "command.h"
+#include "command_option.h"
 #include "error.h"
 #include "outfile.h"
 #include "timer_record.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,26 +23,22 @@ struct record_arguments {
     char **command; /* ended by NULL */
 };
 
-static error_t parse(int key, char *value, struct argp_state *state)
+/* The first word is the command, and all behind it the command's. */
+static void take_command(void *at, const char *word, struct argp_state *state)
 {
-    struct record_arguments *arguments = state->input;
-    switch (key) {
-    case 'o':
-        arguments->output = value;
-        return 0;
-    case ARGP_KEY_ARG:
-        arguments->command = &state->argv[state->next - 1];
-        state->next = state->argc;
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->command == NULL) {
-            argp_error(state, "COMMAND is needed: the program to run");
-        } else if (arguments->output == NULL) {
-            argp_error(state, "-o FILE is needed: where the recording is to be written");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    struct record_arguments *arguments = at;
+    (void)word;
+    arguments->command = &state->argv[state->next - 1];
+    state->next = state->argc;
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    const struct record_arguments *arguments = at;
+    if (arguments->command == NULL) {
+        argp_error(state, "COMMAND is needed: the program to run");
+    } else if (arguments->output == NULL) {
+        argp_error(state, "-o FILE is needed: where the recording is to be written");
     }
 }
 
@@ -251,22 +247,26 @@ static enum exit_status conclude(const struct record_arguments *arguments,
 
 int command_record(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {.name = "output", .key = 'o', .arg = "FILE", .doc = "the recording to write"},
-        {0},
+    static const struct option_row options[] = {
+        {{"output", 'o', "FILE", 0, "the recording to write", 0},
+         OPTION_TEXT,
+         OPTION_AT(struct record_arguments, output)},
+        OPTION_ROW_END,
     };
-    static const struct argp argp = {
+    static const struct command_line syntax = {
         .options = options,
-        .parser = parse,
-        .args_doc = "-o FILE [--] COMMAND [ARGUMENT...]",
-        .doc = "Runs COMMAND and records the timers that it starts and stops with libevent, libev "
-               "or libuv.\vThe program must link one of these libraries dynamically. Processes "
-               "that it forks are recorded too. Recording ends when all of them have ended; SIGINT "
-               "and SIGTERM are passed on to the program. `timerlab trace import process FILE` "
-               "makes a trace of the recording.",
+        .form = "-o FILE [--] COMMAND [ARGUMENT...]",
+        .text = "Runs COMMAND and records the timers that it starts and stops with libevent, libev "
+                "or libuv.\vThe program must link one of these libraries dynamically. Processes "
+                "that it forks are recorded too. Recording ends when all of them have ended; "
+                "SIGINT and SIGTERM are passed on to the program. `timerlab trace import process "
+                "FILE` makes a trace of the recording.",
+        .flags = ARGP_IN_ORDER,
+        .take_word = take_command,
+        .complete = complete,
     };
     struct record_arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0) {
+    if (!command_line_read(&syntax, argc, argv, &arguments)) {
         return EXIT_USAGE;
     }
     struct error error = {0};

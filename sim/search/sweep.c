@@ -1,10 +1,11 @@
 #include "sweep.h"
 
+#include "number.h"
 #include "outfile.h"
 #include "results.h"
 #include "simulate.h"
-#include "whole_number.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -214,11 +215,12 @@ static bool is_parameter(const char *name)
 static bool parse_whole(const char *name, const char *text, uint64_t min, uint64_t max,
                         uint64_t *value, struct error *error)
 {
-    const char *end = NULL;
-    if (!whole_number_read(text, max, value, &end) || *end != '\0' || *value < min) {
-        return error_set(error, "%s=%s is not a whole number from %" PRIu64 " to %" PRIu64, name,
-                         text, min, max);
+    const struct tl_number_form form = {.from = min, .to = max};
+    union tl_number number = {0};
+    if (!tl_number_read(&form, text, &number)) {
+        return tl_number_refuse(&form, name, text, error->text, sizeof error->text);
     }
+    *value = number.whole;
     return true;
 }
 
@@ -426,16 +428,18 @@ static bool add_knobs(const struct sweep_request *request, size_t point, json_t 
         if (!has_column(&knobs->items[i])) {
             continue;
         }
-        char *end = NULL;
-        uint64_t whole = 0;
-        struct error ignored;
-        double number = strtod(text, &end);
+        static const struct tl_number_form whole = {.to = INT64_MAX};
+        static const struct tl_number_form real = {
+            .kind = TL_NUMBER_REAL, .least = -DBL_MAX, .most = DBL_MAX};
+        union tl_number number;
         (void)snprintf(name, sizeof name, "p_%s", knobs->items[i].name);
         json_t *value = NULL;
-        if (parse_whole("", text, 0, INT64_MAX, &whole, &ignored)) {
-            value = json_integer((json_int_t)whole);
+        if (strpbrk(text, ".eE") == NULL && tl_number_read(&whole, text, &number)) {
+            value = json_integer((json_int_t)number.whole);
+        } else if (tl_number_read(&real, text, &number)) {
+            value = json_real(number.real);
         } else {
-            value = *end == '\0' && end != text ? json_real(number) : json_string(text);
+            value = json_string(text);
         }
         added = json_object_set_new(row, name, value) == 0 && added;
     }
