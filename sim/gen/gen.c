@@ -92,13 +92,6 @@ const struct gen_parameter *gen_parameter_find(const struct gen_workload *worklo
     return NULL;
 }
 
-bool gen_number_check(const struct gen_parameter *row, double value, struct error *error)
-{
-    /* Written so that what is not a number fails. */
-    return (value >= row->min && value <= row->max) ||
-           error_set(error, "%s: %g is not from %g to %g", row->name, value, row->min, row->max);
-}
-
 bool gen_word_find(const struct gen_parameter *row, const char *word, double *value,
                    struct error *error)
 {
