@@ -2,6 +2,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "error.h"
+#include "near_program.h"
 #include "outfile.h"
 #include "timer_record.h"
 
@@ -40,34 +41,6 @@ static void complete(void *at, struct argp_state *state)
     } else if (arguments->output == NULL) {
         argp_error(state, "-o FILE is needed: where the recording is to be written");
     }
-}
-
-/* --- the recorder ----------------------------------------------------------------------------- */
-
-/* Where the recorder lies, seen from the program: in a build, and when installed. */
-static const char *const recorder_places[] = {"sim/timerlab-recorder.so", TL_RECORDER_INSTALLED};
-
-static bool find_recorder(char path[PATH_MAX], struct error *error)
-{
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0) {
-        return error_set(error, "the program's own place cannot be told: %s", strerror(errno));
-    }
-    program[length] = '\0';
-    const char *folder = dirname(program);
-    for (size_t i = 0; i < sizeof recorder_places / sizeof recorder_places[0]; i++) {
-        char candidate[PATH_MAX];
-        if (snprintf(candidate, sizeof candidate, "%s/%s", folder, recorder_places[i]) <
-                (int)sizeof candidate &&
-            realpath(candidate, path) != NULL) {
-            return true;
-        }
-    }
-    return error_set(error,
-                     "timerlab-recorder.so is neither in %s/sim nor in %s/%s; build or "
-                     "install timerlab again",
-                     folder, folder, TL_RECORDER_INSTALLED);
 }
 
 /* The file that is recorded into: the outfile's temporary one would be closed under the feet of
@@ -270,11 +243,13 @@ int command_record(int argc, char **argv)
         return EXIT_USAGE;
     }
     struct error error = {0};
+    static const char *const places[] = {"sim", TL_RECORDER_INSTALLED};
     char recorder[PATH_MAX];
     struct workspace workspace = {.file = -1};
     int status = 0;
     enum exit_status result = EXIT_FAULT;
-    if (find_recorder(recorder, &error) && outfile_check(arguments.output, &error) &&
+    if (near_program_find(places, "timerlab-recorder.so", recorder, &error) &&
+        outfile_check(arguments.output, &error) &&
         workspace_open(&workspace, arguments.output, &error) &&
         run(arguments.command, recorder, workspace.path, &status, &error)) {
         result = conclude(&arguments, &workspace, status, &error);
