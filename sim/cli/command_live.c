@@ -6,6 +6,7 @@
 #include "live.h"
 #include "outfile.h"
 #include "progress.h"
+#include "results.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -167,23 +168,6 @@ static void format_value(const json_t *value, bool table, char *text, size_t tex
     }
 }
 
-/* Words may hold commas and quotes; RFC 4180. */
-static void print_csv_field(FILE *stream, const char *text)
-{
-    if (strpbrk(text, ",\"") == NULL) {
-        (void)fputs(text, stream);
-        return;
-    }
-    (void)putc('"', stream);
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c == '"') {
-            (void)putc('"', stream);
-        }
-        (void)putc(*c, stream);
-    }
-    (void)putc('"', stream);
-}
-
 static void print_csv(FILE *stream, json_t *rows)
 {
     for (size_t i = 0; i <= json_array_size(rows); i++) {
@@ -199,7 +183,7 @@ static void print_csv(FILE *stream, json_t *rows)
             }
             format_value(value, false, text, sizeof text);
             (void)fputs(separator, stream);
-            print_csv_field(stream, i == 0 ? name : text);
+            csv_write_field(stream, i == 0 ? name : text);
             separator = ",";
         }
         (void)putc('\n', stream);
@@ -216,9 +200,9 @@ static void print_lateness(FILE *stream, json_t *rows)
         json_t *point = NULL;
         json_array_foreach(json_object_get(row, "lateness"), index, point)
         {
-            print_csv_field(stream, json_string_value(json_object_get(row, "algo")));
+            csv_write_field(stream, json_string_value(json_object_get(row, "algo")));
             (void)putc(',', stream);
-            print_csv_field(stream, json_string_value(json_object_get(row, "options")));
+            csv_write_field(stream, json_string_value(json_object_get(row, "options")));
             (void)fprintf(stream, ",%s,%g,%.6g\n", json_string_value(json_object_get(row, "drive")),
                           json_real_value(json_object_get(point, "share")),
                           json_real_value(json_object_get(point, "lateness_us")));

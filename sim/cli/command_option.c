@@ -27,19 +27,34 @@ static int key_of(const struct command_line *line, const struct option_row *row)
                                     : KEY_FIRST + (int)(row - line->options);
 }
 
+static void refuse(const struct option_row *row, const char *text, struct argp_state *state)
+{
+    char option[64];
+    char why[512];
+    (void)snprintf(option, sizeof option, "--%s", row->option.name);
+    (void)tl_number_refuse(&row->number, option, text, why, sizeof why);
+    argp_error(state, "%s", why);
+}
+
 static void take_number(const struct option_row *row, const char *text, char *to,
                         struct argp_state *state)
 {
     union tl_number number = {0};
     if (!tl_number_read(&row->number, text, &number)) {
-        char option[64];
-        char why[512];
-        (void)snprintf(option, sizeof option, "--%s", row->option.name);
-        (void)tl_number_refuse(&row->number, option, text, why, sizeof why);
-        argp_error(state, "%s", why);
+        refuse(row, text, state);
     }
     uint32_t narrow = (uint32_t)number.whole;
     memcpy(to, row->bytes == sizeof narrow ? (const void *)&narrow : &number, row->bytes);
+}
+
+size_t option_ranges(const struct option_row *row, const char *text, struct tl_range *ranges,
+                     struct argp_state *state)
+{
+    size_t count = tl_ranges_read(&row->number, text, ranges);
+    if (count == 0) {
+        refuse(row, text, state);
+    }
+    return count;
 }
 
 static void take_choice(const struct option_row *row, const char *text, char *to,

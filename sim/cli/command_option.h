@@ -124,6 +124,10 @@ bool command_line_read(const struct command_line *line, int argc, char **argv, v
 /* Appends `text`, which has to live as long as the list. The caller frees list->items. */
 void word_list_append(struct word_list *list, const char *text, struct argp_state *state);
 
+/* For `take`: reads a list of whole numbers, as row->number says, and returns how many ranges. */
+size_t option_ranges(const struct option_row *row, const char *text, struct tl_range *ranges,
+                     struct argp_state *state);
+
 /* The structures that a command works with: known, asked for with -a, and found. */
 struct command_structures {
     struct catalog catalog;

@@ -39,12 +39,7 @@ static void take_ids(void *at, const struct option_row *row, const char *text,
     struct show_arguments *arguments = at;
     struct tl_range ranges[IDS_MAX];
     struct show_window *window = &arguments->window;
-    char why[512];
-    size_t count = tl_ranges_read(&row->number, text, ranges);
-    if (count == 0) {
-        (void)tl_number_refuse(&row->number, "--ids", text, why, sizeof why);
-        argp_error(state, "%s", why);
-    }
+    size_t count = option_ranges(row, text, ranges, state);
     for (size_t i = 0; i < count; i++) {
         if (ranges[i].last - ranges[i].first >= IDS_MAX - window->id_count) {
             argp_error(state, "--ids takes at most %d timers, not '%s'", IDS_MAX - 1, text);

@@ -39,11 +39,7 @@ static void take_window(void *at, const struct option_row *row, const char *text
 {
     struct sim_arguments *arguments = at;
     struct tl_range range;
-    char why[512];
-    if (tl_ranges_read(&row->number, text, &range) == 0) {
-        (void)tl_number_refuse(&row->number, "--window", text, why, sizeof why);
-        argp_error(state, "%s", why);
-    }
+    (void)option_ranges(row, text, &range, state);
     arguments->window =
         (struct replay_window){.asked = true, .from_tick = range.first, .to_tick = range.last};
 }

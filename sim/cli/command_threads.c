@@ -35,14 +35,7 @@ static void take_list(void *at, const struct option_row *row, const char *text,
 {
     struct number_list *list = (void *)((char *)at + row->at);
     struct tl_range ranges[LIST_MAX];
-    list->count = tl_ranges_read(&row->number, text, ranges);
-    if (list->count == 0) {
-        char option[32];
-        char why[512];
-        (void)snprintf(option, sizeof option, "--%s", row->option.name);
-        (void)tl_number_refuse(&row->number, option, text, why, sizeof why);
-        argp_error(state, "%s", why);
-    }
+    list->count = option_ranges(row, text, ranges, state);
     for (size_t i = 0; i < list->count; i++) {
         list->items[i] = (uint32_t)ranges[i].first;
     }
