@@ -4,16 +4,14 @@
  */
 #include "bench_shim.h"
 #include "build_info.h"
+#include "flags.h"
 #include "plugin.h"
 #include "registry.h"
 #include "suite.h"
 #include "workload.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { STATUS_OK = 0, STATUS_FAULT = 1, STATUS_USAGE = 2 };
@@ -27,15 +25,27 @@ struct selection {
     size_t subject_count;
     uint32_t sizes[SIZES_MAX];
     size_t size_count;
-    double min_time_s;
-    double patience_s;
     bool plain;
     bool list_rows;
     bool list_suites;
     bool help;
 };
 
-static struct selection selection = {.min_time_s = 0.02, .patience_s = 10};
+static struct selection selection;
+
+static const char program[] = "timerlab-bench";
+
+/* Newer versions of Google Benchmark want an s behind the seconds. */
+#define SECONDS                                                                                    \
+    {                                                                                              \
+        .kind = TL_NUMBER_TIME, .unit_ns = 1e9, .most = SECONDS_MAX                                \
+    }
+enum { NUMBER_MIN_TIME, NUMBER_PATIENCE };
+static struct flag_number numbers[] = {
+    [NUMBER_MIN_TIME] = {"--benchmark_min_time", SECONDS, {.real = 0.02}, false},
+    [NUMBER_PATIENCE] = {"--patience", SECONDS, {.real = 10}, false},
+    {.flag = NULL},
+};
 
 /* --- what to measure ------------------------------------------------------------------------- */
 
@@ -184,100 +194,29 @@ static bool select_known(bool floors_only)
     return true;
 }
 
-/* One number with an optional k or m behind it; *end is set to what follows. */
-static bool parse_size(const char *text, const char **end, uint32_t *size)
-{
-    if (isdigit((unsigned char)text[0]) == 0) {
-        return false;
-    }
-    char *behind = NULL;
-    errno = 0;
-    unsigned long long number = strtoull(text, &behind, 10);
-    unsigned long long factor = 1;
-    if (*behind == 'k' || *behind == 'm') {
-        factor = *behind == 'k' ? 1000 : 1000000;
-        behind++;
-    }
-    *end = behind;
-    if (errno != 0 || number > SUITE_N_MAX || number * factor > SUITE_N_MAX ||
-        number * factor < SUITE_N_MIN) {
-        return false;
-    }
-    *size = (uint32_t)(number * factor);
-    return true;
-}
-
 /* N[,N...] */
 static bool select_sizes(const char *list)
 {
-    const char *at = list;
-    for (;;) {
-        uint32_t size = 0;
-        const char *end = at;
-        if (!parse_size(at, &end, &size) || (*end != ',' && *end != '\0')) {
-            (void)fprintf(stderr,
-                          "timerlab-bench: --n %s: takes numbers from %d to %d, such as "
-                          "1000,50k,1m\n",
-                          list, (int)SUITE_N_MIN, (int)SUITE_N_MAX);
-            return false;
+    static const struct tl_number_form form = {
+        .from = SUITE_N_MIN, .to = SUITE_N_MAX, .list_max = SIZES_MAX, .example = "1000,50k,1m"};
+    struct tl_range sizes[SIZES_MAX];
+    size_t count = flag_ranges(program, "--n", &form, list, sizes);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
+        while (at < selection.size_count && selection.sizes[at] != sizes[i].first) {
+            at++;
         }
-        bool known = false;
-        for (size_t i = 0; i < selection.size_count; i++) {
-            known = known || selection.sizes[i] == size;
-        }
-        if (!known && selection.size_count == SIZES_MAX) {
+        if (at == SIZES_MAX) {
             (void)fprintf(stderr, "timerlab-bench: --n: more than %d sizes\n", (int)SIZES_MAX);
             return false;
         }
-        if (!known) {
-            selection.sizes[selection.size_count++] = size;
-        }
-        if (*end == '\0') {
-            return true;
-        }
-        at = end + 1;
+        selection.sizes[at] = (uint32_t)sizes[i].first;
+        selection.size_count += at == selection.size_count;
     }
-}
-
-/* Seconds, with or without the s that newer versions of Google Benchmark want behind them. */
-static bool parse_seconds(const char *flag, const char *text, double *value)
-{
-    char *end = NULL;
-    double seconds = strtod(text, &end);
-    if (*end == 's') {
-        end++;
-    }
-    if (end == text || *end != '\0' || !(seconds >= 0) || seconds > SECONDS_MAX) {
-        (void)fprintf(stderr, "timerlab-bench: %s=%s: takes seconds from 0 to %d\n", flag, text,
-                      (int)SECONDS_MAX);
-        return false;
-    }
-    *value = seconds;
-    return true;
+    return count > 0;
 }
 
 /* --- the command line ------------------------------------------------------------------------ */
-
-/* The value of --NAME VALUE or --NAME=VALUE at argv[*index], which is moved onto the value; NULL
- * if it is another argument. A missing value is "". */
-static const char *flag_value(const char *flag, int argc, char **argv, int *index)
-{
-    const char *argument = argv[*index];
-    size_t length = strlen(flag);
-    if (strncmp(argument, flag, length) != 0) {
-        return NULL;
-    }
-    if (argument[length] == '=') {
-        return argument + length + 1;
-    }
-    if (argument[length] != '\0') {
-        return NULL;
-    }
-    if (*index + 1 == argc) {
-        return ""; /* which no flag takes */
-    }
-    return argv[++*index];
-}
 
 /* Loads the plug-ins, wherever on the command line they stand: --algo may name them. */
 static bool take_plugins(int *argc, char **argv)
@@ -303,6 +242,13 @@ static bool take_flags(int *argc, char **argv)
     int kept = 1;
     for (int i = 1; i < *argc; i++) {
         const char *value = NULL;
+        enum flag_found number = flag_take_number(program, numbers, *argc, argv, &i);
+        if (number == FLAG_REFUSED) {
+            return false;
+        }
+        if (number == FLAG_TAKEN) {
+            continue;
+        }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             selection.help = true;
         } else if ((value = flag_value("--algo", *argc, argv, &i)) != NULL) {
@@ -311,14 +257,6 @@ static bool take_flags(int *argc, char **argv)
             }
         } else if ((value = flag_value("--n", *argc, argv, &i)) != NULL) {
             if (!select_sizes(value)) {
-                return false;
-            }
-        } else if ((value = flag_value("--benchmark_min_time", *argc, argv, &i)) != NULL) {
-            if (!parse_seconds("--benchmark_min_time", value, &selection.min_time_s)) {
-                return false;
-            }
-        } else if ((value = flag_value("--patience", *argc, argv, &i)) != NULL) {
-            if (!parse_seconds("--patience", value, &selection.patience_s)) {
                 return false;
             }
         } else if (strcmp(argv[i], "--plain") == 0) {
@@ -482,8 +420,8 @@ static int measure(int *argc, char **argv)
         .sizes = selection.sizes,
         .size_count = selection.size_count,
         .variants = everything && !selection.plain,
-        .min_time_s = selection.min_time_s,
-        .patience_s = selection.patience_s,
+        .min_time_s = numbers[NUMBER_MIN_TIME].value.real,
+        .patience_s = numbers[NUMBER_PATIENCE].value.real,
     };
     if (!suite_register(&rows)) {
         (void)fprintf(stderr, "timerlab-bench: out of memory\n");

@@ -1,12 +1,11 @@
 /* Option strings: "opt=v:opt=v" to values and back, driven by a descriptor's option table. */
+#include "number.h"
 #include "registry.h"
 
 #include "joined_text.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void tl_options_default(const struct tl_algo *algo, int64_t values[TL_OPTIONS_MAX])
@@ -65,32 +64,21 @@ size_t tl_name_distance(const char *a, const char *b)
     return row[n];
 }
 
-/* Reads a whole number with an optional suffix that fills [text, text + length). */
+/* Reads a whole number, negative ones with a minus, that fills [text, text + length). */
 static bool parse_number(const char *text, size_t length, int64_t *value)
 {
-    static const struct {
-        const char *suffix;
-        int64_t factor;
-    } suffixes[] = {{"", 1},         {"k", 1000},     {"m", 1000000}, {"g", 1000000000},
-                    {"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}};
+    static const struct tl_number_form whole = {.kind = TL_NUMBER_WHOLE, .to = INT64_MAX};
     char copy[64];
-    if (length == 0 || length >= sizeof copy || text[0] == ' ') {
+    if (length >= sizeof copy) {
         return false;
     }
     memcpy(copy, text, length);
     copy[length] = '\0';
-    char *end = NULL;
-    errno = 0;
-    long long number = strtoll(copy, &end, 10);
-    if (errno != 0 || end == copy) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-        if (strcmp(end, suffixes[i].suffix) == 0) {
-            return !__builtin_mul_overflow((int64_t)number, suffixes[i].factor, value);
-        }
-    }
-    return false;
+    union tl_number number;
+    bool minus = copy[0] == '-';
+    bool good = tl_number_read(&whole, copy + minus, &number);
+    *value = !good ? 0 : minus ? -(int64_t)number.whole : (int64_t)number.whole;
+    return good;
 }
 
 /* What an option takes, as words: "1 to 512, or auto". */
@@ -157,6 +145,7 @@ enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text,
                                 int64_t values[TL_OPTIONS_MAX], char *why, size_t why_bytes)
 {
     tl_options_default(algo, values);
+    bool given[TL_OPTIONS_MAX] = {false};
     const char *at = text;
     while (*at != '\0') {
         size_t length = strcspn(at, ":");
@@ -172,6 +161,11 @@ enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text,
             return TL_ERR_OPTION;
         }
         const struct tl_option *option = &algo->options[row];
+        if (given[row]) {
+            (void)snprintf(why, why_bytes, "%s: %s is given twice", algo->name, option->name);
+            return TL_ERR_OPTION;
+        }
+        given[row] = true;
         const char *value = at + name_length + 1;
         size_t value_length = length - name_length - 1;
         if (!parse_value(option, value, value_length, &values[row])) {

@@ -74,10 +74,10 @@ struct tl_precision tl_algo_precision(const struct tl_algo *algo, const int64_t 
 void tl_options_default(const struct tl_algo *algo, int64_t values[TL_OPTIONS_MAX]);
 
 /*
- * Parses "opt=v:opt=v" (the part of NAME:opt=v:... behind the first colon; may be empty) over the
- * defaults. Numbers take the suffixes k, m, g (powers of 1000) and Ki, Mi, Gi (of 1024).
- * TL_ERR_OPTION, and `why` says which option or value, what would be right, and the nearest known
- * name; `values` is then unspecified.
+ * Parses "opt=v:opt=v" (the part of NAME:opt=v:... behind the first colon; may be empty), each
+ * option once, over the defaults. Numbers take the suffixes k, m, g (powers of 1000) and Ki, Mi, Gi
+ * (of 1024). TL_ERR_OPTION, and `why` says which option or value, what would be right, and the
+ * nearest known name; `values` is then unspecified.
  */
 enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text,
                                 int64_t values[TL_OPTIONS_MAX], char *why, size_t why_bytes);

@@ -8,6 +8,7 @@
 #include "bench_shim.h"
 #include "build_info.h"
 #include "clock.h"
+#include "flags.h"
 #include "gen.h"
 #include "import.h"
 #include "recordings.h"
@@ -48,11 +49,22 @@ static struct {
         char name[256];       /* as rows have it */
     } subjects[SUBJECTS_MAX]; /* what latencies are measured of */
     size_t subject_count;
-    double seconds;
-    uint64_t lines;
-    double min_time_s;
     bool help;
-} settings = {.seconds = 10, .lines = 400000, .min_time_s = 0.5};
+} settings;
+
+static const char program[] = "timerlab-bench-traces";
+
+#define SECONDS(shortest, longest)                                                                 \
+    {                                                                                              \
+        .kind = TL_NUMBER_TIME, .unit_ns = 1e9, .least = (shortest), .most = (longest)             \
+    }
+enum { NUMBER_SECONDS, NUMBER_LINES, NUMBER_MIN_TIME };
+static struct flag_number numbers[] = {
+    [NUMBER_SECONDS] = {"--seconds", SECONDS(1e-9, 1e6), {.real = 10}, false},
+    [NUMBER_LINES] = {"--lines", {.from = 1, .to = 1000000000}, {.whole = 400000}, false},
+    [NUMBER_MIN_TIME] = {"--benchmark_min_time", SECONDS(0, 86400), {.real = 0.5}, false},
+    {.flag = NULL},
+};
 
 static char folder[4096]; /* for what is made; "" until it is needed */
 static char imported_path[sizeof folder + 32];
@@ -142,7 +154,7 @@ static bool prepare_text(struct text *text)
         if (stream == NULL) {
             return error_set(&failure, "%s: %s", text->path, strerror(errno));
         }
-        text->recording->write(stream, settings.lines);
+        text->recording->write(stream, numbers[NUMBER_LINES].value.whole);
         if (fclose(stream) != 0) {
             return error_set(&failure, "%s: %s", text->path, strerror(errno));
         }
@@ -188,7 +200,7 @@ static const char *measure_scan(void *arg, struct bench_measured *out)
         out->elapsed_ns += clock_processor_ns() - begun;
         out->operations += lines;
         out->batches++;
-    } while ((double)out->elapsed_ns < settings.min_time_s * 1e9);
+    } while ((double)out->elapsed_ns < numbers[NUMBER_MIN_TIME].value.real * 1e9);
     bench_add_counter(out, "bytes_per_second",
                       bytes_per_s(text, (double)out->elapsed_ns / (double)out->batches));
     return NULL;
@@ -219,7 +231,8 @@ static const char *measure_import(void *arg, struct bench_measured *out)
         out->operations += text->lines;
         out->batches++;
         rounds++;
-    } while ((double)out->elapsed_ns < settings.min_time_s * 1e9 && rounds < ROUNDS_MAX);
+    } while ((double)out->elapsed_ns < numbers[NUMBER_MIN_TIME].value.real * 1e9 &&
+             rounds < ROUNDS_MAX);
     double typical_ns = median(import_ns, rounds);
     double typical_scan_ns = median(scan_ns, rounds);
     bench_add_counter(out, "bytes_per_second", bytes_per_s(text, typical_ns));
@@ -297,7 +310,8 @@ static const char *measure_decode(void *arg, struct bench_measured *out)
     struct model *model = arg;
     struct trace_reader *reader = prepare(model) ? trace_reader_open(model->path, &failure) : NULL;
     bool good = reader != NULL;
-    while (good && (out->batches == 0 || (double)out->elapsed_ns < settings.min_time_s * 1e9)) {
+    while (good && (out->batches == 0 ||
+                    (double)out->elapsed_ns < numbers[NUMBER_MIN_TIME].value.real * 1e9)) {
         struct trace_block block;
         int more = 0;
         uint64_t begun = clock_processor_ns();
@@ -392,64 +406,23 @@ static const char *measure_replay(void *arg, struct bench_measured *out)
                                             .algo = row->subject->algo,
                                             .options = row->subject->options,
                                             .pass = row->pass,
-                                            .min_time_s = settings.min_time_s};
+                                            .min_time_s = numbers[NUMBER_MIN_TIME].value.real};
     return row->measure(&subject, out, &failure) ? NULL : row_failed();
 }
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-/* The value of --NAME=VALUE or --NAME VALUE; NULL if it is another argument. */
-static const char *flag_value(const char *flag, int argc, char **argv, int *index)
-{
-    const char *argument = argv[*index];
-    size_t length = strlen(flag);
-    if (strncmp(argument, flag, length) != 0 ||
-        (argument[length] != '=' && argument[length] != '\0')) {
-        return NULL;
-    }
-    if (argument[length] == '=') {
-        return argument + length + 1;
-    }
-    return *index + 1 < argc ? argv[++*index] : "";
-}
-
-static bool take_number(const char *flag, const char *text, double most, double *number)
-{
-    char *end;
-    *number = strtod(text, &end);
-    if (end == text || (*end != '\0' && strcmp(end, "s") != 0) || !(*number >= 0) ||
-        *number > most) {
-        (void)fprintf(stderr, "timerlab-bench-traces: %s %s: takes a number up to %.9g\n", flag,
-                      text, most);
-        return false;
-    }
-    return true;
-}
-
-/* N[,N...], with k for thousands, and m for millions */
+/* N[,N...] */
 static bool take_sizes(const char *list)
 {
-    settings.size_count = 0;
-    for (const char *at = list;; at++) {
-        char *end;
-        double number = strtod(at, &end);
-        bool scaled = *end == 'k' || *end == 'm';
-        number *= *end == 'k' ? 1e3 : *end == 'm' ? 1e6 : 1;
-        end += scaled;
-        if (end == at + scaled || !(number >= 1 && number <= 1e8) ||
-            (*end != ',' && *end != '\0') || settings.size_count == SIZES_MAX) {
-            (void)fprintf(stderr,
-                          "timerlab-bench-traces: --connections %s: takes up to %d numbers from 1 "
-                          "to 100m, such as 10k,1m\n",
-                          list, (int)SIZES_MAX);
-            return false;
-        }
-        settings.sizes[settings.size_count++] = (uint32_t)number;
-        if (*end == '\0') {
-            return true;
-        }
-        at = end;
+    static const struct tl_number_form form = {
+        .from = 1, .to = 100000000, .list_max = SIZES_MAX, .example = "10k,1m"};
+    struct tl_range sizes[SIZES_MAX];
+    settings.size_count = flag_ranges(program, "--connections", &form, list, sizes);
+    for (size_t i = 0; i < settings.size_count; i++) {
+        settings.sizes[i] = (uint32_t)sizes[i].first;
     }
+    return settings.size_count > 0;
 }
 
 /* NAME[:option=value...] */
@@ -520,7 +493,13 @@ static bool take_flags(int *argc, char **argv)
     int kept = 1;
     for (int i = 1; i < *argc; i++) {
         const char *value;
-        double number = 0;
+        enum flag_found number = flag_take_number(program, numbers, *argc, argv, &i);
+        if (number == FLAG_REFUSED) {
+            return false;
+        }
+        if (number == FLAG_TAKEN) {
+            continue;
+        }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             settings.help = true;
         } else if ((value = flag_value("--import", *argc, argv, &i)) != NULL) {
@@ -533,19 +512,6 @@ static bool take_flags(int *argc, char **argv)
             }
         } else if ((value = flag_value("--algo", *argc, argv, &i)) != NULL) {
             if (!take_structure(value)) {
-                return false;
-            }
-        } else if ((value = flag_value("--seconds", *argc, argv, &i)) != NULL) {
-            if (!take_number("--seconds", value, 1e6, &settings.seconds) || settings.seconds <= 0) {
-                return false;
-            }
-        } else if ((value = flag_value("--lines", *argc, argv, &i)) != NULL) {
-            if (!take_number("--lines", value, 1e9, &number) || number < 1) {
-                return false;
-            }
-            settings.lines = (uint64_t)number;
-        } else if ((value = flag_value("--benchmark_min_time", *argc, argv, &i)) != NULL) {
-            if (!take_number("--benchmark_min_time", value, 86400, &settings.min_time_s)) {
                 return false;
             }
         } else {
@@ -625,7 +591,8 @@ static void register_text(struct text *text)
 {
     char name[512];
     if (text->recording != NULL) {
-        (void)snprintf(name, sizeof name, "%s/n:%" PRIu64, text->format->name, settings.lines);
+        (void)snprintf(name, sizeof name, "%s/n:%" PRIu64, text->format->name,
+                       numbers[NUMBER_LINES].value.whole);
     } else {
         const char *slash = strrchr(text->path, '/');
         (void)snprintf(name, sizeof name, "%s:%.200s", text->format->name,
@@ -672,13 +639,15 @@ static void register_size(size_t index)
     struct model *server = &models[index].server;
     struct model *longer = &models[index].longer;
     struct model *idle = &models[index].idle;
-    *server = (struct model){
-        .workload = "server", .connections = connections, .seconds = settings.seconds};
+    *server = (struct model){.workload = "server",
+                             .connections = connections,
+                             .seconds = numbers[NUMBER_SECONDS].value.real};
     *longer = (struct model){.workload = "server",
                              .connections = connections,
-                             .seconds = LONGER_TIMES * settings.seconds};
-    *idle =
-        (struct model){.workload = "idle", .connections = connections, .seconds = settings.seconds};
+                             .seconds = LONGER_TIMES * numbers[NUMBER_SECONDS].value.real};
+    *idle = (struct model){.workload = "idle",
+                           .connections = connections,
+                           .seconds = numbers[NUMBER_SECONDS].value.real};
     char name[64];
     (void)snprintf(name, sizeof name, "generate/server/n:%" PRIu32, connections);
     bench_register(name, measure_generate, server);

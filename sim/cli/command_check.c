@@ -7,7 +7,6 @@
 #include "outfile.h"
 #include "progress.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -22,15 +21,10 @@
 /* The fuzzer stands beside the cases under this name. */
 static const char fuzz_name[] = "fuzz";
 
-enum check_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_MD };
-static const char *const format_words[] = {
-    [FORMAT_TABLE] = "table", [FORMAT_JSON] = "json", [FORMAT_MD] = "md", NULL};
+enum check_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_MD }; /* in the order of the help */
 
 struct check_arguments {
-    struct catalog catalog;
-    struct contender_list contenders;
-    const char **selections; /* -a, resolved once all plug-ins are loaded */
-    size_t selection_count;
+    struct command_structures structures;
     const char *case_name; /* NULL: all, and the fuzzer */
     const char *replay_path;
     const char *save_path;
@@ -56,38 +50,14 @@ struct check_report {
     size_t faults;
 };
 
-enum {
-    KEY_PLUGIN = 256,
-    KEY_CASE,
-    KEY_LIST,
-    KEY_SECONDS,
-    KEY_OPERATIONS,
-    KEY_SEED,
-    KEY_REPLAY,
-    KEY_SAVE,
-    KEY_FORMAT,
-    KEY_PROGRESS
-};
-
 /* --- the command line ------------------------------------------------------------------------ */
 
-/* A whole number; a mantissa and exponent such as 1e9 will do. */
-static uint64_t parse_whole(const char *option, const char *text, struct argp_state *state)
+static void take_case(void *at, const struct option_row *row, const char *name,
+                      struct argp_state *state)
 {
-    char *end = NULL;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (end != text && *end == 'e') {
-        double number = strtod(text, &end);
-        value = number >= 0 && number <= 1e18 ? (unsigned long long)number : 0;
-    }
-    if (end == text || *end != '\0' || text[0] == '-') {
-        argp_error(state, "%s takes a whole number, not '%s'", option, text);
-    }
-    return (uint64_t)value;
-}
-
-static void check_case_name(const char *name, struct argp_state *state)
-{
+    struct check_arguments *arguments = at;
+    (void)row;
+    arguments->case_name = name;
     if (strcmp(name, fuzz_name) == 0 || kit_case_find(name) != NULL) {
         return;
     }
@@ -102,93 +72,57 @@ static void check_case_name(const char *name, struct argp_state *state)
     argp_error(state, "there is no case '%s'; did you mean '%s'? --list shows them", name, nearest);
 }
 
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
+static void complete(void *at, struct argp_state *state)
 {
-    struct check_arguments *arguments = state->input;
-    switch (key) {
-    case 'a':
-        option_remember(&arguments->selections, &arguments->selection_count, argument, state);
-        return 0;
-    case KEY_PLUGIN:
-        option_plugin(&arguments->catalog, argument, state);
-        return 0;
-    case KEY_CASE:
-        check_case_name(argument, state);
-        arguments->case_name = argument;
-        return 0;
-    case KEY_LIST:
-        arguments->list = true;
-        return 0;
-    case KEY_SECONDS:
-        arguments->plan.seconds = option_number("--seconds", "seconds", argument, 0, 1e7, state);
-        return 0;
-    case KEY_OPERATIONS:
-        arguments->plan.operations = parse_whole("--operations", argument, state);
-        return 0;
-    case KEY_SEED:
-        arguments->plan.seed = parse_whole("--seed", argument, state);
-        return 0;
-    case KEY_REPLAY:
-        arguments->replay_path = argument;
-        return 0;
-    case KEY_SAVE:
-        arguments->save_path = argument;
-        return 0;
-    case KEY_PROGRESS:
-        progress_set_mode(PROGRESS_ALWAYS);
-        return 0;
-    case KEY_FORMAT:
-        arguments->format =
-            (enum check_format)option_word("--format", argument, format_words, state);
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->list) {
-            return 0;
-        }
-        if (arguments->format == FORMAT_MD) {
-            argp_error(state, "--format md goes with --list");
-        }
-        if (arguments->selection_count == 0) {
-            argp_error(state, "which structures? -a all, or -a NAME,...; `timerlab list` shows "
-                              "them");
-        }
-        option_structures(&arguments->catalog, arguments->selections, arguments->selection_count,
-                          &arguments->contenders, state);
-        if (arguments->replay_path != NULL && arguments->contenders.count != 1) {
-            argp_error(state, "--replay is for one structure");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    struct check_arguments *arguments = at;
+    if (arguments->list) {
+        return;
+    }
+    if (arguments->format == FORMAT_MD) {
+        argp_error(state, "--format md goes with --list");
+    }
+    command_structures_find(&arguments->structures, catalog_select, ALL_OR_NAMES, state);
+    if (arguments->replay_path != NULL && arguments->structures.contenders.count != 1) {
+        argp_error(state, "--replay is for one structure");
     }
 }
 
-static const struct argp_option options[] = {
-    {"algorithm", 'a', "NAME[:opt=v...],...|all", 0,
-     "Structures to check; with options, under these values only; may be repeated", 0},
-    {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
-    {"case", KEY_CASE, "NAME", 0, "Only this case; fuzz is the fuzzer", 0},
-    {"list", KEY_LIST, NULL, 0, "Show the cases and what each asserts", 0},
-    {"seconds", KEY_SECONDS, "S", 0, "How long to fuzz each structure (2); 0: not at all", 0},
-    {"operations", KEY_OPERATIONS, "N", 0, "Fuzz each for so many operations instead", 0},
-    {"seed", KEY_SEED, "K", 0, "Of the fuzzer's first session (1); the next has K + 1", 0},
-    {"replay", KEY_REPLAY, "FILE", 0, "Only run this trace; - is standard input", 0},
-    {"save", KEY_SAVE, "FILE", 0, "Write the trace of the first fault that fuzzing finds", 0},
-    {"format", KEY_FORMAT, "table|json|md", 0, "What to print (table); md with --list only", 0},
-    {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
-    {0},
+#define AT(member) OPTION_AT(struct check_arguments, member)
+static const struct option_row options[] = {
+    OPTION_ROW_STRUCTURES(struct check_arguments, "NAME[:opt=v...],...|all",
+                          "Structures to check; with options, under these values only; may be "
+                          "repeated"),
+    OPTION_ROW_PLUGIN(struct check_arguments, OPTION_PLUGIN_TEXT),
+    {{"case", 0, "NAME", 0, "Only this case; fuzz is the fuzzer", 0}, .take = take_case},
+    {{"list", 0, NULL, 0, "Show the cases and what each asserts", 0}, OPTION_FLAG, AT(list)},
+    {{"seconds", 0, "S", 0, "How long to fuzz each structure (2); 0: not at all", 0},
+     OPTION_SECONDS(0, 1e7),
+     AT(plan.seconds)},
+    {{"operations", 0, "N", 0, "Fuzz each for so many operations instead", 0},
+     OPTION_WHOLE(0, UINT64_MAX),
+     AT(plan.operations)},
+    {{"seed", 0, "K", 0, "Of the fuzzer's first session (1); the next has K + 1", 0},
+     OPTION_WHOLE(0, UINT64_MAX),
+     AT(plan.seed)},
+    {{"replay", 0, "FILE", 0, "Only run this trace; - is standard input", 0},
+     OPTION_TEXT,
+     AT(replay_path)},
+    {{"save", 0, "FILE", 0, "Write the trace of the first fault that fuzzing finds", 0},
+     OPTION_TEXT,
+     AT(save_path)},
+    {{"format", 0, "table|json|md", 0, "What to print (table); md with --list only", 0},
+     OPTION_WORD,
+     AT(format)},
+    OPTION_ROW_PROGRESS,
+    OPTION_ROW_END,
 };
 
-static const struct argp parser = {
-    options,
-    parse_argument,
-    NULL,
-    "Holds structures to the contract and to what they promise: named cases, then random "
-    "operations against a model. Whatever a structure does, it does in a process of its own."
-    "\vExit status: 0 nothing is wrong, 1 a fault was found, 2 usage.",
-    NULL,
-    NULL,
-    NULL,
+static const struct command_line syntax = {
+    .options = options,
+    .text = "Holds structures to the contract and to what they promise: named cases, then random "
+            "operations against a model. Whatever a structure does, it does in a process of its "
+            "own.\vExit status: 0 nothing is wrong, 1 a fault was found, 2 usage.",
+    .complete = complete,
 };
 
 /* --- running --------------------------------------------------------------------------------- */
@@ -301,6 +235,19 @@ static void name_of(const struct contender *contender, char *text, size_t text_b
                    contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
 }
 
+/* The trace in text form, which the caller frees; NULL if out of memory. */
+static char *trace_text(const struct check_row *row)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (memory != NULL) {
+        kit_trace_write(&row->trace, row->contender->timed, memory);
+        (void)fclose(memory);
+    }
+    return text;
+}
+
 static void print_trace(const struct check_row *row, const char *name)
 {
     if (row->trace.count == 0 || row->name != fuzz_name) {
@@ -308,12 +255,8 @@ static void print_trace(const struct check_row *row, const char *name)
     }
     (void)printf("    the shortest trace that fails so, for --replay:\n");
     (void)fflush(stdout);
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
-    if (memory != NULL) {
-        kit_trace_write(&row->trace, row->contender->timed, memory);
-        (void)fclose(memory);
+    char *text = trace_text(row);
+    if (text != NULL) {
         for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
             (void)printf("        %s\n", line);
         }
@@ -397,12 +340,8 @@ static void print_faults(const struct check_report *report)
 static json_t *trace_json(const struct check_row *row)
 {
     json_t *lines = json_array();
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
-    if (memory != NULL) {
-        kit_trace_write(&row->trace, row->contender->timed, memory);
-        (void)fclose(memory);
+    char *text = trace_text(row);
+    if (text != NULL) {
         for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
             (void)json_array_append_new(lines, json_string(line));
         }
@@ -491,65 +430,62 @@ static bool save_trace(const struct check_arguments *arguments, const struct che
     return true;
 }
 
+static int run(void *at, int argc, char **argv)
+{
+    struct check_arguments *arguments = at;
+    struct error *error = &arguments->error;
+    struct check_report report = {.rows = NULL};
+    int status = EXIT_OK;
+    if (arguments->list) {
+        (arguments->format == FORMAT_MD ? print_cases_md : print_cases)();
+        return EXIT_OK;
+    }
+    if (arguments->save_path != NULL && !outfile_check(arguments->save_path, error)) {
+        command_complain(error);
+        return EXIT_FAULT;
+    }
+    bool table = arguments->format == FORMAT_TABLE;
+    if (table) {
+        (void)printf("%-24s %-10s %-6s %-6s %12s %8s  %s\n", "structure", "group", "result",
+                     "cases", "operations", "seconds", "faults");
+    }
+    const struct contender_list *contenders = &arguments->structures.contenders;
+    for (size_t i = 0; i < contenders->count && status == EXIT_OK; i++) {
+        size_t from = report.count;
+        if (!check_one(arguments, &contenders->items[i], &report)) {
+            command_complain(error);
+            status = EXIT_USAGE;
+        } else if (table) {
+            print_structure(&report, from);
+        }
+    }
+    for (size_t i = 0; i < report.count; i++) {
+        report.faults += report.rows[i].verdict.result == KIT_FAULT;
+    }
+    if (table) {
+        print_faults(&report);
+    } else if (!print_json(&report, argc, argv)) {
+        status = EXIT_FAULT;
+    }
+    if (arguments->save_path != NULL && !save_trace(arguments, &report, error)) {
+        command_complain(error);
+        status = EXIT_FAULT;
+    }
+    if (status == EXIT_OK && report.faults > 0) {
+        status = EXIT_FAULT;
+    }
+    for (size_t i = 0; i < report.count; i++) {
+        kit_trace_release(&report.rows[i].trace);
+    }
+    free(report.rows);
+    return status;
+}
+
 int command_check(int argc, char **argv)
 {
     struct check_arguments arguments = {
         .plan = {.seed = 1, .seconds = DEFAULT_SECONDS},
         .limits = kit_limits_default(),
     };
-    struct check_report report = {.rows = NULL};
-    if (!catalog_init(&arguments.catalog, &arguments.error)) {
-        command_complain(&arguments.error);
-        return EXIT_FAULT;
-    }
-    int status = EXIT_OK;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) != 0) {
-        status = EXIT_USAGE;
-    } else if (arguments.list && arguments.format == FORMAT_MD) {
-        print_cases_md();
-    } else if (arguments.list) {
-        print_cases();
-    } else if (arguments.save_path != NULL &&
-               !outfile_check(arguments.save_path, &arguments.error)) {
-        command_complain(&arguments.error);
-        status = EXIT_FAULT;
-    } else {
-        bool table = arguments.format == FORMAT_TABLE;
-        if (table) {
-            (void)printf("%-24s %-10s %-6s %-6s %12s %8s  %s\n", "structure", "group", "result",
-                         "cases", "operations", "seconds", "faults");
-        }
-        for (size_t i = 0; i < arguments.contenders.count && status == EXIT_OK; i++) {
-            size_t from = report.count;
-            if (!check_one(&arguments, &arguments.contenders.items[i], &report)) {
-                command_complain(&arguments.error);
-                status = EXIT_USAGE;
-            } else if (table) {
-                print_structure(&report, from);
-            }
-        }
-        for (size_t i = 0; i < report.count; i++) {
-            report.faults += report.rows[i].verdict.result == KIT_FAULT;
-        }
-        if (table) {
-            print_faults(&report);
-        } else if (!print_json(&report, argc, argv)) {
-            status = EXIT_FAULT;
-        }
-        if (arguments.save_path != NULL && !save_trace(&arguments, &report, &arguments.error)) {
-            command_complain(&arguments.error);
-            status = EXIT_FAULT;
-        }
-        if (status == EXIT_OK && report.faults > 0) {
-            status = EXIT_FAULT;
-        }
-    }
-    for (size_t i = 0; i < report.count; i++) {
-        kit_trace_release(&report.rows[i].trace);
-    }
-    free(report.rows);
-    contender_list_free(&arguments.contenders);
-    free(arguments.selections);
-    catalog_free(&arguments.catalog);
-    return status;
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
 }

@@ -7,7 +7,6 @@
 #include "progress.h"
 #include "simulate.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +16,15 @@
 #define DEFAULT_CONFIDENCE 0.95
 #define DEFAULT_ROUNDS     10
 
+/* In the order of the help. */
 enum compare_format { FORMAT_TABLE, FORMAT_MARKDOWN, FORMAT_JSON };
 
-/* Words of the command line, which live as long as it. */
-struct words {
-    const char **items;
-    size_t count;
-};
-
 struct compare_arguments {
-    struct words sets;
-    struct words commands;
-    struct words structures;
-    struct words traces;
-    struct words metrics;
+    struct word_list sets;
+    struct word_list commands;
+    struct word_list structures;
+    struct word_list traces;
+    struct word_list metrics;
     const char *base;
     const char *out_dir;
     bool by_algo;
@@ -44,76 +38,10 @@ struct compare_arguments {
     enum compare_format format;
 };
 
-enum {
-    KEY_BY = 256,
-    KEY_BASE,
-    KEY_TRACE,
-    KEY_METRIC,
-    KEY_COUNTS,
-    KEY_CONFIDENCE,
-    KEY_MIN_EFFECT,
-    KEY_CORRECTION,
-    KEY_THRESHOLD,
-    KEY_COUNT_THRESHOLD,
-    KEY_FORMAT,
-    KEY_COMMAND,
-    KEY_ROUNDS,
-    KEY_PROGRESS
-};
-
-/* "5%" or "5" as 0.05; or the end of the program. */
-static double parse_percent(const char *option, const char *text, double min, double max,
-                            struct argp_state *state)
-{
-    char *end = NULL;
-    double value = strtod(text, &end);
-    const char *rest = *end == '%' ? end + 1 : end;
-    if (end == text || *rest != '\0' || !(value >= min && value <= max)) {
-        argp_error(state, "%s takes percent, from %g to %g, as in 5%%, not '%s'", option, min, max,
-                   text);
-    }
-    return value / 100;
-}
-
-static void parse_correction(struct compare_arguments *arguments, const char *word,
-                             struct argp_state *state)
-{
-    for (int c = 0; c < CORRECTIONS; c++) {
-        if (strcmp(word, compare_correction_word((enum compare_correction)c)) == 0) {
-            arguments->correction = (enum compare_correction)c;
-            return;
-        }
-    }
-    argp_error(state, "--correction takes holm, bh or none, not '%s'", word);
-}
-
-static void parse_format(struct compare_arguments *arguments, const char *word,
-                         struct argp_state *state)
-{
-    static const char *const formats[] = {"table", "md", "json"};
-    for (int f = 0; f < 3; f++) {
-        if (strcmp(word, formats[f]) == 0) {
-            arguments->format = (enum compare_format)f;
-            return;
-        }
-    }
-    argp_error(state, "--format takes table, md or json, not '%s'", word);
-}
-
-static void parse_rounds(struct compare_arguments *arguments, const char *text,
-                         struct argp_state *state)
-{
-    char *end = NULL;
-    long rounds = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || rounds < 1 || rounds > 1000) {
-        argp_error(state, "--rounds takes a number from 1 to 1000, not '%s'", text);
-    }
-    arguments->rounds = (unsigned)rounds;
-}
-
 /* That what was given goes together. */
-static void check_arguments(const struct compare_arguments *arguments, struct argp_state *state)
+static void complete(void *at, struct argp_state *state)
 {
+    const struct compare_arguments *arguments = at;
     if (arguments->commands.count > 0) {
         if (arguments->sets.count > 0) {
             argp_error(state, "either sets of results, or --command to make them; not both");
@@ -136,129 +64,104 @@ static void check_arguments(const struct compare_arguments *arguments, struct ar
     }
 }
 
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
+static void take_set(void *at, const char *word, struct argp_state *state)
 {
-    struct compare_arguments *arguments = state->input;
-    switch (key) {
-    case 'a':
-        option_remember(&arguments->structures.items, &arguments->structures.count, argument,
-                        state);
-        return 0;
-    case 'o':
-        arguments->out_dir = argument;
-        return 0;
-    case KEY_BY:
-        if (strcmp(argument, "algo") != 0) {
-            argp_error(state, "--by takes algo, not '%s'", argument);
-        }
-        arguments->by_algo = true;
-        return 0;
-    case KEY_BASE:
-        arguments->base = argument;
-        return 0;
-    case KEY_TRACE:
-        option_remember(&arguments->traces.items, &arguments->traces.count, argument, state);
-        return 0;
-    case KEY_METRIC:
-        option_remember(&arguments->metrics.items, &arguments->metrics.count, argument, state);
-        return 0;
-    case KEY_COUNTS:
-        arguments->all_counts = true;
-        return 0;
-    case KEY_CONFIDENCE:
-        arguments->confidence = parse_percent("--confidence", argument, 50, 99.99, state);
-        return 0;
-    case KEY_MIN_EFFECT:
-        arguments->min_effect = parse_percent("--min-effect", argument, 0, 1000, state);
-        return 0;
-    case KEY_CORRECTION:
-        parse_correction(arguments, argument, state);
-        return 0;
-    case KEY_THRESHOLD:
-        arguments->threshold = parse_percent("--threshold", argument, 0, 1e6, state);
-        return 0;
-    case KEY_COUNT_THRESHOLD:
-        arguments->count_threshold = parse_percent("--count-threshold", argument, 0, 1e6, state);
-        return 0;
-    case KEY_FORMAT:
-        parse_format(arguments, argument, state);
-        return 0;
-    case KEY_COMMAND:
-        option_remember(&arguments->commands.items, &arguments->commands.count, argument, state);
-        return 0;
-    case KEY_ROUNDS:
-        parse_rounds(arguments, argument, state);
-        return 0;
-    case KEY_PROGRESS:
-        progress_set_mode(PROGRESS_ALWAYS);
-        return 0;
-    case ARGP_KEY_ARG:
-        option_remember(&arguments->sets.items, &arguments->sets.count, argument, state);
-        return 0;
-    case ARGP_KEY_END:
-        check_arguments(arguments, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    struct compare_arguments *arguments = at;
+    word_list_append(&arguments->sets, word, state);
+}
+
+static void take_by(void *at, const struct option_row *row, const char *text,
+                    struct argp_state *state)
+{
+    struct compare_arguments *arguments = at;
+    (void)row;
+    arguments->by_algo = true;
+    if (strcmp(text, "algo") != 0) {
+        argp_error(state, "--by takes algo, not '%s'", text);
     }
 }
 
-static const struct argp_option options[] = {
-    {"by", KEY_BY, "algo", 0, "Compare the structures of each set with one another", 0},
-    {"base", KEY_BASE, "NAME[:opt=v...]", 0,
-     "With --by algo: the structure to compare with (the first of each trace)", 0},
-    {"algorithm", 'a', "NAME[:opt=v...],...", 0, "Only these structures; may be repeated", 0},
-    {"trace", KEY_TRACE, "PATTERN", 0,
-     "Only traces, or benchmarks, whose name fits this shell pattern; may be repeated", 0},
-    {"metric", KEY_METRIC, "NAME", 0,
-     "Judge this instead of the time per operation: a key of `samples` in results.json, or of a "
-     "benchmark's repetition; may be repeated",
-     0},
-    {"counts", KEY_COUNTS, NULL, 0, "Also compare the counts of different structures", 0},
-    {"confidence", KEY_CONFIDENCE, "PERCENT", 0, "Of intervals and verdicts (95%)", 0},
-    {"min-effect", KEY_MIN_EFFECT, "PERCENT", 0,
-     "A change must be shown to be larger than this (1% where runs are pairs, 5% where the sides "
-     "were measured apart)",
-     0},
-    {"correction", KEY_CORRECTION, "holm|bh|none", 0,
-     "For many comparisons at once: Holm (the default), Benjamini and Hochberg, none", 0},
-    {"threshold", KEY_THRESHOLD, "PERCENT", 0,
-     "End with status 1 if something is slower by more than this, or fails where the base does not",
-     0},
-    {"count-threshold", KEY_COUNT_THRESHOLD, "PERCENT", 0,
-     "Likewise if a count of work, wakeups or bytes grows by more than this", 0},
-    {"format", KEY_FORMAT, "table|md|json", 0, "What to print (table)", 0},
-    {"command", KEY_COMMAND, "COMMAND", 0,
-     "Make the results: a shell command that prints results as JSON, such as `timerlab sim ... "
-     "--format json`; once for each side. The commands take turns",
-     0},
-    {"rounds", KEY_ROUNDS, "K", 0, "How often each command runs (10)", 0},
-    {"output", 'o', "DIR", 0,
-     "Keep what the commands print: DIR/1 is a set of the first, DIR/2 of the second, ...", 0},
-    {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
-    {0},
+#define AT(member) OPTION_AT(struct compare_arguments, member)
+static const struct option_row options[] = {
+    {{"by", 0, "algo", 0, "Compare the structures of each set with one another", 0},
+     .take = take_by},
+    {{"base", 0, "NAME[:opt=v...]", 0,
+      "With --by algo: the structure to compare with (the first of each trace)", 0},
+     OPTION_TEXT,
+     AT(base)},
+    {{"algorithm", 'a', "NAME[:opt=v...],...", 0, "Only these structures; may be repeated", 0},
+     OPTION_LIST,
+     AT(structures)},
+    {{"trace", 0, "PATTERN", 0,
+      "Only traces, or benchmarks, whose name fits this shell pattern; may be repeated", 0},
+     OPTION_LIST,
+     AT(traces)},
+    {{"metric", 0, "NAME", 0,
+      "Judge this instead of the time per operation: a key of `samples` in results.json, or of a "
+      "benchmark's repetition; may be repeated",
+      0},
+     OPTION_LIST,
+     AT(metrics)},
+    {{"counts", 0, NULL, 0, "Also compare the counts of different structures", 0},
+     OPTION_FLAG,
+     AT(all_counts)},
+    {{"confidence", 0, "PERCENT", 0, "Of intervals and verdicts (95%)", 0},
+     OPTION_PERCENT(50, 99.99),
+     AT(confidence)},
+    {{"min-effect", 0, "PERCENT", 0,
+      "A change must be shown to be larger than this (1% where runs are pairs, 5% where the sides "
+      "were measured apart)",
+      0},
+     OPTION_PERCENT(0, 1000),
+     AT(min_effect)},
+    {{"correction", 0, "holm|bh|none", 0,
+      "For many comparisons at once: Holm (the default), Benjamini and Hochberg, none", 0},
+     OPTION_WORD,
+     AT(correction)},
+    {{"threshold", 0, "PERCENT", 0,
+      "End with status 1 if something is slower by more than this, or fails where the base does "
+      "not",
+      0},
+     OPTION_PERCENT(0, 1e6),
+     AT(threshold)},
+    {{"count-threshold", 0, "PERCENT", 0,
+      "Likewise if a count of work, wakeups or bytes grows by more than this", 0},
+     OPTION_PERCENT(0, 1e6),
+     AT(count_threshold)},
+    OPTION_ROW_FORMAT(struct compare_arguments, "table|md|json"),
+    {{"command", 0, "COMMAND", 0,
+      "Make the results: a shell command that prints results as JSON, such as `timerlab sim ... "
+      "--format json`; once for each side. The commands take turns",
+      0},
+     OPTION_LIST,
+     AT(commands)},
+    {{"rounds", 0, "K", 0, "How often each command runs (10)", 0},
+     OPTION_WHOLE(1, 1000),
+     AT(rounds)},
+    {{"output", 'o', "DIR", 0,
+      "Keep what the commands print: DIR/1 is a set of the first, DIR/2 of the second, ...", 0},
+     OPTION_TEXT,
+     AT(out_dir)},
+    OPTION_ROW_PROGRESS,
+    OPTION_ROW_END,
 };
 
-static const struct argp parser = {
-    options,
-    parse_argument,
-    "SET SET...\n--by algo SET...\n--command COMMAND --command COMMAND...",
-    "Says of each thing measured whether it is faster or slower than in the first set, or that one "
-    "cannot tell.\n\nA SET is a folder of results, a results.json of `timerlab sim`, or the JSON "
-    "of "
-    "`timerlab-bench` or any Google Benchmark; SET:NAME[:opt=v...] is one structure of it, which "
-    "is "
-    "compared with one of another name."
-    "\vTimes are judged by rank tests, without a word about how they are distributed: the runs of "
-    "one `timerlab sim` and the rounds of --command as pairs, everything else as two samples. "
-    "Fewer "
-    "than five runs a side are refused. Counts are the same in every run, so each difference is "
-    "shown.\n\n"
-    "Exit status: 0 done, 1 a regression beyond --threshold or --count-threshold, or nothing that "
-    "could be compared, 2 usage.",
-    NULL,
-    NULL,
-    NULL,
+static const struct command_line syntax = {
+    .options = options,
+    .form = "SET SET...\n--by algo SET...\n--command COMMAND --command COMMAND...",
+    .text =
+        "Says of each thing measured whether it is faster or slower than in the first set, or that "
+        "one cannot tell.\n\nA SET is a folder of results, a results.json of `timerlab sim`, or "
+        "the JSON of `timerlab-bench` or any Google Benchmark; SET:NAME[:opt=v...] is one "
+        "structure of it, which is compared with one of another name."
+        "\vTimes are judged by rank tests, without a word about how they are distributed: the runs "
+        "of one `timerlab sim` and the rounds of --command as pairs, everything else as two "
+        "samples. Fewer than five runs a side are refused. Counts are the same in every run, so "
+        "each difference is shown.\n\n"
+        "Exit status: 0 done, 1 a regression beyond --threshold or --count-threshold, or nothing "
+        "that could be compared, 2 usage.",
+    .take_word = take_set,
+    .complete = complete,
 };
 
 /* --- sets ------------------------------------------------------------------------------------ */
@@ -479,7 +382,7 @@ static bool load_all(const struct compare_arguments *arguments, struct loaded *l
 /* --- structures ------------------------------------------------------------------------------ */
 
 /* Takes the lists of -a apart at their commas; the caller frees *structures. */
-static bool parse_structures(const struct words *lists, struct compare_structure **structures,
+static bool parse_structures(const struct word_list *lists, struct compare_structure **structures,
                              size_t *count, struct error *error)
 {
     for (size_t i = 0; i < lists->count; i++) {
@@ -630,11 +533,11 @@ int command_compare(int argc, char **argv)
                                           .threshold = -1,
                                           .count_threshold = -1};
     int status = EXIT_USAGE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
+    if (command_line_read(&syntax, argc, argv, &arguments)) {
         status = run(&arguments);
     }
-    struct words *words[] = {&arguments.sets, &arguments.commands, &arguments.structures,
-                             &arguments.traces, &arguments.metrics};
+    struct word_list *words[] = {&arguments.sets, &arguments.commands, &arguments.structures,
+                                 &arguments.traces, &arguments.metrics};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         free((void *)words[i]->items);
     }

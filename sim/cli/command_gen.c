@@ -1,30 +1,29 @@
 /* timerlab trace gen: a workload becomes a trace. */
 #include "command.h"
+#include "command_option.h"
 #include "error.h"
 #include "gen.h"
 #include "scenario.h"
-#include "whole_number.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { OPTION_SECONDS = 256, OPTION_SEED, OPTION_LIST, OPTION_FORMAT, OPTION_SCENARIO };
+#define DEFAULT_CONNECTIONS 10000
+#define DEFAULT_SECONDS     10
+#define DEFAULT_SEED        1
+#define SEED_UNSET          UINT64_MAX
 
 struct gen_arguments {
     struct gen_part part;
     const char *out_path;
     const char *scenario_path;
-    uint64_t seed;
-    double seconds;
-    /* Kept until the workload is known: options may come before it. */
-    const char **settings;
-    size_t setting_count;
+    uint64_t seed;             /* SEED_UNSET: not given */
+    double seconds;            /* 0: not given; so for the connections */
+    struct word_list settings; /* -p, kept until the workload is known */
     bool list;
-    bool markdown;
-    bool described; /* -n, --seconds, --seed or -p was given */
+    enum { FORMAT_TEXT, FORMAT_MD } format;
 };
 
 static void print_default(const struct gen_parameter *row)
@@ -72,86 +71,45 @@ static void print_workload_markdown(const struct gen_workload *workload)
     }
 }
 
-static bool parse_count(const char *text, uint64_t max, uint64_t *value)
+static void take_workload(void *at, const char *word, struct argp_state *state)
 {
-    const char *end = NULL;
-    return whole_number_read(text, max, value, &end) && *end == '\0';
+    struct gen_arguments *arguments = at;
+    struct error error;
+    if (arguments->part.workload != NULL) {
+        argp_error(state, "one workload at a time");
+    }
+    arguments->part.workload = gen_find(word, &error);
+    if (arguments->part.workload == NULL) {
+        argp_failure(state, EXIT_USAGE, 0, "%s", error.text);
+    }
 }
 
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
+static void complete(void *at, struct argp_state *state)
 {
-    struct gen_arguments *arguments = state->input;
-    struct error error;
-    char *end;
-    uint64_t number = 0;
-    switch (key) {
-    case 'o':
-        arguments->out_path = argument;
-        return 0;
-    case 'n':
-        if (!parse_count(argument, UINT32_MAX, &number) || number == 0) {
-            argp_error(state, "-n takes a number of connections, not '%s'", argument);
-        }
-        arguments->part.connections = (uint32_t)number;
-        arguments->described = true;
-        return 0;
-    case 'p':
-        arguments->settings[arguments->setting_count++] = argument;
-        arguments->described = true;
-        return 0;
-    case OPTION_SECONDS:
-        arguments->seconds = strtod(argument, &end);
-        if (end == argument || *end != '\0' || !(arguments->seconds > 0) ||
-            arguments->seconds > 1e9) {
-            argp_error(state, "--seconds takes a time in seconds, not '%s'", argument);
-        }
-        arguments->described = true;
-        return 0;
-    case OPTION_SEED:
-        if (!parse_count(argument, INT64_MAX, &arguments->seed)) {
-            argp_error(state, "--seed takes a number from 0 to %" PRId64 ", not '%s'", INT64_MAX,
-                       argument);
-        }
-        arguments->described = true;
-        return 0;
-    case OPTION_SCENARIO:
-        arguments->scenario_path = argument;
-        return 0;
-    case OPTION_FORMAT:
-        arguments->markdown = strcmp(argument, "md") == 0;
-        if (!arguments->markdown && strcmp(argument, "text") != 0) {
-            argp_error(state, "--format takes text or md, not '%s'", argument);
-        }
-        return 0;
-    case OPTION_LIST:
-        arguments->list = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->part.workload != NULL) {
-            argp_error(state, "one workload at a time");
-        }
-        arguments->part.workload = gen_find(argument, &error);
-        if (arguments->part.workload == NULL) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", error.text);
-        }
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->list) {
-            return 0;
-        }
-        if (arguments->scenario_path != NULL &&
-            (arguments->part.workload != NULL || arguments->described)) {
-            argp_error(state, "a scenario says all: no workload, -n, -p, --seconds or --seed");
-        }
-        if (arguments->scenario_path == NULL && arguments->part.workload == NULL) {
-            argp_error(state, "which workload? --list shows them");
-        }
-        if (arguments->out_path == NULL) {
-            argp_error(state, "where to? -o FILE");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    struct gen_arguments *arguments = at;
+    bool described = arguments->part.workload != NULL || arguments->part.connections > 0 ||
+                     arguments->seconds > 0 || arguments->seed != SEED_UNSET ||
+                     arguments->settings.count > 0;
+    if (arguments->list) {
+        return;
+    }
+    if (arguments->scenario_path != NULL && described) {
+        argp_error(state, "a scenario says all: no workload, -n, -p, --seconds or --seed");
+    }
+    if (arguments->scenario_path == NULL && arguments->part.workload == NULL) {
+        argp_error(state, "which workload? --list shows them");
+    }
+    if (arguments->out_path == NULL) {
+        argp_error(state, "where to? -o FILE");
+    }
+    if (arguments->part.connections == 0) {
+        arguments->part.connections = DEFAULT_CONNECTIONS;
+    }
+    if (arguments->seconds == 0) {
+        arguments->seconds = DEFAULT_SECONDS;
+    }
+    if (arguments->seed == SEED_UNSET) {
+        arguments->seed = DEFAULT_SEED;
     }
 }
 
@@ -225,64 +183,85 @@ static int generate_scenario(const struct gen_arguments *arguments)
     return status;
 }
 
+/* What -p says of the workload. */
+static bool set_parameters(struct gen_arguments *arguments, struct error *error)
+{
+    struct gen_part *part = &arguments->part;
+    const struct word_list *settings = &arguments->settings;
+    if (part->workload == NULL) {
+        return true;
+    }
+    gen_parameters_default(part->workload, part->parameters);
+    for (size_t i = 0; i < settings->count; i++) {
+        size_t name_bytes = strcspn(settings->items[i], "=");
+        for (size_t k = 0; k < i; k++) {
+            if (strncmp(settings->items[i], settings->items[k], name_bytes) == 0 &&
+                settings->items[k][name_bytes] == '=') {
+                return error_set(error, "-p %.*s is given twice", (int)name_bytes,
+                                 settings->items[i]);
+            }
+        }
+        if (!gen_parameter_set(part->workload, part->parameters, settings->items[i], error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int run(struct gen_arguments *arguments)
+{
+    struct error error;
+    if (!set_parameters(arguments, &error)) {
+        command_complain(&error);
+        return EXIT_USAGE;
+    }
+    if (arguments->list) {
+        return list_workloads(arguments->part.workload, arguments->format == FORMAT_MD);
+    }
+    return arguments->scenario_path != NULL ? generate_scenario(arguments)
+                                            : generate_workload(arguments);
+}
+
+#define AT(member) OPTION_AT(struct gen_arguments, member)
+
 int command_trace_gen(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"output", 'o', "FILE", 0, "Where the trace goes", 0},
-        {"connections", 'n', "N", 0,
-         "How many connections, k and m for thousands and millions (default 10000)", 0},
-        {"seconds", OPTION_SECONDS, "S", 0, "How long to record, after the warm-up (default 10)",
-         0},
-        {"seed", OPTION_SEED, "K", 0, "Same seed, same trace (default 1)", 0},
-        {"parameter", 'p', "NAME=VALUE", 0, "Sets one of the workload's parameters", 0},
-        {"scenario", OPTION_SCENARIO, "FILE", 0, "Mixes workloads as a JSON file says", 0},
-        {"format", OPTION_FORMAT, "FORMAT", 0, "Of the list: text or md", 0},
-        {"list", OPTION_LIST, NULL, 0, "Shows the workloads and their parameters", 0},
-        {0},
+    static const struct option_row options[] = {
+        {{"output", 'o', "FILE", 0, "Where the trace goes", 0}, OPTION_TEXT, AT(out_path)},
+        {{"connections", 'n', "N", 0,
+          "How many connections, k and m for thousands and millions (default 10000)", 0},
+         OPTION_WHOLE(1, UINT32_MAX),
+         AT(part.connections)},
+        {{"seconds", 0, "S", 0, "How long to record, after the warm-up (default 10)", 0},
+         OPTION_SECONDS(1e-9, 1e9),
+         AT(seconds)},
+        {{"seed", 0, "K", 0, "Same seed, same trace (default 1)", 0},
+         OPTION_WHOLE(0, INT64_MAX),
+         AT(seed)},
+        {{"parameter", 'p', "NAME=VALUE", 0, "Sets one of the workload's parameters", 0},
+         OPTION_LIST,
+         AT(settings)},
+        {{"scenario", 0, "FILE", 0, "Mixes workloads as a JSON file says", 0},
+         OPTION_TEXT,
+         AT(scenario_path)},
+        {{"format", 0, "FORMAT", 0, "Of the list: text or md", 0},
+         OPTION_WORD,
+         AT(format),
+         .words = "text|md"},
+        {{"list", 0, NULL, 0, "Shows the workloads and their parameters", 0},
+         OPTION_FLAG,
+         AT(list)},
+        OPTION_ROW_END,
     };
-    static const struct argp parser = {
-        options,
-        parse_argument,
-        "WORKLOAD -o FILE\n--scenario FILE -o FILE\n--list [WORKLOAD]",
-        "Generates a trace: simulates a workload into its steady state, then records it.",
-        NULL,
-        NULL,
-        NULL,
+    static const struct command_line syntax = {
+        .options = options,
+        .form = "WORKLOAD -o FILE\n--scenario FILE -o FILE\n--list [WORKLOAD]",
+        .text = "Generates a trace: simulates a workload into its steady state, then records it.",
+        .take_word = take_workload,
+        .complete = complete,
     };
-    struct gen_arguments arguments = {
-        .part.connections = 10000,
-        .seed = 1,
-        .seconds = 10,
-    };
-    arguments.settings = calloc((size_t)argc, sizeof *arguments.settings);
-    if (arguments.settings == NULL) {
-        (void)fputs("timerlab: out of memory\n", stderr);
-        return EXIT_FAULT;
-    }
-    int status = EXIT_USAGE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
-        status = EXIT_OK;
-        if (arguments.part.workload != NULL) {
-            gen_parameters_default(arguments.part.workload, arguments.part.parameters);
-        }
-        for (size_t i = 0; arguments.part.workload != NULL && i < arguments.setting_count; i++) {
-            struct error error;
-            if (!gen_parameter_set(arguments.part.workload, arguments.part.parameters,
-                                   arguments.settings[i], &error)) {
-                command_complain(&error);
-                status = EXIT_USAGE;
-            }
-        }
-        if (status == EXIT_OK) {
-            if (arguments.list) {
-                status = list_workloads(arguments.part.workload, arguments.markdown);
-            } else if (arguments.scenario_path != NULL) {
-                status = generate_scenario(&arguments);
-            } else {
-                status = generate_workload(&arguments);
-            }
-        }
-    }
-    free(arguments.settings);
+    struct gen_arguments arguments = {.seed = SEED_UNSET};
+    int status = command_line_read(&syntax, argc, argv, &arguments) ? run(&arguments) : EXIT_USAGE;
+    free((void *)arguments.settings.items);
     return status;
 }

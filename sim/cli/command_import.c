@@ -1,12 +1,10 @@
 /* timerlab trace import: a recording of another tool becomes a trace. */
 #include "command.h"
+#include "command_option.h"
 #include "import.h"
 
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { KEY_OUTPUT = 'o', KEY_LIST = 0x100, KEY_FORMAT_OPTION = 0x200 };
 
 /* More than any format's options together. */
 #define OPTIONS_MAX  128
@@ -17,78 +15,64 @@ struct import_arguments {
     const char *input;
     const char *output;
     bool list;
-    struct argp_option *options; /* key KEY_FORMAT_OPTION + i: row i */
     struct import_setting settings[SETTINGS_MAX];
     size_t setting_count;
 };
 
-static void take_setting(struct import_arguments *arguments, const char *name, const char *value,
+static void take_setting(void *at, const struct option_row *row, const char *text,
                          struct argp_state *state)
 {
+    struct import_arguments *arguments = at;
     if (arguments->setting_count == SETTINGS_MAX) {
         argp_error(state, "more than %d options", SETTINGS_MAX);
     }
     arguments->settings[arguments->setting_count++] =
-        (struct import_setting){.name = name, .value = value};
+        (struct import_setting){.name = row->option.name, .value = text};
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
+static void take_word(void *at, const char *word, struct argp_state *state)
 {
-    struct import_arguments *arguments = state->input;
-    switch (key) {
-    case KEY_OUTPUT:
-        arguments->output = value;
-        return 0;
-    case KEY_LIST:
-        arguments->list = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->format == NULL) {
-            arguments->format = value;
-        } else if (arguments->input == NULL) {
-            arguments->input = value;
-        } else {
-            argp_error(state, "one FILE at a time: '%s' is one too many", value);
-        }
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->list) {
-            return 0;
-        }
-        if (arguments->input == NULL) {
-            argp_error(state, "FORMAT and FILE are needed; --list shows the formats");
-        } else if (arguments->output == NULL) {
-            argp_error(state, "-o FILE is needed: where the trace is to be written");
-        }
-        return 0;
-    default:
-        if (key < KEY_FORMAT_OPTION || key >= KEY_FORMAT_OPTION + OPTIONS_MAX) {
-            return ARGP_ERR_UNKNOWN;
-        }
-        take_setting(arguments, arguments->options[key - KEY_FORMAT_OPTION].name, value, state);
-        return 0;
+    struct import_arguments *arguments = at;
+    if (arguments->format == NULL) {
+        arguments->format = word;
+    } else if (arguments->input == NULL) {
+        arguments->input = word;
+    } else {
+        argp_error(state, "one FILE at a time: '%s' is one too many", word);
+    }
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    const struct import_arguments *arguments = at;
+    if (arguments->list) {
+        return;
+    }
+    if (arguments->input == NULL) {
+        argp_error(state, "FORMAT and FILE are needed; --list shows the formats");
+    } else if (arguments->output == NULL) {
+        argp_error(state, "-o FILE is needed: where the trace is to be written");
     }
 }
 
 /* Adds every format's options to argp's, each format a group with a heading. An option that two
  * formats have stands twice; argp takes either, which does not matter: only the name is looked at.
  */
-static void add_format_options(struct argp_option *options, size_t count, char (*headings)[64])
+static void add_format_options(struct option_row *options, size_t count, char (*headings)[64])
 {
     int group = 1;
     for (const struct import_format *format = import_formats(); format->name != NULL; format++) {
         if (count < OPTIONS_MAX - 1) {
             char *heading = headings[count];
             (void)snprintf(heading, sizeof headings[0], "Options of %s:", format->name);
-            options[count++] = (struct argp_option){.doc = heading, .group = group};
+            options[count++] = (struct option_row){.option = {.doc = heading, .group = group}};
         }
         for (const struct import_option *option = format->options;
              option->name != NULL && count < OPTIONS_MAX - 1; option++) {
-            options[count] = (struct argp_option){.name = option->name,
-                                                  .key = KEY_FORMAT_OPTION + (int)count,
-                                                  .arg = option->value,
-                                                  .doc = option->help,
-                                                  .group = group};
+            options[count] = (struct option_row){
+                .option = {option->name, 0, option->value, 0, option->help, group},
+                .repeats = true, /* not every one, and check_settings knows which */
+                .take = take_setting};
             count++;
         }
         group++;
@@ -128,22 +112,27 @@ static bool check_settings(const struct import_arguments *arguments,
 
 int command_trace_import(int argc, char **argv)
 {
-    struct argp_option options[OPTIONS_MAX] = {
-        {.name = "output", .key = KEY_OUTPUT, .arg = "FILE", .doc = "the trace to write"},
-        {.name = "list", .key = KEY_LIST, .doc = "print the formats and their options"},
+    struct option_row options[OPTIONS_MAX] = {
+        {{"output", 'o', "FILE", 0, "the trace to write", 0},
+         OPTION_TEXT,
+         OPTION_AT(struct import_arguments, output)},
+        {{"list", 0, NULL, 0, "print the formats and their options", 0},
+         OPTION_FLAG,
+         OPTION_AT(struct import_arguments, list)},
     };
     char headings[OPTIONS_MAX][64];
     add_format_options(options, 2, headings);
-    const struct argp argp = {
+    const struct command_line syntax = {
         .options = options,
-        .parser = parse,
-        .args_doc = "FORMAT FILE -o FILE",
-        .doc = "Makes a trace from a recording of another tool.\vFILE may be compressed with "
-               "gzip, Zstandard or xz; - is standard input. What was counted goes to standard "
-               "error and, as JSON, into the trace: `timerlab trace info` shows it.",
+        .form = "FORMAT FILE -o FILE",
+        .text = "Makes a trace from a recording of another tool.\vFILE may be compressed with "
+                "gzip, Zstandard or xz; - is standard input. What was counted goes to standard "
+                "error and, as JSON, into the trace: `timerlab trace info` shows it.",
+        .take_word = take_word,
+        .complete = complete,
     };
-    struct import_arguments arguments = {.options = options};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
+    struct import_arguments arguments = {0};
+    if (!command_line_read(&syntax, argc, argv, &arguments)) {
         return EXIT_USAGE;
     }
     if (arguments.list) {

@@ -5,7 +5,6 @@
 #include "front.h"
 #include "structure_json.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +12,10 @@
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-enum list_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_MD };
-static const char *const format_words[] = {
-    [FORMAT_TABLE] = "table", [FORMAT_JSON] = "json", [FORMAT_MD] = "md", NULL};
+enum list_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_MD }; /* in the order of the help */
 
 struct list_arguments {
-    struct catalog *catalog;
+    struct command_structures structures; /* only known ones */
     enum list_format format;
     const char *name; /* describe only */
 };
@@ -252,118 +249,95 @@ static void describe(const struct catalog_entry *entry)
 
 /* --- the commands ---------------------------------------------------------------------------- */
 
-enum { KEY_FORMAT = 256, KEY_PLUGIN };
-
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
+static void take_name(void *at, const char *word, struct argp_state *state)
 {
-    struct list_arguments *arguments = state->input;
-    switch (key) {
-    case KEY_FORMAT:
-        arguments->format =
-            (enum list_format)option_word("--format", argument, format_words, state);
-        return 0;
-    case KEY_PLUGIN:
-        option_plugin(arguments->catalog, argument, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    struct list_arguments *arguments = at;
+    if (arguments->name != NULL) {
+        argp_error(state, "one structure at a time");
+    }
+    arguments->name = word;
+}
+
+static void complete_describe(void *at, struct argp_state *state)
+{
+    const struct list_arguments *arguments = at;
+    if (arguments->name == NULL) {
+        argp_error(state, "which structure? `timerlab list` shows them");
     }
 }
 
-static error_t parse_describe_argument(int key, char *argument, struct argp_state *state)
-{
-    struct list_arguments *arguments = state->input;
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (arguments->name != NULL) {
-            argp_error(state, "one structure at a time");
-        }
-        arguments->name = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->name == NULL) {
-            argp_error(state, "which structure? `timerlab list` shows them");
-        }
-        return 0;
-    default:
-        return parse_argument(key, argument, state);
-    }
-}
+#define PLUGIN_ROW                                                                                 \
+    OPTION_ROW_PLUGIN(struct list_arguments, "Also the structure in this shared object")
 
-#define PLUGIN_OPTION                                                                              \
-    {                                                                                              \
-        "plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also the structure in this shared object", 0      \
+static int run_list(void *at, int argc, char **argv)
+{
+    const struct list_arguments *arguments = at;
+    const struct catalog *catalog = &arguments->structures.catalog;
+    (void)argc;
+    (void)argv;
+    if (arguments->format == FORMAT_JSON) {
+        list_json(catalog);
+    } else if (arguments->format == FORMAT_MD) {
+        list_markdown(catalog);
+        list_fronts_markdown();
+    } else {
+        list_table(catalog);
+        list_fronts();
     }
+    return EXIT_OK;
+}
 
 int command_list(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"format", KEY_FORMAT, "table|json|md", 0, "How to print it (table)", 0},
-        PLUGIN_OPTION,
-        {0},
+    static const struct option_row options[] = {
+        {{"format", 0, "table|json|md", 0, "How to print it (table)", 0},
+         OPTION_WORD,
+         OPTION_AT(struct list_arguments, format)},
+        PLUGIN_ROW,
+        OPTION_ROW_END,
     };
-    static const struct argp parser = {
-        options,
-        parse_argument,
-        "",
-        "The structures, their capabilities and cost, and the bytes that they take, measured with "
-        "65,536 timers.",
-        NULL,
-        NULL,
-        NULL};
-    struct catalog catalog;
+    static const struct command_line syntax = {
+        .options = options,
+        .form = "",
+        .text = "The structures, their capabilities and cost, and the bytes that they take, "
+                "measured with 65,536 timers.",
+    };
+    struct list_arguments arguments = {0};
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run_list);
+}
+
+static int run_describe(void *at, int argc, char **argv)
+{
+    const struct list_arguments *arguments = at;
     struct error error;
-    if (!catalog_init(&catalog, &error)) {
+    (void)argc;
+    (void)argv;
+    const struct tl_front *front = tl_front_find(arguments->name);
+    if (front != NULL) {
+        describe_front(front);
+        return EXIT_OK;
+    }
+    const struct catalog_entry *entry =
+        catalog_find(&arguments->structures.catalog, arguments->name, &error);
+    if (entry == NULL) {
         command_complain(&error);
-        return EXIT_FAULT;
+        return EXIT_USAGE;
     }
-    struct list_arguments arguments = {.catalog = &catalog};
-    int status = EXIT_OK;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) != 0) {
-        status = EXIT_USAGE;
-    } else if (arguments.format == FORMAT_JSON) {
-        list_json(&catalog);
-    } else if (arguments.format == FORMAT_MD) {
-        list_markdown(&catalog);
-        list_fronts_markdown();
-    } else {
-        list_table(&catalog);
-        list_fronts();
-    }
-    catalog_free(&catalog);
-    return status;
+    describe(entry);
+    return EXIT_OK;
 }
 
 int command_describe(int argc, char **argv)
 {
-    static const struct argp_option options[] = {PLUGIN_OPTION, {0}};
-    static const struct argp parser = {
-        options, parse_describe_argument,
-        "NAME",  "One structure: where it comes from, how it works, what it promises, its options.",
-        NULL,    NULL,
-        NULL};
-    struct catalog catalog;
-    struct error error;
-    if (!catalog_init(&catalog, &error)) {
-        command_complain(&error);
-        return EXIT_FAULT;
-    }
-    struct list_arguments arguments = {.catalog = &catalog};
-    int status = EXIT_USAGE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
-        const struct tl_front *front = tl_front_find(arguments.name);
-        const struct catalog_entry *entry =
-            front == NULL ? catalog_find(&catalog, arguments.name, &error) : NULL;
-        if (front != NULL) {
-            describe_front(front);
-            status = EXIT_OK;
-        } else if (entry == NULL) {
-            command_complain(&error);
-        } else {
-            describe(entry);
-            status = EXIT_OK;
-        }
-    }
-    catalog_free(&catalog);
-    return status;
+    static const struct option_row options[] = {PLUGIN_ROW, OPTION_ROW_END};
+    static const struct command_line syntax = {
+        .options = options,
+        .form = "NAME",
+        .text = "One structure: where it comes from, how it works, what it promises, its options.",
+        .take_word = take_name,
+        .complete = complete_describe,
+    };
+    struct list_arguments arguments = {0};
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures,
+                                  run_describe);
 }

@@ -6,24 +6,24 @@
 #include "live.h"
 #include "outfile.h"
 #include "progress.h"
+#include "results.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Both in the order of the help. */
 enum live_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
-static const char *const format_words[] = {
-    [FORMAT_TABLE] = "table", [FORMAT_CSV] = "csv", [FORMAT_JSON] = "json", NULL};
+enum asked_drive { ASKED_SLEEP, ASKED_POLL, ASKED_BOTH };
 
 struct live_arguments {
-    struct catalog catalog;
-    struct contender_list contenders;
-    const char **selections; /* -a, resolved once all plug-ins are loaded */
-    size_t selection_count;
-    struct live_plan plan; /* without structure and drive */
+    struct command_structures structures;
+    struct live_plan plan; /* without structure, drive and lengths of time */
     double seconds;
+    double tick_ms;
+    double timeout_seconds;
     double traffic_ms;
+    enum asked_drive drive;
     bool drives[2]; /* by enum live_drive */
     enum live_format format;
     const char *out_dir;
@@ -34,150 +34,69 @@ static const char *const drive_words[] = {[LIVE_SLEEP] = "sleep", [LIVE_POLL] = 
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-enum {
-    KEY_PLUGIN = 256,
-    KEY_SECONDS,
-    KEY_TICK,
-    KEY_TIMEOUT,
-    KEY_RATE,
-    KEY_TRAFFIC,
-    KEY_DRIVE,
-    KEY_SEED,
-    KEY_FORMAT,
-    KEY_PROGRESS
-};
-
-/* How many: a number with an optional suffix k or m, from `least` to `most`. */
-static double parse_count(const char *option, const char *text, double least, double most,
-                          struct argp_state *state)
+static void complete(void *at, struct argp_state *state)
 {
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end != text && (*end == 'k' || *end == 'm')) {
-        value *= *end++ == 'k' ? 1e3 : 1e6;
-    }
-    if (end == text || *end != '\0' || !(value >= least && value <= most)) {
-        argp_error(state, "%s takes a number from %.9g to %.9g, not '%s'", option, least, most,
-                   text);
-    }
-    return value;
-}
-
-static void parse_drive(struct live_arguments *arguments, const char *text,
-                        struct argp_state *state)
-{
-    bool both = strcmp(text, "both") == 0;
-    arguments->drives[LIVE_SLEEP] = both || strcmp(text, "sleep") == 0;
-    arguments->drives[LIVE_POLL] = both || strcmp(text, "poll") == 0;
-    if (!arguments->drives[LIVE_SLEEP] && !arguments->drives[LIVE_POLL]) {
-        argp_error(state, "--drive takes sleep, poll or both, not '%s'", text);
-    }
-}
-
-static void complete(struct live_arguments *arguments, struct argp_state *state)
-{
-    if (state->arg_num > 0) {
-        argp_error(state, "there is nothing to be named beside the options");
-    }
-    if (arguments->selection_count == 0) {
-        argp_error(state, "which structures? -a NAME,...; `timerlab list` shows them");
-    }
-    option_structures(&arguments->catalog, arguments->selections, arguments->selection_count,
-                      &arguments->contenders, state);
+    struct live_arguments *arguments = at;
+    arguments->drives[LIVE_SLEEP] = arguments->drive != ASKED_POLL;
+    arguments->drives[LIVE_POLL] = arguments->drive != ASKED_SLEEP;
+    arguments->plan.tick_ns = (uint64_t)(arguments->tick_ms * 1e6);
+    arguments->plan.timeout_ns = (uint64_t)(arguments->timeout_seconds * 1e9);
+    command_structures_find(&arguments->structures, catalog_select,
+                            "-a NAME,...; `timerlab list` shows them", state);
     if (arguments->plan.timeout_ns < arguments->plan.tick_ns) {
         argp_error(state, "--timeout is shorter than --tick");
     }
 }
 
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
-{
-    struct live_arguments *arguments = state->input;
-    switch (key) {
-    case 'a':
-        arguments->selections[arguments->selection_count++] = argument;
-        return 0;
-    case 'n':
-        arguments->plan.connections =
-            (uint32_t)parse_count("--connections", argument, 1, 1e9, state);
-        return 0;
-    case 'o':
-        arguments->out_dir = argument;
-        return 0;
-    case KEY_PLUGIN:
-        option_plugin(&arguments->catalog, argument, state);
-        return 0;
-    case KEY_SECONDS:
-        arguments->seconds = option_number("--seconds", "seconds", argument, 0.01, 1e6, state);
-        return 0;
-    case KEY_TICK:
-        arguments->plan.tick_ns =
-            (uint64_t)(option_number("--tick", "milliseconds", argument, 1e-3, 1e6, state) * 1e6);
-        return 0;
-    case KEY_TIMEOUT:
-        arguments->plan.timeout_ns =
-            (uint64_t)(option_number("--timeout", "seconds", argument, 1e-3, 1e6, state) * 1e9);
-        return 0;
-    case KEY_RATE:
-        arguments->plan.restarts_per_second =
-            (uint64_t)parse_count("--rate", argument, 0, 1e9, state);
-        return 0;
-    case KEY_TRAFFIC:
-        arguments->traffic_ms =
-            option_number("--traffic", "milliseconds", argument, 1e-2, 1e6, state);
-        return 0;
-    case KEY_DRIVE:
-        parse_drive(arguments, argument, state);
-        return 0;
-    case KEY_SEED:
-        arguments->plan.seed = (uint64_t)parse_count("--seed", argument, 0, 1e15, state);
-        return 0;
-    case KEY_PROGRESS:
-        progress_set_mode(PROGRESS_ALWAYS);
-        return 0;
-    case KEY_FORMAT:
-        arguments->format =
-            (enum live_format)option_word("--format", argument, format_words, state);
-        return 0;
-    case ARGP_KEY_END:
-        complete(arguments, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    {"algorithm", 'a', "NAME[:opt=v...],...", 0, "Structures to drive; may be repeated", 0},
-    {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
-    {"connections", 'n', "N", 0, "Connections, each with an idle timeout (10k)", 0},
-    {"seconds", KEY_SECONDS, "S", 0, "How long to drive each structure (5)", 0},
-    {"tick", KEY_TICK, "MS", 0, "The tick in milliseconds (1)", 0},
-    {"timeout", KEY_TIMEOUT, "S", 0, "The idle timeout in seconds (30)", 0},
-    {"rate", KEY_RATE, "N", 0, "Timeouts pushed back in a second, of all connections (10k)", 0},
-    {"traffic", KEY_TRAFFIC, "MS", 0, "Traffic comes every so many milliseconds (5)", 0},
-    {"drive", KEY_DRIVE, "sleep|poll|both", 0,
-     "Sleep until `next`, wake at every tick, or one after the other where there is a `next` "
-     "(both)",
-     0},
-    {"seed", KEY_SEED, "K", 0, "Of the choice of connections (1)", 0},
-    {"format", KEY_FORMAT, "table|csv|json", 0, "What to print (table)", 0},
-    {"output", 'o', "FOLDER", 0,
-     "Also write live.csv, live.json and lateness.csv there, which plots/live.gp draws", 0},
-    {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
-    {0},
+#define AT(member) OPTION_AT(struct live_arguments, member)
+static const struct option_row options[] = {
+    OPTION_ROW_STRUCTURES(struct live_arguments, "NAME[:opt=v...],...",
+                          "Structures to drive; may be repeated"),
+    OPTION_ROW_PLUGIN(struct live_arguments, OPTION_PLUGIN_TEXT),
+    {{"connections", 'n', "N", 0, "Connections, each with an idle timeout (10k)", 0},
+     OPTION_WHOLE(1, 1000000000),
+     AT(plan.connections)},
+    {{"seconds", 0, "S", 0, "How long to drive each structure (5)", 0},
+     OPTION_SECONDS(0.01, 1e6),
+     AT(seconds)},
+    {{"tick", 0, "MS", 0, "The tick in milliseconds (1)", 0},
+     OPTION_TIME(1e6, 1e-3, 1e6),
+     AT(tick_ms)},
+    {{"timeout", 0, "S", 0, "The idle timeout in seconds (30)", 0},
+     OPTION_SECONDS(1e-3, 1e6),
+     AT(timeout_seconds)},
+    {{"rate", 0, "N", 0, "Timeouts pushed back in a second, of all connections (10k)", 0},
+     OPTION_WHOLE(0, 1000000000),
+     AT(plan.restarts_per_second)},
+    {{"traffic", 0, "MS", 0, "Traffic comes every so many milliseconds (5)", 0},
+     OPTION_TIME(1e6, 1e-2, 1e6),
+     AT(traffic_ms)},
+    {{"drive", 0, "sleep|poll|both", 0,
+      "Sleep until `next`, wake at every tick, or one after the other where there is a `next` "
+      "(both)",
+      0},
+     OPTION_WORD,
+     AT(drive)},
+    {{"seed", 0, "K", 0, "Of the choice of connections (1)", 0},
+     OPTION_WHOLE(0, UINT64_C(1000000000000000)),
+     AT(plan.seed)},
+    OPTION_ROW_FORMAT(struct live_arguments, "table|csv|json"),
+    {{"output", 'o', "FOLDER", 0,
+      "Also write live.csv, live.json and lateness.csv there, which plots/live.gp draws", 0},
+     OPTION_TEXT,
+     AT(out_dir)},
+    OPTION_ROW_PROGRESS,
+    OPTION_ROW_END,
 };
 
-static const struct argp parser = {
-    options,
-    parse_argument,
-    "",
-    "Drives structures by the real clock, with epoll and timerfd, as a server would: connections "
-    "with an idle timeout each, some of which traffic pushes back, and some of which expire. Shows "
-    "how late, how many wakeups, how much of a processor."
-    "\vExit status: 0 done, 1 a structure lost a timer, 2 usage.",
-    NULL,
-    NULL,
-    NULL,
+static const struct command_line syntax = {
+    .options = options,
+    .form = "",
+    .text = "Drives structures by the real clock, with epoll and timerfd, as a server would: "
+            "connections with an idle timeout each, some of which traffic pushes back, and some of "
+            "which expire. Shows how late, how many wakeups, how much of a processor."
+            "\vExit status: 0 done, 1 a structure lost a timer, 2 usage.",
+    .complete = complete,
 };
 
 /* --- the rows -------------------------------------------------------------------------------- */
@@ -249,23 +168,6 @@ static void format_value(const json_t *value, bool table, char *text, size_t tex
     }
 }
 
-/* Words may hold commas and quotes; RFC 4180. */
-static void print_csv_field(FILE *stream, const char *text)
-{
-    if (strpbrk(text, ",\"") == NULL) {
-        (void)fputs(text, stream);
-        return;
-    }
-    (void)putc('"', stream);
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c == '"') {
-            (void)putc('"', stream);
-        }
-        (void)putc(*c, stream);
-    }
-    (void)putc('"', stream);
-}
-
 static void print_csv(FILE *stream, json_t *rows)
 {
     for (size_t i = 0; i <= json_array_size(rows); i++) {
@@ -281,7 +183,7 @@ static void print_csv(FILE *stream, json_t *rows)
             }
             format_value(value, false, text, sizeof text);
             (void)fputs(separator, stream);
-            print_csv_field(stream, i == 0 ? name : text);
+            csv_write_field(stream, i == 0 ? name : text);
             separator = ",";
         }
         (void)putc('\n', stream);
@@ -298,9 +200,9 @@ static void print_lateness(FILE *stream, json_t *rows)
         json_t *point = NULL;
         json_array_foreach(json_object_get(row, "lateness"), index, point)
         {
-            print_csv_field(stream, json_string_value(json_object_get(row, "algo")));
+            csv_write_field(stream, json_string_value(json_object_get(row, "algo")));
             (void)putc(',', stream);
-            print_csv_field(stream, json_string_value(json_object_get(row, "options")));
+            csv_write_field(stream, json_string_value(json_object_get(row, "options")));
             (void)fprintf(stream, ",%s,%g,%.6g\n", json_string_value(json_object_get(row, "drive")),
                           json_real_value(json_object_get(point, "share")),
                           json_real_value(json_object_get(point, "lateness_us")));
@@ -381,8 +283,8 @@ static bool run_all(const struct live_arguments *arguments, json_t *rows, bool *
 {
     struct live_result *result = malloc(sizeof *result);
     bool done = result != NULL || error_set(error, "out of memory");
-    for (size_t i = 0; done && i < arguments->contenders.count; i++) {
-        const struct contender *contender = &arguments->contenders.items[i];
+    for (size_t i = 0; done && i < arguments->structures.contenders.count; i++) {
+        const struct contender *contender = &arguments->structures.contenders.items[i];
         bool sleeps = contender->timed->next != NULL;
         for (int drive = LIVE_SLEEP; done && drive <= LIVE_POLL; drive++) {
             /* Asked for both, one that cannot sleep is only polled; asked to sleep, it says so. */
@@ -424,8 +326,9 @@ static bool write_file(const char *dir, const char *name, json_t *rows, json_t *
     return outfile_commit(&file, error);
 }
 
-static int run_command(struct live_arguments *arguments, int argc, char **argv)
+static int run(void *at, int argc, char **argv)
 {
+    struct live_arguments *arguments = at;
     struct error *error = &arguments->error;
     json_t *rows = json_array();
     bool right = true;
@@ -458,27 +361,12 @@ static int run_command(struct live_arguments *arguments, int argc, char **argv)
 int command_live(int argc, char **argv)
 {
     struct live_arguments arguments = {
-        .plan = {.connections = 10000,
-                 .tick_ns = 1000000,
-                 .timeout_ns = UINT64_C(30000000000),
-                 .restarts_per_second = 10000,
-                 .seed = 1},
+        .plan = {.connections = 10000, .restarts_per_second = 10000, .seed = 1},
         .seconds = 5,
+        .tick_ms = 1,
+        .timeout_seconds = 30,
         .traffic_ms = 5,
-        .drives = {true, true},
+        .drive = ASKED_BOTH,
     };
-    arguments.selections = calloc((size_t)argc, sizeof *arguments.selections);
-    int status = EXIT_USAGE;
-    if (arguments.selections == NULL || !catalog_init(&arguments.catalog, &arguments.error)) {
-        (void)fputs("timerlab live: out of memory\n", stderr);
-        free(arguments.selections);
-        return EXIT_FAULT;
-    }
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
-        status = run_command(&arguments, argc, argv);
-    }
-    contender_list_free(&arguments.contenders);
-    catalog_free(&arguments.catalog);
-    free(arguments.selections);
-    return status;
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
 }

@@ -1,11 +1,11 @@
 /* timerlab new: a structure of one's own begins as a file that works. */
 #include "build_info.h"
 #include "command.h"
+#include "command_option.h"
 #include "outfile.h"
 #include "registry.h"
 #include "starter_texts.h" /* generated from the files in algos/starter/ */
 
-#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,6 +25,7 @@ struct language {
     const char *text;
 };
 
+/* In the order of the help. */
 static const struct language languages[] = {
     {"c", ".c", "cc -std=c17", text_starter_c},
     {"c++", ".cc", "c++ -std=c++17 -fvisibility=hidden", text_starter_cc_in},
@@ -33,70 +34,58 @@ static const struct language languages[] = {
 struct new_arguments {
     const char *name;
     const char *dir;
-    const struct language *language;
+    int language; /* of `languages` */
 };
 
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
+static void take_name(void *at, const char *word, struct argp_state *state)
 {
-    struct new_arguments *arguments = state->input;
-    switch (key) {
-    case 'o':
-        arguments->dir = argument;
-        return 0;
-    case 'l':
-        for (size_t i = 0; i < sizeof languages / sizeof languages[0]; i++) {
-            if (strcmp(languages[i].word, argument) == 0) {
-                arguments->language = &languages[i];
-                return 0;
-            }
-        }
-        argp_error(state, "--language takes c or c++, not '%s'", argument);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->name != NULL) {
-            argp_error(state, "one name at a time");
-        }
-        arguments->name = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->name == NULL) {
-            argp_error(state, "which name? As in `timerlab new my-wheel`");
-        } else if (!tl_name_is_well_formed(arguments->name) ||
-                   strlen(arguments->name) > NAME_MAX_CHARS) {
-            argp_error(state,
-                       "'%s': a structure's name is lower-case words joined by dashes, at most %d "
-                       "characters, as in my-wheel",
-                       arguments->name, NAME_MAX_CHARS);
-        } else if (tl_registry_find(arguments->name) != NULL) {
-            argp_error(state, "'%s' is the name of a built-in structure; choose another",
-                       arguments->name);
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    struct new_arguments *arguments = at;
+    if (arguments->name != NULL) {
+        argp_error(state, "one name at a time");
+    }
+    arguments->name = word;
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    const struct new_arguments *arguments = at;
+    if (arguments->name == NULL) {
+        argp_error(state, "which name? As in `timerlab new my-wheel`");
+    } else if (!tl_name_is_well_formed(arguments->name) ||
+               strlen(arguments->name) > NAME_MAX_CHARS) {
+        argp_error(state,
+                   "'%s': a structure's name is lower-case words joined by dashes, at most %d "
+                   "characters, as in my-wheel",
+                   arguments->name, NAME_MAX_CHARS);
+    } else if (tl_registry_find(arguments->name) != NULL) {
+        argp_error(state, "'%s' is the name of a built-in structure; choose another",
+                   arguments->name);
     }
 }
 
-static const struct argp_option options[] = {
-    {"output", 'o', "DIR", 0, "Folder for the file (.); made if it is missing", 0},
-    {"language", 'l', "c|c++", 0,
-     "A structure from the ground up, in C (the default), or one that wraps existing intrusive "
-     "code, in C++",
-     0},
-    {0},
+static const struct option_row options[] = {
+    {{"output", 'o', "DIR", 0, "Folder for the file (.); made if it is missing", 0},
+     OPTION_TEXT,
+     OPTION_AT(struct new_arguments, dir)},
+    {{"language", 'l', "c|c++", 0,
+      "A structure from the ground up, in C (the default), or one that wraps existing intrusive "
+      "code, in C++",
+      0},
+     OPTION_WORD,
+     OPTION_AT(struct new_arguments, language)},
+    OPTION_ROW_END,
 };
 
-static const struct argp parser = {
-    options,
-    parse_argument,
-    "NAME",
-    "Writes NAME.c (dashes become underscores): a timer structure that compiles and is right, with "
-    "every hook explained. Prints the two commands that build it, with the flags of the built-in "
-    "structures, and check it; `timerlab new NAME | sh -e` runs them."
-    "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never overwritten.",
-    NULL,
-    NULL,
-    NULL,
+static const struct command_line syntax = {
+    .options = options,
+    .form = "NAME",
+    .text = "Writes NAME.c (dashes become underscores): a timer structure that compiles and is "
+            "right, with every hook explained. Prints the two commands that build it, with the "
+            "flags of the built-in structures, and check it; `timerlab new NAME | sh -e` runs them."
+            "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never "
+            "overwritten.",
+    .take_word = take_name,
+    .complete = complete,
 };
 
 /* The text with its placeholder replaced: by `symbol` where it is part of an identifier, by `name`
@@ -166,7 +155,7 @@ static void print_commands(const struct new_arguments *arguments, const char *so
     char object[PATH_MAX];
     (void)snprintf(object, sizeof object, "%s/%s.so", arguments->dir, arguments->name);
     /* The flags of the built-in structures, so that what is compared is the structures. */
-    (void)printf("%s %s -shared -fPIC", arguments->language->compiler,
+    (void)printf("%s %s -shared -fPIC", languages[arguments->language].compiler,
                  BUILD_FLAGS[0] != '\0' ? BUILD_FLAGS : "-O2");
     print_include_flag();
     (void)putchar(' ');
@@ -187,7 +176,7 @@ static bool run(const struct new_arguments *arguments, struct error *error)
     }
     char source[PATH_MAX];
     int length = snprintf(source, sizeof source, "%s/%s%s", arguments->dir, symbol,
-                          arguments->language->ending);
+                          languages[arguments->language].ending);
     if (length < 0 || (size_t)length >= sizeof source) {
         return error_set(error, "the path of the folder is too long");
     }
@@ -202,7 +191,7 @@ static bool run(const struct new_arguments *arguments, struct error *error)
     if (!outfile_open(&file, source, error)) {
         return false;
     }
-    write_starter(file.stream, arguments->language->text, arguments->name, symbol);
+    write_starter(file.stream, languages[arguments->language].text, arguments->name, symbol);
     if (!outfile_commit(&file, error)) {
         return false;
     }
@@ -213,9 +202,9 @@ static bool run(const struct new_arguments *arguments, struct error *error)
 
 int command_new(int argc, char **argv)
 {
-    struct new_arguments arguments = {.dir = ".", .language = &languages[0]};
+    struct new_arguments arguments = {.dir = "."};
     struct error error;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) != 0) {
+    if (!command_line_read(&syntax, argc, argv, &arguments)) {
         return EXIT_USAGE;
     }
     if (!run(&arguments, &error)) {

@@ -1,65 +1,85 @@
 #include "command_option.h"
 
 #include "command.h"
+#include "progress.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-double option_number(const char *option, const char *unit, const char *text, double min, double max,
+/* Rows without a letter get these keys, beyond all letters. */
+#define KEY_FIRST 256
+
+struct reading {
+    const struct command_line *line;
+    void *arguments;
+    bool *given; /* by row */
+};
+
+static bool is_last(const struct option_row *row)
+{
+    return row->option.name == NULL && row->option.doc == NULL;
+}
+
+static int key_of(const struct command_line *line, const struct option_row *row)
+{
+    return row->option.name == NULL ? 0 /* a heading */
+           : row->option.key != 0   ? row->option.key
+                                    : KEY_FIRST + (int)(row - line->options);
+}
+
+static void refuse(const struct option_row *row, const char *text, struct argp_state *state)
+{
+    char option[64];
+    char why[512];
+    (void)snprintf(option, sizeof option, "--%s", row->option.name);
+    (void)tl_number_refuse(&row->number, option, text, why, sizeof why);
+    argp_error(state, "%s", why);
+}
+
+static void take_number(const struct option_row *row, const char *text, char *to,
+                        struct argp_state *state)
+{
+    union tl_number number = {0};
+    if (!tl_number_read(&row->number, text, &number)) {
+        refuse(row, text, state);
+    }
+    uint32_t narrow = (uint32_t)number.whole;
+    memcpy(to, row->bytes == sizeof narrow ? (const void *)&narrow : &number, row->bytes);
+}
+
+size_t option_ranges(const struct option_row *row, const char *text, struct tl_range *ranges,
                      struct argp_state *state)
 {
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= min && value <= max)) {
-        argp_error(state, "%s takes %s from %.9g to %.9g, not '%s'", option, unit, min, max, text);
+    size_t count = tl_ranges_read(&row->number, text, ranges);
+    if (count == 0) {
+        refuse(row, text, state);
     }
-    return value;
+    return count;
 }
 
-uint64_t option_bytes(const char *option, const char *text, struct argp_state *state)
-{
-    char *end = NULL;
-    double value = strtod(text, &end);
-    double unit = *end == 'K' ? 0x1p10 : *end == 'M' ? 0x1p20 : *end == 'G' ? 0x1p30 : 1;
-    end += unit > 1;
-    if (end == text || *end != '\0' || !(value * unit >= 1 && value * unit < 0x1p62)) {
-        argp_error(state, "%s takes bytes, as in 800M or 4G, not '%s'", option, text);
-    }
-    return (uint64_t)(value * unit);
-}
-
-int option_word(const char *option, const char *text, const char *const *words,
-                struct argp_state *state)
+static void take_choice(const struct option_row *row, const char *text, char *to,
+                        struct argp_state *state)
 {
     char all[256] = "";
-    for (int i = 0; words[i] != NULL; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            return i;
+    const char *word = row->words != NULL ? row->words : row->option.arg;
+    for (int i = 0; *word != '\0'; i++) {
+        size_t length = strcspn(word, "|");
+        if (strlen(text) == length && strncmp(text, word, length) == 0) {
+            memcpy(to, &i, sizeof i);
+            return;
         }
         size_t used = strlen(all);
-        (void)snprintf(all + used, sizeof all - used, "%s%s",
+        (void)snprintf(all + used, sizeof all - used, "%s%.*s",
                        i == 0                 ? ""
-                       : words[i + 1] == NULL ? " or "
+                       : word[length] == '\0' ? " or "
                                               : ", ",
-                       words[i]);
+                       (int)length, word);
+        word += length + (word[length] == '|');
     }
-    argp_error(state, "%s takes %s, not '%s'", option, all, text);
-    return 0;
+    argp_error(state, "--%s takes %s, not '%s'", row->option.name, all, text);
 }
 
-void option_remember(const char ***list, size_t *count, const char *text, struct argp_state *state)
-{
-    const char **longer = realloc((void *)*list, (*count + 1) * sizeof *longer);
-    if (longer == NULL) {
-        argp_failure(state, EXIT_FAULT, 0, "out of memory");
-        return;
-    }
-    *list = longer;
-    longer[(*count)++] = text;
-}
-
-void option_plugin(struct catalog *catalog, const char *text, struct argp_state *state)
+static void load_plugin(struct catalog *catalog, const char *text, struct argp_state *state)
 {
     struct error error;
     if (!catalog_add_plugin(catalog, text, &error)) {
@@ -67,13 +87,127 @@ void option_plugin(struct catalog *catalog, const char *text, struct argp_state 
     }
 }
 
-void option_structures(struct catalog *catalog, const char *const *selections, size_t count,
-                       struct contender_list *list, struct argp_state *state)
+static void take_option(struct reading *reading, const struct option_row *row, char *text,
+                        struct argp_state *state)
+{
+    const bool set = true;
+    char *to = (char *)reading->arguments + row->at;
+    bool *given = &reading->given[row - reading->line->options];
+    bool repeats = row->repeats || row->kind == OPTION_LIST || row->kind == OPTION_PLUGIN;
+    if (*given && text != NULL && !repeats) {
+        argp_error(state, "--%s is given twice", row->option.name);
+    }
+    *given = true;
+    switch (row->kind) {
+    case OPTION_OWN:
+        row->take(reading->arguments, row, text, state);
+        break;
+    case OPTION_TEXT:
+        memcpy(to, (const void *)&text, sizeof text);
+        break;
+    case OPTION_FLAG:
+        memcpy(to, &set, sizeof set);
+        break;
+    case OPTION_NUMBER:
+        take_number(row, text, to, state);
+        break;
+    case OPTION_WORD:
+        take_choice(row, text, to, state);
+        break;
+    case OPTION_LIST:
+        word_list_append((struct word_list *)(void *)to, text, state);
+        break;
+    case OPTION_PLUGIN:
+        load_plugin((struct catalog *)(void *)to, text, state);
+        break;
+    case OPTION_PROGRESS:
+        progress_set_mode(PROGRESS_ALWAYS);
+        break;
+    }
+}
+
+static error_t parse_argument(int key, char *text, struct argp_state *state)
+{
+    struct reading *reading = state->input;
+    const struct command_line *line = reading->line;
+    if (key == ARGP_KEY_ARG && line->take_word != NULL) {
+        line->take_word(reading->arguments, text, state);
+        return 0;
+    }
+    if (key == ARGP_KEY_END && line->complete != NULL) {
+        line->complete(reading->arguments, state);
+        return 0;
+    }
+    for (const struct option_row *row = line->options; key > 0 && !is_last(row); row++) {
+        if (key == key_of(line, row)) {
+            take_option(reading, row, text, state);
+            return 0;
+        }
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+bool command_line_read(const struct command_line *line, int argc, char **argv, void *arguments)
+{
+    size_t count = 0;
+    while (!is_last(&line->options[count])) {
+        count++;
+    }
+    struct argp_option *options = calloc(count + 1, sizeof *options);
+    struct reading reading = {line, arguments, calloc(count + 1, sizeof *reading.given)};
+    bool good = options != NULL && reading.given != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        options[i] = line->options[i].option;
+        options[i].key = key_of(line, &line->options[i]);
+    }
+    const struct argp parser = {
+        .options = options, .parser = parse_argument, .args_doc = line->form, .doc = line->text};
+    good = good && argp_parse(&parser, argc, argv, line->flags, NULL, &reading) == 0;
+    free(options);
+    free(reading.given);
+    return good;
+}
+
+void word_list_append(struct word_list *list, const char *text, struct argp_state *state)
+{
+    const char **longer = realloc((void *)list->items, (list->count + 1) * sizeof *longer);
+    if (longer == NULL) {
+        argp_failure(state, EXIT_FAULT, 0, "out of memory");
+        return;
+    }
+    list->items = longer;
+    longer[list->count++] = text;
+}
+
+void command_structures_find(struct command_structures *structures, structure_select select,
+                             const char *how, struct argp_state *state)
 {
     struct error error;
-    for (size_t i = 0; i < count; i++) {
-        if (!catalog_select(catalog, selections[i], list, &error)) {
+    if (structures->selections.count == 0) {
+        argp_error(state, "which structures? %s", how);
+    }
+    for (size_t i = 0; i < structures->selections.count; i++) {
+        if (!select(&structures->catalog, structures->selections.items[i], &structures->contenders,
+                    &error)) {
             argp_failure(state, EXIT_USAGE, 0, "%s", error.text);
         }
     }
+}
+
+int command_structures_run(const struct command_line *line, int argc, char **argv, void *arguments,
+                           struct command_structures *structures,
+                           int (*run)(void *arguments, int argc, char **argv))
+{
+    struct error error;
+    int status = EXIT_USAGE;
+    if (!catalog_init(&structures->catalog, &error)) {
+        command_complain(&error);
+        status = EXIT_FAULT;
+    } else if (command_line_read(line, argc, argv, arguments)) {
+        status = run(arguments, argc, argv);
+    }
+    contender_list_free(&structures->contenders);
+    free((void *)structures->selections.items);
+    catalog_free(&structures->catalog);
+    return status;
 }

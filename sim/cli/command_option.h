@@ -1,37 +1,154 @@
 /*
- * command_option.h: what the commands' options have in common. Each function reads one argument of
- * a command line; what it cannot be is said on standard error, with the option and what it takes,
- * and ends the program with the status of argp_err_exit_status (EXIT_USAGE). So they are for argp's
- * parsers only.
+ * command_option.h: command lines as data. A command has a table of its options, each with the kind
+ * of its value and its place among the command's arguments; what reads, checks and refuses is here,
+ * once. What cannot be followed is said on standard error, with the option, what it takes and what
+ * it was given, and ends the program with the status of argp_err_exit_status (EXIT_USAGE). An
+ * option with a value may be given once, unless its values make a list.
  */
 #ifndef SIM_COMMAND_OPTION_H
 #define SIM_COMMAND_OPTION_H
 
 #include "catalog.h"
+#include "number.h"
 
 #include <argp.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A number from `min` to `max`, without a suffix; `unit` says of what, such as "seconds". */
-double option_number(const char *option, const char *unit, const char *text, double min, double max,
+enum option_kind {
+    OPTION_OWN,    /* `take` sees to it */
+    OPTION_TEXT,   /* const char * */
+    OPTION_FLAG,   /* bool: set to true */
+    OPTION_NUMBER, /* whole numbers and bytes any unsigned type, others double; as `number` says */
+    OPTION_WORD,   /* an enum or int: which of `words`, from 0 */
+    OPTION_LIST,   /* struct word_list: appended; may be repeated */
+    OPTION_PLUGIN, /* struct catalog: loaded into it; may be repeated */
+    OPTION_PROGRESS,
+};
+
+/* Words of the command line, which live as long as it. */
+struct word_list {
+    const char **items;
+    size_t count;
+};
+
+struct option_row {
+    struct argp_option option; /* key 0: it has no letter */
+    enum option_kind kind;
+    size_t at; /* the place of its value, from the beginning of the arguments */
+    size_t bytes;
+    struct tl_number_form number;
+    const char *words; /* divided by |; NULL: as the help names the value */
+    bool repeats;      /* OPTION_OWN: may be given more than once */
+    void (*take)(void *arguments, const struct option_row *row, const char *text,
+                 struct argp_state *state);
+};
+
+/* The place of a row's value. */
+#define OPTION_AT(type, member) .at = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
+
+#define OPTION_WHOLE(least, greatest)                                                              \
+    .kind = OPTION_NUMBER, .number = {.kind = TL_NUMBER_WHOLE, .from = (least), .to = (greatest)}
+#define OPTION_BYTES .kind = OPTION_NUMBER, .number = {.kind = TL_NUMBER_BYTES}
+#define OPTION_REAL(smallest, largest)                                                             \
+    .kind = OPTION_NUMBER,                                                                         \
+    .number = {.kind = TL_NUMBER_REAL, .least = (smallest), .most = (largest)}
+#define OPTION_PERCENT(smallest, largest)                                                          \
+    .kind = OPTION_NUMBER,                                                                         \
+    .number = {.kind = TL_NUMBER_PERCENT, .least = (smallest), .most = (largest)}
+#define OPTION_TIME(bare_unit_ns, shortest, longest)                                               \
+    .kind = OPTION_NUMBER,                                                                         \
+    .number = {                                                                                    \
+        .kind = TL_NUMBER_TIME, .unit_ns = (bare_unit_ns), .least = (shortest), .most = (longest)}
+#define OPTION_SECONDS(shortest, longest) OPTION_TIME(1e9, shortest, longest)
+
+#define OPTION_ROW_END                                                                             \
+    {                                                                                              \
+        .option = { 0 }                                                                            \
+    }
+
+/* What several commands have alike. `type` is that of their arguments. */
+#define OPTION_ROW_PROGRESS                                                                        \
+    {                                                                                              \
+        {"progress", 0, NULL, 0, "Show progress even where there is no terminal", 0},              \
+            .kind = OPTION_PROGRESS                                                                \
+    }
+#define OPTION_ROW_FORMAT(type, formats)                                                           \
+    {                                                                                              \
+        {"format", 0, formats, 0, "What to print (table)", 0}, .kind = OPTION_WORD,                \
+                                                               OPTION_AT(type, format)             \
+    }
+/* The words are those of enum replay_drive, in its order. */
+#define OPTION_ROW_DRIVE(type)                                                                     \
+    {                                                                                              \
+        {"drive",                                                                                  \
+         0,                                                                                        \
+         "sleep|poll",                                                                             \
+         0,                                                                                        \
+         "Wake when the structure's `next` says so (sleep, the default), or every tick",           \
+         0},                                                                                       \
+            .kind = OPTION_WORD, OPTION_AT(type, drive)                                            \
+    }
+#define OPTION_ROW_TIMEOUT(type, member, text)                                                     \
+    {                                                                                              \
+        {"timeout", 0, "SECONDS", 0, text, 0}, OPTION_SECONDS(0.01, 1e6), OPTION_AT(type, member)  \
+    }
+#define OPTION_ROW_PLUGIN(type, text)                                                              \
+    {                                                                                              \
+        {"plugin", 0, "FILE[,NAME]", 0, text, 0}, .kind = OPTION_PLUGIN,                           \
+                                                  OPTION_AT(type, structures.catalog)              \
+    }
+#define OPTION_PLUGIN_TEXT "Also know the structure in this shared object"
+#define OPTION_ROW_STRUCTURES(type, value, text)                                                   \
+    {                                                                                              \
+        {"algorithm", 'a', value, 0, text, 0}, .kind = OPTION_LIST,                                \
+                                               OPTION_AT(type, structures.selections)              \
+    }
+
+struct command_line {
+    const struct option_row *options; /* a row without name and text ends them */
+    const char *form;                 /* what stands beside the options, for the help */
+    const char *text;
+    unsigned flags; /* argp_parse's */
+
+    /* Takes what is no option, one word after the other. NULL: nothing is taken. */
+    void (*take_word)(void *arguments, const char *word, struct argp_state *state);
+
+    /* Sees whether all that was given goes together. May be NULL. */
+    void (*complete)(void *arguments, struct argp_state *state);
+};
+
+/* Reads a command line into `arguments`. False if there is no memory to. */
+bool command_line_read(const struct command_line *line, int argc, char **argv, void *arguments);
+
+/* Appends `text`, which has to live as long as the list. The caller frees list->items. */
+void word_list_append(struct word_list *list, const char *text, struct argp_state *state);
+
+/* For `take`: reads a list of whole numbers, as row->number says, and returns how many ranges. */
+size_t option_ranges(const struct option_row *row, const char *text, struct tl_range *ranges,
                      struct argp_state *state);
 
-/* Bytes: "4096", "800M", "1.5G"; K, M, G are powers of 1024. At least one, below 2^62. */
-uint64_t option_bytes(const char *option, const char *text, struct argp_state *state);
+/* The structures that a command works with: known, asked for with -a, and found. */
+struct command_structures {
+    struct catalog catalog;
+    struct word_list selections;
+    struct contender_list contenders;
+};
 
-/* Which of `words`, which NULL ends; counted from 0. */
-int option_word(const char *option, const char *text, const char *const *words,
-                struct argp_state *state);
+/* Finds the structures that -a asked for, with catalog_select or what is like it. If there are
+ * none, says `how` they are chosen. */
+typedef bool (*structure_select)(const struct catalog *catalog, const char *text,
+                                 struct contender_list *list, struct error *error);
+void command_structures_find(struct command_structures *structures, structure_select select,
+                             const char *how, struct argp_state *state);
 
-/* Appends `text`, which has to live as long as the list. The caller frees the list. */
-void option_remember(const char ***list, size_t *count, const char *text, struct argp_state *state);
+/* `how`, for most. */
+#define ALL_OR_NAMES "-a all, or -a NAME,...; `timerlab list` shows them"
 
-/* --plugin: "FILE[,NAME]". */
-void option_plugin(struct catalog *catalog, const char *text, struct argp_state *state);
-
-/* What -a chose, once all plug-ins are loaded: appends it to `list`. */
-void option_structures(struct catalog *catalog, const char *const *selections, size_t count,
-                       struct contender_list *list, struct argp_state *state);
+/* A command about structures, from its command line to its exit status: `structures` is part of
+ * `arguments`, and NULL but for them. */
+int command_structures_run(const struct command_line *line, int argc, char **argv, void *arguments,
+                           struct command_structures *structures,
+                           int (*run)(void *arguments, int argc, char **argv));
 
 #endif

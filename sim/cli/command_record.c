@@ -1,10 +1,11 @@
 /* timerlab record: runs a program and writes down what it asks of its timers. */
 #include "command.h"
+#include "command_option.h"
 #include "error.h"
+#include "near_program.h"
 #include "outfile.h"
 #include "timer_record.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,55 +24,23 @@ struct record_arguments {
     char **command; /* ended by NULL */
 };
 
-static error_t parse(int key, char *value, struct argp_state *state)
+/* The first word is the command, and all behind it the command's. */
+static void take_command(void *at, const char *word, struct argp_state *state)
 {
-    struct record_arguments *arguments = state->input;
-    switch (key) {
-    case 'o':
-        arguments->output = value;
-        return 0;
-    case ARGP_KEY_ARG:
-        arguments->command = &state->argv[state->next - 1];
-        state->next = state->argc;
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->command == NULL) {
-            argp_error(state, "COMMAND is needed: the program to run");
-        } else if (arguments->output == NULL) {
-            argp_error(state, "-o FILE is needed: where the recording is to be written");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct record_arguments *arguments = at;
+    (void)word;
+    arguments->command = &state->argv[state->next - 1];
+    state->next = state->argc;
 }
 
-/* --- the recorder ----------------------------------------------------------------------------- */
-
-/* Where the recorder lies, seen from the program: in a build, and when installed. */
-static const char *const recorder_places[] = {"sim/timerlab-recorder.so", TL_RECORDER_INSTALLED};
-
-static bool find_recorder(char path[PATH_MAX], struct error *error)
+static void complete(void *at, struct argp_state *state)
 {
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0) {
-        return error_set(error, "the program's own place cannot be told: %s", strerror(errno));
+    const struct record_arguments *arguments = at;
+    if (arguments->command == NULL) {
+        argp_error(state, "COMMAND is needed: the program to run");
+    } else if (arguments->output == NULL) {
+        argp_error(state, "-o FILE is needed: where the recording is to be written");
     }
-    program[length] = '\0';
-    const char *folder = dirname(program);
-    for (size_t i = 0; i < sizeof recorder_places / sizeof recorder_places[0]; i++) {
-        char candidate[PATH_MAX];
-        if (snprintf(candidate, sizeof candidate, "%s/%s", folder, recorder_places[i]) <
-                (int)sizeof candidate &&
-            realpath(candidate, path) != NULL) {
-            return true;
-        }
-    }
-    return error_set(error,
-                     "timerlab-recorder.so is neither in %s/sim nor in %s/%s; build or "
-                     "install timerlab again",
-                     folder, folder, TL_RECORDER_INSTALLED);
 }
 
 /* The file that is recorded into: the outfile's temporary one would be closed under the feet of
@@ -251,30 +220,36 @@ static enum exit_status conclude(const struct record_arguments *arguments,
 
 int command_record(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {.name = "output", .key = 'o', .arg = "FILE", .doc = "the recording to write"},
-        {0},
+    static const struct option_row options[] = {
+        {{"output", 'o', "FILE", 0, "the recording to write", 0},
+         OPTION_TEXT,
+         OPTION_AT(struct record_arguments, output)},
+        OPTION_ROW_END,
     };
-    static const struct argp argp = {
+    static const struct command_line syntax = {
         .options = options,
-        .parser = parse,
-        .args_doc = "-o FILE [--] COMMAND [ARGUMENT...]",
-        .doc = "Runs COMMAND and records the timers that it starts and stops with libevent, libev "
-               "or libuv.\vThe program must link one of these libraries dynamically. Processes "
-               "that it forks are recorded too. Recording ends when all of them have ended; SIGINT "
-               "and SIGTERM are passed on to the program. `timerlab trace import process FILE` "
-               "makes a trace of the recording.",
+        .form = "-o FILE [--] COMMAND [ARGUMENT...]",
+        .text = "Runs COMMAND and records the timers that it starts and stops with libevent, libev "
+                "or libuv.\vThe program must link one of these libraries dynamically. Processes "
+                "that it forks are recorded too. Recording ends when all of them have ended; "
+                "SIGINT and SIGTERM are passed on to the program. `timerlab trace import process "
+                "FILE` makes a trace of the recording.",
+        .flags = ARGP_IN_ORDER,
+        .take_word = take_command,
+        .complete = complete,
     };
     struct record_arguments arguments = {0};
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0) {
+    if (!command_line_read(&syntax, argc, argv, &arguments)) {
         return EXIT_USAGE;
     }
     struct error error = {0};
+    static const char *const places[] = {"sim", TL_RECORDER_INSTALLED};
     char recorder[PATH_MAX];
     struct workspace workspace = {.file = -1};
     int status = 0;
     enum exit_status result = EXIT_FAULT;
-    if (find_recorder(recorder, &error) && outfile_check(arguments.output, &error) &&
+    if (near_program_find(places, "timerlab-recorder.so", recorder, &error) &&
+        outfile_check(arguments.output, &error) &&
         workspace_open(&workspace, arguments.output, &error) &&
         run(arguments.command, recorder, workspace.path, &status, &error)) {
         result = conclude(&arguments, &workspace, status, &error);

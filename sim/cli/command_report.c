@@ -1,12 +1,12 @@
 /* timerlab report: results as a page in HTML and Markdown, with pictures. */
 #include "catalog.h"
 #include "command.h"
+#include "command_option.h"
 #include "outfile.h"
 #include "plots_folder.h"
 #include "report.h"
 #include "structure_json.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <spawn.h>
@@ -18,71 +18,54 @@
 extern char **environ;
 
 struct report_arguments {
-    const char **folders;
-    size_t folder_count;
+    struct word_list folders;
     const char *out;
     bool no_pictures;
 };
 
-enum { KEY_NO_PICTURES = 256 };
-
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
+static void take_folder(void *at, const char *word, struct argp_state *state)
 {
-    struct report_arguments *arguments = state->input;
-    switch (key) {
-    case 'o':
-        arguments->out = argument;
-        return 0;
-    case KEY_NO_PICTURES:
-        arguments->no_pictures = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        /* There cannot be more folders than words. */
-        if (arguments->folders == NULL) {
-            arguments->folders = calloc((size_t)state->argc, sizeof *arguments->folders);
-        }
-        if (arguments->folders == NULL) {
-            argp_failure(state, EXIT_FAULT, 0, "out of memory");
-            return ENOMEM;
-        }
-        arguments->folders[arguments->folder_count++] = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->folder_count == 0) {
-            argp_error(state, "which results? Give a folder that `timerlab sim -o` left");
-        } else if (arguments->folder_count > 1 && arguments->out == NULL) {
-            argp_error(state, "of several folders, -o must say where the report goes");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    struct report_arguments *arguments = at;
+    word_list_append(&arguments->folders, word, state);
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    const struct report_arguments *arguments = at;
+    if (arguments->folders.count == 0) {
+        argp_error(state, "which results? Give a folder that `timerlab sim -o` left");
+    } else if (arguments->folders.count > 1 && arguments->out == NULL) {
+        argp_error(state, "of several folders, -o must say where the report goes");
     }
 }
 
-static const struct argp_option options[] = {
-    {"output", 'o', "DIR", 0,
-     "Where report.html, report.md and pictures/ go (the folder of the results, if there is one)",
-     0},
-    {"no-pictures", KEY_NO_PICTURES, NULL, 0, "Draw nothing; does without gnuplot", 0},
-    {0},
+static const struct option_row options[] = {
+    {{"output", 'o', "DIR", 0,
+      "Where report.html, report.md and pictures/ go (the folder of the results, if there is one)",
+      0},
+     OPTION_TEXT,
+     OPTION_AT(struct report_arguments, out)},
+    {{"no-pictures", 0, NULL, 0, "Draw nothing; does without gnuplot", 0},
+     OPTION_FLAG,
+     OPTION_AT(struct report_arguments, no_pictures)},
+    OPTION_ROW_END,
 };
 
-static const struct argp parser = {
-    options,
-    parse_argument,
-    "DIR...",
-    "Turns results into a page to read and to show: which structure won on what, and what that "
-    "costs; a table to sort and filter, pictures with their values, faults, and how it was "
-    "measured. report.html needs nothing beside it; report.md has its pictures in pictures/."
-    "\vA DIR is what `timerlab sim -o` or scripts/run left; what it does not have is left out: "
-    "results.json, latency.csv, work.csv, faults.csv, bench.csv or bench.json, "
-    "structures.json, commands.txt. Several, as of two versions or machines, stand side by "
-    "side.\n\n"
-    "Exit status: 0 done, 1 a file cannot be read or written, or pictures cannot be drawn, "
-    "2 usage.",
-    NULL,
-    NULL,
-    NULL,
+static const struct command_line syntax = {
+    .options = options,
+    .form = "DIR...",
+    .text =
+        "Turns results into a page to read and to show: which structure won on what, and what that "
+        "costs; a table to sort and filter, pictures with their values, faults, and how it was "
+        "measured. report.html needs nothing beside it; report.md has its pictures in pictures/."
+        "\vA DIR is what `timerlab sim -o` or scripts/run left; what it does not have is left out: "
+        "results.json, latency.csv, work.csv, faults.csv, bench.csv or bench.json, "
+        "structures.json, commands.txt. Several, as of two versions or machines, stand side by "
+        "side.\n\n"
+        "Exit status: 0 done, 1 a file cannot be read or written, or pictures cannot be drawn, "
+        "2 usage.",
+    .take_word = take_folder,
+    .complete = complete,
 };
 
 /* --- pictures -------------------------------------------------------------------------------- */
@@ -156,7 +139,7 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
     char structures[PATH_MAX];
     char option_out[] = "-o";
     char option_structures[] = "-s";
-    char **words = calloc(arguments->folder_count + 6, sizeof *words);
+    char **words = calloc(arguments->folders.count + 6, sizeof *words);
     char *folder = strdup(out);
     if (words == NULL || folder == NULL) {
         free(words);
@@ -172,9 +155,9 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
         words[count++] = structures;
         words[count++] = option_out;
         words[count++] = folder;
-        for (size_t i = 0; i < arguments->folder_count; i++) {
+        for (size_t i = 0; i < arguments->folders.count; i++) {
             /* The spawned program's copy: posix_spawn does not write to it. */
-            words[count++] = (char *)arguments->folders[i];
+            words[count++] = (char *)arguments->folders.items[i];
         }
         done = done && run_draw(words, error);
         (void)unlink(structures);
@@ -206,8 +189,8 @@ static int run(const struct report_arguments *arguments)
 {
     struct error error;
     struct report_data data;
-    const char *out = arguments->out != NULL ? arguments->out : arguments->folders[0];
-    if (!report_data_read(&data, arguments->folders, arguments->folder_count, &error)) {
+    const char *out = arguments->out != NULL ? arguments->out : arguments->folders.items[0];
+    if (!report_data_read(&data, arguments->folders.items, arguments->folders.count, &error)) {
         command_complain(&error);
         return EXIT_FAULT;
     }
@@ -233,9 +216,9 @@ int command_report(int argc, char **argv)
 {
     struct report_arguments arguments = {0};
     int status = EXIT_USAGE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
+    if (command_line_read(&syntax, argc, argv, &arguments)) {
         status = run(&arguments);
     }
-    free((void *)arguments.folders);
+    free((void *)arguments.folders.items);
     return status;
 }

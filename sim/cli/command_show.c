@@ -9,20 +9,17 @@
 #include "show_text.h"
 #include "show_trace.h"
 
-#include <argp.h>
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define IDS_MAX 4096
+#define IDS_MAX    4096
+#define UNSET_TICK UINT64_MAX /* of the window */
 
 struct show_arguments {
-    struct catalog catalog;
-    struct contender_list contenders;
-    const char *structure;
+    struct command_structures structures;
     const char *script_text;
     const char *script_file;
     const char *trace;
@@ -31,70 +28,47 @@ struct show_arguments {
     uint64_t max_delay_ticks;
     struct show_window window;
     uint32_t ids[IDS_MAX];
-    bool window_given; /* --from, --to or --ids */
     bool silent;
     struct error error;
 };
 
-enum {
-    KEY_PLUGIN = 256,
-    KEY_TRACE,
-    KEY_FROM,
-    KEY_TO,
-    KEY_IDS,
-    KEY_CLOCK,
-    KEY_MAX_DELAY,
-    KEY_PROGRESS,
-};
-
-static uint64_t parse_tick(const char *option, const char *text, struct argp_state *state)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno != 0 || value > TL_DEADLINE_MAX) {
-        argp_error(state, "%s takes a number of ticks, not '%s'", option, text);
-    }
-    return value;
-}
-
 /* "3,7-9": the numbers of timers. */
-static void parse_ids(const char *text, struct show_arguments *arguments, struct argp_state *state)
+static void take_ids(void *at, const struct option_row *row, const char *text,
+                     struct argp_state *state)
 {
-    const char *c = text;
-    while (true) {
-        char *end = NULL;
-        errno = 0;
-        unsigned long first = strtoul(c, &end, 10);
-        unsigned long last = first;
-        bool good = isdigit((unsigned char)*c) && errno == 0;
-        if (good && *end == '-') {
-            c = end + 1;
-            last = strtoul(c, &end, 10);
-            good = isdigit((unsigned char)*c) && errno == 0;
-        }
-        if (!good || first > last || last > UINT32_MAX || (*end != ',' && *end != '\0')) {
-            argp_error(state, "--ids takes timers' numbers, as in 3,7-9, not '%s'", text);
+    struct show_arguments *arguments = at;
+    struct tl_range ranges[IDS_MAX];
+    struct show_window *window = &arguments->window;
+    size_t count = option_ranges(row, text, ranges, state);
+    for (size_t i = 0; i < count; i++) {
+        if (ranges[i].last - ranges[i].first >= IDS_MAX - window->id_count) {
+            argp_error(state, "--ids takes at most %d timers, not '%s'", IDS_MAX - 1, text);
             return;
         }
-        if (last - first >= IDS_MAX - arguments->window.id_count) {
-            argp_error(state, "--ids takes at most %d timers", IDS_MAX - 1);
-            return;
+        for (uint64_t id = ranges[i].first; id <= ranges[i].last; id++) {
+            arguments->ids[window->id_count++] = (uint32_t)id;
         }
-        for (unsigned long id = first; id <= last; id++) {
-            arguments->ids[arguments->window.id_count++] = (uint32_t)id;
-        }
-        if (*end == '\0') {
-            break;
-        }
-        c = end + 1;
     }
-    arguments->window.ids = arguments->ids;
+    window->ids = arguments->ids;
 }
 
-static void check_arguments(struct show_arguments *arguments, struct argp_state *state)
+static void take_word(void *at, const char *word, struct argp_state *state)
 {
-    if (arguments->structure == NULL) {
+    struct show_arguments *arguments = at;
+    if (state->arg_num == 0) {
+        word_list_append(&arguments->structures.selections, word, state);
+    } else if (state->arg_num == 1) {
+        arguments->script_text = word;
+    } else {
+        argp_error(state, "the script is one argument: put it in quotes");
+    }
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    struct show_arguments *arguments = at;
+    struct show_window *window = &arguments->window;
+    if (arguments->structures.selections.count == 0) {
         argp_error(state, "which structure? `timerlab list` shows them");
     }
     int sources = (arguments->script_text != NULL) + (arguments->script_file != NULL) +
@@ -103,112 +77,63 @@ static void check_arguments(struct show_arguments *arguments, struct argp_state 
         argp_error(state, "what is to happen? One of: a script, as in 'start a 2; advance 2'; -f "
                           "FILE; --trace FILE");
     }
-    if (arguments->trace == NULL && arguments->window_given) {
+    if (arguments->trace == NULL && (window->from_tick != UNSET_TICK ||
+                                     window->to_tick != UNSET_TICK || window->id_count > 0)) {
         argp_error(state, "--from, --to and --ids choose from a --trace");
     }
-    if (arguments->window.from_tick > arguments->window.to_tick) {
+    window->from_tick = window->from_tick != UNSET_TICK ? window->from_tick : 0;
+    window->to_tick = window->to_tick != UNSET_TICK ? window->to_tick : TL_DEADLINE_MAX;
+    if (window->from_tick > window->to_tick) {
         argp_error(state, "--from is after --to");
     }
-    if (!catalog_select(&arguments->catalog, arguments->structure, &arguments->contenders,
-                        &arguments->error)) {
-        argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-    }
-    if (arguments->contenders.count != 1) {
+    command_structures_find(&arguments->structures, catalog_select, "", state);
+    if (arguments->structures.contenders.count != 1) {
         argp_error(state, "one structure at a time");
     }
 }
 
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
-{
-    struct show_arguments *arguments = state->input;
-    switch (key) {
-    case 'f':
-        arguments->script_file = argument;
-        return 0;
-    case 'o':
-        arguments->out_path = argument;
-        return 0;
-    case 'q':
-        arguments->silent = true;
-        return 0;
-    case KEY_PLUGIN:
-        option_plugin(&arguments->catalog, argument, state);
-        return 0;
-    case KEY_TRACE:
-        arguments->trace = argument;
-        return 0;
-    case KEY_FROM:
-        arguments->window.from_tick = parse_tick("--from", argument, state);
-        arguments->window_given = true;
-        return 0;
-    case KEY_TO:
-        arguments->window.to_tick = parse_tick("--to", argument, state);
-        arguments->window_given = true;
-        return 0;
-    case KEY_IDS:
-        parse_ids(argument, arguments, state);
-        arguments->window_given = true;
-        return 0;
-    case KEY_CLOCK:
-        arguments->clock = parse_tick("--clock", argument, state);
-        return 0;
-    case KEY_MAX_DELAY:
-        arguments->max_delay_ticks = parse_tick("--max-delay", argument, state);
-        return 0;
-    case KEY_PROGRESS:
-        progress_set_mode(PROGRESS_ALWAYS);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num == 0) {
-            arguments->structure = argument;
-        } else if (state->arg_num == 1) {
-            arguments->script_text = argument;
-        } else {
-            argp_error(state, "the script is one argument: put it in quotes");
-        }
-        return 0;
-    case ARGP_KEY_END:
-        check_arguments(arguments, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    {"file", 'f', "FILE", 0, "Read the script from a file, - for standard input", 0},
-    {"output", 'o', "FILE.svg|DIR", 0,
-     "Also draw the steps: all in one picture, or one each into this folder", 0},
-    {"quiet", 'q', NULL, 0, "Print no text: only draw", 0},
-    {"trace", KEY_TRACE, "FILE", 0, "Show a window of this trace", 0},
-    {"from", KEY_FROM, "TICK", 0, "The window's first tick (0)", 0},
-    {"to", KEY_TO, "TICK", 0, "The window's last tick (the trace's end)", 0},
-    {"ids", KEY_IDS, "ID,ID-ID,...", 0, "Leave out all other timers of the trace", 0},
-    {"clock", KEY_CLOCK, "TICK", 0, "Where the clock stands at the beginning of a script (0)", 0},
-    {"max-delay", KEY_MAX_DELAY, "TICKS", 0,
-     "The longest delay to announce to the structure (the script's or trace's own)", 0},
-    {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
-    {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
-    {0},
+#define AT(member)   OPTION_AT(struct show_arguments, member)
+#define TICK(member) OPTION_WHOLE(0, TL_DEADLINE_MAX), AT(member)
+static const struct option_row options[] = {
+    {{"file", 'f', "FILE", 0, "Read the script from a file, - for standard input", 0},
+     OPTION_TEXT,
+     AT(script_file)},
+    {{"output", 'o', "FILE.svg|DIR", 0,
+      "Also draw the steps: all in one picture, or one each into this folder", 0},
+     OPTION_TEXT,
+     AT(out_path)},
+    {{"quiet", 'q', NULL, 0, "Print no text: only draw", 0}, OPTION_FLAG, AT(silent)},
+    {{"trace", 0, "FILE", 0, "Show a window of this trace", 0}, OPTION_TEXT, AT(trace)},
+    {{"from", 0, "TICK", 0, "The window's first tick (0)", 0}, TICK(window.from_tick)},
+    {{"to", 0, "TICK", 0, "The window's last tick (the trace's end)", 0}, TICK(window.to_tick)},
+    {{"ids", 0, "ID,ID-ID,...", 0, "Leave out all other timers of the trace", 0},
+     .number = {.to = UINT32_MAX, .list_max = IDS_MAX - 1, .dash = '-', .example = "3,7-9"},
+     .take = take_ids},
+    {{"clock", 0, "TICK", 0, "Where the clock stands at the beginning of a script (0)", 0},
+     TICK(clock)},
+    {{"max-delay", 0, "TICKS", 0,
+      "The longest delay to announce to the structure (the script's or trace's own)", 0},
+     TICK(max_delay_ticks)},
+    OPTION_ROW_PLUGIN(struct show_arguments, OPTION_PLUGIN_TEXT),
+    OPTION_ROW_PROGRESS,
+    OPTION_ROW_END,
 };
 
-static const struct argp parser = {
-    options,
-    parse_argument,
-    "NAME[:opt=v...] [SCRIPT]",
-    "Shows the inside of a structure after each step: slots, levels, rounds, heaps, queues."
-    "\vThe steps of a script, divided by ; or new lines:\n"
-    "  start NAME TICK   starts or restarts a timer for a deadline\n"
-    "  stop NAME\n"
-    "  advance TICK      one advance to this tick\n"
-    "  tick [COUNT]      so many advances by one tick\n"
-    "  wake [COUNT]      so many advances to where `next` says\n"
-    "TICK counts from the clock with a + before it. For example:\n"
-    "  timerlab show hier-wheel:slots=3 'start a 2; start b 4; tick 4'\n"
-    "A structure without the hook `walk` is shown as it is known from outside.",
-    NULL,
-    NULL,
-    NULL,
+static const struct command_line syntax = {
+    .options = options,
+    .form = "NAME[:opt=v...] [SCRIPT]",
+    .text = "Shows the inside of a structure after each step: slots, levels, rounds, heaps, queues."
+            "\vThe steps of a script, divided by ; or new lines:\n"
+            "  start NAME TICK   starts or restarts a timer for a deadline\n"
+            "  stop NAME\n"
+            "  advance TICK      one advance to this tick\n"
+            "  tick [COUNT]      so many advances by one tick\n"
+            "  wake [COUNT]      so many advances to where `next` says\n"
+            "TICK counts from the clock with a + before it. For example:\n"
+            "  timerlab show hier-wheel:slots=3 'start a 2; start b 4; tick 4'\n"
+            "A structure without the hook `walk` is shown as it is known from outside.",
+    .take_word = take_word,
+    .complete = complete,
 };
 
 /* --- the sources ----------------------------------------------------------------------------- */
@@ -261,7 +186,7 @@ static bool show_script(const struct show_arguments *arguments, struct show_scri
                                : show_script_longest_delay(script, arguments->clock),
         .names = script->names,
     };
-    return show_open(show, &arguments->contenders.items[0], &setup, error) &&
+    return show_open(show, &arguments->structures.contenders.items[0], &setup, error) &&
            show_script_run(script, show, error);
 }
 
@@ -285,7 +210,7 @@ static bool show_trace(struct show_arguments *arguments, struct show *show, stru
     if (arguments->window.to_tick > header->end_tick) {
         arguments->window.to_tick = header->end_tick;
     }
-    good = good && show_open(show, &arguments->contenders.items[0], &setup, error) &&
+    good = good && show_open(show, &arguments->structures.contenders.items[0], &setup, error) &&
            show_trace_run(reader, &arguments->window, show, error);
     trace_reader_close(reader);
     return good;
@@ -327,8 +252,11 @@ static bool draw(const struct show *show, const char *path, struct error *error)
     return good;
 }
 
-static int run(struct show_arguments *arguments)
+static int run(void *at, int argc, char **argv)
 {
+    struct show_arguments *arguments = at;
+    (void)argc;
+    (void)argv;
     struct show show = {0};
     struct show_script script = {0};
     bool good = arguments->trace != NULL
@@ -354,15 +282,6 @@ static int run(struct show_arguments *arguments)
 
 int command_show(int argc, char **argv)
 {
-    struct show_arguments arguments = {.window.to_tick = TL_DEADLINE_MAX};
-    int status = EXIT_USAGE;
-    if (!catalog_init(&arguments.catalog, &arguments.error)) {
-        command_complain(&arguments.error);
-        status = EXIT_FAULT;
-    } else if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
-        status = run(&arguments);
-    }
-    contender_list_free(&arguments.contenders);
-    catalog_free(&arguments.catalog);
-    return status;
+    struct show_arguments arguments = {.window = {.from_tick = UNSET_TICK, .to_tick = UNSET_TICK}};
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
 }

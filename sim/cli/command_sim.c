@@ -8,8 +8,6 @@
 #include "simulate.h"
 #include "trace.h"
 
-#include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +16,11 @@
 #define DEFAULT_RUNS            5
 #define DEFAULT_TIMEOUT_SECONDS 600.0
 
-enum sim_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
-static const char *const format_words[] = {
-    [FORMAT_TABLE] = "table", [FORMAT_CSV] = "csv", [FORMAT_JSON] = "json", NULL};
+enum sim_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON }; /* in the order of the help */
 
 struct sim_arguments {
-    struct catalog catalog;
-    struct contender_list contenders;
-    const char **selections; /* -a, resolved once all plug-ins are loaded */
-    size_t selection_count;
-    const char **traces;
-    size_t trace_count;
+    struct command_structures structures;
+    struct word_list traces;
     enum replay_drive drive;
     struct replay_window window;
     bool latency;
@@ -41,152 +33,99 @@ struct sim_arguments {
     struct error error;
 };
 
-enum {
-    KEY_PLUGIN = 256,
-    KEY_DRIVE,
-    KEY_LATENCY,
-    KEY_RUNS,
-    KEY_FORMAT,
-    KEY_TIMEOUT,
-    KEY_MEMORY,
-    KEY_PROGRESS,
-    KEY_COLUMNS,
-    KEY_SLOW,
-    KEY_WINDOW
-};
-
 /* FROM:TO, ticks, or one tick alone. */
-static void parse_window(const char *text, struct replay_window *window, struct argp_state *state)
+static void take_window(void *at, const struct option_row *row, const char *text,
+                        struct argp_state *state)
 {
-    char *end = NULL;
-    errno = 0;
-    *window = (struct replay_window){.asked = true};
-    window->from_tick = strtoull(text, &end, 10);
-    window->to_tick = window->from_tick;
-    bool right = end != text;
-    if (right && *end == ':') {
-        const char *to = end + 1;
-        window->to_tick = strtoull(to, &end, 10);
-        right = end != to;
-    }
-    if (!right || *end != '\0' || strchr(text, '-') != NULL || errno != 0 ||
-        window->to_tick < window->from_tick || window->to_tick > TRACE_TICK_MAX) {
-        argp_error(state, "--window takes ticks, as in 5000:6000 or 5000, not '%s'", text);
-    }
+    struct sim_arguments *arguments = at;
+    struct tl_range range;
+    (void)option_ranges(row, text, &range, state);
+    arguments->window =
+        (struct replay_window){.asked = true, .from_tick = range.first, .to_tick = range.last};
 }
 
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
+static void take_columns(void *at, const struct option_row *row, const char *text,
+                         struct argp_state *state)
 {
-    struct sim_arguments *arguments = state->input;
-    switch (key) {
-    case 'a':
-        option_remember(&arguments->selections, &arguments->selection_count, argument, state);
-        return 0;
-    case 'o':
-        arguments->out_dir = argument;
-        return 0;
-    case KEY_PLUGIN:
-        option_plugin(&arguments->catalog, argument, state);
-        return 0;
-    case KEY_DRIVE:
-        arguments->drive =
-            (enum replay_drive)option_word("--drive", argument, replay_drive_words, state);
-        return 0;
-    case KEY_WINDOW:
-        parse_window(argument, &arguments->window, state);
-        return 0;
-    case KEY_LATENCY:
-        arguments->latency = true;
-        return 0;
-    case KEY_SLOW:
-        arguments->slow = true;
-        return 0;
-    case KEY_RUNS:
-        arguments->runs = (unsigned)option_number("--runs", "a number", argument, 0, 1000, state);
-        return 0;
-    case KEY_TIMEOUT:
-        arguments->timeout_seconds =
-            option_number("--timeout", "seconds", argument, 0.01, 1e6, state);
-        return 0;
-    case KEY_MEMORY:
-        arguments->memory_limit_bytes = option_bytes("--memory-limit", argument, state);
-        return 0;
-    case KEY_COLUMNS:
-        results_write_columns(stdout);
-        exit(EXIT_OK);
-    case KEY_PROGRESS:
-        progress_set_mode(PROGRESS_ALWAYS);
-        return 0;
-    case KEY_FORMAT:
-        arguments->format = (enum sim_format)option_word("--format", argument, format_words, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        option_remember(&arguments->traces, &arguments->trace_count, argument, state);
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->trace_count == 0) {
-            argp_error(state, "which trace? `timerlab trace gen` and `timerlab trace import` make "
-                              "them");
-        }
-        if (arguments->selection_count == 0) {
-            argp_error(state, "which structures? -a all, or -a NAME,...; `timerlab list` shows "
-                              "them");
-        }
-        option_structures(&arguments->catalog, arguments->selections, arguments->selection_count,
-                          &arguments->contenders, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)at;
+    (void)row;
+    (void)text;
+    (void)state;
+    results_write_columns(stdout);
+    exit(EXIT_OK);
 }
 
-static const struct argp_option options[] = {
-    {"algorithm", 'a', "NAME[:opt=v...],...|all", 0,
-     "Structures to replay through, with options; may be repeated", 0},
-    {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
-    {"drive", KEY_DRIVE, "sleep|poll", 0,
-     "Wake when the structure's `next` says so (sleep, the default), or every tick", 0},
-    {"latency", KEY_LATENCY, NULL, 0,
-     "Also time every single operation, in passes of their own: what it took, and what one who "
-     "came on the trace's schedule would have waited",
-     0},
-    {"window", KEY_WINDOW, "FROM:TO", 0,
-     "Time these ticks only, both included, instead of all behind the trace's warm-up: to look at "
-     "a "
-     "worst operation again",
-     0},
-    {"runs", KEY_RUNS, "K", 0, "Timed runs of each structure (5); 0: only check", 0},
-    {"format", KEY_FORMAT, "table|csv|json", 0, "What to print (table)", 0},
-    {"output", 'o', "DIR", 0,
-     "Also write results.csv, results.json, work.csv (work over the ticks) and faults.csv into "
-     "this "
-     "folder; with --latency also "
-     "latency.csv, response.csv and the distributions as latency/*.hgrm",
-     0},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one pass of one structure (600)", 0},
-    {"memory-limit", KEY_MEMORY, "BYTES", 0,
-     "What one structure may use; K, M, G (default: nine tenths of this machine's memory)", 0},
-    {"progress", KEY_PROGRESS, NULL, 0, "Show progress even where there is no terminal", 0},
-    {"slow", KEY_SLOW, NULL, 0,
-     "Also run structures whose operations are linear in the timers through traces of more than "
-     "50,000",
-     0},
-    {"columns", KEY_COLUMNS, NULL, 0, "Explain the columns of the results, and end", 0},
-    {0},
+static void take_trace(void *at, const char *word, struct argp_state *state)
+{
+    struct sim_arguments *arguments = at;
+    word_list_append(&arguments->traces, word, state);
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    struct sim_arguments *arguments = at;
+    if (arguments->traces.count == 0) {
+        argp_error(state, "which trace? `timerlab trace gen` and `timerlab trace import` make "
+                          "them");
+    }
+    command_structures_find(&arguments->structures, catalog_select, ALL_OR_NAMES, state);
+}
+
+#define AT(member) OPTION_AT(struct sim_arguments, member)
+static const struct option_row options[] = {
+    OPTION_ROW_STRUCTURES(struct sim_arguments, "NAME[:opt=v...],...|all",
+                          "Structures to replay through, with options; may be repeated"),
+    OPTION_ROW_PLUGIN(struct sim_arguments, OPTION_PLUGIN_TEXT),
+    OPTION_ROW_DRIVE(struct sim_arguments),
+    {{"latency", 0, NULL, 0,
+      "Also time every single operation, in passes of their own: what it took, and what one who "
+      "came on the trace's schedule would have waited",
+      0},
+     OPTION_FLAG,
+     AT(latency)},
+    {{"window", 0, "FROM:TO", 0,
+      "Time these ticks only, both included, instead of all behind the trace's warm-up: to look at "
+      "a worst operation again",
+      0},
+     .number = {.to = TRACE_TICK_MAX, .list_max = 1, .dash = ':', .example = "5000:6000"},
+     .take = take_window},
+    {{"runs", 0, "K", 0, "Timed runs of each structure (5); 0: only check", 0},
+     OPTION_WHOLE(0, 1000),
+     AT(runs)},
+    OPTION_ROW_FORMAT(struct sim_arguments, "table|csv|json"),
+    {{"output", 'o', "DIR", 0,
+      "Also write results.csv, results.json, work.csv (work over the ticks) and faults.csv into "
+      "this folder; with --latency also latency.csv, response.csv and the distributions as "
+      "latency/*.hgrm",
+      0},
+     OPTION_TEXT,
+     AT(out_dir)},
+    OPTION_ROW_TIMEOUT(struct sim_arguments, timeout_seconds, "Of one pass of one structure (600)"),
+    {{"memory-limit", 0, "BYTES", 0,
+      "What one structure may use; K, M, G (default: nine tenths of this machine's memory)", 0},
+     OPTION_BYTES,
+     AT(memory_limit_bytes)},
+    OPTION_ROW_PROGRESS,
+    {{"slow", 0, NULL, 0,
+      "Also run structures whose operations are linear in the timers through traces of more than "
+      "50,000",
+      0},
+     OPTION_FLAG,
+     AT(slow)},
+    {{"columns", 0, NULL, 0, "Explain the columns of the results, and end", 0},
+     .take = take_columns},
+    OPTION_ROW_END,
 };
 
-static const struct argp parser = {
-    options,
-    parse_argument,
-    "TRACE...",
-    "Replays each trace through each structure, checks every fired timer against the oracle, and "
-    "times those that are right."
-    "\vExit status: 0 all right (a structure that cannot take a trace is `unsupported`, which is "
-    "no "
-    "fault), 1 a fault, crash or timeout, 2 usage.",
-    NULL,
-    NULL,
-    NULL,
+static const struct command_line syntax = {
+    .options = options,
+    .form = "TRACE...",
+    .text = "Replays each trace through each structure, checks every fired timer against the "
+            "oracle, and times those that are right."
+            "\vExit status: 0 all right (a structure that cannot take a trace is `unsupported`, "
+            "which is no fault), 1 a fault, crash or timeout, 2 usage.",
+    .take_word = take_trace,
+    .complete = complete,
 };
 
 /* --- files ----------------------------------------------------------------------------------- */
@@ -368,8 +307,9 @@ static bool compare_fired_sets(const struct simulation *simulation, json_t *cont
     return equal;
 }
 
-static int run(struct sim_arguments *arguments, int argc, char **argv)
+static int run(void *at, int argc, char **argv)
 {
+    struct sim_arguments *arguments = at;
     struct error *error = &arguments->error;
     struct folder folder = {0};
     if (arguments->out_dir != NULL && !folder_open(&folder, arguments->out_dir, error)) {
@@ -377,10 +317,10 @@ static int run(struct sim_arguments *arguments, int argc, char **argv)
         return EXIT_FAULT;
     }
     struct simulate_request request = {
-        .traces = arguments->traces,
-        .trace_count = arguments->trace_count,
-        .contenders = &arguments->contenders,
-        .floor = catalog_floor(&arguments->catalog),
+        .traces = arguments->traces.items,
+        .trace_count = arguments->traces.count,
+        .contenders = &arguments->structures.contenders,
+        .floor = catalog_floor(&arguments->structures.catalog),
         .drive = arguments->drive,
         .window = arguments->window,
         .runs = arguments->runs,
@@ -428,16 +368,8 @@ int command_sim(int argc, char **argv)
     struct sim_arguments arguments = {.runs = DEFAULT_RUNS,
                                       .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
                                       .memory_limit_bytes = simulate_default_memory_limit()};
-    int status = EXIT_USAGE;
-    if (!catalog_init(&arguments.catalog, &arguments.error)) {
-        command_complain(&arguments.error);
-        status = EXIT_FAULT;
-    } else if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
-        status = run(&arguments, argc, argv);
-    }
-    contender_list_free(&arguments.contenders);
-    free(arguments.selections);
-    free(arguments.traces);
-    catalog_free(&arguments.catalog);
+    int status =
+        command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
+    free((void *)arguments.traces.items);
     return status;
 }

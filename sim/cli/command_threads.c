@@ -4,9 +4,7 @@
 #include "command_option.h"
 #include "concurrent.h"
 #include "progress.h"
-#include "whole_number.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,77 +18,56 @@ struct number_list {
     size_t count;
 };
 
-static const char *const format_words[] = {"table", "csv", NULL};
+enum threads_format { FORMAT_TABLE, FORMAT_CSV }; /* in the order of the help */
 
 struct threads_arguments {
-    struct catalog catalog;
-    struct contender_list contenders;
-    const char **selections; /* -a, resolved once all plug-ins are loaded */
-    size_t selection_count;
+    struct command_structures structures;
     struct number_list threads;
     struct number_list cancelled;
     uint32_t timers; /* of all threads together */
     struct concurrent_plan plan;
-    bool csv;
+    enum threads_format format;
     struct error error;
 };
 
-enum {
-    KEY_PLUGIN = 256,
-    KEY_THREADS,
-    KEY_CANCELLED,
-    KEY_TIMERS,
-    KEY_OPERATIONS,
-    KEY_TICK,
-    KEY_SEED,
-    KEY_FORMAT
-};
-
-/* A whole number with an optional suffix k or m; *end is set behind it. */
-static uint32_t parse_whole(const char *option, const char *text, uint32_t least, uint32_t most,
-                            const char **end, struct argp_state *state)
+static void take_list(void *at, const struct option_row *row, const char *text,
+                      struct argp_state *state)
 {
-    uint64_t value = 0;
-    bool good = whole_number_read(text, most, &value, end);
-    if (!good || value < least || (**end != '\0' && **end != ',')) {
-        argp_error(state, "%s takes whole numbers from %" PRIu32 " to %" PRIu32 ", not '%s'",
-                   option, least, most, text);
-    }
-    return (uint32_t)value;
-}
-
-static uint32_t parse_one(const char *option, const char *text, uint32_t least, uint32_t most,
-                          struct argp_state *state)
-{
-    const char *end = NULL;
-    uint32_t value = parse_whole(option, text, least, most, &end, state);
-    if (*end != '\0') {
-        argp_error(state, "%s takes one number, not '%s'", option, text);
-    }
-    return value;
-}
-
-static void parse_list(const char *option, const char *text, uint32_t least, uint32_t most,
-                       struct number_list *list, struct argp_state *state)
-{
-    list->count = 0;
-    for (const char *end = NULL; text != NULL; text = *end == ',' ? end + 1 : NULL) {
-        if (list->count == LIST_MAX) {
-            argp_error(state, "%s takes at most %d numbers", option, (int)LIST_MAX);
-        }
-        list->items[list->count++] = parse_whole(option, text, least, most, &end, state);
+    struct number_list *list = (void *)((char *)at + row->at);
+    struct tl_range ranges[LIST_MAX];
+    list->count = option_ranges(row, text, ranges, state);
+    for (size_t i = 0; i < list->count; i++) {
+        list->items[i] = (uint32_t)ranges[i].first;
     }
 }
 
-static void complete(struct threads_arguments *arguments, struct argp_state *state)
+/* Whole microseconds, or a time with its unit. */
+static void take_tick(void *at, const struct option_row *row, const char *text,
+                      struct argp_state *state)
 {
-    if (arguments->selection_count == 0) {
-        argp_error(state, "which structures? -a 'locked(NAME)',...; `timerlab list` shows them");
+    static const struct tl_number_form time = {.kind = TL_NUMBER_TIME, .most = 1e12};
+    struct threads_arguments *arguments = at;
+    union tl_number number = {0};
+    if (tl_number_read(&row->number, text, &number)) {
+        arguments->plan.tick_ns = number.whole * 1000;
+    } else if (tl_number_read(&time, text, &number)) {
+        arguments->plan.tick_ns = (uint64_t)number.real;
+    } else {
+        argp_error(state,
+                   "--tick takes whole microseconds from 0 to %" PRIu64
+                   ", or a time as in 250us or 1ms, not '%s'",
+                   row->number.to, text);
     }
-    option_structures(&arguments->catalog, arguments->selections, arguments->selection_count,
-                      &arguments->contenders, state);
-    for (size_t i = 0; i < arguments->contenders.count; i++) {
-        const char *name = arguments->contenders.items[i].timed->name;
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    struct threads_arguments *arguments = at;
+    const struct contender_list *contenders = &arguments->structures.contenders;
+    command_structures_find(&arguments->structures, catalog_select,
+                            "-a 'locked(NAME)',...; `timerlab list` shows them", state);
+    for (size_t i = 0; i < contenders->count; i++) {
+        const char *name = contenders->items[i].timed->name;
         if (strchr(name, '(') == NULL) {
             argp_error(state,
                        "%s is for one thread; behind a front end it is for many, as in "
@@ -100,75 +77,53 @@ static void complete(struct threads_arguments *arguments, struct argp_state *sta
     }
 }
 
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
+static void take_word(void *at, const char *word, struct argp_state *state)
 {
-    struct threads_arguments *arguments = state->input;
-    switch (key) {
-    case 'a':
-        arguments->selections[arguments->selection_count++] = argument;
-        return 0;
-    case KEY_PLUGIN:
-        option_plugin(&arguments->catalog, argument, state);
-        return 0;
-    case KEY_THREADS:
-        parse_list("--threads", argument, 1, 1024, &arguments->threads, state);
-        return 0;
-    case KEY_CANCELLED:
-        parse_list("--cancelled", argument, 0, 100, &arguments->cancelled, state);
-        return 0;
-    case KEY_TIMERS:
-        arguments->timers = parse_one("--timers", argument, 1, 1000000000, state);
-        return 0;
-    case KEY_OPERATIONS:
-        arguments->plan.operations = parse_one("--operations", argument, 1, 4000000000u, state);
-        return 0;
-    case KEY_TICK:
-        arguments->plan.tick_ns =
-            UINT64_C(1000) * parse_one("--tick", argument, 0, 1000000000, state);
-        return 0;
-    case KEY_SEED:
-        arguments->plan.seed = parse_one("--seed", argument, 0, UINT32_MAX, state);
-        return 0;
-    case KEY_FORMAT:
-        arguments->csv = option_word("--format", argument, format_words, state) == 1;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "there is nothing to be named beside the options");
-        return 0;
-    case ARGP_KEY_END:
-        complete(arguments, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)at;
+    (void)word;
+    argp_error(state, "there is nothing to be named beside the options");
 }
 
-static const struct argp_option options[] = {
-    {"algorithm", 'a', "FRONT(NAME)[:opt=v...],...", 0, "Structures behind front ends", 0},
-    {"plugin", KEY_PLUGIN, "FILE[,NAME]", 0, "Also know the structure in this shared object", 0},
-    {"threads", KEY_THREADS, "N,...", 0, "That start and stop, beside one that advances (1,2,4,8)",
-     0},
-    {"cancelled", KEY_CANCELLED, "PERCENT,...", 0,
-     "Timers that are stopped; the others expire within 20 ticks (0,50,99)", 0},
-    {"timers", KEY_TIMERS, "N", 0, "Of all threads together (100k)", 0},
-    {"operations", KEY_OPERATIONS, "N", 0, "Starts, restarts and stops of each thread (200k)", 0},
-    {"tick", KEY_TICK, "US", 0, "Microseconds between two advances (1000); 0: none", 0},
-    {"seed", KEY_SEED, "K", 0, "Of what the threads choose (1)", 0},
-    {"format", KEY_FORMAT, "table|csv", 0, "What to print (table)", 0},
-    {0},
+#define AT(member) OPTION_AT(struct threads_arguments, member)
+static const struct option_row options[] = {
+    OPTION_ROW_STRUCTURES(struct threads_arguments, "FRONT(NAME)[:opt=v...],...",
+                          "Structures behind front ends"),
+    OPTION_ROW_PLUGIN(struct threads_arguments, OPTION_PLUGIN_TEXT),
+    {{"threads", 0, "N,...", 0, "That start and stop, beside one that advances (1,2,4,8)", 0},
+     AT(threads),
+     .number = {.from = 1, .to = 1024, .list_max = LIST_MAX, .example = "1,2,4,8"},
+     .take = take_list},
+    {{"cancelled", 0, "PERCENT,...", 0,
+      "Timers that are stopped; the others expire within 20 ticks (0,50,99)", 0},
+     AT(cancelled),
+     .number = {.to = 100, .list_max = LIST_MAX, .example = "0,50,99"},
+     .take = take_list},
+    {{"timers", 0, "N", 0, "Of all threads together (100k)", 0},
+     OPTION_WHOLE(1, 1000000000),
+     AT(timers)},
+    {{"operations", 0, "N", 0, "Starts, restarts and stops of each thread (200k)", 0},
+     OPTION_WHOLE(1, 4000000000u),
+     AT(plan.operations)},
+    {{"tick", 0, "US", 0, "Microseconds between two advances (1000); 0: none", 0},
+     .number = {.to = 1000000000},
+     .take = take_tick},
+    {{"seed", 0, "K", 0, "Of what the threads choose (1)", 0},
+     OPTION_WHOLE(0, UINT32_MAX),
+     AT(plan.seed)},
+    OPTION_ROW_FORMAT(struct threads_arguments, "table|csv"),
+    OPTION_ROW_END,
 };
 
-static const struct argp parser = {
-    options,
-    parse_argument,
-    "",
-    "Structures behind front ends under many threads, each of which starts, restarts and stops "
-    "timers of its own while one advances: operations in a second, how long a call takes with what "
-    "it waits for, and whether each timer was stopped or fired, exactly once."
-    "\vExit status: 0 done and right, 1 a timer was lost, fired twice or early, 2 usage.",
-    NULL,
-    NULL,
-    NULL,
+static const struct command_line syntax = {
+    .options = options,
+    .form = "",
+    .text = "Structures behind front ends under many threads, each of which starts, restarts and "
+            "stops timers of its own while one advances: operations in a second, how long a call "
+            "takes with what it waits for, and whether each timer was stopped or fired, exactly "
+            "once."
+            "\vExit status: 0 done and right, 1 a timer was lost, fired twice or early, 2 usage.",
+    .take_word = take_word,
+    .complete = complete,
 };
 
 static void print_head(bool csv)
@@ -189,7 +144,7 @@ static void print_row(const struct threads_arguments *arguments, const struct co
 {
     const char *status = result->faults == 0 ? "ok" : result->fault;
     const char *option_text = contender->option_text;
-    if (arguments->csv) {
+    if (arguments->format == FORMAT_CSV) {
         const struct concurrent_counts *counts = &result->counts;
         (void)printf("%s,%s,%u,%u,%.6g,%.6g,%.6g,%.6g,%.6g,%" PRIu64 ",%" PRIu64 ",%" PRIu64
                      ",%" PRIu64 ",%" PRIu64 ",\"%s\"\n",
@@ -209,19 +164,23 @@ static void print_row(const struct threads_arguments *arguments, const struct co
     (void)fflush(stdout);
 }
 
-static int run_all(struct threads_arguments *arguments)
+static int run(void *at, int argc, char **argv)
 {
+    struct threads_arguments *arguments = at;
+    (void)argc;
+    (void)argv;
     struct progress progress;
-    uint64_t cells =
-        arguments->contenders.count * arguments->threads.count * arguments->cancelled.count;
+    uint64_t cells = arguments->structures.contenders.count * arguments->threads.count *
+                     arguments->cancelled.count;
     bool right = true;
     bool done = true;
     progress_begin(&progress, "threads", "runs", cells);
-    print_head(arguments->csv);
+    print_head(arguments->format == FORMAT_CSV);
     for (uint64_t cell = 0; done && cell < cells; cell++) {
         uint64_t shares = arguments->cancelled.count;
         uint64_t counts = arguments->threads.count;
-        const struct contender *contender = &arguments->contenders.items[cell / shares / counts];
+        const struct contender *contender =
+            &arguments->structures.contenders.items[cell / shares / counts];
         struct concurrent_plan plan = arguments->plan;
         struct concurrent_result result;
         plan.algo = contender->timed;
@@ -252,18 +211,5 @@ int command_threads(int argc, char **argv)
         .timers = 100000,
         .plan = {.operations = 200000, .tick_ns = 1000000, .seed = 1},
     };
-    arguments.selections = calloc((size_t)argc, sizeof *arguments.selections);
-    if (arguments.selections == NULL || !catalog_init(&arguments.catalog, &arguments.error)) {
-        (void)fputs("timerlab threads: out of memory\n", stderr);
-        free(arguments.selections);
-        return EXIT_FAULT;
-    }
-    int status = EXIT_USAGE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) == 0) {
-        status = run_all(&arguments);
-    }
-    contender_list_free(&arguments.contenders);
-    catalog_free(&arguments.catalog);
-    free(arguments.selections);
-    return status;
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
 }

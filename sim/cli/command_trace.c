@@ -1,5 +1,6 @@
 /* timerlab trace: traces made, shown and checked. */
 #include "command.h"
+#include "command_option.h"
 #include "error.h"
 #include "portrait_picture.h"
 #include "progress.h"
@@ -7,65 +8,52 @@
 #include "trace_info.h"
 #include "trace_text.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_FORMAT = 256, OPTION_PLOT };
-
 struct trace_arguments {
     const char *path;
     const char *plot; /* folder for a picture; NULL: none is wanted */
     uint64_t limit;
-    bool json;
+    enum { FORMAT_TEXT, FORMAT_JSON } format;
 };
 
-static error_t parse_argument(int key, char *argument, struct argp_state *state)
+static void take_path(void *at, const char *word, struct argp_state *state)
 {
-    struct trace_arguments *arguments = state->input;
-    char *end;
-    switch (key) {
-    case 'n':
-        arguments->limit = strtoull(argument, &end, 10);
-        if (argument[0] < '0' || argument[0] > '9' || *end != '\0') {
-            argp_error(state, "-n takes a number of operations, not '%s'", argument);
-        }
-        return 0;
-    case OPTION_FORMAT:
-        arguments->json = strcmp(argument, "json") == 0;
-        if (!arguments->json && strcmp(argument, "text") != 0) {
-            argp_error(state, "--format takes text or json, not '%s'", argument);
-        }
-        return 0;
-    case OPTION_PLOT:
-        arguments->plot = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->path != NULL) {
-            argp_error(state, "one trace at a time");
-        }
-        arguments->path = argument;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
+    struct trace_arguments *arguments = at;
+    if (arguments->path != NULL) {
+        argp_error(state, "one trace at a time");
+    }
+    arguments->path = word;
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    const struct trace_arguments *arguments = at;
+    if (arguments->path == NULL) {
         argp_error(state, "which trace?");
-        return EINVAL;
-    default:
-        return ARGP_ERR_UNKNOWN;
     }
 }
+
+#define AT(member) OPTION_AT(struct trace_arguments, member)
+static const struct option_row no_options[] = {OPTION_ROW_END};
 
 /* What a command does with the trace that its arguments name. */
 typedef bool (*trace_action)(struct trace_reader *reader, const struct trace_arguments *arguments,
                              struct error *error);
 
-static int with_trace(int argc, char **argv, const struct argp_option *options,
+static int with_trace(int argc, char **argv, const struct option_row *options,
                       const char *description, trace_action action)
 {
-    const struct argp parser = {options, parse_argument, "FILE", description, NULL, NULL, NULL};
+    const struct command_line syntax = {.options = options,
+                                        .form = "FILE",
+                                        .text = description,
+                                        .take_word = take_path,
+                                        .complete = complete};
     struct trace_arguments arguments = {.limit = 10};
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments) != 0) {
+    if (!command_line_read(&syntax, argc, argv, &arguments)) {
         return EXIT_USAGE;
     }
     struct error error;
@@ -85,7 +73,7 @@ static bool show_info(struct trace_reader *reader, const struct trace_arguments 
     struct trace_portrait portrait = {0};
     bool pictured = arguments->plot != NULL;
     bool good = trace_info_collect(reader, &info, pictured ? &portrait : NULL, error);
-    if (good && arguments->json) {
+    if (good && arguments->format == FORMAT_JSON) {
         json_t *json = trace_info_json(arguments->path, trace_reader_header(reader), &info);
         (void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
         (void)putchar('\n');
@@ -107,12 +95,16 @@ static bool show_info(struct trace_reader *reader, const struct trace_arguments 
 
 static int command_info(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"format", OPTION_FORMAT, "text|json", 0, "How to show it (default text)", 0},
-        {"plot", OPTION_PLOT, "FOLDER", 0,
-         "Draw it too, with gnuplot: portrait-NAME.svg and .png in FOLDER, and .csv, their data",
-         0},
-        {0}};
+    static const struct option_row options[] = {
+        {{"format", 0, "text|json", 0, "How to show it (default text)", 0},
+         OPTION_WORD,
+         AT(format)},
+        {{"plot", 0, "FOLDER", 0,
+          "Draw it too, with gnuplot: portrait-NAME.svg and .png in FOLDER, and .csv, their data",
+          0},
+         OPTION_TEXT,
+         AT(plot)},
+        OPTION_ROW_END};
     return with_trace(argc, argv, options,
                       "Shows what is in a trace.\vThe picture shows the timed window: operations "
                       "and expiries, pending timers, and how the delays are distributed.",
@@ -127,8 +119,11 @@ static bool show_head(struct trace_reader *reader, const struct trace_arguments 
 
 static int command_head(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"operations", 'n', "N", 0, "How many (default 10)", 0}, {0}};
+    static const struct option_row options[] = {
+        {{"operations", 'n', "N", 0, "How many (default 10)", 0},
+         OPTION_WHOLE(0, UINT64_MAX),
+         AT(limit)},
+        OPTION_ROW_END};
     return with_trace(argc, argv, options, "Shows a trace's first operations as CSV.", show_head);
 }
 
@@ -141,8 +136,7 @@ static bool dump(struct trace_reader *reader, const struct trace_arguments *argu
 
 static int command_dump(int argc, char **argv)
 {
-    static const struct argp_option options[] = {{0}};
-    return with_trace(argc, argv, options,
+    return with_trace(argc, argv, no_options,
                       "Writes a trace as CSV to standard output; `timerlab trace import csv` makes "
                       "the same trace of it again.",
                       dump);
@@ -171,8 +165,7 @@ static bool validate(struct trace_reader *reader, const struct trace_arguments *
 
 static int command_validate(int argc, char **argv)
 {
-    static const struct argp_option options[] = {{0}};
-    return with_trace(argc, argv, options,
+    return with_trace(argc, argv, no_options,
                       "Reads all of a trace. Exit status 0 if it is whole, 1 if it is not, with "
                       "the block and the reason.",
                       validate);

@@ -1,6 +1,7 @@
 #include "gen.h"
 
 #include "gen_model.h"
+#include "number.h"
 #include "registry.h"
 
 #include <inttypes.h>
@@ -82,13 +83,6 @@ const struct gen_parameter *gen_parameter_find(const struct gen_workload *worklo
     return NULL;
 }
 
-bool gen_number_check(const struct gen_parameter *row, double value, struct error *error)
-{
-    /* Written so that what is not a number fails. */
-    return (value >= row->min && value <= row->max) ||
-           error_set(error, "%s: %g is not from %g to %g", row->name, value, row->min, row->max);
-}
-
 bool gen_word_find(const struct gen_parameter *row, const char *word, double *value,
                    struct error *error)
 {
@@ -126,14 +120,13 @@ bool gen_parameter_set(const struct gen_workload *workload, double *values, cons
             return false;
         }
     } else {
-        char *end;
-        value = strtod(equals + 1, &end);
-        if (end == equals + 1 || *end != '\0') {
-            return error_set(error, "%s: '%s' is not a number", name, equals + 1);
+        const struct tl_number_form form = {
+            .kind = TL_NUMBER_REAL, .least = row->min, .most = row->max};
+        union tl_number number;
+        if (!tl_number_read(&form, equals + 1, &number)) {
+            return tl_number_refuse(&form, name, equals + 1, error->text, sizeof error->text);
         }
-        if (!gen_number_check(row, value, error)) {
-            return false;
-        }
+        value = number.real;
     }
     values[row - workload->parameters] = value;
     return true;

@@ -91,8 +91,7 @@ void gen_parameters_default(const struct gen_workload *workload, double *values)
 const struct gen_parameter *gen_parameter_find(const struct gen_workload *workload,
                                                const char *name, struct error *error);
 
-/* Checks `value` against the row's range; or `word` against its words, and sets *value. */
-bool gen_number_check(const struct gen_parameter *row, double value, struct error *error);
+/* Finds `word` among the row's words, and sets *value. */
 bool gen_word_find(const struct gen_parameter *row, const char *word, double *value,
                    struct error *error);
 

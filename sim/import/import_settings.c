@@ -1,11 +1,10 @@
 #include "import_settings.h"
 
-#include "log_time.h"
+#include "number.h"
 #include "timer_model.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *import_setting(const struct import_job *job, const char *name)
@@ -19,61 +18,55 @@ const char *import_setting(const struct import_job *job, const char *name)
     return value;
 }
 
-bool import_setting_count(const struct import_job *job, const char *name, uint64_t least,
-                          uint64_t most, uint64_t *number, struct error *error)
+/* Reads an option's value, where it was given; false if that is not of the form. *given says
+ * whether there is a number. */
+static bool read_setting(const struct import_job *job, const char *name,
+                         const struct tl_number_form *form, union tl_number *number, bool *given,
+                         struct error *error)
 {
     const char *text = import_setting(job, name);
-    if (text == NULL) {
+    char option[64];
+    *given = text != NULL;
+    if (!*given || tl_number_read(form, text, number)) {
         return true;
     }
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least ||
-        value > most) {
-        return error_set(error, "--%s %s: not a number from %" PRIu64 " to %" PRIu64, name, text,
-                         least, most);
-    }
-    *number = value;
-    return true;
+    (void)snprintf(option, sizeof option, "--%s", name);
+    return tl_number_refuse(form, option, text, error->text, sizeof error->text);
+}
+
+bool import_setting_count(const struct import_job *job, const char *name, uint64_t least,
+                          uint64_t most, uint64_t *count, struct error *error)
+{
+    const struct tl_number_form form = {.from = least, .to = most};
+    union tl_number number = {0};
+    bool given = false;
+    bool good = read_setting(job, name, &form, &number, &given, error);
+    *count = good && given ? number.whole : *count;
+    return good;
 }
 
 bool import_setting_share(const struct import_job *job, const char *name, double *share,
                           struct error *error)
 {
-    const char *text = import_setting(job, name);
-    if (text == NULL) {
-        return true;
-    }
-    char *end;
-    double value = strtod(text, &end);
-    bool good = end != text;
-    if (good && strcmp(end, "%") == 0) {
-        value /= 100;
-    } else {
-        good = good && *end == '\0';
-    }
-    if (!good || !(value >= 0 && value <= 1)) {
-        return error_set(error, "--%s %s: not a share, such as 1%% or 0.01", name, text);
-    }
-    *share = value;
-    return true;
+    const struct tl_number_form form = {.kind = TL_NUMBER_SHARE};
+    union tl_number number = {0};
+    bool given = false;
+    bool good = read_setting(job, name, &form, &number, &given, error);
+    *share = good && given ? number.real : *share;
+    return good;
 }
 
 bool import_setting_time(const struct import_job *job, const char *name, uint64_t unit_ns,
                          uint64_t least_ns, uint64_t *time_ns, struct error *error)
 {
-    const char *text = import_setting(job, name);
-    if (text == NULL) {
-        return true;
-    }
-    uint64_t value;
-    if (!log_time_parse_number(text, strlen(text), unit_ns, &value) || value < least_ns ||
-        value > TIMER_MODEL_TIMEOUT_MAX_NS) {
-        return error_set(error, "--%s %s: not a number of %s from %s to 10^9 s, such as 2.5", name,
-                         text, unit_ns == UINT64_C(1000000000) ? "seconds" : "milliseconds",
-                         least_ns == 0 ? "0" : "1 ns");
-    }
-    *time_ns = value;
-    return true;
+    const struct tl_number_form form = {.kind = TL_NUMBER_TIME,
+                                        .unit_ns = (double)unit_ns,
+                                        .least = (double)least_ns / (double)unit_ns,
+                                        .most =
+                                            (double)TIMER_MODEL_TIMEOUT_MAX_NS / (double)unit_ns};
+    union tl_number number = {0};
+    bool given = false;
+    bool good = read_setting(job, name, &form, &number, &given, error);
+    *time_ns = good && given ? (uint64_t)llround(number.real * (double)unit_ns) : *time_ns;
+    return good;
 }

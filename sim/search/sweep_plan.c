@@ -2,7 +2,7 @@
  * values make. */
 #include "sweep_work.h"
 
-#include "whole_number.h"
+#include "number.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -188,11 +188,12 @@ static bool is_parameter(const char *name)
 bool sweep_parse_whole(const char *name, const char *text, uint64_t min, uint64_t max,
                        uint64_t *value, struct error *error)
 {
-    const char *end = NULL;
-    if (!whole_number_read(text, max, value, &end) || *end != '\0' || *value < min) {
-        return error_set(error, "%s=%s is not a whole number from %" PRIu64 " to %" PRIu64, name,
-                         text, min, max);
+    const struct tl_number_form form = {.from = min, .to = max};
+    union tl_number number = {0};
+    if (!tl_number_read(&form, text, &number)) {
+        return tl_number_refuse(&form, name, text, error->text, sizeof error->text);
     }
+    *value = number.whole;
     return true;
 }
 

@@ -1,10 +1,12 @@
 /* The table: a row a cell, with the knobs as columns of their own. */
 #include "sweep_work.h"
 
+#include "number.h"
 #include "outfile.h"
 #include "results.h"
 #include "text_table.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -32,16 +34,18 @@ bool sweep_add_knobs(const struct sweep_request *request, size_t point, json_t *
         if (!has_column(&knobs->items[i])) {
             continue;
         }
-        char *end = NULL;
-        uint64_t whole = 0;
-        struct error ignored;
-        double number = strtod(text, &end);
+        static const struct tl_number_form whole = {.to = INT64_MAX};
+        static const struct tl_number_form real = {
+            .kind = TL_NUMBER_REAL, .least = -DBL_MAX, .most = DBL_MAX};
+        union tl_number number;
         column_name(&knobs->items[i], name);
         json_t *value = NULL;
-        if (sweep_parse_whole("", text, 0, INT64_MAX, &whole, &ignored)) {
-            value = json_integer((json_int_t)whole);
+        if (strpbrk(text, ".eE") == NULL && tl_number_read(&whole, text, &number)) {
+            value = json_integer((json_int_t)number.whole);
+        } else if (tl_number_read(&real, text, &number)) {
+            value = json_real(number.real);
         } else {
-            value = *end == '\0' && end != text ? json_real(number) : json_string(text);
+            value = json_string(text);
         }
         added = json_object_set_new(row, name, value) == 0 && added;
     }

@@ -1,7 +1,7 @@
 #include "show_script.h"
 
-#include <ctype.h>
-#include <errno.h>
+#include "number.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,12 +41,11 @@ static uint32_t id_of(struct show_script *script, const char *name)
 
 static bool parse_number(const char *text, uint64_t *value)
 {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    *value = number;
-    return isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 &&
-           number <= TL_DEADLINE_MAX;
+    static const struct tl_number_form form = {.to = TL_DEADLINE_MAX};
+    union tl_number number = {0};
+    bool good = tl_number_read(&form, text, &number);
+    *value = number.whole;
+    return good;
 }
 
 static bool add_line(struct show_script *script, const struct show_line *line, struct error *error)

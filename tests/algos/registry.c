@@ -79,10 +79,15 @@ static void option_strings_are_parsed_and_refused(void **state)
         const char *text;
         const char *complaint;
     } wrong[] = {
-        {"slot=3", "did you mean 'slots'?"},      {"slots", "not of the form option=value"},
-        {"slots=", "1 to 1073741824, or auto"},   {"slots=-1", "1 to 1073741824, or auto"},
-        {"slots=12x", "slots=12x is not usable"}, {"slots=99999999999999999999", "is not usable"},
-        {"slots=9000000000g", "is not usable"},   {"rounding=1", "floor, or ceil"},
+        {"slot=3", "did you mean 'slots'?"},
+        {"slots", "not of the form option=value"},
+        {"slots=", "1 to 1073741824, or auto"},
+        {"slots=-1", "1 to 1073741824, or auto"},
+        {"slots=12x", "slots=12x is not usable"},
+        {"slots=3:slots=3", "slots is given twice"},
+        {"slots=99999999999999999999", "is not usable"},
+        {"slots=9000000000g", "is not usable"},
+        {"rounding=1", "floor, or ceil"},
         {"slots=3:", "nothing follows"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

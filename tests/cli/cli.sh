@@ -96,7 +96,7 @@ expect 2 "" "no such plug-in" sim t.trace --plugin ./none.so -a all
 expect 2 "" "the path of the plug-in is empty; give that of a shared object" list --plugin ""
 expect 2 "" "the path of the plug-in is empty" list --plugin ,mine
 expect 1 "" "none.trace: " sim none.trace -a all
-expect 2 "" "--window takes ticks" sim none.trace -a all --window 5:4
+expect 2 "" "--window takes whole numbers from 0 to [0-9]+, as in 5000:6000, not .5:4" sim none.trace -a all --window 5:4
 expect 0 "the longest calls of all runs" "" sim t.trace -a ordered-list --runs 1 --latency --window 0:9
 expect 1 "" "trace.csv: " sim trace.csv -a all
 

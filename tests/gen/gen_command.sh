@@ -94,7 +94,7 @@ cmp -s short.trace long.trace || fail "1k connections are not 1000"
 for wrong in 0 -5 1x ' 3' 5000m 4294968k 1.5k k ''; do
     "$timerlab" trace gen idle -n "$wrong" --seconds 0.001 -o wrong.trace 2>err
     [ $? -eq 2 ] || fail "-n '$wrong' is taken"
-    grep -qF -- "-n takes a number of connections, not '$wrong'" err || fail "-n '$wrong': $(cat err)"
+    grep -qF -- "--connections takes a whole number from 1 to 4294967295, not '$wrong'" err || fail "-n '$wrong': $(cat err)"
 done
 
 # One part alone is the workload alone.

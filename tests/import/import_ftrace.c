@@ -587,11 +587,14 @@ static void odd_files_are_refused(void **state)
         const char *settings[3];
         const char *complaint;
     } wrong[] = {
-        {{"hz", "0", NULL}, "--hz 0: not a number from 1"},
-        {{"hz", "x", NULL}, "--hz x"},
-        {{"tick-ns", "-1", NULL}, "--tick-ns -1"},
-        {{"max-malformed", "101%", NULL}, "--max-malformed 101%"},
-        {{"max-malformed", "nan", NULL}, "--max-malformed nan"},
+        {{"hz", "0", NULL}, "--hz takes a whole number from 1 to 1000000, not '0'"},
+        {{"hz", "x", NULL}, "--hz takes a whole number from 1 to 1000000, not 'x'"},
+        {{"tick-ns", "-1", NULL},
+         "--tick-ns takes a whole number from 1 to 3600000000000, not '-1'"},
+        {{"max-malformed", "101%", NULL},
+         "--max-malformed takes a share from 0 to 1, as in 0.01 or 1%, not '101%'"},
+        {{"max-malformed", "nan", NULL},
+         "--max-malformed takes a share from 0 to 1, as in 0.01 or 1%, not 'nan'"},
         {{"timers", "whell", NULL}, "--timers whell: not wheel or hrtimer"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -365,12 +365,14 @@ static void odd_logs_are_refused(void **state)
                    "no time where the format has it");
     assert_refused("access-log", " - - [01/Jul/1995:00:00:01 -0400] \"\n", NULL, IMPORT_FAILED,
                    "no client");
-    assert_refused("access-log", "x", (const char *const[]){"idle", "0", NULL}, IMPORT_USAGE,
-                   "--idle 0: not a number of seconds");
+    assert_refused(
+        "access-log", "x", (const char *const[]){"idle", "0", NULL}, IMPORT_USAGE,
+        "--idle takes seconds from 1e-09 to 1e+09, or a time as in 250us or 2min, not '0'");
     assert_refused("access-log", "x", (const char *const[]){"tick-ns", "0", NULL}, IMPORT_USAGE,
-                   "--tick-ns 0");
-    assert_refused("access-log", "x", (const char *const[]){"reorder-window", "-1", NULL},
-                   IMPORT_USAGE, "--reorder-window -1");
+                   "--tick-ns takes a whole number from 1 to 1000000000000000000, not '0'");
+    assert_refused(
+        "access-log", "x", (const char *const[]){"reorder-window", "-1", NULL}, IMPORT_USAGE,
+        "--reorder-window takes seconds from 0 to 1e+09, or a time as in 250us or 2min, not '-1'");
 
     /* Malformed lines are borne up to a share, and shown. */
     static const char log[] = "a 1\nb 2\nc 3\n\x01 oops\nd 5\n";

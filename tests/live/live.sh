@@ -35,7 +35,7 @@ for arguments in "" "-a binary-heap --drive swim" "-a nobody" "-a binary-heap --
     [ -s message ] || fail "'$arguments' is refused without a word"
 done
 "$TIMERLAB" live -a binary-heap --timeout 1m >/dev/null 2>message || true
-grep -q -e '--timeout takes seconds from 0.001 to 1000000, not .1m' message ||
+grep -q -e '--timeout takes seconds from 0.001 to 1000000, or a time as in 250us or 2min, not .1m' message ||
     fail "a time with a suffix: $(cat message)"
 # And with 1: it cannot sleep.
 status=0

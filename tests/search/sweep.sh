@@ -154,7 +154,7 @@ refuses 'cancelled' rpc -p cancelled=0.5,7 -a all -o x
 refuses 'given twice' rpc -p cancelled=0.5 -p cancelled=0.7 -a all -o x
 refuses 'named twice' rpc -p cancelled=0.5,0.5 -a all -o x
 refuses 'a knob has a name and values' rpc -p cancelled=0.5, -a all -o x
-refuses 'connections=0 is not' rpc -n 0 -a all -o x
+refuses "connections takes a whole number from 1 to 4294967295, not '0'" rpc -n 0 -a all -o x
 refuses 'sleep or poll' rpc --drive hop -a all -o x
 refuses 'alternatives are values' rpc -a hier-wheel/simple-wheel -o x
 refuses 'named twice' rpc -a round-wheel:slots=512/256/512 -o x

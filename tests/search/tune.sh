@@ -191,7 +191,7 @@ refuses 2 'which trace' -a all
 refuses 2 'one trace at a time' dense.trace sparse.trace
 refuses 2 'fires nothing' dense.trace -a null
 refuses 2 'takes ticks' dense.trace --max-lateness soon
-refuses 2 'takes a time' dense.trace --max-stall 5m
+refuses 2 '--max-stall takes nanoseconds from 0 to 1e\+18, or a time .*, not .5m' dense.trace --max-stall 5m
 refuses 2 'takes bytes' dense.trace --max-bytes much
 refuses 2 'sleep or poll' dense.trace --drive hop
 refuses 2 "did you mean 'binary-heap'" dense.trace -a binary-hep

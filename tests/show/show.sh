@@ -222,7 +222,7 @@ refuses 2 'what is to happen' hier-wheel 'tick' -f script
 refuses 2 'put it in quotes' hier-wheel start a 2
 refuses 2 'choose from a --trace' hier-wheel 'tick' --from 3
 refuses 2 'from is after --to' hier-wheel --trace t.trace --from 5 --to 3
-refuses 2 "timers' numbers" hier-wheel --trace t.trace --ids 5-3
+refuses 2 "--ids takes at most 4095 whole numbers from 0 to 4294967295, as in 3,7-9, not '5-3'" hier-wheel --trace t.trace --ids 5-3
 refuses 1 'a step begins with' hier-wheel 'go 3'
 refuses 1 'no steps' hier-wheel ' ; # nothing'
 refuses 1 "step 'start a': which tick" hier-wheel 'tick; start a'

@@ -1,32 +1,9 @@
 #include "plots_folder.h"
 
-#include <errno.h>
-#include <libgen.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-/* Seen from the program: in a build, and when installed. */
-static const char *const places[] = {TL_PLOTS_BUILT, TL_PLOTS_INSTALLED};
+#include "near_program.h"
 
 bool plots_find(const char *name, char path[PATH_MAX], struct error *error)
 {
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0) {
-        return error_set(error, "the program's own place cannot be told: %s", strerror(errno));
-    }
-    program[length] = '\0';
-    const char *folder = dirname(program);
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        char candidate[PATH_MAX];
-        if (snprintf(candidate, sizeof candidate, "%s/%s/%s", folder, places[i], name) <
-                (int)sizeof candidate &&
-            realpath(candidate, path) != NULL) {
-            return true;
-        }
-    }
-    return error_set(error, "%s is neither in %s/%s nor in %s/%s; build or install timerlab again",
-                     name, folder, TL_PLOTS_BUILT, folder, TL_PLOTS_INSTALLED);
+    static const char *const places[] = {TL_PLOTS_BUILT, TL_PLOTS_INSTALLED};
+    return near_program_find(places, name, path, error);
 }

@@ -1,0 +1,72 @@
+/*
+ * number.h: how people write numbers on command lines, and the one reader of them, for the options
+ * of commands, structures, workloads and importers.
+ *
+ *   number   250, 0.25, 1e6; behind it k, m or M, g or G for powers of 1000, or Ki, Mi, Gi of 1024
+ *   whole    a number that is written without a point: 250000, 250k, 2m, 1e9, 4Ki
+ *   bytes    4096, 800M, 1.5G: K, M, G, or Ki, Mi, Gi, are all powers of 1024
+ *   percent  5 or 5%; a share is 0.05 or 5%
+ *   time     1.5s, 250us, 2min: ns, us, ms, s, min, h; a bare number is in the option's own unit
+ *   list     3,7-9: whole numbers, and ranges where the option has them
+ *
+ * There are no blanks, no hexadecimal digits, no inf and nan, and no signs but the minus of what
+ * may be negative. What is no number, is not whole where it has to be, is too large for its
+ * type or out of its range is refused, in one sentence that names the option, what it takes, and
+ * the text.
+ *
+ * Private to this project: not installed, not exported.
+ */
+#ifndef TL_NUMBER_H
+#define TL_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tl_number_kind {
+    TL_NUMBER_WHOLE,
+    TL_NUMBER_BYTES, /* at least one, below 2^62 */
+    TL_NUMBER_REAL,
+    TL_NUMBER_PERCENT, /* read as a share: 5% is 0.05 */
+    TL_NUMBER_SHARE,   /* from 0 to 1 */
+    TL_NUMBER_TIME,    /* read in the option's own unit */
+};
+
+/* What an option takes. The bounds are included. */
+struct tl_number_form {
+    enum tl_number_kind kind;
+    uint64_t from; /* TL_NUMBER_WHOLE */
+    uint64_t to;
+    double least; /* TL_NUMBER_REAL, TL_NUMBER_PERCENT (in percent), TL_NUMBER_TIME (in its unit) */
+    double most;
+    double unit_ns;      /* TL_NUMBER_TIME: of a bare number; 0: it needs a unit */
+    size_t list_max;     /* how many numbers or ranges tl_ranges_read takes */
+    char dash;           /* between the ends of a range; 0: there are no ranges */
+    const char *example; /* of a list */
+};
+
+/* TL_NUMBER_WHOLE and TL_NUMBER_BYTES are `whole`, the others `real`. */
+union tl_number {
+    uint64_t whole;
+    double real;
+};
+
+/* Both ends included; a number alone is both. */
+struct tl_range {
+    uint64_t first;
+    uint64_t last;
+};
+
+/* Reads all of `text`. False, and *number is not set, if it is not of that form. */
+bool tl_number_read(const struct tl_number_form *form, const char *text, union tl_number *number);
+
+/* Reads a list of whole numbers, divided by commas, into `ranges`, which has form->list_max
+ * elements. Returns how many; 0 if it is not of that form. */
+size_t tl_ranges_read(const struct tl_number_form *form, const char *text, struct tl_range *ranges);
+
+/* Writes "OPTION takes WHAT, not 'TEXT'" into `why`. Returns false, so that what read nothing can
+ * end with it. */
+bool tl_number_refuse(const struct tl_number_form *form, const char *option, const char *text,
+                      char *why, size_t why_bytes);
+
+#endif
