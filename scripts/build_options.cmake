@@ -129,6 +129,8 @@ tl_library(GLIB glib-2.0 glib.h)
 tl_try(TL_HAVE_TREE C "#include <bsd/sys/tree.h>")
 set(TL_WRAPPED AUTO CACHE STRING "What TL_LIBEV, TL_LIBUV, TL_LIBEVENT and TL_GLIB are if AUTO")
 set_property(CACHE TL_WRAPPED PROPERTY STRINGS AUTO ON OFF)
+set_property(GLOBAL APPEND_STRING PROPERTY tl_parts
+    "\n     TL_WRAPPED=${TL_WRAPPED}  the structures that wrap event loops, if not said one by one:")
 tl_part(TL_LIBEV ${TL_WRAPPED} "the structure libev" TL_HAVE_LIBEV libev-dev)
 tl_part(TL_LIBUV ${TL_WRAPPED} "the structure libuv" TL_HAVE_LIBUV libuv1-dev)
 tl_part(TL_LIBEVENT ${TL_WRAPPED} "the structure libevent" TL_HAVE_LIBEVENT libevent-dev)
