@@ -89,6 +89,7 @@ for command in $(commands | grep -vx trace) $(commands trace | grep -vx import |
                 [ "$value" = '' ] ||
                     refused "${option#--}" "$value" "${words[@]}" "${needs[@]}" "$option=$value"
             done
+            twice "$option" "${words[@]}" "$option=1" "$option=1" || complain "$option twice: $said"
             ;;
         *) refuses "$option" "${words[@]}" "${needs[@]}" ;;
         esac
