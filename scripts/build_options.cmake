@@ -7,6 +7,7 @@
 # pkg-config knows of libraries that the linker cannot use. The structures, as a library, need
 # nothing but a C library, so that where the command's libraries are missing there is still
 #
+#     cmake -B build -DCMAKE_C_FLAGS=-m32 -DTL_COMMAND=OFF
 #     CC=musl-gcc cmake -B build -DTL_COMMAND=OFF
 include(CMakePushCheckState)
 include(CheckLanguage)
@@ -87,12 +88,6 @@ function(tl_print_parts)
         "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}. Its parts, each an option:${parts}")
 endfunction()
 
-tl_try(TL_HAVE_INT128 C "__extension__ typedef unsigned __int128 wide;")
-if(NOT TL_HAVE_INT128)
-    message(FATAL_ERROR "what is missing here is a compiler that has numbers of 128 bits: gcc and "
-        "clang have them for targets of 64 bits")
-endif()
-
 # --- the command ---------------------------------------------------------------------------------
 
 tl_library(ZSTD libzstd zstd.h)
@@ -112,7 +107,9 @@ if(NOT TL_HAVE_ARGP)
         link_libraries(argp)
     endif()
 endif()
+tl_try(TL_HAVE_INT128 C "__extension__ typedef unsigned __int128 wide;")
 tl_part(TL_COMMAND ON "the simulator and its command, timerlab"
+    TL_HAVE_INT128 "a target of 64 bits (for numbers of 128)"
     TL_HAVE_ZSTD libzstd-dev TL_HAVE_XXHASH libxxhash-dev TL_HAVE_JANSSON libjansson-dev
     TL_HAVE_ZLIB zlib1g-dev TL_HAVE_LZMA liblzma-dev
     TL_HAVE_ARGP "libc6-dev (for argp, or argp-standalone where the C library has none)")

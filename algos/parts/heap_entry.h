@@ -20,9 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-__extension__ typedef unsigned __int128 heap_entry;
-
 #define HEAP_ENTRY_LINE 64 /* a cache line: four entries */
+
+#ifdef __SIZEOF_INT128__
+
+__extension__ typedef unsigned __int128 heap_entry;
 
 static inline heap_entry heap_entry_make(uint64_t due, uint32_t serial, uint32_t id)
 {
@@ -39,16 +41,53 @@ static inline uint32_t heap_entry_id(heap_entry entry)
     return (uint32_t)entry;
 }
 
-/* `entry` before `other`. What is known to have the latest serial of all is so by its tick alone.
- */
-static inline bool heap_entry_precedes(heap_entry entry, heap_entry other, bool latest)
-{
-    return latest ? heap_entry_due(entry) < heap_entry_due(other) : entry < other;
-}
+/* Not a function: of one compilers make other code in the heaps' loops. */
+#define heap_entry_before(entry, other) ((entry) < (other))
 
 static inline heap_entry heap_entry_choose(bool first, heap_entry a, heap_entry b)
 {
     return b ^ ((a ^ b) & -(heap_entry)first);
+}
+
+#else /* a processor of 32 bits, where all this is slower, and branches do not matter as much */
+
+typedef struct {
+    uint64_t due;
+    uint64_t rest;
+} heap_entry;
+
+static inline heap_entry heap_entry_make(uint64_t due, uint32_t serial, uint32_t id)
+{
+    return (heap_entry){due, (uint64_t)serial << 32 | id};
+}
+
+static inline uint64_t heap_entry_due(heap_entry entry)
+{
+    return entry.due;
+}
+
+static inline uint32_t heap_entry_id(heap_entry entry)
+{
+    return (uint32_t)entry.rest;
+}
+
+static inline bool heap_entry_before(heap_entry entry, heap_entry other)
+{
+    return entry.due != other.due ? entry.due < other.due : entry.rest < other.rest;
+}
+
+static inline heap_entry heap_entry_choose(bool first, heap_entry a, heap_entry b)
+{
+    return first ? a : b;
+}
+
+#endif
+
+/* `entry` before `other`. What is known to have the latest serial of all is so by its tick alone.
+ */
+static inline bool heap_entry_precedes(heap_entry entry, heap_entry other, bool latest)
+{
+    return latest ? heap_entry_due(entry) < heap_entry_due(other) : heap_entry_before(entry, other);
 }
 
 static inline size_t heap_entry_choose_index(bool first, size_t a, size_t b)

@@ -70,7 +70,7 @@ static void renumber(INDEXED_HEAP *heap)
     uint32_t before_fence = 0;
     for (size_t i = root; i < end; i++) {
         heap_entry entry = heap->entries[i];
-        before_fence += entry < heap->fence;
+        before_fence += heap_entry_before(entry, heap->fence);
         TL_COUNT(heap, moves, 1);
         put(heap, i,
             heap_entry_make(heap_entry_due(entry), (uint32_t)(i - root), heap_entry_id(entry)));
@@ -92,7 +92,7 @@ static NEVER_INLINE uint64_t expire(INDEXED_HEAP *heap, uint64_t now, uint64_t b
     while (fired < budget && heap_end(heap) > heap_root(heap)) {
         heap_entry root = heap->entries[heap_root(heap)];
         TL_COUNT(heap, compares, 1);
-        if (root >= heap->fence) {
+        if (!heap_entry_before(root, heap->fence)) {
             break;
         }
         heap->positions[heap_entry_id(root)] = 0;
@@ -158,7 +158,7 @@ static enum tl_status heap_reserve(void *self, uint32_t capacity)
         memcpy(positions, heap->positions, (size_t)heap->capacity * sizeof *positions);
         tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), HEAP_ENTRY_LINE);
     }
-    entries[root - 1] = 0; /* before every other */
+    entries[root - 1] = heap_entry_make(0, 0, 0); /* before every other */
     heap->entries = entries;
     heap->positions = positions;
     heap->capacity = capacity;
@@ -184,7 +184,7 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
     for (size_t i = root; i < heap_end(heap); i++) {
         heap_entry entry = heap->entries[i];
         uint32_t id = heap_entry_id(entry);
-        if (i > root && entry < heap->entries[heap_parent(heap, i)]) {
+        if (i > root && heap_entry_before(entry, heap->entries[heap_parent(heap, i)])) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one", id);
         }
         if (id >= heap->capacity || heap->positions[id] != i) {

@@ -96,7 +96,7 @@ static inline size_t first_child(struct binary_heap *heap, size_t hole)
     size_t child = 2 * hole;
     if (child < heap->count) {
         TL_COUNT(heap, compares, 1);
-        child += heap->entries[child + 1] < heap->entries[child];
+        child += heap_entry_before(heap->entries[child + 1], heap->entries[child]);
     }
     return child;
 }
@@ -134,7 +134,7 @@ static ALWAYS_INLINE void rise(struct binary_heap *heap, size_t hole, heap_entry
 static inline void rise_rarely(struct binary_heap *heap, size_t hole, heap_entry entry)
 {
     TL_COUNT(heap, compares, hole > ROOT);
-    while (entry < heap->entries[hole / 2]) {
+    while (heap_entry_before(entry, heap->entries[hole / 2])) {
         TL_COUNT(heap, moves, 1);
         put(heap, hole, heap->entries[hole / 2]);
         hole /= 2;
@@ -154,7 +154,7 @@ static ALWAYS_INLINE void sink(struct binary_heap *heap, size_t hole, heap_entry
     for (size_t last = 4 * hole + 3; last <= heap->count || 4 * hole <= heap->count;
          last = 2 * last + 1) {
         __builtin_prefetch(&entries[4 * hole], 1);
-        size_t child = 2 * hole + (entries[2 * hole + 1] < entries[2 * hole]);
+        size_t child = 2 * hole + heap_entry_before(entries[2 * hole + 1], entries[2 * hole]);
         TL_COUNT(heap, compares, 2);
         if (heap_entry_precedes(entry, entries[child], latest)) {
             TL_COUNT(heap, moves, 1);
@@ -168,7 +168,7 @@ static ALWAYS_INLINE void sink(struct binary_heap *heap, size_t hole, heap_entry
     bool has_child = 2 * hole <= heap->count;
     bool has_two = 2 * hole < heap->count;
     size_t child = hole << has_child; /* without children: the hole itself, for nothing */
-    child += entries[child + has_two] < entries[child];
+    child += heap_entry_before(entries[child + has_two], entries[child]);
     heap_entry first = entries[child];
     bool below = has_child & !heap_entry_precedes(entry, first, latest);
     TL_COUNT(heap, compares, has_child + has_two);
@@ -248,7 +248,7 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     heap_entry last = heap->entries[heap->count--];
     if (position <= heap->count) {
         TL_COUNT(heap, compares, 1);
-        if (last < heap->entries[position]) {
+        if (heap_entry_before(last, heap->entries[position])) {
             rise(heap, position, last, false);
         } else {
             sink(heap, position, last, false);

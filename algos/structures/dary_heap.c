@@ -114,13 +114,13 @@ static ALWAYS_INLINE size_t first_of(struct dary_heap *heap, size_t child, unsig
     size_t last = child + arity <= heap->end ? child + arity : heap->end;
     TL_COUNT(heap, compares, last - child - 1);
     if (arity == 4 && last == child + 4) { /* the usual case: two comparisons deep */
-        size_t a = child + (entries[child + 1] < entries[child]);
-        size_t b = child + 2 + (entries[child + 3] < entries[child + 2]);
-        return heap_entry_choose_index(entries[b] < entries[a], b, a);
+        size_t a = child + heap_entry_before(entries[child + 1], entries[child]);
+        size_t b = child + 2 + heap_entry_before(entries[child + 3], entries[child + 2]);
+        return heap_entry_choose_index(heap_entry_before(entries[b], entries[a]), b, a);
     }
     size_t best = child;
     for (size_t i = child + 1; i < last; i++) {
-        best = heap_entry_choose_index(entries[i] < entries[best], i, best);
+        best = heap_entry_choose_index(heap_entry_before(entries[i], entries[best]), i, best);
     }
     return best;
 }
@@ -255,7 +255,7 @@ static ALWAYS_INLINE enum tl_status stop_by(struct dary_heap *heap, uint32_t id,
     heap_entry last = heap->entries[--heap->end];
     if (position < heap->end) {
         TL_COUNT(heap, compares, 1);
-        if (last < heap->entries[position]) {
+        if (heap_entry_before(last, heap->entries[position])) {
             rise(heap, position, last, false, arity);
         } else {
             sink(heap, position, last, false, arity);

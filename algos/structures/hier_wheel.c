@@ -104,8 +104,6 @@ struct delayed {
     uint32_t level; /* from 0 */
 };
 
-__extension__ typedef unsigned __int128 wide;
-
 struct timing_wheel {
     uint64_t limit;        /* the first unit that it does not reach */
     uint64_t current_time; /* the unit at which all wheels stand, floored to `tick` */
@@ -250,7 +248,12 @@ static inline uint64_t wheel_ticks(const struct timing_wheel *wheel, uint64_t un
     if (wheel->tick == 1) {
         return units;
     }
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide;
     uint64_t ticks = (uint64_t)((wide)units * wheel->inverse >> 64);
+#else /* a processor of 32 bits */
+    uint64_t ticks = units / wheel->tick;
+#endif
     return ticks + (units - ticks * wheel->tick >= wheel->tick);
 }
 
