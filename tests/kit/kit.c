@@ -374,7 +374,8 @@ static void misuse_of_memory_is_noticed(void **state)
         "as one aligned to 16",
         "which is no power of two",
     };
-    for (unsigned i = 0; i < sizeof said / sizeof said[0]; i++) {
+    /* Volatile: it must live through the jump back. */
+    for (volatile unsigned i = 0; i < sizeof said / sizeof said[0]; i++) {
         struct complaints complaints = {.text = ""};
         struct kit_guard guard;
         kit_guard_init(&guard, complain, &complaints);
