@@ -418,7 +418,7 @@ static void idle_timer_fires_after_the_last_heartbeat(void **state)
 {
     (void)state;
     for (size_t i = 0; i < tl_registry_count(); i++) {
-        const struct tl_algo *algo = tl_registry_at(i)->timed;
+        const struct tl_algo *algo = tl_registry_at(i)->counted;
         if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
             continue;
         }
