@@ -15,7 +15,7 @@ static const struct import_format formats[] = {
      import_access_log_options, import_access_log},
     {"events", "a table of events with named columns: CSV, TSV or a Zeek log",
      import_events_options, import_events},
-    {"csv", "rows of tick,id,op,delay: what `timerlab trace dump` writes", import_csv_options,
+    {"csv", "rows of tick,id,op,delay,cause: what `timerlab trace dump` writes", import_csv_options,
      import_csv},
     {NULL, NULL, NULL, NULL},
 };

@@ -34,6 +34,9 @@ static bool copy_beginning(struct trace_reader *reader, struct trace_writer *wri
     struct trace_block block;
     uint64_t events = 0;
     int got = 0;
+    if (header->causes_known) {
+        trace_writer_declare_causes(writer);
+    }
     *end_tick = header->end_tick;
     while ((got = trace_reader_next(reader, &block, error)) == 1) {
         for (size_t g = 0; g < block.group_count; g++) {
@@ -44,9 +47,11 @@ static bool copy_beginning(struct trace_reader *reader, struct trace_writer *wri
             }
             for (uint32_t i = 0; i < group->count; i++) {
                 const struct trace_record *record = &block.records[group->first + i];
-                if (!trace_writer_add(
+                const struct trace_cause external = {0};
+                if (!trace_writer_add_reaction(
                         writer, group->tick, record->id, (enum trace_op)record->op,
-                        record->op == TRACE_START ? record->deadline - group->tick : 0, error)) {
+                        record->op == TRACE_START ? record->deadline - group->tick : 0,
+                        block.causes != NULL ? block.causes[group->first + i] : external, error)) {
                     return false;
                 }
             }

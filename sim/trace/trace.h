@@ -1,17 +1,24 @@
 /*
  * trace.h: a stream of timer operations in time order, as a file.
  *
- * A trace holds {tick, timer id, op, delay}; op is start (also restart) or stop. It says what a
- * program asked of its timers, never what a structure made of it: an expiry is not in it, because
- * it follows. The header carries what a reader must know before the first operation, the blocks
- * behind it are compressed and checksummed one by one, so that a trace is written and read in
- * constant memory and damage is found where it is. The format is described in docs/trace-format.md.
+ * A trace holds {tick, timer id, op, delay, cause}; op is start (also restart) or stop. It says
+ * what a program asked of its timers, never what a structure made of it: an expiry is not in it,
+ * because it follows. The header carries what a reader must know before the first operation, the
+ * blocks behind it are compressed and checksummed one by one, so that a trace is written and read
+ * in constant memory and damage is found where it is. The format is described in
+ * docs/trace-format.md.
  *
  * Two ticks divide a trace. Before `warmup_end_tick` operations build up a steady state: they are
  * applied but not timed. From `end_tick` on nothing is timed any more, and what is pending is
  * driven to its end. 0 <= warmup_end_tick <= end_tick, and every operation's tick is < end_tick.
  *
- * Ids are dense: 0 <= id < ids. A delay of 0 is legal, and due at the next tick.
+ * Ids are dense: 0 <= id < ids. A delay of 0 is legal, and due at the next tick. An id is one
+ * timer's for as long as any structure may hold it, which may be later than an exact one would.
+ *
+ * An operation is external (a packet, a request, a close: it happens at its tick whatever a
+ * structure does), or a reaction: done by the code that runs when a timer fires. A reaction names
+ * that timer, and stands at the tick at which an exact structure fires it. Whoever makes a trace
+ * knows, or does not: then the trace is "open loop", and all its operations count as external.
  */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
@@ -23,6 +30,22 @@
 #include <stdint.h>
 
 enum trace_op { TRACE_START = 0, TRACE_STOP = 1 };
+
+/* What brings an operation about, and, of a start that a firing causes, what its delay counts from:
+ * the tick of the firing; the cause's own deadline, however late it fired; or the tick at which the
+ * operation stands in the trace, so that its deadline is fixed. A stop has no delay, and of these
+ * always the first. */
+enum trace_basis {
+    TRACE_EXTERNAL = 0,
+    TRACE_FIXED_DELAY = 1,
+    TRACE_FIXED_RATE = 2,
+    TRACE_ABSOLUTE = 3,
+};
+
+struct trace_cause {
+    uint32_t id;    /* the timer whose firing causes it; 0 of what is external */
+    uint32_t basis; /* enum trace_basis */
+};
 
 /* Longest tick and longest delay that a trace holds: their sum is a legal deadline. */
 #define TRACE_TICK_MAX         (UINT64_C(1) << 62)
@@ -38,12 +61,20 @@ struct trace_header {
     uint64_t events;  /* operations of both kinds */
     uint64_t starts;  /* restarts included */
     uint64_t stops;
+    uint64_t reactions; /* of both kinds, those that a firing causes */
     uint64_t warmup_end_tick;
     uint64_t end_tick;
     uint64_t max_delay_ticks; /* longest delay of any start */
     uint32_t ids;             /* timers that can be named: one more than the largest id */
+    bool causes_known;        /* false: open loop */
     const char *origin;       /* a JSON object: where the trace came from, what was counted */
 };
+
+/* What is to be said wherever something is said of a trace that is open loop. */
+#define TRACE_OPEN_LOOP_NOTE                                                                       \
+    "open loop: the trace does not say what a firing causes, so that what a late structure "       \
+    "leaves "                                                                                      \
+    "undone is done for it"
 
 /* --- writing --------------------------------------------------------------------------------- */
 
@@ -52,10 +83,22 @@ struct trace_writer;
 /* Begins a trace; nothing is at `path` until trace_writer_commit. NULL with `error` set. */
 struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struct error *error);
 
+/* Says that its maker knows what causes what: what is not added as a reaction is external. Without
+ * this the trace is open loop, unless a reaction is added. */
+void trace_writer_declare_causes(struct trace_writer *writer);
+
 /* Adds an operation; `delay_ticks` is ignored for a stop. Ticks must not go back: false, with
  * `error` set, if they do, if a limit is passed, or if writing failed. */
 bool trace_writer_add(struct trace_writer *writer, uint64_t tick, uint32_t id, enum trace_op op,
                       uint64_t delay_ticks, struct error *error);
+
+/* The same of an operation that `cause` brings about; `tick` is that at which an exact structure
+ * fires cause.id, which must have been named before, or be the operation's own timer. Of a stop
+ * the basis does not matter; a start at a fixed rate needs a delay of at least 1. What is external
+ * by its cause is added as by trace_writer_add. */
+bool trace_writer_add_reaction(struct trace_writer *writer, uint64_t tick, uint32_t id,
+                               enum trace_op op, uint64_t delay_ticks, struct trace_cause cause,
+                               struct error *error);
 
 /* Changes what a tick lasts, where that is known only at the end. */
 bool trace_writer_set_tick_ns(struct trace_writer *writer, uint64_t tick_ns, struct error *error);
@@ -94,6 +137,7 @@ struct trace_group {
  * block's last. */
 struct trace_block {
     const struct trace_record *records;
+    const struct trace_cause *causes; /* one for each record; NULL: all are external */
     const struct trace_group *groups;
     size_t record_count;
     size_t group_count;

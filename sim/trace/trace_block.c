@@ -17,11 +17,23 @@ void trace_columns_clear(struct trace_columns *columns)
     columns->groups = 0;
     columns->literals = 0;
     columns->starts = 0;
+    columns->reactions = 0;
     columns->previous_id = 0;
 }
 
+/* The difference of two ids modulo 2^32, so that small ones of either sign are small numbers. */
+static uint32_t fold_difference(uint32_t difference)
+{
+    return difference >> 31 != 0 ? ~(difference << 1) : difference << 1;
+}
+
+static uint32_t unfold_difference(uint32_t folded)
+{
+    return (folded & 1) != 0 ? ~(folded >> 1) : folded >> 1;
+}
+
 void trace_columns_add(struct trace_columns *columns, uint64_t tick, uint32_t id, enum trace_op op,
-                       uint64_t delay_ticks)
+                       uint64_t delay_ticks, struct trace_cause cause)
 {
     uint32_t n = columns->records++;
     if (n == 0 || columns->ticks[columns->groups - 1] != tick) {
@@ -42,6 +54,13 @@ void trace_columns_add(struct trace_columns *columns, uint64_t tick, uint32_t id
     uint8_t *at = &columns->codes[n / 4];
     unsigned shift = 2u * (n % 4);
     *at = (uint8_t)(shift == 0 ? code : *at | code << shift);
+
+    bool reaction = cause.basis != TRACE_EXTERNAL;
+    columns->differences[columns->reactions] = fold_difference(cause.id - id);
+    columns->bases[columns->reactions] = (uint8_t)cause.basis;
+    columns->reactions += reaction;
+    at = &columns->which[n / 8];
+    *at = (uint8_t)((n % 8 == 0 ? 0u : *at) | (unsigned)reaction << n % 8);
 }
 
 static unsigned width_of(uint64_t value)
@@ -67,6 +86,24 @@ static unsigned width_of(uint64_t value)
     }
 DEFINE_PUT_PLANES(32)
 DEFINE_PUT_PLANES(64)
+
+static uint8_t *put_causes(const struct trace_columns *columns, uint8_t *at)
+{
+    uint32_t reactions = columns->reactions;
+    uint32_t differences = 0;
+    for (uint32_t i = 0; i < reactions; i++) {
+        differences |= columns->differences[i];
+    }
+    unsigned width = width_of(differences);
+    trace_put_u32(at, reactions);
+    at[4] = (uint8_t)width;
+    at += TRACE_BLOCK_CAUSES_BYTES;
+    size_t which_bytes = ((size_t)columns->records + 7) / 8;
+    (void)memcpy(at, columns->which, which_bytes);
+    at += which_bytes;
+    (void)memcpy(at, columns->bases, reactions);
+    return put_planes_u32(at + reactions, columns->differences, reactions, width);
+}
 
 size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw)
 {
@@ -110,6 +147,7 @@ size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw)
     at += code_bytes;
     at = put_planes_u32(at, columns->ids, columns->literals, width[WIDTH_IDS]);
     at = put_planes_u64(at, columns->delays, columns->starts, width[WIDTH_DELAYS]);
+    at = columns->reactions > 0 ? put_causes(columns, at) : at;
     return (size_t)(at - raw);
 }
 
@@ -215,6 +253,62 @@ static const char *decode_groups(const uint8_t *ticks, unsigned tick_width, cons
                                           : "the runs of equal ticks are shorter than the block";
 }
 
+/* Reads which of the operations are reactions, and to what. The other columns have been read: the
+ * ids' room serves for the differences. */
+static const char *decode_causes(const uint8_t *raw, size_t raw_bytes, uint32_t ids,
+                                 struct trace_decoded *decoded)
+{
+    uint32_t records = decoded->record_count;
+    size_t which_bytes = ((size_t)records + 7) / 8;
+    decoded->reactions = 0;
+    if (raw_bytes == 0) {
+        return NULL;
+    }
+    if (raw_bytes < TRACE_BLOCK_CAUSES_BYTES) {
+        return "its columns do not fill it";
+    }
+    uint32_t reactions = trace_get_u32(raw);
+    unsigned width = raw[4];
+    if (reactions == 0 || reactions > records || width > 4) {
+        return "the length or width of a column is out of range";
+    }
+    const uint8_t *which = raw + TRACE_BLOCK_CAUSES_BYTES;
+    const uint8_t *bases = which + which_bytes;
+    const uint8_t *differences = bases + reactions;
+    if (raw_bytes != (size_t)(differences - raw) + (size_t)reactions * width) {
+        return "its columns do not fill it";
+    }
+    uint32_t found = 0;
+    for (size_t i = 0; i < which_bytes; i++) {
+        found += (uint32_t)__builtin_popcount(which[i]);
+    }
+    if (found != reactions || (records % 8 != 0 && which[which_bytes - 1] >> (records % 8) != 0)) {
+        return "the lengths of its columns contradict its operations";
+    }
+    get_planes_u32(decoded->ids, differences, reactions, width);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < records; i++) {
+        const struct trace_record *record = &decoded->records[i];
+        struct trace_cause *cause = &decoded->causes[i];
+        if ((which[i / 8] >> (i % 8) & 1u) == 0) {
+            *cause = (struct trace_cause){0};
+            continue;
+        }
+        *cause = (struct trace_cause){.id = record->id + unfold_difference(decoded->ids[at]),
+                                      .basis = bases[at]};
+        at++;
+        if (cause->id >= ids) {
+            return "a cause is not below the header's number of timers";
+        }
+        if (cause->basis == TRACE_EXTERNAL || cause->basis > TRACE_ABSOLUTE ||
+            (record->op == TRACE_STOP && cause->basis != TRACE_FIXED_DELAY)) {
+            return "what a delay counts from is out of range";
+        }
+    }
+    decoded->reactions = reactions;
+    return NULL;
+}
+
 const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t record_count,
                                const struct trace_block_limits *limits,
                                struct trace_decoded *decoded)
@@ -242,7 +336,8 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
     size_t codes_at = lengths_at + (size_t)groups * width[WIDTH_LENGTHS];
     size_t ids_at = codes_at + code_bytes;
     size_t delays_at = ids_at + (size_t)literals * width[WIDTH_IDS];
-    if (raw_bytes != delays_at + (size_t)starts * width[WIDTH_DELAYS]) {
+    size_t causes_at = delays_at + (size_t)starts * width[WIDTH_DELAYS];
+    if (raw_bytes < causes_at) {
         return "its columns do not fill it";
     }
     const uint8_t *codes = raw + codes_at;
@@ -299,5 +394,7 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
             *record++ = (struct trace_record){.deadline = deadline, .id = id, .op = stop};
         }
     }
-    return max_id < limits->ids ? NULL : "an id is not below the header's number of timers";
+    return max_id < limits->ids
+               ? decode_causes(raw + causes_at, raw_bytes - causes_at, limits->ids, decoded)
+               : "an id is not below the header's number of timers";
 }

@@ -13,6 +13,15 @@
  *   ids          the ids not so described
  *   delays       the delays of the starts
  *
+ * and behind these, if any of the operations is a reaction:
+ *
+ *   reactions    32 bits: how many are
+ *   width        8 bits: bytes of a difference
+ *   which        1 bit a record, eight to a byte, the first lowest: set for a reaction
+ *   bases        8 bits a reaction: enum trace_basis
+ *   differences  from the id of each reaction to its cause's, 0, -1, 1, -2, 2 ... counted as 0, 1,
+ *                2, 3, 4 ...: a connection's timers have ids that are near
+ *
  * A column of n numbers of w bytes is w planes of n bytes, the lowest bytes first: high bytes,
  * alike, then lie together and compress to nothing, low ones, random, are stored as they are.
  */
@@ -22,10 +31,12 @@
 #include "trace.h"
 
 #define TRACE_BLOCK_PREFIX_BYTES 24u
+#define TRACE_BLOCK_CAUSES_BYTES 5u
 
 /* No block's columns are longer. */
 #define TRACE_BLOCK_RAW_MAX                                                                        \
-    (TRACE_BLOCK_PREFIX_BYTES + TRACE_BLOCK_RECORDS * (8 + 2 + 4 + 8) + TRACE_BLOCK_RECORDS / 4)
+    (TRACE_BLOCK_PREFIX_BYTES + TRACE_BLOCK_RECORDS * (8 + 2 + 4 + 8) + TRACE_BLOCK_RECORDS / 4 +  \
+     TRACE_BLOCK_CAUSES_BYTES + TRACE_BLOCK_RECORDS / 8 + TRACE_BLOCK_RECORDS * (1 + 4))
 
 /* Operations on their way into a block. */
 struct trace_columns {
@@ -33,20 +44,25 @@ struct trace_columns {
     uint32_t groups;
     uint32_t literals;
     uint32_t starts;
+    uint32_t reactions;
     uint32_t previous_id;
     uint64_t ticks[TRACE_BLOCK_RECORDS];   /* of each group */
     uint32_t lengths[TRACE_BLOCK_RECORDS]; /* of each group */
     uint32_t ids[TRACE_BLOCK_RECORDS];
     uint64_t delays[TRACE_BLOCK_RECORDS];
+    uint32_t differences[TRACE_BLOCK_RECORDS]; /* of each reaction */
+    uint8_t bases[TRACE_BLOCK_RECORDS];        /* of each reaction */
     uint8_t codes[TRACE_BLOCK_RECORDS / 4];
+    uint8_t which[TRACE_BLOCK_RECORDS / 8];
 };
 
 /* Empties the columns. */
 void trace_columns_clear(struct trace_columns *columns);
 
-/* Adds an operation. Requires records < TRACE_BLOCK_RECORDS, and ticks that do not go back. */
+/* Adds an operation; its basis tells whether it is a reaction. Requires records <
+ * TRACE_BLOCK_RECORDS, and ticks that do not go back. */
 void trace_columns_add(struct trace_columns *columns, uint64_t tick, uint32_t id, enum trace_op op,
-                       uint64_t delay_ticks);
+                       uint64_t delay_ticks, struct trace_cause cause);
 
 /* Writes the columns to `raw`, of at least TRACE_BLOCK_RAW_MAX bytes; returns how many. Requires
  * at least one record. */
@@ -65,11 +81,13 @@ struct trace_block_limits {
 struct trace_decoded {
     struct trace_record records[TRACE_BLOCK_RECORDS];
     struct trace_group groups[TRACE_BLOCK_RECORDS];
+    struct trace_cause causes[TRACE_BLOCK_RECORDS]; /* if there are reactions */
     uint32_t ids[TRACE_BLOCK_RECORDS + 1];
     uint64_t delays[TRACE_BLOCK_RECORDS + 1];
     uint32_t record_count;
     uint32_t group_count;
     uint32_t starts;
+    uint32_t reactions;
     uint64_t max_delay_ticks;
 };
 

@@ -379,6 +379,15 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
                   "  operations        %" PRIu64 ": %" PRIu64 " starts (%" PRIu64
                   " of them restarts), %" PRIu64 " stops (%" PRIu64 " of nothing)\n",
                   header->events, header->starts, info->restarts, header->stops, info->stops_idle);
+    if (header->causes_known) {
+        (void)fprintf(stream,
+                      "  causes            %" PRIu64 " operations by timers that fire (%.3g %%), "
+                      "%" PRIu64 " external\n",
+                      header->reactions, 100 * share(header->reactions, header->events),
+                      header->events - header->reactions);
+    } else {
+        (void)fprintf(stream, "  causes            " TRACE_OPEN_LOOP_NOTE "\n");
+    }
     (void)fprintf(stream, "  timer ids         %" PRIu32 "\n", header->ids);
     (void)fprintf(stream, "  tick              %s\n", duration(a, 1, ns));
     (void)fprintf(stream, "  duration          %" PRIu64 " ticks, %s\n", header->end_tick,
@@ -435,6 +444,7 @@ json_t *trace_info_json(const char *path, const struct trace_header *header,
         {"restarts", info->restarts},
         {"stops", header->stops},
         {"stops_idle", info->stops_idle},
+        {"reactions", header->reactions},
         {"ids", header->ids},
         {"tick_ns", header->tick_ns},
         {"warmup_end_tick", header->warmup_end_tick},
@@ -461,6 +471,7 @@ json_t *trace_info_json(const char *path, const struct trace_header *header,
     }
     (void)json_object_set_new(json, "distinct_delays_bounded",
                               json_boolean(info->distinct_bounded));
+    (void)json_object_set_new(json, "open_loop", json_boolean(!header->causes_known));
     (void)json_object_set_new(json, "share_fired", json_real(share(info->fired, header->starts)));
     (void)json_object_set_new(json, "bytes_per_event",
                               json_real(share(info->file_bytes, header->events)));

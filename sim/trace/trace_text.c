@@ -10,13 +10,18 @@
 #include <string.h>
 
 static const char header_row[] = "tick,id,op,delay";
+static const char header_row_with_causes[] = "tick,id,op,delay,cause";
+
+/* Behind a cause's id: what the delay counts from, by enum trace_basis. */
+static const char *const basis_letters[] = {
+    [TRACE_FIXED_DELAY] = "", [TRACE_FIXED_RATE] = "r", [TRACE_ABSOLUTE] = "a"};
 
 #define TICK_NS_DEFAULT UINT64_C(1000000)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* Room for the longest row: two numbers of 20 digits, one of 10, a word, commas. */
-#define ROW_BYTES       64u
+/* Room for the longest row: two numbers of 20 digits, two of 10, a word, a letter, commas. */
+#define ROW_BYTES       80u
 #define BUFFER_BYTES    65536u
 
 struct out {
@@ -54,8 +59,9 @@ static void put_word(struct out *out, const char *word)
     }
 }
 
+/* `cause` is NULL if the trace does not know any. */
 static bool put_row(struct out *out, uint64_t tick, const struct trace_record *record,
-                    struct error *error)
+                    const struct trace_cause *cause, struct error *error)
 {
     if (out->used + ROW_BYTES > BUFFER_BYTES && !flush(out, error)) {
         return false;
@@ -69,6 +75,13 @@ static bool put_row(struct out *out, uint64_t tick, const struct trace_record *r
     } else {
         put_word(out, ",stop,");
     }
+    if (cause != NULL) {
+        put_word(out, ",");
+        if (cause->basis != TRACE_EXTERNAL) {
+            put_number(out, cause->id);
+            put_word(out, basis_letters[cause->basis]);
+        }
+    }
     put_word(out, "\n");
     return true;
 }
@@ -77,11 +90,12 @@ static bool put_row(struct out *out, uint64_t tick, const struct trace_record *r
 static bool put_rows(struct trace_reader *reader, struct out *out, uint64_t limit,
                      struct error *error)
 {
+    static const struct trace_cause external = {0};
     const struct trace_header *header = trace_reader_header(reader);
     struct progress progress;
     progress_begin(&progress, "text", "operations",
                    limit < header->events ? limit : header->events);
-    put_word(out, header_row);
+    put_word(out, header->causes_known ? header_row_with_causes : header_row);
     put_word(out, "\n");
     struct trace_block block;
     uint64_t left = limit;
@@ -91,7 +105,11 @@ static bool put_rows(struct trace_reader *reader, struct out *out, uint64_t limi
         for (size_t g = 0; good && left > 0 && g < block.group_count; g++) {
             const struct trace_group *group = &block.groups[g];
             for (uint32_t i = 0; good && left > 0 && i < group->count; i++, left--) {
-                good = put_row(out, group->tick, &block.records[group->first + i], error);
+                uint32_t at = group->first + i;
+                const struct trace_cause *cause = block.causes != NULL   ? &block.causes[at]
+                                                  : header->causes_known ? &external
+                                                                         : NULL;
+                good = put_row(out, group->tick, &block.records[at], cause, error);
             }
         }
         progress_update(&progress, limit - left);
@@ -142,6 +160,7 @@ struct text {
     struct trace_writer *writer;
     uint64_t line;
     bool header_seen;
+    bool causes; /* there is a column of them */
     uint64_t last_tick;
     bool said[KEY_NUMBERS];
     uint64_t number[KEY_NUMBERS];
@@ -204,12 +223,37 @@ static bool read_comment(struct text *text, const char *line, struct error *erro
     return true;
 }
 
+/* Reads what stands in the column of causes. */
+static bool read_cause(const struct text *text, const char *at, struct trace_cause *cause,
+                       struct error *error)
+{
+    uint64_t id;
+    *cause = (struct trace_cause){0};
+    if (*at == '\0') {
+        return true;
+    }
+    at = get_number(at, &id);
+    if (at == NULL || id > UINT32_MAX) {
+        return refuse(text, error, "a cause is the id of a timer, of 32 bits, or empty");
+    }
+    for (uint32_t basis = TRACE_FIXED_DELAY; basis <= TRACE_ABSOLUTE; basis++) {
+        if (strcmp(at, basis_letters[basis]) == 0) {
+            *cause = (struct trace_cause){.id = (uint32_t)id, .basis = basis};
+            return true;
+        }
+    }
+    return refuse(
+        text, error,
+        "behind a cause's id comes nothing (fixed delay), r (fixed rate) or a (absolute)");
+}
+
 static bool read_row(struct text *text, const char *line, struct error *error)
 {
     uint64_t tick;
     uint64_t id;
     uint64_t delay = 0;
     enum trace_op op = TRACE_START;
+    struct trace_cause cause = {0};
     const char *at = get_number(line, &tick);
     if (at == NULL || *at++ != ',') {
         return refuse(text, error, "no tick: a row is tick,id,op,delay");
@@ -232,12 +276,16 @@ static bool read_row(struct text *text, const char *line, struct error *error)
         }
         at += *at == ',';
     }
-    if (*at != '\0') {
+    if (text->causes && *at == ',') {
+        if (!read_cause(text, at + 1, &cause, error)) {
+            return false;
+        }
+    } else if (*at != '\0') {
         return refuse(text, error,
                       op == TRACE_STOP ? "a stop has no delay" : "something follows the delay");
     }
     struct error why;
-    if (!trace_writer_add(text->writer, tick, (uint32_t)id, op, delay, &why)) {
+    if (!trace_writer_add_reaction(text->writer, tick, (uint32_t)id, op, delay, cause, &why)) {
         return error_set(error, "%s: line %" PRIu64 ": %.700s", text->name, text->line, why.text);
     }
     text->last_tick = tick;
@@ -268,8 +316,13 @@ static bool read_line(struct text *text, const struct line *line, struct error *
     if (text->header_seen) {
         return read_row(text, row, error);
     }
-    text->header_seen = strcmp(row, header_row) == 0;
-    return text->header_seen || refuse(text, error, "the first row must be tick,id,op,delay");
+    text->causes = strcmp(row, header_row_with_causes) == 0;
+    if (text->causes) {
+        trace_writer_declare_causes(text->writer);
+    }
+    text->header_seen = text->causes || strcmp(row, header_row) == 0;
+    return text->header_seen ||
+           refuse(text, error, "the first row must be tick,id,op,delay or tick,id,op,delay,cause");
 }
 
 static bool read_lines(struct text *text, struct line_reader *reader, struct error *error)
@@ -288,7 +341,9 @@ static bool read_lines(struct text *text, struct line_reader *reader, struct err
     progress_end(&progress);
     if (good && got == 0 && !text->header_seen) {
         text->line += text->line == 0;
-        return refuse(text, error, "no header row: the first row must be tick,id,op,delay");
+        return refuse(
+            text, error,
+            "no header row: the first row must be tick,id,op,delay, and may end in ,cause");
     }
     return good && got == 0;
 }

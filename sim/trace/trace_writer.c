@@ -168,8 +168,8 @@ struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struc
     return writer;
 }
 
-bool trace_writer_add(struct trace_writer *writer, uint64_t tick, uint32_t id, enum trace_op op,
-                      uint64_t delay_ticks, struct error *error)
+static bool add_operation(struct trace_writer *writer, uint64_t tick, uint32_t id, enum trace_op op,
+                          uint64_t delay_ticks, struct trace_cause cause, struct error *error)
 {
     struct trace_header *header = &writer->header;
     if (writer->failed) {
@@ -207,8 +207,46 @@ bool trace_writer_add(struct trace_writer *writer, uint64_t tick, uint32_t id, e
     }
     header->events++;
     writer->last_tick = tick;
-    trace_columns_add(writer->columns, tick, id, op, delay_ticks);
+    trace_columns_add(writer->columns, tick, id, op, delay_ticks, cause);
     return writer->columns->records < TRACE_BLOCK_RECORDS || put_block(writer, error);
+}
+
+void trace_writer_declare_causes(struct trace_writer *writer)
+{
+    writer->header.causes_known = true;
+}
+
+bool trace_writer_add(struct trace_writer *writer, uint64_t tick, uint32_t id, enum trace_op op,
+                      uint64_t delay_ticks, struct error *error)
+{
+    return add_operation(writer, tick, id, op, delay_ticks, (struct trace_cause){0}, error);
+}
+
+bool trace_writer_add_reaction(struct trace_writer *writer, uint64_t tick, uint32_t id,
+                               enum trace_op op, uint64_t delay_ticks, struct trace_cause cause,
+                               struct error *error)
+{
+    struct trace_header *header = &writer->header;
+    uint32_t named = id > writer->max_id ? id : writer->max_id;
+    if (cause.basis == TRACE_EXTERNAL) {
+        return trace_writer_add(writer, tick, id, op, delay_ticks, error);
+    }
+    if (cause.id > named) {
+        return error_set(error,
+                         "%s: operation %" PRIu64 ": its cause, timer %" PRIu32
+                         ", has not been started before",
+                         writer->path, header->events, cause.id);
+    }
+    if (op == TRACE_STOP) {
+        cause.basis = TRACE_FIXED_DELAY;
+    } else if (cause.basis == TRACE_FIXED_RATE && delay_ticks == 0) {
+        return error_set(error,
+                         "%s: operation %" PRIu64 ": a fixed rate needs a delay of at least 1 tick",
+                         writer->path, header->events);
+    }
+    header->causes_known = true;
+    header->reactions++;
+    return add_operation(writer, tick, id, op, delay_ticks, cause, error);
 }
 
 bool trace_writer_set_tick_ns(struct trace_writer *writer, uint64_t tick_ns, struct error *error)
@@ -270,6 +308,8 @@ static bool put_header(struct trace_writer *writer, uint64_t origin_at, struct e
     trace_put_u64(head + TRACE_AT_END, header->end_tick);
     trace_put_u64(head + TRACE_AT_MAX_DELAY, header->max_delay_ticks);
     trace_put_u64(head + TRACE_AT_IDS, header->ids);
+    trace_put_u64(head + TRACE_AT_REACTIONS, header->reactions);
+    trace_put_u64(head + TRACE_AT_CAUSES_KNOWN, header->causes_known);
     trace_put_u64(head + TRACE_AT_CHECKSUM, XXH3_64bits(head, TRACE_AT_CHECKSUM));
     if (fseeko(writer->file.stream, 0, SEEK_SET) != 0 ||
         fwrite(head, 1, sizeof head, writer->file.stream) != sizeof head) {

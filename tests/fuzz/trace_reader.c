@@ -25,7 +25,7 @@
 #define FLAG_STRETCH  8u  /* what the blocks decompress to is said to be a byte longer */
 #define FLAG_BLOCKS   16u /* the header speaks of one block more */
 
-#define NUMBERS       8u
+#define NUMBERS       10u
 #define SECTION_BYTES 7u
 
 /* --- sealing --------------------------------------------------------------------------------- */
@@ -51,6 +51,7 @@ struct file {
     uint64_t blocks;
     uint64_t events;
     uint64_t starts;
+    uint64_t reactions;
     uint64_t max_delay_ticks;
 };
 
@@ -88,6 +89,7 @@ static void add_sums(struct file *file, uint32_t records, const uint8_t *raw, si
     if (trace_block_decode(raw, raw_bytes, records, &limits, &decoded) == NULL) {
         file->events += decoded.record_count;
         file->starts += decoded.starts;
+        file->reactions += decoded.reactions;
         if (file->max_delay_ticks < decoded.max_delay_ticks) {
             file->max_delay_ticks = decoded.max_delay_ticks;
         }
@@ -130,6 +132,8 @@ static void seal(struct file *file, struct input *input, unsigned flags)
         numbers[2] = file->starts;
         numbers[3] = file->events - file->starts;
         numbers[6] = file->max_delay_ticks;
+        numbers[8] = file->reactions;
+        numbers[9] = 1;
     }
     uint8_t *head = file->bytes;
     memcpy(head, TRACE_MAGIC, TRACE_MAGIC_BYTES);
@@ -157,8 +161,10 @@ static void encode_and_decode(const struct trace_header *header, const struct tr
         for (uint32_t i = group->first; i < group->first + group->count; i++) {
             const struct trace_record *record = &block->records[i];
             bool start = record->op == TRACE_START;
+            const struct trace_cause external = {0};
             trace_columns_add(&columns, group->tick, record->id, (enum trace_op)record->op,
-                              start ? record->deadline - group->tick : 0);
+                              start ? record->deadline - group->tick : 0,
+                              block->causes != NULL ? block->causes[i] : external);
         }
     }
     size_t raw_bytes = trace_columns_encode(&columns, raw);
@@ -174,11 +180,15 @@ static void encode_and_decode(const struct trace_header *header, const struct tr
         memcmp(decoded.records, block->records, block->record_count * sizeof *block->records) == 0);
     FUZZ_REQUIRE(
         memcmp(decoded.groups, block->groups, block->group_count * sizeof *block->groups) == 0);
+    FUZZ_REQUIRE((decoded.reactions > 0) == (block->causes != NULL));
+    FUZZ_REQUIRE(block->causes == NULL || memcmp(decoded.causes, block->causes,
+                                                 block->record_count * sizeof *block->causes) == 0);
 }
 
 struct sums {
     uint64_t events;
     uint64_t starts;
+    uint64_t reactions;
     uint64_t last_tick;
     uint64_t hash;
     int end; /* what trace_reader_next said last */
@@ -206,6 +216,12 @@ static void check_block(const struct trace_header *header, const struct trace_bl
                              ? record->deadline == 0
                              : record->deadline - group->tick <= header->max_delay_ticks);
             sums->starts += record->op == TRACE_START;
+            if (block->causes != NULL) {
+                const struct trace_cause *cause = &block->causes[i];
+                FUZZ_REQUIRE(cause->id < header->ids && cause->basis <= TRACE_ABSOLUTE);
+                FUZZ_REQUIRE(record->op == TRACE_START || cause->basis <= TRACE_FIXED_DELAY);
+                sums->reactions += cause->basis != TRACE_EXTERNAL;
+            }
         }
     }
     FUZZ_REQUIRE(next == block->record_count);
@@ -226,6 +242,7 @@ static struct sums read_all(struct trace_reader *reader)
     if (sums.end == 0) {
         FUZZ_REQUIRE(sums.events == header->events && sums.starts == header->starts);
         FUZZ_REQUIRE(sums.events - sums.starts == header->stops);
+        FUZZ_REQUIRE(sums.reactions == header->reactions);
     } else {
         FUZZ_REQUIRE(sums.end == -1 && error.text[0] != '\0');
     }

@@ -22,6 +22,7 @@ struct operation {
     uint64_t delay;
     uint32_t id;
     enum trace_op op;
+    struct trace_cause cause;
 };
 
 static char folder[] = "/tmp/timerlab-trace-XXXXXX";
@@ -66,8 +67,9 @@ static void write_trace(const struct operation *operations, size_t n, uint64_t w
     struct trace_writer *writer = trace_writer_open(path, 1000000, &error);
     assert_non_null(writer);
     for (size_t i = 0; i < n; i++) {
-        assert_true(trace_writer_add(writer, operations[i].tick, operations[i].id, operations[i].op,
-                                     operations[i].delay, &error));
+        assert_true(trace_writer_add_reaction(writer, operations[i].tick, operations[i].id,
+                                              operations[i].op, operations[i].delay,
+                                              operations[i].cause, &error));
     }
     assert_int_equal(trace_writer_events(writer), n);
     assert_true(trace_writer_commit(writer, warmup_end_tick, end_tick, 0, origin, &error));
@@ -82,6 +84,7 @@ static void expect_operations(struct trace_reader *reader, const struct operatio
     size_t seen = 0;
     uint64_t blocks = 0;
     uint64_t last_tick = 0;
+    uint64_t reactions = 0;
     int got;
     while ((got = trace_reader_next(reader, &block, &error)) == 1) {
         assert_int_equal(block.index, blocks);
@@ -103,6 +106,13 @@ static void expect_operations(struct trace_reader *reader, const struct operatio
                 assert_int_equal(have->op, want->op);
                 assert_int_equal(have->deadline,
                                  want->op == TRACE_START ? want->tick + want->delay : 0);
+                struct trace_cause cause = {0};
+                if (block.causes != NULL) {
+                    cause = block.causes[record];
+                }
+                assert_int_equal(cause.basis, want->cause.basis);
+                assert_int_equal(cause.id, want->cause.id);
+                reactions += cause.basis != TRACE_EXTERNAL;
             }
         }
         assert_int_equal(record, block.record_count);
@@ -110,6 +120,7 @@ static void expect_operations(struct trace_reader *reader, const struct operatio
     }
     assert_int_equal(got, 0);
     assert_int_equal(seen, n);
+    assert_int_equal(reactions, trace_reader_header(reader)->reactions);
     assert_int_equal(blocks, (n + TRACE_BLOCK_RECORDS - 1) / TRACE_BLOCK_RECORDS);
 }
 
@@ -135,6 +146,17 @@ static uint64_t random_bits(void)
     return random_state;
 }
 
+/* None, or in one of so many cases one, a timer below `ids`. */
+static struct trace_cause random_cause(enum trace_op op, uint32_t ids, unsigned one_in)
+{
+    if (one_in == 0 || random_bits() % one_in != 0) {
+        return (struct trace_cause){0};
+    }
+    return (struct trace_cause){.id = (uint32_t)(random_bits() % ids),
+                                .basis = op == TRACE_STOP ? TRACE_FIXED_DELAY
+                                                          : 1 + (uint32_t)(random_bits() % 3)};
+}
+
 static struct operation *random_operations(size_t n, uint64_t max_step, uint32_t ids,
                                            uint64_t max_delay)
 {
@@ -147,6 +169,10 @@ static struct operation *random_operations(size_t n, uint64_t max_step, uint32_t
         operations[i].id = (uint32_t)(random_bits() % ids);
         operations[i].op = random_bits() % 3 == 0 ? TRACE_STOP : TRACE_START;
         operations[i].delay = operations[i].op == TRACE_START ? random_bits() % (max_delay + 1) : 0;
+        /* The first block has none. */
+        operations[i].cause =
+            random_cause(operations[i].op, operations[i].id + 1, i < TRACE_BLOCK_RECORDS ? 0 : 3);
+        operations[i].delay += operations[i].cause.basis == TRACE_FIXED_RATE;
     }
     return operations;
 }
@@ -554,9 +580,9 @@ static void test_hostile_blocks(void **state)
         uint64_t tick = 100;
         for (uint32_t i = 0; i < n; i++) {
             tick += random_bits() % 3;
-            trace_columns_add(columns, tick, (uint32_t)(random_bits() % 50),
-                              random_bits() % 2 != 0 ? TRACE_STOP : TRACE_START,
-                              random_bits() % 301);
+            enum trace_op op = random_bits() % 2 != 0 ? TRACE_STOP : TRACE_START;
+            trace_columns_add(columns, tick, (uint32_t)(random_bits() % 50), op,
+                              random_bits() % 301, random_cause(op, 50, round % 3));
         }
         size_t bytes = trace_columns_encode(columns, raw);
         assert_null(trace_block_decode(raw, bytes, n, &limits, decoded));
@@ -589,6 +615,12 @@ static void test_hostile_blocks(void **state)
                     } else {
                         assert_int_equal(record->op, TRACE_STOP);
                         assert_int_equal(record->deadline, 0);
+                    }
+                    if (decoded->reactions > 0) {
+                        assert_true(decoded->causes[records].id < 50);
+                        assert_in_range(decoded->causes[records].basis, TRACE_EXTERNAL,
+                                        record->op == TRACE_STOP ? TRACE_FIXED_DELAY
+                                                                 : TRACE_ABSOLUTE);
                     }
                 }
             }

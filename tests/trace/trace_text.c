@@ -95,6 +95,63 @@ static void test_small_round_trip(void **state)
     free(text);
 }
 
+/* With its causes; external ones are empty. */
+static void test_causes_round_trip(void **state)
+{
+    (void)state;
+    static const char periodic[] = "tick,id,op,delay,cause\n"
+                                   "0,3,start,5,\n"
+                                   "0,4,start,9,\n"
+                                   "5,3,start,5,3\n"
+                                   "5,4,stop,,3\n"
+                                   "10,3,start,5,3r\n"
+                                   "15,3,start,5,3a\n"
+                                   "16,4294967294,start,0,\n"
+                                   "17,0,start,1,4294967294\n"
+                                   "# tick_ns: 1000000\n"
+                                   "# ids: 4294967295\n"
+                                   "# warmup_end_tick: 0\n"
+                                   "# end_tick: 20\n"
+                                   "# origin: {\"source\":\"a test\"}\n";
+    write_text(periodic);
+    import_text(NULL);
+    char *text = dump(UINT64_MAX);
+    assert_string_equal(text, periodic);
+    free(text);
+    struct error error;
+    struct trace_reader *reader = trace_reader_open(trace_file, &error);
+    assert_non_null(reader);
+    assert_true(trace_reader_header(reader)->causes_known);
+    assert_int_equal(trace_reader_header(reader)->reactions, 5);
+    trace_reader_close(reader);
+    /* Who says that there are none knows it. */
+    write_text("tick,id,op,delay,cause\n0,3,start,5,\n1,3,stop,\n");
+    import_text(NULL);
+    text = dump(2);
+    assert_string_equal(text, "tick,id,op,delay,cause\n0,3,start,5,\n1,3,stop,,\n");
+    free(text);
+}
+
+/* What a release wrote that knew no causes. */
+static void test_former_format(void **state)
+{
+    (void)state;
+    struct error error;
+    struct trace_reader *reader =
+        trace_reader_open(TIMERLAB_TEST_DATA "/format-version-1.trace", &error);
+    assert_non_null(reader);
+    assert_false(trace_reader_header(reader)->causes_known);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    assert_true(trace_text_write(reader, stream, &error));
+    assert_int_equal(fclose(stream), 0);
+    trace_reader_close(reader);
+    assert_string_equal(text, small);
+    free(text);
+}
+
 static void test_defaults(void **state)
 {
     (void)state;
@@ -172,6 +229,13 @@ static void test_bad_text(void **state)
         {"tick,id,op,delay\n18446744073709551616,1,stop,\n", "line 2: no tick"},
         {"tick,id,op,delay\n4611686018427387905,1,stop,\n", "line 2: "},
         {"tick,id,op,delay\n0,1,start,4611686018427387905\n", "line 2: "},
+        {"tick,id,op,delay\n0,1,start,5,1\n", "line 2: something follows"},
+        {"tick,id,op,delay,cause\n0,1,start,5,x\n", "line 2: a cause is the id"},
+        {"tick,id,op,delay,cause\n0,1,start,5,4294967296\n", "line 2: a cause is the id"},
+        {"tick,id,op,delay,cause\n0,1,start,5,1x\n", "line 2: behind a cause's id"},
+        {"tick,id,op,delay,cause\n0,1,start,5,1ra\n", "line 2: behind a cause's id"},
+        {"tick,id,op,delay,cause\n0,1,start,5,2\n", "its cause, timer 2, has not been"},
+        {"tick,id,op,delay,cause\n0,1,start,0,1r\n", "a fixed rate needs a delay"},
         {"tick,id,op,delay\n\n5,1,stop,\n4,1,stop,\n", "line 4: "},
         {"tick,id,op,delay\n# tick_ns: x\n", "line 2: the value of tick_ns"},
         {"tick,id,op,delay\n# ids: 4294967296\n", "line 2: the value of ids"},
@@ -403,7 +467,8 @@ static void test_info_many_delays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_round_trip), cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_small_round_trip), cmocka_unit_test(test_causes_round_trip),
+        cmocka_unit_test(test_former_format),    cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_options_override), cmocka_unit_test(test_bad_text),
         cmocka_unit_test(test_large_round_trip), cmocka_unit_test(test_info_by_hand),
         cmocka_unit_test(test_info_of_nothing),  cmocka_unit_test(test_info_random),
