@@ -247,3 +247,17 @@ struct tl_precision tl_algo_precision(const struct tl_algo *algo, const int64_t 
     }
     return algo->precision(options, delay_ticks);
 }
+
+bool tl_algo_is_exact(const struct tl_algo *algo, const int64_t *options, uint64_t max_delay_ticks)
+{
+    return !tl_algo_may_be_early(algo, options, max_delay_ticks) &&
+           tl_algo_precision(algo, options, 0).late_ticks == 0 &&
+           tl_algo_precision(algo, options, max_delay_ticks).late_ticks == 0;
+}
+
+bool tl_algo_may_be_early(const struct tl_algo *algo, const int64_t *options,
+                          uint64_t max_delay_ticks)
+{
+    return tl_algo_precision(algo, options, 0).early_ticks > 0 ||
+           tl_algo_precision(algo, options, max_delay_ticks).early_ticks > 0;
+}

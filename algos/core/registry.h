@@ -66,6 +66,15 @@ int tl_option_format(const struct tl_option *option, int64_t value, char *text, 
 struct tl_precision tl_algo_precision(const struct tl_algo *algo, const int64_t *options,
                                       uint64_t delay_ticks);
 
+/* Whether it promises to fire every timer at its due tick, for all delays up to the longest, as far
+ * as the shortest and that tell: precision may get worse with the delay, or, where one timeout
+ * serves all, better. */
+bool tl_algo_is_exact(const struct tl_algo *algo, const int64_t *options, uint64_t max_delay_ticks);
+
+/* Whether it may fire before the due tick, likewise. */
+bool tl_algo_may_be_early(const struct tl_algo *algo, const int64_t *options,
+                          uint64_t max_delay_ticks);
+
 /* --- option strings -------------------------------------------------------------------------- */
 
 #define TL_OPTIONS_MAX 16

@@ -7,7 +7,6 @@
 #include "progress.h"
 #include "simulate.h"
 #include "trace.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +259,16 @@ static void print_faults(const struct simulation *simulation)
     }
 }
 
+/* Which traces do not say what a firing causes. */
+static void tell_open_loops(const struct simulation *simulation)
+{
+    for (size_t i = 0; i < simulation->trace_count; i++) {
+        if (!simulation->traces[i].causes_known) {
+            (void)fprintf(stderr, "%s: " TRACE_OPEN_LOOP_NOTE "\n", simulation->traces[i].name);
+        }
+    }
+}
+
 /* Structures that are exact with these options must have fired the same timers at the same ticks:
  * says so for each trace, and adds the sets to the context. False if they differ. */
 static bool compare_fired_sets(const struct simulation *simulation, json_t *context)
@@ -289,12 +298,15 @@ static bool compare_fired_sets(const struct simulation *simulation, json_t *cont
             if (!other->exact || strcmp(other->trace, set->trace) != 0) {
                 continue;
             }
-            same += other->digest == set->digest;
-            if (other->digest != set->digest) {
+            bool alike = other->digest == set->digest && other->operations == set->operations;
+            same += alike;
+            if (!alike) {
                 equal = false;
-                (void)fprintf(stderr, "fault: %s: %s and %s did not fire the same timers\n",
-                              set->trace, contender_name(set->contender),
-                              contender_name(other->contender));
+                (void)fprintf(stderr, "fault: %s: %s and %s did not %s\n", set->trace,
+                              contender_name(set->contender), contender_name(other->contender),
+                              other->digest != set->digest
+                                  ? "fire the same timers"
+                                  : "do the same when the same timers fired");
             }
         }
         if (same > 1) {
@@ -338,6 +350,7 @@ static int run(void *at, int argc, char **argv)
         (void)json_object_set_new(context, "drive", json_string(replay_drive_words[request.drive]));
         if (done) {
             all_right = compare_fired_sets(&simulation, context) && all_right;
+            tell_open_loops(&simulation);
             simulation_describe_traces(&simulation, context);
             (void)json_object_set_new(context, "worst", latency_worst(&simulation));
             print_faults(&simulation);

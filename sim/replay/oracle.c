@@ -15,6 +15,7 @@ struct timer {
     uint64_t due;
     uint64_t delay_ticks;
     uint64_t event;    /* of its last start or stop */
+    uint64_t order;    /* of its last start, among all operations that this structure lived */
     uint64_t fired_at; /* in state FIRED */
     enum timer_state state;
 };
@@ -30,6 +31,7 @@ struct oracle {
     bool any_in_advance; /* a timer has fired in the running advance: the last such is below */
     uint64_t last_due;
     uint64_t last_event;
+    uint64_t last_order;
     uint32_t last_id;
 };
 
@@ -91,7 +93,7 @@ static struct tl_precision precision_of(const struct oracle *oracle, const struc
 
 /* A pending timer is about to be stopped or restarted at `tick`: was it overdue? */
 static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint32_t id,
-                          uint64_t tick)
+                          uint64_t tick, bool reaction)
 {
     if (timer->due > tick) {
         return;
@@ -104,36 +106,37 @@ static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint
                 ", when it was stopped or restarted; it may be %" PRIu64 " late",
                 tick, precision.late_ticks);
     } else {
-        oracle->verdict->averted++;
+        oracle->verdict->averted += !reaction;
     }
 }
 
-void oracle_started(struct oracle *oracle, uint64_t event, uint64_t tick, uint32_t id,
-                    uint64_t deadline)
+static void judge_start(struct oracle *oracle, uint64_t tick,
+                        const struct oracle_operation *operation)
 {
-    struct timer *timer = &oracle->timers[id];
-    oracle->verdict->events++;
+    struct timer *timer = &oracle->timers[operation->id];
     if (timer->state == PENDING) {
-        judge_overdue(oracle, timer, id, tick);
+        judge_overdue(oracle, timer, operation->id, tick, operation->reaction);
         oracle->verdict->restarts++;
     } else {
         oracle->verdict->starts++;
         oracle->pending++;
     }
     timer->state = PENDING;
-    timer->due = due_in_replay(tick, deadline);
-    timer->delay_ticks = due_delay(tick, deadline);
-    timer->event = event;
+    timer->due = due_in_replay(tick, operation->deadline);
+    timer->delay_ticks = due_delay(tick, operation->deadline);
+    timer->event = operation->event;
+    timer->order = oracle->verdict->events;
 }
 
-void oracle_stopped(struct oracle *oracle, uint64_t event, uint64_t tick, uint32_t id,
-                    enum tl_status answer)
+static void judge_stop(struct oracle *oracle, uint64_t tick,
+                       const struct oracle_operation *operation, enum tl_status answer)
 {
+    const uint32_t id = operation->id;
+    const uint64_t event = operation->event;
     struct timer *timer = &oracle->timers[id];
-    oracle->verdict->events++;
     oracle->verdict->stops++;
     if (timer->state == PENDING) {
-        judge_overdue(oracle, timer, id, tick);
+        judge_overdue(oracle, timer, id, tick, operation->reaction);
         if (answer != TL_OK) {
             char *text = note_fault(oracle, FAULT_STATUS, id, tick, timer->due, event);
             EXPLAIN(text, "stop of a pending timer answered: %s", tl_status_text(answer));
@@ -144,6 +147,17 @@ void oracle_stopped(struct oracle *oracle, uint64_t event, uint64_t tick, uint32
     } else if (answer != TL_IDLE) {
         char *text = note_fault(oracle, FAULT_STATUS, id, tick, 0, event);
         EXPLAIN(text, "stop of a timer that is not pending answered: %s", tl_status_text(answer));
+    }
+}
+
+void oracle_operated(struct oracle *oracle, uint64_t tick, const struct oracle_operation *operation,
+                     enum tl_status answer)
+{
+    oracle->verdict->events++;
+    if (operation->op == TRACE_START) {
+        judge_start(oracle, tick, operation);
+    } else {
+        judge_stop(oracle, tick, operation, answer);
     }
 }
 
@@ -183,7 +197,7 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
             char *text = note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, timer->event);
             EXPLAIN(text, "fired after timer %" PRIu32 ", which was due at %" PRIu64,
                     oracle->last_id, oracle->last_due);
-        } else if (fifo && due == oracle->last_due && timer->event < oracle->last_event) {
+        } else if (fifo && due == oracle->last_due && timer->order < oracle->last_order) {
             char *text = note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, timer->event);
             EXPLAIN(text,
                     "fired after timer %" PRIu32
@@ -195,6 +209,7 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
     oracle->any_in_advance = true;
     oracle->last_due = due;
     oracle->last_event = timer->event;
+    oracle->last_order = timer->order;
     oracle->last_id = id;
 }
 

@@ -17,7 +17,8 @@
  *               or equal due ticks not in the order of their starts, where that is promised
  *   status      a hook answered what cannot be: stop said idle of a pending timer, or the reverse
  *
- * A stop or restart after the due tick, but within the declared lateness, is legal: `averted`.
+ * A stop or restart after the due tick, but within the declared lateness, is legal. If it is
+ * external, it excuses the structure from a firing that an exact one owes: `averted`.
  */
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
@@ -25,6 +26,7 @@
 #include "fault.h"
 #include "histogram.h"
 #include "registry.h"
+#include "trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,13 +72,18 @@ struct oracle *oracle_create(const struct tl_algo *algo, const int64_t *options,
 /* Frees it; harmless on NULL. */
 void oracle_destroy(struct oracle *oracle);
 
-/* After the structure took a start: event number `event`, at tick `tick`. */
-void oracle_started(struct oracle *oracle, uint64_t event, uint64_t tick, uint32_t id,
-                    uint64_t deadline);
+/* An operation, as the structure lived it. */
+struct oracle_operation {
+    uint64_t event;    /* its number in the trace */
+    uint64_t deadline; /* of a start */
+    uint32_t id;
+    enum trace_op op;
+    bool reaction; /* a firing caused it */
+};
 
-/* The same of a stop, and what it answered. */
-void oracle_stopped(struct oracle *oracle, uint64_t event, uint64_t tick, uint32_t id,
-                    enum tl_status answer);
+/* After the structure took it at tick `tick`, and what it answered. */
+void oracle_operated(struct oracle *oracle, uint64_t tick, const struct oracle_operation *operation,
+                     enum tl_status answer);
 
 /* Before each call of advance. `draining`: the trace's end tick has passed. */
 void oracle_advancing(struct oracle *oracle, bool draining);

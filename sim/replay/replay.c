@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const replay_drive_words[] = {[DRIVE_SLEEP] = "sleep", [DRIVE_POLL] = "poll", NULL};
@@ -20,15 +21,15 @@ const char *latency_op_word(enum latency_op op)
 
 void tally_fired(void *ctx, uint32_t id, uint64_t now)
 {
-    tally_add(ctx, id, now);
+    struct replay *replay = ctx;
+    tally_add(&replay->tally, id, now);
 }
 
-void replay_refuse(struct replay *replay, const struct trace_record *record, enum tl_status status)
+void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enum tl_status status)
 {
     replay->refused = status;
-    replay->refused_event =
-        replay->block->first_event + (uint64_t)(record - replay->block->records);
-    replay->refused_deadline = record->deadline;
+    replay->refused_event = event;
+    replay->refused_deadline = deadline;
 }
 
 static const struct pass *const passes[] = {
@@ -47,11 +48,6 @@ static const struct pass *running_pass(const struct replay *replay)
 {
     const struct pass *pass = requested_pass(replay);
     return pass == &latency_pass && !replay->in_window ? &throughput_pass : pass;
-}
-
-static void pass_rest(struct replay *replay, uint64_t tick)
-{
-    running_pass(replay)->pass_rest(replay, tick);
 }
 
 static void report_refusal(struct replay *replay)
@@ -135,14 +131,50 @@ static void subtract_marks(const struct replay *replay, const struct marks *begi
     result->window_fired = end.fired - begin->fired;
 }
 
-/* Runs a stretch of a block's groups; inside the window, the clock runs. */
-static bool run_stretch(struct replay *replay, const struct trace_block *block, size_t from,
-                        size_t to)
+/* --- stretches -------------------------------------------------------------------------------- */
+
+/* A stretch begins, and with it a section of the tape, where there is one. */
+static bool begin_section(struct replay *replay)
 {
-    if (from == to) {
+    if (replay->player == NULL) {
         return true;
     }
+    replay->section = tape_player_next(replay->player, replay->error);
+    if (replay->section != NULL) {
+        replay->inside = replay->section->inside;
+        replay->inside_filed = 0;
+        replay->firing = 0;
+        if (replay->in_window) {
+            replay->result->window_events += replay->section->inside_count;
+        }
+    }
+    const struct pass *pass = requested_pass(replay);
+    replay->broken =
+        replay->section == NULL || (pass->section != NULL && !pass->section(replay, replay->error));
+    return !replay->broken;
+}
+
+static bool end_section(struct replay *replay)
+{
+    if (replay->player != NULL) {
+        replay->strayed |= replay->inside->firing != TAPE_NO_FIRING;
+        if (requested_pass(replay)->file != NULL) {
+            requested_pass(replay)->file(replay, 0, 0);
+        }
+    } else if (replay->loop != NULL) {
+        replay->broken =
+            closed_loop_failed(replay->loop, replay->error) ||
+            (replay->recorder != NULL && !tape_record_section(replay->recorder, replay->error));
+    }
+    return !replay->broken && replay->refused == TL_OK;
+}
+
+/* Runs groups of a block; inside the window, the clock runs. */
+static bool run_groups(struct replay *replay, const struct trace_block *block,
+                       const uint64_t *events, size_t from, size_t to)
+{
     replay->block = block;
+    replay->events = events;
     const struct pass *pass = running_pass(replay);
     replay->groups_filed = from;
     replay->groups_done = from;
@@ -153,30 +185,78 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block, 
     uint64_t begun_ns = clock_now_ns();
     bool taken = pass->apply(replay, from, to);
     uint64_t ended_ns = clock_now_ns();
+    size_t end = block->groups[to - 1].first + block->groups[to - 1].count;
     if (replay->in_window) {
         replay->result->window_ns += ended_ns - begun_ns;
         replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
-        for (size_t g = from; g < to; g++) {
-            replay->result->window_events += block->groups[g].count;
+        if (replay->loop == NULL) {
+            replay->result->window_events += end - block->groups[from].first;
         }
     }
-    replay->next_event =
-        block->first_event + block->groups[to - 1].first + block->groups[to - 1].count;
+    if (end > 0) {
+        replay->next_event = replay_event(replay, end - 1) + 1;
+    }
     if (requested_pass(replay)->file != NULL) {
         requested_pass(replay)->file(replay, from, to);
     }
     return taken;
 }
 
+/* The same as the structure lived them. */
+static bool run_lived(struct replay *replay, const struct trace_block *block, size_t from,
+                      size_t to)
+{
+    struct lived *lived = replay->lived;
+    bool taken = true;
+    lived_begin(lived, block, from, to, replay->section, replay->may_be_early);
+    while (taken && lived_next(lived)) {
+        taken = run_groups(replay, &lived->block, lived->events, 0, lived->block.group_count);
+    }
+    return taken;
+}
+
+/* Runs a stretch of a block of the trace. */
+static bool run_stretch(struct replay *replay, const struct trace_block *block, size_t from,
+                        size_t to)
+{
+    if (from == to) {
+        return true;
+    }
+    if (!begin_section(replay)) {
+        return false;
+    }
+    bool taken = replay->player != NULL ? run_lived(replay, block, from, to)
+                                        : run_groups(replay, block, NULL, from, to);
+    return end_section(replay) && taken;
+}
+
+/* Lets time pass behind the last operation; inside the window, the clock runs. */
+static bool pass_rest(struct replay *replay, uint64_t tick)
+{
+    if (!begin_section(replay) || (replay->player != NULL && !run_lived(replay, NULL, 0, 0))) {
+        return false;
+    }
+    uint64_t begun_processor_ns = clock_processor_ns();
+    uint64_t begun_ns = clock_now_ns();
+    running_pass(replay)->pass_rest(replay, tick);
+    if (replay->in_window) {
+        replay->result->window_ns += clock_now_ns() - begun_ns;
+        replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
+    }
+    return end_section(replay);
+}
+
 /* The window begins with the operations to come. One that was asked for begins at its first tick
  * exactly, whenever those are. */
-static void begin_window(struct replay *replay, struct marks *begin)
+static bool begin_window(struct replay *replay, struct marks *begin)
 {
     const struct replay_window *window = &replay->request->window;
     uint64_t end_tick = replay->header->end_tick;
     if (window->asked && window->from_tick > 0) {
         uint64_t last_tick = window->from_tick - 1;
-        pass_rest(replay, last_tick < end_tick ? last_tick : end_tick);
+        if (!pass_rest(replay, last_tick < end_tick ? last_tick : end_tick)) {
+            return false;
+        }
     }
     read_marks(replay, begin);
     replay->in_window = true;
@@ -187,23 +267,21 @@ static void begin_window(struct replay *replay, struct marks *begin)
         work_begin(&replay->result->work, replay->now > 0 ? replay->now + 1 : 0,
                    early ? window->to_tick : end_tick, &begin->counters);
     }
+    return true;
 }
 
 /* The rest of the window behind its last operation. */
-static void finish_window(struct replay *replay, const struct marks *begin)
+static bool finish_window(struct replay *replay, const struct marks *begin)
 {
     const struct replay_window *window = &replay->request->window;
     uint64_t end_tick = replay->header->end_tick;
     bool early = window->asked && window->to_tick < end_tick;
-    uint64_t begun_processor_ns = clock_processor_ns();
-    uint64_t begun_ns = clock_now_ns();
-    pass_rest(replay, early ? window->to_tick : end_tick);
-    replay->result->window_ns += clock_now_ns() - begun_ns;
-    replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
+    bool taken = pass_rest(replay, early ? window->to_tick : end_tick);
     subtract_marks(replay, begin);
     work_end(&replay->result->work);
     replay->in_window = false;
     replay->window_over = true;
+    return taken;
 }
 
 /* How many of a block's groups, from `from` on, lie before `tick`. */
@@ -215,8 +293,8 @@ static size_t groups_before(const struct trace_block *block, size_t from, uint64
     return from;
 }
 
-/* Applies all operations. 1: done; 0: the structure refused one; -1: `error` is set. */
-static int run_operations(struct replay *replay, struct error *error)
+/* Applies all operations. False: the structure refused one, or the replay is broken. */
+static bool run_operations(struct replay *replay)
 {
     const struct replay_window *window = &replay->request->window;
     uint64_t from_tick = window->asked ? window->from_tick : replay->header->warmup_end_tick;
@@ -224,69 +302,110 @@ static int run_operations(struct replay *replay, struct error *error)
     struct trace_block block;
     struct marks begin;
     int more;
-    while ((more = trace_reader_next(replay->reader, &block, error)) == 1) {
+    while ((more = trace_reader_next(replay->reader, &block, replay->error)) == 1) {
         size_t warm =
             replay->in_window || replay->window_over ? 0 : groups_before(&block, 0, from_tick);
-        if (!run_stretch(replay, &block, 0, warm)) {
-            return 0;
-        }
-        if (warm < block.group_count && !replay->in_window && !replay->window_over) {
-            begin_window(replay, &begin);
+        if (!run_stretch(replay, &block, 0, warm) ||
+            (warm < block.group_count && !replay->in_window && !replay->window_over &&
+             !begin_window(replay, &begin))) {
+            return false;
         }
         size_t inside =
             replay->in_window ? groups_before(&block, warm, behind_tick) : block.group_count;
-        if (!run_stretch(replay, &block, warm, inside)) {
-            return 0;
-        }
-        if (inside < block.group_count) {
-            finish_window(replay, &begin);
-            if (!run_stretch(replay, &block, inside, block.group_count)) {
-                return 0;
-            }
+        if (!run_stretch(replay, &block, warm, inside) ||
+            (inside < block.group_count &&
+             (!finish_window(replay, &begin) ||
+              !run_stretch(replay, &block, inside, block.group_count)))) {
+            return false;
         }
     }
-    if (more < 0) {
-        return -1;
-    }
-    if (!replay->in_window && !replay->window_over) {
-        begin_window(replay, &begin);
-    }
-    if (!replay->window_over) {
-        finish_window(replay, &begin);
-    }
-    pass_rest(replay, replay->header->end_tick);
-    return 1;
+    replay->broken = more < 0;
+    return !replay->broken &&
+           (replay->in_window || replay->window_over || begin_window(replay, &begin)) &&
+           (replay->window_over || finish_window(replay, &begin)) &&
+           pass_rest(replay, replay->header->end_tick);
 }
 
-static bool run_pass(struct replay *replay, struct error *error)
+/* Makes what closes the loop: what finds out what a firing causes, or what plays it. Of a trace
+ * without reactions nothing, nor for a structure that fires nothing. */
+static bool close_loop(struct replay *replay)
+{
+    const struct replay_request *request = replay->request;
+    const struct tl_algo *algo = replay->algo;
+    if (replay->header->reactions == 0 || (algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+        return true;
+    }
+    uint64_t max_delay_ticks = replay->header->max_delay_ticks;
+    replay->may_be_early = tl_algo_may_be_early(algo, request->options, max_delay_ticks);
+    if (request->pass == PASS_CHECK) {
+        const struct closed_loop_plan plan = {
+            .trace_path = request->trace_path,
+            .exact = tl_algo_is_exact(algo, request->options, max_delay_ticks),
+            .carry = check_carry,
+            .ctx = replay,
+        };
+        replay->loop = closed_loop_open(&plan, replay->error);
+        replay->recorder =
+            request->tape != NULL ? tape_recorder_open(request->tape, replay->error) : NULL;
+        return replay->loop != NULL && (request->tape == NULL || replay->recorder != NULL);
+    }
+    if (request->tape == NULL) {
+        return error_set(replay->error, "%s: what its firings cause has not been found out",
+                         request->trace_path);
+    }
+    replay->player = tape_player_open(request->tape, replay->error);
+    replay->lived = malloc(sizeof *replay->lived);
+    return replay->player != NULL &&
+           (replay->lived != NULL ||
+            error_set(replay->error, "%s: out of memory", request->trace_path));
+}
+
+static void release_loop(struct replay *replay)
+{
+    closed_loop_close(replay->loop);
+    tape_recorder_close(replay->recorder);
+    tape_player_close(replay->player);
+    free(replay->lived);
+}
+
+static bool run_pass(struct replay *replay)
 {
     const struct pass *pass = requested_pass(replay);
-    replay->result->ids = replay->header->ids;
+    struct replay_result *result = replay->result;
+    result->ids = replay->header->ids;
     tl_counting_allocator(&replay->memory, tl_system_allocator());
     replay->memory.limit_bytes = replay->request->memory_limit_bytes;
-    if (!pass->open(replay, error)) {
+    if (!close_loop(replay) || !pass->open(replay, replay->error)) {
         return false;
     }
     if (!create_structure(replay)) {
         return true;
     }
-    switch (run_operations(replay, error)) {
-    case 1:
-        replay->result->digest = replay->tally.digest;
-        return pass->finish == NULL || pass->finish(replay, error);
-    case 0:
-        report_refusal(replay);
-        return true;
-    default:
-        return false;
+    if (!run_operations(replay)) {
+        if (!replay->broken) {
+            report_refusal(replay);
+        }
+        return !replay->broken;
     }
+    result->digest = replay->tally.digest;
+    if (replay->loop != NULL) {
+        result->reactions = closed_loop_reactions(replay->loop);
+        result->not_reached = replay->header->reactions - result->reactions;
+    }
+    if (replay->strayed) {
+        result->status = REPLAY_FAULT;
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "fired other timers than in the checked run, or in another order");
+    }
+    return pass->finish == NULL || pass->finish(replay, replay->error);
 }
 
 bool replay_run(const struct replay_request *request, struct replay_result *result,
                 struct error *error)
 {
     memset(result, 0, sizeof *result);
-    struct replay replay = {.algo = request->algo, .request = request, .result = result};
+    struct replay replay = {
+        .algo = request->algo, .request = request, .result = result, .error = error};
     replay.use_next =
         request->drive == DRIVE_SLEEP && (request->algo->capabilities & TL_CAP_NEXT) != 0;
     replay.reader = trace_reader_open(request->trace_path, error);
@@ -294,11 +413,12 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
         return false;
     }
     replay.header = trace_reader_header(replay.reader);
-    bool done = run_pass(&replay, error);
+    bool done = run_pass(&replay);
     if (replay.self != NULL) {
         replay.algo->destroy(replay.self);
     }
     requested_pass(&replay)->close(&replay);
+    release_loop(&replay);
     trace_reader_close(replay.reader);
     return done;
 }

@@ -12,6 +12,10 @@
  * These are its wakeups. At a tick with operations the loop is awake anyway; if it has not been
  * woken for that tick, advance is called to move the clock, and that is no wakeup.
  *
+ * What a firing causes happens when, and only if, it fires: closed_loop.h says how. The check pass
+ * finds out, and writes it on a tape; the passes that are timed play it. A structure that fires
+ * nothing is given all operations of the trace at their ticks, which is what exact ones do.
+ *
  * There are three kinds of pass:
  *
  *   check       the counted build, with the oracle: is it right, what did it cost in work, memory,
@@ -41,6 +45,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct tape;
 
 enum replay_pass { PASS_CHECK, PASS_THROUGHPUT, PASS_LATENCY };
 enum replay_drive { DRIVE_SLEEP, DRIVE_POLL };
@@ -86,6 +92,8 @@ struct replay_request {
     enum replay_drive drive;
     struct replay_window window;
     uint64_t memory_limit_bytes;
+    struct tape *tape; /* what the check pass writes and the others play; these need it if the trace
+                          has reactions; NULL: none */
 };
 
 enum replay_status { REPLAY_OK, REPLAY_FAULT, REPLAY_UNSUPPORTED, REPLAY_NO_MEMORY };
@@ -95,7 +103,7 @@ struct replay_result {
     enum replay_status status;
     char reason[256]; /* if status is not REPLAY_OK */
 
-    uint64_t window_events; /* operations in the timed window */
+    uint64_t window_events; /* operations carried out in the timed window */
     uint64_t window_fired;
     uint64_t window_ns;           /* throughput */
     uint64_t window_processor_ns; /* the same without what the processor did for other programs */
@@ -103,7 +111,10 @@ struct replay_result {
     uint64_t idle_wakeups;
     uint64_t digest; /* of the (id, tick) fired up to the end tick, in any order */
 
-    struct verdict verdict;      /* check */
+    struct verdict verdict;     /* check */
+    uint64_t operations_digest; /* check: of the reactions as they were carried out, in any order */
+    uint64_t reactions;         /* check: carried out */
+    uint64_t not_reached;       /* check: reactions that were not */
     struct tl_counters counters; /* check: work in the window */
     struct work_series work;     /* check: the same over its ticks */
     uint64_t allocations;        /* check: in the window */

@@ -44,11 +44,11 @@ static void keep_tick_work(struct replay *replay, uint64_t tick, uint64_t fired)
     }
 }
 
-static void keep_operations_work(struct replay *replay)
+static void keep_operations_work(struct replay *replay, uint64_t tick)
 {
     struct tl_counters counted;
     if (read_work(replay, &counted)) {
-        work_add_operations(&replay->result->work, replay->now, &counted);
+        work_add_operations(&replay->result->work, tick, &counted);
     }
 }
 
@@ -58,17 +58,75 @@ static void check_fired(void *ctx, uint32_t id, uint64_t now)
 {
     struct replay *replay = ctx;
     oracle_fired(replay->oracle, id, now);
-    if (!replay->draining) {
-        tally_add(&replay->tally, id, now);
+    if (replay->draining) {
+        return;
+    }
+    tally_add(&replay->tally, id, now);
+    if (replay->recorder != NULL) {
+        tape_record_firing(replay->recorder);
+    }
+    if (replay->loop != NULL && id < replay->header->ids) {
+        closed_loop_fired(replay->loop, id, now);
+    }
+}
+
+/* Does an operation, and lets the oracle know. False if the structure refused it. */
+static bool do_operation(struct replay *replay, uint64_t tick,
+                         const struct oracle_operation *operation)
+{
+    enum tl_status status =
+        operation->op == TRACE_START
+            ? replay->algo->start(replay->self, operation->id, operation->deadline)
+            : replay->algo->stop(replay->self, operation->id);
+    if (status > TL_IDLE) {
+        replay_refuse(replay, operation->event, operation->deadline, status);
+        return false;
+    }
+    oracle_operated(replay->oracle, tick, operation, status);
+    if (replay->in_window && replay->loop != NULL) {
+        replay->result->window_events++;
+    }
+    return true;
+}
+
+void check_carry(void *ctx, const struct loop_operation *operation, uint64_t now)
+{
+    struct replay *replay = ctx;
+    if (replay->refused != TL_OK) {
+        return;
+    }
+    /* What the advance has done up to here is its own work, what follows the operation's. */
+    keep_tick_work(replay, now, 0);
+    const struct oracle_operation done = {.event = operation->event,
+                                          .deadline = operation->deadline,
+                                          .id = operation->id,
+                                          .op = operation->op,
+                                          .reaction = true};
+    if (!do_operation(replay, now, &done)) {
+        return;
+    }
+    keep_operations_work(replay, now);
+    struct tally lived = {.digest = replay->result->operations_digest};
+    tally_add(&lived, operation->id, operation->deadline + 3 * operation->event);
+    replay->result->operations_digest = lived.digest;
+    if (replay->recorder != NULL) {
+        tape_record(replay->recorder, operation, now);
     }
 }
 
 static inline __attribute__((always_inline)) uint64_t advance_checked(struct replay *replay,
                                                                       uint64_t tick)
 {
+    struct closed_loop *loop = replay->draining ? NULL : replay->loop;
+    if (loop != NULL) {
+        closed_loop_advancing(loop, tick);
+    }
     oracle_advancing(replay->oracle, replay->draining);
     uint64_t fired = replay->algo->advance(replay->self, tick, TL_NO_BUDGET, check_fired, replay);
     keep_tick_work(replay, tick, fired);
+    if (loop != NULL) {
+        closed_loop_advanced(loop, tick);
+    }
     return fired;
 }
 
@@ -79,31 +137,58 @@ static inline void pass_time_checked(struct replay *replay, uint64_t tick)
     keep_tick_work(replay, tick, 0);
 }
 
+/* Whether the loop has anything to do for a group: reactions wake no loop, unless it may have fired
+ * early what causes them. */
+static bool comes(const struct replay *replay, const struct trace_group *group)
+{
+    const struct trace_cause *causes = replay->block->causes;
+    bool external = replay->loop == NULL || causes == NULL || replay->may_be_early;
+    for (uint32_t i = group->first; i < group->first + group->count && !external; i++) {
+        external = causes[i].basis == TRACE_EXTERNAL;
+    }
+    return external;
+}
+
+/* Whether operation `i` of the running block is to be done at its place. */
+static bool is_external(struct replay *replay, uint64_t tick, uint32_t i)
+{
+    const struct trace_cause *causes = replay->block->causes;
+    uint64_t event = replay->block->first_event + i;
+    if (replay->loop == NULL) {
+        return true;
+    }
+    if (causes != NULL && causes[i].basis != TRACE_EXTERNAL) {
+        return false;
+    }
+    if (closed_loop_external(replay->loop, event, tick, &replay->block->records[i])) {
+        return true;
+    }
+    if (replay->recorder != NULL) {
+        tape_record_superseded(replay->recorder, tick, event);
+    }
+    return false;
+}
+
 /* Applies a run of operations of one tick. False if the structure refused one. */
 static bool check_group(struct replay *replay, const struct trace_group *group)
 {
+    if (!comes(replay, group)) {
+        return true;
+    }
     pass_time_checked(replay, group->tick);
-    for (uint32_t i = group->first; i < group->first + group->count; i++) {
+    bool taken = replay->refused == TL_OK;
+    for (uint32_t i = group->first; i < group->first + group->count && taken; i++) {
         const struct trace_record *record = &replay->block->records[i];
-        uint64_t event = replay->block->first_event + i;
-        enum tl_status status;
-        if (record->op == TRACE_START) {
-            status = replay->algo->start(replay->self, record->id, record->deadline);
-        } else {
-            status = replay->algo->stop(replay->self, record->id);
-        }
-        if (status > TL_IDLE) {
-            replay_refuse(replay, record, status);
-            return false;
-        }
-        if (record->op == TRACE_START) {
-            oracle_started(replay->oracle, event, group->tick, record->id, record->deadline);
-        } else {
-            oracle_stopped(replay->oracle, event, group->tick, record->id, status);
+        const struct oracle_operation operation = {.event = replay->block->first_event + i,
+                                                   .deadline = record->deadline,
+                                                   .id = record->id,
+                                                   .op = (enum trace_op)record->op};
+        if (is_external(replay, group->tick, i)) {
+            taken = do_operation(replay, group->tick, &operation);
         }
     }
-    keep_operations_work(replay);
-    return true;
+    keep_operations_work(replay, replay->now);
+    return taken;
 }
 
 static bool check_groups(struct replay *replay, size_t from, size_t to)

@@ -27,7 +27,8 @@ static inline __attribute__((always_inline)) bool pass_time(struct replay *repla
 {
     bool moves;
     if (replay->use_next) {
-        for (;;) {
+        /* Once it has come to the tick it need not be asked: nothing more can happen there. */
+        while (replay->now < tick) {
             uint64_t wake = replay->algo->next(replay->self);
             /* Due already: the loop comes round at the next tick. */
             wake = wake > replay->now ? wake : replay->now + 1;

@@ -63,7 +63,23 @@ static void close_latency(struct replay *replay)
     free_zeroed(replay->op_cycles, OP_CYCLES_BYTES);
     free_zeroed(replay->advances, advances_bytes(replay));
     free_zeroed(replay->due, due_bytes(replay));
+    free_zeroed(replay->inside_cycles, replay->inside_capacity * sizeof *replay->inside_cycles);
     throughput_pass.close(replay);
+}
+
+/* Room for the times of a section's reactions. */
+static bool begin_section(struct replay *replay, struct error *error)
+{
+    size_t count = replay->section->inside_count;
+    if (count <= replay->inside_capacity) {
+        return true;
+    }
+    free_zeroed(replay->inside_cycles, replay->inside_capacity * sizeof *replay->inside_cycles);
+    replay->inside_capacity = count + count / 2;
+    replay->inside_cycles = new_zeroed(replay->inside_capacity * sizeof *replay->inside_cycles);
+    return replay->inside_cycles != NULL ||
+           error_set(error, "%s: out of memory for the latencies of %zu reactions",
+                     replay->request->trace_path, count);
 }
 
 /* --- filing ---------------------------------------------------------------------------------- */
@@ -74,28 +90,51 @@ static void close_latency(struct replay *replay)
 /* Tells starts from restarts, by when an exact structure would have fired. All operations of a
  * block must pass here in order. Outside the timed stretches, because it touches as much memory as
  * a structure does. */
-static inline enum latency_op tell_operation(struct replay *replay, uint32_t at, uint64_t tick)
+static inline enum latency_op tell(struct replay *replay, uint32_t id, uint32_t op,
+                                   uint64_t deadline, uint64_t tick)
 {
     static const uint8_t kinds[2][2] = {{LATENCY_START, LATENCY_RESTART},
                                         {LATENCY_STOP, LATENCY_STOP}};
+    /* Without a branch: in which order starts and stops come, nobody can foresee. */
+    uint64_t *due = &replay->due[id];
+    bool stops = op == TRACE_STOP;
+    bool pending = *due > tick;
+    uint64_t start_due = due_in_replay(tick, deadline);
+    *due = start_due & ((uint64_t)stops - 1);
+    return (enum latency_op)kinds[stops][pending];
+}
+
+/* The same of an operation of the running block. */
+static inline enum latency_op tell_operation(struct replay *replay, uint32_t at, uint64_t tick)
+{
     const struct trace_record *record = &replay->block->records[at];
     size_t last = replay->block->record_count - 1;
     size_t ahead = at + TELL_AHEAD < last ? at + TELL_AHEAD : last;
     __builtin_prefetch(&replay->due[replay->block->records[ahead].id], 1);
-    /* Without a branch: in which order starts and stops come, nobody can foresee. */
-    uint64_t *due = &replay->due[record->id];
-    bool stops = record->op == TRACE_STOP;
-    bool pending = *due > tick;
-    uint64_t start_due = due_in_replay(tick, record->deadline);
-    *due = start_due & ((uint64_t)stops - 1);
-    return (enum latency_op)kinds[stops][pending];
+    return tell(replay, record->id, record->op, record->deadline, tick);
+}
+
+/* The same of reactions in callbacks up to a tick, whose times are not kept. */
+static void tell_inside(struct replay *replay, uint64_t tick)
+{
+    const struct tape_section *section = replay->section;
+    while (section != NULL && replay->inside_filed < section->inside_count &&
+           section->places[replay->inside_filed].tick <= tick) {
+        const struct tape_inside *inside = &section->inside[replay->inside_filed];
+        (void)tell(replay, inside->id, inside->op, inside->deadline,
+                   section->places[replay->inside_filed++].tick);
+    }
 }
 
 /* The same for groups whose times are not kept. */
 static void tell_groups(struct replay *replay, size_t from, size_t to)
 {
+    if (from == to) {
+        tell_inside(replay, UINT64_MAX);
+    }
     for (size_t g = from; g < to; g++) {
         const struct trace_group *group = &replay->block->groups[g];
+        tell_inside(replay, group->tick);
         for (uint32_t i = 0; i < group->count; i++) {
             (void)tell_operation(replay, group->first + i, group->tick);
         }
@@ -122,12 +161,29 @@ static inline bool file_call(struct replay *replay, enum latency_op op, double d
 
 static void file_advance(struct replay *replay, const struct timed_advance *advance, uint64_t event)
 {
+    const struct tape_section *section = replay->section;
+    if (section != NULL && replay->inside_filed < section->inside_count) {
+        event = section->places[replay->inside_filed].event;
+    }
     if (file_call(replay, LATENCY_ADVANCE, (double)(advance->tick - replay->window_tick),
                   advance->cycles)) {
         struct replay_worst *worst = &replay->result->worst[LATENCY_ADVANCE];
         worst->event = event;
         worst->tick = advance->tick;
         worst->fired = advance->fired;
+    }
+    /* What its callbacks did is due with it, and done behind it. */
+    for (uint32_t i = 0; i < advance->reactions; i++) {
+        size_t at = replay->inside_filed++;
+        const struct tape_inside *inside = &replay->section->inside[at];
+        enum latency_op op = tell(replay, inside->id, inside->op, inside->deadline, advance->tick);
+        if (file_call(replay, op, (double)(advance->tick - replay->window_tick),
+                      replay->inside_cycles[at])) {
+            struct replay_worst *worst = &replay->result->worst[op];
+            worst->event = replay->section->places[at].event;
+            worst->tick = advance->tick;
+            worst->id = inside->id;
+        }
     }
 }
 
@@ -140,7 +196,7 @@ static void file_group(struct replay *replay, const struct trace_group *group)
         enum latency_op op = tell_operation(replay, at, group->tick);
         if (file_call(replay, op, begin_tick + (double)i * share, replay->op_cycles[at])) {
             struct replay_worst *worst = &replay->result->worst[op];
-            worst->event = replay->block->first_event + at;
+            worst->event = replay_event(replay, at);
             worst->tick = group->tick;
             worst->id = replay->block->records[at].id;
         }
@@ -154,7 +210,7 @@ static void file_latency(struct replay *replay)
     size_t at = 0;
     for (size_t g = replay->groups_filed; g < replay->groups_done; g++) {
         const struct trace_group *group = &replay->block->groups[g];
-        uint64_t event = replay->block->first_event + group->first;
+        uint64_t event = group->count > 0 ? replay_event(replay, group->first) : replay->next_event;
         for (; at < replay->advance_count && replay->advances[at].tick <= group->tick; at++) {
             file_advance(replay, &replay->advances[at], event);
         }
@@ -167,28 +223,50 @@ static void file_latency(struct replay *replay)
     replay->advance_count = 0;
 }
 
-static void keep_advance(struct replay *replay, uint64_t tick, uint64_t fired, uint64_t cycles)
+static void keep_advance(struct replay *replay, const struct timed_advance *advance)
 {
     if (replay->advance_count == replay->advance_capacity) {
         /* More advances than a block commonly has: file what there is, and go on. */
         file_latency(replay);
         replay->last_cycles = clock_cycles();
     }
-    replay->advances[replay->advance_count++] =
-        (struct timed_advance){.tick = tick, .fired = saturate(fired), .cycles = saturate(cycles)};
+    replay->advances[replay->advance_count++] = *advance;
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
+/* Does a reaction, and keeps what it took. */
+static inline __attribute__((always_inline)) enum tl_status
+play_timed(struct replay *replay, const struct tape_inside *inside)
+{
+    uint64_t from = clock_cycles();
+    enum tl_status status = play_inside(replay, inside);
+    uint64_t cycles = clock_cycles() - from;
+    replay->inside_cycles[inside - replay->section->inside] = saturate(cycles);
+    replay->inside_sum_cycles += cycles;
+    return status;
+}
+
+static void fired_timed(void *ctx, uint32_t id, uint64_t now)
+{
+    play_fired(ctx, id, now, play_timed);
+}
+
 static inline __attribute__((always_inline)) uint64_t advance_timed(struct replay *replay,
                                                                     uint64_t tick)
 {
+    const struct tape_inside *inside = replay->inside;
+    tl_fire_fn fire = replay->player != NULL ? fired_timed : tally_fired;
+    replay->inside_sum_cycles = 0;
     uint64_t from = clock_cycles();
-    uint64_t fired =
-        replay->algo->advance(replay->self, tick, TL_NO_BUDGET, tally_fired, &replay->tally);
+    uint64_t fired = replay->algo->advance(replay->self, tick, TL_NO_BUDGET, fire, replay);
     uint64_t to = clock_cycles();
     replay->last_cycles = to;
-    keep_advance(replay, tick, fired, to - from);
+    keep_advance(replay,
+                 &(struct timed_advance){.tick = tick,
+                                         .cycles = saturate(to - from - replay->inside_sum_cycles),
+                                         .fired = saturate(fired),
+                                         .reactions = (uint32_t)(replay->inside - inside)});
     return fired;
 }
 
@@ -197,7 +275,9 @@ static inline __attribute__((always_inline)) uint64_t advance_timed(struct repla
 static __attribute__((noinline)) uint64_t let_pass_timed(struct replay *replay,
                                                          const struct trace_group *group)
 {
-    replay->next_event = replay->block->first_event + group->first;
+    if (group->count > 0) {
+        replay->next_event = replay_event(replay, group->first);
+    }
     replay->groups_done = (size_t)(group - replay->block->groups);
     return pass_time(replay, group->tick, advance_timed) ? replay->last_cycles : clock_cycles();
 }
@@ -229,5 +309,6 @@ const struct pass latency_pass = {
     .apply = apply_timed,
     .pass_rest = pass_rest_timed,
     .file = file_groups,
+    .section = begin_section,
     .close = close_latency,
 };

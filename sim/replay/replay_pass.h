@@ -5,6 +5,8 @@
 #ifndef SIM_REPLAY_PASS_H
 #define SIM_REPLAY_PASS_H
 
+#include "closed_loop.h"
+#include "lived.h"
 #include "replay.h"
 #include "schedule.h"
 #include "step_codes.h"
@@ -21,6 +23,7 @@ struct timed_advance {
     uint64_t tick;
     uint32_t cycles;
     uint32_t fired;
+    uint32_t reactions; /* carried out in its callbacks, whose time is not its own */
 };
 
 /* The state of a pass. What the inner loops touch comes first. */
@@ -30,6 +33,10 @@ struct replay {
     uint64_t now; /* tick of the last advance */
     bool use_next;
     struct tally tally;
+    tl_fire_fn fire;                  /* the callback of the timed passes; its ctx is this */
+    const struct tape_inside *inside; /* the next reaction in a callback */
+    uint32_t firing;                  /* in the section, so far */
+    bool strayed;                     /* it did otherwise than the tape says */
     uint64_t wakeups;
     uint64_t idle_wakeups;
     uint64_t refused_event; /* the operation that start refused */
@@ -39,15 +46,22 @@ struct replay {
     bool window_over;
 
     const struct trace_block *block; /* the running one */
+    const uint64_t *events;          /* its operations' numbers; NULL: they follow one another */
     struct step_codes *steps;        /* throughput, latency: the running stretch */
 
     /* check */
     struct oracle *oracle;
+    struct closed_loop *loop; /* NULL: all operations of the trace come at their ticks */
+    struct tape_recorder *recorder;
     bool draining;
 
     /* latency */
-    uint64_t last_cycles;           /* the last reading of the clock */
-    uint32_t *op_cycles;            /* one for each record of a block */
+    uint64_t last_cycles;    /* the last reading of the clock */
+    uint32_t *op_cycles;     /* one for each record of a block */
+    uint32_t *inside_cycles; /* one for each reaction in a callback of the section */
+    size_t inside_capacity;
+    uint64_t inside_sum_cycles;     /* in the running advance */
+    size_t inside_filed;            /* reactions of the section that have been filed */
     uint64_t *due;                  /* by id: when an exact structure fires it; 0: not pending */
     struct timed_advance *advances; /* that are not filed yet */
     size_t advance_count;
@@ -59,6 +73,14 @@ struct replay {
     uint64_t window_tick;     /* where the window began */
     struct schedule schedule; /* in ticks after that */
 
+    /* Of the passes that play a tape. */
+    struct tape_player *player;
+    const struct tape_section *section; /* of the running stretch */
+    struct lived *lived;
+    bool may_be_early;
+
+    bool broken; /* the replay itself cannot go on: `error` is set */
+    struct error *error;
     const struct replay_request *request;
     struct replay_result *result;
     struct trace_reader *reader;
@@ -73,11 +95,14 @@ struct pass {
     /* Applies groups [from, to) of the running block; in the window, between two readings of the
      * clock. False if the structure refused an operation. */
     bool (*apply)(struct replay *replay, size_t from, size_t to);
-    /* Lets time pass behind the last operation, up to `tick`. */
+    /* Lets time pass behind the last operation, up to `tick`, with none before it. */
     void (*pass_rest)(struct replay *replay, uint64_t tick);
     /* After groups [from, to) were applied, inside the window or outside, with no clock running;
-     * NULL: there is nothing to be done. */
+     * with none, at the end of a section of the tape. NULL: there is nothing to be done. */
     void (*file)(struct replay *replay, size_t from, size_t to);
+    /* A section of the tape begins; NULL as above. False, with `error` set, if the replay's own
+     * memory does not suffice. */
+    bool (*section)(struct replay *replay, struct error *error);
     /* After the last operation of a trace that was taken whole; NULL as above. False, with `error`
      * set, if the replay's own memory does not suffice. */
     bool (*finish)(struct replay *replay, struct error *error);
@@ -98,10 +123,42 @@ static inline void tally_add(struct tally *tally, uint32_t id, uint64_t now)
     tally->digest += mixed ^ (mixed >> 31);
 }
 
-/* The callback of the timed passes; `ctx` is the tally. */
+/* The callback that does nothing else; `ctx` is the replay. */
 void tally_fired(void *ctx, uint32_t id, uint64_t now);
 
-/* Notes the operation that the structure refused. */
-void replay_refuse(struct replay *replay, const struct trace_record *record, enum tl_status status);
+/* The callback that plays a tape; `ctx` is the replay. What is to be done with each reaction is a
+ * constant in every caller. */
+static inline __attribute__((always_inline)) void
+play_fired(struct replay *replay, uint32_t id, uint64_t now,
+           enum tl_status (*carry)(struct replay *replay, const struct tape_inside *inside))
+{
+    tally_add(&replay->tally, id, now);
+    uint32_t firing = replay->firing++;
+    while (__builtin_expect(replay->inside->firing == firing, true)) {
+        const struct tape_inside *inside = replay->inside++;
+        replay->strayed |= inside->cause != id || carry(replay, inside) > TL_IDLE;
+    }
+}
+
+/* Does it. */
+static inline __attribute__((always_inline)) enum tl_status
+play_inside(struct replay *replay, const struct tape_inside *inside)
+{
+    return inside->op == TRACE_START
+               ? replay->algo->start(replay->self, inside->id, inside->deadline)
+               : replay->algo->stop(replay->self, inside->id);
+}
+
+/* The number in the trace of the running block's record `at`. */
+static inline uint64_t replay_event(const struct replay *replay, size_t at)
+{
+    return replay->events != NULL ? replay->events[at] : replay->block->first_event + at;
+}
+
+/* What the check pass does with a reaction; `ctx` is the replay. */
+void check_carry(void *ctx, const struct loop_operation *operation, uint64_t now);
+
+/* Notes the operation that the structure refused: its number in the trace, and its deadline. */
+void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enum tl_status status);
 
 #endif

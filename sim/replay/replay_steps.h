@@ -50,7 +50,9 @@ static inline __attribute__((always_inline)) bool take_step(struct cursor *at, e
         at->last_cycles = cycles;
     }
     if (__builtin_expect(status > TL_IDLE, false)) {
-        replay_refuse(at->replay, record, status);
+        replay_refuse(at->replay,
+                      replay_event(at->replay, (size_t)(record - at->replay->block->records)),
+                      record->deadline, status);
         return false;
     }
     return true;

@@ -3,9 +3,15 @@
 
 #include <stdlib.h>
 
+static void fired_untimed(void *ctx, uint32_t id, uint64_t now)
+{
+    play_fired(ctx, id, now, play_inside);
+}
+
 static bool open_throughput(struct replay *replay, struct error *error)
 {
     replay->steps = malloc(sizeof *replay->steps);
+    replay->fire = replay->player != NULL ? fired_untimed : tally_fired;
     return replay->steps != NULL ||
            error_set(error, "%s: out of memory", replay->request->trace_path);
 }
@@ -13,7 +19,7 @@ static bool open_throughput(struct replay *replay, struct error *error)
 static inline __attribute__((always_inline)) uint64_t advance_untimed(struct replay *replay,
                                                                       uint64_t tick)
 {
-    return replay->algo->advance(replay->self, tick, TL_NO_BUDGET, tally_fired, &replay->tally);
+    return replay->algo->advance(replay->self, tick, TL_NO_BUDGET, replay->fire, replay);
 }
 
 /* Not inlined: many places call it. */

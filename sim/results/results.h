@@ -27,13 +27,15 @@
     X(COL_ALGO, "algo", 0, "structure")                                                            \
     X(COL_OPTIONS, "options", 0, "its options, where they differ from the defaults")               \
     X(COL_STATUS, "status", 0, "ok, fault, crashed, timeout or unsupported")                       \
-    X(COL_EVENTS, "events", 0, "operations in the trace")                                          \
+    X(COL_EVENTS, "events", 0, "operations carried out")                                           \
     X(COL_STARTS, "starts", 0, "starts of timers that were not pending")                           \
     X(COL_RESTARTS, "restarts", 0, "starts of timers that were")                                   \
     X(COL_STOPS, "stops", 0, "stops")                                                              \
+    X(COL_REACTIONS, "reactions", 0, "of all these, what a firing caused")                         \
+    X(COL_NOT_REACHED, "not_reached", 0, "the trace's reactions that no firing came to cause")     \
     X(COL_FIRED, "fired", 0, "timers fired up to the trace's end tick")                            \
     X(COL_DRAINED, "drained", 0, "timers fired after it")                                          \
-    X(COL_AVERTED, "averted", 0, "stops and restarts after the due tick, before a late firing")    \
+    X(COL_AVERTED, "averted", 0, "external stops and restarts after the due tick, no firing")      \
     X(COL_EARLY, "early", 0, "fired earlier than declared")                                        \
     X(COL_LATE_BEYOND, "late_beyond", 0, "fired later than declared")                              \
     X(COL_LOST, "lost", 0, "never fired")                                                          \

@@ -340,9 +340,12 @@ static void broken_order_is_named(void **state)
     const struct tl_algo *algo = tl_registry_find("ordered-list")->timed;
     struct oracle *oracle = oracle_create(algo, NULL, 4, &verdict);
     assert_non_null(oracle);
-    oracle_started(oracle, 0, 0, 0, 10);
-    oracle_started(oracle, 1, 0, 1, 10);
-    oracle_started(oracle, 2, 0, 2, 9);
+    static const uint64_t deadlines[] = {10, 10, 9};
+    for (uint32_t id = 0; id < 3; id++) {
+        const struct oracle_operation start = {
+            .event = id, .deadline = deadlines[id], .id = id, .op = TRACE_START};
+        oracle_operated(oracle, 0, &start, TL_OK);
+    }
     oracle_advancing(oracle, false);
     oracle_fired(oracle, 1, 10);
     oracle_fired(oracle, 0, 10); /* started before 1, with the same due tick */

@@ -34,18 +34,6 @@ bool keep_faults(struct job *job, const struct subject *subject, struct error *e
     return true;
 }
 
-/* Whether a structure promises exact firing for every delay of a trace, as far as the shortest and
- * the longest tell: precision may get worse with the delay, or, where one timeout serves all,
- * better. */
-static bool is_exact(const struct subject *subject, uint64_t max_delay_ticks)
-{
-    struct tl_precision shortest = tl_algo_precision(subject->timed, subject->options, 0);
-    struct tl_precision longest =
-        tl_algo_precision(subject->timed, subject->options, max_delay_ticks);
-    return shortest.early_ticks == 0 && shortest.late_ticks == 0 && longest.early_ticks == 0 &&
-           longest.late_ticks == 0;
-}
-
 bool keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks,
                     struct error *error)
 {
@@ -56,11 +44,12 @@ bool keep_fired_set(struct job *job, const struct subject *subject, uint64_t max
         return false;
     }
     simulation->fired_sets = sets;
-    sets[simulation->fired_set_count++] =
-        (struct fired_set){.trace = job->trace_name,
-                           .contender = subject->contender,
-                           .exact = is_exact(subject, max_delay_ticks),
-                           .digest = subject->check->digest};
+    sets[simulation->fired_set_count++] = (struct fired_set){
+        .trace = job->trace_name,
+        .contender = subject->contender,
+        .exact = tl_algo_is_exact(subject->timed, subject->options, max_delay_ticks),
+        .digest = subject->check->digest,
+        .operations = subject->check->operations_digest};
     return true;
 }
 
@@ -120,6 +109,10 @@ static bool checksum_trace(struct trace_reader *reader, char text[TRACE_CHECKSUM
                 const uint64_t operation[] = {group->tick, record->deadline,
                                               (uint64_t)record->op << 32 | record->id};
                 (void)XXH3_64bits_update(state, operation, sizeof operation);
+                if (block.causes != NULL) {
+                    const struct trace_cause *cause = &block.causes[group->first + i];
+                    (void)XXH3_64bits_update(state, cause, sizeof *cause);
+                }
             }
         }
     }
@@ -145,7 +138,9 @@ bool keep_trace(struct job *job, struct trace_reader *reader, struct error *erro
                               .path = strdup(job->trace_path),
                               .tick_ns = header->tick_ns,
                               .events = header->events,
-                              .ids = header->ids};
+                              .ids = header->ids,
+                              .reactions = header->reactions,
+                              .causes_known = header->causes_known};
     if (row->name == NULL || row->path == NULL) {
         return error_set(error, "out of memory");
     }
@@ -161,9 +156,10 @@ void simulation_describe_traces(const struct simulation *simulation, json_t *con
         const struct trace_row *row = &simulation->traces[i];
         (void)json_array_append_new(
             traces,
-            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "name", row->name, "path", row->path,
-                      "checksum", row->checksum, "tick_ns", (json_int_t)row->tick_ns, "events",
-                      (json_int_t)row->events, "timers", (json_int_t)row->ids));
+            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b}", "name", row->name, "path",
+                      row->path, "checksum", row->checksum, "tick_ns", (json_int_t)row->tick_ns,
+                      "events", (json_int_t)row->events, "timers", (json_int_t)row->ids,
+                      "reactions", (json_int_t)row->reactions, "open_loop", !row->causes_known));
     }
     (void)json_object_set_new(context, "traces", traces);
 }

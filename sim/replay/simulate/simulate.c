@@ -2,6 +2,7 @@
 #include "simulate_job.h"
 
 #include "child.h"
+#include "tape.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
         .drive = request->drive,
         .window = request->window,
         .memory_limit_bytes = request->memory_limit_bytes,
+        .tape = subject->tape,
     };
     struct child_request child = {
         .run = run_in_child,
@@ -240,7 +242,8 @@ static bool time_all(struct job *job, struct error *error)
 
 /* --- figures --------------------------------------------------------------------------------- */
 
-static bool fill_rows(struct job *job, uint64_t events, bool *all_right, struct error *error)
+static bool fill_rows(struct job *job, const struct trace_header *header, bool *all_right,
+                      struct error *error)
 {
     const struct subject *floor = NULL;
     for (size_t i = 0; i < job->subject_count; i++) {
@@ -260,7 +263,7 @@ static bool fill_rows(struct job *job, uint64_t events, bool *all_right, struct 
             }
             continue;
         }
-        if (!add_result_row(job, subject, events, floor, error)) {
+        if (!add_result_row(job, subject, header, floor, error)) {
             return false;
         }
         if (subject->right && subject->judged && subject->check->work.count > 0 &&
@@ -274,7 +277,7 @@ static bool fill_rows(struct job *job, uint64_t events, bool *all_right, struct 
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static bool open_subjects(struct job *job, struct error *error)
+static bool open_subjects(struct job *job, bool closed_loop, struct error *error)
 {
     static const int64_t no_options[TL_OPTIONS_MAX];
     const struct simulate_request *request = job->request;
@@ -299,6 +302,10 @@ static bool open_subjects(struct job *job, struct error *error)
                 break;
             }
         }
+        subject->tape = closed_loop ? tape_create(error) : NULL;
+        if (closed_loop && subject->tape == NULL) {
+            return false;
+        }
         subject->status = "ok";
         subject->right = true;
         subject->judged = (subject->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0;
@@ -322,6 +329,7 @@ static bool open_subjects(struct job *job, struct error *error)
 static void close_subjects(struct job *job)
 {
     for (size_t i = 0; i < job->subject_count; i++) {
+        tape_close(job->subjects[i].tape);
         free(job->subjects[i].check);
         free(job->subjects[i].latency);
         free(job->subjects[i].ns_per_event);
@@ -340,9 +348,9 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
         return false;
     }
     const struct trace_header *header = trace_reader_header(reader);
-    bool done = keep_trace(job, reader, error) && open_subjects(job, error) &&
-                check_all(job, header, error) && time_all(job, error) &&
-                fill_rows(job, header->events, all_right, error);
+    bool done = keep_trace(job, reader, error) &&
+                open_subjects(job, header->reactions > 0, error) && check_all(job, header, error) &&
+                time_all(job, error) && fill_rows(job, header, all_right, error);
     close_subjects(job);
     trace_reader_close(reader);
     return done;

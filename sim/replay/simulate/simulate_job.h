@@ -22,6 +22,7 @@ struct subject {
     bool right;  /* nothing has gone wrong so far */
     const char *status;
     char reason[1024];
+    struct tape *tape;             /* what it did in closed loop; NULL: the trace is open */
     struct replay_result *check;   /* NULL until that pass is done */
     struct replay_result *latency; /* all runs merged, or NULL */
     double *ns_per_event;          /* of each run */
@@ -48,10 +49,11 @@ struct job {
 /* The percentiles of one latency, behind them the maximum. */
 void read_percentiles(const struct histogram *ns, uint64_t percentiles[LATENCY_PERCENTILES]);
 
-/* Adds a structure's row to the results; `events` is how many operations the trace has, `floor`
- * what the harness itself took, or NULL. False, with `error` set, if out of memory. */
-bool add_result_row(struct job *job, const struct subject *subject, uint64_t events,
-                    const struct subject *floor, struct error *error);
+/* Adds a structure's row to the results; `floor` is what the harness itself took, or NULL. False,
+ * with `error` set, if out of memory. */
+bool add_result_row(struct job *job, const struct subject *subject,
+                    const struct trace_header *header, const struct subject *floor,
+                    struct error *error);
 
 /* --- what is kept beside them: simulation.c --------------------------------------------------- */
 

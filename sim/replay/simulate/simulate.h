@@ -69,6 +69,7 @@ struct fired_set {
     const struct contender *contender;
     bool exact; /* at these options: such structures must agree */
     uint64_t digest;
+    uint64_t operations; /* the same of what the firings caused */
 };
 
 /* A trace that was replayed. */
@@ -78,6 +79,8 @@ struct trace_row {
     char checksum[TRACE_CHECKSUM_CHARS + 1];
     uint64_t tick_ns;
     uint64_t events;
+    uint64_t reactions;
+    bool causes_known; /* false: open loop */
     uint32_t ids;
 };
 

@@ -57,15 +57,18 @@ static bool fill_speed(struct row *row, const struct subject *subject, const str
     return kept;
 }
 
-static void fill_verdict(struct row *row, const struct verdict *verdict)
+static void fill_verdict(struct row *row, const struct replay_result *check)
 {
+    const struct verdict *verdict = &check->verdict;
     const struct {
         enum column column;
         uint64_t value;
     } counts[] = {
-        {COL_STARTS, verdict->starts},   {COL_RESTARTS, verdict->restarts},
-        {COL_STOPS, verdict->stops},     {COL_FIRED, verdict->fired},
-        {COL_DRAINED, verdict->drained}, {COL_AVERTED, verdict->averted},
+        {COL_EVENTS, verdict->events},     {COL_STARTS, verdict->starts},
+        {COL_RESTARTS, verdict->restarts}, {COL_STOPS, verdict->stops},
+        {COL_REACTIONS, check->reactions}, {COL_NOT_REACHED, check->not_reached},
+        {COL_FIRED, verdict->fired},       {COL_DRAINED, verdict->drained},
+        {COL_AVERTED, verdict->averted},
     };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         row_set_integer(row, counts[i].column, counts[i].value);
@@ -109,8 +112,9 @@ static void fill_work(struct row *row, const struct subject *subject)
     row_set_integer(row, COL_N_ALLOCS, check->allocations);
 }
 
-bool add_result_row(struct job *job, const struct subject *subject, uint64_t events,
-                    const struct subject *floor, struct error *error)
+bool add_result_row(struct job *job, const struct subject *subject,
+                    const struct trace_header *header, const struct subject *floor,
+                    struct error *error)
 {
     struct row *row = results_add(&job->simulation->results);
     if (row == NULL) {
@@ -121,14 +125,14 @@ bool add_result_row(struct job *job, const struct subject *subject, uint64_t eve
     row_set_text(row, COL_ALGO, subject->timed->name);
     row_set_text(row, COL_OPTIONS, subject->contender->option_text);
     row_set_text(row, COL_STATUS, subject->status);
-    row_set_integer(row, COL_EVENTS, events);
+    row_set_integer(row, COL_EVENTS, header->events);
     if (!subject->right) {
         row_set_text(row, COL_REASON, subject->reason);
     }
     bool ended =
         subject->check != NULL && (subject->right || strcmp(subject->status, "fault") == 0);
     if (ended && subject->judged) {
-        fill_verdict(row, &subject->check->verdict);
+        fill_verdict(row, subject->check);
     }
     if (ended) {
         fill_work(row, subject);

@@ -1,0 +1,107 @@
+#include "lived.h"
+
+void lived_begin(struct lived *lived, const struct trace_block *from, size_t group,
+                 size_t group_end, const struct tape_section *section, bool keep_empty)
+{
+    lived->from = from;
+    lived->group = group;
+    lived->group_end = group_end;
+    lived->record = 0;
+    lived->section = section;
+    lived->outside = 0;
+    lived->keep_empty = keep_empty;
+}
+
+static bool is_full(const struct lived *lived)
+{
+    return lived->block.record_count == TRACE_BLOCK_RECORDS ||
+           lived->block.group_count == TRACE_BLOCK_RECORDS;
+}
+
+/* Sees to it that the last group is of this tick. */
+static void go_to(struct lived *lived, uint64_t tick)
+{
+    struct trace_block *block = &lived->block;
+    if (block->group_count == 0 || lived->groups[block->group_count - 1].tick != tick) {
+        lived->groups[block->group_count++] =
+            (struct trace_group){.tick = tick, .first = (uint32_t)block->record_count};
+    }
+}
+
+static void add(struct lived *lived, uint64_t tick, uint64_t event,
+                const struct trace_record *record)
+{
+    go_to(lived, tick);
+    struct trace_block *block = &lived->block;
+    lived->groups[block->group_count - 1].count++;
+    lived->events[block->record_count] = event;
+    lived->records[block->record_count++] = *record;
+}
+
+/* The tape's next entry, if it is one that was held back to a tick up to this. */
+static const struct tape_outside *next_held(const struct lived *lived, uint64_t tick)
+{
+    const struct tape_section *section = lived->section;
+    const struct tape_outside *outside = &section->outside[lived->outside];
+    return lived->outside < section->outside_count && outside->op != TAPE_SUPERSEDED &&
+                   outside->tick <= tick
+               ? outside
+               : NULL;
+}
+
+static void add_held(struct lived *lived, uint64_t tick)
+{
+    const struct tape_outside *held;
+    while (!is_full(lived) && (held = next_held(lived, tick)) != NULL) {
+        const struct trace_record record = {
+            .deadline = held->deadline, .id = held->id, .op = held->op};
+        add(lived, held->tick, held->event, &record);
+        lived->outside++;
+    }
+}
+
+static bool is_superseded(struct lived *lived, uint64_t event)
+{
+    const struct tape_section *section = lived->section;
+    const struct tape_outside *outside = &section->outside[lived->outside];
+    bool superseded = lived->outside < section->outside_count && outside->op == TAPE_SUPERSEDED &&
+                      outside->event == event;
+    lived->outside += superseded;
+    return superseded;
+}
+
+/* Adds what is left of the running group. */
+static void add_group(struct lived *lived)
+{
+    const struct trace_block *from = lived->from;
+    const struct trace_group *group = &from->groups[lived->group];
+    if (lived->keep_empty) {
+        go_to(lived, group->tick);
+    }
+    for (; lived->record < group->count && !is_full(lived); lived->record++) {
+        uint32_t i = group->first + lived->record;
+        bool external = from->causes == NULL || from->causes[i].basis == TRACE_EXTERNAL;
+        if (external && !is_superseded(lived, from->first_event + i)) {
+            add(lived, group->tick, from->first_event + i, &from->records[i]);
+        }
+    }
+    if (lived->record == group->count) {
+        lived->record = 0;
+        lived->group++;
+    }
+}
+
+bool lived_next(struct lived *lived)
+{
+    lived->block = (struct trace_block){.records = lived->records, .groups = lived->groups};
+    while (lived->group < lived->group_end && !is_full(lived)) {
+        add_held(lived, lived->from->groups[lived->group].tick);
+        if (!is_full(lived)) {
+            add_group(lived);
+        }
+    }
+    if (lived->group == lived->group_end) {
+        add_held(lived, UINT64_MAX);
+    }
+    return lived->block.group_count > 0;
+}

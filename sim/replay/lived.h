@@ -1,0 +1,41 @@
+/*
+ * lived.h: a stretch of a trace as a structure lived it: the operations outside of callbacks, from
+ * the trace and its tape, as blocks that the timed loops take. Reactions of the trace are left out:
+ * the tape has those that were carried out, each at its tick before the external operations.
+ */
+#ifndef SIM_LIVED_H
+#define SIM_LIVED_H
+
+#include "tape.h"
+#include "trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lived {
+    struct trace_block block;             /* what the last call of lived_next found */
+    uint64_t events[TRACE_BLOCK_RECORDS]; /* of each record: its number in the trace */
+    struct trace_record records[TRACE_BLOCK_RECORDS];
+    struct trace_group groups[TRACE_BLOCK_RECORDS];
+
+    /* What is still to come. */
+    const struct trace_block *from; /* NULL: no operations of the trace */
+    size_t group;
+    size_t group_end;
+    uint32_t record; /* of the group, that are done */
+    const struct tape_section *section;
+    size_t outside;
+    bool keep_empty; /* groups that have reactions only */
+};
+
+/* Begins a stretch: groups [group, group_end) of `from`, with their section of the tape. Groups of
+ * which nothing is left stay as ticks to go to if `keep_empty`. */
+void lived_begin(struct lived *lived, const struct trace_block *from, size_t group,
+                 size_t group_end, const struct tape_section *section, bool keep_empty);
+
+/* Fills the block with what comes next, at most TRACE_BLOCK_RECORDS operations and groups. False if
+ * there is nothing. */
+bool lived_next(struct lived *lived);
+
+#endif

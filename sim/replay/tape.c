@@ -1,0 +1,276 @@
+#include "tape.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WRITTEN "what the firings cause could not be written to a file in $TMPDIR or /tmp: %s"
+#define READ    "what the firings cause could not be read back: %s"
+
+struct tape {
+    int file;
+};
+
+struct tape *tape_create(struct error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    struct tape *tape = malloc(sizeof *tape);
+    int length =
+        snprintf(path, sizeof path, "%s/timerlab-tape-XXXXXX", folder != NULL ? folder : "/tmp");
+    errno = ENAMETOOLONG;
+    int file = length > 0 && (size_t)length < sizeof path ? mkstemp(path) : -1;
+    if (tape == NULL || file < 0) {
+        (void)error_set(error, WRITTEN, strerror(tape == NULL ? ENOMEM : errno));
+        free(tape);
+        return NULL;
+    }
+    (void)unlink(path);
+    tape->file = file;
+    return tape;
+}
+
+void tape_close(struct tape *tape)
+{
+    if (tape != NULL) {
+        (void)close(tape->file);
+        free(tape);
+    }
+}
+
+/* How many of each a section has. */
+struct section_head {
+    uint64_t inside_count;
+    uint64_t outside_count;
+};
+
+/* Sections of the recorder and of the player alike, with room for so many. */
+struct room {
+    struct tape_section section;
+    size_t inside_capacity;
+    size_t outside_capacity;
+};
+
+/* Room for so many, one of them for the end. False: no memory. */
+static bool make_inside_room(struct room *room, size_t count)
+{
+    if (count < room->inside_capacity) {
+        return true;
+    }
+    size_t capacity = count + count / 2 + 1024;
+    struct tape_inside *inside = realloc(room->section.inside, capacity * sizeof *inside);
+    if (inside == NULL) {
+        return false;
+    }
+    room->section.inside = inside;
+    struct tape_place *places = realloc(room->section.places, capacity * sizeof *places);
+    if (places == NULL) {
+        return false;
+    }
+    room->section.places = places;
+    room->inside_capacity = capacity;
+    return true;
+}
+
+static bool make_outside_room(struct room *room, size_t count)
+{
+    if (count < room->outside_capacity) {
+        return true;
+    }
+    size_t capacity = count + count / 2 + 1024;
+    struct tape_outside *outside = realloc(room->section.outside, capacity * sizeof *outside);
+    if (outside == NULL) {
+        return false;
+    }
+    room->section.outside = outside;
+    room->outside_capacity = capacity;
+    return true;
+}
+
+static void free_room(struct room *room)
+{
+    free(room->section.inside);
+    free(room->section.places);
+    free(room->section.outside);
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+struct tape_recorder {
+    FILE *stream;
+    struct room room;
+    uint64_t firings; /* in the section */
+    bool no_memory;
+};
+
+struct tape_recorder *tape_recorder_open(const struct tape *tape, struct error *error)
+{
+    struct tape_recorder *recorder = calloc(1, sizeof *recorder);
+    int copy = recorder != NULL ? dup(tape->file) : -1;
+    if (copy >= 0) {
+        recorder->stream = fdopen(copy, "wb");
+    }
+    if (recorder == NULL || recorder->stream == NULL) {
+        (void)error_set(error, WRITTEN, strerror(recorder != NULL ? errno : ENOMEM));
+        if (copy >= 0) {
+            (void)close(copy);
+        }
+        free(recorder);
+        return NULL;
+    }
+    return recorder;
+}
+
+void tape_record_firing(struct tape_recorder *recorder)
+{
+    recorder->firings++;
+}
+
+static void record_outside(struct tape_recorder *recorder, const struct tape_outside *outside)
+{
+    struct tape_section *section = &recorder->room.section;
+    if (!make_outside_room(&recorder->room, section->outside_count)) {
+        recorder->no_memory = true;
+        return;
+    }
+    section->outside[section->outside_count++] = *outside;
+}
+
+void tape_record(struct tape_recorder *recorder, const struct loop_operation *operation,
+                 uint64_t tick)
+{
+    struct tape_section *section = &recorder->room.section;
+    if (!operation->inside) {
+        record_outside(recorder, &(struct tape_outside){.tick = tick,
+                                                        .event = operation->event,
+                                                        .deadline = operation->deadline,
+                                                        .id = operation->id,
+                                                        .op = operation->op});
+    } else if (recorder->firings > TAPE_NO_FIRING ||
+               !make_inside_room(&recorder->room, section->inside_count)) {
+        recorder->no_memory = true;
+    } else {
+        section->places[section->inside_count] =
+            (struct tape_place){.tick = tick, .event = operation->event};
+        section->inside[section->inside_count++] =
+            (struct tape_inside){.deadline = operation->deadline,
+                                 .firing = (uint32_t)(recorder->firings - 1),
+                                 .cause = operation->cause,
+                                 .id = operation->id,
+                                 .op = operation->op};
+    }
+}
+
+void tape_record_superseded(struct tape_recorder *recorder, uint64_t tick, uint64_t event)
+{
+    record_outside(recorder,
+                   &(struct tape_outside){.tick = tick, .event = event, .op = TAPE_SUPERSEDED});
+}
+
+/* A count of 0 needs no memory. */
+static bool put(FILE *stream, const void *items, size_t item_bytes, size_t count)
+{
+    return count == 0 || fwrite(items, item_bytes, count, stream) == count;
+}
+
+bool tape_record_section(struct tape_recorder *recorder, struct error *error)
+{
+    struct tape_section *section = &recorder->room.section;
+    const struct section_head head = {.inside_count = section->inside_count,
+                                      .outside_count = section->outside_count};
+    FILE *stream = recorder->stream;
+    if (recorder->no_memory) {
+        return error_set(error, WRITTEN, strerror(ENOMEM));
+    }
+    if (!put(stream, &head, sizeof head, 1) ||
+        !put(stream, section->inside, sizeof *section->inside, section->inside_count) ||
+        !put(stream, section->places, sizeof *section->places, section->inside_count) ||
+        !put(stream, section->outside, sizeof *section->outside, section->outside_count) ||
+        fflush(stream) != 0) {
+        return error_set(error, WRITTEN, strerror(errno));
+    }
+    section->inside_count = 0;
+    section->outside_count = 0;
+    recorder->firings = 0;
+    return true;
+}
+
+void tape_recorder_close(struct tape_recorder *recorder)
+{
+    if (recorder != NULL) {
+        (void)fclose(recorder->stream);
+        free_room(&recorder->room);
+        free(recorder);
+    }
+}
+
+/* --- playing --------------------------------------------------------------------------------- */
+
+struct tape_player {
+    int file;
+    off_t at;
+    struct room room;
+};
+
+struct tape_player *tape_player_open(const struct tape *tape, struct error *error)
+{
+    struct tape_player *player = calloc(1, sizeof *player);
+    if (player == NULL) {
+        (void)error_set(error, READ, strerror(ENOMEM));
+        return NULL;
+    }
+    player->file = tape->file;
+    return player;
+}
+
+/* Reads so many bytes; the processes that share the file keep their own places. */
+static bool get(struct tape_player *player, void *items, size_t bytes, struct error *error)
+{
+    char *next = items;
+    while (bytes > 0) {
+        ssize_t got = pread(player->file, next, bytes, player->at);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return error_set(error, READ, got < 0 ? strerror(errno) : "it ends too early");
+        }
+        next += got;
+        player->at += got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+const struct tape_section *tape_player_next(struct tape_player *player, struct error *error)
+{
+    struct section_head head;
+    struct tape_section *section = &player->room.section;
+    if (!get(player, &head, sizeof head, error)) {
+        return NULL;
+    }
+    if (!make_inside_room(&player->room, head.inside_count) ||
+        !make_outside_room(&player->room, head.outside_count)) {
+        (void)error_set(error, READ, strerror(ENOMEM));
+        return NULL;
+    }
+    section->inside_count = head.inside_count;
+    section->outside_count = head.outside_count;
+    if (!get(player, section->inside, section->inside_count * sizeof *section->inside, error) ||
+        !get(player, section->places, section->inside_count * sizeof *section->places, error) ||
+        !get(player, section->outside, section->outside_count * sizeof *section->outside, error)) {
+        return NULL;
+    }
+    section->inside[section->inside_count] = (struct tape_inside){.firing = TAPE_NO_FIRING};
+    return section;
+}
+
+void tape_player_close(struct tape_player *player)
+{
+    if (player != NULL) {
+        free_room(&player->room);
+        free(player);
+    }
+}
