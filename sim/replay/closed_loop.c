@@ -13,13 +13,15 @@
 #define MANY     UINT32_MAX
 
 struct timer {
-    uint64_t stream_start; /* the stream's last start of it; NO_EVENT too if that was dropped */
-    uint64_t last;         /* the latest operation on it that was carried out */
-    uint64_t due;          /* as it was last started */
-    uint64_t nominal;      /* what a fixed rate counts from: due, but for the delays of the loop */
-    uint64_t touched_tick; /* when reactions to others last touched it */
-    uint32_t touched_by;   /* then: the cause, or MANY */
-    uint32_t first_node;   /* reactions to its firing, in the order of the stream */
+    uint64_t stream_start;  /* the stream's last start of it; NO_EVENT too if that was dropped */
+    uint64_t stream_tick;   /* when that was */
+    uint64_t stream_former; /* the last one before that tick, likewise */
+    uint64_t last;          /* the latest operation on it that was carried out */
+    uint64_t due;           /* as it was last started */
+    uint64_t nominal;       /* what a fixed rate counts from: due, but for the delays of the loop */
+    uint64_t touched_tick;  /* when reactions to others last touched it */
+    uint32_t touched_by;    /* then: the cause, or MANY */
+    uint32_t first_node;    /* reactions to its firing, in the order of the stream */
     uint32_t last_node;
     bool pending;
 };
@@ -154,6 +156,8 @@ static void drop_chain(struct closed_loop *loop, uint32_t dropped)
         struct timer *timer = &loop->timers[node.id];
         if (timer->stream_start == node.event) {
             timer->stream_start = NO_EVENT;
+        } else if (timer->stream_former == node.event) {
+            timer->stream_former = NO_EVENT;
         }
         /* Those before belong to starts that still may be. */
         uint32_t *link = &timer->first_node;
@@ -302,15 +306,26 @@ static void touch(struct timer *timer, uint64_t tick, uint32_t cause)
     }
 }
 
+/* Notes that the stream starts a timer. */
+static void note_start(struct timer *timer, uint64_t tick, uint64_t event)
+{
+    if (timer->stream_tick != tick) {
+        timer->stream_former = timer->stream_start;
+        timer->stream_tick = tick;
+    }
+    timer->stream_start = event;
+}
+
 static void put_aside(struct closed_loop *loop, uint64_t tick, uint64_t event,
                       const struct trace_record *record, const struct trace_cause *cause)
 {
     struct timer *causing = &loop->timers[cause->id];
     struct timer *target = &loop->timers[record->id];
-    uint64_t arming = causing->stream_start;
+    /* What is started at this tick fires at the next at the earliest. */
+    uint64_t arming = causing->stream_tick == tick ? causing->stream_former : causing->stream_start;
     bool start = record->op == TRACE_START;
     if (start) {
-        target->stream_start = event;
+        note_start(target, tick, event);
     }
     touch(target, tick, cause->id);
     uint32_t at = take_node(loop);
@@ -357,7 +372,7 @@ void closed_loop_advancing(struct closed_loop *loop, uint64_t now)
             if (loop->block.causes != NULL && loop->block.causes[i].basis != TRACE_EXTERNAL) {
                 put_aside(loop, group->tick, event, record, &loop->block.causes[i]);
             } else if (record->op == TRACE_START) {
-                loop->timers[record->id].stream_start = event;
+                note_start(&loop->timers[record->id], group->tick, event);
             }
         }
         if (++loop->group == loop->block.group_count) {
@@ -391,8 +406,10 @@ struct closed_loop *closed_loop_open(const struct closed_loop_plan *plan, struct
         return NULL;
     }
     for (uint32_t id = 0; id < ids; id++) {
-        loop->timers[id] =
-            (struct timer){.touched_tick = UINT64_MAX, .first_node = NO_NODE, .last_node = NO_NODE};
+        loop->timers[id] = (struct timer){.stream_tick = UINT64_MAX,
+                                          .touched_tick = UINT64_MAX,
+                                          .first_node = NO_NODE,
+                                          .last_node = NO_NODE};
     }
     next_block(loop);
     return loop;

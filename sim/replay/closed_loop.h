@@ -8,8 +8,8 @@
  *   - At tick t the stream's reactions for t are put aside, then comes the advance to t, then what
  *     was held back, then the external operations of t.
  *   - A reaction belongs to the arming of its cause: that timer's last start in the stream before
- *     it. It is carried out when that arming fires, in the callback; if that was before t, the
- *     structure having been early, it is held back to the end of t.
+ *     its tick. It is carried out when that arming fires, in the callback; if that was before t,
+ * the structure having been early, it is held back to the end of t.
  *   - It is dropped if another start or a stop of its cause comes before that, and so is what
  *     belongs to a start that was dropped. An operation, external or not, is superseded, and
  *     dropped, if a later one of the stream on the same timer was carried out before it.

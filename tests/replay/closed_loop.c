@@ -1,0 +1,425 @@
+/*
+ * What a firing causes: each rule by an example with a known answer; and what the timed passes play
+ * is what the checked one did.
+ */
+#include "test.h"
+
+#include "closed_loop.h"
+#include "replay.h"
+#include "tape.h"
+#include "trace_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char text_path[] = "/tmp/timerlab-loop-text-XXXXXX";
+static char trace_path[] = "/tmp/timerlab-loop-XXXXXX";
+
+static int make_files(void **state)
+{
+    (void)state;
+    int text = mkstemp(text_path);
+    int trace = mkstemp(trace_path);
+    (void)close(text);
+    (void)close(trace);
+    return text < 0 || trace < 0;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    return unlink(text_path) | unlink(trace_path);
+}
+
+static void write_trace(const char *rows)
+{
+    struct error error;
+    const struct trace_text_options options = {0};
+    FILE *stream = fopen(text_path, "w");
+    assert_non_null(stream);
+    assert_true(fprintf(stream, "tick,id,op,delay,cause\n%s", rows) > 0);
+    assert_int_equal(fclose(stream), 0);
+    if (!trace_text_read(text_path, trace_path, &options, &error)) {
+        fail_msg("%s", error.text);
+    }
+}
+
+/* --- a loop by hand --------------------------------------------------------------------------- */
+
+/* Writes what is carried out: "@tick id+deadline" for a start, "id-" for a stop, in brackets inside
+ * a callback. */
+struct script {
+    struct closed_loop *loop;
+    char log[400];
+};
+
+static void log_carried(void *ctx, const struct loop_operation *operation, uint64_t now)
+{
+    struct script *script = ctx;
+    char done[64];
+    char one[96];
+    if (operation->op == TRACE_START) {
+        (void)snprintf(done, sizeof done, "%" PRIu32 "+%" PRIu64, operation->id,
+                       operation->deadline);
+    } else {
+        (void)snprintf(done, sizeof done, "%" PRIu32 "-", operation->id);
+    }
+    (void)snprintf(one, sizeof one, operation->inside ? " @%" PRIu64 "[%s]" : " @%" PRIu64 " %s",
+                   now, done);
+    size_t used = strlen(script->log);
+    (void)snprintf(script->log + used, sizeof script->log - used, "%s", one);
+}
+
+static void begin(struct script *script, const char *rows, bool exact)
+{
+    struct error error;
+    write_trace(rows);
+    script->log[0] = '\0';
+    const struct closed_loop_plan plan = {
+        .trace_path = trace_path, .exact = exact, .carry = log_carried, .ctx = script};
+    script->loop = closed_loop_open(&plan, &error);
+    assert_non_null(script->loop);
+}
+
+/* An advance to a tick at which these timers fire; the list ends with -1. */
+static void advance(struct script *script, uint64_t tick, const int *ids)
+{
+    closed_loop_advancing(script->loop, tick);
+    for (; *ids >= 0; ids++) {
+        closed_loop_fired(script->loop, (uint32_t)*ids, tick);
+    }
+    closed_loop_advanced(script->loop, tick);
+}
+#define FIRE(script, tick, ...) advance(script, tick, (const int[]){__VA_ARGS__, -1})
+#define REST(script, tick)      advance(script, tick, (const int[]){-1})
+
+static bool external(struct script *script, uint64_t tick, uint64_t event, uint32_t id, int delay)
+{
+    const struct trace_record record = {.deadline = delay >= 0 ? tick + (uint64_t)delay : 0,
+                                        .id = id,
+                                        .op = delay >= 0 ? TRACE_START : TRACE_STOP};
+    return closed_loop_external(script->loop, event, tick, &record);
+}
+
+static void expect(struct script *script, const char *log, uint64_t reactions)
+{
+    struct error error;
+    assert_string_equal(script->log, log);
+    assert_int_equal(closed_loop_reactions(script->loop), reactions);
+    assert_false(closed_loop_failed(script->loop, &error));
+    closed_loop_close(script->loop);
+}
+
+/* --- the rules -------------------------------------------------------------------------------- */
+
+/* Three heartbeats of 10 ticks, whose first firing is 3 late, the second 4. */
+static void what_a_delay_counts_from(void **state)
+{
+    (void)state;
+    struct script script;
+    const char *rows = "0,0,start,10,\n0,1,start,10,\n0,2,start,10,\n"
+                       "10,0,start,10,0\n10,1,start,10,1r\n10,2,start,10,2a\n"
+                       "20,0,start,10,0\n20,1,start,10,1r\n20,2,start,10,2a\n";
+    begin(&script, rows, false);
+    for (uint32_t id = 0; id < 3; id++) {
+        assert_true(external(&script, 0, id, id, 10));
+    }
+    REST(&script, 10);
+    FIRE(&script, 13, 0, 1, 2);
+    FIRE(&script, 24, 1, 2);
+    FIRE(&script, 27, 0);
+    expect(&script, " @13[0+23] @13[1+20] @13[2+20] @24[1+30] @24[2+30] @27[0+37]", 6);
+}
+
+/* It belongs to an arming: what comes for the first firing waits for that, and not for another. */
+static void a_late_firing_brings_its_own(void **state)
+{
+    (void)state;
+    struct script script;
+    const char *rows = "0,0,start,5,\n5,0,start,5,0\n10,0,start,7,0\n17,1,start,1,0\n";
+    begin(&script, rows, false);
+    assert_true(external(&script, 0, 0, 0, 5));
+    REST(&script, 17);
+    FIRE(&script, 20, 0);
+    FIRE(&script, 30, 0);
+    FIRE(&script, 40, 0);
+    expect(&script, " @20[0+25] @30[0+37] @40 1+41", 3);
+}
+
+/* Only the cause itself, unless the structure is exact. */
+static void on_others_a_late_one_acts_behind_its_firings(void **state)
+{
+    (void)state;
+    struct script script;
+    const char *rows = "0,0,start,5,\n0,1,start,9,\n5,1,stop,,0\n5,0,start,5,0\n";
+    begin(&script, rows, false);
+    assert_true(external(&script, 0, 0, 0, 5) && external(&script, 0, 1, 1, 9));
+    FIRE(&script, 6, 0);
+    expect(&script, " @6[0+11] @6 1-", 2);
+    begin(&script, rows, true);
+    assert_true(external(&script, 0, 0, 0, 5) && external(&script, 0, 1, 1, 9));
+    FIRE(&script, 5, 0);
+    expect(&script, " @5[1-] @5[0+10]", 2);
+}
+
+/* Timer 1 is due at the same tick as its stop by 0: whichever fires first, it fires. */
+static void a_timer_that_is_due_is_left_to_fire(void **state)
+{
+    (void)state;
+    struct script script;
+    const char *rows = "0,0,start,5,\n0,1,start,5,\n5,1,stop,,0\n5,1,start,5,1\n";
+    for (int first = 0; first < 2; first++) {
+        begin(&script, rows, true);
+        assert_true(external(&script, 0, 0, 0, 5) && external(&script, 0, 1, 1, 5));
+        FIRE(&script, 5, first, 1 - first);
+        /* The stop is superseded by the start, which stands behind it in the stream. */
+        expect(&script, " @5[1+10]", 1);
+    }
+}
+
+/* What two causes touch goes in the order of the stream, whichever fires first. */
+static void contended_timers_wait_for_the_end_of_the_tick(void **state)
+{
+    (void)state;
+    struct script script;
+    const char *rows =
+        "0,0,start,5,\n0,1,start,5,\n0,2,start,9,\n5,2,start,20,0\n5,2,start,30,1\n5,3,start,1,0\n";
+    for (int first = 0; first < 2; first++) {
+        begin(&script, rows, true);
+        assert_true(external(&script, 0, 0, 0, 5) && external(&script, 0, 1, 1, 5) &&
+                    external(&script, 0, 2, 2, 9));
+        FIRE(&script, 5, first, 1 - first);
+        expect(&script, " @5[3+6] @5 2+25 @5 2+35", 3);
+    }
+}
+
+/* A packet comes before the late firing: with it goes what the firing would have brought, and what
+ * that would have. */
+static void an_external_restart_replaces_the_arming(void **state)
+{
+    (void)state;
+    struct script script;
+    const char *rows = "0,0,start,5,\n5,1,start,5,0\n8,0,start,50,\n10,2,start,5,1\n";
+    begin(&script, rows, false);
+    assert_true(external(&script, 0, 0, 0, 5));
+    REST(&script, 5);
+    REST(&script, 8);
+    assert_true(external(&script, 8, 2, 0, 50));
+    FIRE(&script, 60, 0);
+    FIRE(&script, 70, 1);
+    expect(&script, "", 0);
+    /* Of a structure that was in time all of it happens. */
+    begin(&script, rows, true);
+    assert_true(external(&script, 0, 0, 0, 5));
+    FIRE(&script, 5, 0);
+    REST(&script, 8);
+    assert_true(external(&script, 8, 2, 0, 50));
+    FIRE(&script, 10, 1);
+    expect(&script, " @5[1+10] @10[2+15]", 2);
+}
+
+/* After an early firing it is done at its place, and counts from there. */
+static void early_is_not_before_its_place(void **state)
+{
+    (void)state;
+    struct script script;
+    begin(&script, "0,0,start,5,\n5,0,start,10,0\n15,0,start,10,0r\n", false);
+    assert_true(external(&script, 0, 0, 0, 5));
+    FIRE(&script, 3, 0);
+    REST(&script, 5);
+    FIRE(&script, 12, 0);
+    REST(&script, 15);
+    expect(&script, " @5 0+15 @15 0+25", 2);
+}
+
+/* A later operation of the stream on the same timer has been carried out: this one is not. */
+static void what_is_superseded_is_dropped(void **state)
+{
+    (void)state;
+    struct script script;
+    begin(&script, "0,0,start,5,\n5,1,start,70,\n5,1,start,5,0\n", true);
+    assert_true(external(&script, 0, 0, 0, 5));
+    FIRE(&script, 5, 0);
+    assert_false(external(&script, 5, 1, 1, 70));
+    expect(&script, " @5[1+10]", 1);
+}
+
+/* --- the passes ------------------------------------------------------------------------------- */
+
+static struct replay_result *run(const struct tl_algo *algo, enum replay_pass pass,
+                                 struct tape *tape)
+{
+    struct error error;
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(algo, options);
+    struct replay_result *result = malloc(sizeof *result);
+    assert_non_null(result);
+    const struct replay_request request = {.trace_path = trace_path,
+                                           .algo = algo,
+                                           .options = options,
+                                           .pass = pass,
+                                           .tape = tape,
+                                           .memory_limit_bytes = UINT64_MAX};
+    if (!replay_run(&request, result, &error)) {
+        fail_msg("%s", error.text);
+    }
+    return result;
+}
+
+/* Periodic timers that stop and start one another; every fifth operation is external. */
+static void write_busy_trace(void)
+{
+    enum { TIMERS = 50, TICKS = 3000 };
+    static char rows[1 << 20];
+    static uint64_t due[TIMERS];
+    size_t used = 0;
+    for (unsigned id = 0; id < TIMERS; id++) {
+        due[id] = 1 + id % 7;
+        used += (size_t)snprintf(rows + used, sizeof rows - used, "0,%u,start,%u,\n", id,
+                                 (unsigned)due[id]);
+    }
+    for (uint64_t tick = 1; tick < TICKS; tick++) {
+        for (unsigned id = 0; id < TIMERS; id++) {
+            if (due[id] == tick) {
+                unsigned other = (id + (unsigned)tick) % TIMERS;
+                unsigned delay = 3 + (id * 5 + (unsigned)tick) % 90;
+                due[id] = tick + delay;
+                used += (size_t)snprintf(rows + used, sizeof rows - used,
+                                         "%" PRIu64 ",%u,start,%u,%u%s\n", tick, id, delay, id,
+                                         id % 3 == 0   ? "r"
+                                         : id % 3 == 1 ? "a"
+                                                       : "");
+                if (due[other] > tick) {
+                    due[other] = tick + 40;
+                    used += (size_t)snprintf(rows + used, sizeof rows - used,
+                                             "%" PRIu64 ",%u,start,40,%u\n", tick, other, id);
+                }
+            }
+        }
+        if (tick % 5 == 0) {
+            unsigned id = (unsigned)(tick / 5) % TIMERS;
+            due[id] = tick + 60;
+            used += (size_t)snprintf(rows + used, sizeof rows - used, "%" PRIu64 ",%u,start,60,\n",
+                                     tick, id);
+        }
+    }
+    assert_true(used < sizeof rows - 100);
+    (void)snprintf(rows + used, sizeof rows - used, "# warmup_end_tick: 1000\n");
+    write_trace(rows);
+}
+
+/* For exact, late and early structures: the same firings, and in the window the same operations. */
+static void timed_passes_play_what_was_checked(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"binary-heap",  "simple-wheel", "hier-wheel",
+                                        "coarse-wheel", "cache-wheel",  "chunk-wheel"};
+    write_busy_trace();
+    uint64_t exact_digest = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct error error;
+        const struct tl_entry *structure = tl_registry_find(names[i]);
+        struct tape *tape = tape_create(&error);
+        assert_non_null(tape);
+        struct replay_result *check = run(structure->counted, PASS_CHECK, tape);
+        assert_string_equal(check->reason, "");
+        assert_true(check->reactions > 50);
+        for (int pass = PASS_THROUGHPUT; pass <= PASS_LATENCY; pass++) {
+            struct replay_result *timed = run(structure->timed, (enum replay_pass)pass, tape);
+            assert_string_equal(timed->reason, "");
+            assert_int_equal(timed->digest, check->digest);
+            assert_int_equal(timed->window_events, check->window_events);
+            if (pass == PASS_LATENCY) {
+                uint64_t timed_operations = 0;
+                for (int op = 0; op < LATENCY_ADVANCE; op++) {
+                    timed_operations += timed->latency_ns[op].total;
+                }
+                assert_int_equal(timed_operations, check->window_events);
+            }
+            free(timed);
+        }
+        if (i == 0) {
+            exact_digest = check->digest;
+            assert_int_equal(check->not_reached, 0);
+        }
+        int64_t options[TL_OPTIONS_MAX];
+        tl_options_default(structure->timed, options);
+        bool exact = tl_algo_is_exact(structure->timed, options, 90);
+        assert_true((check->digest == exact_digest) == exact);
+        free(check);
+        tape_close(tape);
+    }
+}
+
+/* The first structure's, with the order of its firings turned about on request. */
+static const struct tl_algo *heap;
+static bool turned;
+static struct {
+    uint32_t id;
+    uint64_t now;
+} fired[64];
+static uint64_t fired_count;
+
+static void collect(void *ctx, uint32_t id, uint64_t now)
+{
+    (void)ctx;
+    assert_true(fired_count < 64);
+    fired[fired_count].id = id;
+    fired[fired_count++].now = now;
+}
+
+static uint64_t advance_turned(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                               void *ctx)
+{
+    fired_count = 0;
+    (void)heap->advance(self, now, budget, collect, NULL);
+    uint64_t count = fired_count;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t at = turned ? count - 1 - i : i;
+        fire(ctx, fired[at].id, fired[at].now);
+    }
+    return count;
+}
+
+static void another_order_of_firing_is_found_out(void **state)
+{
+    (void)state;
+    struct error error;
+    heap = tl_registry_find("binary-heap")->timed;
+    struct tl_algo fickle = *heap;
+    fickle.advance = advance_turned;
+    write_busy_trace();
+    struct tape *tape = tape_create(&error);
+    assert_non_null(tape);
+    turned = false;
+    free(run(&fickle, PASS_CHECK, tape));
+    struct replay_result *same = run(&fickle, PASS_THROUGHPUT, tape);
+    assert_int_equal(same->status, REPLAY_OK);
+    turned = true;
+    struct replay_result *other = run(&fickle, PASS_THROUGHPUT, tape);
+    assert_int_equal(other->status, REPLAY_FAULT);
+    assert_non_null(strstr(other->reason, "another order"));
+    free(same);
+    free(other);
+    tape_close(tape);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_delay_counts_from),
+        cmocka_unit_test(a_late_firing_brings_its_own),
+        cmocka_unit_test(on_others_a_late_one_acts_behind_its_firings),
+        cmocka_unit_test(a_timer_that_is_due_is_left_to_fire),
+        cmocka_unit_test(contended_timers_wait_for_the_end_of_the_tick),
+        cmocka_unit_test(an_external_restart_replaces_the_arming),
+        cmocka_unit_test(early_is_not_before_its_place),
+        cmocka_unit_test(what_is_superseded_is_dropped),
+        cmocka_unit_test(timed_passes_play_what_was_checked),
+        cmocka_unit_test(another_order_of_firing_is_found_out),
+    };
+    return cmocka_run_group_tests_name("closed_loop", tests, make_files, remove_files);
+}
