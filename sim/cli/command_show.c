@@ -106,7 +106,8 @@ static const struct option_row options[] = {
     {{"trace", 0, "FILE", 0, "Show a window of this trace", 0}, OPTION_TEXT, AT(trace)},
     {{"from", 0, "TICK", 0, "The window's first tick (0)", 0}, TICK(window.from_tick)},
     {{"to", 0, "TICK", 0, "The window's last tick (the trace's end)", 0}, TICK(window.to_tick)},
-    {{"ids", 0, "ID,ID-ID,...", 0, "Leave out all other timers of the trace", 0},
+    {{"ids", 0, "ID,ID-ID,...", 0,
+      "Leave out all other timers of the trace; what firings cause then comes at its tick", 0},
      .number = {.to = UINT32_MAX, .list_max = IDS_MAX - 1, .dash = '-', .example = "3,7-9"},
      .take = take_ids},
     {{"clock", 0, "TICK", 0, "Where the clock stands at the beginning of a script (0)", 0},
@@ -211,7 +212,7 @@ static bool show_trace(struct show_arguments *arguments, struct show *show, stru
         arguments->window.to_tick = header->end_tick;
     }
     good = good && show_open(show, &arguments->structures.contenders.items[0], &setup, error) &&
-           show_trace_run(reader, &arguments->window, show, error);
+           show_trace_run(arguments->trace, &arguments->window, show, error);
     trace_reader_close(reader);
     return good;
 }

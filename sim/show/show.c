@@ -228,8 +228,11 @@ bool show_open(struct show *show, const struct contender *contender, const struc
                struct error *error)
 {
     const struct tl_algo *algo = contender->counted;
-    *show = (struct show){
-        .algo = algo, .names = setup->names, .capacity = setup->capacity, .clock = setup->clock};
+    *show = (struct show){.algo = algo,
+                          .options = contender->options,
+                          .names = setup->names,
+                          .capacity = setup->capacity,
+                          .clock = setup->clock};
     const char *colon = contender->option_text[0] != '\0' ? ":" : "";
     (void)snprintf(show->title, sizeof show->title, "%s%s%s", algo->name, colon,
                    contender->option_text);
@@ -290,19 +293,8 @@ enum tl_status show_stop(struct show *show, uint32_t id)
     return status;
 }
 
-static void note_fired(void *ctx, uint32_t id, uint64_t now)
+static void keep_fired(struct show *show, uint32_t id, uint64_t deadline)
 {
-    struct show *show = ctx;
-    (void)now;
-    if (id >= show->capacity) {
-        return;
-    }
-    uint64_t deadline = show->deadlines[id];
-    show->deadlines[id] = TL_NEVER;
-    show->places[id] = NO_PLACE;
-    if (show->quiet) {
-        return;
-    }
     struct show_fired *longer = grow(show->fired, show->fired_count, sizeof *longer);
     if (longer == NULL) {
         show->failed = true;
@@ -310,6 +302,23 @@ static void note_fired(void *ctx, uint32_t id, uint64_t now)
     }
     show->fired = longer;
     longer[show->fired_count++] = (struct show_fired){id, deadline};
+}
+
+static void note_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct show *show = ctx;
+    if (id >= show->capacity) {
+        return;
+    }
+    uint64_t deadline = show->deadlines[id];
+    show->deadlines[id] = TL_NEVER;
+    show->places[id] = NO_PLACE;
+    if (!show->quiet) {
+        keep_fired(show, id, deadline);
+    }
+    if (show->fired_also != NULL) {
+        show->fired_also(show->fired_ctx, id, now);
+    }
 }
 
 uint64_t show_advance(struct show *show, uint64_t now)

@@ -72,8 +72,9 @@ struct show_step {
 
 struct show {
     const struct tl_algo *algo;
-    char title[320]; /* the structure, with its options */
-    char **names;    /* of timers, by id; NULL: they are called by their numbers */
+    const int64_t *options; /* the contender's, which must outlive the run */
+    char title[320];        /* the structure, with its options */
+    char **names;           /* of timers, by id; NULL: they are called by their numbers */
     struct show_step *steps;
     size_t step_count;
     bool truncated; /* SHOW_STEPS_MAX was reached: the rest was not shown */
@@ -90,8 +91,10 @@ struct show {
     uint32_t *started; /* in this step */
     size_t started_count;
     struct tl_counters work; /* at the end of the last step */
-    bool quiet;              /* nothing is noted */
-    bool failed;             /* out of memory */
+    tl_fire_fn fired_also;   /* called when a timer fires, with fired_ctx; NULL: none */
+    void *fired_ctx;
+    bool quiet;  /* nothing is noted */
+    bool failed; /* out of memory */
 };
 
 /* What a run begins with. */

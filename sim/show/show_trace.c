@@ -1,15 +1,24 @@
 #include "show_trace.h"
 
+#include "closed_loop.h"
 #include "progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#define INSIDE_BYTES 400
 
 struct window_run {
     struct show *show;
     const struct show_window *window;
+    struct closed_loop *loop; /* NULL: all operations come at their ticks */
+    bool may_be_early;
     bool begun;         /* the first step has been taken */
     uint64_t idle_from; /* the first of the ticks at which nothing happened; TL_NEVER: none */
+    char inside[INSIDE_BYTES]; /* what the running advance's callbacks did */
+    bool good;                 /* no step has failed; else `error` is set */
+    struct error *error;
 };
 
 static bool is_chosen(const struct show_window *window, uint32_t id)
@@ -31,142 +40,198 @@ static uint64_t cascades_of(const struct show *show)
     return counters.cascades;
 }
 
+/* An operation, which is a step unless it is done in a callback. */
+static void operate(struct window_run *run, uint32_t id, uint32_t op, uint64_t deadline,
+                    bool inside)
+{
+    struct show *show = run->show;
+    char caption[96];
+    enum tl_status status;
+    if (op == TRACE_START) {
+        bool pending = show->deadlines[id] != TL_NEVER;
+        (void)snprintf(caption, sizeof caption, "%s %" PRIu32 " %" PRIu64,
+                       pending ? "restart" : "start", id, deadline);
+        status = show_start(show, id, deadline);
+    } else {
+        (void)snprintf(caption, sizeof caption, "stop %" PRIu32, id);
+        status = show_stop(show, id);
+    }
+    if (!run->begun || !run->good) {
+        return;
+    }
+    if (inside) {
+        size_t used = strlen(run->inside);
+        (void)snprintf(run->inside + used, sizeof run->inside - used, "%s%s",
+                       used > 0 ? ", " : "in its callbacks: ", caption);
+        return;
+    }
+    run->idle_from = TL_NEVER;
+    run->good =
+        show_end_step(show, caption, status != TL_OK ? tl_status_text(status) : NULL, run->error);
+}
+
+static void carry(void *ctx, const struct loop_operation *operation, uint64_t now)
+{
+    (void)now;
+    operate(ctx, operation->id, operation->op, operation->deadline, operation->inside);
+}
+
+static void tell_loop(void *ctx, uint32_t id, uint64_t now)
+{
+    const struct window_run *run = ctx;
+    if (run->loop != NULL) {
+        closed_loop_fired(run->loop, id, now);
+    }
+}
+
 /* One advance, which is a step if something fired or moved. */
-static bool advance_once(struct window_run *run, uint64_t now, struct error *error)
+static void advance_once(struct window_run *run, uint64_t now)
 {
     struct show *show = run->show;
     uint64_t before = cascades_of(show);
+    run->inside[0] = '\0';
+    if (run->loop != NULL) {
+        closed_loop_advancing(run->loop, now);
+    }
     uint64_t fired = show_advance(show, now);
-    if (fired == 0 && cascades_of(show) == before) {
+    if (!run->begun) {
+        /* Nobody watches. */
+    } else if (fired == 0 && cascades_of(show) == before) {
         run->idle_from = run->idle_from == TL_NEVER ? now : run->idle_from;
-        return true;
-    }
-    char caption[96];
-    if (run->idle_from != TL_NEVER) {
-        (void)snprintf(caption, sizeof caption,
-                       "advance %" PRIu64 " (nothing to do from %" PRIu64 " on)", now,
-                       run->idle_from);
     } else {
-        (void)snprintf(caption, sizeof caption, "advance %" PRIu64, now);
+        char caption[96];
+        if (run->idle_from != TL_NEVER) {
+            (void)snprintf(caption, sizeof caption,
+                           "advance %" PRIu64 " (nothing to do from %" PRIu64 " on)", now,
+                           run->idle_from);
+        } else {
+            (void)snprintf(caption, sizeof caption, "advance %" PRIu64, now);
+        }
+        run->idle_from = TL_NEVER;
+        run->good =
+            run->good &&
+            show_end_step(show, caption, run->inside[0] != '\0' ? run->inside : NULL, run->error);
     }
-    run->idle_from = TL_NEVER;
-    return show_end_step(show, caption, NULL, error);
+    if (run->loop != NULL) {
+        closed_loop_advanced(run->loop, now);
+    }
 }
 
-/* Lets time pass up to `tick`, which comes after the clock. */
-static bool pass_until(struct window_run *run, uint64_t tick, struct error *error)
+/* Lets time pass up to `tick`. Unseen, and where nothing comes of a firing, one jump does. */
+static void pass_until(struct window_run *run, uint64_t tick)
 {
     struct show *show = run->show;
-    bool good = true;
-    while (good && show->clock < tick && !show->truncated) {
-        uint64_t next = show->clock + 1;
-        if (show->algo->next != NULL) {
+    bool jump = !run->begun && run->loop == NULL;
+    while (run->good && show->clock < tick && !show->truncated) {
+        uint64_t next = jump ? tick : show->clock + 1;
+        if (!jump && show->algo->next != NULL) {
             next = show->algo->next(show->self);
             next = next <= show->clock ? show->clock + 1 : next < tick ? next : tick;
         }
-        good = advance_once(run, next, error);
-    }
-    return good;
-}
-
-/* Lets time pass unseen: nobody watches when a timer fires, so one jump does. */
-static void pass_unseen(struct show *show, uint64_t tick)
-{
-    if (tick > show->clock) {
-        (void)show_advance(show, tick);
+        advance_once(run, next);
     }
 }
 
-static bool begin(struct window_run *run, struct error *error)
+static void begin(struct window_run *run)
 {
     struct show *show = run->show;
     if (run->window->from_tick > 0) {
-        pass_unseen(show, run->window->from_tick - 1);
+        pass_until(run, run->window->from_tick - 1);
     }
     show_set_quiet(show, false);
     run->begun = true;
-    return show_end_step(show, "before the window", NULL, error);
+    run->good = run->good && show_end_step(show, "before the window", NULL, run->error);
 }
 
-static bool apply(struct window_run *run, const struct trace_record *record, struct error *error)
+/* Whether operation `i` of a block is to be done at its place. */
+static bool is_wanted(const struct window_run *run, const struct trace_block *block, uint32_t i)
 {
-    struct show *show = run->show;
-    char caption[96];
-    const char *outcome = NULL;
-    enum tl_status status;
-    if (record->op == TRACE_START) {
-        bool pending = show->deadlines[record->id] != TL_NEVER;
-        (void)snprintf(caption, sizeof caption, "%s %" PRIu32 " %" PRIu64,
-                       pending ? "restart" : "start", record->id, record->deadline);
-        status = show_start(show, record->id, record->deadline);
-    } else {
-        (void)snprintf(caption, sizeof caption, "stop %" PRIu32, record->id);
-        status = show_stop(show, record->id);
-    }
-    if (!run->begun) {
-        return true;
-    }
-    run->idle_from = TL_NEVER;
-    outcome = status != TL_OK ? tl_status_text(status) : NULL;
-    return show_end_step(show, caption, outcome, error);
+    bool reaction = block->causes != NULL && block->causes[i].basis != TRACE_EXTERNAL;
+    return is_chosen(run->window, block->records[i].id) && (run->loop == NULL || !reaction);
 }
 
-/* The operations of a block, up to the window's end. *over: that was reached. */
-static bool apply_block(struct window_run *run, const struct trace_block *block, bool *over,
-                        struct error *error)
+/* The operations of a block, up to the window's end, which has been reached if this is true. */
+static bool apply_block(struct window_run *run, const struct trace_block *block)
 {
-    struct show *show = run->show;
-    bool good = true;
-    for (size_t g = 0; good && !*over && g < block->group_count; g++) {
+    for (size_t g = 0; run->good && g < block->group_count; g++) {
         const struct trace_group *group = &block->groups[g];
-        *over = group->tick > run->window->to_tick || show->truncated;
-        if (*over) {
-            break;
+        if (group->tick > run->window->to_tick || run->show->truncated) {
+            return true;
         }
         if (!run->begun && group->tick >= run->window->from_tick) {
-            good = begin(run, error);
+            begin(run);
         }
-        bool passed = false;
-        for (uint32_t i = 0; good && i < group->count; i++) {
-            const struct trace_record *record = &block->records[group->first + i];
-            if (!is_chosen(run->window, record->id)) {
+        if (run->loop != NULL && run->may_be_early) {
+            pass_until(run, group->tick); /* for what it fired too early to act upon */
+        }
+        for (uint32_t i = group->first; run->good && i < group->first + group->count; i++) {
+            const struct trace_record *record = &block->records[i];
+            if (!is_wanted(run, block, i)) {
                 continue;
             }
-            if (!passed && run->begun) {
-                good = pass_until(run, group->tick, error);
-            } else if (!passed) {
-                pass_unseen(show, group->tick);
+            pass_until(run, group->tick);
+            if (run->loop == NULL ||
+                closed_loop_external(run->loop, block->first_event + i, group->tick, record)) {
+                operate(run, record->id, record->op, record->deadline, false);
             }
-            passed = true;
-            good = good && apply(run, record, error);
         }
     }
-    return good;
+    return false;
 }
 
-bool show_trace_run(struct trace_reader *reader, const struct show_window *window,
-                    struct show *show, struct error *error)
+static bool close_loop(struct window_run *run, const char *path, const struct trace_header *header)
 {
-    struct window_run run = {.show = show, .window = window, .idle_from = TL_NEVER};
-    struct progress progress;
+    const struct show *show = run->show;
+    if (header->reactions == 0 || run->window->ids != NULL) {
+        return true;
+    }
+    run->may_be_early = tl_algo_may_be_early(show->algo, show->options, header->max_delay_ticks);
+    const struct closed_loop_plan plan = {
+        .trace_path = path,
+        .exact = tl_algo_is_exact(show->algo, show->options, header->max_delay_ticks),
+        .carry = carry,
+        .ctx = run,
+    };
+    run->loop = closed_loop_open(&plan, run->error);
+    return run->loop != NULL;
+}
+
+static bool run_window(struct window_run *run, struct trace_reader *reader)
+{
     struct trace_block block;
+    struct progress progress;
     bool over = false;
     int got = 0;
     progress_begin(&progress, "replaying up to the window", "operations",
                    trace_reader_header(reader)->events);
-    show_set_quiet(show, true);
-    bool good = true;
-    while (good && !over && (got = trace_reader_next(reader, &block, error)) == 1) {
-        good = apply_block(&run, &block, &over, error);
+    show_set_quiet(run->show, true);
+    while (run->good && !over && (got = trace_reader_next(reader, &block, run->error)) == 1) {
+        over = apply_block(run, &block);
         progress_update(&progress, block.first_event + block.record_count);
     }
-    good = good && got >= 0;
-    if (good && !run.begun) {
-        good = begin(&run, error);
+    run->good = run->good && got >= 0;
+    if (run->good && !run->begun) {
+        begin(run);
     }
-    if (good) {
-        good = pass_until(&run, window->to_tick, error);
-    }
+    pass_until(run, run->window->to_tick);
     progress_end(&progress);
+    return run->good && (run->loop == NULL || !closed_loop_failed(run->loop, run->error));
+}
+
+bool show_trace_run(const char *path, const struct show_window *window, struct show *show,
+                    struct error *error)
+{
+    struct window_run run = {
+        .show = show, .window = window, .idle_from = TL_NEVER, .good = true, .error = error};
+    struct trace_reader *reader = trace_reader_open(path, error);
+    if (reader == NULL) {
+        return false;
+    }
+    show->fired_also = tell_loop;
+    show->fired_ctx = &run;
+    bool good = close_loop(&run, path, trace_reader_header(reader)) && run_window(&run, reader);
+    show->fired_also = NULL;
+    closed_loop_close(run.loop);
+    trace_reader_close(reader);
     return good;
 }

@@ -15,10 +15,12 @@ struct show_window {
     size_t id_count;
 };
 
-/* Replays the trace as far as the window goes. As in every replay, a tick first lets expire, then
- * applies its operations; between operations the structure is woken when its `next` says so, or
- * every tick. False with `error` set: a damaged trace, or a window with nothing in it. */
-bool show_trace_run(struct trace_reader *reader, const struct show_window *window,
-                    struct show *show, struct error *error);
+/* Replays the trace at `path` as far as the window goes. As in every replay, a tick first lets
+ * expire, then applies its operations, what a firing causes comes with it (closed_loop.h), and
+ * between operations the structure is woken when its `next` says so, or every tick. Where only some
+ * of the timers are shown, others do not fire: then all operations come at their ticks. False with
+ * `error` set: a damaged trace, or a window with nothing in it. */
+bool show_trace_run(const char *path, const struct show_window *window, struct show *show,
+                    struct error *error);
 
 #endif

@@ -197,6 +197,27 @@ printf '%s\n' 'step 0: before the window' 'step 1: start 2 8' \
     'step 3: advance 12 (nothing to do from 9 on)' >window
 grep '^step' out | diff window - >&2 || complain "the window of two timers is not as expected"
 
+# what a firing causes comes with it: in the callback, or behind it where it is a timer's that is due
+cat >caused.csv <<'EOF'
+tick,id,op,delay,cause
+0,0,start,5,
+0,1,start,5,
+5,0,start,5,0
+5,1,start,3,0
+8,0,stop,,1
+EOF
+"$timerlab" trace import csv caused.csv -o c.trace 2>err || complain "$(cat err)"
+cat >window <<'EOF'
+step 0: before the window
+step 1: advance 5
+  ! in its callbacks: start 0 10
+step 2: start 1 8
+step 3: advance 8 (nothing to do from 6 on)
+  ! in its callbacks: stop 0
+EOF
+"$timerlab" show simple-wheel --trace c.trace --from 5 --to 19 >out 2>err || complain "$(cat err)"
+grep -E '^(step|  !)' out | diff window - >&2 || complain "what firings cause is not as expected"
+
 # pictures
 "$timerlab" show hier-wheel:slots=3 'start <&> 4; tick 2' -q -o all.svg >out 2>err || complain "$(cat err)"
 [ -s out ] && complain "-q prints something"
