@@ -3,7 +3,6 @@
 #include "command_option.h"
 #include "error.h"
 #include "portrait_picture.h"
-#include "progress.h"
 #include "trace.h"
 #include "trace_info.h"
 #include "trace_text.h"
@@ -146,29 +145,30 @@ static bool validate(struct trace_reader *reader, const struct trace_arguments *
                      struct error *error)
 {
     const struct trace_header *header = trace_reader_header(reader);
-    struct progress progress;
-    progress_begin(&progress, "validating", "operations", header->events);
-    struct trace_block block;
-    uint64_t blocks = 0;
-    int got;
-    while ((got = trace_reader_next(reader, &block, error)) == 1) {
-        blocks++;
-        progress_update(&progress, block.first_event + block.record_count);
+    struct trace_info info;
+    if (!trace_info_collect(reader, &info, NULL, error)) {
+        return false;
     }
-    progress_end(&progress);
-    if (got == 0) {
-        (void)printf("%s: valid: %" PRIu64 " operations in %" PRIu64 " blocks\n", arguments->path,
-                     header->events, blocks);
+    if (info.misplaced > 0) {
+        return error_set(error,
+                         "%s: operation %" PRIu64 " and %" PRIu64
+                         " others are said to be caused by timers that do not fire at their ticks; "
+                         "a reaction stands at the tick at which its cause is due",
+                         arguments->path, info.misplaced_event, info.misplaced - 1);
     }
-    return got == 0;
+    (void)printf("%s: valid: %" PRIu64 " operations in %" PRIu64 " blocks%s%s\n", arguments->path,
+                 header->events, info.blocks, header->causes_known ? "" : "; ",
+                 header->causes_known ? "" : TRACE_OPEN_LOOP_NOTE);
+    return true;
 }
 
 static int command_validate(int argc, char **argv)
 {
-    return with_trace(argc, argv, no_options,
-                      "Reads all of a trace. Exit status 0 if it is whole, 1 if it is not, with "
-                      "the block and the reason.",
-                      validate);
+    return with_trace(
+        argc, argv, no_options,
+        "Reads all of a trace. Exit status 0 if it is whole and what is caused stands "
+        "where its cause fires, 1 if not, with the place and the reason.",
+        validate);
 }
 
 static const struct command commands[] = {

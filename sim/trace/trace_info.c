@@ -14,6 +14,7 @@
 struct timer {
     uint64_t due;   /* 0: not pending */
     uint64_t filed; /* 0: not in the heap */
+    uint64_t fired; /* when it last did; 0: it has not */
 };
 
 /* Ids can be few in a wide range: their timers come by the page. */
@@ -115,6 +116,7 @@ static bool expire(struct collector *c, uint64_t now)
             if (c->portrait != NULL) {
                 trace_portrait_count(c->portrait, PORTRAIT_EXPIRY, timer->due, -1);
             }
+            timer->fired = timer->due;
             timer->due = 0;
             c->pending--;
             c->info->fired++;
@@ -196,6 +198,16 @@ static bool stop(struct collector *c, uint64_t tick, uint32_t id)
     return true;
 }
 
+static bool place_reaction(struct collector *c, uint64_t tick, uint64_t event,
+                           const struct trace_cause *cause)
+{
+    const struct timer *timer = timer_of(c, cause->id);
+    if (timer != NULL && (tick == 0 || timer->fired != tick) && c->info->misplaced++ == 0) {
+        c->info->misplaced_event = event;
+    }
+    return timer != NULL;
+}
+
 static bool take_group(struct collector *c, const struct trace_header *header,
                        const struct trace_block *block, const struct trace_group *group)
 {
@@ -216,6 +228,10 @@ static bool take_group(struct collector *c, const struct trace_header *header,
     info->window_events += group->tick >= header->warmup_end_tick ? group->count : 0;
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         const struct trace_record *record = &block->records[i];
+        if (block->causes != NULL && block->causes[i].basis != TRACE_EXTERNAL &&
+            !place_reaction(c, group->tick, block->first_event + i, &block->causes[i])) {
+            return false;
+        }
         if (record->op == TRACE_START ? !start(c, group->tick, record)
                                       : !stop(c, group->tick, record->id)) {
             return false;
@@ -385,6 +401,13 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
                       "%" PRIu64 " external\n",
                       header->reactions, 100 * share(header->reactions, header->events),
                       header->events - header->reactions);
+        if (info->misplaced > 0) {
+            (void)fprintf(stream,
+                          "                    %" PRIu64
+                          " of them where an exact structure does not "
+                          "fire their cause, the first operation %" PRIu64 "\n",
+                          info->misplaced, info->misplaced_event);
+        }
     } else {
         (void)fprintf(stream, "  causes            " TRACE_OPEN_LOOP_NOTE "\n");
     }
@@ -445,6 +468,7 @@ json_t *trace_info_json(const char *path, const struct trace_header *header,
         {"stops", header->stops},
         {"stops_idle", info->stops_idle},
         {"reactions", header->reactions},
+        {"reactions_misplaced", info->misplaced},
         {"ids", header->ids},
         {"tick_ns", header->tick_ns},
         {"warmup_end_tick", header->warmup_end_tick},

@@ -22,11 +22,14 @@
 struct trace_info {
     uint64_t file_bytes;
     uint64_t blocks;
-    uint64_t window_events;  /* from warmup_end_tick on */
-    uint64_t restarts;       /* starts of a pending timer */
-    uint64_t stops_idle;     /* stops of a timer that was not pending */
-    uint64_t fired;          /* up to end_tick, by an exact structure */
-    uint64_t pending_at_end; /* and then still to fire */
+    uint64_t window_events;   /* from warmup_end_tick on */
+    uint64_t restarts;        /* starts of a pending timer */
+    uint64_t stops_idle;      /* stops of a timer that was not pending */
+    uint64_t misplaced;       /* reactions at a tick at which an exact structure does not fire the
+                                 cause: no replay does them as the trace has them */
+    uint64_t misplaced_event; /* the first of these, from 0 */
+    uint64_t fired;           /* up to end_tick, by an exact structure */
+    uint64_t pending_at_end;  /* and then still to fire */
     uint64_t pending_max;
     uint64_t pending_max_tick;
     uint64_t busy_ticks; /* with any operation */

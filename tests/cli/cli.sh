@@ -31,12 +31,12 @@ matches() {
 }
 
 cat >trace.csv <<'EOF'
-tick,id,op,delay
-0,0,start,5
-0,1,start,7
-3,0,start,5
-4,1,stop,
-6,2,start,100
+tick,id,op,delay,cause
+0,0,start,5,
+0,1,start,7,
+3,0,start,5,
+4,1,stop,,
+6,2,start,100,
 EOF
 
 expect 2 "" "Usage: timerlab COMMAND"
@@ -81,7 +81,7 @@ expect 2 "" "which structure" describe
 
 expect 0 "" "" trace import csv trace.csv -o t.trace
 expect 0 "ordered-list +ok" "" sim t.trace -a ordered-list --runs 0
-expect 0 "^t.trace,binary-heap,,ok,5,3,1,1,0,2,0,0,0,0,0,0,0,0,0,0," "" \
+expect 0 "^t.trace,binary-heap,,ok,5,3,1,1,0,0,0,2,0,0,0,0,0,0,0,0,0,0," "" \
     sim t.trace -a binary-heap --runs 1 --format csv
 expect 0 '"schema": 1' "" sim t.trace -a binary-heap --runs 1 --format json
 expect 0 "unsupported" "" sim t.trace -a simple-wheel:slots=50 --runs 0
@@ -120,7 +120,19 @@ expect 1 "" "cut.trace: " sim cut.trace -a all -o old/new
     { echo "sim does not leave folders as they were: $(find old)"; failures=$((failures + 1)); }
 
 expect 0 "^t.trace: valid: 5 operations" "" trace validate t.trace
-expect 0 "^tick,id,op,delay$" "" trace dump t.trace
+expect 0 "^tick,id,op,delay,cause$" "" trace dump t.trace
+
+# what says nothing of causes is open loop, and every command says so
+cut -d, -f1-4 trace.csv >open.csv
+expect 0 "" "" trace import csv open.csv -o open.trace
+expect 0 "^tick,id,op,delay$" "" trace dump open.trace
+expect 0 "causes +open loop" "" trace info open.trace
+expect 0 "valid: .*; open loop" "" trace validate open.trace
+printf '%s\n' tick,id,op,delay,cause 0,0,start,5, 5,0,start,5,0 9,0,start,5,0 >early.csv
+expect 0 "" "" trace import csv early.csv -o early.trace
+expect 0 "1 of them where an exact structure does not fire their cause, the first operation 2" "" trace info early.trace
+expect 1 "" "early.trace: operation 2 and 0 others are said to be caused" trace validate early.trace
+expect 0 "ok" "open.trace: open loop: " sim open.trace -a binary-heap --runs 0
 expect 0 "ordered-list" "exact structures fired the same timers" sim t.trace -a ordered-list,all --runs 2 --latency -o res
 for file in results.csv results.json latency.csv response.csv faults.csv \
     latency/t.trace.ordered-list.start.service.hgrm latency/t.trace.ordered-list.start.response.hgrm; do
