@@ -81,7 +81,12 @@ static void add_group(struct lived *lived)
     for (; lived->record < group->count && !is_full(lived); lived->record++) {
         uint32_t i = group->first + lived->record;
         bool external = from->causes == NULL || from->causes[i].basis == TRACE_EXTERNAL;
-        if (external && !is_superseded(lived, from->first_event + i)) {
+        if (!external) {
+            continue;
+        }
+        /* It has woken the loop, done or not. */
+        go_to(lived, group->tick);
+        if (!is_superseded(lived, from->first_event + i)) {
             add(lived, group->tick, from->first_event + i, &from->records[i]);
         }
     }
