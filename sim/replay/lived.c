@@ -110,3 +110,12 @@ bool lived_next(struct lived *lived)
     }
     return lived->block.group_count > 0;
 }
+
+bool lived_comes(const struct trace_block *block, const struct trace_group *group)
+{
+    bool comes = block->causes == NULL;
+    for (uint32_t i = group->first; i < group->first + group->count && !comes; i++) {
+        comes = block->causes[i].basis == TRACE_EXTERNAL;
+    }
+    return comes;
+}

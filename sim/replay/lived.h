@@ -38,4 +38,7 @@ void lived_begin(struct lived *lived, const struct trace_block *from, size_t gro
  * there is nothing. */
 bool lived_next(struct lived *lived);
 
+/* Whether anything of a group comes by itself: reactions wake no loop. */
+bool lived_comes(const struct trace_block *block, const struct trace_group *group);
+
 #endif

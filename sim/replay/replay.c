@@ -215,6 +215,18 @@ static bool run_lived(struct replay *replay, const struct trace_block *block, si
     return taken;
 }
 
+/* Lets time pass behind the last operation; inside the window, the clock runs. */
+static void pass_timed(struct replay *replay, uint64_t tick, bool comes)
+{
+    uint64_t begun_processor_ns = clock_processor_ns();
+    uint64_t begun_ns = clock_now_ns();
+    running_pass(replay)->pass_rest(replay, tick, comes);
+    if (replay->in_window) {
+        replay->result->window_ns += clock_now_ns() - begun_ns;
+        replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
+    }
+}
+
 /* Runs a stretch of a block of the trace. */
 static bool run_stretch(struct replay *replay, const struct trace_block *block, size_t from,
                         size_t to)
@@ -227,22 +239,21 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block, 
     }
     bool taken = replay->player != NULL ? run_lived(replay, block, from, to)
                                         : run_groups(replay, block, NULL, from, to);
+    const struct trace_group *last = &block->groups[to - 1];
+    if (taken && (replay->loop != NULL || replay->player != NULL) && !lived_comes(block, last)) {
+        /* What fires up to there is to be in this section, and not in one that grows and grows. */
+        pass_timed(replay, last->tick, false);
+    }
     return end_section(replay) && taken;
 }
 
-/* Lets time pass behind the last operation; inside the window, the clock runs. */
+/* Lets time pass behind the last operation of all, or of the window. */
 static bool pass_rest(struct replay *replay, uint64_t tick)
 {
     if (!begin_section(replay) || (replay->player != NULL && !run_lived(replay, NULL, 0, 0))) {
         return false;
     }
-    uint64_t begun_processor_ns = clock_processor_ns();
-    uint64_t begun_ns = clock_now_ns();
-    running_pass(replay)->pass_rest(replay, tick);
-    if (replay->in_window) {
-        replay->result->window_ns += clock_now_ns() - begun_ns;
-        replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
-    }
+    pass_timed(replay, tick, true);
     return end_section(replay);
 }
 

@@ -130,23 +130,11 @@ static inline __attribute__((always_inline)) uint64_t advance_checked(struct rep
     return fired;
 }
 
-static inline void pass_time_checked(struct replay *replay, uint64_t tick)
+static inline void pass_time_checked(struct replay *replay, uint64_t tick, bool comes)
 {
-    (void)pass_time(replay, tick, advance_checked);
+    (void)pass_time(replay, tick, comes, advance_checked);
     /* The last call of `next` belongs to this tick as well. */
     keep_tick_work(replay, tick, 0);
-}
-
-/* Whether the loop has anything to do for a group: reactions wake no loop, unless it may have fired
- * early what causes them. */
-static bool comes(const struct replay *replay, const struct trace_group *group)
-{
-    const struct trace_cause *causes = replay->block->causes;
-    bool external = replay->loop == NULL || causes == NULL || replay->may_be_early;
-    for (uint32_t i = group->first; i < group->first + group->count && !external; i++) {
-        external = causes[i].basis == TRACE_EXTERNAL;
-    }
-    return external;
 }
 
 /* Whether operation `i` of the running block is to be done at its place. */
@@ -172,10 +160,10 @@ static bool is_external(struct replay *replay, uint64_t tick, uint32_t i)
 /* Applies a run of operations of one tick. False if the structure refused one. */
 static bool check_group(struct replay *replay, const struct trace_group *group)
 {
-    if (!comes(replay, group)) {
+    if (replay->loop != NULL && !replay->may_be_early && !lived_comes(replay->block, group)) {
         return true;
     }
-    pass_time_checked(replay, group->tick);
+    pass_time_checked(replay, group->tick, true);
     bool taken = replay->refused == TL_OK;
     for (uint32_t i = group->first; i < group->first + group->count && taken; i++) {
         const struct trace_record *record = &replay->block->records[i];

@@ -20,10 +20,10 @@ static inline __attribute__((always_inline)) uint64_t drive_to(struct replay *re
     return fired;
 }
 
-/* Lets time pass up to `tick`, with every wakeup on the way. True if the last that was called is
- * `advance`. */
+/* Lets time pass up to `tick`, with every wakeup on the way; if something `comes` there, the clock
+ * is moved to it. True if the last that was called is `advance`. */
 static inline __attribute__((always_inline)) bool pass_time(struct replay *replay, uint64_t tick,
-                                                            advance_fn *advance)
+                                                            bool comes, advance_fn *advance)
 {
     bool moves;
     if (replay->use_next) {
@@ -38,7 +38,7 @@ static inline __attribute__((always_inline)) bool pass_time(struct replay *repla
             replay->wakeups++;
             replay->idle_wakeups += drive_to(replay, wake, advance) == 0;
         }
-        moves = replay->now < tick;
+        moves = comes && replay->now < tick;
         if (moves) {
             (void)drive_to(replay, tick, advance);
         }

@@ -279,7 +279,8 @@ static __attribute__((noinline)) uint64_t let_pass_timed(struct replay *replay,
         replay->next_event = replay_event(replay, group->first);
     }
     replay->groups_done = (size_t)(group - replay->block->groups);
-    return pass_time(replay, group->tick, advance_timed) ? replay->last_cycles : clock_cycles();
+    return pass_time(replay, group->tick, true, advance_timed) ? replay->last_cycles
+                                                               : clock_cycles();
 }
 
 static bool apply_timed(struct replay *replay, size_t from, size_t to)
@@ -289,9 +290,9 @@ static bool apply_timed(struct replay *replay, size_t from, size_t to)
     return taken;
 }
 
-static void pass_rest_timed(struct replay *replay, uint64_t tick)
+static void pass_rest_timed(struct replay *replay, uint64_t tick, bool comes)
 {
-    (void)pass_time(replay, tick, advance_timed);
+    (void)pass_time(replay, tick, comes, advance_timed);
     file_latency(replay);
 }
 

@@ -95,8 +95,9 @@ struct pass {
     /* Applies groups [from, to) of the running block; in the window, between two readings of the
      * clock. False if the structure refused an operation. */
     bool (*apply)(struct replay *replay, size_t from, size_t to);
-    /* Lets time pass behind the last operation, up to `tick`, with none before it. */
-    void (*pass_rest)(struct replay *replay, uint64_t tick);
+    /* Lets time pass behind the last operation, up to `tick`, with none before it, and if something
+     * `comes` there, the clock to it. */
+    void (*pass_rest)(struct replay *replay, uint64_t tick, bool comes);
     /* After groups [from, to) were applied, inside the window or outside, with no clock running;
      * with none, at the end of a section of the tape. NULL: there is nothing to be done. */
     void (*file)(struct replay *replay, size_t from, size_t to);

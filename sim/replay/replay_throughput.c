@@ -25,7 +25,12 @@ static inline __attribute__((always_inline)) uint64_t advance_untimed(struct rep
 /* Not inlined: many places call it. */
 static __attribute__((noinline)) void pass_time_untimed(struct replay *replay, uint64_t tick)
 {
-    (void)pass_time(replay, tick, advance_untimed);
+    (void)pass_time(replay, tick, true, advance_untimed);
+}
+
+static void pass_rest_untimed(struct replay *replay, uint64_t tick, bool comes)
+{
+    (void)pass_time(replay, tick, comes, advance_untimed);
 }
 
 static inline uint64_t let_pass_untimed(struct replay *replay, const struct trace_group *group)
@@ -48,6 +53,6 @@ static void close_throughput(struct replay *replay)
 const struct pass throughput_pass = {
     .open = open_throughput,
     .apply = apply_untimed,
-    .pass_rest = pass_time_untimed,
+    .pass_rest = pass_rest_untimed,
     .close = close_throughput,
 };
