@@ -247,6 +247,7 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
         .writer = generator->writer,
         .progress = &generator->progress,
         .first_id = generator->ids,
+        .ids = &generator->ids,
     };
     while (part->workload->kinds[model->kind_count] != NULL) {
         model->kind_count++;
@@ -262,8 +263,7 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
     uint64_t timers = model->timer_number > 0 ? model->timer_number
                                               : (uint64_t)part->connections * model->kind_count;
     if (timers > UINT32_MAX - generator->ids) {
-        return error_set(generator->error, "%s: more timers than a trace can name",
-                         part->workload->name);
+        return gen_too_many_timers(model);
     }
     generator->ids += (uint32_t)timers;
     uint64_t ticks = model->warmup_end - model->ring.now;
@@ -321,7 +321,6 @@ static bool record_warmup(struct generator *generator)
         list = (struct gen_pending_list){.pending = pending};
         for (size_t i = 0; i < parts; i++) {
             list.trace_offset = 0 - generator->parts[i].model.warmup_end;
-            list.first_id = generator->parts[i].model.first_id;
             gen_pending_collect(&generator->parts[i].model, &list);
         }
         gen_pending_sort(pending, spare, list.count);
@@ -429,6 +428,7 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
         good = generator.writer != NULL;
     }
     if (good) {
+        trace_writer_declare_causes(generator.writer);
         char *origin = NULL;
         good = run(&generator, summary, &origin);
         if (good) {
@@ -441,9 +441,6 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
     }
     for (size_t i = 0; generator.parts != NULL && i < request->part_count; i++) {
         struct gen_model *model = &generator.parts[i].model;
-        if (model->state != NULL && model->workload->destroy != NULL) {
-            model->workload->destroy(model);
-        }
         free(model->state);
         gen_ring_destroy(&model->ring);
         free(model->records);

@@ -70,9 +70,6 @@ struct gen_workload {
 
     /* Lists a connection's pending timers. NULL: the state's records begin with them. */
     void (*pending)(const struct gen_model *model, uint32_t number, struct gen_pending_list *list);
-
-    /* Frees what the state points to, if anything; after a failed `create` too. Optional. */
-    void (*destroy)(struct gen_model *model);
 };
 
 /* The workloads; *count is set to how many. */

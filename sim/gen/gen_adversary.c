@@ -16,7 +16,8 @@
  *   one-tick   all timers are due at one tick
  *
  * cascade, sorted, reverse and one-tick go in rounds of two spans: the starts are spread over the
- * first, the due ticks lie in the second.
+ * first, the due ticks lie in the second. An attacker starts them, the same timers each round,
+ * whether they have fired or not; those of same-slot and horizon are started again as they fire.
  */
 #include "gen_model.h"
 
@@ -120,7 +121,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct adversary *adversary = model->state;
     struct target *target = &((struct target *)model->records)[number];
-    bool expires = gen_timer_expires(&target->timers[KIND_TIMER], now);
+    bool expires = gen_timer_expires(model, &target->timers[KIND_TIMER], now);
     model->counts[COUNT_EXPIRIES] += expires;
     bool in_rounds = adversary->stream != SAME_SLOT && adversary->stream != HORIZON &&
                      adversary->stream != STALE;
@@ -128,7 +129,13 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         bool pending = target->timers[KIND_TIMER].delay_ticks > 0;
         model->counts[pending ? COUNT_RESTARTS : COUNT_STARTS]++;
         target->near = adversary->stream == STALE && !target->near;
-        gen_timer_start(model, now, number, target->timers, KIND_TIMER, draw_delay(model, target));
+        struct gen_timer *timer = &target->timers[KIND_TIMER];
+        uint64_t delay = draw_delay(model, target);
+        if (adversary->stream == SAME_SLOT) { /* however late, it is this slot that is aimed at */
+            gen_timer_start_from(model, now, timer, delay, TRACE_ABSOLUTE);
+        } else {
+            gen_timer_start(model, now, timer, delay);
+        }
         if (in_rounds) {
             target->event_at = now + 2 * adversary->span_ticks;
         } else if (adversary->stream == STALE) {

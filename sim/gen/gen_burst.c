@@ -62,16 +62,17 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct burst *burst = model->state;
     struct connection *connection = &((struct connection *)model->records)[number];
-    if (gen_timer_expires(&connection->timers[KIND_REQUEST], now)) {
+    if (gen_timer_expires(model, &connection->timers[KIND_REQUEST], now)) {
         model->counts[COUNT_EXPIRIES]++;
         connection->event_at = next_burst(model, now);
     } else if (connection->timers[KIND_REQUEST].delay_ticks > 0) {
         model->counts[COUNT_STOPS]++;
-        gen_timer_stop(model, now, number, connection->timers, KIND_REQUEST);
+        gen_timer_stop(model, now, &connection->timers[KIND_REQUEST]);
         connection->event_at = next_burst(model, now);
     } else {
         model->counts[COUNT_STARTS]++;
-        gen_timer_start(model, now, number, connection->timers, KIND_REQUEST,
+        gen_timers_renew(model, connection->timers);
+        gen_timer_start(model, now, &connection->timers[KIND_REQUEST],
                         gen_span_draw(model, &burst->timeouts));
         connection->event_at =
             gen_chance(model, burst->cancelled) ? now + burst->lag_ticks : GEN_NEVER;

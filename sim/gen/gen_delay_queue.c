@@ -77,21 +77,21 @@ static uint64_t cancel_after(double share, uint64_t delay_ticks)
     return 1 + (uint64_t)(share * (double)(delay_ticks - 1));
 }
 
-static void start_job(struct gen_model *model, uint64_t now, uint32_t number, struct slot *slot)
+static void start_job(struct gen_model *model, uint64_t now, struct slot *slot)
 {
     const struct delay_queue *queue = model->state;
     if (slot->campaign) {
         model->counts[COUNT_CAMPAIGN_JOBS]++;
         uint64_t period = queue->campaign_period_ticks;
         uint64_t since = (now - queue->campaign_tick) % period;
-        gen_timer_start(model, now, number, slot->timers, KIND_JOB, period - since);
+        gen_timer_start(model, now, &slot->timers[KIND_JOB], period - since);
         slot->event_at = GEN_NEVER;
         return;
     }
     model->counts[COUNT_JOBS]++;
     uint64_t delay = gen_whole_ticks(queue->delay_min_ticks *
                                      random_exp(queue->log_spread * random_unit(&model->random)));
-    gen_timer_start(model, now, number, slot->timers, KIND_JOB, delay);
+    gen_timer_start(model, now, &slot->timers[KIND_JOB], delay);
     slot->event_at = GEN_NEVER;
     if (delay > 1 && gen_chance(model, queue->cancelled)) {
         slot->event_at = now + cancel_after(random_unit(&model->random), delay);
@@ -109,16 +109,17 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct delay_queue *queue = model->state;
     struct slot *slot = &((struct slot *)model->records)[number];
-    if (gen_timer_expires(&slot->timers[KIND_JOB], now)) {
+    if (gen_timer_expires(model, &slot->timers[KIND_JOB], now)) {
         model->counts[slot->campaign ? COUNT_CAMPAIGN_EXPIRIES : COUNT_EXPIRIES]++;
         slot->event_at = now + (slot->campaign ? campaign_pause(model)
                                                : gen_exponential(model, queue->pause_ticks));
     } else if (slot->timers[KIND_JOB].delay_ticks > 0) {
         model->counts[COUNT_CANCELS]++;
-        gen_timer_stop(model, now, number, slot->timers, KIND_JOB);
+        gen_timer_stop(model, now, &slot->timers[KIND_JOB]);
         slot->event_at = now + gen_exponential(model, queue->pause_ticks);
     } else {
-        start_job(model, now, number, slot);
+        gen_timers_renew(model, slot->timers);
+        start_job(model, now, slot);
     }
     gen_file(model, gen_next(slot->timers, KINDS, slot->event_at), number);
 }

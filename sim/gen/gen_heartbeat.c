@@ -2,6 +2,9 @@
  * heartbeat: connections that are pinged again and again. Every timer fires, and is started again
  * when it does. Phases are spread; or aligned, as when timers run by the clock on the wall or all
  * clients connected at once: then all periods meet in the middle of the recording.
+ *
+ * `rearm` says what the next beat counts from; a structure that is exact sees no difference. Jitter
+ * adds up from beat to beat, whatever it is.
  */
 #include "gen_model.h"
 
@@ -12,6 +15,7 @@ enum {
     PERIODS,
     PHASES,
     JITTER,
+    REARM,
 };
 
 enum { PHASES_SPREAD, PHASES_ALIGNED };
@@ -29,6 +33,7 @@ static const struct gen_parameter heartbeat_parameters[] = {
                 "chosen", phases_words},
     [JITTER] = {"jitter", 0, 0, 0.99, "each delay is up to this share shorter or longer", "chosen",
                 NULL},
+    [REARM] = GEN_REARM_ROW("libuv's repeating timers: from the firing"),
     {0},
 };
 
@@ -45,6 +50,7 @@ struct connection {
 
 struct heartbeat {
     double jitter;
+    enum trace_basis basis;
 };
 
 static uint64_t draw_delay(struct gen_model *model, uint64_t period_ticks)
@@ -59,11 +65,14 @@ static uint64_t draw_delay(struct gen_model *model, uint64_t period_ticks)
 
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
+    const struct heartbeat *heartbeat = model->state;
     struct connection *connection = &((struct connection *)model->records)[number];
+    struct gen_timer *timer = &connection->timers[KIND_HEARTBEAT];
     model->counts[COUNT_BEATS]++;
-    gen_timer_start(model, now, number, connection->timers, KIND_HEARTBEAT,
-                    draw_delay(model, connection->period_ticks));
-    gen_file(model, connection->timers[KIND_HEARTBEAT].due, number);
+    gen_timer_fire(model, timer);
+    gen_timer_start_from(model, now, timer, draw_delay(model, connection->period_ticks),
+                         heartbeat->basis);
+    gen_file(model, timer->due, number);
 }
 
 static bool simulate(struct gen_model *model, uint64_t end)
@@ -80,6 +89,7 @@ static bool create(struct gen_model *model)
         return false;
     }
     heartbeat->jitter = p[JITTER];
+    heartbeat->basis = gen_rearm_basis(model, REARM);
     model->warmup_end = GEN_EPOCH;
     if (!gen_model_begin(model, sizeof(struct connection), GEN_EPOCH,
                          gen_whole_ticks(span.max_ticks * (1 + p[JITTER])))) {

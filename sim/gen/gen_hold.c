@@ -7,7 +7,8 @@
  * schedules one, at least the lookahead later, for the same process or, with a given probability,
  * for any. To a timer structure the difference from hold is where the timer lies: an event of the
  * same process is the timer that has just fired, one for another process is a timer that has been
- * idle, anywhere in memory. Idle ones are a share beyond the pending.
+ * idle, anywhere in memory. Each event has some of its own, of which it uses one after the other:
+ * what is started is then always idle, even if a structure fires late.
  *
  * The models begin in their steady state, in which they met each event at a random moment of its
  * increment.
@@ -15,14 +16,13 @@
 #include "gen_increment.h"
 #include "gen_model.h"
 
-#include <stdlib.h>
-
 enum {
     TICK_US = GEN_TICK_US,
     INCREMENTS,
     MEAN_MS,
     PARETO_ALPHA,
     PARETO_RATIO,
+    REARM,
     HOLD_ROWS,
     LOOKAHEAD = HOLD_ROWS, /* from here on phold's alone */
     REMOTE,
@@ -45,9 +45,8 @@ enum {
          "Pareto's exponent: infinite variance below 2",                                           \
          "Tang, Goh, Thng 2005: infinite variance; the value is chosen",                           \
          NULL},                                                                                    \
-    {                                                                                              \
-        "pareto_ratio", 1e4, 2, 1e9, "its longest increment, in shortest ones", "chosen", NULL     \
-    }
+        {"pareto_ratio", 1e4, 2, 1e9, "its longest increment, in shortest ones", "chosen", NULL},  \
+        GEN_REARM_ROW("chosen; a simulator counts from the deadline")
 
 static const struct gen_parameter hold_parameters[] = {
     [TICK_US] = GEN_TICK_US_ROW(1000),
@@ -61,7 +60,8 @@ static const struct gen_parameter phold_parameters[] = {
     [LOOKAHEAD] = {"lookahead", 0.1, 0, 1, "share of the mean that every increment has at least",
                    "PHOLD adds a constant to the draw; the value is chosen", NULL},
     [REMOTE] = {"remote", 0.25, 0, 1, "share of events for another process", "chosen", NULL},
-    [IDLE] = {"idle", 1, 0, 8, "timers that are not pending, for each one that is", "chosen", NULL},
+    [IDLE] = {"idle", 1, 1, 8, "timers that are not pending, whole, for each one that is", "chosen",
+              NULL},
     {0},
 };
 
@@ -72,50 +72,45 @@ static const char *const hold_counts[] = {[COUNT_EVENTS] = "holds", NULL};
 static const char *const phold_counts[] = {
     [COUNT_EVENTS] = "events", [COUNT_REMOTE] = "remote", NULL};
 
-/* A record of hold's is its timer; of phold's, whose event has any process's timer, an event. */
-struct event {
-    struct gen_timer timer;
-    uint32_t id;
-};
-
 struct hold {
     struct increments increments;
     double mean_ticks;
+    enum trace_basis basis;
     double lookahead;
     double remote;
-    uint32_t *idle_ids;
-    uint32_t idle_count;
+    uint32_t pool; /* timers of an event, one of them pending */
 };
 
-/* Puts an event in again, an increment of so many means later. */
+/* Puts an event in again, with `timer`, an increment of so many means later. */
 static inline void hold(struct gen_model *model, uint64_t now, uint32_t number,
-                        struct gen_timer *timer, uint32_t id, double increment)
+                        struct gen_timer *timer, double increment)
 {
     const struct hold *state = model->state;
     uint64_t delay = gen_whole_ticks(state->mean_ticks * increment);
     model->counts[COUNT_EVENTS]++;
-    *timer = (struct gen_timer){.due = now + delay, .delay_ticks = delay};
-    gen_record(model, now, id, TRACE_START, delay);
+    gen_timer_start_from(model, now, timer, delay, state->basis);
     gen_file(model, now + delay, number);
 }
 
 /* Takes over the parameters that both have, and makes room for the events. */
-static bool begin(struct gen_model *model, size_t record_bytes)
+static bool begin(struct gen_model *model)
 {
     const double *p = model->parameters;
     struct hold *state = model->state;
     state->increments =
         increments_make((enum increment)p[INCREMENTS], p[PARETO_ALPHA], p[PARETO_RATIO]);
     state->mean_ticks = p[MEAN_MS] * gen_per_ms(model);
+    state->basis = gen_rearm_basis(model, REARM);
     model->warmup_end = GEN_EPOCH;
-    return gen_model_begin(model, record_bytes, GEN_EPOCH, gen_whole_ticks(8 * state->mean_ticks));
+    return gen_model_begin(model, sizeof(struct gen_timer), GEN_EPOCH,
+                           gen_whole_ticks(8 * state->mean_ticks));
 }
 
 /* Puts an event in that was met within an increment of so many means. */
-static void place(struct gen_model *model, uint32_t number, struct gen_timer *timer,
-                  double increment)
+static void place(struct gen_model *model, uint32_t number, double increment)
 {
     const struct hold *state = model->state;
+    struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
     uint64_t delay = gen_whole_ticks(state->mean_ticks * increment);
     gen_timer_place(timer, GEN_EPOCH, delay, gen_uniform_age(model, delay));
     gen_file(model, timer->due, number);
@@ -126,8 +121,9 @@ static void place(struct gen_model *model, uint32_t number, struct gen_timer *ti
 static void hold_visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct hold *state = model->state;
-    hold(model, now, number, &((struct gen_timer *)model->records)[number], number,
-         increments_draw(&state->increments, &model->random));
+    struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
+    gen_timer_fire(model, timer);
+    hold(model, now, number, timer, increments_draw(&state->increments, &model->random));
 }
 
 static bool hold_simulate(struct gen_model *model, uint64_t end)
@@ -138,12 +134,11 @@ static bool hold_simulate(struct gen_model *model, uint64_t end)
 static bool hold_create(struct gen_model *model)
 {
     const struct hold *state = model->state;
-    if (!begin(model, sizeof(struct gen_timer))) {
+    if (!begin(model)) {
         return false;
     }
     for (uint32_t i = 0; i < model->connections; i++) {
-        place(model, i, &((struct gen_timer *)model->records)[i],
-              increments_draw_met(&state->increments, &model->random));
+        place(model, i, increments_draw_met(&state->increments, &model->random));
     }
     return true;
 }
@@ -165,26 +160,26 @@ const struct gen_workload gen_hold = {
 
 /* --- phold ----------------------------------------------------------------------------------- */
 
-/* Swaps the event's id for one of the idle. */
-static void move(struct gen_model *model, struct event *event)
+/* Gives an event another of its timers, each as many ids behind the one before as there are events.
+ */
+static void move(struct gen_model *model, uint32_t number, struct gen_timer *timer)
 {
     const struct hold *state = model->state;
     model->counts[COUNT_REMOTE]++;
-    uint32_t *idle =
-        &state->idle_ids[(uint32_t)(random_unit(&model->random) * (double)state->idle_count)];
-    uint32_t id = event->id;
-    event->id = *idle;
-    *idle = id;
+    uint32_t at = (timer->id - model->first_id) / model->connections;
+    at += 1 + (uint32_t)(random_unit(&model->random) * (double)(state->pool - 1));
+    timer->id = model->first_id + number + at % state->pool * model->connections;
 }
 
 static void phold_visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct hold *state = model->state;
-    struct event *event = &((struct event *)model->records)[number];
+    struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
+    gen_timer_fire(model, timer);
     if (gen_chance(model, state->remote)) {
-        move(model, event);
+        move(model, number, timer);
     }
-    hold(model, now, number, &event->timer, event->id,
+    hold(model, now, number, timer,
          state->lookahead +
              (1 - state->lookahead) * increments_draw(&state->increments, &model->random));
 }
@@ -192,13 +187,6 @@ static void phold_visit(struct gen_model *model, uint64_t now, uint32_t number)
 static bool phold_simulate(struct gen_model *model, uint64_t end)
 {
     return gen_simulate(model, end, phold_visit);
-}
-
-static void phold_pending(const struct gen_model *model, uint32_t number,
-                          struct gen_pending_list *list)
-{
-    const struct event *event = &((const struct event *)model->records)[number];
-    gen_pending_add(list, 0, event->id, event->timer.due, event->timer.delay_ticks);
 }
 
 /* An increment as it is met at a random moment: the lookahead is met with its share of the mean,
@@ -212,47 +200,24 @@ static double draw_met(struct gen_model *model)
     return state->lookahead + (1 - state->lookahead) * drawn;
 }
 
-/* Gives every event a timer at random, and keeps the others. */
-static bool deal_ids(struct gen_model *model, uint32_t idle_count)
-{
-    struct hold *state = model->state;
-    struct event *events = model->records;
-    state->idle_count = idle_count;
-    state->idle_ids = malloc(idle_count * sizeof *state->idle_ids);
-    if (state->idle_ids == NULL) {
-        return gen_out_of_memory(model);
-    }
-    for (uint32_t i = 0; i < idle_count; i++) {
-        state->idle_ids[i] = model->connections + i;
-    }
-    for (uint32_t i = 0; i < model->connections; i++) {
-        events[i].id = i;
-        move(model, &events[i]);
-    }
-    return true;
-}
-
 static bool phold_create(struct gen_model *model)
 {
     const double *p = model->parameters;
     struct hold *state = model->state;
     state->lookahead = p[LOOKAHEAD];
     state->remote = p[REMOTE];
-    /* One at least, to swap with. */
-    uint32_t idle_count = 1 + (uint32_t)(p[IDLE] * (double)model->connections);
-    model->timer_number = model->connections + idle_count;
-    if (!begin(model, sizeof(struct event)) || !deal_ids(model, idle_count)) {
+    state->pool = 1 + (uint32_t)p[IDLE];
+    model->timer_number = model->connections * state->pool;
+    if (!begin(model)) {
         return false;
     }
     for (uint32_t i = 0; i < model->connections; i++) {
-        place(model, i, &((struct event *)model->records)[i].timer, draw_met(model));
+        move(model, i, &((struct gen_timer *)model->records)[i]);
+    }
+    for (uint32_t i = 0; i < model->connections; i++) {
+        place(model, i, draw_met(model));
     }
     return true;
-}
-
-static void phold_destroy(struct gen_model *model)
-{
-    free(((struct hold *)model->state)->idle_ids);
 }
 
 extern const struct gen_workload gen_phold;
@@ -268,6 +233,4 @@ const struct gen_workload gen_phold = {
     .state_bytes = sizeof(struct hold),
     .create = phold_create,
     .simulate = phold_simulate,
-    .pending = phold_pending,
-    .destroy = phold_destroy,
 };

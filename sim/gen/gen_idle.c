@@ -62,19 +62,19 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct idle *idle = model->state;
     struct connection *connection = &((struct connection *)model->records)[number];
-    if (gen_timer_expires(&connection->timers[KIND_IDLE], now)) {
+    if (gen_timer_expires(model, &connection->timers[KIND_IDLE], now)) {
         model->counts[COUNT_EXPIRIES]++;
         connection->event_at = now + gen_exponential(model, idle->pause_ticks);
     } else if (connection->timers[KIND_IDLE].delay_ticks > 0 && gen_chance(model, idle->close)) {
         model->counts[COUNT_PACKETS]++;
         model->counts[COUNT_CLOSES]++;
-        gen_timer_stop(model, now, number, connection->timers, KIND_IDLE);
+        gen_timer_stop(model, now, &connection->timers[KIND_IDLE]);
         connection->event_at = now + gen_exponential(model, idle->pause_ticks);
     } else {
         bool open = connection->timers[KIND_IDLE].delay_ticks > 0;
         model->counts[open ? COUNT_PACKETS : COUNT_CONNECTS]++;
-        gen_timer_start(model, now, number, connection->timers, KIND_IDLE,
-                        connection->timeout_ticks);
+        gen_timers_renew(model, connection->timers);
+        gen_timer_start(model, now, &connection->timers[KIND_IDLE], connection->timeout_ticks);
         connection->event_at = now + gen_exponential(model, idle->gap_ticks);
     }
     gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), number);

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+const char *const gen_rearm_words[] = {"delay", "rate", "absolute", NULL};
+
 bool gen_ordered(struct gen_model *model, unsigned low, unsigned high, double high_unit)
 {
     const struct gen_parameter *rows = model->workload->parameters;
@@ -25,8 +27,19 @@ bool gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
 {
     model->record_bytes = record_bytes;
     model->records = calloc(model->connections, record_bytes);
-    return (model->records != NULL && gen_ring_create(&model->ring, now, reach_ticks)) ||
-           gen_out_of_memory(model);
+    if (model->records == NULL || !gen_ring_create(&model->ring, now, reach_ticks)) {
+        return gen_out_of_memory(model);
+    }
+    char *record = model->records;
+    uint32_t id = model->first_id;
+    for (uint32_t i = 0; model->workload->pending == NULL && i < model->connections; i++) {
+        struct gen_timer *timers = (void *)record;
+        for (unsigned k = 0; k < model->kind_count; k++) {
+            timers[k].id = id++;
+        }
+        record += record_bytes;
+    }
+    return true;
 }
 
 bool gen_out_of_memory(struct gen_model *model)
@@ -34,6 +47,36 @@ bool gen_out_of_memory(struct gen_model *model)
     model->failed = true;
     return error_set(model->error, "%s: out of memory for %" PRIu32 " connections",
                      model->workload->name, model->connections);
+}
+
+bool gen_too_many_timers(struct gen_model *model)
+{
+    model->failed = true;
+    return error_set(model->error, "%s: more timers than a trace can name", model->workload->name);
+}
+
+uint32_t gen_new_ids(struct gen_model *model)
+{
+    uint32_t first = *model->ids;
+    if (model->kind_count > UINT32_MAX - first) {
+        (void)gen_too_many_timers(model);
+        return first;
+    }
+    *model->ids += model->kind_count;
+    return first;
+}
+
+void gen_timers_renew(struct gen_model *model, struct gen_timer *timers)
+{
+    bool fired = false;
+    for (unsigned k = 0; k < model->kind_count; k++) {
+        fired = fired || timers[k].fired;
+    }
+    uint32_t id = fired ? gen_new_ids(model) : 0;
+    for (unsigned k = 0; fired && k < model->kind_count; k++) {
+        timers[k].id = id + k;
+        timers[k].fired = false;
+    }
 }
 
 double gen_comes_within(double ticks, double mean_ticks)
@@ -60,8 +103,7 @@ void gen_pending_collect(const struct gen_model *model, struct gen_pending_list 
         const struct gen_timer *timers = (const void *)record;
         for (unsigned k = 0; k < model->kind_count; k++) {
             if (timers[k].delay_ticks > 0) {
-                gen_pending_add(list, k, gen_timer_id(model, i, k), timers[k].due,
-                                timers[k].delay_ticks);
+                gen_pending_add(list, k, timers[k].id, timers[k].due, timers[k].delay_ticks);
             }
         }
     }

@@ -5,8 +5,14 @@
  * Time is counted in ticks of the model's own, which only `gen.c` relates to those of the trace.
  * A connection stands in the ring once, under the tick at which something next happens to it; it is
  * visited there, and filed again. An expiry is seen at the tick the timer is due, before anything
- * else of that tick, as an exact structure would show it. Durations are rounded up to whole ticks:
- * nothing takes no time.
+ * else of that tick, as an exact structure would show it; what a visit does from then on is that
+ * firing's reaction, until the visit ends or gen_from_outside says otherwise. What a firing leads
+ * to at a later tick (a call after a pause) comes from outside: no timer waits for it. Durations
+ * are rounded up to whole ticks: nothing takes no time.
+ *
+ * A timer that has fired is started again by what its firing causes, or it is nobody's any more: a
+ * structure that is late may still hold it when the next connection or call comes, which therefore
+ * has ids of its own (gen_timers_renew).
  */
 #ifndef SIM_GEN_MODEL_H
 #define SIM_GEN_MODEL_H
@@ -56,6 +62,8 @@ struct gen_model {
     /* The generator's own. */
     struct trace_writer *writer;
     struct progress *progress;
+    uint32_t *ids;            /* of all parts so far */
+    struct trace_cause cause; /* of what is recorded */
     uint64_t trace_offset;    /* trace tick = model tick + this, modulo 2^64 */
     uint64_t progress_offset; /* likewise */
     uint32_t first_id;
@@ -140,6 +148,9 @@ bool gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
 /* Says that memory is short, and ends the simulation with it; always false. */
 bool gen_out_of_memory(struct gen_model *model);
 
+/* The same if there are more timers than ids. */
+bool gen_too_many_timers(struct gen_model *model);
+
 /* Files a connection to be visited. */
 static inline void gen_file(struct gen_model *model, uint64_t tick, uint32_t number)
 {
@@ -148,14 +159,27 @@ static inline void gen_file(struct gen_model *model, uint64_t tick, uint32_t num
     }
 }
 
-/* An operation of timer `id`, counted from the model's first. */
+/* What is recorded from now on is done because timer `id` fires. */
+static inline void gen_caused_by(struct gen_model *model, uint32_t id)
+{
+    model->cause = (struct trace_cause){.id = id, .basis = TRACE_FIXED_DELAY};
+}
+
+/* What is recorded from now on happens whatever a structure does. */
+static inline void gen_from_outside(struct gen_model *model)
+{
+    model->cause = (struct trace_cause){.basis = TRACE_EXTERNAL};
+}
+
+/* An operation of timer `id`. If a firing causes it, its own timer's start comes after all others:
+ * it ends what fired. */
 static inline void gen_record(struct gen_model *model, uint64_t now, uint32_t id, enum trace_op op,
                               uint64_t delay_ticks)
 {
     model->generated_events++;
     if (model->recording &&
-        !trace_writer_add(model->writer, now + model->trace_offset, model->first_id + id, op,
-                          delay_ticks, model->error)) {
+        !trace_writer_add_reaction(model->writer, now + model->trace_offset, id, op, delay_ticks,
+                                   model->cause, model->error)) {
         model->failed = true;
     }
 }
@@ -182,6 +206,7 @@ gen_simulate(struct gen_model *model, uint64_t end,
                     __builtin_prefetch(record + model->record_bytes - 1, 1);
                 }
             }
+            gen_from_outside(model);
             visit(model, now, numbers[i]);
         }
         if (model->failed) {
@@ -192,53 +217,97 @@ gen_simulate(struct gen_model *model, uint64_t end,
     return true;
 }
 
+/* --- what a periodic timer's next deadline counts from ---------------------------------------- */
+
+/* The words, in the order of enum trace_basis, and a row of parameters that takes them. */
+extern const char *const gen_rearm_words[];
+#define GEN_REARM_ROW(source)                                                                      \
+    {                                                                                              \
+        "rearm", 0, 0, 0,                                                                          \
+            "what the next delay counts from: delay: the firing; rate: the deadline before; "      \
+            "absolute: the tick at which an exact timer fires",                                    \
+            source, gen_rearm_words                                                                \
+    }
+
+static inline enum trace_basis gen_rearm_basis(const struct gen_model *model, unsigned row)
+{
+    return (enum trace_basis)(TRACE_FIXED_DELAY + (unsigned)model->parameters[row]);
+}
+
 /* --- timers ---------------------------------------------------------------------------------- */
 
 /* A connection's timer. Records that begin with an array of these, one per kind, need no `pending`
- * hook. */
+ * hook, and gen_model_begin gives them their ids. */
 struct gen_timer {
     uint64_t due;
     uint64_t delay_ticks; /* 0: not pending */
+    uint32_t id;
+    bool fired; /* in the trace, and not started since */
 };
 
-static inline uint32_t gen_timer_id(const struct gen_model *model, uint32_t number, unsigned kind)
-{
-    return number * model->kind_count + kind;
-}
-
 /* Starts or restarts; `delay_ticks` is at least 1. */
-static inline void gen_timer_start(struct gen_model *model, uint64_t now, uint32_t number,
-                                   struct gen_timer *timers, unsigned kind, uint64_t delay_ticks)
+static inline void gen_timer_start(struct gen_model *model, uint64_t now, struct gen_timer *timer,
+                                   uint64_t delay_ticks)
 {
-    timers[kind] = (struct gen_timer){.due = now + delay_ticks, .delay_ticks = delay_ticks};
-    gen_record(model, now, gen_timer_id(model, number, kind), TRACE_START, delay_ticks);
+    *timer =
+        (struct gen_timer){.due = now + delay_ticks, .delay_ticks = delay_ticks, .id = timer->id};
+    gen_record(model, now, timer->id, TRACE_START, delay_ticks);
 }
 
-/* Stops it, if it is pending. */
-static inline void gen_timer_stop(struct gen_model *model, uint64_t now, uint32_t number,
-                                  struct gen_timer *timers, unsigned kind)
+/* The same by a firing, where the delay counts from something else than that. */
+static inline void gen_timer_start_from(struct gen_model *model, uint64_t now,
+                                        struct gen_timer *timer, uint64_t delay_ticks,
+                                        enum trace_basis basis)
 {
-    if (timers[kind].delay_ticks > 0) {
-        timers[kind].delay_ticks = 0;
-        gen_record(model, now, gen_timer_id(model, number, kind), TRACE_STOP, 0);
+    model->cause.basis = basis;
+    gen_timer_start(model, now, timer, delay_ticks);
+    model->cause.basis = TRACE_FIXED_DELAY;
+}
+
+/* Stops it, if it is pending. What is due now has fired: there is nothing to stop. */
+static inline void gen_timer_stop(struct gen_model *model, uint64_t now, struct gen_timer *timer)
+{
+    if (timer->delay_ticks > 0) {
+        timer->delay_ticks = 0;
+        if (timer->due > now) {
+            gen_record(model, now, timer->id, TRACE_STOP, 0);
+        } else {
+            timer->fired = model->recording;
+        }
     }
 }
 
-/* Whether it expires now; it is then no longer pending. */
-static inline bool gen_timer_expires(struct gen_timer *timer, uint64_t now)
+/* It expires: it is no longer pending, and the cause of what is recorded next. */
+static inline void gen_timer_fire(struct gen_model *model, struct gen_timer *timer)
+{
+    timer->delay_ticks = 0;
+    timer->fired = model->recording;
+    gen_caused_by(model, timer->id);
+}
+
+/* Whether it expires now; if so, as gen_timer_fire has it. */
+static inline bool gen_timer_expires(struct gen_model *model, struct gen_timer *timer, uint64_t now)
 {
     if (timer->delay_ticks == 0 || timer->due != now) {
         return false;
     }
-    timer->delay_ticks = 0;
+    gen_timer_fire(model, timer);
     return true;
 }
+
+/* Before something begins from outside that was not there before, a connection, a call, a job: if
+ * one of a record's timers has fired, all of them get new ids. */
+void gen_timers_renew(struct gen_model *model, struct gen_timer *timers);
+
+/* Takes an id for each kind, behind all that there are, and returns the first of them. */
+uint32_t gen_new_ids(struct gen_model *model);
 
 /* Makes a timer pending at tick `now` as if started `age_ticks` before it: 1 .. delay_ticks. */
 static inline void gen_timer_place(struct gen_timer *timer, uint64_t now, uint64_t delay_ticks,
                                    uint64_t age_ticks)
 {
-    *timer = (struct gen_timer){.due = now - age_ticks + delay_ticks, .delay_ticks = delay_ticks};
+    timer->due = now - age_ticks + delay_ticks;
+    timer->delay_ticks = delay_ticks;
 }
 
 /* A uniform age for gen_timer_place. */
@@ -279,10 +348,8 @@ struct gen_pending_list {
     size_t count;
     uint64_t by_kind[GEN_COUNTS_MAX];
     uint64_t trace_offset; /* added to `started` */
-    uint32_t first_id;
 };
 
-/* `id` counts from the model's first. */
 static inline void gen_pending_add(struct gen_pending_list *list, unsigned kind, uint32_t id,
                                    uint64_t due, uint64_t delay_ticks)
 {
@@ -290,7 +357,7 @@ static inline void gen_pending_add(struct gen_pending_list *list, unsigned kind,
         list->pending[list->count] =
             (struct gen_pending){.started = due - delay_ticks + list->trace_offset,
                                  .delay_ticks = delay_ticks,
-                                 .id = list->first_id + id};
+                                 .id = id};
     }
     list->by_kind[kind]++;
     list->count++;

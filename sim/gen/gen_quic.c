@@ -131,8 +131,7 @@ static uint64_t pto(const struct quic *quic, const struct connection *connection
 }
 
 /* Sends a packet that ends a flight, or a probe: the one whose ACK is waited for. */
-static void send_last(struct gen_model *model, uint64_t now, uint32_t number,
-                      struct connection *connection)
+static void send_last(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct quic *quic = model->state;
     if (gen_chance(model, quic->loss)) {
@@ -145,39 +144,36 @@ static void send_last(struct gen_model *model, uint64_t now, uint32_t number,
             connection->event_at = ack_at;
         }
     }
-    gen_timer_start(model, now, number, connection->timers, KIND_PTO, pto(quic, connection));
+    gen_timer_start(model, now, &connection->timers[KIND_PTO], pto(quic, connection));
 }
 
-static void restart_idle(struct gen_model *model, uint64_t now, uint32_t number,
-                         struct connection *connection)
+static void restart_idle(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct quic *quic = model->state;
-    gen_timer_start(model, now, number, connection->timers, KIND_IDLE, quic->idle_ticks);
+    gen_timer_start(model, now, &connection->timers[KIND_IDLE], quic->idle_ticks);
 }
 
-static void send_packet(struct gen_model *model, uint64_t now, uint32_t number,
-                        struct connection *connection)
+static void send_packet(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct quic *quic = model->state;
     model->counts[COUNT_PACKETS]++;
     if (--connection->packets_left > 0) {
         connection->event_at = now + quic->pacing_ticks;
-        gen_timer_start(model, now, number, connection->timers, KIND_PTO, pto(quic, connection));
+        gen_timer_start(model, now, &connection->timers[KIND_PTO], pto(quic, connection));
         return;
     }
     model->counts[COUNT_FLIGHTS]++;
     connection->state = STATE_WAITING;
     connection->event_at = GEN_NEVER;
-    send_last(model, now, number, connection);
+    send_last(model, now, connection);
 }
 
-static void receive_ack(struct gen_model *model, uint64_t now, uint32_t number,
-                        struct connection *connection)
+static void receive_ack(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct quic *quic = model->state;
     model->counts[COUNT_ACKS]++;
-    gen_timer_stop(model, now, number, connection->timers, KIND_PTO);
-    restart_idle(model, now, number, connection);
+    gen_timer_stop(model, now, &connection->timers[KIND_PTO]);
+    restart_idle(model, now, connection);
     /* Packet numbers are never used twice: every ACK is a sample. */
     gen_rtt_sample(&connection->estimate, connection->sample_ticks);
     connection->state = STATE_IDLE;
@@ -186,33 +182,33 @@ static void receive_ack(struct gen_model *model, uint64_t now, uint32_t number,
 }
 
 /* What comes from outside now, or is to be sent. */
-static void happen(struct gen_model *model, uint64_t now, uint32_t number,
-                   struct connection *connection)
+static void happen(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct quic *quic = model->state;
     switch ((enum state)connection->state) {
     case STATE_CLOSED:
         model->counts[COUNT_CONNECTS]++;
+        gen_timers_renew(model, connection->timers);
         connection->state = STATE_CONNECTING;
         connection->estimate = (struct gen_rtt){0};
         connection->backoff = 0;
         connection->event_at = GEN_NEVER;
-        restart_idle(model, now, number, connection);
-        send_last(model, now, number, connection);
+        restart_idle(model, now, connection);
+        send_last(model, now, connection);
         break;
     case STATE_IDLE:
         model->counts[COUNT_REQUESTS]++;
         connection->state = STATE_SENDING;
         connection->packets_left = quic->flight;
-        restart_idle(model, now, number, connection);
-        send_packet(model, now, number, connection);
+        restart_idle(model, now, connection);
+        send_packet(model, now, connection);
         break;
     case STATE_SENDING:
-        send_packet(model, now, number, connection);
+        send_packet(model, now, connection);
         break;
     case STATE_CONNECTING:
     case STATE_WAITING:
-        receive_ack(model, now, number, connection);
+        receive_ack(model, now, connection);
         break;
     }
 }
@@ -221,22 +217,20 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct quic *quic = model->state;
     struct connection *connection = &((struct connection *)model->records)[number];
-    if (gen_timer_expires(&connection->timers[KIND_IDLE], now)) {
+    if (gen_timer_expires(model, &connection->timers[KIND_IDLE], now)) {
         model->counts[COUNT_IDLE_EXPIRIES]++;
-        /* It may be due in the same tick: then it has fired. */
-        if (!gen_timer_expires(&connection->timers[KIND_PTO], now)) {
-            gen_timer_stop(model, now, number, connection->timers, KIND_PTO);
-        }
+        gen_timer_stop(model, now, &connection->timers[KIND_PTO]);
         connection->state = STATE_CLOSED;
         connection->event_at = now + gen_exponential(model, quic->pause_ticks);
     } else {
-        if (gen_timer_expires(&connection->timers[KIND_PTO], now)) {
+        if (gen_timer_expires(model, &connection->timers[KIND_PTO], now)) {
             model->counts[COUNT_PROBES]++;
             connection->backoff++;
-            send_last(model, now, number, connection);
+            send_last(model, now, connection);
         }
         if (connection->event_at == now) {
-            happen(model, now, number, connection);
+            gen_from_outside(model);
+            happen(model, now, connection);
         }
     }
     gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), number);

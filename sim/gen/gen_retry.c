@@ -121,7 +121,7 @@ static void next_call(struct gen_model *model, uint64_t now, struct caller *call
     caller->event_at = now + gen_exponential(model, retry->gap_ticks);
 }
 
-static void attempt(struct gen_model *model, uint64_t now, uint32_t number, struct caller *caller)
+static void attempt(struct gen_model *model, uint64_t now, struct caller *caller)
 {
     const struct retry *retry = model->state;
     model->counts[COUNT_ATTEMPTS]++;
@@ -141,7 +141,7 @@ static void attempt(struct gen_model *model, uint64_t now, uint32_t number, stru
         return;
     }
     uint64_t delay = draw_delay(model, caller->backoff_ticks);
-    gen_timer_start(model, now, number, caller->timers, KIND_BACKOFF, delay);
+    gen_timer_start(model, now, &caller->timers[KIND_BACKOFF], delay);
     caller->event_at = delay > 1 && gen_chance(model, retry->cancelled)
                            ? now + gen_uniform_age(model, delay - 1)
                            : GEN_NEVER;
@@ -150,16 +150,17 @@ static void attempt(struct gen_model *model, uint64_t now, uint32_t number, stru
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     struct caller *caller = &((struct caller *)model->records)[number];
-    if (gen_timer_expires(&caller->timers[KIND_BACKOFF], now)) {
+    if (gen_timer_expires(model, &caller->timers[KIND_BACKOFF], now)) {
         model->counts[COUNT_RETRIES]++;
-        attempt(model, now, number, caller);
+        attempt(model, now, caller);
     } else if (caller->timers[KIND_BACKOFF].delay_ticks > 0) {
         model->counts[COUNT_CANCELS]++;
-        gen_timer_stop(model, now, number, caller->timers, KIND_BACKOFF);
+        gen_timer_stop(model, now, &caller->timers[KIND_BACKOFF]);
         next_call(model, now, caller);
     } else {
         model->counts[COUNT_CALLS]++;
-        attempt(model, now, number, caller);
+        gen_timers_renew(model, caller->timers);
+        attempt(model, now, caller);
     }
     gen_file(model, gen_next(caller->timers, KINDS, caller->event_at), number);
 }

@@ -78,17 +78,18 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct rpc *rpc = model->state;
     struct caller *caller = &((struct caller *)model->records)[number];
-    if (gen_timer_expires(&caller->timers[KIND_REQUEST], now)) {
+    if (gen_timer_expires(model, &caller->timers[KIND_REQUEST], now)) {
         model->counts[COUNT_EXPIRIES]++;
         caller->event_at = now + gen_exponential(model, rpc->gap_ticks);
     } else if (caller->timers[KIND_REQUEST].delay_ticks > 0) {
         model->counts[COUNT_REPLIES]++;
-        gen_timer_stop(model, now, number, caller->timers, KIND_REQUEST);
+        gen_timer_stop(model, now, &caller->timers[KIND_REQUEST]);
         caller->event_at = now + gen_exponential(model, rpc->gap_ticks);
     } else {
         model->counts[COUNT_REQUESTS]++;
+        gen_timers_renew(model, caller->timers);
         uint64_t timeout = gen_span_draw(model, &rpc->timeouts);
-        gen_timer_start(model, now, number, caller->timers, KIND_REQUEST, timeout);
+        gen_timer_start(model, now, &caller->timers[KIND_REQUEST], timeout);
         caller->event_at =
             gen_chance(model, rpc->cancelled) ? now + reply_in_time(model, timeout) : GEN_NEVER;
     }

@@ -81,8 +81,10 @@ struct connection {
     uint32_t idle_due;   /* unless closed */
     uint32_t timer_due;  /* serving: the request timer's; unacknowledged: the retransmission's */
     uint32_t event_at;   /* what comes from outside: connect, request, reply, ACK; or NEVER */
+    uint32_t first_id;   /* of its timers */
     uint8_t state;
     uint8_t backoff; /* retransmissions so far */
+    bool expired;    /* a timer, in the trace, has closed it */
 };
 
 enum count {
@@ -137,27 +139,21 @@ static uint32_t whole_ticks(double ticks)
     return whole < TICKS_MAX ? (uint32_t)whole : TICKS_MAX;
 }
 
-static uint32_t timer_id(uint32_t number, enum kind kind)
-{
-    return number * KINDS + (uint32_t)kind;
-}
-
 static uint32_t rto(const struct server *server, unsigned backoff)
 {
     uint64_t ticks = (uint64_t)server->rto_ticks << (backoff < 31 ? backoff : 31);
     return ticks < server->rto_max_ticks ? (uint32_t)ticks : server->rto_max_ticks;
 }
 
-static void record(struct server *server, uint32_t now, uint32_t number, enum kind kind,
-                   enum trace_op op, uint32_t delay_ticks)
+static void record(struct server *server, uint32_t now, const struct connection *connection,
+                   enum kind kind, enum trace_op op, uint32_t delay_ticks)
 {
-    gen_record(server->model, now, timer_id(number, kind), op, delay_ticks);
+    gen_record(server->model, now, connection->first_id + kind, op, delay_ticks);
 }
 
 /* --- the model ------------------------------------------------------------------------------- */
 
-static void request(struct server *server, uint32_t now, uint32_t number,
-                    struct connection *connection)
+static void request(struct server *server, uint32_t now, struct connection *connection)
 {
     server->model->counts[COUNT_REQUESTS]++;
     connection->state = STATE_SERVING;
@@ -166,14 +162,13 @@ static void request(struct server *server, uint32_t now, uint32_t number,
     connection->event_at =
         now + whole_ticks(random_lognormal(&server->model->random, server->reply_median_ticks,
                                            server->reply_sigma));
-    record(server, now, number, KIND_IDLE, TRACE_START, connection->idle_ticks);
-    record(server, now, number, KIND_REQUEST, TRACE_START, server->request_timeout_ticks);
+    record(server, now, connection, KIND_IDLE, TRACE_START, connection->idle_ticks);
+    record(server, now, connection, KIND_REQUEST, TRACE_START, server->request_timeout_ticks);
 }
 
 /* Sends what is to be acknowledged, for the first time or again. An ACK already under way still
  * comes; the first to arrive counts. */
-static void transmit(struct server *server, uint32_t now, uint32_t number,
-                     struct connection *connection)
+static void transmit(struct server *server, uint32_t now, struct connection *connection)
 {
     server->model->counts[COUNT_TRANSMISSIONS]++;
     uint32_t timeout = rto(server, connection->backoff);
@@ -188,78 +183,82 @@ static void transmit(struct server *server, uint32_t now, uint32_t number,
             connection->event_at = ack_at;
         }
     }
-    record(server, now, number, KIND_RETRANSMISSION, TRACE_START, timeout);
+    record(server, now, connection, KIND_RETRANSMISSION, TRACE_START, timeout);
 }
 
 /* Closes: stops what is still pending. */
-static void close_connection(struct server *server, uint32_t now, uint32_t number,
-                             struct connection *connection)
+static void close_connection(struct server *server, uint32_t now, struct connection *connection)
 {
     if (connection->idle_due > now) {
-        record(server, now, number, KIND_IDLE, TRACE_STOP, 0);
+        record(server, now, connection, KIND_IDLE, TRACE_STOP, 0);
     }
     if (connection->state != STATE_THINKING && connection->timer_due > now) {
-        record(server, now, number,
+        record(server, now, connection,
                connection->state == STATE_SERVING ? KIND_REQUEST : KIND_RETRANSMISSION, TRACE_STOP,
                0);
     }
     connection->state = STATE_CLOSED;
+    connection->expired = server->model->recording;
     connection->event_at =
         now + whole_ticks(random_exponential(&server->model->random, server->pause_ticks));
 }
 
 /* The timers of a connection that are due now; false if that closed it. */
-static bool expire(struct server *server, uint32_t now, uint32_t number,
-                   struct connection *connection)
+static bool expire(struct server *server, uint32_t now, struct connection *connection)
 {
     bool alive = true;
     bool again = false;
     if (connection->state == STATE_SERVING && connection->timer_due == now) {
         server->model->counts[COUNT_REQUEST_EXPIRIES]++;
+        gen_caused_by(server->model, connection->first_id + KIND_REQUEST);
         alive = false;
     }
     if (connection->state == STATE_UNACKNOWLEDGED && connection->timer_due == now) {
         server->model->counts[COUNT_RETRANSMISSION_EXPIRIES]++;
+        gen_caused_by(server->model, connection->first_id + KIND_RETRANSMISSION);
         again = connection->backoff < server->retries;
         server->model->counts[COUNT_GIVEN_UP] += !again;
         alive = again;
     }
     if (connection->idle_due == now) {
         server->model->counts[COUNT_IDLE_EXPIRIES]++;
+        gen_caused_by(server->model, connection->first_id + KIND_IDLE);
         alive = false;
     }
     if (!alive) {
-        close_connection(server, now, number, connection);
+        close_connection(server, now, connection);
     } else if (again) {
         connection->backoff++;
-        transmit(server, now, number, connection);
+        transmit(server, now, connection);
     }
     return alive;
 }
 
 /* What comes from outside now. */
-static void happen(struct server *server, uint32_t now, uint32_t number,
-                   struct connection *connection)
+static void happen(struct server *server, uint32_t now, struct connection *connection)
 {
     switch ((enum state)connection->state) {
     case STATE_CLOSED:
         server->model->counts[COUNT_CONNECTS]++;
-        request(server, now, number, connection);
+        if (connection->expired) { /* by nothing else is one closed */
+            connection->first_id = gen_new_ids(server->model);
+        }
+        request(server, now, connection);
         break;
     case STATE_THINKING:
-        request(server, now, number, connection);
+        request(server, now, connection);
         break;
     case STATE_SERVING:
         server->model->counts[COUNT_REPLIES]++;
-        record(server, now, number, KIND_REQUEST, TRACE_STOP, 0);
+        record(server, now, connection, KIND_REQUEST, TRACE_STOP, 0);
         connection->state = STATE_UNACKNOWLEDGED;
         connection->backoff = 0;
         connection->event_at = NEVER;
-        transmit(server, now, number, connection);
+        transmit(server, now, connection);
         break;
     case STATE_UNACKNOWLEDGED:
         server->model->counts[COUNT_ACKS]++;
-        record(server, now, number, KIND_RETRANSMISSION, TRACE_STOP, 0);
+        record(server, now, connection, KIND_RETRANSMISSION, TRACE_STOP, 0);
         connection->state = STATE_THINKING;
         connection->event_at =
             now + whole_ticks(random_exponential(&server->model->random, server->think_ticks));
@@ -272,9 +271,10 @@ static void visit(struct gen_model *model, uint64_t tick, uint32_t number)
     struct server *server = model->state;
     struct connection *connection = &((struct connection *)model->records)[number];
     uint32_t now = (uint32_t)tick;
-    bool alive = connection->state == STATE_CLOSED || expire(server, now, number, connection);
+    bool alive = connection->state == STATE_CLOSED || expire(server, now, connection);
     if (alive && connection->event_at == now) {
-        happen(server, now, number, connection);
+        gen_from_outside(model);
+        happen(server, now, connection);
     }
     uint32_t next = connection->event_at;
     if (connection->state != STATE_CLOSED) {
@@ -296,15 +296,15 @@ static void pending(const struct gen_model *model, uint32_t number, struct gen_p
     const struct server *server = model->state;
     const struct connection *connection = &((const struct connection *)model->records)[number];
     if (connection->state != STATE_CLOSED) {
-        gen_pending_add(list, KIND_IDLE, timer_id(number, KIND_IDLE), connection->idle_due,
+        gen_pending_add(list, KIND_IDLE, connection->first_id + KIND_IDLE, connection->idle_due,
                         connection->idle_ticks);
     }
     if (connection->state == STATE_SERVING) {
-        gen_pending_add(list, KIND_REQUEST, timer_id(number, KIND_REQUEST), connection->timer_due,
-                        server->request_timeout_ticks);
+        gen_pending_add(list, KIND_REQUEST, connection->first_id + KIND_REQUEST,
+                        connection->timer_due, server->request_timeout_ticks);
     }
     if (connection->state == STATE_UNACKNOWLEDGED) {
-        gen_pending_add(list, KIND_RETRANSMISSION, timer_id(number, KIND_RETRANSMISSION),
+        gen_pending_add(list, KIND_RETRANSMISSION, connection->first_id + KIND_RETRANSMISSION,
                         connection->timer_due, rto(server, connection->backoff));
     }
 }
@@ -357,6 +357,7 @@ static void populate(struct server *server)
     for (uint32_t i = 0; i < model->connections; i++) {
         struct connection *connection = &connections[i];
         connection->state = STATE_CLOSED;
+        connection->first_id = model->first_id + i * KINDS;
         connection->idle_ticks = whole_ticks(idle_min + idle_spread * random_unit(&model->random));
         connection->event_at = (uint32_t)(server->think_ticks * random_unit(&model->random));
         gen_file(model, connection->event_at, i);

@@ -196,8 +196,7 @@ static uint64_t rto(const struct tcp *tcp, const struct connection *connection)
 
 /* Sends what is to be acknowledged, for the first time or again. An ACK already under way still
  * comes; the first to arrive counts. */
-static void transmit(struct gen_model *model, uint64_t now, uint32_t number,
-                     struct connection *connection)
+static void transmit(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct tcp *tcp = model->state;
     model->counts[COUNT_TRANSMISSIONS]++;
@@ -211,16 +210,16 @@ static void transmit(struct gen_model *model, uint64_t now, uint32_t number,
             connection->event_at = ack_at;
         }
     }
-    gen_timer_start(model, now, number, connection->timers, KIND_RETRANSMIT, rto(tcp, connection));
+    gen_timer_start(model, now, &connection->timers[KIND_RETRANSMIT], rto(tcp, connection));
 }
 
-static void begin_transmission(struct gen_model *model, uint64_t now, uint32_t number,
-                               struct connection *connection, enum state state)
+static void begin_transmission(struct gen_model *model, uint64_t now, struct connection *connection,
+                               enum state state)
 {
     connection->state = (uint8_t)state;
     connection->backoff = 0;
     connection->event_at = GEN_NEVER;
-    transmit(model, now, number, connection);
+    transmit(model, now, connection);
 }
 
 static void wait_for_request(struct gen_model *model, uint64_t now, struct connection *connection)
@@ -231,46 +230,45 @@ static void wait_for_request(struct gen_model *model, uint64_t now, struct conne
 }
 
 /* Ends a connection without a farewell, or after TIME_WAIT. */
-static void forget(struct gen_model *model, uint64_t now, uint32_t number,
-                   struct connection *connection)
+static void forget(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct tcp *tcp = model->state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        gen_timer_stop(model, now, number, connection->timers, kind);
+        gen_timer_stop(model, now, &connection->timers[kind]);
     }
     connection->state = STATE_CLOSED;
     connection->event_at = now + gen_exponential(model, tcp->pause_ticks);
 }
 
-static void expire_retransmit(struct gen_model *model, uint64_t now, uint32_t number,
-                              struct connection *connection)
+static void expire_retransmit(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct tcp *tcp = model->state;
     uint32_t retries = connection->state == STATE_CONNECTING ? tcp->syn_retries : tcp->retries;
     if (connection->backoff == retries) {
         model->counts[COUNT_GIVEN_UP]++;
-        forget(model, now, number, connection);
+        forget(model, now, connection);
         return;
     }
     connection->backoff++;
     model->counts[COUNT_RETRANSMISSIONS]++;
-    transmit(model, now, number, connection);
+    transmit(model, now, connection);
 }
 
-static void expire_keepalive(struct gen_model *model, uint64_t now, uint32_t number,
-                             struct connection *connection)
+static void expire_keepalive(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct tcp *tcp = model->state;
     model->counts[COUNT_KEEPALIVE_EXPIRIES]++;
     uint64_t silence = now - connection->heard_at;
     uint64_t wait = tcp->probe_interval_ticks;
+    enum trace_basis basis = TRACE_FIXED_DELAY;
     if (connection->state == STATE_SENDING || connection->state == STATE_CLOSING) {
         wait = tcp->keepalive_ticks; /* the retransmissions will tell */
     } else if (silence < tcp->keepalive_ticks) {
         wait = tcp->keepalive_ticks - silence;
+        basis = TRACE_ABSOLUTE; /* the packets have set the tick */
     } else if (connection->state == STATE_VANISHED && connection->probes == tcp->probes) {
         model->counts[COUNT_DROPPED]++;
-        forget(model, now, number, connection);
+        forget(model, now, connection);
         return;
     } else {
         model->counts[COUNT_PROBES]++;
@@ -280,28 +278,26 @@ static void expire_keepalive(struct gen_model *model, uint64_t now, uint32_t num
             connection->heard_at = now; /* the answer takes no time worth telling */
         }
     }
-    gen_timer_start(model, now, number, connection->timers, KIND_KEEPALIVE, wait);
+    gen_timer_start_from(model, now, &connection->timers[KIND_KEEPALIVE], wait, basis);
 }
 
-static void expire(struct gen_model *model, uint64_t now, uint32_t number,
-                   struct connection *connection)
+static void expire(struct gen_model *model, uint64_t now, struct connection *connection)
 {
-    if (gen_timer_expires(&connection->timers[KIND_DELAYED_ACK], now)) {
+    if (gen_timer_expires(model, &connection->timers[KIND_DELAYED_ACK], now)) {
         model->counts[COUNT_DELAYED_ACKS]++;
     }
-    if (gen_timer_expires(&connection->timers[KIND_KEEPALIVE], now)) {
-        expire_keepalive(model, now, number, connection);
+    if (gen_timer_expires(model, &connection->timers[KIND_KEEPALIVE], now)) {
+        expire_keepalive(model, now, connection);
     }
-    if (gen_timer_expires(&connection->timers[KIND_RETRANSMIT], now)) {
-        expire_retransmit(model, now, number, connection);
+    if (gen_timer_expires(model, &connection->timers[KIND_RETRANSMIT], now)) {
+        expire_retransmit(model, now, connection);
     }
-    if (gen_timer_expires(&connection->timers[KIND_TIME_WAIT], now)) {
-        forget(model, now, number, connection);
+    if (gen_timer_expires(model, &connection->timers[KIND_TIME_WAIT], now)) {
+        forget(model, now, connection);
     }
 }
 
-static void receive_request(struct gen_model *model, uint64_t now, uint32_t number,
-                            struct connection *connection)
+static void receive_request(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct tcp *tcp = model->state;
     if (gen_chance(model, tcp->vanish)) {
@@ -315,17 +311,15 @@ static void receive_request(struct gen_model *model, uint64_t now, uint32_t numb
     connection->heard_at = now;
     connection->state = STATE_ANSWERING;
     connection->event_at = now + gen_lognormal(model, tcp->reply_median_ticks, tcp->reply_sigma);
-    gen_timer_start(model, now, number, connection->timers, KIND_DELAYED_ACK,
-                    connection->delack_ticks);
+    gen_timer_start(model, now, &connection->timers[KIND_DELAYED_ACK], connection->delack_ticks);
 }
 
-static void receive_ack(struct gen_model *model, uint64_t now, uint32_t number,
-                        struct connection *connection)
+static void receive_ack(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct tcp *tcp = model->state;
     model->counts[COUNT_ACKS]++;
     connection->heard_at = now;
-    gen_timer_stop(model, now, number, connection->timers, KIND_RETRANSMIT);
+    gen_timer_stop(model, now, &connection->timers[KIND_RETRANSMIT]);
     if (connection->backoff == 0) { /* Karn: of what was sent twice nobody knows */
         gen_rtt_sample(&connection->estimate, connection->sample_ticks);
     }
@@ -333,45 +327,43 @@ static void receive_ack(struct gen_model *model, uint64_t now, uint32_t number,
         if (connection->backoff > 0) {
             gen_rtt_sample(&connection->estimate, (float)tcp->rto_initial_ticks);
         }
-        gen_timer_start(model, now, number, connection->timers, KIND_KEEPALIVE,
-                        tcp->keepalive_ticks);
+        gen_timer_start(model, now, &connection->timers[KIND_KEEPALIVE], tcp->keepalive_ticks);
     } else if (connection->state == STATE_CLOSING) {
-        gen_timer_stop(model, now, number, connection->timers, KIND_KEEPALIVE);
+        gen_timer_stop(model, now, &connection->timers[KIND_KEEPALIVE]);
         model->counts[COUNT_TIME_WAITS]++;
         connection->state = STATE_TIME_WAIT;
         connection->event_at = GEN_NEVER;
-        gen_timer_start(model, now, number, connection->timers, KIND_TIME_WAIT,
-                        tcp->time_wait_ticks);
+        gen_timer_start(model, now, &connection->timers[KIND_TIME_WAIT], tcp->time_wait_ticks);
         return;
     } else if (gen_chance(model, tcp->close)) {
-        begin_transmission(model, now, number, connection, STATE_CLOSING);
+        begin_transmission(model, now, connection, STATE_CLOSING);
         return;
     }
     wait_for_request(model, now, connection);
 }
 
 /* What comes from outside now. */
-static void happen(struct gen_model *model, uint64_t now, uint32_t number,
-                   struct connection *connection)
+static void happen(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     switch ((enum state)connection->state) {
     case STATE_CLOSED:
         model->counts[COUNT_CONNECTS]++;
+        gen_timers_renew(model, connection->timers);
         connection->estimate = (struct gen_rtt){0};
-        begin_transmission(model, now, number, connection, STATE_CONNECTING);
+        begin_transmission(model, now, connection, STATE_CONNECTING);
         break;
     case STATE_IDLE:
-        receive_request(model, now, number, connection);
+        receive_request(model, now, connection);
         break;
     case STATE_ANSWERING:
         model->counts[COUNT_REPLIES]++;
-        gen_timer_stop(model, now, number, connection->timers, KIND_DELAYED_ACK);
-        begin_transmission(model, now, number, connection, STATE_SENDING);
+        gen_timer_stop(model, now, &connection->timers[KIND_DELAYED_ACK]);
+        begin_transmission(model, now, connection, STATE_SENDING);
         break;
     case STATE_CONNECTING:
     case STATE_SENDING:
     case STATE_CLOSING:
-        receive_ack(model, now, number, connection);
+        receive_ack(model, now, connection);
         break;
     case STATE_TIME_WAIT:
     case STATE_VANISHED:
@@ -382,9 +374,10 @@ static void happen(struct gen_model *model, uint64_t now, uint32_t number,
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     struct connection *connection = &((struct connection *)model->records)[number];
-    expire(model, now, number, connection);
+    expire(model, now, connection);
     if (connection->event_at == now) {
-        happen(model, now, number, connection);
+        gen_from_outside(model);
+        happen(model, now, connection);
     }
     gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), number);
 }
