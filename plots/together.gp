@@ -1,19 +1,46 @@
-# together.gp: how many timers fire at once, over time: in the tick with the most work of each stretch. A
-# panel for each value of `rearm`. See style.gp for the data, and scripts/draw-workloads.
-# Columns: series style rearm at_s fired
+# together.gp: how many timers fire at once: bars over time, a panel for each series, one below the other.
+# See style.gp for the data, and scripts/draw-workloads, which makes it.
+# Columns: series style at_ms fired (in the busiest tick around then; no row where none fires)
 load system("dirname '".ARG0."'")."/style.gp"
-panel_column = "rearm"
-heading(name) = headed("rearm=".name)
-value = "fired"; spread = ""
-x_of(dummy) = column("at_s")
-stats data using "at_s" nooutput
-x_low = 0; x_high = STATS_max
-linear_x = 1
-x_label = "time (s)"
-y_label = "timers in the busiest tick"
-x_tics = "autofreq format '%.0f'"
-y_tics = PLAIN_TICS; y_fine_tics = PLAIN_FINE_TICS
-said(dummy) = sprintf("%s at once, around %s s", counted(column("fired")), digits(column("at_s")))
-is_said(dummy) = int(column(0)) % 16 == 0
-shared_y = 1
-load FOLDER."/lines.gp"
+series = ""; styles = ""
+stats data using (styles = member(series, strcol("series")) ? styles : styles." ".strcol("style"), \
+    series = joined(series, strcol("series")), 0) nooutput
+stats data using "at_ms" nooutput
+x_high = STATS_max
+stats data using "fired" nooutput
+y_high = STATS_max
+panel = 124
+height = words(series) * panel + 56
+at(pixels) = 1 - pixels / (1.0 * height)
+
+do for [terminal in TERMINALS] {
+    eval open_terminal(terminal, WIDTH, height)
+    set output out.ending(terminal)
+    set multiplot
+    set lmargin at screen 78.0 / WIDTH
+    set rmargin at screen 1 - 18.0 / WIDTH
+    unset key
+    set xrange [0:x_high]
+    set logscale y
+    # A bar of one timer is to be seen.
+    set yrange [0.5:y_high * 1.5]
+    eval "set ytics nomirror ".PLAIN_TICS
+    set xtics nomirror autofreq format ""
+    unset xlabel
+    do for [k = 1:words(series)] {
+        name = word(series, k)
+        mine(column_name) = strcol("series") eq name ? column(column_name) : NaN
+        stats data using (mine("fired")) nooutput
+        set tmargin at screen at((k - 1) * panel + 28)
+        set bmargin at screen at(k * panel)
+        set title headed(sprintf("%s: at most %s in one tick", name, counted(STATS_max))) noenhanced offset 0,-0.6
+        set label 1 "timers" at screen 11.0 / WIDTH, screen at((k - 0.5) * panel + 14) center rotate by 90
+        if (k == words(series)) {
+            set xtics format '%.0f'
+            set xlabel "time (ms)" offset 0,0.3
+        }
+        plot data using (mine("at_ms")):(column("fired")) with impulses lw 2 lc rgb colour(int(word(styles, k)))
+    }
+    unset multiplot
+    unset output
+}
