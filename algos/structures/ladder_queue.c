@@ -103,6 +103,22 @@ static inline uint64_t bottom_end(const struct ladder_queue *queue)
     return queue->rung_count > 0 ? queue->rungs[queue->rung_count - 1].current : queue->top_start;
 }
 
+/* Where the last rung ends, whose last bucket may reach further. */
+static inline uint64_t rung_end(const struct ladder_queue *queue)
+{
+    return queue->rung_count > 1 ? queue->rungs[queue->rung_count - 2].current : queue->top_start;
+}
+
+/* The current bucket of the last rung is over. */
+static inline void pass_bucket(struct ladder_queue *queue)
+{
+    struct rung *rung = &queue->rungs[queue->rung_count - 1];
+    uint64_t end = rung_end(queue);
+    rung->bucket++;
+    rung->current = rung->current + rung->width < end ? rung->current + rung->width : end;
+    TL_COUNT(queue, slots, 1);
+}
+
 /* The number of equal parts, of `width` each, that a span of ticks has. */
 static inline uint32_t parts_of(uint64_t span, uint64_t width)
 {
@@ -307,9 +323,7 @@ static bool refill(struct ladder_queue *queue)
     }
     struct rung *rung = &queue->rungs[queue->rung_count - 1];
     while (rung->bucket < rung->buckets && slot_is_empty(queue, rung->first + rung->bucket)) {
-        rung->bucket++;
-        rung->current += rung->width;
-        TL_COUNT(queue, slots, 1);
+        pass_bucket(queue);
     }
     if (rung->bucket == rung->buckets) {
         queue->rung_count--;
@@ -320,9 +334,7 @@ static bool refill(struct ladder_queue *queue)
     }
     uint32_t list = rung->first + rung->bucket;
     uint64_t start = rung->current;
-    rung->bucket++;
-    rung->current += rung->width;
-    TL_COUNT(queue, slots, 1);
+    pass_bucket(queue);
     uint32_t timers = 0;
     for (uint32_t id = slot_node(queue, list)->next; id != list && timers <= THRESHOLD; timers++) {
         id = queue->timers[id].links.next;
@@ -448,8 +460,9 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
     uint64_t end = queue->top_start;
     for (uint32_t i = 0; right && i < queue->rung_count; i++) {
         const struct rung *rung = &queue->rungs[i];
+        uint64_t current = rung->start + rung->width * rung->bucket;
         right = rung->start + rung->width * rung->buckets >= end &&
-                rung->current == rung->start + rung->width * rung->bucket;
+                rung->current == (current < end ? current : end);
         for (uint32_t bucket = rung->bucket; right && bucket < rung->buckets; bucket++) {
             right = list_is_right(queue, rung->first + bucket, &in_rungs);
         }

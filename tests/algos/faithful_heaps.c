@@ -387,6 +387,36 @@ static void a_ladder_spawns_a_rung_where_timers_stand_close(void **state)
     close_subject(&s);
 }
 
+static void a_ladders_rung_ends_where_the_one_before_goes_on(void **state)
+{
+    (void)state;
+    struct subject s;
+    open_subject(&s, "ladder-queue", "", 200, 0);
+    for (uint32_t id = 0; id < 99; id++) {
+        start(&s, id, 1000 + 5 * (uint64_t)id);
+    }
+    start(&s, 98, 1496);
+    start(&s, 99, 1500);
+    for (uint32_t id = 100; id < 200; id++) {
+        start(&s, id, 1000 + 1000 * (uint64_t)(id - 99));
+    }
+    /* As above: a bucket of 501 ticks, up to 1500, has 46 finer ones of 11, up to 1505; the last of
+     * them is the bottom now. */
+    advance(&s, 1496);
+    assert_int_equal(s.fired, 99);
+    start(&s, 0, 1503);
+    struct tl_place place = place_of(&s, 0);
+    assert_int_equal(place.level, 1);
+    assert_int_equal(place.slot, 1);
+    advance(&s, 1500);
+    assert_int_equal(s.fired, 100);
+    uint64_t next = s.algo->next(s.self);
+    assert_true(next > 1500 && next <= 1503);
+    advance(&s, 1503);
+    assert_int_equal(s.fired, 101);
+    close_subject(&s);
+}
+
 static void a_ladders_bottom_that_grows_becomes_a_rung(void **state)
 {
     (void)state;
@@ -490,6 +520,7 @@ int main(void)
         cmocka_unit_test(a_lazy_heap_keeps_what_was_stopped_until_it_is_swept),
         cmocka_unit_test(a_calendar_is_made_anew_at_twice_and_at_half_the_days),
         cmocka_unit_test(a_ladder_spawns_a_rung_where_timers_stand_close),
+        cmocka_unit_test(a_ladders_rung_ends_where_the_one_before_goes_on),
         cmocka_unit_test(a_ladders_bottom_that_grows_becomes_a_rung),
         cmocka_unit_test(a_radix_heap_files_by_the_leading_bit_that_differs),
         cmocka_unit_test(find_first_set_windows_take_turns),
