@@ -367,6 +367,7 @@ static void print_summary(const struct event_log *log, const struct import_count
     (void)fprintf(out, "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu32 " timers\n",
                   tally->job->output, timer_model_starts(log->model), timer_model_stops(log->model),
                   timer_model_timers(log->model));
+    import_causes_print(tally, 0, TIMER_MODEL_CAUSES);
     if (order->too_late > 0) {
         (void)fprintf(out,
                       "%s: %" PRIu64 " %ss were more than %.9g s out of order, and were moved; "
@@ -394,6 +395,7 @@ bool event_log_finish(struct event_log *log, const char *format, json_t *details
     (void)json_object_set_new(origin, "duration_ns",
                               import_json_count(order->last_ns - order->first_ns));
     (void)json_object_set_new(origin, "max_backward_ns", import_json_count(order->max_backward_ns));
+    (void)json_object_set_new(origin, "causes", json_string(TIMER_MODEL_CAUSES));
     if (log->activities > 0) {
         (void)json_object_set_new(origin, "idle_ns", import_json_count(log->settings.idle_ns));
     }

@@ -442,6 +442,7 @@ static bool finish_rto(struct pcap_import *import, json_t *origin_packets, struc
     (void)json_object_set_new(origin, "packets", origin_packets);
     (void)json_object_set_new(origin, "model", json_string("rto"));
     (void)json_object_set_new(origin, "rto_ns", import_json_count(import->rto_ns));
+    (void)json_object_set_new(origin, "causes", json_string(TIMER_MODEL_CAUSES));
     (void)json_object_set_new(origin, "duration_ns",
                               import_json_count(order->last_ns - order->first_ns));
     char *text = import_origin_text(&import->tally, origin, error);
@@ -454,6 +455,7 @@ static bool finish_rto(struct pcap_import *import, json_t *origin_packets, struc
                       import->tally.name, import->tally.lines,
                       (double)(order->last_ns - order->first_ns) / 1e9, import->settings.tick_ns);
         import_counts_print(import->job->report, counts, count);
+        import_causes_print(&import->tally, 0, TIMER_MODEL_CAUSES);
     }
     return good;
 }

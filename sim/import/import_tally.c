@@ -98,6 +98,12 @@ void import_counts_print(FILE *out, const struct import_count *counts, size_t co
     }
 }
 
+void import_causes_print(const struct import_tally *tally, uint64_t reactions, const char *rule)
+{
+    (void)fprintf(tally->job->report, "%s: reactions %" PRIu64 ": %s\n", tally->job->output,
+                  reactions, rule);
+}
+
 /* JSON wants UTF-8, and a recording may hold anything. */
 json_t *import_printable(const char *text)
 {

@@ -66,6 +66,10 @@ struct import_count {
 /* Writes the numbers to the job's report, in two columns. */
 void import_counts_print(FILE *out, const struct import_count *counts, size_t count);
 
+/* Says how many of the operations are reactions, and by which rule they were told; an origin has
+ * the same as "causes". */
+void import_causes_print(const struct import_tally *tally, uint64_t reactions, const char *rule);
+
 /* The beginning of an origin: the format, the input's name, and the numbers. Free it with
  * json_decref, or hand it to import_origin_text. */
 json_t *import_origin(const struct import_tally *tally, const char *format,

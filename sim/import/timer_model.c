@@ -12,14 +12,13 @@ struct timer {
     uint32_t previous; /* in its queue; NONE at the ends */
     uint32_t next;
     uint32_t queue;
-    bool request; /* belongs to a request, and is free when that is over */
 };
 
 struct queue {
     uint64_t timeout_ns;
     uint32_t first; /* due first */
     uint32_t last;
-    uint32_t free;      /* timers of requests that are over, linked by `next` */
+    uint32_t free;      /* timers of requests that were answered, linked by `next` */
     uint64_t due_at_ns; /* when a timer was last started, */
     uint64_t
         due_at_tick; /* and when it is due: many share both, and a division is slow; 0: none was */
@@ -73,6 +72,7 @@ struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
         timer_model_close(model);
         return NULL;
     }
+    trace_writer_declare_causes(model->writer); /* TIMER_MODEL_CAUSES: nothing is a reaction */
     return model;
 }
 
@@ -127,13 +127,8 @@ static void link_last(struct timer_model *model, struct queue *queue, uint32_t i
 
 static void disarm(struct timer_model *model, struct queue *queue, uint32_t id)
 {
-    struct timer *timer = &model->timers[id];
-    unlink_timer(model, queue, timer);
+    unlink_timer(model, queue, &model->timers[id]);
     queue->counts.armed--;
-    if (timer->request) {
-        timer->next = queue->free;
-        queue->free = id;
-    }
 }
 
 static void expire(struct timer_model *model, struct queue *queue)
@@ -263,6 +258,9 @@ static bool end_first_request(struct timer_model *model, struct error *error)
     struct queue *queue = &model->queues[model->timers[answer.timer].queue];
     disarm(model, queue, answer.timer);
     queue->counts.stops++;
+    /* No structure holds it now, however late it fires. */
+    model->timers[answer.timer].next = queue->free;
+    queue->free = answer.timer;
     return write_stop(model, answer.time_ns, answer.timer, error);
 }
 
@@ -276,7 +274,6 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
     } else if (!timer_model_new_timer(model, queue_number, &timer, error)) {
         return false;
     }
-    model->timers[timer].request = true;
     if (!timer_model_start(model, timer, error)) {
         return false;
     }

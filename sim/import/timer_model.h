@@ -10,6 +10,9 @@
  *
  * Timers belong to queues; all timers of one have the same timeout, so that those started first are
  * due first, and a queue is a list. Memory grows with the number of timers, and with nothing else.
+ *
+ * A timer's number is its id in the trace. It is not given to another that follows it when the
+ * first has expired: a structure that fires late may hold it still.
  */
 #ifndef SIM_TIMER_MODEL_H
 #define SIM_TIMER_MODEL_H
@@ -30,6 +33,11 @@ struct timer_model;
 
 /* A request without an answer. */
 #define TIMER_MODEL_NEVER          UINT64_MAX
+
+/* How the model tells what causes an operation; for summaries and origins. */
+#define TIMER_MODEL_CAUSES                                                                         \
+    "all operations are external: only the recording's events start and stop timers, and what "    \
+    "expired stays idle until the next"
 
 struct timer_queue_counts {
     uint64_t arms;    /* starts of an idle timer */
@@ -67,8 +75,8 @@ bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *e
 bool timer_model_is_armed(const struct timer_model *model, uint32_t timer);
 
 /* Starts a timer for a request, which is stopped when the answer comes after `duration_ns`
- * (TIMER_MODEL_NEVER: none comes), unless it is due by then. The timers of requests that are over
- * serve new ones. The queue must have no other timers. */
+ * (TIMER_MODEL_NEVER: none comes), unless it is due by then. The timers of requests that were
+ * answered serve new ones; those that expired do not. The queue must have no other timers. */
 bool timer_model_request(struct timer_model *model, unsigned queue, uint64_t duration_ns,
                          struct error *error);
 

@@ -5,6 +5,7 @@
 #include "log_format.h"
 #include "log_time.h"
 #include "reorder.h"
+#include "timer_model.h"
 
 #include "test.h"
 
@@ -319,8 +320,8 @@ static void requests_have_timers_of_their_own(void **state)
                       "5,3,stop\n"      /* is over at 6 s */
                       "5,0,start,120\n" /* and a is idle then */
                       "6,1,start,120\n" /* b's idle timer */
-                      "7,2,start,4\n"   /* a request that takes no time */
-                      "7,2,stop\n"
+                      "7,3,start,4\n"   /* a request that takes no time */
+                      "7,3,stop\n"
                       "7,0,start,120\n"); /* a again */
     /* Apache writes the time of the request's beginning. */
     static const char apache_log[] = "a [17/May/2015:10:05:03 +0000] 1500000\n";
@@ -452,8 +453,17 @@ static void requests_of_a_table(void **state)
     const char *const requests[] = {"duration", "rtt_ms",  "duration-unit", "ms", "timeout",
                                     "2",        "tick-ns", "100000000",     NULL};
     assert_operations("events", table, requests,
-                      "0,0,start,20\n5,0,stop\n10,0,start,20\n20,1,start,20\n50,1,start,20\n"
-                      "69,1,stop\n");
+                      "0,0,start,20\n5,0,stop\n10,0,start,20\n20,1,start,20\n"
+                      /* Neither 0 nor 1, which expired: who fires late has them still. */
+                      "50,2,start,20\n69,2,stop\n");
+    /* That nothing is caused by a firing is known, and said. */
+    struct import_run run = import_text("events", table, requests);
+    assert_true(run.header.causes_known);
+    assert_int_equal(run.header.reactions, 0);
+    assert_non_null(strstr(run.report, "reactions 0: all operations are external"));
+    assert_string_equal(json_string_value(json_object_get(run.origin, "causes")),
+                        TIMER_MODEL_CAUSES);
+    import_run_free(&run);
 }
 
 static void odd_tables_are_refused(void **state)

@@ -149,10 +149,16 @@ char *import_run_operations(const struct import_run *run)
                 const struct trace_record *record = &block.records[i];
                 (void)fprintf(stream, "%" PRIu64 ",%" PRIu32, group->tick, record->id);
                 if (record->op == TRACE_START) {
-                    (void)fprintf(stream, ",start,%" PRIu64 "\n", record->deadline - group->tick);
+                    (void)fprintf(stream, ",start,%" PRIu64, record->deadline - group->tick);
                 } else {
-                    (void)fputs(",stop\n", stream);
+                    (void)fputs(",stop", stream);
                 }
+                if (block.causes != NULL && block.causes[i].basis != TRACE_EXTERNAL) {
+                    static const char *const letters[] = {"", "", "r", "a"};
+                    (void)fprintf(stream, " by %" PRIu32 "%s", block.causes[i].id,
+                                  letters[block.causes[i].basis]);
+                }
+                (void)fputc('\n', stream);
             }
         }
     }

@@ -40,7 +40,8 @@ void import_run_free(struct import_run *run);
 /* A number of the origin, by its path, such as "counts.arm"; -1 if there is none. */
 int64_t import_run_number(const struct import_run *run, const char *path);
 
-/* The trace's operations as text, "tick,id,start,delay" or "tick,id,stop", one a line. Free it. */
+/* The trace's operations as text, "tick,id,start,delay" or "tick,id,stop", one a line; behind a
+ * reaction " by CAUSE", with "r" or "a" as in a trace's text form. Free it. */
 char *import_run_operations(const struct import_run *run);
 
 #endif
