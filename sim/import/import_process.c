@@ -6,6 +6,12 @@
  * structures do the expiring; but it says whether a timer is still pending when it is stopped.
  * libuv and libev stop a timer that is due: such a stop comes at or after the deadline, and is an
  * expiry.
+ *
+ * What a callback does is a reaction of the timer that fired, and stands in the trace at the tick
+ * at which an exact structure fires it; it was recorded a little later, or earlier by a library
+ * whose clock lags. So operations wait for a while, and go out in the order of their places. Those
+ * on one timer stay in the order in which they were recorded: a reaction whose place is behind one
+ * that came before it counts as external.
  */
 #include "import.h"
 
@@ -15,6 +21,7 @@
 #include "key_table.h"
 #include "packed_file.h"
 #include "progress.h"
+#include "reorder.h"
 #include "timer_record.h"
 #include "trace.h"
 
@@ -22,10 +29,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_ID UINT32_MAX
-#define BATCH 4096u
+#define NO_ID        UINT32_MAX
+#define BATCH        4096u
+
+/* A firing that was recorded further away from its deadline is not taken for an exact one's. */
+#define MOVED_MAX_NS UINT64_C(10000000000)
+
+/* Latest time and longest delay: the sum of both, in places, is a number of 64 bits. */
+#define TIME_MAX_NS  (UINT64_C(1) << 60)
+#define DELAY_MAX_NS UINT64_C(1000000000000000000)
+
+/* Of a tick, in this order. What a callback does to its own timer follows what it does to others:
+ * these still belong to the start that fired. */
+enum { PLACE_REACTION, PLACE_OWN, PLACE_EXTERNAL, PLACES };
+
+/* As many processes are kept apart in text. */
+#define RUNNING 64u
+
+/* How causes are told; for summaries and origins. */
+#define CAUSES_OF_RECORDS                                                                          \
+    "what a callback does is a reaction of its timer's firing; when callbacks of libevent and "    \
+    "libuv begin and end was recorded, libev's are unknown and theirs external"
+#define CAUSES_OF_TEXT                                                                             \
+    "what a process does from the line of a timeout's firing to its next firing, of whatever "     \
+    "event, is a reaction of the former"
 
 const struct import_option import_process_options[] = {
+    {"clock-ns", "NS", false,
+     "the steps in which the program's clock goes: times are rounded down to them (default: 1)"},
     {"max-malformed", "SHARE", false,
      "refuse a file with a greater share of records that are not understood (default: 1%)"},
     {"tick-ns", "NS", false, "what a tick of the trace lasts (default: 1000000)"},
@@ -37,16 +68,46 @@ struct call {
     uint64_t time_ns;
     uint64_t timer;
     uint64_t delay_ns;
+    uint64_t cause; /* the timer whose callback makes the call; 0: none */
     uint32_t process;
     enum timer_record_op op;
     enum timer_record_library library;
     unsigned flags;
 };
 
+/* As an exact structure makes it. */
+struct firing {
+    uint64_t tick;
+    uint64_t deadline_ns;
+    uint64_t deadline_tick;
+    uint32_t id; /* NO_ID: of a timer that was not armed, or not at that time */
+};
+
+/* What lies at an address. */
 struct process_timer {
     uint64_t delay_ns;
-    uint32_t id; /* NO_ID: never started */
+    uint64_t deadline_ns; /* of its last start, from the trace's tick 0 on */
+    uint64_t due_tick;    /* at which an exact structure fires it then */
+    uint64_t place;       /* of its last operation or firing */
+    struct firing firing; /* the last */
+    uint32_t id;          /* NO_ID: never started */
     bool pending;
+    bool renewed; /* the memory has become another timer */
+    bool stopped; /* from outside: no structure holds it any more */
+};
+
+/* Whose callback a process runs; 0: that of no timeout. */
+struct running {
+    uint64_t timer;
+    uint32_t process;
+};
+
+/* What waits for its place. */
+struct operation {
+    uint64_t deadline_tick;
+    struct trace_cause cause;
+    uint32_t id;
+    enum trace_op op;
 };
 
 struct process_counts {
@@ -55,8 +116,9 @@ struct process_counts {
     uint64_t cancel;
     uint64_t cancel_by_io; /* a descriptor was ready before the timeout */
     uint64_t expiry;
-    uint64_t expiry_unknown; /* of a timer that was not pending */
-    uint64_t persist_rearm;  /* libevent started a persistent event's timeout again */
+    uint64_t expiry_unknown;       /* of a timer that was not pending */
+    uint64_t expiry_moved_too_far; /* further than MOVED_MAX_NS from the deadline */
+    uint64_t persist_rearm;        /* libevent started a persistent event's timeout again */
     uint64_t stop_not_armed;
     uint64_t without_timeout; /* events added without one; text only */
     uint64_t assigned;        /* likewise */
@@ -65,73 +127,197 @@ struct process_counts {
     uint64_t time_goes_back;
     uint64_t armed;
     uint64_t max_armed;
+    uint64_t addresses; /* that had a timer */
+    uint64_t reactions;
+    uint64_t cause_unknown; /* in a callback, but external: its timer's firing has no place */
+    uint64_t cause_crossed; /* likewise: another operation on the same timer is in between */
 };
 
 struct process_import {
     const struct import_job *job;
     struct import_tally tally;
     uint64_t tick_ns;
+    uint64_t clock_ns;
+    const char *causes;              /* the rule by which they are told */
+    struct running running[RUNNING]; /* text only; by process */
     struct key_table *keys;
     struct process_timer *timers;
     uint32_t timers_room;
     uint32_t ids;
     struct trace_writer *writer;
+    struct reorder *reorder;
+    struct error *error; /* of the call under way: what hands out operations cannot pass it on */
     bool begun;
     uint64_t first_ns;
+    uint64_t base_ns; /* of the trace's tick 0 */
     uint64_t latest_ns;
     struct process_counts counts;
 };
 
+/* --- operations out --------------------------------------------------------------------------- */
+
+static uint64_t now_ns(const struct process_import *import)
+{
+    return import->latest_ns - import->base_ns;
+}
+
+static uint64_t tick_now(const struct process_import *import)
+{
+    return now_ns(import) / import->tick_ns;
+}
+
+/* The first tick that is not before a time. */
+static uint64_t tick_after(const struct process_import *import, uint64_t time_ns)
+{
+    return time_ns / import->tick_ns + (time_ns % import->tick_ns != 0);
+}
+
+static uint64_t moved_max_ticks(const struct process_import *import)
+{
+    return tick_after(import, MOVED_MAX_NS);
+}
+
+/* What has been put in order comes here. */
+static bool write_operation(void *ctx, uint64_t place, const void *event)
+{
+    struct process_import *import = ctx;
+    const struct operation *operation = event;
+    uint64_t tick = place / PLACES;
+    uint64_t delay = operation->deadline_tick > tick ? operation->deadline_tick - tick : 0;
+    return trace_writer_add_reaction(import->writer, tick, operation->id, operation->op, delay,
+                                     operation->cause, import->error);
+}
+
+/* The first place that is still free: those before it were written. */
+static uint64_t reached(const struct process_import *import)
+{
+    const struct reorder_counts *order = reorder_counts(import->reorder);
+    return order->first_ns == UINT64_MAX ? 0 : order->last_ns;
+}
+
+static uint64_t place_of_firing(const struct firing *firing, const struct process_timer *timer)
+{
+    return firing->tick * PLACES + (firing->id == timer->id ? PLACE_OWN : PLACE_REACTION);
+}
+
+/* The firing that an operation on the timer can be put down to; NULL: it counts as external,
+ * because it is, or because its place is behind others that have to precede it. */
+static const struct firing *caused(struct process_import *import, const struct process_timer *timer,
+                                   const struct firing *firing)
+{
+    if (firing == NULL) {
+        return NULL;
+    }
+    if (firing->id == NO_ID) {
+        import->counts.cause_unknown++;
+        return NULL;
+    }
+    uint64_t place = place_of_firing(firing, timer);
+    if (place < timer->place || place < reached(import)) {
+        import->counts.cause_crossed++;
+        return NULL;
+    }
+    import->counts.reactions++;
+    return firing;
+}
+
+/* Puts an operation on a timer to the firing that causes it, or to now if there is none. */
+static bool put(struct process_import *import, struct process_timer *timer,
+                const struct firing *firing, struct operation operation, struct error *error)
+{
+    if (firing != NULL) {
+        operation.cause.id = firing->id;
+        timer->place = place_of_firing(firing, timer);
+    } else {
+        operation.cause = (struct trace_cause){0};
+        uint64_t tick = tick_now(import);
+        tick = timer->place / PLACES > tick ? timer->place / PLACES : tick;
+        tick = reached(import) / PLACES > tick ? reached(import) / PLACES : tick;
+        timer->place = tick * PLACES + PLACE_EXTERNAL;
+    }
+    operation.id = timer->id;
+    import->error = error;
+    return reorder_add(import->reorder, timer->place, &operation) ||
+           (reorder_short_of_memory(import->reorder) &&
+            error_set(error, "%s: out of memory", import->tally.name));
+}
+
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static bool find_timer(struct process_import *import, const struct call *call,
-                       struct process_timer **timer, struct error *error)
+static bool find_timer(struct process_import *import, const struct call *call, uint64_t address,
+                       uint32_t *number, struct error *error)
 {
     const struct {
         uint64_t timer;
         uint32_t process;
         uint32_t library;
-    } key = {call->timer, call->process, call->library};
+    } key = {address, call->process, call->library};
     uint32_t known = key_table_count(import->keys);
-    uint32_t number;
-    if (!key_table_number(import->keys, &key, sizeof key, &number)) {
+    if (!key_table_number(import->keys, &key, sizeof key, number)) {
         return error_set(error, "%s: out of memory: too many timers", import->tally.name);
     }
     struct process_timer *timers =
-        array_reach(import->timers, &import->timers_room, number, sizeof *timers);
+        array_reach(import->timers, &import->timers_room, *number, sizeof *timers);
     if (timers == NULL) {
         return error_set(error, "%s: out of memory: too many timers", import->tally.name);
     }
     import->timers = timers;
-    if (number == known) {
-        import->timers[number] = (struct process_timer){.id = NO_ID};
+    if (*number == known) {
+        import->timers[*number] = (struct process_timer){.id = NO_ID, .firing.id = NO_ID};
     }
-    *timer = &import->timers[number];
     return true;
 }
 
-static uint64_t tick_now(const struct process_import *import)
+/* Whether what is started is another timer, in the memory of one that a late structure may still
+ * hold, or that was still in use when an exact one begins this one. */
+static bool needs_new_id(const struct process_timer *timer, const struct firing *firing)
 {
-    return (import->latest_ns - import->first_ns) / import->tick_ns;
+    if (!timer->renewed || timer->pending) {
+        return false;
+    }
+    if (firing == NULL || firing->id == NO_ID) {
+        return !timer->stopped;
+    }
+    return firing->id != timer->id &&
+           (!timer->stopped || place_of_firing(firing, timer) < timer->place);
 }
 
-static bool start(struct process_import *import, struct process_timer *timer, uint64_t delay_ns,
+/* `firing` is that of the callback that makes the call; NULL: of none. The delay counts from
+ * there, and without one from now; an absolute one from now in any case. */
+static bool start(struct process_import *import, struct process_timer *timer,
+                  const struct firing *firing, uint64_t delay_ns, enum trace_basis basis,
                   struct error *error)
 {
     struct process_counts *counts = &import->counts;
-    if (timer->id == NO_ID) {
+    counts->addresses += timer->id == NO_ID;
+    if (timer->id == NO_ID || needs_new_id(timer, firing)) {
         timer->id = import->ids++;
+        timer->place = 0;
     }
     if (!timer->pending && ++counts->armed > counts->max_armed) {
         counts->max_armed = counts->armed;
     }
+    timer->renewed = false;
+    timer->stopped = false;
     timer->pending = true;
     timer->delay_ns = delay_ns;
-    /* Never early: the first tick that is not before the deadline. */
-    uint64_t due_ns = import->latest_ns - import->first_ns + delay_ns;
-    uint64_t due_tick = due_ns / import->tick_ns + (due_ns % import->tick_ns != 0);
-    return trace_writer_add(import->writer, tick_now(import), timer->id, TRACE_START,
-                            due_tick - tick_now(import), error);
+    firing = caused(import, timer, firing);
+    timer->deadline_ns =
+        (firing == NULL || basis == TRACE_ABSOLUTE ? now_ns(import) : firing->deadline_ns) +
+        delay_ns;
+    struct operation operation = {.op = TRACE_START,
+                                  .cause.basis = basis,
+                                  .deadline_tick = tick_after(import, timer->deadline_ns)};
+    if (firing != NULL && basis == TRACE_FIXED_RATE &&
+        (firing->tick != firing->deadline_tick || operation.deadline_tick <= firing->tick)) {
+        operation.cause.basis = TRACE_FIXED_DELAY; /* periods of less than a tick */
+    }
+    if (!put(import, timer, firing, operation, error)) {
+        return false;
+    }
+    uint64_t next = timer->place / PLACES + 1;
+    timer->due_tick = operation.deadline_tick > next ? operation.deadline_tick : next;
+    return true;
 }
 
 static void end(struct process_import *import, struct process_timer *timer)
@@ -140,62 +326,120 @@ static void end(struct process_import *import, struct process_timer *timer)
     import->counts.armed--;
 }
 
-static bool stop(struct process_import *import, struct process_timer *timer, struct error *error)
+static bool stop(struct process_import *import, struct process_timer *timer,
+                 const struct firing *firing, struct error *error)
 {
     end(import, timer);
-    return trace_writer_add(import->writer, tick_now(import), timer->id, TRACE_STOP, 0, error);
+    firing = caused(import, timer, firing);
+    timer->stopped = firing == NULL;
+    return put(import, timer, firing,
+               (struct operation){.op = TRACE_STOP, .cause.basis = TRACE_FIXED_DELAY}, error);
 }
 
 static bool take_stop(struct process_import *import, struct process_timer *timer,
-                      struct error *error)
+                      const struct firing *firing, struct error *error)
 {
     if (!timer->pending) {
         import->counts.stop_not_armed++;
         return true;
     }
     import->counts.cancel++;
-    return stop(import, timer, error);
+    return stop(import, timer, firing, error);
+}
+
+/* The timer's timeout has passed: what its callback does belongs to the tick at which an exact
+ * structure fires it. */
+static bool take_expiry(struct process_import *import, struct process_timer *timer, bool repeats,
+                        struct error *error)
+{
+    struct process_counts *counts = &import->counts;
+    uint64_t tick = tick_now(import);
+    uint64_t away = timer->due_tick > tick ? timer->due_tick - tick : tick - timer->due_tick;
+    bool near = away <= moved_max_ticks(import);
+    counts->expiry++;
+    counts->expiry_moved_too_far += !near;
+    if (!near && timer->due_tick > tick && !repeats) {
+        /* The program called it by hand. */
+        return stop(import, timer, NULL, error);
+    }
+    if (near || timer->due_tick <= tick) {
+        timer->place = timer->due_tick * PLACES;
+    }
+    if (near) {
+        timer->firing = (struct firing){.tick = timer->due_tick,
+                                        .deadline_ns = timer->deadline_ns,
+                                        .deadline_tick = tick_after(import, timer->deadline_ns),
+                                        .id = timer->id};
+    }
+    if (!repeats) {
+        end(import, timer);
+        return true;
+    }
+    /* libevent starts it again before the callback, a period after the last deadline; or, if that
+     * has passed too, after now. */
+    bool missed = timer->deadline_ns + timer->delay_ns < now_ns(import);
+    struct firing firing = timer->firing;
+    counts->persist_rearm++;
+    return start(import, timer, &firing, timer->delay_ns,
+                 missed ? TRACE_ABSOLUTE : TRACE_FIXED_RATE, error);
 }
 
 static bool take_firing(struct process_import *import, const struct call *call,
                         struct process_timer *timer, struct error *error)
 {
     bool timeout = (call->flags & TIMER_RECORD_TIMEOUT) != 0;
+    bool persists = (call->flags & TIMER_RECORD_REPEATS) != 0;
+    bool repeats = persists && timer->delay_ns > 0;
+    timer->firing.id = NO_ID;
     if (!timer->pending) {
         import->counts.expiry_unknown += timeout;
         return true;
     }
     if (timeout) {
-        import->counts.expiry++;
+        return take_expiry(import, timer, repeats, error);
     }
-    if ((call->flags & TIMER_RECORD_REPEATS) != 0) {
+    if (persists && !repeats) {
+        return true; /* libevent lets a timeout of nothing run */
+    }
+    if (repeats) {
         import->counts.persist_rearm++;
-        return start(import, timer, timer->delay_ns, error);
-    }
-    if (timeout) {
-        end(import, timer);
-        return true;
+        return start(import, timer, NULL, timer->delay_ns, TRACE_FIXED_DELAY, error);
     }
     import->counts.cancel_by_io++;
-    return stop(import, timer, error);
+    return stop(import, timer, NULL, error);
+}
+
+static void take_time(struct process_import *import, uint64_t time_ns)
+{
+    time_ns -= time_ns % import->clock_ns;
+    if (!import->begun) {
+        import->begun = true;
+        import->first_ns = time_ns;
+        import->base_ns = time_ns - time_ns % import->tick_ns;
+        import->latest_ns = time_ns;
+    }
+    if (time_ns < import->latest_ns) {
+        import->counts.time_goes_back++;
+    } else {
+        import->latest_ns = time_ns;
+    }
 }
 
 static bool take_call(struct process_import *import, const struct call *call, struct error *error)
 {
-    struct process_timer *timer = NULL;
-    if (!import->begun) {
-        import->begun = true;
-        import->first_ns = call->time_ns;
-        import->latest_ns = call->time_ns;
-    }
-    if (call->time_ns < import->latest_ns) {
-        import->counts.time_goes_back++;
-    } else {
-        import->latest_ns = call->time_ns;
-    }
-    if (!find_timer(import, call, &timer, error)) {
+    uint32_t number;
+    uint32_t cause;
+    take_time(import, call->time_ns);
+    if (!find_timer(import, call, call->timer, &number, error) ||
+        (call->cause != 0 && !find_timer(import, call, call->cause, &cause, error))) {
         return false;
     }
+    struct process_timer *timer = &import->timers[number];
+    struct firing firing;
+    if (call->cause != 0) {
+        firing = import->timers[cause].firing;
+    }
+    const struct firing *by = call->cause != 0 ? &firing : NULL;
     import->counts.by_library[call->library]++;
     switch (call->op) {
     case TIMER_RECORD_START:
@@ -206,11 +450,14 @@ static bool take_call(struct process_import *import, const struct call *call, st
         }
         import->counts.repeating +=
             call->library == TIMER_RECORD_LIBEV && (call->flags & TIMER_RECORD_REPEATS) != 0;
-        return start(import, timer, call->delay_ns, error);
+        return start(import, timer, by, call->delay_ns, TRACE_FIXED_DELAY, error);
     case TIMER_RECORD_STOP:
-        return take_stop(import, timer, error);
+        return take_stop(import, timer, by, error);
     case TIMER_RECORD_FIRE:
         return take_firing(import, call, timer, error);
+    case TIMER_RECORD_INIT:
+        timer->renewed = true;
+        return true;
     case TIMER_RECORD_NOTHING:
     default:
         return true;
@@ -233,18 +480,19 @@ static bool take_record(struct process_import *import, const struct timer_record
         import->tally.blank++;
         return true;
     }
-    if (op > TIMER_RECORD_FIRE || record->library < TIMER_RECORD_LIBEVENT ||
+    if (op > TIMER_RECORD_INIT || record->library < TIMER_RECORD_LIBEVENT ||
         record->library > TIMER_RECORD_LIBUV) {
         malformed(import, "an operation or a library that there is not");
         return true;
     }
-    if (record->time_ns > INT64_MAX || record->delay_ns > UINT64_C(1000000000000000000)) {
+    if (record->time_ns > TIME_MAX_NS || record->delay_ns > DELAY_MAX_NS) {
         malformed(import, "an impossible time");
         return true;
     }
     const struct call call = {.time_ns = record->time_ns,
                               .timer = record->timer,
                               .delay_ns = record->delay_ns,
+                              .cause = record->cause,
                               .process = record->process,
                               .op = (enum timer_record_op)op,
                               .library = (enum timer_record_library)record->library,
@@ -309,6 +557,18 @@ static bool read_records(struct process_import *import, struct packed_file *file
 
 /* --- lines of text ---------------------------------------------------------------------------- */
 
+/* Says whose callback makes the call, by the process's last firing. */
+static void take_running(struct process_import *import, struct call *call)
+{
+    struct running *running = &import->running[call->process % RUNNING];
+    if (call->op == TIMER_RECORD_FIRE) {
+        bool timeout = (call->flags & TIMER_RECORD_TIMEOUT) != 0;
+        *running = (struct running){.process = call->process, .timer = timeout ? call->timer : 0};
+    } else if (running->process == call->process) {
+        call->cause = running->timer;
+    }
+}
+
 static bool take_line(void *ctx, const struct line *line, struct error *error)
 {
     struct process_import *import = ctx;
@@ -327,7 +587,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     int fields = sscanf(text, "%" SCNu64 " %" SCNu32 " %7s %" SCNx64 " %39s %39s", &call.time_ns,
                         &call.process, op, &call.timer, first, second);
     const char *why =
-        fields < 4 || call.time_ns > INT64_MAX ? "no time, process, operation and pointer" : NULL;
+        fields < 4 || call.time_ns > TIME_MAX_NS ? "no time, process, operation and pointer" : NULL;
     const char *events = strcmp(op, "assign") == 0 ? first : second;
     unsigned mask = 0;
     if (why == NULL && strcmp(op, "del") != 0 && sscanf(events, "events=%x", &mask) != 1) {
@@ -335,8 +595,8 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     }
     if (why == NULL && strcmp(op, "assign") == 0) {
         import->counts.assigned++;
-        struct process_timer *timer;
-        return find_timer(import, &call, &timer, error);
+        call.op = TIMER_RECORD_INIT;
+        return take_call(import, &call, error);
     }
     uint64_t us;
     unsigned what;
@@ -344,10 +604,10 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
         call.op = TIMER_RECORD_START;
         if (strcmp(first, "timeout_us=-") == 0) {
             import->counts.without_timeout++;
-            struct process_timer *timer;
-            return find_timer(import, &call, &timer, error);
+            uint32_t number;
+            return find_timer(import, &call, call.timer, &number, error);
         }
-        if (sscanf(first, "timeout_us=%" SCNu64, &us) != 1 || us > UINT64_C(1000000000000000)) {
+        if (sscanf(first, "timeout_us=%" SCNu64, &us) != 1 || us > DELAY_MAX_NS / 1000) {
             why = "no timeout_us=";
         } else {
             call.delay_ns = us * 1000;
@@ -369,6 +629,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
         import_tally_malformed(&import->tally, line->number, line->text, line->length, why);
         return true;
     }
+    take_running(import, &call);
     return take_call(import, &call, error);
 }
 
@@ -378,7 +639,8 @@ static bool conclude(struct process_import *import, struct error *error)
 {
     const struct import_tally *tally = &import->tally;
     const struct process_counts *counts = &import->counts;
-    if (!import_tally_bearable(tally, true, error)) {
+    import->error = error;
+    if (!import_tally_bearable(tally, true, error) || !reorder_finish(import->reorder)) {
         return false;
     }
     if (counts->arm == 0) {
@@ -394,6 +656,7 @@ static bool conclude(struct process_import *import, struct error *error)
         {"libuv", counts->by_library[TIMER_RECORD_LIBUV]},
         {"pointers", key_table_count(import->keys)},
         {"timers", import->ids},
+        {"addresses", counts->addresses},
         {"arm", counts->arm},
         {"rearm", counts->rearm},
         {"persist_rearm", counts->persist_rearm},
@@ -402,17 +665,22 @@ static bool conclude(struct process_import *import, struct error *error)
         {"stop_not_armed", counts->stop_not_armed},
         {"expiry", counts->expiry},
         {"expiry_unknown", counts->expiry_unknown},
+        {"expiry_moved_too_far", counts->expiry_moved_too_far},
         {"armed_at_end", counts->armed},
         {"max_armed", counts->max_armed},
         {"assigned", counts->assigned},
         {"without_timeout", counts->without_timeout},
         {"libev_repeating", counts->repeating},
         {"time_goes_back", counts->time_goes_back},
+        {"reactions", counts->reactions},
+        {"cause_unknown", counts->cause_unknown},
+        {"cause_crossed", counts->cause_crossed},
     };
     size_t count = sizeof all / sizeof all[0];
     json_t *origin = import_origin(tally, "process", all, count);
     (void)json_object_set_new(origin, "duration_ns",
                               import_json_count(import->latest_ns - import->first_ns));
+    (void)json_object_set_new(origin, "causes", json_string(import->causes));
     char *text = import_origin_text(tally, origin, error);
     struct trace_writer *writer = import->writer;
     import->writer = NULL;
@@ -425,6 +693,7 @@ static bool conclude(struct process_import *import, struct error *error)
                       tally->name, tally->lines, tally->unit,
                       (double)(import->latest_ns - import->first_ns) / 1e9, import->tick_ns);
         import_counts_print(import->job->report, all, count);
+        import_causes_print(tally, counts->reactions, import->causes);
     }
     return good;
 }
@@ -445,10 +714,12 @@ static bool read_input(struct process_import *import, struct error *error)
         good = error_set(error, "%s: %s at its beginning", import->tally.name, why);
     } else if (n == (ssize_t)sizeof magic && memcmp(magic, TIMER_RECORD_MAGIC, sizeof magic) == 0) {
         import->tally.unit = "record";
+        import->causes = CAUSES_OF_RECORDS;
         good = read_records(import, file, error);
     } else {
         struct line_reader *reader = line_reader_continue(file, magic, (size_t)n, error);
         import->tally.unit = "line";
+        import->causes = CAUSES_OF_TEXT;
         good =
             reader != NULL && import_tally_read(&import->tally, reader, take_line, import, error);
         if (reader != NULL) {
@@ -467,16 +738,22 @@ enum import_result import_process(const struct import_job *job, struct error *er
     struct process_import import = {
         .job = job,
         .tick_ns = 1000000,
+        .clock_ns = 1,
         .tally = {.job = job, .name = job->input, .max_malformed = TALLY_MAX_MALFORMED}};
     if (!import_setting_share(job, "max-malformed", &import.tally.max_malformed, error) ||
+        !import_setting_count(job, "clock-ns", 1, TRACE_TICK_NS_MAX, &import.clock_ns, error) ||
         !import_setting_count(job, "tick-ns", 1, TRACE_TICK_NS_MAX, &import.tick_ns, error)) {
         return IMPORT_USAGE;
     }
     import.keys = key_table_create();
     import.writer =
         import.keys != NULL ? trace_writer_open(job->output, import.tick_ns, error) : NULL;
-    bool good = import.writer != NULL;
-    if (import.keys == NULL) {
+    import.reorder = import.keys != NULL
+                         ? reorder_create(2 * (moved_max_ticks(&import) + 1) * PLACES,
+                                          sizeof(struct operation), write_operation, &import)
+                         : NULL;
+    bool good = import.writer != NULL && import.reorder != NULL;
+    if (import.reorder == NULL) {
         (void)error_set(error, "%s: out of memory", job->input);
     }
     good = good && read_input(&import, error);
@@ -484,6 +761,7 @@ enum import_result import_process(const struct import_job *job, struct error *er
         import_tally_print(&import.tally);
     }
     trace_writer_abort(import.writer);
+    reorder_destroy(import.reorder);
     key_table_destroy(import.keys);
     free(import.timers);
     return good ? IMPORT_DONE : IMPORT_FAILED;

@@ -5,7 +5,8 @@
  * the beginning of libev's watcher.
  *
  * A call made by a library within a recorded call (uv_timer_again starts and stops) is not
- * recorded.
+ * recorded. Callbacks of libevent and libuv are called from here, so that it is known what is done
+ * within which.
  */
 #include "timer_record.h"
 
@@ -26,7 +27,8 @@ static struct timer_record_header *header; /* NULL: nothing is recorded */
 static struct timer_record *records;
 static int record_file = -1;
 static uint32_t process;
-static _Thread_local unsigned depth; /* of recorded calls under way */
+static _Thread_local unsigned depth;      /* of recorded calls under way */
+static _Thread_local const void *running; /* the timer whose callback is; NULL: none */
 
 /* --- writing records -------------------------------------------------------------------------- */
 
@@ -65,18 +67,61 @@ static void record(enum timer_record_library library, enum timer_record_op op, c
     to->time_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     to->timer = (uint64_t)(uintptr_t)timer;
     to->delay_ns = delay_ns;
+    to->cause = (uint64_t)(uintptr_t)running;
     to->process = process;
     to->library = (uint8_t)library;
     to->flags = (uint8_t)flags;
     atomic_store_explicit(&to->op, (uint8_t)op, memory_order_release);
 }
 
+/* Opaque here. */
+struct event;
+struct event_base;
+struct uv_loop;
+struct uv_timer;
+
+typedef void (*event_callback)(int descriptor, short what, void *argument);
+typedef void (*uv_callback)(struct uv_timer *timer);
+
+/* What stands between a timer and its callback. Found by the timer's address, and kept for the
+ * next one there. */
+struct shim {
+    struct shim *next;
+    const void *timer;
+    event_callback callback;
+    void *argument;
+    short events;
+    atomic_bool timed; /* it may have a timeout, so that its firing matters */
+    uv_callback uv_callback;
+    bool due; /* the library stopped it, and its callback comes next */
+};
+
 #define SHELVES 4096u
-/* Of events, by their address. */
 static struct shelf {
     pthread_mutex_t lock;
     struct shim *first;
 } shelves[SHELVES];
+
+static struct shim *find_shim(const void *timer, bool make)
+{
+    uint64_t h = (uint64_t)(uintptr_t)timer * UINT64_C(0x9e3779b97f4a7c15);
+    struct shelf *shelf = &shelves[h >> 52];
+    (void)pthread_mutex_lock(&shelf->lock);
+    struct shim *shim = shelf->first;
+    while (shim != NULL && shim->timer != timer) {
+        shim = shim->next;
+    }
+    if (shim == NULL && make) {
+        shim = calloc(1, sizeof *shim);
+        if (shim != NULL) {
+            shim->timer = timer;
+            shim->next = shelf->first;
+            shelf->first = shim;
+        }
+    }
+    (void)pthread_mutex_unlock(&shelf->lock);
+    return shim;
+}
 
 /* At the beginning, and in a child after a fork, where another thread may have held a lock. */
 static void begin_process(void)
@@ -136,57 +181,23 @@ static void find_next(void *function, const char *name)
 
 /* --- libevent --------------------------------------------------------------------------------- */
 
-/* Opaque here. */
-struct event;
-struct event_base;
-
-typedef void (*event_callback)(int descriptor, short what, void *argument);
-
 #define LIBEVENT_TIMEOUT 0x01
 #define LIBEVENT_SIGNAL  0x08
 #define LIBEVENT_PERSIST 0x10
 
-/* What stands between an event and its callback. Found by the event's address, and kept for the
- * next event at that address. */
-struct shim {
-    struct shim *next;
-    const struct event *event;
-    event_callback callback;
-    void *argument;
-    short events;
-    atomic_bool timed; /* it may have a timeout, so that its firing matters */
-};
-
-static struct shim *find_shim(const struct event *event, bool make)
-{
-    uint64_t h = (uint64_t)(uintptr_t)event * UINT64_C(0x9e3779b97f4a7c15);
-    struct shelf *shelf = &shelves[h >> 52];
-    (void)pthread_mutex_lock(&shelf->lock);
-    struct shim *shim = shelf->first;
-    while (shim != NULL && shim->event != event) {
-        shim = shim->next;
-    }
-    if (shim == NULL && make) {
-        shim = calloc(1, sizeof *shim);
-        if (shim != NULL) {
-            shim->event = event;
-            shim->next = shelf->first;
-            shelf->first = shim;
-        }
-    }
-    (void)pthread_mutex_unlock(&shelf->lock);
-    return shim;
-}
-
 static void fire(int descriptor, short what, void *argument)
 {
     const struct shim *shim = argument;
+    const void *outer = running;
+    bool timeout = (what & LIBEVENT_TIMEOUT) != 0;
     if (atomic_load_explicit(&shim->timed, memory_order_relaxed)) {
-        unsigned flags = ((what & LIBEVENT_TIMEOUT) != 0 ? TIMER_RECORD_TIMEOUT : 0) |
+        unsigned flags = (timeout ? TIMER_RECORD_TIMEOUT : 0) |
                          ((shim->events & LIBEVENT_PERSIST) != 0 ? TIMER_RECORD_REPEATS : 0);
-        record(TIMER_RECORD_LIBEVENT, TIMER_RECORD_FIRE, shim->event, 0, flags);
+        record(TIMER_RECORD_LIBEVENT, TIMER_RECORD_FIRE, shim->timer, 0, flags);
     }
+    running = timeout ? shim->timer : NULL;
     shim->callback(descriptor, what, shim->argument);
+    running = outer;
 }
 
 EXPORT int event_assign(struct event *event, struct event_base *base, int descriptor, short events,
@@ -212,7 +223,9 @@ int event_assign(struct event *event, struct event_base *base, int descriptor, s
     shim->callback = callback;
     shim->argument = self != NULL && argument == self() ? event : argument;
     shim->events = events;
-    atomic_store(&shim->timed, false);
+    if (atomic_exchange(&shim->timed, false)) {
+        record(TIMER_RECORD_LIBEVENT, TIMER_RECORD_INIT, event, 0, 0);
+    }
     return next(event, base, descriptor, events, fire, shim);
 }
 
@@ -330,11 +343,29 @@ void ev_timer_again(struct ev_loop *loop, struct ev_timer *timer)
 
 /* --- libuv ------------------------------------------------------------------------------------ */
 
-/* Opaque here. When a timer of libuv's is due, the library stops it, and starts it again if it
- * repeats, by these very calls. */
-struct uv_timer;
+/* When a timer of libuv's is due, the library stops it, starts it again if it repeats, by these
+ * very calls, and calls back. */
 
-typedef void (*uv_callback)(struct uv_timer *timer);
+static void uv_fire(struct uv_timer *timer)
+{
+    struct shim *shim = find_shim(timer, false);
+    const void *outer = running;
+    running = timer;
+    shim->due = false;
+    shim->uv_callback(timer);
+    running = outer;
+}
+
+EXPORT int uv_timer_init(struct uv_loop *loop, struct uv_timer *timer);
+int uv_timer_init(struct uv_loop *loop, struct uv_timer *timer)
+{
+    static int (*next)(struct uv_loop *, struct uv_timer *);
+    FIND(next, "uv_timer_init");
+    if (header != NULL && find_shim(timer, false) != NULL) {
+        record(TIMER_RECORD_LIBUV, TIMER_RECORD_INIT, timer, 0, 0);
+    }
+    return next(loop, timer);
+}
 
 EXPORT int uv_timer_start(struct uv_timer *timer, uv_callback callback, uint64_t timeout_ms,
                           uint64_t repeat_ms);
@@ -346,6 +377,11 @@ int uv_timer_start(struct uv_timer *timer, uv_callback callback, uint64_t timeou
     if (depth == 0) {
         uint64_t ms = timeout_ms < UINT64_C(1000000000000) ? timeout_ms : UINT64_C(1000000000000);
         record(TIMER_RECORD_LIBUV, TIMER_RECORD_START, timer, ms * 1000000, 0);
+    }
+    struct shim *shim = header != NULL && callback != NULL ? find_shim(timer, true) : NULL;
+    if (shim != NULL) {
+        shim->uv_callback = callback;
+        callback = uv_fire;
     }
     depth++;
     int status = next(timer, callback, timeout_ms, repeat_ms);
@@ -363,7 +399,12 @@ int uv_timer_stop(struct uv_timer *timer)
     FIND(is_active, "uv_is_active");
     FIND(due_in_ms, "uv_timer_get_due_in");
     if (depth == 0 && is_active(timer) != 0) {
-        record_end(TIMER_RECORD_LIBUV, timer, due_in_ms(timer) == 0);
+        struct shim *shim = find_shim(timer, false);
+        bool due = due_in_ms(timer) == 0;
+        record_end(TIMER_RECORD_LIBUV, timer, due);
+        if (shim != NULL) {
+            shim->due = due;
+        }
     }
     depth++;
     int status = next(timer);
@@ -381,7 +422,11 @@ int uv_timer_again(struct uv_timer *timer)
     uint64_t repeat_ms = get_repeat(timer);
     if (depth == 0 && repeat_ms > 0) {
         uint64_t ms = repeat_ms < UINT64_C(1000000000000) ? repeat_ms : UINT64_C(1000000000000);
+        const struct shim *shim = find_shim(timer, false);
+        const void *outer = running;
+        running = shim != NULL && shim->due ? timer : running;
         record(TIMER_RECORD_LIBUV, TIMER_RECORD_START, timer, ms * 1000000, 0);
+        running = outer;
     }
     depth++;
     int status = next(timer);

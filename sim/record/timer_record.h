@@ -14,12 +14,12 @@
 
 #define TIMER_RECORD_MAGIC        "TLTIMER\n"
 #define TIMER_RECORD_MAGIC_BYTES  8u
-#define TIMER_RECORD_VERSION      1u
+#define TIMER_RECORD_VERSION      2u
 #define TIMER_RECORD_HEADER_BYTES 4096u
 
 /* Space on the disk is set aside for so many records at a time, before they are written. */
 #define TIMER_RECORD_STEP         (UINT64_C(1) << 16)
-/* As many as there is address space for in every process: 4 GiB. */
+/* As many as there is address space for in every process: 5 GiB. */
 #define TIMER_RECORDS_MAX         (UINT64_C(1) << 27)
 
 /* The environment variable that tells the recorder which file. */
@@ -32,6 +32,7 @@ enum timer_record_op {
     TIMER_RECORD_START,   /* delay_ns from then on */
     TIMER_RECORD_STOP,
     TIMER_RECORD_FIRE, /* it was due; or, with libevent, its event came before its timeout */
+    TIMER_RECORD_INIT, /* what had a timer becomes another; libev does not tell */
 };
 
 /* Flags: of a start, that the library starts the timer again by itself; of a firing, that it was
@@ -43,6 +44,7 @@ struct timer_record {
     uint64_t time_ns; /* CLOCK_MONOTONIC */
     uint64_t timer;   /* its address; names the timer within the process and library */
     uint64_t delay_ns;
+    uint64_t cause; /* the timer, of the same library, whose callback makes the call; 0: none */
     uint32_t process;
     uint8_t library;
     uint8_t flags;
@@ -50,7 +52,7 @@ struct timer_record {
     _Atomic uint8_t op; /* written last */
 };
 
-_Static_assert(sizeof(struct timer_record) == 32, "records are of fixed size");
+_Static_assert(sizeof(struct timer_record) == 40, "records are of fixed size");
 
 struct timer_record_header {
     char magic[TIMER_RECORD_MAGIC_BYTES];
