@@ -56,7 +56,7 @@ enum { PLACE_REACTION, PLACE_OWN, PLACE_EXTERNAL, PLACES };
 
 const struct import_option import_process_options[] = {
     {"clock-ns", "NS", false,
-     "the steps in which the program's clock goes: times are rounded down to them (default: 1)"},
+     "the steps of the clock that the library counts its deadlines from (default: 1)"},
     {"max-malformed", "SHARE", false,
      "refuse a file with a greater share of records that are not understood (default: 1%)"},
     {"tick-ns", "NS", false, "what a tick of the trace lasts (default: 1000000)"},
@@ -117,6 +117,7 @@ struct process_counts {
     uint64_t cancel_by_io; /* a descriptor was ready before the timeout */
     uint64_t expiry;
     uint64_t expiry_unknown;       /* of a timer that was not pending */
+    uint64_t expiry_on_time;       /* when an exact structure fires */
     uint64_t expiry_moved_too_far; /* further than MOVED_MAX_NS from the deadline */
     uint64_t persist_rearm;        /* libevent started a persistent event's timeout again */
     uint64_t stop_not_armed;
@@ -159,6 +160,21 @@ struct process_import {
 static uint64_t now_ns(const struct process_import *import)
 {
     return import->latest_ns - import->base_ns;
+}
+
+/* By the library's clock, which goes in steps. */
+static uint64_t clock_now_ns(const struct process_import *import)
+{
+    return now_ns(import) - import->latest_ns % import->clock_ns;
+}
+
+/* A delay after a time of that clock, by the same clock. */
+static uint64_t deadline_ns(const struct process_import *import, uint64_t from_ns,
+                            uint64_t delay_ns)
+{
+    uint64_t deadline = from_ns + delay_ns;
+    uint64_t over_ns = (import->base_ns + deadline) % import->clock_ns;
+    return over_ns == 0 ? deadline : deadline + (import->clock_ns - over_ns);
 }
 
 static uint64_t tick_now(const struct process_import *import)
@@ -302,9 +318,10 @@ static bool start(struct process_import *import, struct process_timer *timer,
     timer->pending = true;
     timer->delay_ns = delay_ns;
     firing = caused(import, timer, firing);
-    timer->deadline_ns =
-        (firing == NULL || basis == TRACE_ABSOLUTE ? now_ns(import) : firing->deadline_ns) +
-        delay_ns;
+    timer->deadline_ns = deadline_ns(
+        import,
+        firing == NULL || basis == TRACE_ABSOLUTE ? clock_now_ns(import) : firing->deadline_ns,
+        delay_ns);
     struct operation operation = {.op = TRACE_START,
                                   .cause.basis = basis,
                                   .deadline_tick = tick_after(import, timer->deadline_ns)};
@@ -347,6 +364,14 @@ static bool take_stop(struct process_import *import, struct process_timer *timer
     return stop(import, timer, firing, error);
 }
 
+/* Whether now is when an exact structure fires the timer, as far as tick and clock tell. */
+static bool on_time(const struct process_import *import, const struct process_timer *timer)
+{
+    uint64_t grain_ns = import->clock_ns > import->tick_ns ? import->clock_ns : import->tick_ns;
+    uint64_t due_ns = import->base_ns + timer->due_tick * import->tick_ns;
+    return due_ns / grain_ns == import->latest_ns / grain_ns;
+}
+
 /* The timer's timeout has passed: what its callback does belongs to the tick at which an exact
  * structure fires it. */
 static bool take_expiry(struct process_import *import, struct process_timer *timer, bool repeats,
@@ -357,6 +382,7 @@ static bool take_expiry(struct process_import *import, struct process_timer *tim
     uint64_t away = timer->due_tick > tick ? timer->due_tick - tick : tick - timer->due_tick;
     bool near = away <= moved_max_ticks(import);
     counts->expiry++;
+    counts->expiry_on_time += on_time(import, timer);
     counts->expiry_moved_too_far += !near;
     if (!near && timer->due_tick > tick && !repeats) {
         /* The program called it by hand. */
@@ -411,11 +437,11 @@ static bool take_firing(struct process_import *import, const struct call *call,
 
 static void take_time(struct process_import *import, uint64_t time_ns)
 {
-    time_ns -= time_ns % import->clock_ns;
     if (!import->begun) {
         import->begun = true;
         import->first_ns = time_ns;
-        import->base_ns = time_ns - time_ns % import->tick_ns;
+        import->base_ns = time_ns - time_ns % import->clock_ns;
+        import->base_ns -= import->base_ns % import->tick_ns;
         import->latest_ns = time_ns;
     }
     if (time_ns < import->latest_ns) {
@@ -665,6 +691,7 @@ static bool conclude(struct process_import *import, struct error *error)
         {"stop_not_armed", counts->stop_not_armed},
         {"expiry", counts->expiry},
         {"expiry_unknown", counts->expiry_unknown},
+        {"expiry_on_time", counts->expiry_on_time},
         {"expiry_moved_too_far", counts->expiry_moved_too_far},
         {"armed_at_end", counts->armed},
         {"max_armed", counts->max_armed},
