@@ -783,7 +783,10 @@ enum import_result import_process(const struct import_job *job, struct error *er
     if (import.reorder == NULL) {
         (void)error_set(error, "%s: out of memory", job->input);
     }
-    good = good && read_input(&import, error);
+    if (good) {
+        trace_writer_declare_causes(import.writer);
+        good = read_input(&import, error);
+    }
     if (!good) {
         import_tally_print(&import.tally);
     }

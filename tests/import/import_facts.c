@@ -313,7 +313,7 @@ static void timers_of_a_process(void **state)
         {"counts.records", "lines"},
         {"counts.malformed_records", "malformed"},
         {"counts.pointers", "distinct_pointers"},
-        {"counts.timers", "distinct_pointers_with_timeout"},
+        {"counts.addresses", "distinct_pointers_with_timeout"},
         {"counts.without_timeout", "add_without_timeout"},
         {"counts.arm", "arm"},
         {"counts.expiry", "expiry"},
@@ -333,6 +333,19 @@ static void timers_of_a_process(void **state)
     assert_int_equal(import_run_number(&run, "counts.rearm"), 0);
     assert_int_equal(import_run_number(&run, "counts.cancel_by_io"), 0);
     assert_int_equal(import_run_number(&run, "counts.persist_rearm"), 0);
+    /* Each callback of a timeout starts one timer, never its own; packets start and stop the rest.
+     */
+    assert_int_equal(run.header.reactions, import_run_number(&run, "counts.expiry"));
+    assert_int_equal(import_run_number(&run, "counts.cause_unknown"), 0);
+    assert_int_equal(import_run_number(&run, "counts.cause_crossed"), 0);
+    import_run_check_causes(&run);
+    import_run_free(&run);
+    /* By its own clock, of 4 ms, the program fired when an exact structure does. */
+    run = run_file("libevent_unbound.evshim.txt", "process",
+                   (const char *const[]){"clock-ns", "4000000", "tick-ns", "1000", NULL},
+                   (const char *const[]){NULL});
+    assert_in_range(import_run_number(&run, "counts.expiry_on_time"),
+                    import_run_number(&run, "counts.expiry") * 995 / 1000, INT64_MAX);
     import_run_free(&run);
 }
 
