@@ -378,7 +378,9 @@ int uv_timer_start(struct uv_timer *timer, uv_callback callback, uint64_t timeou
         uint64_t ms = timeout_ms < UINT64_C(1000000000000) ? timeout_ms : UINT64_C(1000000000000);
         record(TIMER_RECORD_LIBUV, TIMER_RECORD_START, timer, ms * 1000000, 0);
     }
-    struct shim *shim = header != NULL && callback != NULL ? find_shim(timer, true) : NULL;
+    /* uv_timer_again comes here with the callback that it found. */
+    bool theirs = header != NULL && callback != NULL && callback != uv_fire;
+    struct shim *shim = theirs ? find_shim(timer, true) : NULL;
     if (shim != NULL) {
         shim->uv_callback = callback;
         callback = uv_fire;

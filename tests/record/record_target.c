@@ -1,5 +1,7 @@
-/* A program with timers of one library, for the recorder's test. Each starts a far timer, starts it
- * again and stops it; and a near one, which fires; and does so in a forked child as well. */
+/* A program with timers of one library, for the recorder's test. Each starts a far timer, and
+ * starts it again; and a near one, which fires; and does so in a forked child as well. With
+ * libevent and libuv the near one repeats, and its third callback stops both; with libev the
+ * program stops the far one. */
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,8 +16,9 @@ static void on_near(evutil_socket_t descriptor, short what, void *argument)
 {
     (void)descriptor;
     (void)what;
-    /* A persistent timer: ended by its third firing. `argument` is the event itself. */
+    /* `argument` is the event itself. */
     if (++fired == 3) {
+        (void)event_del(far_timer);
         (void)event_del(argument);
     }
 }
@@ -38,7 +41,6 @@ static int use_timers(void)
     (void)event_add(far_timer, &far);
     (void)event_add(far_timer, &far);
     (void)event_add(near_timer, &near);
-    (void)event_del(far_timer);
     (void)event_base_dispatch(base);
     event_free(near_timer);
     event_free(far_timer);
@@ -79,18 +81,20 @@ static int use_timers(void)
 #else
 #include <uv.h>
 
+static uv_timer_t far_timer;
 static int fired;
 
 static void on_timer(uv_timer_t *timer)
 {
-    (void)timer;
-    fired++;
+    if (++fired == 3) {
+        (void)uv_timer_stop(&far_timer);
+        (void)uv_timer_stop(timer);
+    }
 }
 
 static int use_timers(void)
 {
     uv_loop_t loop;
-    uv_timer_t far_timer;
     uv_timer_t near_timer;
     fired = 0;
     (void)uv_loop_init(&loop);
@@ -98,14 +102,13 @@ static int use_timers(void)
     (void)uv_timer_init(&loop, &near_timer);
     (void)uv_timer_start(&far_timer, on_timer, 100000, 100000);
     (void)uv_timer_again(&far_timer);
-    (void)uv_timer_start(&near_timer, on_timer, 1, 0);
-    (void)uv_timer_stop(&far_timer);
+    (void)uv_timer_start(&near_timer, on_timer, 1, 1);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     uv_close((uv_handle_t *)&far_timer, NULL);
     uv_close((uv_handle_t *)&near_timer, NULL);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&loop);
-    return fired == 1 ? 0 : 1;
+    return fired == 3 ? 0 : 1;
 }
 #endif
 
