@@ -9,8 +9,8 @@
  *
  * What a callback does is a reaction of the timer that fired, and stands in the trace at the tick
  * at which an exact structure fires it; it was recorded a little later, or earlier by a library
- * whose clock lags. So operations wait for a while, and go out in the order of their places. Those
- * on one timer stay in the order in which they were recorded: a reaction whose place is behind one
+ * whose clock lags. So operations wait for a while, and go out in the order of their ticks. Those
+ * on one timer stay in the order in which they were recorded: a reaction that belongs before one
  * that came before it counts as external.
  */
 #include "import.h"
@@ -35,16 +35,12 @@
 /* A firing that was recorded further away from its deadline is not taken for an exact one's. */
 #define MOVED_MAX_NS UINT64_C(10000000000)
 
-/* Latest time and longest delay: the sum of both, in places, is a number of 64 bits. */
+/* Latest time and longest delay: every deadline is a tick that a trace holds. */
 #define TIME_MAX_NS  (UINT64_C(1) << 60)
 #define DELAY_MAX_NS UINT64_C(1000000000000000000)
 
-/* Of a tick, in this order. What a callback does to its own timer follows what it does to others:
- * these still belong to the start that fired. */
-enum { PLACE_REACTION, PLACE_OWN, PLACE_EXTERNAL, PLACES };
-
 /* As many processes are kept apart in text. */
-#define RUNNING 64u
+#define RUNNING      64u
 
 /* How causes are told; for summaries and origins. */
 #define CAUSES_OF_RECORDS                                                                          \
@@ -88,7 +84,7 @@ struct process_timer {
     uint64_t delay_ns;
     uint64_t deadline_ns; /* of its last start, from the trace's tick 0 on */
     uint64_t due_tick;    /* at which an exact structure fires it then */
-    uint64_t place;       /* of its last operation or firing */
+    uint64_t last_tick;   /* of its last operation or firing */
     struct firing firing; /* the last */
     uint32_t id;          /* NO_ID: never started */
     bool pending;
@@ -102,7 +98,7 @@ struct running {
     uint32_t process;
 };
 
-/* What waits for its place. */
+/* What waits for its turn. */
 struct operation {
     uint64_t deadline_tick;
     struct trace_cause cause;
@@ -130,7 +126,7 @@ struct process_counts {
     uint64_t max_armed;
     uint64_t addresses; /* that had a timer */
     uint64_t reactions;
-    uint64_t cause_unknown; /* in a callback, but external: its timer's firing has no place */
+    uint64_t cause_unknown; /* in a callback, but external: its timer's firing has no tick */
     uint64_t cause_crossed; /* likewise: another operation on the same timer is in between */
 };
 
@@ -194,30 +190,24 @@ static uint64_t moved_max_ticks(const struct process_import *import)
 }
 
 /* What has been put in order comes here. */
-static bool write_operation(void *ctx, uint64_t place, const void *event)
+static bool write_operation(void *ctx, uint64_t tick, const void *event)
 {
     struct process_import *import = ctx;
     const struct operation *operation = event;
-    uint64_t tick = place / PLACES;
     uint64_t delay = operation->deadline_tick > tick ? operation->deadline_tick - tick : 0;
     return trace_writer_add_reaction(import->writer, tick, operation->id, operation->op, delay,
                                      operation->cause, import->error);
 }
 
-/* The first place that is still free: those before it were written. */
+/* The tick of the last operation that was written: none goes before it. */
 static uint64_t reached(const struct process_import *import)
 {
     const struct reorder_counts *order = reorder_counts(import->reorder);
     return order->first_ns == UINT64_MAX ? 0 : order->last_ns;
 }
 
-static uint64_t place_of_firing(const struct firing *firing, const struct process_timer *timer)
-{
-    return firing->tick * PLACES + (firing->id == timer->id ? PLACE_OWN : PLACE_REACTION);
-}
-
 /* The firing that an operation on the timer can be put down to; NULL: it counts as external,
- * because it is, or because its place is behind others that have to precede it. */
+ * because it is, or because others that have to precede it come after that. */
 static const struct firing *caused(struct process_import *import, const struct process_timer *timer,
                                    const struct firing *firing)
 {
@@ -228,8 +218,7 @@ static const struct firing *caused(struct process_import *import, const struct p
         import->counts.cause_unknown++;
         return NULL;
     }
-    uint64_t place = place_of_firing(firing, timer);
-    if (place < timer->place || place < reached(import)) {
+    if (firing->tick < timer->last_tick || firing->tick < reached(import)) {
         import->counts.cause_crossed++;
         return NULL;
     }
@@ -243,17 +232,15 @@ static bool put(struct process_import *import, struct process_timer *timer,
 {
     if (firing != NULL) {
         operation.cause.id = firing->id;
-        timer->place = place_of_firing(firing, timer);
+        timer->last_tick = firing->tick;
     } else {
         operation.cause = (struct trace_cause){0};
-        uint64_t tick = tick_now(import);
-        tick = timer->place / PLACES > tick ? timer->place / PLACES : tick;
-        tick = reached(import) / PLACES > tick ? reached(import) / PLACES : tick;
-        timer->place = tick * PLACES + PLACE_EXTERNAL;
+        uint64_t tick = tick_now(import) > reached(import) ? tick_now(import) : reached(import);
+        timer->last_tick = timer->last_tick > tick ? timer->last_tick : tick;
     }
     operation.id = timer->id;
     import->error = error;
-    return reorder_add(import->reorder, timer->place, &operation) ||
+    return reorder_add(import->reorder, timer->last_tick, &operation) ||
            (reorder_short_of_memory(import->reorder) &&
             error_set(error, "%s: out of memory", import->tally.name));
 }
@@ -294,8 +281,7 @@ static bool needs_new_id(const struct process_timer *timer, const struct firing 
     if (firing == NULL || firing->id == NO_ID) {
         return !timer->stopped;
     }
-    return firing->id != timer->id &&
-           (!timer->stopped || place_of_firing(firing, timer) < timer->place);
+    return firing->id != timer->id && (!timer->stopped || firing->tick <= timer->last_tick);
 }
 
 /* `firing` is that of the callback that makes the call; NULL: of none. The delay counts from
@@ -308,7 +294,7 @@ static bool start(struct process_import *import, struct process_timer *timer,
     counts->addresses += timer->id == NO_ID;
     if (timer->id == NO_ID || needs_new_id(timer, firing)) {
         timer->id = import->ids++;
-        timer->place = 0;
+        timer->last_tick = 0;
     }
     if (!timer->pending && ++counts->armed > counts->max_armed) {
         counts->max_armed = counts->armed;
@@ -332,8 +318,8 @@ static bool start(struct process_import *import, struct process_timer *timer,
     if (!put(import, timer, firing, operation, error)) {
         return false;
     }
-    uint64_t next = timer->place / PLACES + 1;
-    timer->due_tick = operation.deadline_tick > next ? operation.deadline_tick : next;
+    timer->due_tick =
+        operation.deadline_tick > timer->last_tick ? operation.deadline_tick : timer->last_tick + 1;
     return true;
 }
 
@@ -389,7 +375,7 @@ static bool take_expiry(struct process_import *import, struct process_timer *tim
         return stop(import, timer, NULL, error);
     }
     if (near || timer->due_tick <= tick) {
-        timer->place = timer->due_tick * PLACES;
+        timer->last_tick = timer->due_tick;
     }
     if (near) {
         timer->firing = (struct firing){.tick = timer->due_tick,
@@ -776,7 +762,7 @@ enum import_result import_process(const struct import_job *job, struct error *er
     import.writer =
         import.keys != NULL ? trace_writer_open(job->output, import.tick_ns, error) : NULL;
     import.reorder = import.keys != NULL
-                         ? reorder_create(2 * (moved_max_ticks(&import) + 1) * PLACES,
+                         ? reorder_create(2 * (moved_max_ticks(&import) + 1),
                                           sizeof(struct operation), write_operation, &import)
                          : NULL;
     bool good = import.writer != NULL && import.reorder != NULL;

