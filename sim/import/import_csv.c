@@ -2,6 +2,8 @@
 #include "import.h"
 
 #include "import_settings.h"
+#include "import_tally.h"
+#include "trace.h"
 #include "trace_text.h"
 
 const struct import_option import_csv_options[] = {
@@ -15,6 +17,21 @@ const struct import_option import_csv_options[] = {
      "else 0)"},
     {NULL, NULL, false, NULL},
 };
+
+/* Says what the text said of causes, by the trace made of it. */
+static bool report_causes(const struct import_job *job, struct error *error)
+{
+    struct trace_reader *reader = trace_reader_open(job->output, error);
+    if (reader == NULL) {
+        return false;
+    }
+    const struct trace_header *header = trace_reader_header(reader);
+    const struct import_tally tally = {.job = job};
+    import_causes_print(&tally, header->reactions,
+                        header->causes_known ? "as column cause says" : TRACE_OPEN_LOOP_NOTE);
+    trace_reader_close(reader);
+    return true;
+}
 
 enum import_result import_csv(const struct import_job *job, struct error *error)
 {
@@ -36,5 +53,7 @@ enum import_result import_csv(const struct import_job *job, struct error *error)
         options.warmup_end_tick = &warmup_end_tick;
     }
     options.min_ids = (uint32_t)ids;
-    return trace_text_read(job->input, job->output, &options, error) ? IMPORT_DONE : IMPORT_FAILED;
+    return trace_text_read(job->input, job->output, &options, error) && report_causes(job, error)
+               ? IMPORT_DONE
+               : IMPORT_FAILED;
 }

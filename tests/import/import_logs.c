@@ -492,6 +492,28 @@ static void odd_tables_are_refused(void **state)
                    "has no column 'ts'; its columns are , ");
 }
 
+static void text_says_whether_causes_are_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *said;
+        bool known;
+    } cases[] = {
+        {"tick,id,op,delay,cause\n0,0,start,5,\n5,0,start,5,0r\n5,1,start,3,0\n",
+         "reactions 2: as column cause says", true},
+        {"tick,id,op,delay\n0,0,start,5\n5,0,start,5\n", "reactions 0: open loop: ", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct import_run run = import_text("csv", cases[i].text, NULL);
+        assert_int_equal(run.result, IMPORT_DONE);
+        assert_int_equal(run.header.causes_known, cases[i].known);
+        assert_non_null(strstr(run.report, cases[i].said));
+        import_run_check_causes(&run);
+        import_run_free(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +531,7 @@ int main(void)
         cmocka_unit_test(tables_in_several_shapes),
         cmocka_unit_test(requests_of_a_table),
         cmocka_unit_test(odd_tables_are_refused),
+        cmocka_unit_test(text_says_whether_causes_are_known),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     temporary_remove();
