@@ -44,8 +44,7 @@
 
 /* How causes are told; for summaries and origins. */
 #define CAUSES_OF_RECORDS                                                                          \
-    "what a callback does is a reaction of its timer's firing; when callbacks of libevent and "    \
-    "libuv begin and end was recorded, libev's are unknown and theirs external"
+    "what a callback does is a reaction of its timer's firing, as the recorder saw them"
 #define CAUSES_OF_TEXT                                                                             \
     "what a process does from the line of a timeout's firing to its next firing, of whatever "     \
     "event, is a reaction of the former"
@@ -115,12 +114,11 @@ struct process_counts {
     uint64_t expiry_unknown;       /* of a timer that was not pending */
     uint64_t expiry_on_time;       /* when an exact structure fires */
     uint64_t expiry_moved_too_far; /* further than MOVED_MAX_NS from the deadline */
-    uint64_t persist_rearm;        /* libevent started a persistent event's timeout again */
+    uint64_t persist_rearm;        /* the library started it again: libevent, libev */
     uint64_t stop_not_armed;
     uint64_t without_timeout; /* events added without one; text only */
     uint64_t assigned;        /* likewise */
     uint64_t by_library[4];
-    uint64_t repeating; /* starts of libev's that repeat: what follows is not recorded */
     uint64_t time_goes_back;
     uint64_t armed;
     uint64_t max_armed;
@@ -359,9 +357,9 @@ static bool on_time(const struct process_import *import, const struct process_ti
 }
 
 /* The timer's timeout has passed: what its callback does belongs to the tick at which an exact
- * structure fires it. */
-static bool take_expiry(struct process_import *import, struct process_timer *timer, bool repeats,
-                        struct error *error)
+ * structure fires it. `period_ns` is 0 if its library does not start it again. */
+static bool take_expiry(struct process_import *import, const struct call *call,
+                        struct process_timer *timer, uint64_t period_ns, struct error *error)
 {
     struct process_counts *counts = &import->counts;
     uint64_t tick = tick_now(import);
@@ -370,7 +368,7 @@ static bool take_expiry(struct process_import *import, struct process_timer *tim
     counts->expiry++;
     counts->expiry_on_time += on_time(import, timer);
     counts->expiry_moved_too_far += !near;
-    if (!near && timer->due_tick > tick && !repeats) {
+    if (!near && timer->due_tick > tick && period_ns == 0) {
         /* The program called it by hand. */
         return stop(import, timer, NULL, error);
     }
@@ -383,17 +381,19 @@ static bool take_expiry(struct process_import *import, struct process_timer *tim
                                         .deadline_tick = tick_after(import, timer->deadline_ns),
                                         .id = timer->id};
     }
-    if (!repeats) {
+    if (period_ns == 0) {
         end(import, timer);
         return true;
     }
-    /* libevent starts it again before the callback, a period after the last deadline; or, if that
-     * has passed too, after now. */
-    bool missed = timer->deadline_ns + timer->delay_ns < now_ns(import);
+    /* It is due again a period after its last deadline. If that has passed too: libevent's after
+     * now, libev's now. */
     struct firing firing = timer->firing;
     counts->persist_rearm++;
-    return start(import, timer, &firing, timer->delay_ns,
-                 missed ? TRACE_ABSOLUTE : TRACE_FIXED_RATE, error);
+    if (timer->deadline_ns + period_ns >= now_ns(import)) {
+        return start(import, timer, &firing, period_ns, TRACE_FIXED_RATE, error);
+    }
+    return start(import, timer, &firing, call->library == TIMER_RECORD_LIBEV ? 0 : period_ns,
+                 TRACE_ABSOLUTE, error);
 }
 
 static bool take_firing(struct process_import *import, const struct call *call,
@@ -401,21 +401,22 @@ static bool take_firing(struct process_import *import, const struct call *call,
 {
     bool timeout = (call->flags & TIMER_RECORD_TIMEOUT) != 0;
     bool persists = (call->flags & TIMER_RECORD_REPEATS) != 0;
-    bool repeats = persists && timer->delay_ns > 0;
+    uint64_t period_ns = call->delay_ns > 0 ? call->delay_ns : timer->delay_ns;
+    bool repeats = persists && period_ns > 0;
     timer->firing.id = NO_ID;
     if (!timer->pending) {
         import->counts.expiry_unknown += timeout;
         return true;
     }
     if (timeout) {
-        return take_expiry(import, timer, repeats, error);
+        return take_expiry(import, call, timer, repeats ? period_ns : 0, error);
     }
     if (persists && !repeats) {
         return true; /* libevent lets a timeout of nothing run */
     }
     if (repeats) {
         import->counts.persist_rearm++;
-        return start(import, timer, NULL, timer->delay_ns, TRACE_FIXED_DELAY, error);
+        return start(import, timer, NULL, period_ns, TRACE_FIXED_DELAY, error);
     }
     import->counts.cancel_by_io++;
     return stop(import, timer, NULL, error);
@@ -460,8 +461,6 @@ static bool take_call(struct process_import *import, const struct call *call, st
         } else {
             import->counts.arm++;
         }
-        import->counts.repeating +=
-            call->library == TIMER_RECORD_LIBEV && (call->flags & TIMER_RECORD_REPEATS) != 0;
         return start(import, timer, by, call->delay_ns, TRACE_FIXED_DELAY, error);
     case TIMER_RECORD_STOP:
         return take_stop(import, timer, by, error);
@@ -683,7 +682,6 @@ static bool conclude(struct process_import *import, struct error *error)
         {"max_armed", counts->max_armed},
         {"assigned", counts->assigned},
         {"without_timeout", counts->without_timeout},
-        {"libev_repeating", counts->repeating},
         {"time_goes_back", counts->time_goes_back},
         {"reactions", counts->reactions},
         {"cause_unknown", counts->cause_unknown},

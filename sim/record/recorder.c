@@ -5,8 +5,8 @@
  * the beginning of libev's watcher.
  *
  * A call made by a library within a recorded call (uv_timer_again starts and stops) is not
- * recorded. Callbacks of libevent and libuv are called from here, so that it is known what is done
- * within which.
+ * recorded. Callbacks are called from here, so that it is known what is done within which, and
+ * when a timer fires that its library starts again without a call.
  */
 #include "timer_record.h"
 
@@ -77,10 +77,14 @@ static void record(enum timer_record_library library, enum timer_record_op op, c
 /* Opaque here. */
 struct event;
 struct event_base;
+struct ev_loop;
 struct uv_loop;
 struct uv_timer;
 
+struct ev_timer;
+
 typedef void (*event_callback)(int descriptor, short what, void *argument);
+typedef void (*ev_callback)(struct ev_loop *loop, struct ev_timer *timer, int events);
 typedef void (*uv_callback)(struct uv_timer *timer);
 
 /* What stands between a timer and its callback. Found by the timer's address, and kept for the
@@ -92,8 +96,9 @@ struct shim {
     void *argument;
     short events;
     atomic_bool timed; /* it may have a timeout, so that its firing matters */
+    ev_callback ev_callback;
     uv_callback uv_callback;
-    bool due; /* the library stopped it, and its callback comes next */
+    bool due; /* libev or libuv stopped it, and its callback comes soon */
 };
 
 #define SHELVES 4096u
@@ -236,15 +241,13 @@ int event_add(struct event *event, const struct timeval *timeout)
     FIND(next, "event_add");
     if (timeout != NULL && depth == 0 && header != NULL) {
         struct shim *shim = find_shim(event, false);
-        bool persists = shim != NULL && (shim->events & LIBEVENT_PERSIST) != 0;
         if (shim != NULL) {
             atomic_store_explicit(&shim->timed, true, memory_order_relaxed);
         }
         /* A high bit or two of the microseconds mark a common timeout. */
         uint64_t us = (uint64_t)timeout->tv_usec & 0xfffff;
         record(TIMER_RECORD_LIBEVENT, TIMER_RECORD_START, event,
-               (uint64_t)timeout->tv_sec * UINT64_C(1000000000) + us * 1000,
-               persists ? TIMER_RECORD_REPEATS : 0);
+               (uint64_t)timeout->tv_sec * UINT64_C(1000000000) + us * 1000, 0);
     }
     depth++;
     int status = next(event, timeout);
@@ -278,15 +281,13 @@ LIBEVENT_STOP(event_remove_timer)
 
 /* --- libev ------------------------------------------------------------------------------------ */
 
-struct ev_loop;
-
 /* As libev is built by default, and by Debian. */
 struct ev_timer {
     int active;
     int pending;
     int priority;
     void *data;
-    void (*callback)(struct ev_loop *loop, struct ev_timer *timer, int events);
+    ev_callback callback;
     double at; /* before the start: seconds from then on */
     double repeat;
 };
@@ -296,15 +297,52 @@ static uint64_t seconds_to_ns(double seconds)
     return seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
 }
 
+/* Its own callback is in an idle timer always: who copies one copies that. */
+static void give_back_callback(struct ev_timer *timer, const struct shim *shim)
+{
+    if (shim != NULL && timer->active == 0 && shim->ev_callback != NULL) {
+        timer->callback = shim->ev_callback;
+    }
+}
+
+static void ev_fire(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+    struct shim *shim = find_shim(timer, false);
+    const void *outer = running;
+    ev_callback callback = shim->ev_callback;
+    if (!shim->due && timer->active != 0 && timer->repeat > 0) {
+        record(TIMER_RECORD_LIBEV, TIMER_RECORD_FIRE, timer, seconds_to_ns(timer->repeat),
+               TIMER_RECORD_TIMEOUT | TIMER_RECORD_REPEATS);
+    }
+    shim->due = false;
+    give_back_callback(timer, shim);
+    running = timer;
+    callback(loop, timer, events);
+    running = outer;
+}
+
+/* Before a timer is started. */
+static void take_callback(struct ev_timer *timer)
+{
+    struct shim *shim = header != NULL ? find_shim(timer, true) : NULL;
+    if (shim != NULL) {
+        shim->due = false;
+        if (timer->callback != ev_fire) {
+            shim->ev_callback = timer->callback;
+            timer->callback = ev_fire;
+        }
+    }
+}
+
 EXPORT void ev_timer_start(struct ev_loop *loop, struct ev_timer *timer);
 void ev_timer_start(struct ev_loop *loop, struct ev_timer *timer)
 {
     static void (*next)(struct ev_loop *, struct ev_timer *);
     FIND(next, "ev_timer_start");
     if (depth == 0 && timer->active == 0) {
-        record(TIMER_RECORD_LIBEV, TIMER_RECORD_START, timer, seconds_to_ns(timer->at),
-               timer->repeat > 0 ? TIMER_RECORD_REPEATS : 0);
+        record(TIMER_RECORD_LIBEV, TIMER_RECORD_START, timer, seconds_to_ns(timer->at), 0);
     }
+    take_callback(timer);
     depth++;
     next(loop, timer);
     depth--;
@@ -317,12 +355,20 @@ void ev_timer_stop(struct ev_loop *loop, struct ev_timer *timer)
     FIND(next, "ev_timer_stop");
     static double (*remaining)(struct ev_loop *, struct ev_timer *);
     FIND(remaining, "ev_timer_remaining");
+    struct shim *shim = header != NULL ? find_shim(timer, false) : NULL;
     if (depth == 0 && timer->active != 0) {
-        record_end(TIMER_RECORD_LIBEV, timer, remaining(loop, timer) <= 0);
+        bool due = remaining(loop, timer) <= 0;
+        record_end(TIMER_RECORD_LIBEV, timer, due);
+        if (shim != NULL) {
+            shim->due = due;
+        }
     }
     depth++;
     next(loop, timer);
     depth--;
+    if (shim != NULL && !shim->due) {
+        give_back_callback(timer, shim);
+    }
 }
 
 EXPORT void ev_timer_again(struct ev_loop *loop, struct ev_timer *timer);
@@ -331,8 +377,8 @@ void ev_timer_again(struct ev_loop *loop, struct ev_timer *timer)
     static void (*next)(struct ev_loop *, struct ev_timer *);
     FIND(next, "ev_timer_again");
     if (depth == 0 && timer->repeat > 0) {
-        record(TIMER_RECORD_LIBEV, TIMER_RECORD_START, timer, seconds_to_ns(timer->repeat),
-               TIMER_RECORD_REPEATS);
+        record(TIMER_RECORD_LIBEV, TIMER_RECORD_START, timer, seconds_to_ns(timer->repeat), 0);
+        take_callback(timer);
     } else if (depth == 0 && timer->active != 0) {
         record(TIMER_RECORD_LIBEV, TIMER_RECORD_STOP, timer, 0, 0);
     }

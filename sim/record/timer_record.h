@@ -35,8 +35,8 @@ enum timer_record_op {
     TIMER_RECORD_INIT, /* what had a timer becomes another; libev does not tell */
 };
 
-/* Flags: of a start, that the library starts the timer again by itself; of a firing, that it was
- * the timeout's, and not that of a descriptor, and that the event stays pending. */
+/* Flags of a firing: that the library starts the timer again, of libev after the delay that the
+ * firing has; and that it was the timeout's, and not that of a descriptor. */
 #define TIMER_RECORD_REPEATS 1u
 #define TIMER_RECORD_TIMEOUT 2u
 

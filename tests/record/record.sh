@@ -40,21 +40,13 @@ for library in libevent libev libuv; do
     is "$library" armed_at_end 0
     is "$library" cause_unknown 0
     is "$library" cause_crossed 0
-    case $library in
-    libevent)
-        is libevent arm 4
-        is libevent persist_rearm 6
-        ;;
-    libev)
-        is libev arm 4
-        is libev cancel 2
-        is libev expiry 2
-        is libev reactions 0
-        continue
-        ;;
-    libuv) is libuv arm 10 ;; # it starts a repeating timer again whenever it fires
-    esac
-    # What the library starts again and the third callback stops.
+    if [ "$library" = libuv ]; then
+        is libuv arm 10 # it starts a repeating timer again by a call
+    else
+        is "$library" arm 4
+        is "$library" persist_rearm 6
+    fi
+    # What the library starts again, and what the third callback stops.
     is "$library" expiry 6
     is "$library" cancel 4
     is "$library" reactions 10
