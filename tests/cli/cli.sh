@@ -79,7 +79,7 @@ expect 0 "^Horizon: .*, 60000 ticks" "" describe fixed-wheel
 expect 2 "" "did you mean 'hier-wheel'" describe hier-whel
 expect 2 "" "which structure" describe
 
-expect 0 "" "" trace import csv trace.csv -o t.trace
+expect 0 "" "t.trace: reactions 0: " trace import csv trace.csv -o t.trace
 expect 0 "ordered-list +ok" "" sim t.trace -a ordered-list --runs 0
 expect 0 "^t.trace,binary-heap,,ok,5,3,1,1,0,0,0,2,0,0,0,0,0,0,0,0,0,0," "" \
     sim t.trace -a binary-heap --runs 1 --format csv
@@ -124,12 +124,12 @@ expect 0 "^tick,id,op,delay,cause$" "" trace dump t.trace
 
 # what says nothing of causes is open loop, and every command says so
 cut -d, -f1-4 trace.csv >open.csv
-expect 0 "" "" trace import csv open.csv -o open.trace
+expect 0 "" "open.trace: reactions 0: open loop" trace import csv open.csv -o open.trace
 expect 0 "^tick,id,op,delay$" "" trace dump open.trace
 expect 0 "causes +open loop" "" trace info open.trace
 expect 0 "valid: .*; open loop" "" trace validate open.trace
 printf '%s\n' tick,id,op,delay,cause 0,0,start,5, 5,0,start,5,0 9,0,start,5,0 >early.csv
-expect 0 "" "" trace import csv early.csv -o early.trace
+expect 0 "" "early.trace: reactions 2: " trace import csv early.csv -o early.trace
 expect 0 "1 of them where an exact structure does not fire their cause, the first operation 2" "" trace info early.trace
 expect 1 "" "early.trace: operation 2 and 0 others are said to be caused" trace validate early.trace
 expect 0 "ok" "open.trace: open loop: " sim open.trace -a binary-heap --runs 0

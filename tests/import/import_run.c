@@ -174,6 +174,35 @@ struct due_ticks {
     uint64_t before;
 };
 
+static void check_cause(const struct due_ticks *cause, uint64_t tick, uint64_t event)
+{
+    uint64_t due = cause->last_tick < tick ? cause->last : cause->before;
+    if (due != tick) {
+        fail_msg("operation %" PRIu64 ", at tick %" PRIu64 ": its cause is due at tick %" PRIu64,
+                 event, tick, due);
+    }
+}
+
+static void check_block(const struct trace_block *block, struct due_ticks *timers)
+{
+    const struct trace_group *group = block->groups;
+    for (uint32_t i = 0; i < block->record_count; i++) {
+        group += i == group->first + group->count;
+        const struct trace_record *record = &block->records[i];
+        struct due_ticks *timer = &timers[record->id];
+        uint64_t tick = group->tick;
+        if (block->causes != NULL && block->causes[i].basis != TRACE_EXTERNAL) {
+            check_cause(&timers[block->causes[i].id], tick, block->first_event + i);
+        }
+        timer->before = timer->last_tick < tick ? timer->last : timer->before;
+        timer->last_tick = tick;
+        timer->last = UINT64_MAX;
+        if (record->op == TRACE_START) {
+            timer->last = record->deadline > tick ? record->deadline : tick + 1;
+        }
+    }
+}
+
 void import_run_check_causes(const struct import_run *run)
 {
     struct error error;
@@ -185,31 +214,11 @@ void import_run_check_causes(const struct import_run *run)
         timers[i] = (struct due_ticks){0, UINT64_MAX, UINT64_MAX};
     }
     struct trace_block block;
-    while (trace_reader_next(reader, &block, &error) == 1) {
-        for (size_t g = 0; g < block.group_count; g++) {
-            uint64_t tick = block.groups[g].tick;
-            for (uint32_t i = block.groups[g].first;
-                 i < block.groups[g].first + block.groups[g].count; i++) {
-                const struct trace_record *record = &block.records[i];
-                if (block.causes != NULL && block.causes[i].basis != TRACE_EXTERNAL) {
-                    const struct due_ticks *cause = &timers[block.causes[i].id];
-                    uint64_t due = cause->last_tick < tick ? cause->last : cause->before;
-                    if (due != tick) {
-                        fail_msg("operation %" PRIu64 ", at tick %" PRIu64
-                                 ": its cause is due at tick %" PRIu64,
-                                 block.first_event + i, tick, due);
-                    }
-                }
-                struct due_ticks *timer = &timers[record->id];
-                timer->before = timer->last_tick < tick ? timer->last : timer->before;
-                timer->last_tick = tick;
-                timer->last = UINT64_MAX;
-                if (record->op == TRACE_START) {
-                    timer->last = record->deadline > tick ? record->deadline : tick + 1;
-                }
-            }
-        }
+    int status;
+    while ((status = trace_reader_next(reader, &block, &error)) == 1) {
+        check_block(&block, timers);
     }
+    assert_int_equal(status, 0);
     free(timers);
     trace_reader_close(reader);
 }
