@@ -2,12 +2,12 @@
  * import ftrace: a trace from the Linux kernel's own timers, recorded through its tracepoints.
  *
  * kernel_timer_event.h takes the lines apart, kernel_timer_classifier.h finds out what was done to
- * the timers; here that becomes a trace. A start of any kind is a start, a true cancel a stop; an
- * expiry is nothing, because in a replay the structures do the expiring. A stop of a timer that
- * the trace does not hold as pending is counted and left out.
+ * the timers and what causes it, kernel_steps.h where that stands in a trace. A start of any kind
+ * is a start, a true cancel a stop; an expiry is nothing, because in a replay the structures do the
+ * expiring. A stop of a timer that the trace does not hold as pending is counted and left out.
  *
  * How long a jiffy is and what a high-resolution timer's deadline means, kernel_clock.h learns from
- * the events. Operations wait in memory until it knows.
+ * the events.
  */
 #include "import.h"
 
@@ -15,6 +15,7 @@
 #include "import_settings.h"
 #include "import_tally.h"
 #include "kernel_clock.h"
+#include "kernel_steps.h"
 #include "kernel_timer_classifier.h"
 #include "line_reader.h"
 #include "trace.h"
@@ -25,13 +26,7 @@
 #include <string.h>
 
 #define NS_PER_SECOND        UINT64_C(1000000000)
-
-/* HZ is estimated once this many operations wait, if not before. */
-#define WAITING_MAX          (UINT32_C(1) << 20)
-
 #define HRTIMER_TICK_NS      1000u
-/* Which clocks there are is learned from so much of a recording. */
-#define CLOCKS_SPAN_NS       NS_PER_SECOND
 
 #define FUNCTIONS_IN_ORIGIN  256u
 #define FUNCTIONS_IN_SUMMARY 20u
@@ -48,25 +43,26 @@ const struct import_option import_ftrace_options[] = {
     {NULL, NULL, false, NULL},
 };
 
-/* An operation of the trace, before HZ is known. */
-struct waiting {
-    uint64_t time_ns;
-    int64_t timeout;
-    uint32_t id;
-    enum trace_op op;
-};
+/* How the summary and the origin say where reactions come from. */
+static const char cause_rule[] =
+    "by a firing is caused what follows timer_expire_entry of the same timer on its CPU, by the same "
+    "task, within 50 us, with no other event of that CPU between, in softirq where that is recorded; "
+    "with timer_expire_exit, what that task does on that CPU until then, but for delayed work";
+static const char cause_rule_none[] =
+    "what a high-resolution timer's firing causes is not told: open loop";
 
 struct traced_timer {
     uint32_t id_plus_1; /* 0: never started */
-    bool pending;       /* in the trace */
+    uint32_t armed;     /* the start that is pending in the trace, or KERNEL_NO_STEP */
+    uint32_t fired;     /* the start that expired last, likewise */
 };
 
 /* What the lines were, beside the tally. */
 struct line_counts {
     uint64_t lost_markers;
     uint64_t lost_events;
-    uint64_t wheel[3];   /* start, cancel, expiry */
-    uint64_t hrtimer[3]; /* likewise */
+    uint64_t wheel[4];   /* start, cancel, expiry, exit */
+    uint64_t hrtimer[3]; /* the first three */
     uint64_t other_events;
     uint64_t time_goes_back;
 };
@@ -97,12 +93,10 @@ struct ftrace_import {
     uint32_t kept_count;
     uint32_t kept_room;
 
-    struct waiting *waiting;
-    uint32_t waiting_count;
-    uint32_t waiting_room;
-
-    struct trace_writer *writer;
-    uint64_t emitted_ns; /* time of the last operation written */
+    struct kernel_steps steps;
+    uint64_t reactions; /* in the trace; of these, starts of either basis: */
+    uint64_t fixed_delay;
+    uint64_t absolute;
     uint64_t starts;
     uint64_t stops;
     uint64_t left_out_stops;
@@ -147,116 +141,7 @@ static bool function_is_kept(const struct import_job *job, const char *name)
     return !any;
 }
 
-/* --- calibration, operations out ---------------------------------------------------------------
- */
-
-static bool calibrated(const struct ftrace_import *import)
-{
-    return import->writer != NULL;
-}
-
-static uint64_t delay_ticks(const struct ftrace_import *import, const struct waiting *operation)
-{
-    kernel_wide ticks = import->hrtimer ? kernel_clock_delay_ns(&import->clock, operation->timeout,
-                                                                operation->time_ns)
-                                        : operation->timeout;
-    if (ticks <= 0) {
-        return 0;
-    }
-    /* Rounded up: a timer must not become due earlier than it was. */
-    if (import->hrtimer) {
-        ticks = (ticks + import->tick_ns - 1) / import->tick_ns;
-    } else if (import->tick_ns != NS_PER_SECOND / import->hz) {
-        kernel_wide divisor = (kernel_wide)import->hz * import->tick_ns;
-        ticks = (ticks * NS_PER_SECOND + divisor - 1) / divisor;
-    }
-    return ticks < (kernel_wide)TRACE_TICK_MAX ? (uint64_t)ticks : TRACE_TICK_MAX;
-}
-
-static bool write_operation(struct ftrace_import *import, const struct waiting *operation,
-                            struct error *error)
-{
-    if (operation->time_ns > import->emitted_ns) {
-        import->emitted_ns = operation->time_ns;
-    }
-    uint64_t tick = (import->emitted_ns - import->first_ns) / import->tick_ns;
-    uint64_t delay = operation->op == TRACE_START ? delay_ticks(import, operation) : 0;
-    return trace_writer_add(import->writer, tick, operation->id, operation->op, delay, error);
-}
-
-/* Settles the length of a tick, and writes what waited for it. */
-static bool calibrate(struct ftrace_import *import, struct error *error)
-{
-    if (!import->hrtimer && import->hz == 0) {
-        import->hz = kernel_clock_hz(&import->clock);
-        if (import->hz == 0) {
-            return error_set(error,
-                             "%s: HZ (jiffies per second) cannot be told from this recording, "
-                             "which is too short or has odd time stamps; give it with --hz",
-                             import->name);
-        }
-    }
-    if (import->tick_ns == 0) {
-        import->tick_ns = NS_PER_SECOND / import->hz;
-    }
-    if (import->hrtimer && import->clock.count == 0 && import->waiting_count > 0) {
-        return error_set(error,
-                         "%s: no hrtimer_expire_entry event tells the timers' clock from the time "
-                         "stamps; record that event too",
-                         import->name);
-    }
-    import->writer = trace_writer_open(import->job->output, import->tick_ns, error);
-    if (import->writer == NULL) {
-        return false;
-    }
-    import->emitted_ns = import->first_ns;
-    for (size_t i = 0; i < import->waiting_count; i++) {
-        if (!write_operation(import, &import->waiting[i], error)) {
-            return false;
-        }
-    }
-    free(import->waiting);
-    import->waiting = NULL;
-    import->waiting_count = 0;
-    return true;
-}
-
-static bool ready_to_calibrate(const struct ftrace_import *import)
-{
-    if (import->waiting_count == WAITING_MAX) {
-        return true;
-    }
-    if (import->hrtimer) {
-        return import->clock.count > 0 && import->latest_ns - import->first_ns >= CLOCKS_SPAN_NS;
-    }
-    return import->hz != 0 || kernel_clock_hz_is_sure(&import->clock);
-}
-
-static bool emit(struct ftrace_import *import, const struct kernel_operation *from, uint32_t id,
-                 enum trace_op op, struct error *error)
-{
-    struct waiting operation = {
-        .time_ns = from->time_ns, .timeout = from->timeout, .id = id, .op = op};
-    if (op == TRACE_START) {
-        import->starts++;
-    } else {
-        import->stops++;
-    }
-    if (!calibrated(import) && ready_to_calibrate(import) && !calibrate(import, error)) {
-        return false;
-    }
-    if (calibrated(import)) {
-        return write_operation(import, &operation, error);
-    }
-    struct waiting *waiting =
-        array_reach(import->waiting, &import->waiting_room, import->waiting_count, sizeof *waiting);
-    if (waiting == NULL) {
-        return error_set(error, "%s: out of memory", import->name);
-    }
-    import->waiting = waiting;
-    import->waiting[import->waiting_count++] = operation;
-    return true;
-}
+/* --- operations ------------------------------------------------------------------------------- */
 
 /* Makes the two tables that follow the classifier's long enough. */
 static bool follow(struct ftrace_import *import, const struct kernel_operation *operation,
@@ -275,11 +160,30 @@ static bool follow(struct ftrace_import *import, const struct kernel_operation *
         return error_set(error, "%s: out of memory", import->name);
     }
     for (; import->timer_count <= operation->timer; import->timer_count++) {
-        timers[import->timer_count] = (struct traced_timer){0};
+        timers[import->timer_count] =
+            (struct traced_timer){.armed = KERNEL_NO_STEP, .fired = KERNEL_NO_STEP};
     }
     for (; import->kept_count <= operation->function; import->kept_count++) {
         kept[import->kept_count] = -1;
     }
+    return true;
+}
+
+static bool add_step(struct ftrace_import *import, struct traced_timer *timer,
+                     const struct kernel_operation *operation, struct error *error)
+{
+    uint32_t cause = operation->cause != KERNEL_NO_TIMER ? import->timers[operation->cause].fired
+                                                         : KERNEL_NO_STEP;
+    uint32_t step =
+        kernel_steps_add(&import->steps, timer->id_plus_1 - 1, operation, cause, timer->armed);
+    if (step == KERNEL_NO_STEP) {
+        return error_set(error, "%s: out of memory", import->name);
+    }
+    bool start = operation->verdict != KERNEL_EXPIRY && operation->verdict != KERNEL_TRUE_CANCEL;
+    timer->fired = operation->verdict == KERNEL_EXPIRY ? timer->armed : timer->fired;
+    timer->armed = start ? step : KERNEL_NO_STEP;
+    import->starts += start;
+    import->stops += operation->verdict == KERNEL_TRUE_CANCEL;
     return true;
 }
 
@@ -290,18 +194,13 @@ static bool take_operation(void *ctx, const struct kernel_operation *operation, 
         return false;
     }
     struct traced_timer *timer = &import->timers[operation->timer];
-    bool pending = timer->pending;
-    if (operation->verdict == KERNEL_EXPIRY) {
-        timer->pending = false;
+    bool pending = timer->armed != KERNEL_NO_STEP;
+    if (operation->verdict == KERNEL_TRUE_CANCEL && !pending) {
+        import->left_out_stops++;
         return true;
     }
-    if (operation->verdict == KERNEL_TRUE_CANCEL) {
-        timer->pending = false;
-        if (!pending) {
-            import->left_out_stops++;
-            return true;
-        }
-        return emit(import, operation, timer->id_plus_1 - 1, TRACE_STOP, error);
+    if (operation->verdict == KERNEL_EXPIRY || operation->verdict == KERNEL_TRUE_CANCEL) {
+        return add_step(import, timer, operation, error);
     }
     signed char *kept = &import->kept[operation->function];
     if (*kept < 0) {
@@ -311,15 +210,15 @@ static bool take_operation(void *ctx, const struct kernel_operation *operation, 
     }
     if (*kept == 0) {
         /* Memory that held a timer of interest has become another one, unseen: that one is over. */
-        timer->pending = false;
+        struct kernel_operation stop = *operation;
+        stop.verdict = KERNEL_TRUE_CANCEL;
         import->left_out_starts++;
-        return !pending || emit(import, operation, timer->id_plus_1 - 1, TRACE_STOP, error);
+        return !pending || add_step(import, timer, &stop, error);
     }
     if (timer->id_plus_1 == 0) {
         timer->id_plus_1 = ++import->ids;
     }
-    timer->pending = true;
-    return emit(import, operation, timer->id_plus_1 - 1, TRACE_START, error);
+    return add_step(import, timer, operation, error);
 }
 
 /* --- lines in --------------------------------------------------------------------------------- */
@@ -331,12 +230,17 @@ static bool take_event(struct ftrace_import *import, const struct kernel_event *
     case KERNEL_TIMER_START:
     case KERNEL_TIMER_CANCEL:
     case KERNEL_TIMER_EXPIRE:
+    case KERNEL_TIMER_EXIT:
         import->lines.wheel[event->kind - KERNEL_TIMER_START]++;
         if (import->hrtimer) {
             return true;
         }
-        if (event->kind != KERNEL_TIMER_CANCEL) {
+        if (event->kind == KERNEL_TIMER_START || event->kind == KERNEL_TIMER_EXPIRE) {
             kernel_clock_observe_jiffies(&import->clock, event);
+            /* What the beginning says, the whole is held to. */
+            if (import->hz == 0 && kernel_clock_hz_is_sure(&import->clock)) {
+                import->hz = kernel_clock_hz(&import->clock);
+            }
         }
         break;
     case KERNEL_HRTIMER_START:
@@ -376,6 +280,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     switch (kernel_line_parse(line->text, line->length, &result)) {
     case KERNEL_LINE_TIMER:
         observe_time(import, result.event.time_ns);
+        result.event.line = line->number;
         return take_event(import, &result.event, error);
     case KERNEL_LINE_OTHER:
         observe_time(import, result.event.time_ns);
@@ -437,6 +342,7 @@ static size_t list_counts(const struct ftrace_import *import, struct import_coun
         {"timer_start", lines->wheel[0]},
         {"timer_cancel", lines->wheel[1]},
         {"timer_expire_entry", lines->wheel[2]},
+        {"timer_expire_exit", lines->wheel[3]},
         {"hrtimer_start", lines->hrtimer[0]},
         {"hrtimer_cancel", lines->hrtimer[1]},
         {"hrtimer_expire_entry", lines->hrtimer[2]},
@@ -455,6 +361,10 @@ static size_t list_counts(const struct ftrace_import *import, struct import_coun
         {"armed_before_start", kernel->armed_before_start},
         {"armed_at_end", kernel->armed_at_end},
         {"max_armed", kernel->max_armed},
+        {"caused", kernel->caused},
+        {"reactions", import->reactions},
+        {"reactions_fixed_delay", import->fixed_delay},
+        {"reactions_absolute", import->absolute},
         {"trace_starts", import->starts},
         {"trace_stops", import->stops},
         {"left_out_starts", import->left_out_starts},
@@ -483,14 +393,16 @@ static void print_summary(const struct ftrace_import *import,
     struct import_count counts[COUNTS_MAX];
     size_t count = list_counts(import, counts);
     import_counts_print(out, counts, count);
-    (void)fprintf(out, "\n  %-26s %9s %9s %9s %9s %9s %7s  %s\n", "function", "starts", "arm",
-                  "rearm", "cancel", "expiry", "at end", import->hrtimer ? "" : "jiffies");
+    (void)fprintf(out, "\n  %-26s %9s %9s %9s %9s %9s %9s %7s  %s\n", "function", "starts", "arm",
+                  "rearm", "cancel", "expiry", "caused", "at end",
+                  import->hrtimer ? "" : "jiffies");
     for (size_t i = 0; i < function_count && i < FUNCTIONS_IN_SUMMARY; i++) {
         const struct kernel_function *f = &functions[i];
-        (void)fprintf(
-            out,
-            "  %-26s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %7" PRIu64,
-            f->name, f->start, f->arm, f->rearm, f->true_cancel, f->expiry, f->armed_at_end);
+        (void)fprintf(out,
+                      "  %-26s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64
+                      " %9" PRIu64 " %7" PRIu64,
+                      f->name, f->start, f->arm, f->rearm, f->true_cancel, f->expiry, f->caused,
+                      f->armed_at_end);
         if (f->start > 0 && !import->hrtimer) {
             (void)fprintf(out, "  %" PRId64 "..%" PRId64, f->min_timeout, f->max_timeout);
         }
@@ -499,8 +411,11 @@ static void print_summary(const struct ftrace_import *import,
     if (function_count > FUNCTIONS_IN_SUMMARY) {
         (void)fprintf(out, "  and %zu more\n", function_count - FUNCTIONS_IN_SUMMARY);
     }
-    (void)fprintf(out, "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu32 " timers\n",
-                  import->job->output, import->starts, import->stops, import->ids);
+    (void)fprintf(out,
+                  "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu32
+                  " timers; reactions %" PRIu64 ": %s\n",
+                  import->job->output, import->starts, import->stops, import->ids,
+                  import->reactions, import->hrtimer ? cause_rule_none : cause_rule);
     if (lines->lost_markers > 0) {
         (void)fprintf(out,
                       "%s: the recorder lost events in %" PRIu64
@@ -526,6 +441,7 @@ static json_t *function_rows(const struct kernel_function *functions, size_t cou
         (void)json_object_set_new(row, "start_on_armed", import_json_count(f->start_on_armed));
         (void)json_object_set_new(row, "true_cancel", import_json_count(f->true_cancel));
         (void)json_object_set_new(row, "expiry", import_json_count(f->expiry));
+        (void)json_object_set_new(row, "caused", import_json_count(f->caused));
         (void)json_object_set_new(row, "armed_at_end", import_json_count(f->armed_at_end));
         (void)json_object_set_new(rows, name != NULL ? json_string_value(name) : "?", row);
         json_decref(name);
@@ -546,6 +462,8 @@ static char *describe_origin(const struct ftrace_import *import,
         (void)json_object_set_new(origin, "hz", import_json_count(import->hz));
         (void)json_object_set_new(origin, "hz_estimated", json_boolean(!import->hz_given));
     }
+    (void)json_object_set_new(origin, "causes",
+                              json_string(import->hrtimer ? cause_rule_none : cause_rule));
     (void)json_object_set_new(origin, "duration_ns",
                               import_json_count(import->latest_ns - import->first_ns));
     json_t *kept = json_array();
@@ -582,24 +500,99 @@ static bool judge(const struct ftrace_import *import, struct error *error)
     return true;
 }
 
-static bool conclude(struct ftrace_import *import, struct error *error)
+/* Settles the length of a tick. */
+static bool calibrate(struct ftrace_import *import, struct error *error)
 {
-    if (!judge(import, error) || !kernel_classifier_finish(import->classifier, error) ||
-        (!calibrated(import) && !calibrate(import, error))) {
-        return false;
-    }
     uint64_t hz =
         import->hrtimer || import->hz_given ? import->hz : kernel_clock_hz(&import->clock);
-    if (hz != import->hz) {
+    if (import->hz != 0 && hz != import->hz) {
         return error_set(error,
                          "%s: its beginning says HZ %" PRIu64
                          ", but not the whole of it: the time stamps jump, or several recordings "
                          "were joined; give --hz, or import them one by one",
                          import->name, import->hz);
     }
+    import->hz = hz;
+    if (!import->hrtimer && hz == 0) {
+        return error_set(error,
+                         "%s: HZ (jiffies per second) cannot be told from this recording, "
+                         "which is too short or has odd time stamps; give it with --hz",
+                         import->name);
+    }
+    if (import->hrtimer && import->clock.count == 0 && import->steps.count > 0) {
+        return error_set(error,
+                         "%s: no hrtimer_expire_entry event tells the timers' clock from the time "
+                         "stamps; record that event too",
+                         import->name);
+    }
+    if (import->tick_ns == 0) {
+        import->tick_ns = NS_PER_SECOND / hz;
+    }
+    return true;
+}
+
+/* Reads it all, up to what a tick is and what causes what. */
+static bool read_recording(struct ftrace_import *import, struct line_reader *reader,
+                           struct error *error)
+{
+    import->name = line_reader_name(reader);
+    import->tally.name = import->name;
+    import->tally.job = import->job;
+    import->tally.unit = "line";
+    import->classifier = kernel_classifier_create(take_operation, import);
+    if (import->classifier == NULL) {
+        return error_set(error, "%s: out of memory", import->name);
+    }
+    return import_tally_read(&import->tally, reader, take_line, import, error) &&
+           judge(import, error) && kernel_classifier_finish(import->classifier, error) &&
+           calibrate(import, error) &&
+           (kernel_steps_settle(&import->steps) ||
+            error_set(error, "%s: out of memory", import->name));
+}
+
+/* Hands the trace's operations to the writer, and counts the reactions among them. */
+static bool write_steps(struct ftrace_import *import, struct trace_writer *writer,
+                        struct error *error)
+{
+    const struct kernel_ticks ticks = {
+        .clock = &import->clock,
+        .origin = import->hrtimer ? import->first_ns : import->clock.first_jiffies,
+        .hz = import->hrtimer ? 0 : import->hz,
+        .tick_ns = import->tick_ns,
+    };
+    struct kernel_placed *placed = kernel_steps_place(&import->steps, &ticks, import->ids);
+    if (placed == NULL) {
+        return error_set(error, "%s: out of memory", import->name);
+    }
+    bool good = true;
+    for (uint32_t i = 0; good && i < import->steps.count; i++) {
+        const struct kernel_step *steps = import->steps.steps;
+        const struct kernel_step *step = &steps[placed[i].step];
+        enum trace_op op = (enum trace_op)step->op;
+        if (!placed[i].reaction) {
+            good = trace_writer_add(writer, placed[i].tick, step->id, op, placed[i].delay_ticks,
+                                    error);
+            continue;
+        }
+        const struct trace_cause cause = {.id = steps[step->cause].id, .basis = step->basis};
+        import->reactions++;
+        import->fixed_delay += op == TRACE_START && step->basis == TRACE_FIXED_DELAY;
+        import->absolute += op == TRACE_START && step->basis == TRACE_ABSOLUTE;
+        good = trace_writer_add_reaction(writer, placed[i].tick, step->id, op,
+                                         placed[i].delay_ticks, cause, error);
+    }
+    free(placed);
+    return good;
+}
+
+static bool write_trace(struct ftrace_import *import, struct error *error)
+{
     size_t function_count;
     struct kernel_function *functions = sorted_functions(import, &function_count);
-    if (functions != NULL && import->starts == 0 && import->left_out_starts > 0) {
+    if (functions == NULL) {
+        return error_set(error, "%s: out of memory", import->name);
+    }
+    if (import->starts == 0 && import->left_out_starts > 0) {
         (void)error_set(error,
                         "%s: no timer of a --function was started; the one most often started is "
                         "%s",
@@ -607,18 +600,19 @@ static bool conclude(struct ftrace_import *import, struct error *error)
         free(functions);
         return false;
     }
-    char *origin = NULL;
-    if (functions == NULL) {
-        (void)error_set(error, "%s: out of memory", import->name);
-    } else {
-        origin = describe_origin(import, functions, function_count, error);
+    struct trace_writer *writer = trace_writer_open(import->job->output, import->tick_ns, error);
+    if (writer != NULL && !import->hrtimer) {
+        trace_writer_declare_causes(writer);
     }
-    bool good = origin != NULL;
-    if (good) {
+    bool good = writer != NULL && write_steps(import, writer, error);
+    char *origin =
+        good ? describe_origin(import, functions, function_count, error) : NULL;
+    if (origin != NULL) {
         uint64_t end_tick = (import->latest_ns - import->first_ns) / import->tick_ns + 1;
-        struct trace_writer *writer = import->writer;
-        import->writer = NULL;
         good = trace_writer_commit(writer, 0, end_tick, 0, origin, error);
+    } else {
+        trace_writer_abort(writer);
+        good = false;
     }
     if (good) {
         print_summary(import, functions, function_count);
@@ -626,6 +620,14 @@ static bool conclude(struct ftrace_import *import, struct error *error)
     free(origin);
     free(functions);
     return good;
+}
+
+static void release(struct ftrace_import *import)
+{
+    kernel_classifier_destroy(import->classifier);
+    kernel_steps_free(&import->steps);
+    free(import->timers);
+    free(import->kept);
 }
 
 enum import_result import_ftrace(const struct import_job *job, struct error *error)
@@ -638,25 +640,11 @@ enum import_result import_ftrace(const struct import_job *job, struct error *err
     if (reader == NULL) {
         return IMPORT_FAILED;
     }
-    import.name = line_reader_name(reader);
-    import.tally.name = import.name;
-    import.tally.job = job;
-    import.tally.unit = "line";
-    import.classifier = kernel_classifier_create(take_operation, &import);
-    bool good = import.classifier != NULL;
-    if (!good) {
-        (void)error_set(error, "%s: out of memory", import.name);
-    }
-    good = good && import_tally_read(&import.tally, reader, take_line, &import, error) &&
-           conclude(&import, error);
+    bool good = read_recording(&import, reader, error) && write_trace(&import, error);
     if (!good) {
         import_tally_print(&import.tally);
     }
-    trace_writer_abort(import.writer);
-    kernel_classifier_destroy(import.classifier);
     line_reader_close(reader);
-    free(import.timers);
-    free(import.kept);
-    free(import.waiting);
+    release(&import);
     return good ? IMPORT_DONE : IMPORT_FAILED;
 }

@@ -8,11 +8,15 @@
 #include <string.h>
 
 #define REARM_NS       UINT64_C(20000)
+#define REACTION_NS    UINT64_C(50000)
 #define LOOK_AHEAD_NS  UINT64_C(10000000)
 #define LOOK_AHEAD_MAX UINT64_C(32768) /* events; a power of two */
 #define FIRST_HELD     UINT64_C(256)   /* likewise: mostly few are held back at a time */
 
 #define NO_EVENT       UINT64_MAX
+
+/* Its timers are never started by a firing. */
+#define DELAYED_WORK   "delayed_work_timer_fn"
 
 /* What an event turned out to be, while it is held back. */
 enum meaning {
@@ -24,16 +28,23 @@ enum meaning {
     CANCEL_OF_EXPIRY,
     EXPIRE,
     EXPIRE_BARE,
+    EXIT,
 };
 
 struct held_event {
-    uint64_t time_ns;
-    int64_t timeout;
+    struct kernel_event event;
     uint32_t timer;
     uint32_t function;
-    uint32_t cpu;
-    uint32_t pid;
     enum meaning meaning;
+};
+
+/* The latest firing on a CPU. */
+struct cpu_firing {
+    uint64_t time_ns;
+    uint32_t timer; /* KERNEL_NO_TIMER: none so far */
+    uint32_t pid;
+    bool running; /* no exit yet */
+    bool latest;  /* nor any other event */
 };
 
 enum timer_state { NEVER_SEEN, IDLE, ARMED };
@@ -66,6 +77,10 @@ struct kernel_classifier {
     struct kernel_function *functions;
     uint32_t function_count;
     uint32_t function_room;
+
+    struct cpu_firing *firings; /* by CPU */
+    uint32_t firing_count;
+    uint32_t firing_room;
 
     uint64_t armed;
     struct kernel_counts counts;
@@ -177,11 +192,12 @@ static enum kernel_verdict release_start(struct kernel_classifier *c,
 {
     struct kernel_function *function = &c->functions[event->function];
     timer->function = event->function;
-    if (function->start == 0 || event->timeout < function->min_timeout) {
-        function->min_timeout = event->timeout;
+    int64_t timeout = event->event.timeout;
+    if (function->start == 0 || timeout < function->min_timeout) {
+        function->min_timeout = timeout;
     }
-    if (function->start == 0 || event->timeout > function->max_timeout) {
-        function->max_timeout = event->timeout;
+    if (function->start == 0 || timeout > function->max_timeout) {
+        function->max_timeout = timeout;
     }
     c->counts.starts++;
     function->start++;
@@ -203,17 +219,53 @@ static enum kernel_verdict release_start(struct kernel_classifier *c,
     return verdict;
 }
 
+/* The timer whose firing an event belongs to, a start or a true cancel, or KERNEL_NO_TIMER. */
+static uint32_t find_cause(const struct kernel_classifier *c, const struct held_event *held)
+{
+    const struct kernel_event *event = &held->event;
+    const struct cpu_firing *firing = &c->firings[event->cpu];
+    bool itself = firing->latest && firing->timer == held->timer &&
+                  event->time_ns - firing->time_ns <= REACTION_NS;
+    bool within = c->counts.exits > 0 && firing->running &&
+                  strcmp(c->functions[held->function].name, DELAYED_WORK) != 0;
+    return (itself || within) && firing->pid == event->pid &&
+                   event->context != KERNEL_CONTEXT_OTHER && event->kind < KERNEL_HRTIMER_START
+               ? firing->timer
+               : KERNEL_NO_TIMER;
+}
+
+/* What an event makes of its CPU's latest firing. */
+static void follow_firing(struct kernel_classifier *c, const struct held_event *held)
+{
+    struct cpu_firing *firing = &c->firings[held->event.cpu];
+    firing->latest = false;
+    if (held->meaning == EXPIRE || held->meaning == EXPIRE_BARE) {
+        *firing = (struct cpu_firing){.time_ns = held->event.time_ns,
+                                      .timer = held->timer,
+                                      .pid = held->event.pid,
+                                      .running = true,
+                                      .latest = true};
+    } else if (held->meaning == EXIT && firing->timer == held->timer) {
+        firing->running = false;
+    }
+}
+
 /* Counts an event whose meaning is known, and hands out the operation that it is, if any. */
 static bool release(struct kernel_classifier *c, const struct held_event *event,
                     struct error *error)
 {
     struct timer *timer = &c->timers[event->timer];
     enum kernel_verdict verdict;
+    uint32_t cause = find_cause(c, event);
+    follow_firing(c, event);
     switch (event->meaning) {
     case START:
     case START_OF_REARM:
         verdict = release_start(c, event, timer);
         break;
+    case EXIT:
+        c->counts.exits++;
+        return true;
     case CANCEL_OF_REARM:
         release_cancel(c, timer);
         return true;
@@ -240,13 +292,18 @@ static bool release(struct kernel_classifier *c, const struct held_event *event,
         c->counts.expiry++;
         c->functions[event->function].expiry++;
         verdict = KERNEL_EXPIRY;
+        cause = KERNEL_NO_TIMER;
         break;
+    }
+    if (cause != KERNEL_NO_TIMER) {
+        c->counts.caused++;
+        c->functions[timer->function].caused++;
     }
     struct kernel_operation operation = {.verdict = verdict,
                                          .timer = event->timer,
                                          .function = timer->function,
-                                         .time_ns = event->time_ns,
-                                         .timeout = event->timeout};
+                                         .cause = cause,
+                                         .event = &event->event};
     return c->take(c->ctx, &operation, error);
 }
 
@@ -310,14 +367,16 @@ struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, voi
 }
 
 /* What a start or an expiry says about the same timer's cancel before it. */
-static void decide(struct held_event *cancel, struct held_event *event, enum kernel_event_kind kind)
+static void decide(struct held_event *cancel, struct held_event *event)
 {
-    bool same_cpu = cancel->cpu == event->cpu;
-    if (kind == KERNEL_TIMER_EXPIRE && same_cpu) {
+    const struct kernel_event *before = &cancel->event;
+    const struct kernel_event *after = &event->event;
+    bool same_cpu = before->cpu == after->cpu;
+    if (after->kind == KERNEL_TIMER_EXPIRE && same_cpu) {
         cancel->meaning = CANCEL_OF_EXPIRY;
         event->meaning = EXPIRE;
-    } else if (kind == KERNEL_TIMER_START && same_cpu && cancel->pid == event->pid &&
-               event->time_ns - cancel->time_ns <= REARM_NS) {
+    } else if (after->kind == KERNEL_TIMER_START && same_cpu && before->pid == after->pid &&
+               after->time_ns - before->time_ns <= REARM_NS) {
         cancel->meaning = CANCEL_OF_REARM;
         event->meaning = START_OF_REARM;
     } else {
@@ -325,11 +384,22 @@ static void decide(struct held_event *cancel, struct held_event *event, enum ker
     }
 }
 
+/* Makes the table of firings long enough for a CPU. */
+static bool reach_cpu(struct kernel_classifier *c, uint32_t cpu)
+{
+    struct cpu_firing *firings = array_reach(c->firings, &c->firing_room, cpu, sizeof *firings);
+    c->firings = firings != NULL ? firings : c->firings;
+    for (; firings != NULL && c->firing_count <= cpu; c->firing_count++) {
+        firings[c->firing_count] = (struct cpu_firing){.timer = KERNEL_NO_TIMER};
+    }
+    return firings != NULL;
+}
+
 bool kernel_classifier_add(struct kernel_classifier *c, const struct kernel_event *event,
                            struct error *error)
 {
     uint32_t index;
-    if (!find_timer(c, event->pointer, &index)) {
+    if (!find_timer(c, event->pointer, &index) || !reach_cpu(c, event->cpu)) {
         return short_of_memory(error);
     }
     struct timer *timer = &c->timers[index];
@@ -343,12 +413,9 @@ bool kernel_classifier_add(struct kernel_classifier *c, const struct kernel_even
         return false;
     }
     struct held_event *held = held_at(c, c->next);
-    *held = (struct held_event){.time_ns = event->time_ns,
-                                .timeout = event->timeout,
-                                .timer = index,
-                                .function = timer->last_function,
-                                .cpu = event->cpu,
-                                .pid = event->pid};
+    *held = (struct held_event){
+        .event = *event, .timer = index, .function = timer->last_function};
+    held->event.function = NULL; /* its line goes */
     switch (event->kind) {
     case KERNEL_TIMER_START:
     case KERNEL_HRTIMER_START:
@@ -360,22 +427,28 @@ bool kernel_classifier_add(struct kernel_classifier *c, const struct kernel_even
     case KERNEL_HRTIMER_CANCEL:
         held->meaning = CANCEL_TRUE;
         break;
+    case KERNEL_TIMER_EXIT:
+        held->meaning = EXIT;
+        break;
     case KERNEL_TIMER_EXPIRE:
     case KERNEL_HRTIMER_EXPIRE:
     default:
         held->meaning = EXPIRE_BARE;
         break;
     }
-    if (timer->undecided != NO_EVENT) {
-        decide(held_at(c, timer->undecided), held, event->kind);
+    if (held->meaning != EXIT) {
+        if (timer->undecided != NO_EVENT) {
+            decide(held_at(c, timer->undecided), held);
+        }
+        timer->undecided = held->meaning == CANCEL_UNDECIDED ? c->next : NO_EVENT;
     }
-    timer->undecided = event->kind == KERNEL_TIMER_CANCEL ? c->next : NO_EVENT;
     c->next++;
 
     while (c->first < c->next) {
         const struct held_event *first = held_at(c, c->first);
         if (first->meaning == CANCEL_UNDECIDED &&
-            (event->time_ns < first->time_ns || event->time_ns - first->time_ns <= LOOK_AHEAD_NS)) {
+            (event->time_ns < first->event.time_ns ||
+             event->time_ns - first->event.time_ns <= LOOK_AHEAD_NS)) {
             return true;
         }
         if (!release_first(c, error)) {
@@ -429,6 +502,7 @@ void kernel_classifier_destroy(struct kernel_classifier *c)
     free(c->functions);
     key_table_destroy(c->names);
     free(c->timers);
+    free(c->firings);
     key_table_destroy(c->pointers);
     free(c->held);
     free(c);

@@ -14,6 +14,14 @@
  * eleven events). Then they go on in the order of the recording, each with its verdict. Memory is a
  * constant plus a few words for each timer that ever appeared.
  *
+ * Which firing a start or a true cancel is caused by, the recording does not say either. What is
+ * done to a timer itself is caused by its firing if it follows timer_expire_entry on the same CPU,
+ * by the same task, within 50 us, with no other event of that CPU's timers between, and in the
+ * context of the callbacks where the recording has that column. Where it has timer_expire_exit too,
+ * whatever that task does on that CPU until then is caused by the firing, to other timers as well,
+ * but for delayed work: who does not queue it will find another to do so. A sleeper that is woken
+ * up and sleeps again is no cause: that is another task.
+ *
  * A timer's life need not begin in the recording: one that is first seen being cancelled or
  * expiring was armed before. Nor need it be complete: where events were lost, a start can meet an
  * armed timer, a cancel an idle one. All of it is counted, none of it is an error.
@@ -36,12 +44,14 @@ enum kernel_verdict {
     KERNEL_EXPIRY,
 };
 
+#define KERNEL_NO_TIMER UINT32_MAX
+
 struct kernel_operation {
     enum kernel_verdict verdict;
-    uint32_t timer;    /* dense, in order of first appearance */
-    uint32_t function; /* index for kernel_classifier_function */
-    uint64_t time_ns;
-    int64_t timeout; /* of the three kinds of start; see struct kernel_event */
+    uint32_t timer;                   /* dense, in order of first appearance */
+    uint32_t function;                /* index for kernel_classifier_function */
+    uint32_t cause;                   /* the timer whose firing causes it; KERNEL_NO_TIMER */
+    const struct kernel_event *event; /* which it became by; its `function` is gone */
 };
 
 /* Counts of the whole recording. The first is the sum of the three behind it, and
@@ -60,6 +70,8 @@ struct kernel_counts {
     uint64_t armed_at_end;
     uint64_t max_armed; /* those armed before the start count from when they are first seen */
     uint64_t timers;    /* distinct pointers */
+    uint64_t exits;     /* timer_expire_exit events */
+    uint64_t caused;    /* starts and true cancels that a firing causes */
 };
 
 /* The same for the timers of one callback function. */
@@ -73,6 +85,7 @@ struct kernel_function {
     uint64_t true_cancel;
     uint64_t expiry;
     uint64_t armed_at_end;
+    uint64_t caused; /* of start and true_cancel */
     int64_t min_timeout; /* meaningful if start > 0 */
     int64_t max_timeout;
 };

@@ -265,11 +265,16 @@ static bool parse_head(const char *line, struct cursor *cursor, struct kernel_ev
         return false;
     }
     skip_blanks(cursor);
+    event->context = KERNEL_CONTEXT_UNKNOWN;
     if (cursor->at < cursor->end && !is_digit(*cursor->at)) {
         const char *blank = memchr(cursor->at, ' ', (size_t)(cursor->end - cursor->at));
         if (blank == NULL) {
             return false;
         }
+        /* irqs off, need resched, hardirq or softirq, preemption's depth, ... */
+        event->context = blank - cursor->at < 4      ? KERNEL_CONTEXT_UNKNOWN
+                         : cursor->at[2] == 's' ? KERNEL_CONTEXT_SOFTIRQ
+                                                : KERNEL_CONTEXT_OTHER;
         cursor->at = blank;
         skip_blanks(cursor);
     }
@@ -307,13 +312,30 @@ static bool take_timer_start(struct cursor *cursor, struct kernel_event *event)
         return false;
     }
     event->now = expires - (uint64_t)event->timeout;
+    /* Not every kernel says what follows. */
+    uint64_t cpu = event->cpu;
+    uint64_t index;
+    if (TAKE(cursor, " bucket_expiry=")) {
+        (void)take_long_number(cursor, &event->bucket);
+    }
+    if (TAKE(cursor, " cpu=") && take_number(cursor, &cpu) && cpu <= UINT16_MAX) {
+        event->base_cpu = (uint32_t)cpu;
+    }
+    if (TAKE(cursor, " idx=") && take_number(cursor, &index)) {
+        /* perf and trace-cmd write D|P|I for all timers: they do not know. */
+        event->deferrable = TAKE(cursor, " flags=D") && !TAKE(cursor, "|P|I");
+    }
     return true;
 }
 
 static bool take_expire(struct cursor *cursor, struct kernel_event *event)
 {
-    return take_function(cursor, event) && TAKE(cursor, "now=") &&
-           take_long_number(cursor, &event->now);
+    if (!take_function(cursor, event) || !TAKE(cursor, "now=") ||
+        !take_long_number(cursor, &event->now)) {
+        return false;
+    }
+    event->bucket = event->now;
+    return !TAKE(cursor, " baseclk=") || take_long_number(cursor, &event->bucket);
 }
 
 static bool take_hrtimer_start(struct cursor *cursor, struct kernel_event *event)
@@ -335,6 +357,7 @@ static const struct {
     [KERNEL_TIMER_CANCEL] = {TEXT("timer_cancel: "), "timer_cancel without timer="},
     [KERNEL_TIMER_EXPIRE] = {TEXT("timer_expire_entry: "),
                              "timer_expire_entry without timer=, function= and now="},
+    [KERNEL_TIMER_EXIT] = {TEXT("timer_expire_exit: "), "timer_expire_exit without timer="},
     [KERNEL_HRTIMER_START] = {TEXT("hrtimer_start: "),
                               "hrtimer_start without hrtimer=, function= and expires="},
     [KERNEL_HRTIMER_CANCEL] = {TEXT("hrtimer_cancel: "), "hrtimer_cancel without hrtimer="},
@@ -390,6 +413,9 @@ static bool take_fields(struct cursor *cursor, struct kernel_event *event)
     event->function_length = 0;
     event->timeout = 0;
     event->now = 0;
+    event->bucket = 0;
+    event->base_cpu = event->cpu;
+    event->deferrable = false;
     skip_blanks(cursor);
     if (event->kind >= KERNEL_HRTIMER_START && !TAKE(cursor, "hr")) {
         return false;
@@ -407,6 +433,7 @@ static bool take_fields(struct cursor *cursor, struct kernel_event *event)
     case KERNEL_HRTIMER_EXPIRE:
         return take_expire(cursor, event);
     case KERNEL_TIMER_CANCEL:
+    case KERNEL_TIMER_EXIT:
     case KERNEL_HRTIMER_CANCEL:
     default:
         return true;

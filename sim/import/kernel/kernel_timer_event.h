@@ -23,19 +23,29 @@ enum kernel_event_kind {
     KERNEL_TIMER_START,
     KERNEL_TIMER_CANCEL,
     KERNEL_TIMER_EXPIRE,
+    KERNEL_TIMER_EXIT, /* its function has returned */
     /* The high-resolution timers'. */
     KERNEL_HRTIMER_START,
     KERNEL_HRTIMER_CANCEL,
     KERNEL_HRTIMER_EXPIRE,
 };
 
+/* Where the code ran that caused an event, as the flags column of tracefs says. */
+enum kernel_context {
+    KERNEL_CONTEXT_UNKNOWN, /* there is no such column */
+    KERNEL_CONTEXT_SOFTIRQ, /* that of the wheel's callbacks */
+    KERNEL_CONTEXT_OTHER,
+};
+
 struct kernel_event {
     enum kernel_event_kind kind;
+    enum kernel_context context;
+    uint64_t line; /* of the recording; set by who reads the lines */
     uint32_t cpu;
     uint32_t pid; /* of the task that ran then; 0 is the idle task */
     uint64_t time_ns;
     uint64_t pointer;     /* names the timer; hashed or real */
-    const char *function; /* the callback's name, inside the line; NULL for a cancel */
+    const char *function; /* the callback's name, inside the line; NULL: the event says none */
     size_t function_length;
     /* TIMER_START: jiffies from then to the deadline, possibly 0 or negative. HRTIMER_START: the
      * deadline in ns of the timer's own clock. */
@@ -43,11 +53,16 @@ struct kernel_event {
     /* TIMER_START and TIMER_EXPIRE: the jiffies counter at that moment. HRTIMER_EXPIRE: the time in
      * ns of the timer's own clock. */
     uint64_t now;
+    /* TIMER_START: the jiffy into which the kernel rounded the deadline; 0: not said. TIMER_EXPIRE:
+     * the jiffy for which the wheel expired it, `now` or, where that is late, before. */
+    uint64_t bucket;
+    uint32_t base_cpu; /* TIMER_START: whose wheel holds the timer */
+    bool deferrable;   /* TIMER_START: an idle CPU does not wake up for it */
 };
 
 enum kernel_line {
     KERNEL_LINE_TIMER,    /* `event` is filled in */
-    KERNEL_LINE_OTHER,    /* another event; only time_ns, cpu and pid are filled in */
+    KERNEL_LINE_OTHER,    /* another event; only time_ns, cpu, pid and context are filled in */
     KERNEL_LINE_LOST,     /* a marker for events that were lost; `lost_events` says how many */
     KERNEL_LINE_BLANK,    /* empty, a comment, a heading, or the continuation of an event */
     KERNEL_LINE_MALFORMED /* `why` says what is missing */

@@ -1,0 +1,275 @@
+#include "kernel_steps.h"
+
+#include "growing_array.h"
+
+#include <stdlib.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+/* --- the recording's order -------------------------------------------------------------------- */
+
+/* Makes the table of wheels long enough for a CPU. */
+static bool reach_cpu(struct kernel_steps *steps, uint32_t cpu)
+{
+    uint64_t *ran = array_reach(steps->ran, &steps->ran_room, cpu, sizeof *ran);
+    if (ran == NULL) {
+        return false;
+    }
+    steps->ran = ran;
+    for (; steps->ran_count <= cpu; steps->ran_count++) {
+        ran[steps->ran_count] = 0;
+    }
+    return true;
+}
+
+static void add_expiry(struct kernel_steps *steps, const struct kernel_event *event, uint32_t ends)
+{
+    /* Another CPU may have run the wheel that holds it. */
+    steps->ran[event->cpu] = event->now;
+    if (ends != KERNEL_NO_STEP) {
+        struct kernel_step *start = &steps->steps[ends];
+        start->expired = event->bucket;
+        start->expired_line = event->line;
+        steps->ran[start->cpu] = event->now;
+    }
+}
+
+uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
+                          const struct kernel_operation *operation, uint32_t cause, uint32_t ends)
+{
+    const struct kernel_event *event = operation->event;
+    bool wheel = event->kind < KERNEL_HRTIMER_START;
+    struct kernel_step *array =
+        array_reach(steps->steps, &steps->room, steps->count, sizeof *array);
+    steps->steps = array != NULL ? array : steps->steps;
+    if (array == NULL || !reach_cpu(steps, event->cpu) || !reach_cpu(steps, event->base_cpu)) {
+        return KERNEL_NO_STEP;
+    }
+    if (wheel && event->kind != KERNEL_TIMER_CANCEL && event->now > steps->jiffies) {
+        steps->jiffies = event->now;
+        steps->jiffies_ns = event->time_ns;
+    }
+    if (operation->verdict == KERNEL_EXPIRY) {
+        add_expiry(steps, event, ends);
+        return 0;
+    }
+    bool stop = operation->verdict == KERNEL_TRUE_CANCEL;
+    struct kernel_step step = {
+        .now = !wheel ? event->time_ns : stop ? steps->jiffies : event->now,
+        .deadline = wheel ? (int64_t)(event->now + (uint64_t)event->timeout) : event->timeout,
+        .bucket = event->bucket,
+        .expired = KERNEL_NEVER,
+        .line = event->line,
+        .id = id,
+        .function = operation->function,
+        .cause = cause,
+        .ends = ends,
+        .cpu = (uint16_t)(stop && ends != KERNEL_NO_STEP ? array[ends].cpu : event->base_cpu),
+        .op = stop ? TRACE_STOP : TRACE_START,
+        .deferrable = event->deferrable,
+    };
+    if (wheel && stop && event->time_ns > steps->jiffies_ns) {
+        step.unread_ns = event->time_ns - steps->jiffies_ns;
+    }
+    /* Once the wheel has run in this jiffy, it is the next one's turn. */
+    step.clock = step.now + (steps->ran[step.cpu] >= step.now);
+    array[steps->count] = step;
+    return steps->count++;
+}
+
+/* --- fixed delay or absolute ------------------------------------------------------------------ */
+
+struct reaction_delay {
+    int64_t delay;
+    uint32_t function;
+    uint32_t step;
+};
+
+static int by_function_and_delay(const void *a, const void *b)
+{
+    const struct reaction_delay *one = a;
+    const struct reaction_delay *other = b;
+    if (one->function != other->function) {
+        return one->function < other->function ? -1 : 1;
+    }
+    return (one->delay > other->delay) - (one->delay < other->delay);
+}
+
+/* The reactions of one function, in the order of their delays. */
+static void settle_function(struct kernel_steps *steps, const struct reaction_delay *delays,
+                            size_t count)
+{
+    size_t most = 0;
+    size_t same = 0;
+    for (size_t i = 0; i < count; i++) {
+        same = i > 0 && delays[i].delay == delays[i - 1].delay ? same + 1 : 1;
+        most = same > most ? same : most;
+    }
+    uint8_t basis = most * 4 < count ? TRACE_ABSOLUTE : TRACE_FIXED_DELAY;
+    for (size_t i = 0; i < count; i++) {
+        steps->steps[delays[i].step].basis = basis;
+    }
+}
+
+bool kernel_steps_settle(struct kernel_steps *steps)
+{
+    struct reaction_delay *delays = calloc((size_t)steps->count + 1, sizeof *delays);
+    if (delays == NULL) {
+        return false;
+    }
+    size_t count = 0;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        struct kernel_step *step = &steps->steps[i];
+        if (step->cause == KERNEL_NO_STEP) {
+            continue;
+        }
+        step->basis = TRACE_FIXED_DELAY;
+        if (step->op == TRACE_START) {
+            uint64_t fired = steps->steps[step->cause].expired;
+            delays[count++] = (struct reaction_delay){.delay = (int64_t)((uint64_t)step->deadline - fired),
+                                                      .function = step->function,
+                                                      .step = i};
+        }
+    }
+    qsort(delays, count, sizeof *delays, by_function_and_delay);
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from; to < count && delays[to].function == delays[from].function; to++) {
+        }
+        settle_function(steps, &delays[from], to - from);
+    }
+    free(delays);
+    return true;
+}
+
+/* --- a trace's order -------------------------------------------------------------------------- */
+
+/* Jiffies in ticks, rounded up on request; 0 for less than none. */
+static uint64_t jiffies_in_ticks(const struct kernel_ticks *ticks, kernel_wide jiffies, bool up)
+{
+    if (jiffies <= 0) {
+        return 0;
+    }
+    if (ticks->tick_ns != NS_PER_SECOND / ticks->hz) {
+        kernel_wide divisor = (kernel_wide)ticks->hz * ticks->tick_ns;
+        jiffies = (jiffies * NS_PER_SECOND + (up ? divisor - 1 : 0)) / divisor;
+    }
+    return jiffies < (kernel_wide)TRACE_TICK_MAX ? (uint64_t)jiffies : TRACE_TICK_MAX;
+}
+
+/* When a step comes that no firing causes. */
+static uint64_t external_tick(const struct kernel_ticks *ticks, const struct kernel_step *step)
+{
+    if (ticks->hz == 0) {
+        return step->now > ticks->origin ? (step->now - ticks->origin) / ticks->tick_ns : 0;
+    }
+    kernel_wide unread = (kernel_wide)step->unread_ns * ticks->hz / NS_PER_SECOND;
+    return jiffies_in_ticks(ticks, (kernel_wide)step->now - ticks->origin + unread, false);
+}
+
+/* The deadline of a start, as a tick, and never early. */
+static uint64_t deadline_tick(const struct kernel_ticks *ticks, const struct kernel_step *step,
+                              uint64_t tick)
+{
+    if (ticks->hz > 0) {
+        return jiffies_in_ticks(ticks, (kernel_wide)step->deadline + 1 - ticks->origin, true);
+    }
+    kernel_wide delay = kernel_clock_delay_ns(ticks->clock, step->deadline, step->now);
+    delay = delay > 0 ? (delay + ticks->tick_ns - 1) / ticks->tick_ns : 0;
+    return delay < (kernel_wide)TRACE_TICK_MAX ? tick + (uint64_t)delay : TRACE_TICK_MAX;
+}
+
+struct placing {
+    const struct kernel_steps *steps;
+    const struct kernel_ticks *ticks;
+    struct kernel_placed *placed; /* in the recording's order */
+    uint64_t *touched;            /* by id: the tick of its latest operation */
+};
+
+/* The tick at which an exact structure fires a start that was placed. */
+static uint64_t due_tick_of(const struct placing *placing, uint32_t start)
+{
+    const struct kernel_placed *placed = &placing->placed[start];
+    uint64_t due = placed->tick + (placed->delay_ticks > 0 ? placed->delay_ticks : 1);
+    return due < TRACE_TICK_MAX ? due : TRACE_TICK_MAX;
+}
+
+static void place_external(struct placing *placing, const struct kernel_step *step,
+                           struct kernel_placed *to)
+{
+    const struct kernel_ticks *ticks = placing->ticks;
+    uint64_t tick = external_tick(ticks, step);
+    if (step->ends != KERNEL_NO_STEP && placing->steps->steps[step->ends].bucket > 0) {
+        kernel_wide before = (kernel_wide)placing->steps->steps[step->ends].bucket - 1;
+        uint64_t last = jiffies_in_ticks(ticks, before - ticks->origin, false);
+        tick = tick < last ? tick : last;
+    }
+    tick = tick > placing->touched[step->id] ? tick : placing->touched[step->id];
+    uint64_t deadline = step->op == TRACE_START ? deadline_tick(ticks, step, tick) : 0;
+    to->tick = tick;
+    to->delay_ticks = deadline > tick ? deadline - tick : 0;
+}
+
+static void place_reaction(struct placing *placing, const struct kernel_step *step,
+                           struct kernel_placed *to)
+{
+    const struct kernel_ticks *ticks = placing->ticks;
+    to->reaction = true;
+    to->tick = due_tick_of(placing, step->cause);
+    if (step->op == TRACE_STOP) {
+        to->delay_ticks = 0;
+    } else if (step->basis == TRACE_ABSOLUTE) {
+        uint64_t deadline = deadline_tick(ticks, step, to->tick);
+        to->delay_ticks = deadline > to->tick ? deadline - to->tick : 0;
+    } else {
+        kernel_wide fired = placing->steps->steps[step->cause].expired;
+        to->delay_ticks = jiffies_in_ticks(ticks, (kernel_wide)step->deadline + 1 - fired, true);
+    }
+}
+
+static int by_tick(const void *a, const void *b)
+{
+    const struct kernel_placed *one = a;
+    const struct kernel_placed *other = b;
+    if (one->tick != other->tick) {
+        return one->tick < other->tick ? -1 : 1;
+    }
+    return one->step < other->step ? -1 : 1;
+}
+
+struct kernel_placed *kernel_steps_place(const struct kernel_steps *steps,
+                                         const struct kernel_ticks *ticks, uint32_t ids)
+{
+    struct placing placing = {
+        .steps = steps,
+        .ticks = ticks,
+        .placed = calloc((size_t)steps->count + 1, sizeof *placing.placed),
+        .touched = calloc((size_t)ids + 1, sizeof *placing.touched),
+    };
+    if (placing.placed == NULL || placing.touched == NULL) {
+        free(placing.placed);
+        free(placing.touched);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const struct kernel_step *step = &steps->steps[i];
+        struct kernel_placed *to = &placing.placed[i];
+        to->step = i;
+        if (step->cause != KERNEL_NO_STEP &&
+            due_tick_of(&placing, step->cause) >= placing.touched[step->id]) {
+            place_reaction(&placing, step, to);
+        } else {
+            place_external(&placing, step, to);
+        }
+        placing.touched[step->id] = to->tick;
+    }
+    free(placing.touched);
+    qsort(placing.placed, steps->count, sizeof *placing.placed, by_tick);
+    return placing.placed;
+}
+
+void kernel_steps_free(struct kernel_steps *steps)
+{
+    free(steps->steps);
+    free(steps->ran);
+    *steps = (struct kernel_steps){0};
+}
