@@ -144,6 +144,8 @@ static void other_lines(void **state)
         {"  sh-1 [000] d... 5.000001: sched_switch: prev_comm=a", KERNEL_LINE_OTHER, 0},
         {"  sh 1 [000] 5.000001: timer:timer_init: timer=0xa", KERNEL_LINE_OTHER, 0},
         {"  sh-1 [000] d... 5.000001: timer_start_extra: timer=0xa", KERNEL_LINE_OTHER, 0},
+        {"  sh-1 [000] d.s. 5.000001: hrtimer_expire_exit: hrtimer=0xa", KERNEL_LINE_OTHER, 0},
+        {"  sh-1 [000] d.s. 5.000001: timer_expire_exit: cpu=0", KERNEL_LINE_MALFORMED, 0},
         {"CPU:0 [LOST 2521 EVENTS", KERNEL_LINE_MALFORMED, 0},
         {"hello", KERNEL_LINE_MALFORMED, 0},
         {"[[[[[[[[[ [ [0 [0] [0] 1", KERNEL_LINE_MALFORMED, 0},
@@ -195,7 +197,7 @@ static void cut_lines_are_no_events(void **state)
 /* --- verdicts --------------------------------------------------------------------------------- */
 
 struct step {
-    char what; /* s start, c cancel, e expiry */
+    char what; /* s start, c cancel, e expiry, x its exit; S and C not in softirq; d delayed work */
     uint64_t us;
     uint64_t pointer;
     uint32_t cpu;
@@ -208,6 +210,10 @@ static bool note(void *ctx, const struct kernel_operation *operation, struct err
     char **end = ctx;
     *(*end)++ = "ARSce"[operation->verdict];
     *(*end)++ = (char)('0' + operation->timer % 10);
+    if (operation->cause != KERNEL_NO_TIMER) {
+        *(*end)++ = '<';
+        *(*end)++ = (char)('0' + operation->cause % 10);
+    }
     **end = '\0';
     return true;
 }
@@ -216,18 +222,21 @@ static struct kernel_event event_of(const struct step *step)
 {
     struct kernel_event event = {
         .cpu = step->cpu, .pid = step->pid, .time_ns = step->us * 1000, .pointer = step->pointer};
-    event.kind = step->what == 's'   ? KERNEL_TIMER_START
-                 : step->what == 'c' ? KERNEL_TIMER_CANCEL
-                                     : KERNEL_TIMER_EXPIRE;
-    if (step->what != 'c') {
-        event.function = "f";
-        event.function_length = 1;
+    event.kind = strchr("sSd", step->what) != NULL  ? KERNEL_TIMER_START
+                 : strchr("cC", step->what) != NULL ? KERNEL_TIMER_CANCEL
+                 : step->what == 'x'                ? KERNEL_TIMER_EXIT
+                                                    : KERNEL_TIMER_EXPIRE;
+    event.context =
+        strchr("SC", step->what) != NULL ? KERNEL_CONTEXT_OTHER : KERNEL_CONTEXT_UNKNOWN;
+    if (event.kind == KERNEL_TIMER_START || event.kind == KERNEL_TIMER_EXPIRE) {
+        event.function = step->what == 'd' ? "delayed_work_timer_fn" : "f";
+        event.function_length = strlen(event.function);
     }
     return event;
 }
 
 /* The verdicts as text: A arm, R rearm, S start on armed, c true cancel, e expiry, each with the
- * timer's index. */
+ * timer's index, and '<' with that of the timer whose firing causes it. */
 static struct kernel_counts classify(const struct step *steps, size_t count, char *verdicts)
 {
     struct error error;
@@ -387,6 +396,59 @@ static void cancels_are_told_apart(void **state)
     }
 }
 
+static void causes_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        struct step steps[MAX_STEPS];
+        const char *verdicts;
+    } cases[] = {
+        /* Again at its own expiry, at the longest gap; the cancel before it tells nothing. */
+        {{{'c', 99, 7, 0, 1}, {'e', 100, 7, 0, 1}, {'s', 150, 7, 0, 1}}, "e0A0<0"},
+        {{{'e', 100, 7, 0, 1}, {'s', 151, 7, 0, 1}}, "e0A0"},
+        /* Another CPU, another task, a thread in place of the callback. */
+        {{{'e', 100, 7, 0, 1}, {'s', 101, 7, 1, 1}}, "e0A0"},
+        {{{'e', 100, 7, 0, 1}, {'s', 101, 7, 0, 2}}, "e0A0"},
+        {{{'e', 100, 7, 0, 1}, {'S', 101, 7, 0, 1}}, "e0A0"},
+        /* Another timer; and something else of that CPU in between, but not of another one. */
+        {{{'e', 100, 7, 0, 1}, {'s', 101, 8, 0, 1}}, "e0A1"},
+        {{{'e', 100, 7, 0, 1}, {'s', 101, 8, 0, 1}, {'s', 102, 7, 0, 1}}, "e0A1A0"},
+        {{{'e', 100, 7, 0, 1}, {'s', 101, 8, 1, 1}, {'s', 102, 7, 0, 1}}, "e0A1A0<0"},
+        /* Where exits are recorded, they decide: all until then, nothing after it. */
+        {{{'e', 100, 7, 0, 1}, {'x', 110, 7, 0, 1}, {'s', 111, 7, 0, 1}}, "e0A0"},
+        {{{'s', 10, 8, 0, 1},
+          {'x', 11, 9, 1, 1},
+          {'e', 100, 7, 0, 1},
+          {'c', 101, 8, 0, 1},
+          {'s', 200, 7, 0, 1},
+          {'x', 210, 7, 0, 1},
+          {'s', 211, 8, 0, 1}},
+         "A0e1c0<1A1<1A0"},
+        /* But for what an interrupt does meanwhile, and for delayed work. */
+        {{{'x', 11, 9, 1, 1},
+          {'e', 100, 7, 0, 1},
+          {'S', 101, 8, 0, 1},
+          {'s', 102, 6, 1, 1},
+          {'d', 103, 5, 0, 1},
+          {'s', 104, 7, 0, 1}},
+         "e0A1A2A3A0<0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t count = 0;
+        while (count < MAX_STEPS && cases[i].steps[count].what != '\0') {
+            count++;
+        }
+        char verdicts[4 * MAX_STEPS + 1];
+        struct kernel_counts counts = classify(cases[i].steps, count, verdicts);
+        assert_string_equal(verdicts, cases[i].verdicts);
+        uint64_t caused = 0;
+        for (const char *at = verdicts; (at = strchr(at, '<')) != NULL; at++) {
+            caused++;
+        }
+        assert_int_equal(counts.caused, caused);
+    }
+}
+
 /* More events behind an undecided cancel than are held back, and more timers than the tables
  * begin with. */
 static void look_ahead_is_bounded(void **state)
@@ -432,7 +494,7 @@ static const char small[] =
     LINE("0", "10.070000", "timer_cancel: timer=c3")           /* rearmed */
     LINE("0", "10.070005", START("c3", "red", "1207", "200"))  /* tick 7 */
     LINE("0", "10.080000", "timer_cancel: timer=d4")           /* never started */
-    LINE("0", "10.090000", "timer_cancel: timer=c3")           /* deleted at tick 9 */
+    LINE("0", "10.090000", "timer_cancel: timer=c3")           /* deleted at tick 8 */
     LINE("0", "10.100000", START("a1", "blue", "1013", "3"))   /* used for something else */
     LINE("0", "20.500000", START("e5", "green", "2051", "1")); /* tick 1050 */
 
@@ -459,13 +521,13 @@ static void operations_of_a_small_recording(void **state)
     struct import_run run = import_text(small, NULL);
     assert_int_equal(run.result, IMPORT_DONE);
     char *operations = import_run_operations(&run);
-    assert_string_equal(operations, "0,0,start,5\n"
+    assert_string_equal(operations, "0,0,start,6\n"
                                     "2,1,start,0\n"
-                                    "2,2,start,100\n"
-                                    "7,2,start,200\n"
-                                    "9,2,stop\n"
-                                    "10,0,start,3\n"
-                                    "1050,3,start,1\n");
+                                    "2,2,start,101\n"
+                                    "7,2,start,201\n"
+                                    "8,2,stop\n"
+                                    "10,0,start,4\n"
+                                    "1050,3,start,2\n");
     free(operations);
     assert_int_equal(run.header.tick_ns, 10000000);
     assert_int_equal(run.header.ids, 4);
@@ -490,18 +552,18 @@ static void options_change_the_trace(void **state)
     (void)state;
     static const char *const tick[] = {"tick-ns", "4000000", NULL};
     assert_imports(small, tick,
-                   "0,0,start,13\n6,1,start,0\n6,2,start,250\n17,2,start,500\n22,2,stop\n"
-                   "25,0,start,8\n2625,3,start,3\n");
+                   "0,0,start,15\n5,1,start,0\n5,2,start,253\n17,2,start,503\n20,2,stop\n"
+                   "25,0,start,10\n2625,3,start,5\n");
     /* A timer whose memory becomes that of another function's ends there. */
     static const char *const two[] = {"function", "red", "function", "green", NULL};
     assert_imports(small, two,
-                   "0,0,start,5\n2,1,start,100\n7,1,start,200\n9,1,stop\n1050,2,start,1\n");
+                   "0,0,start,6\n2,1,start,101\n7,1,start,201\n8,1,stop\n1050,2,start,2\n");
     static const char *const blue[] = {"function", "blue", NULL};
-    assert_imports(small, blue, "2,0,start,0\n10,1,start,3\n");
+    assert_imports(small, blue, "2,0,start,0\n10,1,start,4\n");
     static const char *const hz[] = {"hz", "1000", NULL};
     assert_imports(small, hz,
-                   "0,0,start,5\n25,1,start,0\n25,2,start,100\n70,2,start,200\n90,2,stop\n"
-                   "100,0,start,3\n10500,3,start,1\n");
+                   "0,0,start,6\n2,1,start,0\n2,2,start,101\n7,2,start,201\n10,0,start,4\n"
+                   "26,2,stop\n1050,3,start,2\n");
 }
 
 static void a_timer_of_interest_ends_when_its_memory_is_reused(void **state)
@@ -510,7 +572,64 @@ static void a_timer_of_interest_ends_when_its_memory_is_reused(void **state)
     static const char *const settings[] = {"function", "red", "hz", "100", NULL};
     assert_imports(LINE("0", "10.000000", START("a1", "red", "1005", "5"))
                        LINE("0", "10.020000", START("a1", "blue", "1009", "7")),
-                   settings, "0,0,start,5\n2,0,stop\n");
+                   settings, "0,0,start,6\n2,0,stop\n");
+}
+
+#define EXPIRE_LATE(pointer, function, now, baseclk)                                               \
+    "timer_expire_entry: timer=" pointer " function=" function " now=" now " baseclk=" baseclk
+#define START_INTO(pointer, function, expires, timeout, bucket)                                    \
+    "timer_start: timer=" pointer " function=" function " expires=" expires " [timeout=" timeout   \
+    "] bucket_expiry=" bucket " cpu=0 idx=0 flags="
+
+/* A reaction stands where an exact structure fires its cause: at expires + 1, not where the kernel
+ * did. Its delay counts from the jiffy for which the kernel expired it, or it is absolute. */
+static void reactions_stand_at_their_causes(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {"hz", "100", NULL};
+#define SOFT(time, event) "  sh-1 [000] ..s1. " time ": " event "\n"
+    /* Expired at 1071 for 1070, due at 1065; started again for 20 jiffies from 1071 on. */
+    assert_imports(SOFT("10.000000", START_INTO("a1", "red", "1064", "64", "1072"))
+                       SOFT("10.690000", START("b2", "blue", "1100", "31"))
+                           SOFT("10.710000", EXPIRE_LATE("a1", "red", "1073", "1072"))
+                               SOFT("10.710005", START("a1", "red", "1093", "20"))
+                                   SOFT("10.940000", EXPIRE_LATE("a1", "red", "1094", "1094"))
+                                       SOFT("10.940051", START("a1", "red", "1100", "6")),
+                   settings, "0,0,start,65\n65,0,start,22 by 0\n69,1,start,32\n94,0,start,7\n");
+    /* Five reactions, none of them like another: all absolute. */
+    assert_imports(
+        SOFT("10.000000", START("a1", "red", "1009", "9"))
+            SOFT("10.110000", EXPIRE("a1", "red", "1011"))
+                SOFT("10.110001", START("a1", "red", "1020", "9"))
+                    SOFT("10.210000", EXPIRE("a1", "red", "1021"))
+                        SOFT("10.210001", START("a1", "red", "1031", "10"))
+                            SOFT("10.320000", EXPIRE("a1", "red", "1032"))
+                                SOFT("10.320001", START("a1", "red", "1040", "8"))
+                                    SOFT("10.410000", EXPIRE("a1", "red", "1041"))
+                                        SOFT("10.410001", START("a1", "red", "1047", "6"))
+                                            SOFT("10.480000", EXPIRE("a1", "red", "1048"))
+                                                SOFT("10.480001", START("a1", "red", "1050", "2")),
+        settings,
+        "0,0,start,10\n10,0,start,11 by 0a\n21,0,start,11 by 0a\n"
+        "32,0,start,9 by 0a\n41,0,start,7 by 0a\n48,0,start,3 by 0a\n");
+    /* A stop that came before the kernel did stands before the jiffy in which it would have. */
+    assert_imports(SOFT("10.000000", START_INTO("a1", "red", "1009", "9", "1010"))
+                       SOFT("10.100000", START("b2", "blue", "1020", "10"))
+                           SOFT("10.100001", "timer_cancel: timer=a1"),
+                   settings, "0,0,start,10\n9,0,stop\n10,1,start,11\n");
+    /* What was armed before the recording has no start to be the cause. */
+    assert_imports(SOFT("10.000000", EXPIRE("a1", "red", "1000"))
+                       SOFT("10.000001", START("a1", "red", "1009", "9")),
+                   settings, "0,0,start,10\n");
+    /* Within a callback, where its end is recorded: other timers, too. */
+    assert_imports(SOFT("10.000000", START("a1", "red", "1009", "9"))
+                       SOFT("10.010000", START("b2", "blue", "1050", "49"))
+                           SOFT("10.020000", "timer_expire_exit: timer=c3")
+                               SOFT("10.110000", EXPIRE("a1", "red", "1011"))
+                                   SOFT("10.110001", "timer_cancel: timer=b2")
+                                       SOFT("10.110900", START("a1", "red", "1021", "10"))
+                                           SOFT("10.110901", "timer_expire_exit: timer=a1"),
+                   settings, "0,0,start,10\n1,1,start,50\n10,1,stop by 0\n10,0,start,11 by 0\n");
 }
 
 static void high_resolution_timers(void **state)
@@ -741,10 +860,12 @@ int main(void)
         cmocka_unit_test(other_lines),
         cmocka_unit_test(cut_lines_are_no_events),
         cmocka_unit_test(cancels_are_told_apart),
+        cmocka_unit_test(causes_are_told),
         cmocka_unit_test(look_ahead_is_bounded),
         cmocka_unit_test(operations_of_a_small_recording),
         cmocka_unit_test(options_change_the_trace),
         cmocka_unit_test(a_timer_of_interest_ends_when_its_memory_is_reused),
+        cmocka_unit_test(reactions_stand_at_their_causes),
         cmocka_unit_test(high_resolution_timers),
         cmocka_unit_test(odd_files_are_refused),
         cmocka_unit_test(some_malformed_lines_are_borne),

@@ -1,6 +1,7 @@
 /* Importing recordings that do not belong to the project, if they are here: every count against
  * the independently computed facts beside them. */
 #include "import_run.h"
+#include "line_reader.h"
 
 #include "test.h"
 
@@ -73,6 +74,28 @@ static void compare_functions(const struct import_run *run, const json_t *facts)
     }
 }
 
+/* How many operations the rule finds that a firing causes. */
+static const struct {
+    const char *file;
+    int64_t caused;
+} causes[] = {
+    {"ktimer_churn_timewait.perfscript.txt", 1038},
+    {"ktimer_loss3_mixed.tracecmd.txt", 3577},
+    {"ktimer_nginx_keepalive.ftrace.txt", 2210},
+    {"ktimer_lossy_buffer.tracepipe.txt", 10},
+};
+
+static void compare_causes(const struct import_run *run, const char *file)
+{
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++) {
+        if (strcmp(causes[i].file, file) == 0) {
+            assert_int_equal(import_run_number(run, "counts.caused"), causes[i].caused);
+            return;
+        }
+    }
+    fail_msg("%s: what is caused in it has not been counted", file);
+}
+
 static void check_recording(const char *file, const json_t *facts)
 {
     char path[512];
@@ -90,6 +113,7 @@ static void check_recording(const char *file, const json_t *facts)
     compare(&run, "counts.cancel_on_idle",
             json_object_get(json_object_get(wheel, "anomalies"), "cancel_on_idle"));
     compare_functions(&run, json_object_get(facts, "by_function"));
+    compare_causes(&run, file);
     assert_int_equal(import_run_number(&run, "hz"), 250);
     assert_int_equal(run.header.tick_ns, 4000000);
     assert_int_equal(run.header.starts, json_integer_value(json_object_get(wheel, "starts")));
@@ -132,6 +156,36 @@ static void counts_are_those_of_the_facts(void **state)
     assert_true(checked > 0);
 }
 
+/* The ends of callbacks are recorded here, so that what they did is known; without them the rule
+ * finds all of it, and nothing else. */
+static void the_rule_needs_no_exits(void **state)
+{
+    (void)state;
+    char path[512];
+    struct error error;
+    (void)snprintf(path, sizeof path, "%s/%s.xz", folder(), causes[0].file);
+    struct line_reader *reader = line_reader_open(path, &error);
+    const char *without = temporary_path("without-exits.txt");
+    FILE *out = fopen(without, "w");
+    assert_non_null(reader);
+    assert_non_null(out);
+    struct line line;
+    while (line_reader_next(reader, &line, &error) == 1) {
+        const char *event = memmem(line.text, line.length, ":timer_", 7);
+        if (event != NULL && memmem(event, 20, "_expire_exit", 12) == NULL) {
+            (void)fprintf(out, "%.*s\n", (int)line.length, line.text);
+        }
+    }
+    line_reader_close(reader);
+    assert_int_equal(fclose(out), 0);
+    struct import_run run = import_run("ftrace", without, NULL);
+    assert_int_equal(run.result, IMPORT_DONE);
+    assert_int_equal(import_run_number(&run, "counts.timer_expire_exit"), 0);
+    assert_int_equal(import_run_number(&run, "counts.timer_expire_entry"), 12082);
+    compare_causes(&run, causes[0].file);
+    import_run_free(&run);
+}
+
 int main(void)
 {
     char path[512];
@@ -143,6 +197,7 @@ int main(void)
     json_t *facts = json_load_file(path, 0, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(counts_are_those_of_the_facts, facts),
+        cmocka_unit_test(the_rule_needs_no_exits),
     };
     int failed = facts == NULL || cmocka_run_group_tests(tests, NULL, NULL) != 0;
     json_decref(facts);

@@ -45,8 +45,10 @@ const struct import_option import_ftrace_options[] = {
 
 /* How the summary and the origin say where reactions come from. */
 static const char cause_rule[] =
-    "by a firing is caused what follows timer_expire_entry of the same timer on its CPU, by the same "
-    "task, within 50 us, with no other event of that CPU between, in softirq where that is recorded; "
+    "by a firing is caused what follows timer_expire_entry of the same timer on its CPU, by the "
+    "same "
+    "task, within 50 us, with no other event of that CPU between, in softirq where that is "
+    "recorded; "
     "with timer_expire_exit, what that task does on that CPU until then, but for delayed work";
 static const char cause_rule_none[] =
     "what a high-resolution timer's firing causes is not told: open loop";
@@ -411,11 +413,10 @@ static void print_summary(const struct ftrace_import *import,
     if (function_count > FUNCTIONS_IN_SUMMARY) {
         (void)fprintf(out, "  and %zu more\n", function_count - FUNCTIONS_IN_SUMMARY);
     }
-    (void)fprintf(out,
-                  "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu32
-                  " timers; reactions %" PRIu64 ": %s\n",
-                  import->job->output, import->starts, import->stops, import->ids,
-                  import->reactions, import->hrtimer ? cause_rule_none : cause_rule);
+    (void)fprintf(out, "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu32 " timers\n",
+                  import->job->output, import->starts, import->stops, import->ids);
+    import_causes_print(&import->tally, import->reactions,
+                        import->hrtimer ? cause_rule_none : cause_rule);
     if (lines->lost_markers > 0) {
         (void)fprintf(out,
                       "%s: the recorder lost events in %" PRIu64
@@ -605,8 +606,7 @@ static bool write_trace(struct ftrace_import *import, struct error *error)
         trace_writer_declare_causes(writer);
     }
     bool good = writer != NULL && write_steps(import, writer, error);
-    char *origin =
-        good ? describe_origin(import, functions, function_count, error) : NULL;
+    char *origin = good ? describe_origin(import, functions, function_count, error) : NULL;
     if (origin != NULL) {
         uint64_t end_tick = (import->latest_ns - import->first_ns) / import->tick_ns + 1;
         good = trace_writer_commit(writer, 0, end_tick, 0, origin, error);

@@ -55,7 +55,9 @@ uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
     }
     bool stop = operation->verdict == KERNEL_TRUE_CANCEL;
     struct kernel_step step = {
-        .now = !wheel ? event->time_ns : stop ? steps->jiffies : event->now,
+        .now = !wheel ? event->time_ns
+               : stop ? steps->jiffies
+                      : event->now,
         .deadline = wheel ? (int64_t)(event->now + (uint64_t)event->timeout) : event->timeout,
         .bucket = event->bucket,
         .expired = KERNEL_NEVER,
@@ -126,9 +128,10 @@ bool kernel_steps_settle(struct kernel_steps *steps)
         step->basis = TRACE_FIXED_DELAY;
         if (step->op == TRACE_START) {
             uint64_t fired = steps->steps[step->cause].expired;
-            delays[count++] = (struct reaction_delay){.delay = (int64_t)((uint64_t)step->deadline - fired),
-                                                      .function = step->function,
-                                                      .step = i};
+            delays[count++] =
+                (struct reaction_delay){.delay = (int64_t)((uint64_t)step->deadline - fired),
+                                        .function = step->function,
+                                        .step = i};
         }
     }
     qsort(delays, count, sizeof *delays, by_function_and_delay);

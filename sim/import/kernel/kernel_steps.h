@@ -6,11 +6,11 @@
  *
  *   deadline   `expires` + 1: the kernel's wheel always goes on to the jiffy behind
  *   reaction   stands at the tick at which an exact structure fires its cause, which is before the
- *              kernel did. Its delay counts from the jiffy for which the kernel expired the cause, or
- *              its deadline stands as it is (absolute): that is so if a function's callbacks start
- *              timers with ever other delays, none of them a quarter of all.
- *   end        a stop or restart of a pending timer comes before the jiffy into which the timer was
- *              rounded, even if the kernel had not come round to that jiffy yet
+ *              kernel did. Its delay counts from the jiffy for which the kernel expired the cause,
+ * or its deadline stands as it is (absolute): that is so if a function's callbacks start timers
+ * with ever other delays, none of them a quarter of all. end        a stop or restart of a pending
+ * timer comes before the jiffy into which the timer was rounded, even if the kernel had not come
+ * round to that jiffy yet
  *
  * So a reaction may stand well before what the recording has before it. All steps are held in
  * memory until the recording is over.
@@ -30,13 +30,13 @@
 #define KERNEL_NEVER   UINT64_MAX
 
 struct kernel_step {
-    uint64_t now;          /* the jiffies counter; of a high-resolution timer the time stamp */
-    uint64_t unread_ns;    /* how long ago the counter was read: a cancel does not tell it */
-    uint64_t clock;        /* that of the wheel of `cpu`: the jiffy which it expires next */
-    int64_t deadline;      /* of a start: `expires` of either kind of timer */
-    uint64_t bucket;       /* of a start: the jiffy into which the kernel rounded it; 0: not said */
-    uint64_t expired;      /* of a start: the jiffy for which the kernel expired it, or KERNEL_NEVER */
-    uint64_t line;         /* of the recording */
+    uint64_t now;       /* the jiffies counter; of a high-resolution timer the time stamp */
+    uint64_t unread_ns; /* how long ago the counter was read: a cancel does not tell it */
+    uint64_t clock;     /* that of the wheel of `cpu`: the jiffy which it expires next */
+    int64_t deadline;   /* of a start: `expires` of either kind of timer */
+    uint64_t bucket;    /* of a start: the jiffy into which the kernel rounded it; 0: not said */
+    uint64_t expired;   /* of a start: the jiffy for which the kernel expired it, or KERNEL_NEVER */
+    uint64_t line;      /* of the recording */
     uint64_t expired_line; /* likewise */
     uint32_t id;
     uint32_t function; /* index for kernel_classifier_function */
@@ -74,8 +74,8 @@ bool kernel_steps_settle(struct kernel_steps *steps);
 /* What a tick is. */
 struct kernel_ticks {
     const struct kernel_clock *clock;
-    uint64_t origin;  /* tick 0: a jiffy, or a time stamp in ns */
-    uint64_t hz;      /* 0: high-resolution timers, whose times are ns */
+    uint64_t origin; /* tick 0: a jiffy, or a time stamp in ns */
+    uint64_t hz;     /* 0: high-resolution timers, whose times are ns */
     uint64_t tick_ns;
 };
 

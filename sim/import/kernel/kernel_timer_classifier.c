@@ -41,6 +41,7 @@ struct held_event {
 /* The latest firing on a CPU. */
 struct cpu_firing {
     uint64_t time_ns;
+    uint64_t pointer;
     uint32_t timer; /* KERNEL_NO_TIMER: none so far */
     uint32_t pid;
     bool running; /* no exit yet */
@@ -241,11 +242,12 @@ static void follow_firing(struct kernel_classifier *c, const struct held_event *
     firing->latest = false;
     if (held->meaning == EXPIRE || held->meaning == EXPIRE_BARE) {
         *firing = (struct cpu_firing){.time_ns = held->event.time_ns,
+                                      .pointer = held->event.pointer,
                                       .timer = held->timer,
                                       .pid = held->event.pid,
                                       .running = true,
                                       .latest = true};
-    } else if (held->meaning == EXIT && firing->timer == held->timer) {
+    } else if (held->meaning == EXIT && firing->pointer == held->event.pointer) {
         firing->running = false;
     }
 }
@@ -254,6 +256,11 @@ static void follow_firing(struct kernel_classifier *c, const struct held_event *
 static bool release(struct kernel_classifier *c, const struct held_event *event,
                     struct error *error)
 {
+    if (event->meaning == EXIT) {
+        c->counts.exits++;
+        follow_firing(c, event);
+        return true;
+    }
     struct timer *timer = &c->timers[event->timer];
     enum kernel_verdict verdict;
     uint32_t cause = find_cause(c, event);
@@ -263,9 +270,6 @@ static bool release(struct kernel_classifier *c, const struct held_event *event,
     case START_OF_REARM:
         verdict = release_start(c, event, timer);
         break;
-    case EXIT:
-        c->counts.exits++;
-        return true;
     case CANCEL_OF_REARM:
         release_cancel(c, timer);
         return true;
@@ -395,52 +399,52 @@ static bool reach_cpu(struct kernel_classifier *c, uint32_t cpu)
     return firings != NULL;
 }
 
+/* What an event is taken for until others say more. */
+static const enum meaning first_meanings[] = {
+    [KERNEL_TIMER_START] = START,          [KERNEL_TIMER_CANCEL] = CANCEL_UNDECIDED,
+    [KERNEL_TIMER_EXPIRE] = EXPIRE_BARE,   [KERNEL_TIMER_EXIT] = EXIT,
+    [KERNEL_HRTIMER_START] = START,        [KERNEL_HRTIMER_CANCEL] = CANCEL_TRUE,
+    [KERNEL_HRTIMER_EXPIRE] = EXPIRE_BARE,
+};
+
+/* Finds an event's timer and function, which are new if need be. */
+static bool identify(struct kernel_classifier *c, const struct kernel_event *event,
+                     struct held_event *held)
+{
+    if (!find_timer(c, event->pointer, &held->timer)) {
+        return false;
+    }
+    struct timer *timer = &c->timers[held->timer];
+    if (event->function != NULL &&
+        !function_is(&c->functions[timer->last_function], event->function,
+                     event->function_length) &&
+        !find_function(c, event->function, event->function_length, &timer->last_function)) {
+        return false;
+    }
+    held->function = timer->last_function;
+    return true;
+}
+
 bool kernel_classifier_add(struct kernel_classifier *c, const struct kernel_event *event,
                            struct error *error)
 {
-    uint32_t index;
-    if (!find_timer(c, event->pointer, &index) || !reach_cpu(c, event->cpu)) {
+    struct held_event held = {.event = *event, .meaning = first_meanings[event->kind]};
+    held.event.function = NULL; /* its line goes */
+    /* An exit may be that of a timer that the recording does not know. */
+    if (!reach_cpu(c, event->cpu) || (held.meaning != EXIT && !identify(c, event, &held))) {
         return short_of_memory(error);
-    }
-    struct timer *timer = &c->timers[index];
-    if (event->function != NULL && !function_is(&c->functions[timer->last_function],
-                                                event->function, event->function_length)) {
-        if (!find_function(c, event->function, event->function_length, &timer->last_function)) {
-            return short_of_memory(error);
-        }
     }
     if (c->next - c->first == c->held_room && !make_room(c, error)) {
         return false;
     }
-    struct held_event *held = held_at(c, c->next);
-    *held = (struct held_event){
-        .event = *event, .timer = index, .function = timer->last_function};
-    held->event.function = NULL; /* its line goes */
-    switch (event->kind) {
-    case KERNEL_TIMER_START:
-    case KERNEL_HRTIMER_START:
-        held->meaning = START;
-        break;
-    case KERNEL_TIMER_CANCEL:
-        held->meaning = CANCEL_UNDECIDED;
-        break;
-    case KERNEL_HRTIMER_CANCEL:
-        held->meaning = CANCEL_TRUE;
-        break;
-    case KERNEL_TIMER_EXIT:
-        held->meaning = EXIT;
-        break;
-    case KERNEL_TIMER_EXPIRE:
-    case KERNEL_HRTIMER_EXPIRE:
-    default:
-        held->meaning = EXPIRE_BARE;
-        break;
-    }
-    if (held->meaning != EXIT) {
+    struct held_event *kept = held_at(c, c->next);
+    *kept = held;
+    if (held.meaning != EXIT) {
+        struct timer *timer = &c->timers[held.timer];
         if (timer->undecided != NO_EVENT) {
-            decide(held_at(c, timer->undecided), held);
+            decide(held_at(c, timer->undecided), kept);
         }
-        timer->undecided = held->meaning == CANCEL_UNDECIDED ? c->next : NO_EVENT;
+        timer->undecided = held.meaning == CANCEL_UNDECIDED ? c->next : NO_EVENT;
     }
     c->next++;
 

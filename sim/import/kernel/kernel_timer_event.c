@@ -272,7 +272,7 @@ static bool parse_head(const char *line, struct cursor *cursor, struct kernel_ev
             return false;
         }
         /* irqs off, need resched, hardirq or softirq, preemption's depth, ... */
-        event->context = blank - cursor->at < 4      ? KERNEL_CONTEXT_UNKNOWN
+        event->context = blank - cursor->at < 4 ? KERNEL_CONTEXT_UNKNOWN
                          : cursor->at[2] == 's' ? KERNEL_CONTEXT_SOFTIRQ
                                                 : KERNEL_CONTEXT_OTHER;
         cursor->at = blank;
