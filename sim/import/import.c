@@ -6,18 +6,18 @@
 
 static const struct import_format formats[] = {
     {"ftrace", "Linux timer tracepoints as text: tracefs, trace-cmd report, perf script",
-     import_ftrace_options, import_ftrace},
+     import_ftrace_options, import_ftrace, true},
     {"process", "a program's own timers, as `timerlab record` writes them", import_process_options,
-     import_process},
+     import_process, true},
     {"pcap", "captured packets: idle timers of flows, or TCP's retransmission timers",
-     import_pcap_options, import_pcap},
+     import_pcap_options, import_pcap, false},
     {"access-log", "a web server's log: Common, Combined, or any format of Apache or nginx",
-     import_access_log_options, import_access_log},
+     import_access_log_options, import_access_log, false},
     {"events", "a table of events with named columns: CSV, TSV or a Zeek log",
-     import_events_options, import_events},
+     import_events_options, import_events, false},
     {"csv", "rows of tick,id,op,delay,cause: what `timerlab trace dump` writes", import_csv_options,
-     import_csv},
-    {NULL, NULL, NULL, NULL},
+     import_csv, false},
+    {NULL, NULL, NULL, NULL, false},
 };
 
 const struct import_format *import_formats(void)

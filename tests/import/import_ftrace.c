@@ -484,19 +484,19 @@ static void look_ahead_is_bounded(void **state)
 #define EXPIRE(pointer, function, now)                                                             \
     "timer_expire_entry: timer=" pointer " function=" function " now=" now " baseclk=" now
 
-/* HZ 100, from 10.000000 s on; jiffies 1000 at 10.0 s. */
+/* HZ 100, from 10.000000 s on; jiffies 1000 at 10.0 s: 488 more than a multiple of 512. */
 static const char small[] =
-    LINE("0", "10.000000", START("a1", "red", "1005", "5"))    /* a1 at tick 0 */
-    LINE("0", "10.025000", START("b2", "blue", "998", "-4"))   /* b2 at tick 2, overdue */
-    LINE("1", "10.024000", START("c3", "red", "1102", "100"))  /* back in time: tick 2 */
+    LINE("0", "10.000000", START("a1", "red", "1005", "5"))    /* a1 at tick 488 */
+    LINE("0", "10.025000", START("b2", "blue", "998", "-4"))   /* b2 two ticks later, overdue */
+    LINE("1", "10.024000", START("c3", "red", "1102", "100"))  /* back in time: the same */
     LINE("0", "10.061000", "timer_cancel: timer=a1")           /* expires */
     LINE("0", "10.061001", EXPIRE("a1", "red", "1006"))        /**/
     LINE("0", "10.070000", "timer_cancel: timer=c3")           /* rearmed */
-    LINE("0", "10.070005", START("c3", "red", "1207", "200"))  /* tick 7 */
+    LINE("0", "10.070005", START("c3", "red", "1207", "200"))  /* seven */
     LINE("0", "10.080000", "timer_cancel: timer=d4")           /* never started */
-    LINE("0", "10.090000", "timer_cancel: timer=c3")           /* deleted at tick 8 */
+    LINE("0", "10.090000", "timer_cancel: timer=c3")           /* deleted: eight */
     LINE("0", "10.100000", START("a1", "blue", "1013", "3"))   /* used for something else */
-    LINE("0", "20.500000", START("e5", "green", "2051", "1")); /* tick 1050 */
+    LINE("0", "20.500000", START("e5", "green", "2051", "1")); /* 1050 */
 
 static struct import_run import_text(const char *text, const char *const *settings)
 {
@@ -521,18 +521,18 @@ static void operations_of_a_small_recording(void **state)
     struct import_run run = import_text(small, NULL);
     assert_int_equal(run.result, IMPORT_DONE);
     char *operations = import_run_operations(&run);
-    assert_string_equal(operations, "0,0,start,6\n"
-                                    "2,1,start,0\n"
-                                    "2,2,start,101\n"
-                                    "7,2,start,201\n"
-                                    "8,2,stop\n"
-                                    "10,0,start,4\n"
-                                    "1050,3,start,2\n");
+    assert_string_equal(operations, "488,0,start,6\n"
+                                    "490,1,start,0\n"
+                                    "490,2,start,101\n"
+                                    "495,2,start,201\n"
+                                    "496,2,stop\n"
+                                    "498,0,start,4\n"
+                                    "1538,3,start,2\n");
     free(operations);
     assert_int_equal(run.header.tick_ns, 10000000);
     assert_int_equal(run.header.ids, 4);
     assert_int_equal(run.header.warmup_end_tick, 0);
-    assert_int_equal(run.header.end_tick, 1051);
+    assert_int_equal(run.header.end_tick, 1539);
     assert_int_equal(import_run_number(&run, "hz"), 100);
     assert_int_equal(import_run_number(&run, "duration_ns"), 10500000000);
     assert_int_equal(import_run_number(&run, "counts.lines"), 11);
@@ -557,13 +557,13 @@ static void options_change_the_trace(void **state)
     /* A timer whose memory becomes that of another function's ends there. */
     static const char *const two[] = {"function", "red", "function", "green", NULL};
     assert_imports(small, two,
-                   "0,0,start,6\n2,1,start,101\n7,1,start,201\n8,1,stop\n1050,2,start,2\n");
+                   "488,0,start,6\n490,1,start,101\n495,1,start,201\n496,1,stop\n1538,2,start,2\n");
     static const char *const blue[] = {"function", "blue", NULL};
-    assert_imports(small, blue, "2,0,start,0\n10,1,start,4\n");
+    assert_imports(small, blue, "490,0,start,0\n498,1,start,4\n");
     static const char *const hz[] = {"hz", "1000", NULL};
     assert_imports(small, hz,
-                   "0,0,start,6\n2,1,start,0\n2,2,start,101\n7,2,start,201\n10,0,start,4\n"
-                   "26,2,stop\n1050,3,start,2\n");
+                   "488,0,start,6\n490,1,start,0\n490,2,start,101\n495,2,start,201\n498,0,start,4\n"
+                   "514,2,stop\n1538,3,start,2\n");
 }
 
 static void a_timer_of_interest_ends_when_its_memory_is_reused(void **state)
@@ -572,7 +572,7 @@ static void a_timer_of_interest_ends_when_its_memory_is_reused(void **state)
     static const char *const settings[] = {"function", "red", "hz", "100", NULL};
     assert_imports(LINE("0", "10.000000", START("a1", "red", "1005", "5"))
                        LINE("0", "10.020000", START("a1", "blue", "1009", "7")),
-                   settings, "0,0,start,6\n2,0,stop\n");
+                   settings, "488,0,start,6\n490,0,stop\n");
 }
 
 #define EXPIRE_LATE(pointer, function, now, baseclk)                                               \
@@ -595,7 +595,7 @@ static void reactions_stand_at_their_causes(void **state)
                                SOFT("10.710005", START("a1", "red", "1093", "20"))
                                    SOFT("10.940000", EXPIRE_LATE("a1", "red", "1094", "1094"))
                                        SOFT("10.940051", START("a1", "red", "1100", "6")),
-                   settings, "0,0,start,65\n65,0,start,22 by 0\n69,1,start,32\n94,0,start,7\n");
+                   settings, "488,0,start,65\n553,0,start,22 by 0\n557,1,start,32\n582,0,start,7\n");
     /* Five reactions, none of them like another: all absolute. */
     assert_imports(
         SOFT("10.000000", START("a1", "red", "1009", "9"))
@@ -610,17 +610,17 @@ static void reactions_stand_at_their_causes(void **state)
                                             SOFT("10.480000", EXPIRE("a1", "red", "1048"))
                                                 SOFT("10.480001", START("a1", "red", "1050", "2")),
         settings,
-        "0,0,start,10\n10,0,start,11 by 0a\n21,0,start,11 by 0a\n"
-        "32,0,start,9 by 0a\n41,0,start,7 by 0a\n48,0,start,3 by 0a\n");
+        "488,0,start,10\n498,0,start,11 by 0a\n509,0,start,11 by 0a\n"
+        "520,0,start,9 by 0a\n529,0,start,7 by 0a\n536,0,start,3 by 0a\n");
     /* A stop that came before the kernel did stands before the jiffy in which it would have. */
     assert_imports(SOFT("10.000000", START_INTO("a1", "red", "1009", "9", "1010"))
                        SOFT("10.100000", START("b2", "blue", "1020", "10"))
                            SOFT("10.100001", "timer_cancel: timer=a1"),
-                   settings, "0,0,start,10\n9,0,stop\n10,1,start,11\n");
+                   settings, "488,0,start,10\n497,0,stop\n498,1,start,11\n");
     /* What was armed before the recording has no start to be the cause. */
     assert_imports(SOFT("10.000000", EXPIRE("a1", "red", "1000"))
                        SOFT("10.000001", START("a1", "red", "1009", "9")),
-                   settings, "0,0,start,10\n");
+                   settings, "488,0,start,10\n");
     /* Within a callback, where its end is recorded: other timers, too. */
     assert_imports(SOFT("10.000000", START("a1", "red", "1009", "9"))
                        SOFT("10.010000", START("b2", "blue", "1050", "49"))
@@ -629,7 +629,7 @@ static void reactions_stand_at_their_causes(void **state)
                                    SOFT("10.110001", "timer_cancel: timer=b2")
                                        SOFT("10.110900", START("a1", "red", "1021", "10"))
                                            SOFT("10.110901", "timer_expire_exit: timer=a1"),
-                   settings, "0,0,start,10\n1,1,start,50\n10,1,stop by 0\n10,0,start,11 by 0\n");
+                   settings, "488,0,start,10\n489,1,start,50\n498,1,stop by 0\n498,0,start,11 by 0\n");
 }
 
 static void high_resolution_timers(void **state)
@@ -800,7 +800,7 @@ static void the_shipped_recording(void **state)
     assert_int_equal(run.header.starts, 66258);
     assert_int_equal(run.header.stops, 5060 - 18);
     assert_int_equal(run.header.tick_ns, 4000000);
-    assert_int_equal(run.header.end_tick, 7500);
+    assert_int_equal(run.header.end_tick, 153 + 7500);
     import_run_free(&run);
 }
 

@@ -551,39 +551,84 @@ static bool read_recording(struct ftrace_import *import, struct line_reader *rea
             error_set(error, "%s: out of memory", import->name));
 }
 
-/* Hands the trace's operations to the writer, and counts the reactions among them. */
-static bool write_steps(struct ftrace_import *import, struct trace_writer *writer,
-                        struct error *error)
+/* Tick 0 lies so many jiffies before the first event at most, at a multiple of the counter: a
+ * structure that rounds deadlines then rounds them as the kernel did. */
+#define PHASE_JIFFIES 512u
+
+static struct kernel_ticks tell_ticks(const struct ftrace_import *import)
 {
-    const struct kernel_ticks ticks = {
+    uint64_t jiffies = import->clock.first_jiffies;
+    bool jiffy_is_tick = !import->hrtimer && import->tick_ns == NS_PER_SECOND / import->hz;
+    return (struct kernel_ticks){
         .clock = &import->clock,
-        .origin = import->hrtimer ? import->first_ns : import->clock.first_jiffies,
+        .origin = import->hrtimer  ? import->first_ns
+                  : jiffy_is_tick ? jiffies - jiffies % PHASE_JIFFIES
+                                  : jiffies,
         .hz = import->hrtimer ? 0 : import->hz,
         .tick_ns = import->tick_ns,
+        .wheel_clock = import->job->recording != NULL && jiffy_is_tick,
     };
+}
+
+static bool write_step(struct ftrace_import *import, struct trace_writer *writer,
+                       const struct kernel_placed *placed, struct error *error)
+{
+    const struct kernel_step *steps = import->steps.steps;
+    const struct kernel_step *step = &steps[placed->step];
+    enum trace_op op = (enum trace_op)step->op;
+    if (import->job->recording != NULL) {
+        const struct recorded_operation operation = {
+            .line = step->line, .system = step->cpu, .deferrable = step->deferrable};
+        if (!recording_add_operation(import->job->recording, operation)) {
+            return error_set(error, "%s: out of memory", import->name);
+        }
+    }
+    if (!placed->reaction) {
+        return trace_writer_add(writer, placed->tick, step->id, op, placed->delay_ticks, error);
+    }
+    const struct trace_cause cause = {.id = steps[step->cause].id, .basis = step->basis};
+    import->reactions++;
+    import->fixed_delay += op == TRACE_START && step->basis == TRACE_FIXED_DELAY;
+    import->absolute += op == TRACE_START && step->basis == TRACE_ABSOLUTE;
+    return trace_writer_add_reaction(writer, placed->tick, step->id, op, placed->delay_ticks, cause,
+                                     error);
+}
+
+/* What became of each start in the recording. */
+static bool keep_expiries(struct ftrace_import *import, const struct kernel_ticks *ticks,
+                          struct error *error)
+{
+    struct recording *recording = import->job->recording;
+    recording->grain_ticks = 1;
+    for (uint32_t i = 0; i < import->steps.count; i++) {
+        const struct kernel_step *step = &import->steps.steps[i];
+        struct recorded_expiry expiry = {.tick = step->expired - ticks->origin,
+                                         .line = step->expired_line,
+                                         .start_line = step->line};
+        if (step->expired != KERNEL_NEVER && !recording_add_expiry(recording, expiry)) {
+            return error_set(error, "%s: out of memory", import->name);
+        }
+    }
+    return true;
+}
+
+/* Hands the trace's operations to the writer, and says how many ticks it lasts. */
+static bool write_steps(struct ftrace_import *import, struct trace_writer *writer,
+                        uint64_t *end_tick, struct error *error)
+{
+    const struct kernel_ticks ticks = tell_ticks(import);
     struct kernel_placed *placed = kernel_steps_place(&import->steps, &ticks, import->ids);
     if (placed == NULL) {
         return error_set(error, "%s: out of memory", import->name);
     }
     bool good = true;
     for (uint32_t i = 0; good && i < import->steps.count; i++) {
-        const struct kernel_step *steps = import->steps.steps;
-        const struct kernel_step *step = &steps[placed[i].step];
-        enum trace_op op = (enum trace_op)step->op;
-        if (!placed[i].reaction) {
-            good = trace_writer_add(writer, placed[i].tick, step->id, op, placed[i].delay_ticks,
-                                    error);
-            continue;
-        }
-        const struct trace_cause cause = {.id = steps[step->cause].id, .basis = step->basis};
-        import->reactions++;
-        import->fixed_delay += op == TRACE_START && step->basis == TRACE_FIXED_DELAY;
-        import->absolute += op == TRACE_START && step->basis == TRACE_ABSOLUTE;
-        good = trace_writer_add_reaction(writer, placed[i].tick, step->id, op,
-                                         placed[i].delay_ticks, cause, error);
+        good = write_step(import, writer, &placed[i], error);
     }
     free(placed);
-    return good;
+    uint64_t before = import->hrtimer ? 0 : import->clock.first_jiffies - ticks.origin;
+    *end_tick = before + (import->latest_ns - import->first_ns) / import->tick_ns + 1;
+    return good && (import->job->recording == NULL || keep_expiries(import, &ticks, error));
 }
 
 static bool write_trace(struct ftrace_import *import, struct error *error)
@@ -605,10 +650,10 @@ static bool write_trace(struct ftrace_import *import, struct error *error)
     if (writer != NULL && !import->hrtimer) {
         trace_writer_declare_causes(writer);
     }
-    bool good = writer != NULL && write_steps(import, writer, error);
+    uint64_t end_tick = 0;
+    bool good = writer != NULL && write_steps(import, writer, &end_tick, error);
     char *origin = good ? describe_origin(import, functions, function_count, error) : NULL;
     if (origin != NULL) {
-        uint64_t end_tick = (import->latest_ns - import->first_ns) / import->tick_ns + 1;
         good = trace_writer_commit(writer, 0, end_tick, 0, origin, error);
     } else {
         trace_writer_abort(writer);

@@ -196,11 +196,30 @@ static uint64_t due_tick_of(const struct placing *placing, uint32_t start)
     return due < TRACE_TICK_MAX ? due : TRACE_TICK_MAX;
 }
 
+/* The jiffy at which a start or stop stands that is to be where the kernel's wheel has its clock. */
+static uint64_t wheel_jiffy(const struct kernel_steps *steps, const struct kernel_step *step)
+{
+    uint64_t jiffy = step->clock;
+    if (step->op == TRACE_START) {
+        /* But before it can fire. */
+        uint64_t expires = (uint64_t)step->deadline;
+        jiffy = step->clock < expires ? step->clock + 1 : expires;
+    }
+    if (step->ends != KERNEL_NO_STEP) {
+        /* And before what it ends is due, unless it came after that. */
+        uint64_t expires = (uint64_t)steps->steps[step->ends].deadline;
+        jiffy = step->now <= expires && jiffy > expires ? expires : jiffy;
+    }
+    return jiffy;
+}
+
 static void place_external(struct placing *placing, const struct kernel_step *step,
                            struct kernel_placed *to)
 {
     const struct kernel_ticks *ticks = placing->ticks;
-    uint64_t tick = external_tick(ticks, step);
+    kernel_wide jiffy = ticks->wheel_clock ? wheel_jiffy(placing->steps, step) : 0;
+    uint64_t tick = ticks->wheel_clock ? jiffies_in_ticks(ticks, jiffy - ticks->origin, false)
+                                       : external_tick(ticks, step);
     if (step->ends != KERNEL_NO_STEP && placing->steps->steps[step->ends].bucket > 0) {
         kernel_wide before = (kernel_wide)placing->steps->steps[step->ends].bucket - 1;
         uint64_t last = jiffies_in_ticks(ticks, before - ticks->origin, false);

@@ -77,6 +77,9 @@ struct kernel_ticks {
     uint64_t origin; /* tick 0: a jiffy, or a time stamp in ns */
     uint64_t hz;     /* 0: high-resolution timers, whose times are ns */
     uint64_t tick_ns;
+    /* Starts stand where the kernel's wheel has its clock, one on: as a deadline is one more than
+     * `expires`, its distance is the kernel's own then, which decides about the level. */
+    bool wheel_clock;
 };
 
 /* An operation of a trace. */
