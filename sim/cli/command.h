@@ -34,6 +34,7 @@ int command_record(int argc, char **argv);
 int command_sim(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_sweep(int argc, char **argv);
+int command_predict(int argc, char **argv);
 int command_tune(int argc, char **argv);
 int command_live(int argc, char **argv);
 int command_threads(int argc, char **argv);

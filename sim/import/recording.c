@@ -22,8 +22,8 @@ bool recording_add_operation(struct recording *recording, struct recorded_operat
 
 bool recording_add_expiry(struct recording *recording, struct recorded_expiry expiry)
 {
-    struct recorded_expiry *expiries = array_reach(
-        recording->expiries, &recording->expiry_room, recording->expiry_count, sizeof *expiries);
+    struct recorded_expiry *expiries = array_reach(recording->expiries, &recording->expiry_room,
+                                                   recording->expiry_count, sizeof *expiries);
     if (expiries == NULL) {
         return false;
     }

@@ -561,7 +561,7 @@ static struct kernel_ticks tell_ticks(const struct ftrace_import *import)
     bool jiffy_is_tick = !import->hrtimer && import->tick_ns == NS_PER_SECOND / import->hz;
     return (struct kernel_ticks){
         .clock = &import->clock,
-        .origin = import->hrtimer  ? import->first_ns
+        .origin = import->hrtimer ? import->first_ns
                   : jiffy_is_tick ? jiffies - jiffies % PHASE_JIFFIES
                                   : jiffies,
         .hz = import->hrtimer ? 0 : import->hz,

@@ -1,0 +1,373 @@
+/* timerlab predict: a recording's own expiries beside what structures fire. */
+#include "command.h"
+#include "command_option.h"
+#include "context.h"
+#include "csv_table.h"
+#include "import.h"
+#include "predict.h"
+#include "text_table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SETTINGS_MAX 4
+
+enum predict_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON }; /* in the order of the help */
+
+struct predict_arguments {
+    struct command_structures structures;
+    const char *format_name;
+    const char *input;
+    uint64_t clock_ns; /* 0: not given */
+    enum predict_format format;
+};
+
+/* Which structures are like the recorded system, and exact, and how its recording is read. */
+static const struct system_kind {
+    const char *format;
+    const char *structures;
+    const char *tick_ns; /* NULL: as the import takes it */
+    uint64_t clock_ns;   /* the steps of the system's clock; 0: the recording says them */
+} kinds[] = {
+    {"ftrace", "coarse-wheel,binary-heap", NULL, 0},
+    /* Ticks so short that what is started anew within a step still fires in it. */
+    {"process", "libevent,binary-heap", "1000", 4000000},
+};
+
+static const struct system_kind *find_kind(const char *format)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kinds[i].format, format) == 0) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+static void take_word(void *at, const char *word, struct argp_state *state)
+{
+    struct predict_arguments *arguments = at;
+    if (arguments->format_name == NULL) {
+        arguments->format_name = word;
+    } else if (arguments->input == NULL) {
+        arguments->input = word;
+    } else {
+        argp_error(state, "one FILE at a time: '%s' is one too many", word);
+    }
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    struct predict_arguments *arguments = at;
+    struct error error;
+    if (arguments->input == NULL) {
+        argp_error(state, "FORMAT and FILE are needed");
+    }
+    if (import_format_find(arguments->format_name, &error) == NULL) {
+        argp_error(state, "%s", error.text);
+    }
+    const struct system_kind *kind = find_kind(arguments->format_name);
+    if (kind == NULL) {
+        argp_error(state,
+                   "a recording of format %s does not say when timers expired; ftrace and "
+                   "process do",
+                   arguments->format_name);
+        return;
+    }
+    if (arguments->clock_ns > 0 && kind->clock_ns == 0) {
+        argp_error(state, "--clock-ns: a recording of format %s says what its clock is",
+                   kind->format);
+    }
+    if (arguments->structures.selections.count == 0) {
+        word_list_append(&arguments->structures.selections, kind->structures, state);
+    }
+    command_structures_find(&arguments->structures, catalog_select, ALL_OR_NAMES, state);
+}
+
+static const struct option_row options[] = {
+    OPTION_ROW_STRUCTURES(struct predict_arguments, "NAME[:opt=v...],...|all",
+                          "Structures (those like the recorded system, and a heap)"),
+    OPTION_ROW_PLUGIN(struct predict_arguments, OPTION_PLUGIN_TEXT),
+    {{"clock-ns", 0, "NS", 0,
+      "Of process: the steps in which the recorded library's clock goes (4000000, which is "
+      "libevent's where the kernel has 250 jiffies a second)",
+      0},
+     OPTION_WHOLE(1, UINT64_C(1000000000)),
+     OPTION_AT(struct predict_arguments, clock_ns)},
+    OPTION_ROW_FORMAT(struct predict_arguments, "table|csv|json"),
+    OPTION_ROW_PROGRESS,
+    OPTION_ROW_END,
+};
+
+static const struct command_line syntax = {
+    .options = options,
+    .form = "FORMAT FILE",
+    .text =
+        "Replays a recording through structures, and compares when timers fire with when the "
+        "recorded system expired them: shares of the recorded expiries that a structure fires "
+        "at the same tick, within one and within two, those that it never fires, and firings "
+        "that the recording does not have."
+        "\vFORMAT is ftrace (the kernel's timers: each CPU's are a structure of their own) or "
+        "process, and FILE as for `timerlab trace import`. The worst go to standard error, with "
+        "their lines in FILE. Exit status: 0 done, 1 it cannot be read or a structure cannot "
+        "take it, 2 usage.",
+    .take_word = take_word,
+    .complete = complete,
+};
+
+/* --- what comes out --------------------------------------------------------------------------- */
+
+/* One structure's. */
+struct predict_row {
+    char algo[384]; /* with options */
+    struct prediction prediction;
+};
+
+static const char *const columns[] = {"recording", "algo",     "expiries", "same_tick",
+                                      "within_1",  "within_2", "missed",   "extra"};
+#define COLUMNS (sizeof columns / sizeof columns[0])
+
+static double share(const struct prediction *prediction, uint64_t count)
+{
+    return prediction->expiries > 0 ? (double)count / (double)prediction->expiries : 0;
+}
+
+static void print_table(const char *recording, const struct predict_row *rows, size_t count)
+{
+    struct text_table table = {.columns = COLUMNS};
+    for (size_t i = 0; i < COLUMNS; i++) {
+        table.right[i] = i > 1;
+        text_table_add(&table, "%s", columns[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct prediction *it = &rows[i].prediction;
+        text_table_add(&table, "%s", recording);
+        text_table_add(&table, "%s", rows[i].algo);
+        text_table_add(&table, "%" PRIu64, it->expiries);
+        text_table_add(&table, "%.6f", share(it, it->same_tick));
+        text_table_add(&table, "%.6f", share(it, it->within_1));
+        text_table_add(&table, "%.6f", share(it, it->within_2));
+        text_table_add(&table, "%" PRIu64, it->missed);
+        text_table_add(&table, "%" PRIu64, it->extra);
+    }
+    text_table_write(&table, stdout);
+    text_table_free(&table);
+}
+
+static void print_csv(const char *recording, const struct predict_row *rows, size_t count)
+{
+    for (size_t i = 0; i < COLUMNS; i++) {
+        (void)printf("%s%s", i > 0 ? "," : "", columns[i]);
+    }
+    (void)putchar('\n');
+    for (size_t i = 0; i < count; i++) {
+        const struct prediction *it = &rows[i].prediction;
+        csv_write_field(stdout, recording);
+        (void)putchar(',');
+        csv_write_field(stdout, rows[i].algo);
+        (void)printf(",%" PRIu64 ",%.6f,%.6f,%.6f,%" PRIu64 ",%" PRIu64 "\n", it->expiries,
+                     share(it, it->same_tick), share(it, it->within_1), share(it, it->within_2),
+                     it->missed, it->extra);
+    }
+}
+
+static const char *const kind_words[] = {
+    [PREDICTION_OFF] = "off", [PREDICTION_MISSED] = "missed", [PREDICTION_EXTRA] = "extra"};
+
+static json_t *worst_json(const struct prediction *prediction)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < prediction->worst_count; i++) {
+        const struct prediction_place *place = &prediction->worst[i];
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:s, s:I, s:I, s:I, s:b}", "kind", kind_words[place->kind], "start_line",
+                      (json_int_t)place->start_line, "line", (json_int_t)place->line, "off_ticks",
+                      (json_int_t)place->off_steps, "deferrable", place->deferrable));
+    }
+    return list;
+}
+
+static bool print_json(const char *recording, const struct predict_row *rows, size_t count,
+                       int argc, char **argv)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const struct prediction *it = &rows[i].prediction;
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:o}", "recording", recording,
+                            "algo", rows[i].algo, "expiries", (json_int_t)it->expiries, "same_tick",
+                            share(it, it->same_tick), "within_1", share(it, it->within_1),
+                            "within_2", share(it, it->within_2), "missed", (json_int_t)it->missed,
+                            "extra", (json_int_t)it->extra, "worst", worst_json(it)));
+    }
+    json_t *root = json_pack("{s:s, s:o, s:o}", "schema", "timerlab-predict-1", "context",
+                             context_json(argc, argv), "rows", list);
+    bool written = root != NULL && json_dumpf(root, stdout, JSON_INDENT(1)) == 0;
+    (void)putchar('\n');
+    json_decref(root);
+    return written;
+}
+
+static void tell_worst(const struct predict_arguments *arguments, const struct predict_row *row)
+{
+    const struct prediction *it = &row->prediction;
+    if (it->deferrable > 0) {
+        (void)fprintf(stderr,
+                      "%s: %" PRIu64
+                      " expiries are of deferrable timers, for which an idle CPU does "
+                      "not wake up; %" PRIu64 " of them are not at the same tick\n",
+                      row->algo, it->deferrable, it->deferrable_off);
+    }
+    for (size_t i = 0; i < it->worst_count; i++) {
+        const struct prediction_place *place = &it->worst[i];
+        const char *kind = place->deferrable ? ", deferrable" : "";
+        if (place->kind == PREDICTION_EXTRA) {
+            (void)fprintf(stderr,
+                          "%s: %s: line %" PRIu64 ": started%s; fires, but did not expire\n",
+                          row->algo, arguments->input, place->start_line, kind);
+        } else if (place->kind == PREDICTION_MISSED) {
+            (void)fprintf(stderr,
+                          "%s: %s: line %" PRIu64 ": expired, started at line %" PRIu64
+                          "%s; never fires\n",
+                          row->algo, arguments->input, place->line, place->start_line, kind);
+        } else {
+            (void)fprintf(stderr,
+                          "%s: %s: line %" PRIu64 ": expired, started at line %" PRIu64
+                          "%s; fires %" PRIu64 " ticks %s\n",
+                          row->algo, arguments->input, place->line, place->start_line, kind,
+                          (uint64_t)llabs(place->off_steps),
+                          place->off_steps > 0 ? "later" : "earlier");
+        }
+    }
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* The recording as a trace at `path`, and what it says beside that. */
+static enum import_result read_recording(const struct predict_arguments *arguments,
+                                         const char *path, struct recording *recording,
+                                         struct error *error)
+{
+    const struct system_kind *kind = find_kind(arguments->format_name);
+    const struct import_format *format = import_format_find(kind->format, error);
+    char clock[24];
+    struct import_setting settings[SETTINGS_MAX];
+    size_t count = 0;
+    if (kind->tick_ns != NULL) {
+        settings[count++] = (struct import_setting){"tick-ns", kind->tick_ns};
+    }
+    if (kind->clock_ns > 0) {
+        (void)snprintf(clock, sizeof clock, "%" PRIu64,
+                       arguments->clock_ns > 0 ? arguments->clock_ns : kind->clock_ns);
+        settings[count++] = (struct import_setting){"clock-ns", clock};
+    }
+    FILE *report = fopen("/dev/null", "w");
+    const struct import_job job = {.input = arguments->input,
+                                   .output = path,
+                                   .settings = settings,
+                                   .setting_count = count,
+                                   .report = report,
+                                   .recording = recording};
+    enum import_result result = IMPORT_FAILED;
+    if (report == NULL) {
+        (void)error_set(error, "/dev/null: %s", strerror(errno));
+    } else {
+        result = format->run(&job, error);
+        (void)fclose(report);
+    }
+    return result;
+}
+
+/* Fills a row for each structure. */
+static bool predict_all(const struct predict_arguments *arguments, const char *path,
+                        const struct recording *recording, struct predict_row *rows,
+                        struct error *error)
+{
+    const struct contender_list *contenders = &arguments->structures.contenders;
+    struct predictor *predictor = predictor_create(path, recording, error);
+    bool good = predictor != NULL;
+    for (size_t i = 0; i < contenders->count && good; i++) {
+        const struct contender *contender = &contenders->items[i];
+        (void)snprintf(rows[i].algo, sizeof rows[i].algo, "%s%s%s", contender->timed->name,
+                       contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
+        good = predict(predictor, contender, &rows[i].prediction, error);
+    }
+    predictor_destroy(predictor);
+    return good;
+}
+
+/* A new file of which `path` is the name. */
+static bool make_temporary(char *path, size_t bytes, struct error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    int length =
+        snprintf(path, bytes, "%s/timerlab-predict-XXXXXX", folder != NULL ? folder : "/tmp");
+    errno = ENAMETOOLONG;
+    int file = length > 0 && (size_t)length < bytes ? mkstemp(path) : -1;
+    if (file < 0) {
+        return error_set(error, "the trace could not be written to a file in $TMPDIR or /tmp: %s",
+                         strerror(errno));
+    }
+    (void)close(file);
+    return true;
+}
+
+static bool print(const struct predict_arguments *arguments, const struct predict_row *rows,
+                  int argc, char **argv)
+{
+    size_t count = arguments->structures.contenders.count;
+    const char *slash = strrchr(arguments->input, '/');
+    const char *recording = slash != NULL ? slash + 1 : arguments->input;
+    for (size_t i = 0; i < count; i++) {
+        tell_worst(arguments, &rows[i]);
+    }
+    switch (arguments->format) {
+    case FORMAT_JSON:
+        return print_json(recording, rows, count, argc, argv);
+    case FORMAT_CSV:
+        print_csv(recording, rows, count);
+        return true;
+    case FORMAT_TABLE:
+    default:
+        print_table(recording, rows, count);
+        return true;
+    }
+}
+
+static int run(void *at, int argc, char **argv)
+{
+    const struct predict_arguments *arguments = at;
+    struct recording recording = {0};
+    struct error error;
+    char path[4096];
+    if (!make_temporary(path, sizeof path, &error)) {
+        command_complain(&error);
+        return EXIT_FAULT;
+    }
+    struct predict_row *rows = calloc(arguments->structures.contenders.count, sizeof *rows);
+    bool good = rows != NULL || error_set(&error, "out of memory");
+    good = good && read_recording(arguments, path, &recording, &error) == IMPORT_DONE &&
+           predict_all(arguments, path, &recording, rows, &error);
+    (void)unlink(path);
+    if (good && !print(arguments, rows, argc, argv)) {
+        good = error_set(&error, "out of memory");
+    }
+    if (!good) {
+        command_complain(&error);
+    }
+    recording_free(&recording);
+    free(rows);
+    return good ? EXIT_OK : EXIT_FAULT;
+}
+
+int command_predict(int argc, char **argv)
+{
+    struct predict_arguments arguments = {0};
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
+}

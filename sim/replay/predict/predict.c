@@ -1,0 +1,346 @@
+#include "predict.h"
+
+#include "closed_loop.h"
+#include "trace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEVER UINT64_MAX
+
+/* What is known of a start: an operation of the trace. */
+struct known {
+    const struct recorded_expiry *expiry; /* NULL: it did not expire */
+    uint64_t fired;                       /* the tick at which the structure does it, or NEVER */
+};
+
+struct predictor {
+    const char *trace_path;
+    const struct recording *recording;
+    struct trace_reader *reader;
+    struct known *known; /* by event */
+    uint64_t last_tick;  /* of an expiry */
+};
+
+/* A timer's place among the structures. */
+struct holding {
+    uint64_t event; /* of its latest start */
+    uint32_t system;
+};
+
+/* A replay under way. */
+struct run {
+    struct predictor *predictor;
+    const struct tl_algo *algo;
+    struct closed_loop *loop;
+    void **systems; /* a structure for each */
+    uint32_t system_count;
+    struct holding *holdings; /* by id */
+    uint64_t now;
+    enum tl_status refused; /* TL_OK: nothing was */
+    uint64_t refused_event;
+};
+
+/* --- what was recorded ------------------------------------------------------------------------ */
+
+struct numbered_line {
+    uint64_t line;
+    uint64_t event;
+};
+
+static int by_line(const void *a, const void *b)
+{
+    const struct numbered_line *one = a;
+    const struct numbered_line *other = b;
+    return (one->line > other->line) - (one->line < other->line);
+}
+
+/* Joins the recording's expiries with the operations that started what expired. */
+static bool join_expiries(struct predictor *predictor)
+{
+    const struct recording *recording = predictor->recording;
+    size_t count = recording->operation_count;
+    struct numbered_line *lines = calloc(count + 1, sizeof *lines);
+    if (lines == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        lines[i] = (struct numbered_line){.line = recording->operations[i].line, .event = i};
+    }
+    qsort(lines, count, sizeof *lines, by_line);
+    for (uint32_t i = 0; i < recording->expiry_count; i++) {
+        const struct recorded_expiry *expiry = &recording->expiries[i];
+        const struct numbered_line wanted = {.line = expiry->start_line};
+        const struct numbered_line *found = bsearch(&wanted, lines, count, sizeof *lines, by_line);
+        if (found != NULL) {
+            predictor->known[found->event].expiry = expiry;
+        }
+        if (expiry->tick > predictor->last_tick) {
+            predictor->last_tick = expiry->tick;
+        }
+    }
+    free(lines);
+    return true;
+}
+
+struct predictor *predictor_create(const char *trace_path, const struct recording *recording,
+                                   struct error *error)
+{
+    struct predictor *predictor = calloc(1, sizeof *predictor);
+    if (predictor == NULL) {
+        (void)error_set(error, "out of memory");
+        return NULL;
+    }
+    predictor->trace_path = trace_path;
+    predictor->recording = recording;
+    predictor->reader = trace_reader_open(trace_path, error);
+    bool good = predictor->reader != NULL;
+    if (good && recording->expiry_count == 0) {
+        good = error_set(error, "no timer expires in the recording that was started in it");
+    }
+    if (good) {
+        predictor->known = calloc((size_t)recording->operation_count + 1, sizeof *predictor->known);
+        good = (predictor->known != NULL && join_expiries(predictor)) ||
+               error_set(error, "out of memory");
+    }
+    if (!good) {
+        predictor_destroy(predictor);
+        return NULL;
+    }
+    return predictor;
+}
+
+void predictor_destroy(struct predictor *predictor)
+{
+    if (predictor != NULL) {
+        trace_reader_close(predictor->reader);
+        free(predictor->known);
+        free(predictor);
+    }
+}
+
+/* --- the replay ------------------------------------------------------------------------------- */
+
+static void fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct run *run = ctx;
+    run->predictor->known[run->holdings[id].event].fired = now;
+    closed_loop_fired(run->loop, id, now);
+}
+
+static void do_operation(struct run *run, uint64_t event, uint32_t id, enum trace_op op,
+                         uint64_t deadline)
+{
+    struct holding *holding = &run->holdings[id];
+    uint32_t system = run->predictor->recording->operations[event].system;
+    if (op == TRACE_STOP || holding->system != system) {
+        (void)run->algo->stop(run->systems[holding->system], id);
+    }
+    if (op == TRACE_STOP || run->refused != TL_OK) {
+        return;
+    }
+    *holding = (struct holding){.event = event, .system = system};
+    enum tl_status status = run->algo->start(run->systems[system], id, deadline);
+    if (status > TL_IDLE) {
+        run->refused = status;
+        run->refused_event = event;
+    }
+}
+
+static void carry(void *ctx, const struct loop_operation *operation, uint64_t now)
+{
+    /* The structure of another system may not have been advanced to this tick yet. */
+    uint64_t deadline = operation->deadline > now ? operation->deadline : now + 1;
+    do_operation(ctx, operation->event, operation->id, operation->op, deadline);
+}
+
+static void advance_all(struct run *run, uint64_t tick)
+{
+    for (uint32_t i = 0; i < run->system_count; i++) {
+        (void)run->algo->advance(run->systems[i], tick, TL_NO_BUDGET, fired, run);
+    }
+}
+
+static void advance_to(struct run *run, uint64_t tick)
+{
+    closed_loop_advancing(run->loop, tick);
+    if (run->system_count > 1 && tick > run->now + 1) {
+        /* None has anything to do before; but what one fires may start a timer in another. */
+        advance_all(run, tick - 1);
+    }
+    advance_all(run, tick);
+    closed_loop_advanced(run->loop, tick);
+    run->now = tick;
+}
+
+/* When the next of the structures wants to be advanced: a tick after now. */
+static uint64_t next_wake(const struct run *run)
+{
+    uint64_t wake = (run->algo->capabilities & TL_CAP_NEXT) != 0 ? NEVER : 0;
+    for (uint32_t i = 0; i < run->system_count && wake > 0; i++) {
+        uint64_t next = run->algo->next(run->systems[i]);
+        wake = next < wake ? next : wake;
+    }
+    return wake > run->now ? wake : run->now + 1;
+}
+
+static void pass_time(struct run *run, uint64_t tick)
+{
+    while (run->now < tick && run->refused == TL_OK) {
+        uint64_t wake = next_wake(run);
+        advance_to(run, wake < tick ? wake : tick);
+    }
+}
+
+static void apply(struct run *run, const struct trace_block *block)
+{
+    for (size_t g = 0; g < block->group_count; g++) {
+        const struct trace_group *group = &block->groups[g];
+        pass_time(run, group->tick);
+        for (uint32_t i = group->first; i < group->first + group->count; i++) {
+            const struct trace_record *record = &block->records[i];
+            uint64_t event = block->first_event + i;
+            bool external = block->causes == NULL || block->causes[i].basis == TRACE_EXTERNAL;
+            if (external && closed_loop_external(run->loop, event, group->tick, record)) {
+                do_operation(run, event, record->id, (enum trace_op)record->op, record->deadline);
+            }
+        }
+    }
+}
+
+static bool create_structures(struct run *run, const struct contender *contender,
+                              const struct trace_header *header, struct error *error)
+{
+    struct tl_config config = {.capacity = header->ids,
+                               .max_delay_ticks = header->max_delay_ticks,
+                               .options = contender->options,
+                               .allocator = tl_system_allocator()};
+    while (run->system_count < run->predictor->recording->systems) {
+        enum tl_status status = contender->timed->create(&config, &run->systems[run->system_count]);
+        if (status != TL_OK) {
+            return error_set(error, "%s for %" PRIu32 " timers: %s", contender->timed->name,
+                             header->ids, tl_status_text(status));
+        }
+        run->system_count++;
+    }
+    return true;
+}
+
+/* All of the trace, and what follows it up to the last expiry. */
+static bool replay(struct run *run, struct error *error)
+{
+    struct predictor *predictor = run->predictor;
+    struct trace_block block;
+    int got = trace_reader_rewind(predictor->reader, error) ? 1 : -1;
+    while (got == 1 && (got = trace_reader_next(predictor->reader, &block, error)) == 1) {
+        apply(run, &block);
+    }
+    if (got < 0) {
+        return false;
+    }
+    pass_time(run, predictor->last_tick);
+    if (run->refused != TL_OK) {
+        uint64_t line = predictor->recording->operations[run->refused_event].line;
+        return error_set(error, "%s: the timer started at line %" PRIu64 ": %s", run->algo->name,
+                         line, tl_status_text(run->refused));
+    }
+    return !closed_loop_failed(run->loop, error);
+}
+
+/* --- the comparison --------------------------------------------------------------------------- */
+
+static uint64_t badness(const struct prediction_place *place)
+{
+    return place->kind == PREDICTION_OFF ? (uint64_t)llabs(place->off_steps) : NEVER;
+}
+
+/* Keeps the worst of all, of equals the first. */
+static void keep_place(struct prediction *prediction, struct prediction_place place)
+{
+    size_t at = prediction->worst_count;
+    while (at > 0 && badness(&prediction->worst[at - 1]) < badness(&place)) {
+        at--;
+    }
+    if (at == PREDICT_WORST) {
+        return;
+    }
+    prediction->worst_count += prediction->worst_count < PREDICT_WORST;
+    memmove(&prediction->worst[at + 1], &prediction->worst[at],
+            (prediction->worst_count - at - 1) * sizeof place);
+    prediction->worst[at] = place;
+}
+
+static void judge(const struct predictor *predictor, uint64_t event, struct prediction *prediction)
+{
+    const struct recorded_operation *operation = &predictor->recording->operations[event];
+    const struct known *known = &predictor->known[event];
+    uint64_t grain = predictor->recording->grain_ticks;
+    struct prediction_place place = {.start_line = operation->line,
+                                     .deferrable = operation->deferrable};
+    if (known->expiry == NULL) {
+        if (known->fired == NEVER || known->fired > predictor->last_tick) {
+            return;
+        }
+        prediction->extra++;
+        place.kind = PREDICTION_EXTRA;
+        keep_place(prediction, place);
+        return;
+    }
+    prediction->expiries++;
+    prediction->deferrable += operation->deferrable;
+    place.line = known->expiry->line;
+    if (known->fired == NEVER) {
+        prediction->missed++;
+        place.kind = PREDICTION_MISSED;
+    } else {
+        place.off_steps = (int64_t)(known->fired / grain) - (int64_t)(known->expiry->tick / grain);
+        prediction->same_tick += place.off_steps == 0;
+        prediction->within_1 += llabs(place.off_steps) <= 1;
+        prediction->within_2 += llabs(place.off_steps) <= 2;
+    }
+    if (badness(&place) > 0) {
+        prediction->deferrable_off += operation->deferrable;
+        keep_place(prediction, place);
+    }
+}
+
+bool predict(struct predictor *predictor, const struct contender *contender,
+             struct prediction *prediction, struct error *error)
+{
+    const struct trace_header *header = trace_reader_header(predictor->reader);
+    uint32_t operations = predictor->recording->operation_count;
+    struct run run = {
+        .predictor = predictor,
+        .algo = contender->timed,
+        .systems = calloc((size_t)predictor->recording->systems + 1, sizeof *run.systems),
+        .holdings = calloc((size_t)header->ids + 1, sizeof *run.holdings),
+    };
+    const struct closed_loop_plan plan = {
+        .trace_path = predictor->trace_path,
+        .exact = tl_algo_is_exact(run.algo, contender->options, header->max_delay_ticks),
+        .carry = carry,
+        .ctx = &run,
+    };
+    for (uint32_t i = 0; i < operations; i++) {
+        predictor->known[i].fired = NEVER;
+    }
+    bool good = run.systems != NULL && run.holdings != NULL;
+    if (!good) {
+        (void)error_set(error, "out of memory");
+    }
+    good = good && create_structures(&run, contender, header, error);
+    run.loop = good ? closed_loop_open(&plan, error) : NULL;
+    good = run.loop != NULL && replay(&run, error);
+    *prediction = (struct prediction){0};
+    for (uint32_t i = 0; good && i < operations; i++) {
+        judge(predictor, i, prediction);
+    }
+    closed_loop_close(run.loop);
+    for (uint32_t i = 0; i < run.system_count; i++) {
+        run.algo->destroy(run.systems[i]);
+    }
+    free((void *)run.systems);
+    free(run.holdings);
+    return good;
+}
