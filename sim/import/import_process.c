@@ -84,6 +84,7 @@ struct process_timer {
     uint64_t deadline_ns; /* of its last start, from the trace's tick 0 on */
     uint64_t due_tick;    /* at which an exact structure fires it then */
     uint64_t last_tick;   /* of its last operation or firing */
+    uint64_t start_line;  /* where it was last started */
     struct firing firing; /* the last */
     uint32_t id;          /* NO_ID: never started */
     bool pending;
@@ -100,6 +101,7 @@ struct running {
 /* What waits for its turn. */
 struct operation {
     uint64_t deadline_tick;
+    uint64_t line; /* or record */
     struct trace_cause cause;
     uint32_t id;
     enum trace_op op;
@@ -193,6 +195,11 @@ static bool write_operation(void *ctx, uint64_t tick, const void *event)
     struct process_import *import = ctx;
     const struct operation *operation = event;
     uint64_t delay = operation->deadline_tick > tick ? operation->deadline_tick - tick : 0;
+    struct recording *recording = import->job->recording;
+    if (recording != NULL &&
+        !recording_add_operation(recording, (struct recorded_operation){.line = operation->line})) {
+        return error_set(import->error, "%s: out of memory", import->tally.name);
+    }
     return trace_writer_add_reaction(import->writer, tick, operation->id, operation->op, delay,
                                      operation->cause, import->error);
 }
@@ -237,6 +244,7 @@ static bool put(struct process_import *import, struct process_timer *timer,
         timer->last_tick = timer->last_tick > tick ? timer->last_tick : tick;
     }
     operation.id = timer->id;
+    operation.line = import->tally.lines;
     import->error = error;
     return reorder_add(import->reorder, timer->last_tick, &operation) ||
            (reorder_short_of_memory(import->reorder) &&
@@ -301,6 +309,7 @@ static bool start(struct process_import *import, struct process_timer *timer,
     timer->stopped = false;
     timer->pending = true;
     timer->delay_ns = delay_ns;
+    timer->start_line = import->tally.lines;
     firing = caused(import, timer, firing);
     timer->deadline_ns = deadline_ns(
         import,
@@ -365,6 +374,12 @@ static bool take_expiry(struct process_import *import, const struct call *call,
     uint64_t tick = tick_now(import);
     uint64_t away = timer->due_tick > tick ? timer->due_tick - tick : tick - timer->due_tick;
     bool near = away <= moved_max_ticks(import);
+    struct recording *recording = import->job->recording;
+    const struct recorded_expiry expiry = {
+        .tick = tick, .line = import->tally.lines, .start_line = timer->start_line};
+    if (recording != NULL && !recording_add_expiry(recording, expiry)) {
+        return error_set(error, "%s: out of memory", import->tally.name);
+    }
     counts->expiry++;
     counts->expiry_on_time += on_time(import, timer);
     counts->expiry_moved_too_far += !near;
@@ -755,6 +770,10 @@ enum import_result import_process(const struct import_job *job, struct error *er
         !import_setting_count(job, "clock-ns", 1, TRACE_TICK_NS_MAX, &import.clock_ns, error) ||
         !import_setting_count(job, "tick-ns", 1, TRACE_TICK_NS_MAX, &import.tick_ns, error)) {
         return IMPORT_USAGE;
+    }
+    if (job->recording != NULL) {
+        job->recording->grain_ticks =
+            import.clock_ns > import.tick_ns ? import.clock_ns / import.tick_ns : 1;
     }
     import.keys = key_table_create();
     import.writer =
