@@ -239,9 +239,10 @@ static void tell_worst(const struct predict_arguments *arguments, const struct p
         } else {
             (void)fprintf(stderr,
                           "%s: %s: line %" PRIu64 ": expired, started at line %" PRIu64
-                          "%s; fires %" PRIu64 " ticks %s\n",
+                          "%s; fires %" PRIu64 " tick%s %s\n",
                           row->algo, arguments->input, place->line, place->start_line, kind,
                           (uint64_t)llabs(place->off_steps),
+                          llabs(place->off_steps) == 1 ? "" : "s",
                           place->off_steps > 0 ? "later" : "earlier");
         }
     }
@@ -284,9 +285,9 @@ static enum import_result read_recording(const struct predict_arguments *argumen
     return result;
 }
 
-/* Fills a row for each structure. */
+/* Fills a row for each structure that can take the recording, and says which cannot. */
 static bool predict_all(const struct predict_arguments *arguments, const char *path,
-                        const struct recording *recording, struct predict_row *rows,
+                        const struct recording *recording, struct predict_row *rows, size_t *count,
                         struct error *error)
 {
     const struct contender_list *contenders = &arguments->structures.contenders;
@@ -294,9 +295,16 @@ static bool predict_all(const struct predict_arguments *arguments, const char *p
     bool good = predictor != NULL;
     for (size_t i = 0; i < contenders->count && good; i++) {
         const struct contender *contender = &contenders->items[i];
-        (void)snprintf(rows[i].algo, sizeof rows[i].algo, "%s%s%s", contender->timed->name,
+        struct predict_row *row = &rows[*count];
+        (void)snprintf(row->algo, sizeof row->algo, "%s%s%s", contender->timed->name,
                        contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
-        good = predict(predictor, contender, &rows[i].prediction, error);
+        good = predict(predictor, contender, &row->prediction, error);
+        if (good && row->prediction.refusal[0] != '\0') {
+            (void)error_set(error, "%s", row->prediction.refusal);
+            command_complain(error);
+        } else {
+            *count += good;
+        }
     }
     predictor_destroy(predictor);
     return good;
@@ -319,9 +327,8 @@ static bool make_temporary(char *path, size_t bytes, struct error *error)
 }
 
 static bool print(const struct predict_arguments *arguments, const struct predict_row *rows,
-                  int argc, char **argv)
+                  size_t count, int argc, char **argv)
 {
-    size_t count = arguments->structures.contenders.count;
     const char *slash = strrchr(arguments->input, '/');
     const char *recording = slash != NULL ? slash + 1 : arguments->input;
     for (size_t i = 0; i < count; i++) {
@@ -350,12 +357,13 @@ static int run(void *at, int argc, char **argv)
         command_complain(&error);
         return EXIT_FAULT;
     }
+    size_t count = 0;
     struct predict_row *rows = calloc(arguments->structures.contenders.count, sizeof *rows);
     bool good = rows != NULL || error_set(&error, "out of memory");
     good = good && read_recording(arguments, path, &recording, &error) == IMPORT_DONE &&
-           predict_all(arguments, path, &recording, rows, &error);
+           predict_all(arguments, path, &recording, rows, &count, &error);
     (void)unlink(path);
-    if (good && !print(arguments, rows, argc, argv)) {
+    if (good && !print(arguments, rows, count, argc, argv)) {
         good = error_set(&error, "out of memory");
     }
     if (!good) {
@@ -363,7 +371,7 @@ static int run(void *at, int argc, char **argv)
     }
     recording_free(&recording);
     free(rows);
-    return good ? EXIT_OK : EXIT_FAULT;
+    return good && count > 0 ? EXIT_OK : EXIT_FAULT;
 }
 
 int command_predict(int argc, char **argv)

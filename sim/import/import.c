@@ -6,18 +6,18 @@
 
 static const struct import_format formats[] = {
     {"ftrace", "Linux timer tracepoints as text: tracefs, trace-cmd report, perf script",
-     import_ftrace_options, import_ftrace, true},
+     import_ftrace_options, import_ftrace},
     {"process", "a program's own timers, as `timerlab record` writes them", import_process_options,
-     import_process, true},
+     import_process},
     {"pcap", "captured packets: idle timers of flows, or TCP's retransmission timers",
-     import_pcap_options, import_pcap, false},
+     import_pcap_options, import_pcap},
     {"access-log", "a web server's log: Common, Combined, or any format of Apache or nginx",
-     import_access_log_options, import_access_log, false},
+     import_access_log_options, import_access_log},
     {"events", "a table of events with named columns: CSV, TSV or a Zeek log",
-     import_events_options, import_events, false},
+     import_events_options, import_events},
     {"csv", "rows of tick,id,op,delay,cause: what `timerlab trace dump` writes", import_csv_options,
-     import_csv, false},
-    {NULL, NULL, NULL, NULL, false},
+     import_csv},
+    {NULL, NULL, NULL, NULL},
 };
 
 const struct import_format *import_formats(void)

@@ -32,8 +32,9 @@ struct import_job {
     const struct import_setting *settings; /* only options of the format; in their order */
     size_t setting_count;
     FILE *report; /* takes a summary for people to read: what was counted */
-    /* NULL, or takes what the recording says of each operation. The trace is then one of the
-     * recorded system: where that says more of when operations took effect, they stand there. */
+    /* NULL, or takes what the recording says of each operation; of ftrace and process only. The
+     * trace is then one of the recorded system: where that says more of when operations took
+     * effect, they stand there. */
     struct recording *recording;
 };
 
@@ -51,7 +52,6 @@ struct import_format {
     const char *summary;
     const struct import_option *options;
     import_fn run;
-    bool records_expiries; /* a job's recording is filled */
 };
 
 /* The table, ended by a row without a name. */

@@ -484,9 +484,9 @@ static void look_ahead_is_bounded(void **state)
 #define EXPIRE(pointer, function, now)                                                             \
     "timer_expire_entry: timer=" pointer " function=" function " now=" now " baseclk=" now
 
-/* HZ 100, from 10.000000 s on; jiffies 1000 at 10.0 s: 488 more than a multiple of 512. */
+/* HZ 100, from 10.000000 s on; jiffies 1000 at 10.0 s: 40 more than a multiple of 64. */
 static const char small[] =
-    LINE("0", "10.000000", START("a1", "red", "1005", "5"))    /* a1 at tick 488 */
+    LINE("0", "10.000000", START("a1", "red", "1005", "5"))    /* a1 at tick 40 */
     LINE("0", "10.025000", START("b2", "blue", "998", "-4"))   /* b2 two ticks later, overdue */
     LINE("1", "10.024000", START("c3", "red", "1102", "100"))  /* back in time: the same */
     LINE("0", "10.061000", "timer_cancel: timer=a1")           /* expires */
@@ -521,18 +521,18 @@ static void operations_of_a_small_recording(void **state)
     struct import_run run = import_text(small, NULL);
     assert_int_equal(run.result, IMPORT_DONE);
     char *operations = import_run_operations(&run);
-    assert_string_equal(operations, "488,0,start,6\n"
-                                    "490,1,start,0\n"
-                                    "490,2,start,101\n"
-                                    "495,2,start,201\n"
-                                    "496,2,stop\n"
-                                    "498,0,start,4\n"
-                                    "1538,3,start,2\n");
+    assert_string_equal(operations, "40,0,start,6\n"
+                                    "42,1,start,0\n"
+                                    "42,2,start,101\n"
+                                    "47,2,start,201\n"
+                                    "48,2,stop\n"
+                                    "50,0,start,4\n"
+                                    "1090,3,start,2\n");
     free(operations);
     assert_int_equal(run.header.tick_ns, 10000000);
     assert_int_equal(run.header.ids, 4);
     assert_int_equal(run.header.warmup_end_tick, 0);
-    assert_int_equal(run.header.end_tick, 1539);
+    assert_int_equal(run.header.end_tick, 1091);
     assert_int_equal(import_run_number(&run, "hz"), 100);
     assert_int_equal(import_run_number(&run, "duration_ns"), 10500000000);
     assert_int_equal(import_run_number(&run, "counts.lines"), 11);
@@ -557,13 +557,13 @@ static void options_change_the_trace(void **state)
     /* A timer whose memory becomes that of another function's ends there. */
     static const char *const two[] = {"function", "red", "function", "green", NULL};
     assert_imports(small, two,
-                   "488,0,start,6\n490,1,start,101\n495,1,start,201\n496,1,stop\n1538,2,start,2\n");
+                   "40,0,start,6\n42,1,start,101\n47,1,start,201\n48,1,stop\n1090,2,start,2\n");
     static const char *const blue[] = {"function", "blue", NULL};
-    assert_imports(small, blue, "490,0,start,0\n498,1,start,4\n");
+    assert_imports(small, blue, "42,0,start,0\n50,1,start,4\n");
     static const char *const hz[] = {"hz", "1000", NULL};
     assert_imports(small, hz,
-                   "488,0,start,6\n490,1,start,0\n490,2,start,101\n495,2,start,201\n498,0,start,4\n"
-                   "514,2,stop\n1538,3,start,2\n");
+                   "40,0,start,6\n42,1,start,0\n42,2,start,101\n47,2,start,201\n50,0,start,4\n"
+                   "66,2,stop\n1090,3,start,2\n");
 }
 
 static void a_timer_of_interest_ends_when_its_memory_is_reused(void **state)
@@ -572,7 +572,7 @@ static void a_timer_of_interest_ends_when_its_memory_is_reused(void **state)
     static const char *const settings[] = {"function", "red", "hz", "100", NULL};
     assert_imports(LINE("0", "10.000000", START("a1", "red", "1005", "5"))
                        LINE("0", "10.020000", START("a1", "blue", "1009", "7")),
-                   settings, "488,0,start,6\n490,0,stop\n");
+                   settings, "40,0,start,6\n42,0,stop\n");
 }
 
 #define EXPIRE_LATE(pointer, function, now, baseclk)                                               \
@@ -595,7 +595,7 @@ static void reactions_stand_at_their_causes(void **state)
                                SOFT("10.710005", START("a1", "red", "1093", "20"))
                                    SOFT("10.940000", EXPIRE_LATE("a1", "red", "1094", "1094"))
                                        SOFT("10.940051", START("a1", "red", "1100", "6")),
-                   settings, "488,0,start,65\n553,0,start,22 by 0\n557,1,start,32\n582,0,start,7\n");
+                   settings, "40,0,start,65\n105,0,start,22 by 0\n109,1,start,32\n134,0,start,7\n");
     /* Five reactions, none of them like another: all absolute. */
     assert_imports(
         SOFT("10.000000", START("a1", "red", "1009", "9"))
@@ -610,17 +610,17 @@ static void reactions_stand_at_their_causes(void **state)
                                             SOFT("10.480000", EXPIRE("a1", "red", "1048"))
                                                 SOFT("10.480001", START("a1", "red", "1050", "2")),
         settings,
-        "488,0,start,10\n498,0,start,11 by 0a\n509,0,start,11 by 0a\n"
-        "520,0,start,9 by 0a\n529,0,start,7 by 0a\n536,0,start,3 by 0a\n");
+        "40,0,start,10\n50,0,start,11 by 0a\n61,0,start,11 by 0a\n"
+        "72,0,start,9 by 0a\n81,0,start,7 by 0a\n88,0,start,3 by 0a\n");
     /* A stop that came before the kernel did stands before the jiffy in which it would have. */
     assert_imports(SOFT("10.000000", START_INTO("a1", "red", "1009", "9", "1010"))
                        SOFT("10.100000", START("b2", "blue", "1020", "10"))
                            SOFT("10.100001", "timer_cancel: timer=a1"),
-                   settings, "488,0,start,10\n497,0,stop\n498,1,start,11\n");
+                   settings, "40,0,start,10\n49,0,stop\n50,1,start,11\n");
     /* What was armed before the recording has no start to be the cause. */
     assert_imports(SOFT("10.000000", EXPIRE("a1", "red", "1000"))
                        SOFT("10.000001", START("a1", "red", "1009", "9")),
-                   settings, "488,0,start,10\n");
+                   settings, "40,0,start,10\n");
     /* Within a callback, where its end is recorded: other timers, too. */
     assert_imports(SOFT("10.000000", START("a1", "red", "1009", "9"))
                        SOFT("10.010000", START("b2", "blue", "1050", "49"))
@@ -629,7 +629,7 @@ static void reactions_stand_at_their_causes(void **state)
                                    SOFT("10.110001", "timer_cancel: timer=b2")
                                        SOFT("10.110900", START("a1", "red", "1021", "10"))
                                            SOFT("10.110901", "timer_expire_exit: timer=a1"),
-                   settings, "488,0,start,10\n489,1,start,50\n498,1,stop by 0\n498,0,start,11 by 0\n");
+                   settings, "40,0,start,10\n41,1,start,50\n50,1,stop by 0\n50,0,start,11 by 0\n");
 }
 
 static void high_resolution_timers(void **state)
@@ -800,7 +800,7 @@ static void the_shipped_recording(void **state)
     assert_int_equal(run.header.starts, 66258);
     assert_int_equal(run.header.stops, 5060 - 18);
     assert_int_equal(run.header.tick_ns, 4000000);
-    assert_int_equal(run.header.end_tick, 153 + 7500);
+    assert_int_equal(run.header.end_tick, 25 + 7500);
     import_run_free(&run);
 }
 

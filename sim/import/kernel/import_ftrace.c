@@ -551,18 +551,22 @@ static bool read_recording(struct ftrace_import *import, struct line_reader *rea
             error_set(error, "%s: out of memory", import->name));
 }
 
-/* Tick 0 lies so many jiffies before the first event at most, at a multiple of the counter: a
- * structure that rounds deadlines then rounds them as the kernel did. */
-#define PHASE_JIFFIES 512u
+/* Tick 0 lies before the first event, at a multiple of so many jiffies: a structure that rounds
+ * deadlines to no more than that rounds them as the kernel did. A trace begins with some idle ticks
+ * for it; of one that is held against the recording nobody sees them, and all levels of the
+ * kernel's wheel are in phase. */
+#define PHASE_OF_TRACE  (UINT64_C(1) << 6)
+#define PHASE_OF_KERNEL (UINT64_C(1) << 24)
 
 static struct kernel_ticks tell_ticks(const struct ftrace_import *import)
 {
     uint64_t jiffies = import->clock.first_jiffies;
     bool jiffy_is_tick = !import->hrtimer && import->tick_ns == NS_PER_SECOND / import->hz;
+    uint64_t phase = import->job->recording != NULL ? PHASE_OF_KERNEL : PHASE_OF_TRACE;
     return (struct kernel_ticks){
         .clock = &import->clock,
         .origin = import->hrtimer ? import->first_ns
-                  : jiffy_is_tick ? jiffies - jiffies % PHASE_JIFFIES
+                  : jiffy_is_tick ? jiffies - jiffies % phase
                                   : jiffies,
         .hz = import->hrtimer ? 0 : import->hz,
         .tick_ns = import->tick_ns,

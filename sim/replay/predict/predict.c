@@ -4,6 +4,7 @@
 #include "trace.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,12 +21,13 @@ struct predictor {
     const struct recording *recording;
     struct trace_reader *reader;
     struct known *known; /* by event */
+    uint64_t first_tick; /* of an operation */
     uint64_t last_tick;  /* of an expiry */
 };
 
 /* A timer's place among the structures. */
 struct holding {
-    uint64_t event; /* of its latest start */
+    uint64_t event; /* of its latest start; NEVER: it has fired */
     uint32_t system;
 };
 
@@ -37,6 +39,7 @@ struct run {
     void **systems; /* a structure for each */
     uint32_t system_count;
     struct holding *holdings; /* by id */
+    uint32_t ids;
     uint64_t now;
     enum tl_status refused; /* TL_OK: nothing was */
     uint64_t refused_event;
@@ -84,6 +87,17 @@ static bool join_expiries(struct predictor *predictor)
     return true;
 }
 
+/* Looks up when the trace begins: its ticks may be those of a clock that has run for long. */
+static bool read_first_tick(struct predictor *predictor, struct error *error)
+{
+    struct trace_block block;
+    int got = trace_reader_next(predictor->reader, &block, error);
+    if (got == 1 && block.group_count > 0) {
+        predictor->first_tick = block.groups[0].tick;
+    }
+    return got >= 0;
+}
+
 struct predictor *predictor_create(const char *trace_path, const struct recording *recording,
                                    struct error *error)
 {
@@ -95,7 +109,7 @@ struct predictor *predictor_create(const char *trace_path, const struct recordin
     predictor->trace_path = trace_path;
     predictor->recording = recording;
     predictor->reader = trace_reader_open(trace_path, error);
-    bool good = predictor->reader != NULL;
+    bool good = predictor->reader != NULL && read_first_tick(predictor, error);
     if (good && recording->expiry_count == 0) {
         good = error_set(error, "no timer expires in the recording that was started in it");
     }
@@ -125,7 +139,11 @@ void predictor_destroy(struct predictor *predictor)
 static void fired(void *ctx, uint32_t id, uint64_t now)
 {
     struct run *run = ctx;
+    if (id >= run->ids || run->holdings[id].event == NEVER) {
+        return; /* the structure is wrong, which `check` and `sim` are there to find */
+    }
     run->predictor->known[run->holdings[id].event].fired = now;
+    run->holdings[id].event = NEVER;
     closed_loop_fired(run->loop, id, now);
 }
 
@@ -209,22 +227,23 @@ static void apply(struct run *run, const struct trace_block *block)
     }
 }
 
-static bool create_structures(struct run *run, const struct contender *contender,
-                              const struct trace_header *header, struct error *error)
+/* TL_OK, or why one cannot be made. */
+static enum tl_status create_structures(struct run *run, const struct contender *contender,
+                                        const struct trace_header *header)
 {
     struct tl_config config = {.capacity = header->ids,
+                               .now = run->now,
                                .max_delay_ticks = header->max_delay_ticks,
                                .options = contender->options,
                                .allocator = tl_system_allocator()};
     while (run->system_count < run->predictor->recording->systems) {
-        enum tl_status status = contender->timed->create(&config, &run->systems[run->system_count]);
+        enum tl_status status = run->algo->create(&config, &run->systems[run->system_count]);
         if (status != TL_OK) {
-            return error_set(error, "%s for %" PRIu32 " timers: %s", contender->timed->name,
-                             header->ids, tl_status_text(status));
+            return status;
         }
         run->system_count++;
     }
-    return true;
+    return TL_OK;
 }
 
 /* All of the trace, and what follows it up to the last expiry. */
@@ -240,12 +259,16 @@ static bool replay(struct run *run, struct error *error)
         return false;
     }
     pass_time(run, predictor->last_tick);
-    if (run->refused != TL_OK) {
-        uint64_t line = predictor->recording->operations[run->refused_event].line;
-        return error_set(error, "%s: the timer started at line %" PRIu64 ": %s", run->algo->name,
-                         line, tl_status_text(run->refused));
-    }
     return !closed_loop_failed(run->loop, error);
+}
+
+/* What the structure cannot do. */
+static void tell_refusal(const struct run *run, struct prediction *prediction)
+{
+    const struct recorded_operation *operations = run->predictor->recording->operations;
+    (void)snprintf(prediction->refusal, sizeof prediction->refusal,
+                   "%s: the timer started at line %" PRIu64 ": %s", run->algo->name,
+                   operations[run->refused_event].line, tl_status_text(run->refused));
 }
 
 /* --- the comparison --------------------------------------------------------------------------- */
@@ -315,6 +338,8 @@ bool predict(struct predictor *predictor, const struct contender *contender,
         .algo = contender->timed,
         .systems = calloc((size_t)predictor->recording->systems + 1, sizeof *run.systems),
         .holdings = calloc((size_t)header->ids + 1, sizeof *run.holdings),
+        .ids = header->ids,
+        .now = predictor->first_tick > 0 ? predictor->first_tick - 1 : 0,
     };
     const struct closed_loop_plan plan = {
         .trace_path = predictor->trace_path,
@@ -322,19 +347,28 @@ bool predict(struct predictor *predictor, const struct contender *contender,
         .carry = carry,
         .ctx = &run,
     };
+    *prediction = (struct prediction){0};
     for (uint32_t i = 0; i < operations; i++) {
         predictor->known[i].fired = NEVER;
     }
-    bool good = run.systems != NULL && run.holdings != NULL;
-    if (!good) {
-        (void)error_set(error, "out of memory");
+    for (uint32_t id = 0; run.holdings != NULL && id < run.ids; id++) {
+        run.holdings[id].event = NEVER;
     }
-    good = good && create_structures(&run, contender, header, error);
-    run.loop = good ? closed_loop_open(&plan, error) : NULL;
-    good = run.loop != NULL && replay(&run, error);
-    *prediction = (struct prediction){0};
-    for (uint32_t i = 0; good && i < operations; i++) {
-        judge(predictor, i, prediction);
+    bool good = (run.systems != NULL && run.holdings != NULL) || error_set(error, "out of memory");
+    enum tl_status status = good ? create_structures(&run, contender, header) : TL_OK;
+    if (status != TL_OK) {
+        (void)snprintf(prediction->refusal, sizeof prediction->refusal,
+                       "%s for %" PRIu32 " timers: %s", run.algo->name, header->ids,
+                       tl_status_text(status));
+    } else if (good) {
+        run.loop = closed_loop_open(&plan, error);
+        good = run.loop != NULL && replay(&run, error);
+        if (good && run.refused != TL_OK) {
+            tell_refusal(&run, prediction);
+        }
+        for (uint32_t i = 0; good && run.refused == TL_OK && i < operations; i++) {
+            judge(predictor, i, prediction);
+        }
     }
     closed_loop_close(run.loop);
     for (uint32_t i = 0; i < run.system_count; i++) {

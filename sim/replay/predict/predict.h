@@ -31,6 +31,8 @@ struct prediction_place {
 };
 
 struct prediction {
+    char
+        refusal[256]; /* "", or why the structure cannot take the trace; then nothing else is set */
     uint64_t expiries; /* of the recording, of timers that were started in it */
     uint64_t same_tick;
     uint64_t within_1;
@@ -51,8 +53,8 @@ struct predictor;
 struct predictor *predictor_create(const char *trace_path, const struct recording *recording,
                                    struct error *error);
 
-/* Replays the trace through the structure. False, with `error` set, if it refuses an operation, or
- * the trace cannot be read, or memory is short. */
+/* Replays the trace through the structure. False, with `error` set, if the trace cannot be read or
+ * memory is short. */
 bool predict(struct predictor *predictor, const struct contender *contender,
              struct prediction *prediction, struct error *error);
 

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# timerlab predict on recordings that do not belong to the project, if they are here: Linux's wheel and
+# libevent fire when they did, and the page says by how much.
+# shellcheck disable=SC2016 # the backticks are Markdown's
+set -euo pipefail
+
+folder=${TIMERLAB_TRACES:-$SOURCE/../shared/traces}
+[ -r "$folder/facts.json" ] || {
+    printf 'skipped: %s is not here; TIMERLAB_TRACES says where it is\n' "$folder/facts.json" >&2
+    exit 77
+}
+table=$(TIMERLAB=$(realpath "$TIMERLAB") TIMERLAB_TRACES=$folder "$SOURCE/scripts/predict-table")
+failed=0
+
+# least RECORDING ALGO EXPIRIES SHARE: so many were recorded, and at least that share is fired at the tick.
+least() {
+    awk -F ' *[|] *' -v recording="$1" -v algo="\`$2\`" -v expiries="$3" -v least="$4" '
+        $2 == recording && $3 == algo { found = 1; wrong = $4 != expiries || $5 < least || $6 < $5 || $7 < $6 }
+        END { exit !found || wrong }' <<<"$table" || {
+        printf '%s, %s: not %s expiries, or less than %s of them\n' "$@" >&2
+        failed=1
+    }
+}
+least ktimer_nginx_keepalive coarse-wheel 66194 0.9995
+least ktimer_loss3_mixed coarse-wheel 67203 0.9998
+least ktimer_churn_timewait coarse-wheel 11183 0.9997
+least ktimer_lossy_buffer coarse-wheel 22 0
+least libevent_unbound binary-heap 11682 0.99
+if grep -q '| `libevent` |' <<<"$table"; then
+    least libevent_unbound libevent 11682 0.99
+fi
+
+# The exact structure fires what was recorded, and as many more as the kernel was late for, or lost.
+extra() { # RECORDING MISSED EXTRA
+    grep -qE "^\| $1 \| .binary-heap. \| .* \| $2 \| $3 \|$" <<<"$table" || {
+        printf '%s: an exact structure does not miss %s and add %s\n' "$@" >&2
+        failed=1
+    }
+}
+extra ktimer_nginx_keepalive 0 3
+extra ktimer_churn_timewait 1 70
+
+# The page has these figures.
+while read -r line; do
+    grep -qxF -- "$line" "$SOURCE/docs/predicting.md" || {
+        printf 'docs/predicting.md has not: %s\nscripts/predict-table --fix writes it anew\n' "$line" >&2
+        failed=1
+    }
+done <<<"$table"
+[ $failed = 0 ] || printf '%s\n' "$table" >&2
+exit $failed
