@@ -744,7 +744,7 @@ static void some_malformed_lines_are_borne(void **state)
 /* --- the recording that comes with timerlab ----------------------------------------------------
  */
 
-/* Counted with another program (docs/recordings.md). */
+/* Counted with another program (docs/recorded-kernels.md). */
 static const struct {
     const char *path;
     int64_t count;
