@@ -84,6 +84,9 @@ static bool join_expiries(struct predictor *predictor)
         }
     }
     free(lines);
+    /* What is behind the trace's end is no tick of this recording. */
+    uint64_t end_tick = trace_reader_header(predictor->reader)->end_tick;
+    predictor->last_tick = predictor->last_tick < end_tick ? predictor->last_tick : end_tick;
     return true;
 }
 
