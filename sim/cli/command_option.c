@@ -79,6 +79,24 @@ static void take_choice(const struct option_row *row, const char *text, char *to
     argp_error(state, "--%s takes %s, not '%s'", row->option.name, all, text);
 }
 
+static void take_tolerance(const struct option_row *row, const char *text, char *to,
+                           struct argp_state *state)
+{
+    static const struct tl_number_form ticks = {.kind = TL_NUMBER_WHOLE, .to = UINT64_MAX};
+    static const struct tl_number_form time = {.kind = TL_NUMBER_TIME, .most = 1e18};
+    struct tolerance tolerance = {0};
+    union tl_number number = {0};
+    if (tl_number_read(&ticks, text, &number)) {
+        tolerance.ticks = number.whole;
+    } else if (tl_number_read(&time, text, &number)) {
+        tolerance.ns = number.real;
+    } else {
+        argp_error(state, "--%s takes ticks, as in 5, or a time, as in 5ms, not '%s'",
+                   row->option.name, text);
+    }
+    memcpy(to, &tolerance, sizeof tolerance);
+}
+
 static void load_plugin(struct catalog *catalog, const char *text, struct argp_state *state)
 {
     struct error error;
@@ -116,6 +134,9 @@ static void take_option(struct reading *reading, const struct option_row *row, c
         break;
     case OPTION_LIST:
         word_list_append((struct word_list *)(void *)to, text, state);
+        break;
+    case OPTION_TOLERANCE:
+        take_tolerance(row, text, to, state);
         break;
     case OPTION_PLUGIN:
         load_plugin((struct catalog *)(void *)to, text, state);

@@ -10,6 +10,7 @@
 
 #include "catalog.h"
 #include "number.h"
+#include "tolerance.h"
 
 #include <argp.h>
 #include <stddef.h>
@@ -22,7 +23,8 @@ enum option_kind {
     OPTION_NUMBER, /* whole numbers and bytes any unsigned type, others double; as `number` says */
     OPTION_WORD,   /* an enum or int: which of `words`, from 0 */
     OPTION_LIST,   /* struct word_list: appended; may be repeated */
-    OPTION_PLUGIN, /* struct catalog: loaded into it; may be repeated */
+    OPTION_TOLERANCE, /* struct tolerance */
+    OPTION_PLUGIN,    /* struct catalog: loaded into it; may be repeated */
     OPTION_PROGRESS,
 };
 
@@ -77,6 +79,17 @@ struct option_row {
     {                                                                                              \
         {"format", 0, formats, 0, "What to print (table)", 0}, .kind = OPTION_WORD,                \
                                                                OPTION_AT(type, format)             \
+    }
+#define OPTION_ROW_MAX_LATENESS(type, member)                                                      \
+    {                                                                                              \
+        {"max-lateness",                                                                           \
+         0,                                                                                        \
+         "TICKS|TIME",                                                                             \
+         0,                                                                                        \
+         "How late a timer may fire by its structure's promise, in ticks or as in 5ms (0: exact "  \
+         "ones are chosen)",                                                                       \
+         0},                                                                                       \
+            .kind = OPTION_TOLERANCE, OPTION_AT(type, member)                                      \
     }
 /* The words are those of enum replay_drive, in its order. */
 #define OPTION_ROW_DRIVE(type)                                                                     \

@@ -20,12 +20,6 @@
 
 enum tune_format { FORMAT_TEXT, FORMAT_JSON }; /* in the order of the help */
 
-/* How much too late or early: in ticks, or in a time that needs the trace to be as many. */
-struct tolerance {
-    uint64_t ticks;
-    double ns; /* above 0: this counts */
-};
-
 struct tune_arguments {
     struct command_structures structures;
     struct tune_request request;
@@ -38,22 +32,6 @@ struct tune_arguments {
     const char *out_path;
     struct error error;
 };
-
-static void take_tolerance(void *at, const struct option_row *row, const char *text,
-                           struct argp_state *state)
-{
-    static const struct tl_number_form time = {.kind = TL_NUMBER_TIME, .most = MAXIMUM_NS};
-    struct tolerance *tolerance = (void *)((char *)at + row->at);
-    union tl_number number = {0};
-    if (tl_number_read(&row->number, text, &number)) {
-        tolerance->ticks = number.whole;
-    } else if (tl_number_read(&time, text, &number)) {
-        tolerance->ns = number.real;
-    } else {
-        argp_error(state, "--%s takes ticks, as in 5, or a time, as in 5ms, not '%s'",
-                   row->option.name, text);
-    }
-}
 
 static void take_trace(void *at, const char *word, struct argp_state *state)
 {
@@ -100,15 +78,8 @@ static void complete(void *at, struct argp_state *state)
 static const struct option_row options[] = {
     OPTION_ROW_STRUCTURES(struct tune_arguments, "NAME[:opt=v...],...|all",
                           "Structures to choose from, with options to begin with (all)"),
-    {{"max-lateness", 0, "TICKS|TIME", 0, "How late a timer may fire, in ticks or as in 5ms (0)",
-      0},
-     AT(max_lateness),
-     .number = {.to = UINT64_MAX},
-     .take = take_tolerance},
-    {{"max-early", 0, "TICKS|TIME", 0, "How early (0)", 0},
-     AT(max_early),
-     .number = {.to = UINT64_MAX},
-     .take = take_tolerance},
+    OPTION_ROW_MAX_LATENESS(struct tune_arguments, max_lateness),
+    {{"max-early", 0, "TICKS|TIME", 0, "How early (0)", 0}, OPTION_TOLERANCE, AT(max_early)},
     {{"exact", 0, NULL, 0, "Only what promises to be exact, whatever the delays", 0},
      OPTION_FLAG,
      AT(request.limits.exact)},
@@ -163,12 +134,6 @@ static void tell(void *ctx, const char *what)
     }
 }
 
-static uint64_t in_ticks(const struct tolerance *tolerance, uint64_t tick_ns)
-{
-    double ticks = tolerance->ns / (double)tick_ns;
-    return tolerance->ns == 0 ? tolerance->ticks : ticks < 0x1p62 ? (uint64_t)ticks : UINT64_MAX;
-}
-
 static bool read_limits(struct tune_arguments *arguments)
 {
     struct tune_request *request = &arguments->request;
@@ -176,9 +141,9 @@ static bool read_limits(struct tune_arguments *arguments)
     if (reader == NULL) {
         return false;
     }
-    uint64_t tick_ns = trace_reader_header(reader)->tick_ns;
-    request->limits.late_ticks = in_ticks(&arguments->max_lateness, tick_ns);
-    request->limits.early_ticks = in_ticks(&arguments->max_early, tick_ns);
+    double tick_ns = (double)trace_reader_header(reader)->tick_ns;
+    (void)tolerance_in_ticks(&arguments->max_lateness, tick_ns, &request->limits.late_ticks);
+    (void)tolerance_in_ticks(&arguments->max_early, tick_ns, &request->limits.early_ticks);
     trace_reader_close(reader);
     return true;
 }

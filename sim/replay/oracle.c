@@ -110,6 +110,16 @@ static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint
     }
 }
 
+static void widen(struct tl_precision *widest, struct tl_precision precision)
+{
+    if (precision.early_ticks > widest->early_ticks) {
+        widest->early_ticks = precision.early_ticks;
+    }
+    if (precision.late_ticks > widest->late_ticks) {
+        widest->late_ticks = precision.late_ticks;
+    }
+}
+
 static void judge_start(struct oracle *oracle, uint64_t tick,
                         const struct oracle_operation *operation)
 {
@@ -126,6 +136,7 @@ static void judge_start(struct oracle *oracle, uint64_t tick,
     timer->delay_ticks = due_delay(tick, operation->deadline);
     timer->event = operation->event;
     timer->order = oracle->verdict->events;
+    widen(&oracle->verdict->declared, precision_of(oracle, timer));
 }
 
 static void judge_stop(struct oracle *oracle, uint64_t tick,

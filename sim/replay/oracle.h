@@ -52,6 +52,7 @@ struct verdict {
     uint64_t fired;   /* up to the trace's end tick */
     uint64_t drained; /* after it */
     uint64_t averted;
+    struct tl_precision declared; /* the widest of those for the delays that were started */
     uint64_t faults[FAULT_KINDS];
     uint64_t fault_count; /* of all kinds */
     struct fault first[ORACLE_FAULTS_KEPT];

@@ -45,6 +45,8 @@
     X(COL_LATENESS_P50, "lateness_p50", 0, "ticks")                                                \
     X(COL_LATENESS_P99, "lateness_p99", 0, "ticks")                                                \
     X(COL_LATENESS_MAX, "lateness_max", 0, "ticks")                                                \
+    X(COL_DECLARED_EARLY, "declared_early", 0, "ticks; its promise, at worst, for these delays")   \
+    X(COL_DECLARED_LATE, "declared_late", 0, "ticks; its promise, at worst, for these delays")     \
     X(COL_NS_PER_EVENT, "ns_per_event", 2, "time in the window per operation, median of the runs") \
     X(COL_NS_PER_EVENT_MAD, "ns_per_event_mad", 2, "median absolute deviation over the runs")      \
     X(COL_EVENTS_PER_S, "events_per_s", 0, "operations per second")                                \
@@ -131,6 +133,8 @@ struct row {
     /* Beside ns_per_event, whose clock runs on while the processor is taken away: the same in time
      * that the processor spent on it. */
     struct samples processor_ns_per_event;
+    uint64_t window_events; /* operations carried out in the window, and timers fired */
+    uint64_t window_fired;
     char trace_checksum[TRACE_CHECKSUM_CHARS + 1]; /* of the trace's content; "" if unknown */
 };
 

@@ -92,6 +92,7 @@ static bool cut(struct tuner *tuner, char *path, struct error *error)
     if (good) {
         tuner->path = path;
         tuner->events = info.window_events;
+        tuner->fired = info.window_fired;
         result->search_events = info.window_events;
     }
     return good;
@@ -102,6 +103,7 @@ static void take_all(struct tuner *tuner)
 {
     tuner->path = tuner->request->trace_path;
     tuner->events = tuner->result->info.window_events;
+    tuner->fired = tuner->result->info.window_fired;
     tuner->seconds = tuner->result->trace_seconds;
 }
 
@@ -117,6 +119,7 @@ static bool read_trace(const struct tune_request *request, struct tune_result *r
     const struct trace_header *header = trace_reader_header(reader);
     result->tick_ns = header->tick_ns;
     result->ids = header->ids;
+    result->open_loop = !header->causes_known;
     result->trace_seconds =
         (double)(header->end_tick - header->warmup_end_tick) * (double)header->tick_ns / 1e9;
     bool good = trace_info_collect(reader, &result->info, NULL, error);

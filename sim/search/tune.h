@@ -12,7 +12,11 @@
  * with; the final runs have all of it.
  *
  * Counts come first because they are free of noise, the same everywhere, and one replay is enough;
- * but a structure is chosen by time. What breaks a limit is left out, and says which one it was.
+ * but a structure is chosen by time. What breaks a limit is left out, and says which one it was;
+ * what would do the least if timers might be later is run side by side with the best, and named.
+ *
+ * Who fires fewer timers, or leaves operations undone that their firings cause, does less: work and
+ * time are those for as many operations and firings as an exact structure has of the trace.
  * Nothing here knows a structure by name: what there is to vary stands in its table of options.
  */
 #ifndef SIM_TUNE_H
@@ -23,6 +27,7 @@
 #include "judge.h"
 #include "replay.h"
 #include "results.h"
+#include "tolerance.h"
 #include "trace_info.h"
 
 #include <stdbool.h>
@@ -31,9 +36,10 @@
 
 /* What a structure must keep to. */
 struct tune_limits {
-    uint64_t late_ticks;  /* no timer of the trace may fire later than this after its due tick */
-    uint64_t early_ticks; /* nor earlier */
-    bool exact;           /* and none ever, whatever the trace, by the structure's promise */
+    uint64_t late_ticks;  /* so late after its due tick it may promise to fire timers as the trace
+                             has them */
+    uint64_t early_ticks; /* so early */
+    bool exact;           /* neither, whatever the trace */
     uint64_t bytes;       /* the most memory at any time; UINT64_MAX: any */
     uint64_t stall_ns;    /* the longest single advance, median of the runs; UINT64_MAX: any */
     double wakeups_per_s; /* in the trace's own time; infinite: any */
@@ -76,9 +82,11 @@ struct tune_candidate {
     bool too_slow;     /* not counted, because it took too long */
     uint64_t events;   /* the operations that the figures are of: the trace's, or its beginning's */
     char why_not[200]; /* the limit that it breaks, or why it could not be judged; "": none */
+    bool only_late;    /* it breaks that for lateness alone, and no other */
+    double done;       /* operations carried out and timers fired in the window: their share of
+                          what an exact structure has of both */
     double cost;       /* work per operation by the counts; NAN if it does not count */
-    int64_t lateness_min;
-    int64_t lateness_max;
+    struct firing firing;
     uint64_t early_promise; /* at most, for delays as the trace has them */
     uint64_t late_promise;
     uint64_t bytes_peak;
@@ -113,17 +121,21 @@ struct tune_result {
     struct trace_info info;
     uint64_t tick_ns;
     uint64_t ids;
+    bool open_loop;       /* it does not say what a firing causes */
     double trace_seconds; /* that its timed window lasts, in its own time */
     struct tune_candidate *candidates;
     size_t candidate_count;
     const struct tune_candidate *best;   /* NULL: nothing keeps to the limits */
     const struct tune_candidate *second; /* NULL: there is no other */
     enum tune_certainty certainty;
-    bool judged;                 /* both were timed side by side: */
-    struct judgement difference; /* how much longer the second takes than the best */
-    char tie_break[64];          /* TUNE_TIED: what decided */
-    uint64_t search_events;      /* operations of the window that were searched with */
-    bool out_of_time;            /* the budget ended the search before it was through */
+    bool judged;                        /* both were timed side by side: */
+    struct judgement difference;        /* how much longer the second takes than the best */
+    char tie_break[64];                 /* TUNE_TIED: what decided */
+    const struct tune_candidate *later; /* does less, or is faster, and only late; NULL: none */
+    bool later_judged;                  /* it was timed beside the best: */
+    struct judgement later_difference;  /* how much longer it takes than the best: less */
+    uint64_t search_events;             /* operations of the window that were searched with */
+    bool out_of_time;                   /* the budget ended the search before it was through */
 };
 
 /* Searches. False with `error` set if the trace cannot be read, or memory or processes fail; that

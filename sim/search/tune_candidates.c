@@ -42,6 +42,7 @@ bool tuner_add(struct tuner *tuner, size_t structure, const int64_t *options, st
     memcpy(contender->options, options, sizeof contender->options);
     (void)tl_options_format(contender->timed, contender->options, false, contender->option_text,
                             sizeof contender->option_text);
+    tuner_read_promise(tuner, contender, &candidate->early_promise, &candidate->late_promise);
     return true;
 }
 
@@ -73,17 +74,17 @@ static bool is_always_exact(const struct contender *contender)
     return exact;
 }
 
-/* Names the first limit that a candidate breaks. */
+/* Names the first limit that a candidate breaks; lateness comes last, so that what breaks that one
+ * keeps to the others. */
 static void judge(const struct tuner *tuner, struct tune_candidate *candidate)
 {
     const struct tune_limits *limits = &tuner->request->limits;
+    const struct firing *firing = &candidate->firing;
     char *why = candidate->why_not;
     size_t bytes = sizeof candidate->why_not;
-    if (candidate->lateness_max > 0 && (uint64_t)candidate->lateness_max > limits->late_ticks) {
-        (void)snprintf(why, bytes, "up to %" PRId64 " ticks late", candidate->lateness_max);
-    } else if (candidate->lateness_min < 0 &&
-               (uint64_t)-candidate->lateness_min > limits->early_ticks) {
-        (void)snprintf(why, bytes, "up to %" PRId64 " ticks early", -candidate->lateness_min);
+    candidate->only_late = false;
+    if (firing_beyond(firing, UINT64_MAX, limits->early_ticks) == FIRING_EARLY) {
+        (void)snprintf(why, bytes, "up to %.0f ticks early by its promise", firing->declared_early);
     } else if (limits->exact && !is_always_exact(&candidate->contender)) {
         (void)snprintf(why, bytes, "does not promise to be exact");
     } else if (candidate->bytes_peak > limits->bytes) {
@@ -92,6 +93,9 @@ static void judge(const struct tuner *tuner, struct tune_candidate *candidate)
         (void)snprintf(why, bytes, "wakes %.6g times a second", candidate->wakeups_per_s);
     } else if (limits->stall_ns != UINT64_MAX && candidate->stall_ns > (double)limits->stall_ns) {
         (void)snprintf(why, bytes, "stalls for %.0f ns", candidate->stall_ns);
+    } else if (firing_beyond(firing, limits->late_ticks, limits->early_ticks) == FIRING_LATE) {
+        (void)snprintf(why, bytes, "up to %.0f ticks late by its promise", firing->declared_late);
+        candidate->only_late = true;
     } else {
         why[0] = '\0';
     }
@@ -119,7 +123,7 @@ static double cost_of(const struct tuner *tuner, const struct tune_candidate *ca
     }
     return (COMPARE_COST * (double)work->compares + MOVE_COST * (double)work->moves +
             SLOT_COST * (double)work->slots + CASCADE_COST * (double)work->cascades + wakeups) /
-           (double)events;
+           (candidate->done * (double)events);
 }
 
 /* Of a few runs the least: what else the machine does only adds to it. */
@@ -144,8 +148,9 @@ static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate
                        row_text(row, COL_STATUS), row_text(row, COL_REASON));
         return true;
     }
-    candidate->lateness_min = integer_of(row, COL_LATENESS_MIN);
-    candidate->lateness_max = integer_of(row, COL_LATENESS_MAX);
+    candidate->firing = firing_of_row(row);
+    candidate->done =
+        (double)(row->window_events + row->window_fired) / (double)(tuner->events + tuner->fired);
     candidate->bytes_peak = (uint64_t)integer_of(row, COL_BYTES_PEAK);
     candidate->bytes_per_timer = real_of(row, COL_BYTES_PER_TIMER);
     candidate->wakeups = (uint64_t)integer_of(row, COL_WAKEUPS);
@@ -157,8 +162,6 @@ static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate
         .slots = (uint64_t)integer_of(row, COL_N_SLOTS),
         .cascades = (uint64_t)integer_of(row, COL_N_CASCADES),
     };
-    tuner_read_promise(tuner, &candidate->contender, &candidate->early_promise,
-                       &candidate->late_promise);
     candidate->cost = cost_of(tuner, candidate, row->cells[COL_N_MOVES].kind == CELL_INTEGER);
     if (row->cells[COL_STALL].kind == CELL_INTEGER) {
         candidate->stall_ns = (double)integer_of(row, COL_STALL);
@@ -169,7 +172,10 @@ static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate
         if (copy == NULL) {
             return error_set(error, "out of memory");
         }
-        memcpy(copy, runs->values, runs->count * sizeof *copy);
+        double made_up = (double)row->window_events / (double)tuner->events / candidate->done;
+        for (size_t i = 0; i < runs->count; i++) {
+            copy[i] = made_up * runs->values[i];
+        }
         free(candidate->ns_per_event);
         candidate->ns_per_event = copy;
         candidate->run_count = runs->count;

@@ -79,14 +79,49 @@ static void choose(struct tuner *tuner, const size_t *finals, size_t count)
     }
 }
 
+/* Of what keeps to all limits but that on lateness, the one that works least; SIZE_MAX: none. */
+static size_t find_later(const struct tuner *tuner)
+{
+    const struct tune_candidate *candidates = tuner->result->candidates;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < tuner->result->candidate_count; i++) {
+        if (candidates[i].counted && candidates[i].only_late && !isnan(candidates[i].cost) &&
+            (least == SIZE_MAX || candidates[i].cost < candidates[least].cost)) {
+            least = i;
+        }
+    }
+    return least;
+}
+
+/* Names what a wider tolerance would allow, if it has shown that it gains by it; or, where nothing
+ * keeps to the limits, that there is something. */
+static void judge_later(struct tuner *tuner, size_t index)
+{
+    struct tune_result *result = tuner->result;
+    const struct tune_candidate *later = index != SIZE_MAX ? &result->candidates[index] : NULL;
+    if (later == NULL || !later->counted || !later->only_late) {
+        return;
+    }
+    if (result->best == NULL) {
+        result->later = later;
+    } else if (isnan(result->best->ns)) {
+        result->later = later->cost < result->best->cost ? later : NULL;
+    } else if (compare_runs(result->best, later, &result->later_difference)) {
+        const struct judgement *difference = &result->later_difference;
+        result->later_judged = difference->p <= 1 - CONFIDENCE && difference->change < 0;
+        result->later = result->later_judged ? later : NULL;
+    }
+}
+
 bool tuner_compete(struct tuner *tuner, struct error *error)
 {
     size_t structures = tuner->request->structures->count;
-    size_t *finals = malloc((structures + 1) * sizeof *finals);
+    size_t *finals = malloc((structures + 2) * sizeof *finals);
     if (finals == NULL) {
         return error_set(error, "out of memory");
     }
     bool good = true;
+    size_t later = find_later(tuner);
     /* Limits on what only these runs show can leave the first few out: then the next few. */
     while (good && tuner->result->best == NULL) {
         size_t count = 0;
@@ -102,17 +137,22 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
             break;
         }
         tuner_tell(tuner, "running the first few side by side");
-        good = tuner_run(tuner, finals, count, TUNE_TIMED, STALL_RUNS, true, error);
+        size_t running = count;
+        if (later != SIZE_MAX) {
+            finals[running++] = later;
+        }
+        good = tuner_run(tuner, finals, running, TUNE_TIMED, STALL_RUNS, true, error);
         double left = tuner->request->budget_seconds - tuner_seconds(tuner);
-        double runs = left / (tuner->pass_seconds * (double)(count + 1));
+        double runs = left / (tuner->pass_seconds * (double)(running + 1));
         runs = runs < FINAL_RUNS_MIN ? FINAL_RUNS_MIN : runs;
         runs = runs > FINAL_RUNS_MAX ? FINAL_RUNS_MAX : runs;
-        good = good && tuner_run(tuner, finals, count, TUNE_FINAL, (unsigned)runs, false, error);
+        good = good && tuner_run(tuner, finals, running, TUNE_FINAL, (unsigned)runs, false, error);
         tuner_sort_by_time(tuner, finals, count);
         if (good && tune_candidate_fits(&tuner->result->candidates[finals[0]])) {
             choose(tuner, finals, count);
         }
     }
+    judge_later(tuner, later);
     free(finals);
     return good;
 }
@@ -136,8 +176,9 @@ bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
 {
     struct tune_result *result = tuner->result;
     bool *taken = calloc(tuner->request->structures->count + 1, sizeof *taken);
-    size_t finals[FINAL_STRUCTURES];
+    size_t finals[FINAL_STRUCTURES + 1];
     size_t count = 0;
+    size_t later = find_later(tuner);
     bool good = taken != NULL || error_set(error, "out of memory");
     while (good && count < FINAL_STRUCTURES) {
         size_t structure = least_of_all(tuner, taken);
@@ -148,6 +189,9 @@ bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
         finals[count++] = tuner->best[structure];
     }
     free(taken);
+    if (later != SIZE_MAX) {
+        finals[count++] = later;
+    }
     good = good && tuner_run(tuner, finals, count, TUNE_FINAL, 0, false, error);
     for (size_t i = 0; good && i < count; i++) {
         const struct tune_candidate *candidate = &result->candidates[finals[i]];
@@ -162,5 +206,6 @@ bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
         }
     }
     result->certainty = result->second != NULL ? TUNE_COUNTED_ONLY : TUNE_ALONE;
+    judge_later(tuner, later);
     return good;
 }

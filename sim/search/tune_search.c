@@ -38,8 +38,8 @@ static bool counts_better(const struct tune_candidate *a, const struct tune_cand
         if (a->counted != b->counted) {
             return a->counted;
         }
-        return a->counted && llabs(a->lateness_min) + llabs(a->lateness_max) <
-                                 llabs(b->lateness_min) + llabs(b->lateness_max);
+        return a->counted && a->firing.declared_early + a->firing.declared_late <
+                                 b->firing.declared_early + b->firing.declared_late;
     }
     if (isnan(a->cost) || isnan(b->cost)) {
         return false;

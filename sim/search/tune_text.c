@@ -33,10 +33,12 @@ static const char *name_of(const struct tune_candidate *candidate, char text[NAM
     return text;
 }
 
-static void write_ticks(FILE *stream, const struct tune_result *result, uint64_t ticks)
+/* How what a candidate fires is told of this trace. */
+static struct firing_frame frame_of(const struct tune_result *result)
 {
-    (void)fprintf(stream, "%" PRIu64 " tick%s (%.4g ms)", ticks, ticks == 1 ? "" : "s",
-                  (double)ticks * (double)result->tick_ns / 1e6);
+    return (struct firing_frame){.tick_ns = (double)result->tick_ns,
+                                 .exact_fired = (double)result->info.fired,
+                                 .duration = plain_duration_text};
 }
 
 static void write_work(FILE *stream, const struct tune_candidate *candidate)
@@ -50,6 +52,25 @@ static void write_work(FILE *stream, const struct tune_candidate *candidate)
     (void)fprintf(stream, "%.2f compares, %.2f moves, %.2f slots, %.2f cascades",
                   (double)work->compares / events, (double)work->moves / events,
                   (double)work->slots / events, (double)work->cascades / events);
+}
+
+/* What it takes: time, where it was taken, or else work. */
+static void write_price(FILE *stream, const struct tune_candidate *candidate)
+{
+    if (isnan(candidate->ns)) {
+        (void)fprintf(stream, "%.1f by the counts", candidate->cost);
+    } else {
+        (void)fprintf(stream, "%.1f ns an operation", candidate->ns);
+    }
+}
+
+/* Whether `a` takes less than `b`; what came further goes before. */
+static bool is_less(const struct tune_candidate *a, const struct tune_candidate *b)
+{
+    if (a->stage != b->stage) {
+        return a->stage > b->stage;
+    }
+    return isnan(a->ns) ? a->cost < b->cost : a->ns < b->ns;
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */
@@ -73,26 +94,17 @@ static void count_usable(const struct tune_request *request, const struct tune_r
 static void write_lateness(FILE *stream, const struct tune_result *result,
                            const struct tune_candidate *candidate)
 {
-    if (candidate->lateness_min == 0 && candidate->lateness_max == 0) {
-        (void)fputs("none", stream);
-    } else {
-        if (candidate->lateness_min < 0) {
-            (void)fputs("up to ", stream);
-            write_ticks(stream, result, (uint64_t)-candidate->lateness_min);
-            (void)fputs(" early", stream);
-        }
-        if (candidate->lateness_max > 0) {
-            (void)fputs(candidate->lateness_min < 0 ? ", up to " : "up to ", stream);
-            write_ticks(stream, result, (uint64_t)candidate->lateness_max);
-            (void)fputs(" late", stream);
-        }
-    }
-    if (candidate->early_promise == 0 && candidate->late_promise == 0) {
-        (void)fputs(", as it promises", stream);
-    } else {
-        (void)fprintf(stream, ", and promises at most %" PRIu64 " early, %" PRIu64 " late",
-                      candidate->early_promise, candidate->late_promise);
-    }
+    char words[FIRING_BYTES];
+    struct firing_frame frame = frame_of(result);
+    (void)fputs(firing_lateness_words(&candidate->firing, &frame, words), stream);
+}
+
+static void write_share(FILE *stream, const struct tune_result *result,
+                        const struct tune_candidate *candidate)
+{
+    char words[FIRING_BYTES];
+    struct firing_frame frame = frame_of(result);
+    (void)fputs(firing_share_words(&candidate->firing, &frame, words), stream);
 }
 
 static void write_traffic(FILE *stream, const struct tune_result *result)
@@ -100,12 +112,16 @@ static void write_traffic(FILE *stream, const struct tune_result *result)
     const struct trace_info *info = &result->info;
     (void)fprintf(stream,
                   "traffic    %" PRIu64 " operations on %" PRIu64 " timers, at most %" PRIu64
-                  " pending; %" PRIu64 " fire, %" PRIu64 " are restarted before; %s%" PRIu64
+                  " pending; %" PRIu64 " fire in an exact structure, %" PRIu64
+                  " are restarted before; %s%" PRIu64
                   " different delay%s, half of them up to %" PRIu64 " ticks, the longest %" PRIu64
                   "\n",
                   info->window_events, result->ids, info->pending_max, info->fired, info->restarts,
                   info->distinct_bounded ? "more than " : "", info->distinct_delays,
                   info->distinct_delays == 1 ? "" : "s", info->delay_p50, info->delay_max);
+    if (result->open_loop) {
+        (void)fputs("           " TRACE_OPEN_LOOP_NOTE "\n", stream);
+    }
 }
 
 /* The same structure with the options that it began with, where those were timed too. */
@@ -209,10 +225,8 @@ static void write_costs(FILE *stream, const struct tune_result *result)
         const char *title;
         void (*write)(FILE *, const struct tune_result *, const struct tune_candidate *);
     } lines[] = {
-        {"memory", write_memory},
-        {"stall", write_stall},
-        {"wakeups", write_wakeups},
-        {"lateness", write_lateness},
+        {"memory", write_memory},     {"stall", write_stall}, {"wakeups", write_wakeups},
+        {"lateness", write_lateness}, {"fires", write_share},
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         (void)fprintf(stream, "%-11s%s", lines[i].title,
@@ -225,6 +239,46 @@ static void write_costs(FILE *stream, const struct tune_result *result)
         }
         (void)fputc('\n', stream);
     }
+}
+
+/* What lateness gains: the fastest that is exact, beside a best that is not; and what would gain
+ * by more of it. */
+static void write_tolerance(FILE *stream, const struct tune_result *result)
+{
+    char name[NAME_BYTES];
+    const struct tune_candidate *exact = NULL;
+    for (size_t i = 0; i < result->candidate_count; i++) {
+        const struct tune_candidate *other = &result->candidates[i];
+        bool comes = tune_candidate_fits(other) && firing_is_exact(&other->firing);
+        if (comes && (exact == NULL || is_less(other, exact))) {
+            exact = other;
+        }
+    }
+    if (result->best != NULL && exact != NULL && !firing_is_exact(&result->best->firing)) {
+        (void)fprintf(stream, "exact      the best that is: %s, ", name_of(exact, name));
+        write_price(stream, exact);
+        (void)fputc('\n', stream);
+    }
+    const struct tune_candidate *later = result->later;
+    if (later == NULL) {
+        return;
+    }
+    (void)fprintf(stream, "tolerance  --max-lateness %.0f would allow %s",
+                  firing_lateness(&later->firing), name_of(later, name));
+    if (result->best != NULL) {
+        (void)fputs(", ", stream);
+        write_price(stream, later);
+    }
+    if (result->later_judged) {
+        const struct judgement *difference = &result->later_difference;
+        (void)fprintf(stream, ", %.2f times as long (95 %%: %.2f to %.2f)", 1 + difference->change,
+                      1 + difference->low, 1 + difference->high);
+    }
+    (void)fputs(": ", stream);
+    write_lateness(stream, result, later);
+    (void)fputs("; it fires ", stream);
+    write_share(stream, result, later);
+    (void)fputc('\n', stream);
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -266,7 +320,10 @@ static int compare_stand_ins(const void *a, const void *b)
     }
     double left = isnan(x->ns) ? x->cost : x->ns;
     double right = isnan(y->ns) ? y->cost : y->ns;
-    if (left != right && !isnan(left) && !isnan(right)) {
+    if (isnan(left) != isnan(right)) {
+        return isnan(left) ? 1 : -1;
+    }
+    if (left < right || left > right) {
         return left < right ? -1 : 1;
     }
     return (x->structure > y->structure) - (x->structure < y->structure);
@@ -317,10 +374,20 @@ void tune_write_text(const struct tune_request *request, const struct tune_resul
         write_because(stream, request, result);
         write_second(stream, result);
         write_costs(stream, result);
+        if (result->best->done < 1 || (result->second != NULL && result->second->done < 1)) {
+            (void)fputs("           times and work are for as many operations and firings as an "
+                        "exact structure has\n",
+                        stream);
+        }
         (void)fprintf(stream, "how sure   %s: %s", certainties[result->certainty].word,
                       certainties[result->certainty].text);
         if (result->certainty == TUNE_TIED) {
             (void)fprintf(stream, " (%s)", result->tie_break);
+        }
+        char undone[FIRING_BYTES];
+        struct firing_frame frame = frame_of(result);
+        if (firing_undone_words(&result->best->firing, &frame, undone)[0] != '\0') {
+            (void)fprintf(stream, "; but of what exact structures fire: %s", undone);
         }
         (void)fputc('\n', stream);
         if (result->search_events < result->info.window_events) {
@@ -335,13 +402,20 @@ void tune_write_text(const struct tune_request *request, const struct tune_resul
                         stream);
         }
     }
+    write_tolerance(stream, result);
     write_table(stream, request, result);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *candidate_json(const struct tune_candidate *candidate)
+static json_t *whole_or_null(double value)
 {
+    return isfinite(value) ? json_integer((json_int_t)value) : json_null();
+}
+
+static json_t *candidate_json(const struct tune_candidate *candidate, double exact_fired)
+{
+    const struct firing *firing = &candidate->firing;
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:b, s:s}", "algo", candidate->contender.timed->name, "options",
                   candidate->contender.option_text, "stage", stage_words[candidate->stage], "fits",
@@ -352,16 +426,22 @@ static json_t *candidate_json(const struct tune_candidate *candidate)
     (void)json_object_update_new(
         json,
         json_pack(
-            "{s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cost",
-            json_real_or_null(candidate->cost), "ns_per_event", json_real_or_null(candidate->ns),
-            "stall_ns", json_real_or_null(candidate->stall_ns), "bytes_per_timer",
-            json_real_or_null(candidate->bytes_per_timer), "bytes_peak",
+            "{s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:I, s:I, "
+            "s:I, s:I}",
+            "cost", json_real_or_null(candidate->cost), "ns_per_event",
+            json_real_or_null(candidate->ns), "stall_ns", json_real_or_null(candidate->stall_ns),
+            "bytes_per_timer", json_real_or_null(candidate->bytes_per_timer), "bytes_peak",
             (json_int_t)candidate->bytes_peak, "wakeups_per_s",
             json_real_or_null(candidate->wakeups_per_s), "wakeups", (json_int_t)candidate->wakeups,
-            "lateness_min", (json_int_t)candidate->lateness_min, "lateness_max",
-            (json_int_t)candidate->lateness_max, "n_compares", (json_int_t)candidate->work.compares,
-            "n_moves", (json_int_t)candidate->work.moves, "n_slots",
-            (json_int_t)candidate->work.slots, "n_cascades", (json_int_t)candidate->work.cascades));
+            "lateness_min", whole_or_null(firing->lateness_min), "lateness_max",
+            whole_or_null(firing->lateness_max), "declared_early",
+            whole_or_null(firing->declared_early), "declared_late",
+            whole_or_null(firing->declared_late), "fired", whole_or_null(firing->fired), "averted",
+            whole_or_null(firing->averted), "averted_share",
+            json_real_or_null(firing_averted_share(firing, exact_fired)), "done", candidate->done,
+            "n_compares", (json_int_t)candidate->work.compares, "n_moves",
+            (json_int_t)candidate->work.moves, "n_slots", (json_int_t)candidate->work.slots,
+            "n_cascades", (json_int_t)candidate->work.cascades));
     json_t *runs = json_array();
     for (size_t i = 0; i < candidate->run_count; i++) {
         (void)json_array_append_new(runs, json_real(candidate->ns_per_event[i]));
@@ -370,19 +450,27 @@ static json_t *candidate_json(const struct tune_candidate *candidate)
     return json;
 }
 
+static json_t *json_or_null(const struct tune_candidate *candidate, double exact_fired)
+{
+    return candidate != NULL ? candidate_json(candidate, exact_fired) : json_null();
+}
+
 json_t *tune_json(const struct tune_request *request, const struct tune_result *result,
                   const json_t *context)
 {
+    double exact_fired = (double)result->info.fired;
     json_t *candidates = json_array();
     for (size_t i = 0; i < result->candidate_count; i++) {
-        (void)json_array_append_new(candidates, candidate_json(&result->candidates[i]));
+        (void)json_array_append_new(candidates,
+                                    candidate_json(&result->candidates[i], exact_fired));
     }
     json_t *json =
-        json_pack("{s:i, s:O, s:s, s:o, s:o, s:b, s:o}", "schema", RESULTS_SCHEMA, "context",
-                  context, "trace", request->trace_path, "best",
-                  result->best != NULL ? candidate_json(result->best) : json_null(), "second",
-                  result->second != NULL ? candidate_json(result->second) : json_null(),
-                  "out_of_time", result->out_of_time, "candidates", candidates);
+        json_pack("{s:i, s:O, s:s, s:b, s:f, s:o, s:o, s:o, s:b, s:o}", "schema", RESULTS_SCHEMA,
+                  "context", context, "trace", request->trace_path, "open_loop", result->open_loop,
+                  "exact_fired", exact_fired, "best", json_or_null(result->best, exact_fired),
+                  "second", json_or_null(result->second, exact_fired), "later",
+                  json_or_null(result->later, exact_fired), "out_of_time", result->out_of_time,
+                  "candidates", candidates);
     if (json != NULL && result->best != NULL) {
         (void)json_object_set_new(json, "certainty",
                                   json_string(certainties[result->certainty].word));

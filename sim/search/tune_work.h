@@ -15,6 +15,7 @@ struct tuner {
     size_t *best;     /* of each structure, by counts: an index of a candidate */
     const char *path; /* what is replayed now: the trace, or its beginning */
     uint64_t events;  /* in the timed window of that */
+    uint64_t fired;   /* there, by an exact structure */
     double seconds;   /* that it lasts, in the trace's own time */
     bool deciding;    /* the search is over */
     uint64_t begun_ns;

@@ -43,6 +43,7 @@ struct collector {
     struct trace_info *info;
     struct trace_portrait *portrait; /* NULL: none is wanted */
     uint64_t pending;
+    uint64_t fired_before; /* the window */
     uint64_t tick_events;
     uint64_t tick;
     struct page *pages;
@@ -212,6 +213,10 @@ static bool take_group(struct collector *c, const struct trace_header *header,
                        const struct trace_block *block, const struct trace_group *group)
 {
     struct trace_info *info = c->info;
+    bool in_window = group->tick >= header->warmup_end_tick;
+    if (in_window && info->window_events == 0) {
+        c->fired_before = info->fired;
+    }
     if (c->tick_events == 0 || group->tick != c->tick) {
         info->busy_ticks++;
         c->tick = group->tick;
@@ -225,7 +230,7 @@ static bool take_group(struct collector *c, const struct trace_header *header,
         info->busiest_tick_events = c->tick_events;
         info->busiest_tick = group->tick;
     }
-    info->window_events += group->tick >= header->warmup_end_tick ? group->count : 0;
+    info->window_events += in_window ? group->count : 0;
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         const struct trace_record *record = &block->records[i];
         if (block->causes != NULL && block->causes[i].basis != TRACE_EXTERNAL &&
@@ -256,6 +261,7 @@ static bool read_through(struct collector *c, struct trace_reader *reader, struc
         progress_update(&progress, block.first_event + block.record_count);
     }
     memory = memory && (got < 0 || expire(c, header->end_tick));
+    c->info->window_fired = c->info->window_events > 0 ? c->info->fired - c->fired_before : 0;
     progress_end(&progress);
     return memory ? got == 0 : error_set(error, "out of memory");
 }

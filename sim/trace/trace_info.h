@@ -23,6 +23,7 @@ struct trace_info {
     uint64_t file_bytes;
     uint64_t blocks;
     uint64_t window_events;   /* from warmup_end_tick on */
+    uint64_t window_fired;    /* from the first of these on, as `fired` */
     uint64_t restarts;        /* starts of a pending timer */
     uint64_t stops_idle;      /* stops of a timer that was not pending */
     uint64_t misplaced;       /* reactions at a tick at which an exact structure does not fire the

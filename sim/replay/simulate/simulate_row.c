@@ -64,11 +64,17 @@ static void fill_verdict(struct row *row, const struct replay_result *check)
         enum column column;
         uint64_t value;
     } counts[] = {
-        {COL_EVENTS, verdict->events},     {COL_STARTS, verdict->starts},
-        {COL_RESTARTS, verdict->restarts}, {COL_STOPS, verdict->stops},
-        {COL_REACTIONS, check->reactions}, {COL_NOT_REACHED, check->not_reached},
-        {COL_FIRED, verdict->fired},       {COL_DRAINED, verdict->drained},
+        {COL_EVENTS, verdict->events},
+        {COL_STARTS, verdict->starts},
+        {COL_RESTARTS, verdict->restarts},
+        {COL_STOPS, verdict->stops},
+        {COL_REACTIONS, check->reactions},
+        {COL_NOT_REACHED, check->not_reached},
+        {COL_FIRED, verdict->fired},
+        {COL_DRAINED, verdict->drained},
         {COL_AVERTED, verdict->averted},
+        {COL_DECLARED_EARLY, verdict->declared.early_ticks},
+        {COL_DECLARED_LATE, verdict->declared.late_ticks},
     };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         row_set_integer(row, counts[i].column, counts[i].value);
@@ -90,6 +96,8 @@ static void fill_verdict(struct row *row, const struct replay_result *check)
 static void fill_work(struct row *row, const struct subject *subject)
 {
     const struct replay_result *check = subject->check;
+    row->window_events = check->window_events;
+    row->window_fired = check->window_fired;
     row_set_integer(row, COL_WAKEUPS, check->wakeups);
     row_set_integer(row, COL_IDLE_WAKEUPS, check->idle_wakeups);
     if (check->window_fired > 0) {
