@@ -30,6 +30,7 @@ struct compare_arguments {
     bool by_algo;
     bool all_counts;
     unsigned rounds;
+    struct tolerance max_lateness;
     double confidence;
     double min_effect;      /* negative: by how the runs belong together */
     double threshold;       /* negative: none */
@@ -86,7 +87,8 @@ static const struct option_row options[] = {
     {{"by", 0, "algo", 0, "Compare the structures of each set with one another", 0},
      .take = take_by},
     {{"base", 0, "NAME[:opt=v...]", 0,
-      "With --by algo: the structure to compare with (the first of each trace)", 0},
+      "With --by algo: the structure to compare with (the first of each trace that is punctual)",
+      0},
      OPTION_TEXT,
      AT(base)},
     {{"algorithm", 'a', "NAME[:opt=v...],...", 0, "Only these structures; may be repeated", 0},
@@ -114,6 +116,7 @@ static const struct option_row options[] = {
       0},
      OPTION_PERCENT(0, 1000),
      AT(min_effect)},
+    OPTION_ROW_MAX_LATENESS(struct compare_arguments, max_lateness),
     {{"correction", 0, "holm|bh|none", 0,
       "For many comparisons at once: Holm (the default), Benjamini and Hochberg, none", 0},
      OPTION_WORD,
@@ -506,6 +509,7 @@ static int run(const struct compare_arguments *arguments)
             .metrics = arguments->metrics.items,
             .metric_count = arguments->metrics.count,
             .all_counts = arguments->all_counts,
+            .max_lateness = arguments->max_lateness,
             .confidence = arguments->confidence,
             .min_effect = arguments->min_effect,
             .correction = arguments->correction,

@@ -156,12 +156,14 @@ static bool compare_structures(struct compare_work *work, const struct compare_s
             continue;
         }
         const struct thing *against = NULL;
-        for (size_t k = 0; k < things.count && against == NULL; k++) {
+        bool found = false; /* what fires late is the base only where nothing else is */
+        for (size_t k = 0; k < things.count && !found; k++) {
             const struct thing *candidate = &things.items[k];
             bool same =
                 candidate->kind == thing->kind && strcmp(candidate->workload, thing->workload) == 0;
             bool chosen = base != NULL ? is_structure(base, candidate) : is_wanted(work, candidate);
-            against = same && chosen ? candidate : NULL;
+            found = same && chosen && (base != NULL || !thing_is_beyond(work, candidate));
+            against = found || (same && chosen && against == NULL) ? candidate : against;
         }
         if (against == thing) {
             continue;
@@ -209,7 +211,8 @@ bool compare_results(const struct compare_request *request, struct comparisons *
         }
     }
     done = done && check_comparable(request, comparisons, error);
-    return done && compare_give_verdicts(&work) && compare_warn_of_methods(&work);
+    return done && compare_give_verdicts(&work) && compare_warn_of_methods(&work) &&
+           compare_warn_of_lateness(&work);
 }
 
 void comparisons_free(struct comparisons *comparisons)

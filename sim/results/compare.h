@@ -6,6 +6,9 @@
  * compared exactly. How the runs of two sides belong together follows from the results: structures
  * of one run of `timerlab sim` took turns, so their runs are pairs; so do the sessions of two sets,
  * if they were made in turn, as their dates show; everything else was measured apart.
+ *
+ * Who fires late does less (tolerance.h): of two different structures none is called the faster for
+ * being later than is borne.
  */
 #ifndef SIM_COMPARE_H
 #define SIM_COMPARE_H
@@ -13,6 +16,7 @@
 #include "error.h"
 #include "judge.h"
 #include "result_set.h"
+#include "tolerance.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +34,8 @@
     X(VERDICT_NONE, "-")                                                                           \
     X(VERDICT_FASTER, "faster")                                                                    \
     X(VERDICT_SLOWER, "slower")                                                                    \
-    X(VERDICT_CANNOT_TELL, "cannot tell")
+    X(VERDICT_CANNOT_TELL, "cannot tell")                                                          \
+    X(VERDICT_NOT_PUNCTUAL, "not punctual") /* what takes less fires late, or early */
 
 #define COMPARE_METHOD_MAP(X)                                                                      \
     X(METHOD_NONE, "-")                                                                            \
@@ -86,6 +91,7 @@ struct compare_request {
     const char *const *metrics; /* figures to judge; none given: the time */
     size_t metric_count;
     bool all_counts; /* also of two different structures, which do different work by nature */
+    struct tolerance max_lateness;
     double confidence;
     double min_effect; /* negative: COMPARE_MIN_EFFECT_PAIRED or COMPARE_MIN_EFFECT_APART */
     enum compare_correction correction;
@@ -108,7 +114,7 @@ struct comparison {
     const char *metric; /* "" where there was nothing to choose it by */
     enum compare_status status;
     bool other_failed; /* of COMPARE_FAILED: while the base did not */
-    char reason[512];  /* of a status that is not judged, or of a verdict that was out of reach */
+    char reason[1024]; /* of a status that is not judged, or of a verdict that was out of reach */
     enum compare_method method;
     size_t base_runs;
     size_t other_runs;

@@ -172,6 +172,10 @@ static void print_summary(const struct compare_request *request,
                       verdict_words[verdicts[i]]);
         separator = ", ";
     }
+    size_t unpunctual = count_verdicts(comparisons, VERDICT_NOT_PUNCTUAL);
+    if (unpunctual > 0) {
+        (void)fprintf(stream, ", %zu %s", unpunctual, verdict_words[VERDICT_NOT_PUNCTUAL]);
+    }
     for (int s = COMPARE_JUDGED + 1; s < COMPARE_STATUSES; s++) {
         size_t count = count_status(comparisons, (enum compare_status)s);
         if (count > 0) {
@@ -223,7 +227,7 @@ static void print_comparisons(const struct compare_request *request,
             continue;
         }
         if (request->by_algo) {
-            char base[520] = "the first";
+            char base[520] = "the first that is punctual";
             if (request->base != NULL) {
                 structure_name(base, sizeof base, request->base->algo, request->base->options);
             }

@@ -89,6 +89,7 @@ bool compare_give_verdicts(struct compare_work *work)
         if (out->items[i].status == COMPARE_JUDGED) {
             out->items[i].p_adjusted = adjusted[at++];
             give_verdict(&out->items[i], work->request, out->judged);
+            comparison_bear_lateness(work, &out->items[i]);
         }
     }
     free(p);

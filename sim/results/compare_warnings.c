@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds a sentence, unless it is there. */
-__attribute__((format(printf, 2, 3))) static bool warn(struct compare_work *work,
-                                                       const char *format, ...)
+bool compare_warn(struct compare_work *work, const char *format, ...)
 {
     char text[1024];
     va_list list;
@@ -44,8 +42,8 @@ static bool warn_of_key(struct compare_work *work, const char *key,
     char *base_text = json_dumps(base_value, JSON_ENCODE_ANY | JSON_COMPACT);
     char *other_text = json_dumps(other_value, JSON_ENCODE_ANY | JSON_COMPACT);
     bool done = base_text != NULL && other_text != NULL
-                    ? warn(work, "%s differs: %s in %s, %s in %s", key, base_text, base->path,
-                           other_text, other->path)
+                    ? compare_warn(work, "%s differs: %s in %s, %s in %s", key, base_text,
+                                   base->path, other_text, other->path)
                     : error_set(work->error, "out of memory");
     free(base_text);
     free(other_text);
@@ -91,7 +89,8 @@ bool compare_warn_of_circumstances(struct compare_work *work, const struct compa
             done = warn_of_contexts(work, first, session);
         }
         if (build != NULL && strcmp(build, "Debug") == 0) {
-            done = done && warn(work,
+            done = done &&
+                   compare_warn(work,
                                 "%s was measured in a build without optimisation: its times say "
                                 "nothing",
                                 session->path);
@@ -123,8 +122,10 @@ bool compare_warn_of_methods(struct compare_work *work)
             has_checksum(item->other_side, item->workload, item->algo, item->options);
     }
     return (!apart ||
-            warn(work, "measured apart, not in turn: what the machine did meanwhile is in the "
-                       "difference; --command measures in turn")) &&
-           (checksums || warn(work, "some rows have no checksum of their trace: whether it is the "
-                                    "same one, only its name says"));
+            compare_warn(work,
+                         "measured apart, not in turn: what the machine did meanwhile is in the "
+                         "difference; --command measures in turn")) &&
+           (checksums ||
+            compare_warn(work, "some rows have no checksum of their trace: whether it is the "
+                               "same one, only its name says"));
 }

@@ -1,7 +1,8 @@
 /*
  * compare_work.h: a comparison under way, for the room's own files. compare.c finds what stands
  * against what; each pair is judged in compare_pair.c, all of them together get their verdicts in
- * compare_verdict.c, and compare_warnings.c says what was not alike.
+ * compare_verdict.c, in which compare_lateness.c has a say, and compare_warnings.c says what was
+ * not alike.
  */
 #ifndef SIM_COMPARE_WORK_H
 #define SIM_COMPARE_WORK_H
@@ -46,6 +47,22 @@ bool compare_things(struct compare_work *work, const struct thing *base, const s
 
 /* Judges all comparisons together. False if out of memory. */
 bool compare_give_verdicts(struct compare_work *work);
+
+/* Whether a thing fires timers later than is borne, or early, by its promise; false of what is not
+ * known to. A tolerance that cannot be told in ticks counts as none. */
+bool thing_is_beyond(const struct compare_work *work, const struct thing *thing);
+
+/* Takes the verdict back where, of two different structures, the one that takes less is beyond what
+ * is borne, and the other is not; says how late it is, and what it is spared. */
+void comparison_bear_lateness(const struct compare_work *work, struct comparison *item);
+
+/* Warns of what weakens the rule on lateness. False, with the error set, if out of memory, or if a
+ * tolerance cannot be told in ticks. */
+bool compare_warn_of_lateness(struct compare_work *work);
+
+/* Adds a warning, unless it is there. False if out of memory. */
+bool compare_warn(struct compare_work *work, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Warns of what the sessions of a side have different from the base's. False if out of memory. */
 bool compare_warn_of_circumstances(struct compare_work *work, const struct compare_side *base,

@@ -79,3 +79,17 @@ json_t *context_json(int argc, char *const *argv)
                      huge_pages[0] != '\0' ? huge_pages : "none", "clock_overhead_ns",
                      clock_overhead_ns(), "command_line", command_line(argc, argv), "date", date);
 }
+
+const json_t *context_trace(const json_t *context, const char *name)
+{
+    size_t i = 0;
+    const json_t *trace = NULL;
+    json_array_foreach(json_object_get(context, "traces"), i, trace)
+    {
+        const char *known = json_string_value(json_object_get(trace, "name"));
+        if (known != NULL && strcmp(known, name) == 0) {
+            return trace;
+        }
+    }
+    return NULL;
+}

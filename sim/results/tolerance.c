@@ -131,7 +131,7 @@ const char *firing_lateness_words(const struct firing *firing, const struct firi
     text[0] = '\0';
     add_bounds(text, "up to", -firing->lateness_min, firing->lateness_max, frame);
     if (text[0] == '\0') {
-        add(text, "none");
+        add(text, isnan(firing->lateness_max) ? "none seen late, for none fired" : "none");
     }
     if (firing->declared_early > 0 || firing->declared_late > 0) {
         add(text, ", and promises ");

@@ -110,6 +110,59 @@ run 0 four-before.json four-after.json
 says out 'fewer than 5 a side are never called a difference'
 says out '0 faster, 0 slower, 0 cannot tell, 4 refused'
 
+# --- who is late does not win by it
+
+# The wheel of day.trace promises to be late by up to 8 ticks of 4 ms, and is by 5; it is spared 40 of 400.
+jq '.context.traces = [{name: "day.trace", tick_ns: 4000000}]
+    | .rows[] |= (.declared_early = 0 | .declared_late = 0 | .lateness_min = 0 | .lateness_max = 0 | .averted = 0)
+    | (.rows[] | select(.trace == "day.trace" and .algo == "wheel" and .options == ""))
+        |= (.declared_late = 8 | .lateness_max = 5 | .fired = 350 | .averted = 40)' before.json >late.json
+run 0 --by algo --base heap late.json --trace 'day.*'
+says out '-74.9 %'
+says out '8 pairs  not punctual'
+says out 'day.trace, wheel, processor_ns_per_event: not punctual: wheel takes less, and fires 350 of the 400 timers that exact structures fire (10 % averted), up to 5 ticks (20.0 ms) late, and promises at most 8 ticks (32.0 ms) late; --max-lateness 8 allows it'
+says out '1 faster, 0 slower, 0 cannot tell, 1 not punctual.'
+for lateness in 8 32ms 1s; do
+    run 0 --by algo --base heap late.json --trace 'day.*' --max-lateness "$lateness"
+    says out '2 faster, 0 slower, 0 cannot tell.'
+done
+for lateness in 7 31999us; do
+    run 0 --by algo --base heap late.json --trace 'day.*' --max-lateness "$lateness"
+    says out ' 1 not punctual.'
+done
+# nor as the base, nor is it taken for one without being asked for
+run 0 late.json:wheel late.json:heap
+says out '0 faster, 0 slower, 0 cannot tell, 1 not punctual'
+says out 'heap, processor_ns_per_event: not punctual: wheel takes less'
+run 0 --by algo late.json --trace 'day.*' -a wheel,heap
+says out 'wheel vs heap '
+jq '.rows |= (map(select(.algo == "wheel")) + map(select(.algo != "wheel")))' late.json >wheel-first.json
+run 0 --by algo wheel-first.json --trace 'day.*' -a wheel,heap
+says out 'wheel vs heap '
+run 0 --by algo wheel-first.json --trace 'day.*' -a wheel,heap --max-lateness 8
+says out 'heap vs wheel '
+# before and after a change it is as late as before
+run 0 late.json late.json --trace 'day.*'
+silent out 'not punctual'
+# of what does not hold the promise what was measured counts, and if that is nothing, what was averted
+jq 'del(.rows[].declared_late, .rows[].declared_early)' late.json >measured.json
+run 0 --by algo --base heap measured.json --trace 'day.*' --max-lateness 4
+says out '(10 % averted), up to 5 ticks (20.0 ms) late; --max-lateness 5 allows it'
+says err 'warning: measured.json does not say how late its structures promise to be at most'
+silent err 'no checksum'
+run 0 --by algo --base heap measured.json --trace 'day.*' --max-lateness 5
+says out '2 faster'
+jq '(.rows[] | select(.averted == 40)) |= (.fired = 0 | .lateness_min = null | .lateness_max = null)' measured.json >unfired.json
+run 0 --by algo --base heap unfired.json --trace 'day.*' --max-lateness 1000
+says out 'wheel takes less, and fires 0 of the 400 timers that exact structures fire (10 % averted), none seen late, for none fired'
+jq 'del(.context.traces)' late.json >tickless.json
+run 1 --by algo --base heap tickless.json --trace 'day.*' --max-lateness 5ms
+says err 'tickless.json: does not say how long a tick of day.trace is; --max-lateness then has to be in ticks'
+run 0 --by algo --base heap tickless.json --trace 'day.*' --max-lateness 8
+says out '2 faster'
+run 2 --max-lateness soon late.json late.json
+says err 'takes ticks, as in 5, or a time'
+
 # --- what was left out is no failure
 
 jq '(.rows[] | select(.trace == "night.trace" and .algo == "heap"))

@@ -1,0 +1,143 @@
+/* Of two different structures none is the faster by being late. */
+#include "compare_work.h"
+
+#include "context.h"
+#include "figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How long a tick of the thing's trace is; NAN if its results do not say. */
+static double tick_ns_of(const struct thing *thing)
+{
+    for (size_t s = 0; s < thing->side->set->count; s++) {
+        const json_t *context = thing->side->set->sessions[s].context;
+        const json_t *known = json_object_get(context_trace(context, thing->workload), "tick_ns");
+        if (thing_entry(thing, s) != NULL && json_is_number(known)) {
+            return json_number_value(known);
+        }
+    }
+    return NAN;
+}
+
+/* Nothing is known of a benchmark's. */
+static struct firing firing_of(const struct thing *thing)
+{
+    const struct result_entry *entry = thing_first_entry(thing);
+    return firing_of_json(entry != NULL && thing->kind == RESULT_SIM ? entry->row : NULL);
+}
+
+static enum firing_bound bound_of(const struct compare_work *work, const struct thing *thing)
+{
+    struct firing firing = firing_of(thing);
+    uint64_t ticks = 0;
+    bool known = tolerance_in_ticks(&work->request->max_lateness, tick_ns_of(thing), &ticks);
+    return firing_beyond(&firing, known ? ticks : 0, 0);
+}
+
+bool thing_is_beyond(const struct compare_work *work, const struct thing *thing)
+{
+    return bound_of(work, thing) != FIRING_WITHIN;
+}
+
+/* What an exact structure of the same set fires on the trace; NAN if there is none. */
+static double exact_fired(const struct thing *thing)
+{
+    const struct result_set *set = thing->side->set;
+    const char *checksum = thing_first_entry(thing)->checksum;
+    for (size_t s = 0; s < set->count; s++) {
+        const struct result_session *session = &set->sessions[s];
+        for (size_t e = 0; session->kind == RESULT_SIM && e < session->count; e++) {
+            const struct result_entry *entry = &session->entries[e];
+            struct firing firing = firing_of_json(entry->row);
+            if (strcmp(entry->workload, thing->workload) == 0 &&
+                strcmp(entry->checksum, checksum) == 0 && strcmp(entry->status, "ok") == 0 &&
+                firing_is_exact(&firing) && !isnan(firing.fired)) {
+                return firing.fired;
+            }
+        }
+    }
+    return NAN;
+}
+
+/* The two things of a comparison; false if lateness has no say between them. */
+static bool find_things(const struct comparison *item, struct thing *base, struct thing *other)
+{
+    *base = (struct thing){.side = item->base_side,
+                           .kind = RESULT_SIM,
+                           .workload = item->workload,
+                           .algo = item->base_algo,
+                           .options = item->base_options};
+    *other = (struct thing){.side = item->other_side,
+                            .kind = RESULT_SIM,
+                            .workload = item->workload,
+                            .algo = item->algo,
+                            .options = item->options};
+    bool alike = strcmp(base->algo, other->algo) == 0 && strcmp(base->options, other->options) == 0;
+    return !alike && thing_first_entry(base) != NULL && thing_first_entry(other) != NULL;
+}
+
+/* Says how late the one is that takes less, what it is spared, and what would allow it. */
+static void explain(struct comparison *item, const struct thing *winner, enum firing_bound bound)
+{
+    char lateness[FIRING_BYTES];
+    char share[FIRING_BYTES] = "";
+    char remedy[64] = "";
+    struct firing firing = firing_of(winner);
+    struct firing_frame frame = {.tick_ns = tick_ns_of(winner),
+                                 .exact_fired = exact_fired(winner),
+                                 .duration = plain_duration_text};
+    double needed = firing_lateness(&firing);
+    if (bound == FIRING_LATE && isfinite(needed)) {
+        (void)snprintf(remedy, sizeof remedy, "; --max-lateness %.0f allows it", needed);
+    }
+    (void)firing_lateness_words(&firing, &frame, lateness);
+    if (!isnan(firing.fired)) {
+        (void)firing_share_words(&firing, &frame, share);
+    }
+    (void)snprintf(item->reason, sizeof item->reason, "%s%s%s takes less, and fires %s%s%s%s",
+                   winner->algo, winner->options[0] != '\0' ? ":" : "", winner->options, share,
+                   share[0] != '\0' ? ", " : "", lateness, remedy);
+}
+
+void comparison_bear_lateness(const struct compare_work *work, struct comparison *item)
+{
+    struct thing base;
+    struct thing other;
+    if ((item->verdict != VERDICT_FASTER && item->verdict != VERDICT_SLOWER) ||
+        !find_things(item, &base, &other)) {
+        return;
+    }
+    bool faster = item->verdict == VERDICT_FASTER;
+    enum firing_bound bound = bound_of(work, faster ? &other : &base);
+    if (bound != FIRING_WITHIN && !thing_is_beyond(work, faster ? &base : &other)) {
+        item->verdict = VERDICT_NOT_PUNCTUAL;
+        explain(item, faster ? &other : &base, bound);
+    }
+}
+
+bool compare_warn_of_lateness(struct compare_work *work)
+{
+    bool done = true;
+    for (size_t i = 0; i < work->out->count && done; i++) {
+        struct thing things[2];
+        bool concerned = find_things(&work->out->items[i], &things[0], &things[1]);
+        for (int t = 0; t < 2 && done && concerned; t++) {
+            struct firing firing = firing_of(&things[t]);
+            uint64_t ticks = 0;
+            if (!tolerance_in_ticks(&work->request->max_lateness, tick_ns_of(&things[t]), &ticks)) {
+                return error_set(work->error,
+                                 "%s: does not say how long a tick of %s is; --max-lateness then "
+                                 "has to be in ticks",
+                                 things[t].side->label, things[t].workload);
+            }
+            done = !firing_is_measured_only(&firing) ||
+                   compare_warn(work,
+                                "%s does not say how late its structures promise to be at most: "
+                                "how late they were stands for it",
+                                things[t].side->label);
+        }
+    }
+    return done;
+}
