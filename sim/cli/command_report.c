@@ -21,6 +21,7 @@ struct report_arguments {
     struct word_list folders;
     const char *out;
     bool no_pictures;
+    struct tolerance max_lateness;
 };
 
 static void take_folder(void *at, const char *word, struct argp_state *state)
@@ -48,6 +49,7 @@ static const struct option_row options[] = {
     {{"no-pictures", 0, NULL, 0, "Draw nothing; does without gnuplot", 0},
      OPTION_FLAG,
      OPTION_AT(struct report_arguments, no_pictures)},
+    OPTION_ROW_MAX_LATENESS(struct report_arguments, max_lateness),
     OPTION_ROW_END,
 };
 
@@ -169,8 +171,9 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
 
 /* --- the pages ------------------------------------------------------------------------------- */
 
-static bool write_page(const struct report_data *data, const char *out, const char *name,
-                       const struct page_form *form, struct error *error)
+static bool write_page(const struct report_arguments *arguments, const struct report_data *data,
+                       const char *out, const char *name, const struct page_form *form,
+                       struct error *error)
 {
     char path[PATH_MAX];
     struct outfile file;
@@ -178,7 +181,7 @@ static bool write_page(const struct report_data *data, const char *out, const ch
     if (!outfile_open(&file, path, error)) {
         return false;
     }
-    if (!report_write(data, out, form, file.stream, error)) {
+    if (!report_write(data, &arguments->max_lateness, out, form, file.stream, error)) {
         outfile_abort(&file);
         return false;
     }
@@ -201,8 +204,8 @@ static int run(const struct report_arguments *arguments)
         command_complain(&error);
         drawn = false;
     }
-    done = done && write_page(&data, out, "report.html", &page_html, &error) &&
-           write_page(&data, out, "report.md", &page_markdown, &error);
+    done = done && write_page(arguments, &data, out, "report.html", &page_html, &error) &&
+           write_page(arguments, &data, out, "report.md", &page_markdown, &error);
     report_data_free(&data);
     if (!done) {
         command_complain(&error);

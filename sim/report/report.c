@@ -135,7 +135,7 @@ static void write_words(struct report *report)
         }
     }
     section_bench_words(report);
-    page->form->paragraph(page, rule_text());
+    page->form->paragraph(page, rule_text(&report->pool, report->data, &report->contests));
 }
 
 static bool write_page(struct report *report, struct error *error)
@@ -164,16 +164,17 @@ static bool write_page(struct report *report, struct error *error)
     return true;
 }
 
-bool report_write(const struct report_data *data, const char *folder, const struct page_form *form,
-                  FILE *stream, struct error *error)
+bool report_write(const struct report_data *data, const struct tolerance *max_lateness,
+                  const char *folder, const struct page_form *form, FILE *stream,
+                  struct error *error)
 {
     struct report report = {
         .page = {.form = form, .stream = stream, .structures = data->structures},
         .data = data,
         .folder = folder,
     };
-    if (!contest_list_build(&report.contests, data)) {
-        return error_set(error, "out of memory");
+    if (!contest_list_build(&report.contests, data, max_lateness, error)) {
+        return false;
     }
     bool done = write_page(&report, error);
     if (done && report.pool.failed) {

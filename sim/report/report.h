@@ -7,14 +7,16 @@
 
 #include "report_data.h"
 #include "report_page.h"
+#include "tolerance.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Writes the report. `folder` is where the page will be; it holds pictures/ with pictures.csv,
- * which lists them, if there are any. False, with `error` set, if a picture cannot be read or
- * memory runs out. */
-bool report_write(const struct report_data *data, const char *folder, const struct page_form *form,
-                  FILE *stream, struct error *error);
+/* Writes the report, for who bears so much lateness. `folder` is where the page will be; it holds
+ * pictures/ with pictures.csv, which lists them, if there are any. False, with `error` set, if a
+ * picture cannot be read, the lateness cannot be told in ticks, or memory runs out. */
+bool report_write(const struct report_data *data, const struct tolerance *max_lateness,
+                  const char *folder, const struct page_form *form, FILE *stream,
+                  struct error *error);
 
 #endif

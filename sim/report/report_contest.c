@@ -2,6 +2,8 @@
 #include "report_contest.h"
 
 #include "compare.h"
+#include "context.h"
+#include "figures.h"
 #include "judge.h"
 #include "result_set.h"
 #include "statistics.h"
@@ -107,12 +109,15 @@ const struct contest *contest_find(const struct contest_list *list, const json_t
     return NULL;
 }
 
-/* Whether every timer that the row fired was fired on its due tick. */
-static bool is_punctual(const json_t *row)
+bool contest_is_open_loop(const struct contest *contest)
 {
-    double earliest = row_number(row, "lateness_min");
-    double latest = row_number(row, "lateness_max");
-    return (isnan(earliest) || earliest == 0) && (isnan(latest) || latest == 0);
+    return json_is_true(json_object_get(contest->known, "open_loop"));
+}
+
+static bool is_punctual(const struct contest *contest, const json_t *row)
+{
+    struct firing firing = firing_of_json(row);
+    return firing_beyond(&firing, contest->late_ticks, 0) == FIRING_WITHIN;
 }
 
 size_t contest_rows(const struct contest *contest, const struct report_data *data,
@@ -124,12 +129,40 @@ size_t contest_rows(const struct contest *contest, const struct report_data *dat
     json_array_foreach(data->rows, i, row)
     {
         if (contest_has(contest, row) && (wanted == ROWS_ANY || row_competes(data, row)) &&
-            (wanted <= ROWS_COMPETING || (wanted == ROWS_PUNCTUAL) == is_punctual(row))) {
+            (wanted <= ROWS_COMPETING || (wanted == ROWS_PUNCTUAL) == is_punctual(contest, row))) {
             rows[count++] = row;
         }
     }
     qsort((void *)rows, count, sizeof rows[0], by_event_time);
     return count;
+}
+
+/* What an exact structure fires on the trace; NAN if there is none. */
+static double exact_fired(const struct contest *contest, const struct report_data *data)
+{
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(data->rows, i, row)
+    {
+        struct firing firing = firing_of_json(row);
+        if (contest_has(contest, row) && strcmp(row_string(row, "status"), "ok") == 0 &&
+            firing_is_exact(&firing) && !isnan(firing.fired)) {
+            return firing.fired;
+        }
+    }
+    return NAN;
+}
+
+/* What is borne of lateness, and how it is told. False if that cannot be said in ticks. */
+static bool contest_bear(struct contest *contest, const struct report_data *data,
+                         const struct tolerance *max_lateness)
+{
+    const struct report_set *set = report_data_set(data, contest->mark);
+    contest->known = context_trace(set->context, contest->trace);
+    contest->frame = (struct firing_frame){.tick_ns = row_number(contest->known, "tick_ns"),
+                                           .exact_fired = exact_fired(contest, data),
+                                           .duration = duration_text};
+    return tolerance_in_ticks(max_lateness, contest->frame.tick_ns, &contest->late_ticks);
 }
 
 static bool contest_build(struct contest *contest, const struct report_data *data)
@@ -144,6 +177,7 @@ static bool contest_build(struct contest *contest, const struct report_data *dat
     const json_t *unpunctual = contest->rows[0];
     contest->count = contest_rows(contest, data, ROWS_PUNCTUAL, contest->rows);
     if (contest->count == 0) {
+        contest->none_punctual = contest->unpunctual > 0;
         contest->unpunctual = 0;
         contest->count = contest_rows(contest, data, ROWS_COMPETING, contest->rows);
     }
@@ -158,11 +192,13 @@ static bool contest_build(struct contest *contest, const struct report_data *dat
     return true;
 }
 
-bool contest_list_build(struct contest_list *list, const struct report_data *data)
+bool contest_list_build(struct contest_list *list, const struct report_data *data,
+                        const struct tolerance *max_lateness, struct error *error)
 {
-    *list = (struct contest_list){.items =
-                                      calloc(json_array_size(data->rows) + 1, sizeof *list->items)};
-    bool done = list->items != NULL;
+    *list =
+        (struct contest_list){.items = calloc(json_array_size(data->rows) + 1, sizeof *list->items),
+                              .max_lateness = *max_lateness};
+    bool done = list->items != NULL || error_set(error, "out of memory");
     size_t i = 0;
     const json_t *row = NULL;
     json_array_foreach(data->rows, i, row)
@@ -171,7 +207,12 @@ bool contest_list_build(struct contest_list *list, const struct report_data *dat
             struct contest *contest = &list->items[list->count++];
             contest->mark = row_string(row, "set");
             contest->trace = row_string(row, "trace");
-            done = contest_build(contest, data);
+            done = contest_bear(contest, data, max_lateness)
+                       ? contest_build(contest, data) || error_set(error, "out of memory")
+                       : error_set(error,
+                                   "the results do not say how long a tick of %s is; "
+                                   "--max-lateness then has to be in ticks",
+                                   trace_base(contest->trace));
         }
     }
     if (!done) {

@@ -73,6 +73,16 @@ const char *trace_base(const char *trace)
     return slash != NULL ? slash + 1 : trace;
 }
 
+const struct report_set *report_data_set(const struct report_data *data, const char *mark)
+{
+    for (size_t s = 0; s < data->set_count; s++) {
+        if (strcmp(data->sets[s].mark, mark) == 0) {
+            return &data->sets[s];
+        }
+    }
+    return &data->sets[0];
+}
+
 /* --- reading --------------------------------------------------------------------------------- */
 
 /* FOLDER/NAME, and whether there is such a file with something in it. */

@@ -39,6 +39,9 @@ bool report_data_read(struct report_data *data, const char *const *folders, size
                       struct error *error);
 void report_data_free(struct report_data *data);
 
+/* The folder with this mark. */
+const struct report_set *report_data_set(const struct report_data *data, const char *mark);
+
 /* A row's value: NaN, or "", where it has none. A text that is a number is one. */
 double row_number(const json_t *row, const char *column);
 const char *row_string(const json_t *row, const char *column);

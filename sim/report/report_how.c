@@ -122,20 +122,6 @@ static void write_context(struct report *report, const struct report_set *set, s
                 "Nothing is known of what measured it.");
 }
 
-/* What the context says of a contest's trace; NULL if nothing. */
-static const json_t *known_trace(const struct report *report, const struct contest *contest)
-{
-    size_t i = 0;
-    const json_t *trace = NULL;
-    json_array_foreach(json_object_get(report_set_of(report, contest)->context, "traces"), i, trace)
-    {
-        if (strcmp(row_string(trace, "name"), contest->trace) == 0) {
-            return trace;
-        }
-    }
-    return NULL;
-}
-
 /* The traces, and by what to recognise them. */
 static void write_trace_list(struct report *report)
 {
@@ -165,7 +151,7 @@ static void write_trace_list(struct report *report)
             table_text(&table, row_string(rows[0], "set"));
         }
         const char *checksum = trace_checksum(report, &report->contests.items[i]);
-        const json_t *known = known_trace(report, &report->contests.items[i]);
+        const json_t *known = report->contests.items[i].known;
         table_text(&table, checksum[0] != '\0' ? checksum : "-");
         table_figure(&table, row_number(known, "tick_ns"), duration_text);
         table_figure(&table, row_number(known, "timers"), grouped_text);

@@ -3,6 +3,7 @@
 
 #include "report_words.h"
 #include "results.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,6 +56,32 @@ static struct page_cell lateness_quantiles(struct report *report, const json_t *
     return (struct page_cell){text_end(&text), row_number(row, "lateness_max")};
 }
 
+static struct page_cell promised_lateness(struct report *report, const json_t *row)
+{
+    struct firing firing = firing_of_json(row);
+    const char *text =
+        isnan(firing.declared_late) ? "-"
+        : firing.declared_early > 0
+            ? pool_format(&report->pool, "%s to %s", grouped_text(-firing.declared_early, FIGURE),
+                          grouped_text(firing.declared_late, FIGURE))
+            : pool_format(&report->pool, "%s", grouped_text(firing.declared_late, FIGURE));
+    return (struct page_cell){text, firing.declared_late};
+}
+
+/* "1,161 (1.75 %)". */
+static struct page_cell averted_share(struct report *report, const json_t *row)
+{
+    const struct contest *contest = contest_find(&report->contests, row);
+    struct firing firing = firing_of_json(row);
+    double share = firing_averted_share(&firing, contest->frame.exact_fired);
+    const char *text = firing.averted > 0
+                           ? pool_format(&report->pool, "%s (%.3g %%)",
+                                         grouped_text(firing.averted, FIGURE), 100 * share)
+                       : isnan(firing.averted) ? "-"
+                                               : "0";
+    return (struct page_cell){text, share};
+}
+
 static enum page_row_kind row_kind(const struct report *report, const json_t *row)
 {
     const struct contest *contest = contest_find(&report->contests, row);
@@ -68,6 +95,15 @@ static enum page_row_kind row_kind(const struct report *report, const json_t *ro
     }
     return row_plain_kind(report, row);
 }
+
+#define AVERTED_COLUMNS                                                                            \
+    {"averted", "averted", grouped_text,                                                           \
+     "stops and restarts from outside after the due tick, where a late structure had not fired; "  \
+     "and their share of what exact structures fire",                                              \
+     averted_share},                                                                               \
+    {                                                                                              \
+        "not reached", "not_reached", grouped_text, NULL, NULL                                     \
+    }
 
 /* --- all in one ------------------------------------------------------------------------------ */
 
@@ -84,8 +120,7 @@ void section_table(struct report *report)
         {"ns per event", "ns_per_event", figure_text, NULL, NULL},
         {"MAD", "ns_per_event_mad", figure_text, NULL, NULL},
         {"× fastest", "ns_per_event", figure_text,
-         "time per event, by that of the fastest on the same trace, of those that fire every "
-         "timer on its due tick",
+         "time per event, by that of the fastest on the same trace, of those that are punctual",
          times_fastest},
         {"stall", "stall_ns", duration_text, NULL, NULL},
         {"bytes per timer", "bytes_per_timer", figure_text, NULL, NULL},
@@ -94,6 +129,7 @@ void section_table(struct report *report)
         {"lateness, ticks", "lateness_max", grouped_text,
          "firing tick less due tick, least to most; negative: early. Sorted by the most",
          lateness_range},
+        AVERTED_COLUMNS,
         {"runs", "runs", grouped_text, NULL, NULL},
     };
     struct page *page = &report->page;
@@ -150,7 +186,9 @@ static const struct shown_column wakeups_columns[] = {
     {"per fired timer", "wakeups_per_fired", figure_text, NULL, NULL},
     {"lateness in ticks: least / 50 % / 99 % / most", "lateness_max", grouped_text,
      "negative: early. Sorted by the most", lateness_quantiles},
-    {"averted", "averted", grouped_text, NULL, NULL},
+    {"promised", "declared_late", grouped_text, "its lateness at worst, for these delays",
+     promised_lateness},
+    AVERTED_COLUMNS,
 };
 
 static const struct shown_column work_columns[] = {
@@ -250,7 +288,7 @@ static void write_worst(struct report *report, const struct contest *contest, co
         {"timer", "timer", grouped_text, "", NULL},
         {"fired", "fired", grouped_text, "the timers that this advance fired", NULL},
     };
-    const struct report_set *set = report_set_of(report, contest);
+    const struct report_set *set = report_data_set(report->data, contest->mark);
     struct table table = {.report = report};
     size_t i = 0;
     const json_t *worst = NULL;
@@ -286,6 +324,9 @@ void section_trace(struct report *report, const struct contest *contest, size_t 
                                       grouped_text(row_number(rows[0], "starts"), FIGURE),
                                       grouped_text(row_number(rows[0], "restarts"), FIGURE),
                                       grouped_text(row_number(rows[0], "stops"), FIGURE)));
+    if (contest_is_open_loop(contest)) {
+        page->form->paragraph(page, "It is " TRACE_OPEN_LOOP_NOTE ".");
+    }
     write_trace_table(report, &trace_tables[0], rows, count,
                       pool_format(pool, "trace-%zu-0", index));
     write_latencies(report, rows, count, pool_format(pool, "trace-%zu-1", index));

@@ -164,17 +164,6 @@ const json_t **report_rows(struct report *report, const struct contest *contest,
     return rows;
 }
 
-const struct report_set *report_set_of(const struct report *report, const struct contest *contest)
-{
-    const struct report_data *data = report->data;
-    for (size_t s = 0; s < data->set_count; s++) {
-        if (strcmp(data->sets[s].mark, contest->mark) == 0) {
-            return &data->sets[s];
-        }
-    }
-    return &data->sets[0];
-}
-
 const char *trace_checksum(const struct report *report, const struct contest *contest)
 {
     size_t i = 0;

@@ -2,6 +2,7 @@
 #include "report_words.h"
 
 #include "figures.h"
+#include "trace.h"
 
 #include <math.h>
 #include <string.h>
@@ -134,9 +135,10 @@ static void add_faster_unpunctual(struct text *text, const struct contest_list *
         }
         text_add(text, "%s", said == 0 ? "; faster only by not being punctual: " : "");
         text_add_joint(text, said++, faster);
-        text_add(text, "%s on %s (%s ns)", winner_text(text->pool, contest->fastest_unpunctual),
+        text_add(text, "%s on %s (%s ns: %s)", winner_text(text->pool, contest->fastest_unpunctual),
                  place_text(text->pool, contest),
-                 figure_text(row_number(contest->fastest_unpunctual, "ns_per_event"), FIGURE));
+                 figure_text(row_number(contest->fastest_unpunctual, "ns_per_event"), FIGURE),
+                 firing_text(text->pool, contest, contest->fastest_unpunctual));
     }
 }
 
@@ -190,19 +192,31 @@ static void add_compared(struct text *text, struct worst worst)
     }
 }
 
+/* How late it is where it stands first, at worst; NULL if it is exact. */
+static const char *worst_lateness(struct pool *pool, const struct contest_list *list,
+                                  const json_t *first)
+{
+    const struct contest *worst = NULL;
+    double most = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct contest *contest = &list->items[i];
+        if (contest->count == 0 || !same_series(contest->rows[0], first)) {
+            continue;
+        }
+        struct firing firing = firing_of_json(contest->rows[0]);
+        if (!firing_is_exact(&firing) && (worst == NULL || firing_lateness(&firing) > most)) {
+            worst = contest;
+            most = firing_lateness(&firing);
+        }
+    }
+    return worst != NULL ? firing_text(pool, worst, worst->rows[0]) : NULL;
+}
+
 static void add_price(struct text *text, const struct report_data *data,
                       const struct contest_list *list, const json_t *first)
 {
     struct worst bytes = find_worst(list, first, "bytes_per_timer");
     struct worst stall = find_worst(list, first, "stall_ns");
-    struct worst latest = find_worst(list, first, "lateness_max");
-    double earliest = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].count > 0 && same_series(list->items[i].rows[0], first)) {
-            double value = row_number(list->items[i].rows[0], "lateness_min");
-            earliest = value < earliest ? value : earliest;
-        }
-    }
     text_add(text, "%s costs ", winner_text(text->pool, first));
     if (!isnan(bytes.value)) {
         text_add(text, "%s bytes a timer", figure_text(bytes.value, FIGURE));
@@ -214,10 +228,10 @@ static void add_price(struct text *text, const struct report_data *data,
         add_compared(text, stall);
         text_add(text, ", ");
     }
-    const char *lateness = lateness_words(text->pool, earliest, latest.value);
+    const char *lateness = worst_lateness(text->pool, list, first);
     bool horizon = row_has_horizon(data, first);
-    text_add(text, "%s%s%s%s", horizon ? "" : "and ",
-             lateness[0] != '\0' ? "firing " : "no lateness", lateness,
+    text_add(text, "%s%s%s%s", horizon ? "" : "and ", lateness != NULL ? "firing " : "no lateness",
+             lateness != NULL ? lateness : "",
              horizon ? ", and a horizon: a deadline further away than it was made for is refused"
                      : "");
 }
@@ -237,6 +251,26 @@ static const char *what_it_costs(struct pool *pool, const struct report_data *da
     return text_end(&text);
 }
 
+/* Where nothing is punctual; and where being late is not paid for, of who could be. */
+static void add_reservations(struct text *text, const struct contest_list *list)
+{
+    size_t none = 0;
+    size_t open = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct contest *contest = &list->items[i];
+        none += contest->none_punctual;
+        open +=
+            contest_is_open_loop(contest) && (contest->none_punctual || contest->unpunctual > 0);
+    }
+    if (none > 0) {
+        text_add(text, " On %zu of %zu traces nothing fires every timer %s: there all compete.",
+                 none, list->count, punctual_text(text->pool, list));
+    }
+    if (open > 0) {
+        text_add(text, " %zu of %zu traces: " TRACE_OPEN_LOOP_NOTE ".", open, list->count);
+    }
+}
+
 const char *verdict_text(struct pool *pool, const struct report_data *data,
                          const struct contest_list *list)
 {
@@ -249,12 +283,14 @@ const char *verdict_text(struct pool *pool, const struct report_data *data,
     struct text text = {.pool = pool};
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].unpunctual > 0) {
-            text_add(&text, "Of the structures that fire every timer on its due tick, ");
+            text_add(&text, "Of the structures that promise to fire every timer %s, ",
+                     punctual_text(pool, list));
             break;
         }
     }
     add_winners(&text, list);
     add_faster_unpunctual(&text, list);
     text_add(&text, ". %s", what_it_costs(pool, data, list));
+    add_reservations(&text, list);
     return text_end(&text);
 }

@@ -11,19 +11,51 @@
 /* A horizon beyond this, of 49 days if a tick is 1 ms, is none that matters. */
 #define HORIZON_MAX_TICKS UINT32_MAX
 
-const char *rule_text(void)
+const char *punctual_text(struct pool *pool, const struct contest_list *list)
 {
-    return "Who fires early or late does less; so the fastest is looked for among those that fired "
-           "every timer on its due tick, where there are any. Structures in italics are "
-           "yardsticks, not contenders. A difference counts as in " MARK_CODE
-           "timerlab compare" MARK_CODE ": both sides "
-           "have at least five runs, and a rank test of these finds a difference that chance "
-           "explains in less than 5 % of cases, and that is larger than 1 % where six rounds or "
-           "more make pairs, else than 5 %; each pair of structures is taken for itself; "
-           "of results without their single runs, if the medians are further apart than three "
-           "times the spreads (median absolute deviations, MAD) together. Otherwise the words are "
-           "\"cannot tell\". Stall, memory and wakeups have no such test; a stall can also be the "
-           "machine's own.";
+    const struct tolerance *lateness = &list->max_lateness;
+    return lateness->ns > 0 || lateness->ticks > 0
+               ? pool_format(pool, "at most %s after its due tick",
+                             lateness->ns > 0 ? duration_text(lateness->ns, FIGURE)
+                                              : ticks_text((double)lateness->ticks, FIGURE))
+               : "on its due tick";
+}
+
+/* Whether what was measured stands for promises that some rows do not hold. */
+static bool is_measured_only(const struct report_data *data)
+{
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(data->rows, i, row)
+    {
+        struct firing firing = firing_of_json(row);
+        if (firing_is_measured_only(&firing)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *rule_text(struct pool *pool, const struct report_data *data,
+                      const struct contest_list *list)
+{
+    return pool_format(
+        pool,
+        "Who fires early or late does less; so the fastest is looked for among those that promise "
+        "to fire every timer %s, where there are any.%s Structures in italics are "
+        "yardsticks, not contenders. A difference counts as in " MARK_CODE
+        "timerlab compare" MARK_CODE ": both sides "
+        "have at least five runs, and a rank test of these finds a difference that chance "
+        "explains in less than 5 %% of cases, and that is larger than 1 %% where six rounds or "
+        "more make pairs, else than 5 %%; each pair of structures is taken for itself; "
+        "of results without their single runs, if the medians are further apart than three "
+        "times the spreads (median absolute deviations, MAD) together. Otherwise the words are "
+        "\"cannot tell\". Stall, memory and wakeups have no such test; a stall can also be the "
+        "machine's own.",
+        punctual_text(pool, list),
+        is_measured_only(data) ? " Some results are older, and do not say what was promised: what "
+                                 "was measured stands for it."
+                               : "");
 }
 
 const char *series_text(struct pool *pool, const json_t *row)
@@ -67,28 +99,36 @@ static const char *standing(struct pool *pool, const struct contest *contest, co
                        series_text(pool, least));
 }
 
-const char *lateness_words(struct pool *pool, double earliest, double latest)
+const char *firing_text(struct pool *pool, const struct contest *contest, const json_t *row)
 {
-    struct text text = {.pool = pool};
-    if (earliest < 0) {
-        text_add(&text, "up to %s early", ticks_text(-earliest, FIGURE));
-    }
-    if (latest > 0) {
-        text_add(&text, "%sup to %s late", earliest < 0 ? " and " : "", ticks_text(latest, FIGURE));
-    }
-    return text_end(&text);
+    char words[FIRING_BYTES];
+    char undone[FIRING_BYTES];
+    struct firing firing = firing_of_json(row);
+    (void)firing_lateness_words(&firing, &contest->frame, words);
+    (void)firing_undone_words(&firing, &contest->frame, undone);
+    return pool_format(pool, "%s%s%s", words, undone[0] != '\0' ? "; " : "", undone);
 }
 
-static const char *lateness_text(struct pool *pool, const json_t *row)
+static const char *lateness_text(struct pool *pool, const struct contest *contest,
+                                 const json_t *row)
 {
-    double earliest = row_number(row, "lateness_min");
-    double latest = row_number(row, "lateness_max");
-    if (isnan(earliest)) {
-        return "no timer fired, so there is none";
+    struct firing firing = firing_of_json(row);
+    char words[FIRING_BYTES];
+    if (firing_is_exact(&firing)) {
+        return isnan(firing.lateness_max) ? "no timer fired, so there is none"
+                                          : "every timer fired on its due tick";
     }
-    const char *words = lateness_words(pool, earliest, latest);
-    return words[0] == '\0' ? "every timer fired on its due tick"
-                            : pool_format(pool, "timers fired %s", words);
+    return pool_format(pool, "timers fired %s",
+                       firing_lateness_words(&firing, &contest->frame, words));
+}
+
+static const char *share_text(struct pool *pool, const struct contest *contest, const json_t *row)
+{
+    struct firing firing = firing_of_json(row);
+    char words[FIRING_BYTES];
+    return isnan(firing.fired)
+               ? "not counted"
+               : pool_format(pool, "%s", firing_share_words(&firing, &contest->frame, words));
 }
 
 bool row_has_horizon(const struct report_data *data, const json_t *row)
@@ -110,8 +150,9 @@ void contest_costs(struct pool *pool, const struct report_data *data, const stru
     items[2] = pool_format(pool, "wakeups: %s, of these idle: %s",
                            standing(pool, contest, "wakeups", grouped_text, ""),
                            standing(pool, contest, "idle_wakeups", grouped_text, ""));
-    items[3] = pool_format(pool, "lateness: %s", lateness_text(pool, contest->rows[0]));
-    items[4] = row_has_horizon(data, contest->rows[0])
+    items[3] = pool_format(pool, "lateness: %s", lateness_text(pool, contest, contest->rows[0]));
+    items[4] = pool_format(pool, "fired: %s", share_text(pool, contest, contest->rows[0]));
+    items[5] = row_has_horizon(data, contest->rows[0])
                    ? "horizon: a deadline further away than it was made for is refused"
                    : "horizon: none that matters";
 }
@@ -203,11 +244,15 @@ const char *contest_text(struct pool *pool, const struct contest *contest)
     text_add(&text, ".");
     add_slower(&text, contest);
     if (contest->fastest_unpunctual != NULL) {
-        text_add(&text, " %s, which is not punctual, takes %s times as long.",
+        text_add(&text, " %s, which is not punctual, takes %s times as long: %s.",
                  series_text(pool, contest->fastest_unpunctual),
                  figure_text(row_number(contest->fastest_unpunctual, "ns_per_event") /
                                  row_number(first, "ns_per_event"),
-                             FIGURE));
+                             FIGURE),
+                 firing_text(pool, contest, contest->fastest_unpunctual));
+    }
+    if (contest->none_punctual) {
+        text_add(&text, " Nothing is punctual here, so all compete.");
     }
     return text_end(&text);
 }

@@ -21,9 +21,11 @@ const char *place_text(struct pool *pool, const struct contest *contest);
 void text_add_tied(struct text *text, const struct contest *contest,
                    const char *(*name)(struct pool *, const json_t *));
 
-/* What of the lateness is not zero, as "up to 2 ticks early and up to 1 tick late"; "" if nothing.
- */
-const char *lateness_words(struct pool *pool, double earliest, double latest);
+/* How late a row's structure was, and promises to be at most, and what it is spared. */
+const char *firing_text(struct pool *pool, const struct contest *contest, const json_t *row);
+
+/* The lateness that is borne, "on its due tick" or "at most 5.00 ms after its due tick". */
+const char *punctual_text(struct pool *pool, const struct contest_list *list);
 
 /* Whether there are deadlines that a row's structure refuses for being too far away. */
 bool row_has_horizon(const struct report_data *data, const json_t *row);
@@ -33,7 +35,7 @@ bool row_has_horizon(const struct report_data *data, const json_t *row);
 
 /* A paragraph on one contest, and the items of what its first costs, of which there are
  * CONTEST_COSTS. */
-#define CONTEST_COSTS 5
+#define CONTEST_COSTS 6
 const char *contest_text(struct pool *pool, const struct contest *contest);
 void contest_costs(struct pool *pool, const struct report_data *data, const struct contest *contest,
                    const char *items[CONTEST_COSTS]);
@@ -43,6 +45,7 @@ const char *verdict_text(struct pool *pool, const struct report_data *data,
                          const struct contest_list *list);
 
 /* The rule by which a difference counts. */
-const char *rule_text(void);
+const char *rule_text(struct pool *pool, const struct report_data *data,
+                      const struct contest_list *list);
 
 #endif

@@ -94,9 +94,6 @@ const char *row_name(struct report *report, const json_t *row);
  */
 const json_t **report_rows(struct report *report, const struct contest *contest, size_t *count);
 
-/* The folder of a contest. */
-const struct report_set *report_set_of(const struct report *report, const struct contest *contest);
-
 /* The checksum of a contest's trace; "" if it is not known. */
 const char *trace_checksum(const struct report *report, const struct contest *contest);
 

@@ -3,22 +3,28 @@
 
 #include "context.h"
 #include "figures.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* How long a tick of the thing's trace is; NAN if its results do not say. */
+/* What a thing's results say of its trace; NULL if nothing. */
+static const json_t *trace_of(const struct thing *thing)
+{
+    const json_t *known = NULL;
+    for (size_t s = 0; s < thing->side->set->count && known == NULL; s++) {
+        const json_t *context = thing->side->set->sessions[s].context;
+        known = thing_entry(thing, s) != NULL ? context_trace(context, thing->workload) : NULL;
+    }
+    return known;
+}
+
+/* How long a tick of it is; NAN if that is not known. */
 static double tick_ns_of(const struct thing *thing)
 {
-    for (size_t s = 0; s < thing->side->set->count; s++) {
-        const json_t *context = thing->side->set->sessions[s].context;
-        const json_t *known = json_object_get(context_trace(context, thing->workload), "tick_ns");
-        if (thing_entry(thing, s) != NULL && json_is_number(known)) {
-            return json_number_value(known);
-        }
-    }
-    return NAN;
+    const json_t *known = json_object_get(trace_of(thing), "tick_ns");
+    return json_is_number(known) ? json_number_value(known) : NAN;
 }
 
 /* Nothing is known of a benchmark's. */
@@ -132,11 +138,14 @@ bool compare_warn_of_lateness(struct compare_work *work)
                                  "has to be in ticks",
                                  things[t].side->label, things[t].workload);
             }
-            done = !firing_is_measured_only(&firing) ||
-                   compare_warn(work,
-                                "%s does not say how late its structures promise to be at most: "
-                                "how late they were stands for it",
-                                things[t].side->label);
+            bool open = json_is_true(json_object_get(trace_of(&things[t]), "open_loop"));
+            done = (!firing_is_measured_only(&firing) ||
+                    compare_warn(work,
+                                 "%s does not say how late its structures promise to be at most: "
+                                 "how late they were stands for it",
+                                 things[t].side->label)) &&
+                   (!open || firing_is_exact(&firing) ||
+                    compare_warn(work, "%s: " TRACE_OPEN_LOOP_NOTE, things[t].workload));
         }
     }
     return done;

@@ -1,6 +1,7 @@
 #include "results.h"
 
 #include "text_table.h"
+#include "tolerance.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -279,6 +280,35 @@ static bool theme_has_values(const struct results *results, const char *trace,
     return false;
 }
 
+/* What exact structures fire on a row's trace; NAN if there is none among the results. */
+static double exact_fired(const struct results *results, const struct row *row)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        const struct row *other = &results->rows[i];
+        struct firing firing = firing_of_row(other);
+        if (strcmp(row_text(other, COL_TRACE), row_text(row, COL_TRACE)) == 0 &&
+            strcmp(row_text(other, COL_STATUS), "ok") == 0 && !isnan(firing.fired) &&
+            firing_is_exact(&firing)) {
+            return firing.fired;
+        }
+    }
+    return NAN;
+}
+
+/* The cell for people: what is averted has its share of what exact structures fire beside it. */
+static const char *cell_show(const struct results *results, const struct row *row,
+                             enum column column, char *text, size_t text_bytes)
+{
+    struct firing firing = firing_of_row(row);
+    if (column != COL_AVERTED || !(firing.averted > 0)) {
+        return cell_format(row, column, "-", text, text_bytes);
+    }
+    double exact = exact_fired(results, row);
+    (void)snprintf(text, text_bytes, "%.0f (%.3g %%%s)", firing.averted,
+                   100 * firing_averted_share(&firing, exact), isnan(exact) ? " of its own" : "");
+    return text;
+}
+
 static void write_theme(const struct results *results, const char *trace, const struct theme *theme,
                         FILE *stream)
 {
@@ -294,7 +324,7 @@ static void write_theme(const struct results *results, const char *trace, const 
         text_table_add(&table, "%s", result_columns[*c].name);
         /* The tables of all traces are alike. */
         for (size_t i = 0; i < results->count; i++) {
-            size_t length = strlen(cell_format(&results->rows[i], *c, "-", text, sizeof text));
+            size_t length = strlen(cell_show(results, &results->rows[i], *c, text, sizeof text));
             *width = length > *width ? length : *width;
         }
     }
@@ -302,7 +332,7 @@ static void write_theme(const struct results *results, const char *trace, const 
         const struct row *row = &results->rows[i];
         for (const enum column *c = theme->columns; *c != COLUMNS; c++) {
             if (strcmp(row_text(row, COL_TRACE), trace) == 0) {
-                text_table_add(&table, "%s", cell_format(row, *c, "-", text, sizeof text));
+                text_table_add(&table, "%s", cell_show(results, row, *c, text, sizeof text));
             }
         }
     }

@@ -30,6 +30,8 @@ static const struct {
     {COL_LATENESS_MAX, offsetof(struct firing, lateness_max)},
     {COL_FIRED, offsetof(struct firing, fired)},
     {COL_AVERTED, offsetof(struct firing, averted)},
+    {COL_REACTIONS, offsetof(struct firing, reactions)},
+    {COL_NOT_REACHED, offsetof(struct firing, not_reached)},
 };
 #define MEMBERS (sizeof members / sizeof members[0])
 
@@ -134,7 +136,7 @@ const char *firing_lateness_words(const struct firing *firing, const struct firi
         add(text, isnan(firing->lateness_max) ? "none seen late, for none fired" : "none");
     }
     if (firing->declared_early > 0 || firing->declared_late > 0) {
-        add(text, ", and promises ");
+        add(text, ", by its promise ");
         add_bounds(text, "at most", firing->declared_early, firing->declared_late, frame);
     } else if (!isnan(firing->declared_late)) {
         add(text, ", as it promises");
@@ -149,6 +151,11 @@ const char *firing_undone_words(const struct firing *firing, const struct firing
     if (firing->averted > 0) {
         add(text, "%.3g %% %saverted", 100 * firing_averted_share(firing, frame->exact_fired),
             isnan(frame->exact_fired) ? "of what it fired or averted was " : "");
+    }
+    if (firing->not_reached > 0) {
+        add(text, "%s%s of %s reactions not reached", firing->averted > 0 ? ", " : "none averted, ",
+            grouped_text(firing->not_reached, FIGURE),
+            grouped_text(firing->reactions + firing->not_reached, FIGURE));
     }
     return text;
 }

@@ -34,6 +34,8 @@ struct firing {
     double lateness_max;
     double fired; /* up to the end tick */
     double averted;
+    double reactions; /* carried out */
+    double not_reached;
 };
 
 struct firing firing_of_row(const struct row *row);
@@ -62,13 +64,14 @@ struct firing_frame {
 
 #define FIRING_BYTES 320
 
-/* "up to 3 ticks (3.00 ms) late, and promises at most 8 ticks (8.00 ms) late", "none, as it
+/* "up to 3 ticks (3.00 ms) late, by its promise at most 8 ticks (8.00 ms) late", "none, as it
  * promises". */
 const char *firing_lateness_words(const struct firing *firing, const struct firing_frame *frame,
                                   char text[FIRING_BYTES]);
 
-/* What it was spared, "99.7 % averted": of what exact structures fire, or, where that is not known,
- * of what it fired or averted itself. "" if nothing. */
+/* What it was spared, "99.7 % averted, 55 of 6,606 reactions not reached": averted of what exact
+ * structures fire, or, where that is not known, of what it fired or averted itself. "" if nothing.
+ */
 const char *firing_undone_words(const struct firing *firing, const struct firing_frame *frame,
                                 char text[FIRING_BYTES]);
 

@@ -426,7 +426,8 @@ static json_t *candidate_json(const struct tune_candidate *candidate, double exa
     (void)json_object_update_new(
         json,
         json_pack(
-            "{s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:I, s:I, "
+            "{s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, "
+            "s:I, s:I, "
             "s:I, s:I}",
             "cost", json_real_or_null(candidate->cost), "ns_per_event",
             json_real_or_null(candidate->ns), "stall_ns", json_real_or_null(candidate->stall_ns),
@@ -438,8 +439,9 @@ static json_t *candidate_json(const struct tune_candidate *candidate, double exa
             whole_or_null(firing->declared_early), "declared_late",
             whole_or_null(firing->declared_late), "fired", whole_or_null(firing->fired), "averted",
             whole_or_null(firing->averted), "averted_share",
-            json_real_or_null(firing_averted_share(firing, exact_fired)), "done", candidate->done,
-            "n_compares", (json_int_t)candidate->work.compares, "n_moves",
+            json_real_or_null(firing_averted_share(firing, exact_fired)), "reactions",
+            whole_or_null(firing->reactions), "not_reached", whole_or_null(firing->not_reached),
+            "done", candidate->done, "n_compares", (json_int_t)candidate->work.compares, "n_moves",
             (json_int_t)candidate->work.moves, "n_slots", (json_int_t)candidate->work.slots,
             "n_cascades", (json_int_t)candidate->work.cascades));
     json_t *runs = json_array();

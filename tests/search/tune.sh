@@ -161,7 +161,7 @@ awk 'BEGIN { for (t = 0; t < 1500; t++) printf "%d,%d,start,%d\n", t, t % 700, 6
 tunes hier-wheel coarse.trace -a hier-wheel,coarse-wheel --counts --fixed
 says '^coarse-wheel .*out: up to [0-9]+ ticks late'
 tunes coarse-wheel coarse.trace -a binary-heap,coarse-wheel --counts --fixed --max-lateness 100ms
-says '^lateness   up to [0-9]+ ticks \([0-9.]+ ms\) late, and promises at most [0-9]+ ticks \([0-9.]+ ms\) late '
+says '^lateness   up to [0-9]+ ticks \([0-9.]+ ms\) late, by its promise at most [0-9]+ ticks \([0-9.]+ ms\) late '
 says '^exact      the best that is: binary-heap, [0-9.]+ by the counts'
 tunes binary-heap coarse.trace -a binary-heap,coarse-wheel --counts --fixed --max-lateness 100ms --exact
 says '^coarse-wheel .*out: does not promise to be exact'
@@ -177,7 +177,7 @@ tunes binary-heap cached.trace -a binary-heap,cache-wheel --counts --fixed
 says '^cache-wheel .*out: up to 1024 ticks late by its promise$'
 says '^lateness   none, as it promises$'
 says '^fires      all 4,750 timers$'
-says '^tolerance  --max-lateness 1024 would allow cache-wheel, [0-9.]+ by the counts: up to 1,024 ticks \([0-9.]+ ms\) late, and promises at most 1,024 ticks \(1024.0 ms\) late; it fires 46 of the 4,750 timers that exact structures fire \(99 % averted\)$'
+says '^tolerance  --max-lateness 1024 would allow cache-wheel, [0-9.]+ by the counts: up to 1,024 ticks \([0-9.]+ ms\) late, by its promise at most 1,024 ticks \(1024.0 ms\) late; it fires 46 of the 4,750 timers that exact structures fire \(99 % averted\)$'
 tunes cache-wheel cached.trace -a binary-heap,cache-wheel --counts --fixed --max-lateness 1024ms
 says '^fires      46 of the 4,750 timers that exact structures fire \(99 % averted\) \(runner-up: all 4,750 timers\)$'
 says '^how sure   counts: .*; but of what exact structures fire: 99 % averted$'
