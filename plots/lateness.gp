@@ -1,17 +1,17 @@
 # lateness.gp: when timers fired, seen from their due ticks: from the earliest to the latest as a line,
-# with the median and the 99th percentile; between brackets, what the structure declares for delays of up
-# to `declared_delay` ticks. The axis is logarithmic to both sides of 0. See style.gp for the data.
+# with the median and the 99th percentile; between brackets, what the structure promises for the delays of
+# the trace. The axis is logarithmic to both sides of 0. See style.gp for the data.
 # Columns: series algo options style lateness_min lateness_p50 lateness_p99 lateness_max declared_early
-# declared_late declared_delay
+# declared_late
 load system("dirname '".ARG0."'")."/style.gp"
-rows = 0; names_width = 4; low = 0; high = 0; delay = 0
+rows = 0; names_width = 4; low = 0; high = 0; promises = 0
 stats data using (rows = rows + 1, \
     names_width = strlen(strcol("series")) > names_width ? strlen(strcol("series")) : names_width, \
     low = number("lateness_min") < low ? number("lateness_min") : low, \
     low = -number("declared_early") < low ? -number("declared_early") : low, \
     high = number("lateness_max") > high ? number("lateness_max") : high, \
     high = number("declared_late") > high ? number("declared_late") : high, \
-    delay = number("declared_delay") > delay ? number("declared_delay") : delay, \
+    promises = promises || strcol("declared_late") ne "nan", \
     0) nooutput
 panel = 34 * rows + 20
 height = panel + 108
@@ -31,7 +31,7 @@ do for [terminal in TERMINALS] {
     set title headed("Lateness") offset 0,-0.4
     set label 1 "ticks after (before: negative) the due tick: line, all; dot, median; bar, 99 %" \
         at screen 0.5, screen 40.0 / height center tc rgb INK
-    set label 2 (delay > 0 ? "[ ]: what is declared for delays of up to ".grouped(int(delay))." ticks" : "") \
+    set label 2 (promises ? "[ ]: what is promised for the delays of the trace" : "") \
         at screen 0.5, screen 18.0 / height center tc rgb INK
     set yrange [-rows + 0.4 : 0.6]
     unset ytics
@@ -45,7 +45,7 @@ do for [terminal in TERMINALS] {
         if (size <= -low) { set xtics add ("-".grouped(int(size)) place(-size)) }
     }
     set arrow 1 from first 0, graph 0 to first 0, graph 1 nohead lc rgb INK lw 1 back
-    has_declared(dummy) = number("declared_delay") > 0
+    has_declared(dummy) = strcol("declared_late") ne "nan"
     plot data using (place(column("lateness_min"))):(-$0): \
             (place(column("lateness_max")) - place(column("lateness_min"))):(0):(colour(column("style"))) \
             with vectors nohead lw 3 lc rgb variable, \

@@ -1,6 +1,7 @@
 # regime.awk: who is the fastest at each point of two knobs of a sweep.
 #   awk -v x=p_X -v y=p_Y -f csv.awk -f regime.awk STYLES FILE.csv
-# STYLES as for tidy.awk. Of the contenders that fired every timer on its due tick. Where other knobs
+# STYLES as for tidy.awk. Of the contenders that promise to fire every timer on its due tick; of older
+# results, which do not hold that, those that did, and were spared none by being late. Where other knobs
 # were turned too, by the geometric mean over those points of theirs that all contenders ran. Of equals
 # the first in STYLES.
 
@@ -15,13 +16,19 @@ FNR == 1 {
     width = csv_split($0, names)
     next
 }
+
+# What is promised, or else was measured.
+function bound(declared, measured) {
+    return (declared in column) && field[column[declared]] != "" ? field[column[declared]] + 0 : \
+        field[column[measured]] + field[column["averted"]]
+}
 {
     csv_split($0, field)
     series = csv_series(field[column["algo"]], field[column["options"]], \
         ("set" in column) ? field[column["set"]] : "")
     if (!(series in style) || style[series] < 1 || field[column["status"]] != "ok" ||
-        field[column["ns_per_event"]] + 0 <= 0 || field[column["lateness_min"]] + 0 != 0 ||
-        field[column["lateness_max"]] + 0 != 0) {
+        field[column["ns_per_event"]] + 0 <= 0 || bound("declared_early", "lateness_min") != 0 ||
+        bound("declared_late", "lateness_max") != 0) {
         next
     }
     place = field[column[x]] SUBSEP field[column[y]]

@@ -69,7 +69,8 @@ static void add_wins(struct text *text, const struct contest_list *list, const j
                      winner_text(text->pool, contest->rows[1]),
                      figure_text(row_number(contest->rows[1], "ns_per_event") / ns, FIGURE));
         } else {
-            text_add(text, "; nothing else ran it");
+            text_add(text, contest->unpunctual > 0 ? "; nothing else that ran it does"
+                                                   : "; nothing else ran it");
         }
         text_add(text, ")");
     }

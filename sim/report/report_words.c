@@ -229,7 +229,8 @@ const char *contest_text(struct pool *pool, const struct contest *contest)
     const char *name = series_text(pool, first);
     double floor_ns = row_number(first, "floor_ns_per_event");
     if (contest->count == 1) {
-        text_add(&text, "Only %s ran this trace: ", name);
+        text_add(&text, "Only %s %s: ", name,
+                 contest->unpunctual > 0 ? "is punctual here" : "ran this trace");
     } else if (contest->tied_count == 0) {
         text_add(&text, MARK_BOLD "%s is the fastest" MARK_BOLD ": ", name);
     } else {

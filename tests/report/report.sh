@@ -140,6 +140,10 @@ done
 says promised 'Of the structures that promise to fire every timer at most 31.0 ms after its due tick, **`middling:size=3` is the fastest**'
 "$TIMERLAB" report --no-pictures --max-lateness 31ms late 2>said && complain "a time is taken where no tick is known"
 grep -q 'do not say how long a tick of day.one.trace is' said || complain "what is missing is not told: $(cat said)"
+results lone "$promise" '.[1, 3].declared_late = 8'
+report lone
+says lone '**`quick` is the fastest** on day.one.trace (40.0 ns per event; nothing else that ran it does). '
+says lone 'Only `quick` is punctual here: '
 # Where nothing is punctual, all compete, and it is said.
 results unpunctual "$promise" '.[] |= (.declared_late = 8 | .lateness_max = 1)' '.[0].declared_late = 0'
 report unpunctual
