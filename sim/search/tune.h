@@ -80,7 +80,7 @@ struct tune_candidate {
     enum tune_stage stage;
     bool counted;      /* the figures below are there */
     bool too_slow;     /* not counted, because it took too long */
-    uint64_t events;   /* the operations that the figures are of: the trace's, or its beginning's */
+    uint64_t events;   /* carried out in the window: of the trace, or of its beginning */
     char why_not[200]; /* the limit that it breaks, or why it could not be judged; "": none */
     bool only_late;    /* it breaks that for lateness alone, and no other */
     double done;       /* operations carried out and timers fired in the window: their share of

@@ -154,7 +154,7 @@ static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate
     candidate->bytes_peak = (uint64_t)integer_of(row, COL_BYTES_PEAK);
     candidate->bytes_per_timer = real_of(row, COL_BYTES_PER_TIMER);
     candidate->wakeups = (uint64_t)integer_of(row, COL_WAKEUPS);
-    candidate->events = tuner->events;
+    candidate->events = row->window_events;
     candidate->wakeups_per_s = tuner->seconds > 0 ? (double)candidate->wakeups / tuner->seconds : 0;
     candidate->work = (struct tl_counters){
         .compares = (uint64_t)integer_of(row, COL_N_COMPARES),
