@@ -6,6 +6,7 @@
 #include "results.h"
 #include "simulate.h"
 #include "sweep.h"
+#include "trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -209,6 +210,23 @@ static void tell(void *ctx, const struct sweep_progress *progress)
     (void)fflush(stderr);
 }
 
+/* Which of the traces do not say what a firing causes. What cannot be read says so as a row. */
+static void tell_open_loops(const struct sweep_knobs *knobs)
+{
+    for (size_t i = 0; i < knobs->count; i++) {
+        const struct sweep_knob *knob = &knobs->items[i];
+        bool traces = strcmp(knob->name, SWEEP_KNOB_TRACE) == 0;
+        for (size_t k = 0; k < knob->value_count && traces; k++) {
+            struct error unread;
+            struct trace_reader *reader = trace_reader_open(knob->values[k], &unread);
+            if (reader != NULL && !trace_reader_header(reader)->causes_known) {
+                (void)fprintf(stderr, "%s: " TRACE_OPEN_LOOP_NOTE "\n", knob->values[k]);
+            }
+            trace_reader_close(reader);
+        }
+    }
+}
+
 static int run(void *at, int argc, char **argv)
 {
     struct sweep_arguments *arguments = at;
@@ -218,6 +236,7 @@ static int run(void *at, int argc, char **argv)
     bool good = context != NULL || error_set(&arguments->error, "out of memory");
     request->context = context;
     request->tell = tell;
+    tell_open_loops(request->knobs);
     good = good && sweep_run(request, &result, &arguments->error);
     if (good && arguments->format == FORMAT_CSV) {
         sweep_write_csv(result.rows, request->knobs, stdout);

@@ -121,6 +121,8 @@ void sweep_write_table(const json_t *rows, const struct sweep_knobs *knobs, FILE
                                          COL_BYTES_PER_TIMER,
                                          COL_WAKEUPS_PER_FIRED,
                                          COL_LATENESS_MAX,
+                                         COL_AVERTED,
+                                         COL_NOT_REACHED,
                                          COL_N_COMPARES,
                                          COL_N_MOVES,
                                          COL_N_SLOTS,

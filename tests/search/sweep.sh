@@ -130,6 +130,7 @@ printf 'tick,id,op,delay\n0,0,start,7\n' >b.csv
 sweeps 0 a.trace b.trace -a hier-wheel:slots=4/8:tick=1/2 --drive sleep,poll --runs 0 -o traces --format csv
 is "$(column out trace | tr ' ' '\n' | uniq -c | awk '{ printf "%s %s ", $1, $2 }')" \
     "8 a.trace 8 b.trace " "traces"
+grep -q '^a.trace: open loop: ' err || complain "it is not said that the traces are open loop: $(cat err)"
 is "$(column out p_drive | cut -d' ' -f1-5)" "sleep sleep sleep sleep poll" p_drive
 is "$(column out options | cut -d' ' -f1-4)" "slots=4 tick=2:slots=4 slots=8 tick=2:slots=8" "options"
 # another trace under the same name is another point
