@@ -166,7 +166,11 @@ void text_add_tied(struct text *text, const struct contest *contest,
     for (size_t i = 0; i < contest->count && said < listed; i++) {
         if (contest->tied[i]) {
             text_add_joint(text, said++, listed < tied ? listed + 1 : listed);
-            text_add(text, "%s", name(text->pool, contest->rows[i]));
+            char undone[FIRING_BYTES];
+            struct firing firing = firing_of_json(contest->rows[i]);
+            (void)firing_undone_words(&firing, &contest->frame, undone);
+            text_add(text, "%s%s%s%s", name(text->pool, contest->rows[i]),
+                     undone[0] != '\0' ? " (" : "", undone, undone[0] != '\0' ? ")" : "");
         }
     }
     if (listed < tied) {

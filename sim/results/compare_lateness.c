@@ -84,6 +84,13 @@ static bool find_things(const struct comparison *item, struct thing *base, struc
     return !alike && thing_first_entry(base) != NULL && thing_first_entry(other) != NULL;
 }
 
+static struct firing_frame frame_of(const struct thing *thing)
+{
+    return (struct firing_frame){.tick_ns = tick_ns_of(thing),
+                                 .exact_fired = exact_fired(thing),
+                                 .duration = plain_duration_text};
+}
+
 /* Says how late the one is that takes less, what it is spared, and what would allow it. */
 static void explain(struct comparison *item, const struct thing *winner, enum firing_bound bound)
 {
@@ -91,9 +98,7 @@ static void explain(struct comparison *item, const struct thing *winner, enum fi
     char share[FIRING_BYTES] = "";
     char remedy[64] = "";
     struct firing firing = firing_of(winner);
-    struct firing_frame frame = {.tick_ns = tick_ns_of(winner),
-                                 .exact_fired = exact_fired(winner),
-                                 .duration = plain_duration_text};
+    struct firing_frame frame = frame_of(winner);
     double needed = firing_lateness(&firing);
     if (bound == FIRING_LATE && isfinite(needed)) {
         (void)snprintf(remedy, sizeof remedy, "; --max-lateness %.0f allows it", needed);
@@ -107,20 +112,45 @@ static void explain(struct comparison *item, const struct thing *winner, enum fi
                    share[0] != '\0' ? ", " : "", lateness, remedy);
 }
 
+/* The one of a comparison that takes less; NULL if there is none, or lateness has no say. */
+static const struct thing *find_winner(const struct comparison *item, struct thing things[2])
+{
+    bool concerned = find_things(item, &things[0], &things[1]);
+    return !concerned                        ? NULL
+           : item->verdict == VERDICT_SLOWER ? &things[0]
+           : item->verdict == VERDICT_FASTER ? &things[1]
+                                             : NULL;
+}
+
 void comparison_bear_lateness(const struct compare_work *work, struct comparison *item)
 {
-    struct thing base;
-    struct thing other;
-    if ((item->verdict != VERDICT_FASTER && item->verdict != VERDICT_SLOWER) ||
-        !find_things(item, &base, &other)) {
+    struct thing things[2];
+    const struct thing *winner = find_winner(item, things);
+    if (winner == NULL) {
         return;
     }
-    bool faster = item->verdict == VERDICT_FASTER;
-    enum firing_bound bound = bound_of(work, faster ? &other : &base);
-    if (bound != FIRING_WITHIN && !thing_is_beyond(work, faster ? &base : &other)) {
+    enum firing_bound bound = bound_of(work, winner);
+    if (bound != FIRING_WITHIN && !thing_is_beyond(work, &things[winner == &things[0]])) {
         item->verdict = VERDICT_NOT_PUNCTUAL;
-        explain(item, faster ? &other : &base, bound);
+        explain(item, winner, bound);
     }
+}
+
+/* Warns of a winner that is borne to be late, and is spared something by it. */
+static bool warn_of_winner(struct compare_work *work, const struct comparison *item)
+{
+    struct thing things[2];
+    char undone[FIRING_BYTES] = "";
+    const struct thing *winner = find_winner(item, things);
+    if (winner != NULL) {
+        struct firing firing = firing_of(winner);
+        struct firing_frame frame = frame_of(winner);
+        (void)firing_undone_words(&firing, &frame, undone);
+    }
+    return undone[0] == '\0' ||
+           compare_warn(work, "%s: %s%s%s takes less; of what exact structures fire: %s",
+                        item->workload, winner->algo, winner->options[0] != '\0' ? ":" : "",
+                        winner->options, undone);
 }
 
 bool compare_warn_of_lateness(struct compare_work *work)
@@ -129,6 +159,7 @@ bool compare_warn_of_lateness(struct compare_work *work)
     for (size_t i = 0; i < work->out->count && done; i++) {
         struct thing things[2];
         bool concerned = find_things(&work->out->items[i], &things[0], &things[1]);
+        done = warn_of_winner(work, &work->out->items[i]);
         for (int t = 0; t < 2 && done && concerned; t++) {
             struct firing firing = firing_of(&things[t]);
             uint64_t ticks = 0;
