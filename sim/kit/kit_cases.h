@@ -66,6 +66,12 @@
       false, case_callback_stop_other)                                                             \
     X("callback-restart-other", "callbacks", "what a callback moves fires then and only then", 0,  \
       false, case_callback_restart_other)                                                          \
+    X("callback-same-tick", "callbacks",                                                           \
+      "callbacks may stop, move and start what is due at the same tick", 0, false,                 \
+      case_callback_same_tick)                                                                     \
+    X("callback-again", "callbacks",                                                               \
+      "what its callback starts again and again fires each time, in its turn", 0, false,           \
+      case_callback_again)                                                                         \
     X("callback-mixed", "callbacks", "callbacks may start, move and stop at random", 0, false,     \
       case_callback_mixed)                                                                         \
     X("budget", "budget", "no more fire than the budget says, and the rest follow", TL_CAP_BUDGET, \
@@ -73,7 +79,7 @@
     X("budget-left-over", "budget",                                                                \
       "what a budget left over is pending: it can be stopped or moved", TL_CAP_BUDGET, false,      \
       case_budget_left_over)                                                                       \
-    X("budget-callback", "budget", "budget and callbacks that start timers go together",           \
+    X("budget-callback", "budget", "budget and callbacks that start, move and stop go together",   \
       TL_CAP_BUDGET, false, case_budget_callback)                                                  \
     X("advance-by-one", "time", "tick by tick, every timer fires in its time", 0, false,           \
       case_advance_by_one)                                                                         \

@@ -120,16 +120,22 @@ size_t kit_option_candidates(const struct tl_option *option, int64_t values[KIT_
 
 /* --- a session under way --------------------------------------------------------------------- */
 
+/* What a firing does. */
 struct arm {
-    bool set;
     bool stops;
+    bool always;
     uint32_t other;
     int64_t ticks;
 };
 
+struct arms {
+    size_t count;
+    struct arm of[KIT_ARMS_MAX];
+};
+
 struct session {
     struct kit_subject subject;
-    struct arm *arms; /* by the timer whose firing sets them off */
+    struct arms *arms; /* by the timer whose firing sets them off */
     uint32_t arm_count;
     uint64_t inspected; /* the witness's count of operations at the last inspection */
 };
@@ -150,17 +156,40 @@ static uint64_t deadline_at(const struct kit_subject *subject, int64_t ticks)
 
 static void session_fired(struct kit_subject *subject, uint32_t id)
 {
-    struct session *session = subject->on_fire_ctx;
-    if (id >= session->arm_count || !session->arms[id].set) {
-        return;
+    const struct session *session = subject->on_fire_ctx;
+    struct arms *arms = &session->arms[id];
+    size_t kept = 0;
+    for (size_t i = 0; i < arms->count; i++) {
+        struct arm arm = arms->of[i];
+        uint32_t other = arm.other % subject->capacity;
+        if (arm.stops) {
+            (void)subject_stop(subject, other);
+        } else {
+            (void)subject_start(subject, other, deadline_at(subject, arm.ticks));
+        }
+        if (arm.always) {
+            arms->of[kept++] = arm;
+        }
     }
-    struct arm arm = session->arms[id];
-    session->arms[id].set = false;
-    uint32_t other = arm.other % subject->capacity;
-    if (arm.stops) {
-        (void)subject_stop(subject, other);
-    } else {
-        (void)subject_start(subject, other, deadline_at(subject, arm.ticks));
+    arms->count = kept;
+}
+
+static void add_arm(struct arms *arms, struct arm arm)
+{
+    if (arms->count == KIT_ARMS_MAX) {
+        arms->count--;
+        memmove(arms->of, arms->of + 1, arms->count * sizeof arm);
+    }
+    arms->of[arms->count++] = arm;
+}
+
+/* What was always to be done is done once more. */
+static void let_end(const struct session *session)
+{
+    for (uint32_t id = 0; id < session->arm_count; id++) {
+        for (size_t i = 0; i < session->arms[id].count; i++) {
+            session->arms[id].of[i].always = false;
+        }
     }
 }
 
@@ -168,7 +197,7 @@ static bool grow_arms(struct session *session)
 {
     uint32_t capacity = session->subject.capacity;
     if (capacity > session->arm_count) {
-        struct arm *arms = realloc(session->arms, capacity * sizeof *arms);
+        struct arms *arms = realloc(session->arms, capacity * sizeof *arms);
         if (arms == NULL) {
             return false;
         }
@@ -207,6 +236,7 @@ static bool session_begin(struct session *session, const struct kit_target *targ
 static void session_end(struct session *session)
 {
     subject_inspect(&session->subject);
+    let_end(session);
     subject_drain(&session->subject);
     subject_inspect(&session->subject);
     subject_destroy(&session->subject);
@@ -264,12 +294,12 @@ static void session_do(struct session *session, const struct kit_op *op)
         break;
     case KIT_OP_WHEN_START:
     case KIT_OP_WHEN_STOP:
-        session->arms[id] = (struct arm){
-            .set = true,
-            .stops = op->kind == KIT_OP_WHEN_STOP,
-            .other = op->other,
-            .ticks = op->ticks,
-        };
+        add_arm(&session->arms[id], (struct arm){
+                                        .stops = op->kind == KIT_OP_WHEN_STOP,
+                                        .always = op->always,
+                                        .other = op->other,
+                                        .ticks = op->ticks,
+                                    });
         break;
     }
     witness->operations++;
@@ -429,7 +459,26 @@ static int64_t step(struct bytes *bytes, const struct mood *mood, const struct k
 static uint64_t budget(struct bytes *bytes)
 {
     uint8_t how = byte(bytes);
-    return how < 48 ? how % 6 : TL_NO_BUDGET;
+    return how < 64 ? how % 6 : TL_NO_BUDGET;
+}
+
+/* Whom the callback of a timer acts upon: itself, one that is due at the same tick, or any. */
+static uint32_t acted_upon(struct bytes *bytes, const struct kit_subject *subject, uint32_t id)
+{
+    uint8_t how = byte(bytes);
+    uint32_t any = byte(bytes) % subject->capacity;
+    const struct kit_timer *timer = &subject->timers[id];
+    if (how < 64) {
+        return id;
+    }
+    for (uint32_t i = 0; how < 192 && i < subject->capacity; i++) {
+        uint32_t other = (any + i) % subject->capacity;
+        const struct kit_timer *beside = &subject->timers[other];
+        if (other != id && beside->state == KIT_TIMER_PENDING && beside->due == timer->due) {
+            return other;
+        }
+    }
+    return any;
 }
 
 static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
@@ -437,18 +486,18 @@ static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
 {
     struct kit_op op = {.budget = TL_NO_BUDGET};
     uint8_t what = byte(bytes);
-    if (what < 100) {
+    if (what < 86) {
         op.kind = KIT_OP_START;
-    } else if (what < 135) {
+    } else if (what < 112) {
         op.kind = KIT_OP_STOP;
-    } else if (what < 210) {
+    } else if (what < 182) {
         op.kind = KIT_OP_ADVANCE;
-    } else if (what < 225) {
+    } else if (what < 196) {
         op.kind = KIT_OP_NEXT;
-    } else if (what < 227) {
+    } else if (what < 198) {
         op.kind = KIT_OP_RESERVE;
     } else {
-        op.kind = what < 247 ? KIT_OP_WHEN_START : KIT_OP_WHEN_STOP;
+        op.kind = what < 234 ? KIT_OP_WHEN_START : KIT_OP_WHEN_STOP;
     }
     if (op.kind == KIT_OP_ADVANCE || op.kind == KIT_OP_NEXT) {
         op.ticks = op.kind == KIT_OP_ADVANCE ? step(bytes, mood, subject) : 0;
@@ -459,9 +508,12 @@ static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
         op.id = subject->capacity + byte(bytes) % 32;
         return op;
     }
-    op.id = byte(bytes) % (subject->capacity > 0 ? subject->capacity : 1);
-    if (op.kind == KIT_OP_WHEN_START || op.kind == KIT_OP_WHEN_STOP) {
-        op.other = byte(bytes) % (subject->capacity > 0 ? subject->capacity : 1);
+    if (subject->capacity > 0) {
+        op.id = byte(bytes) % subject->capacity;
+        if (op.kind == KIT_OP_WHEN_START || op.kind == KIT_OP_WHEN_STOP) {
+            op.other = acted_upon(bytes, subject, op.id);
+            op.always = byte(bytes) < 64;
+        }
     }
     if (op.kind == KIT_OP_START || op.kind == KIT_OP_WHEN_START) {
         op.ticks = delay(bytes, mood, subject);

@@ -122,12 +122,57 @@ static void merge_advances(struct shrinker *shrinker)
     }
 }
 
+static bool is_advance(const struct kit_op *op)
+{
+    return op->kind == KIT_OP_ADVANCE || op->kind == KIT_OP_NEXT;
+}
+
+/* Tries what the callback of operation `at` does as an operation of its own: in its place, or else
+ * behind one of the advances that follow. */
+static bool take_out(struct shrinker *shrinker, size_t at)
+{
+    const struct kit_op *ops = shrinker->best.ops;
+    size_t count = shrinker->best.count;
+    struct kit_op plain = ops[at];
+    plain.kind = plain.kind == KIT_OP_WHEN_STOP ? KIT_OP_STOP : KIT_OP_START;
+    plain.id = plain.other;
+    plain.other = 0;
+    plain.always = false;
+    for (size_t to = at; to < count && !exhausted(shrinker); to++) {
+        if (to != at && !is_advance(&ops[to])) {
+            continue;
+        }
+        struct kit_op *candidate = shrinker->candidate;
+        memcpy(candidate, ops, count * sizeof plain);
+        memmove(candidate + at, candidate + at + 1, (to - at) * sizeof plain);
+        candidate[to] = plain;
+        if (still_fails(shrinker, &shrinker->best.session, candidate, count)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A fault that needs no callback is told without one. */
+static void take_out_of_callbacks(struct shrinker *shrinker)
+{
+    for (size_t i = 0; i < shrinker->best.count && !exhausted(shrinker);) {
+        enum kit_op_kind kind = shrinker->best.ops[i].kind;
+        bool reacts = kind == KIT_OP_WHEN_START || kind == KIT_OP_WHEN_STOP;
+        i += !reacts || !take_out(shrinker, i);
+    }
+}
+
 /* Makes the numbers in the operations smaller and rounder. */
 static void simplify_operations(struct shrinker *shrinker)
 {
     for (size_t i = 0; i < shrinker->best.count && !exhausted(shrinker); i++) {
         struct kit_op op = shrinker->best.ops[i];
-        if (op.budget != TL_NO_BUDGET) {
+        if (op.always) {
+            op.always = false;
+            op.always = !replace(shrinker, i, op);
+        }
+        if (i < shrinker->best.count && op.budget != TL_NO_BUDGET) {
             uint64_t least = op.budget > 1 ? 1 : op.budget;
             op.budget = TL_NO_BUDGET;
             if (!replace(shrinker, i, op)) {
@@ -225,6 +270,7 @@ void kit_shrink(const struct kit_target *target, const struct kit_limits *limits
     }
     drop_operations(&shrinker);
     merge_advances(&shrinker);
+    take_out_of_callbacks(&shrinker);
     simplify_operations(&shrinker);
     drop_operations(&shrinker);
     merge_advances(&shrinker);

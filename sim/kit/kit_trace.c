@@ -40,6 +40,9 @@ static void write_op(const struct kit_op *op, FILE *stream)
         (void)fprintf(stream, "when %" PRIu32 " fires stop %" PRIu32, op->id, op->other);
         break;
     }
+    if (op->always) {
+        (void)fputs(" always", stream);
+    }
     bool advances = op->kind == KIT_OP_ADVANCE || op->kind == KIT_OP_NEXT;
     if (advances && op->budget != TL_NO_BUDGET) {
         (void)fprintf(stream, " budget %" PRIu64, op->budget);
@@ -117,6 +120,11 @@ static bool read_op(const char *line, struct kit_op *op)
         op->kind = KIT_OP_WHEN_STOP;
     } else {
         return false;
+    }
+    bool reacts = op->kind == KIT_OP_WHEN_START || op->kind == KIT_OP_WHEN_STOP;
+    if (reacts && strcmp(line + used, " always") == 0) {
+        op->always = true;
+        return true;
     }
     int more = 0;
     bool advances = op->kind == KIT_OP_ADVANCE || op->kind == KIT_OP_NEXT;

@@ -14,8 +14,11 @@
  *     reserve 9
  *     when 2 fires start 0 in 3  once, inside the callback
  *     when 2 fires stop 0
+ *     when 2 fires start 2 in 5 always   each time; a stop likewise
  *
- * Behind the last operation, the clock is driven on until every timer must have fired.
+ * What one timer's firing does is carried out in the order of the lines, KIT_ARMS_MAX of them at
+ * most. Behind the last operation, the clock is driven on until every timer must have fired; what
+ * is done always is done once more then.
  */
 #ifndef SIM_KIT_TRACE_H
 #define SIM_KIT_TRACE_H
@@ -45,6 +48,7 @@ struct kit_op {
     int64_t ticks;   /* start: deadline - clock (INT64_MAX: the last legal deadline);
                         advance: now - clock */
     uint64_t budget; /* advance; TL_NO_BUDGET: none */
+    bool always;     /* when: each time, not only the next */
 };
 
 /* What create is told. */
@@ -65,6 +69,9 @@ struct kit_trace {
 /* No session has more operations, and none asks for more timers. */
 #define KIT_OPS_MAX      4096u
 #define KIT_CAPACITY_MAX 4096u
+
+/* So much does one timer's firing do; one more takes the place of the oldest. */
+#define KIT_ARMS_MAX 4u
 
 /* Writes a trace as text. */
 void kit_trace_write(const struct kit_trace *trace, const struct tl_algo *algo, FILE *stream);

@@ -241,6 +241,83 @@ static void a_fault_is_shrunk_and_replayed(void **state)
     }
 }
 
+/* And what is left of the operations tells that: without a callback there is no fault. */
+static void the_fuzzer_finds_what_is_wrong_only_inside_callbacks(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "heap-endless-callbacks",       "heap-fires-stopped",       "heap-fires-moved",
+        "heap-forgets-self-restart",    "wheel-keeps-next-pointer", "wheel-keeps-budget-end",
+        "heap-self-restart-keeps-turn", "wheel-files-under-hand",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const struct tl_algo *algo = made_called(names[i]);
+        struct kit_trace trace;
+        (void)find_fault(algo, &trace);
+        size_t inside = 0;
+        for (size_t k = 0; k < trace.count; k++) {
+            inside +=
+                trace.ops[k].kind == KIT_OP_WHEN_START || trace.ops[k].kind == KIT_OP_WHEN_STOP;
+        }
+        if (inside == 0 || trace.count > 10) {
+            kit_trace_write(&trace, algo, stderr);
+            fail_msg("%s: %zu operations left, %zu of them in callbacks", algo->name, trace.count,
+                     inside);
+        }
+        kit_trace_release(&trace);
+    }
+}
+
+static struct kit_trace trace_from(const char *text, const struct tl_algo *algo)
+{
+    FILE *stream = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    assert_non_null(stream);
+    struct kit_trace trace;
+    struct error error;
+    if (!kit_trace_read(&trace, algo, stream, "text", &error)) {
+        fail_msg("%s", error.text);
+    }
+    (void)fclose(stream);
+    return trace;
+}
+
+/* Timer 1 goes before timer 0 at tick 3, out of its turn, if it was started in its second callback
+ * as in its first. */
+static void what_is_always_done_is_done_each_time(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum fault_kind fault;
+    } examples[] = {
+        {"create capacity 3 now 0 max-delay 0\nstart 1 in 1\nstart 0 in 3\n"
+         "when 1 fires stop 2\nwhen 1 fires start 1 in 1 always\nadvance by 1\n"
+         "advance by 1\nadvance by 1\n",
+         FAULT_MISORDERED},
+        {"create capacity 3 now 0 max-delay 0\nstart 1 in 1\nstart 0 in 3\n"
+         "when 1 fires stop 2\nwhen 1 fires start 1 in 1\nadvance by 1\n"
+         "advance by 1\nadvance by 1\n",
+         FAULT_NONE},
+    };
+    const struct tl_algo *algo = made_called("heap-self-restart-keeps-turn");
+    struct kit_target target = kit_target_of(algo, algo);
+    struct kit_limits limits = kit_limits_default();
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        struct kit_trace trace = trace_from(examples[i].text, algo);
+        struct kit_verdict verdict;
+        kit_replay(&target, &trace, &limits, &verdict);
+        assert_int_equal(verdict.fault, examples[i].fault);
+        char *text = NULL;
+        size_t bytes = 0;
+        FILE *stream = open_memstream(&text, &bytes);
+        kit_trace_write(&trace, algo, stream);
+        (void)fclose(stream);
+        assert_string_equal(text, examples[i].text);
+        free(text);
+        kit_trace_release(&trace);
+    }
+}
+
 static void one_seed_finds_the_same_again(void **state)
 {
     (void)state;
@@ -275,7 +352,8 @@ static void traces_are_read_or_refused_with_line(void **state)
     } examples[] = {
         {"# a comment\ncreate capacity 4 now 0 max-delay 9 options slots=3\nstart 2 in -5 # past\n"
          "start 1 in max\nstop 2\nadvance by 5\nadvance by 5 budget 1\nadvance to next\n"
-         "advance to next budget 0\nreserve 9\nwhen 2 fires start 0 in 3\nwhen 2 fires stop 0\n",
+         "advance to next budget 0\nreserve 9\nwhen 2 fires start 0 in 3\nwhen 2 fires stop 0\n"
+         "when 2 fires start 2 in 5 always\nwhen 2 fires stop 1 always\n",
          NULL},
         {"", "t: empty"},
         {"start 1 in 2\n", "t, line 1: expected 'create"},
@@ -286,6 +364,8 @@ static void traces_are_read_or_refused_with_line(void **state)
         {"create capacity 4 now 0 max-delay 0\nadvance by -1\n", "t, line 2"},
         {"create capacity 4 now 0 max-delay 0\nstop 1 2\n", "t, line 2"},
         {"create capacity 4 now 0 max-delay 0\nreserve 99999\n", "t, line 2"},
+        {"create capacity 4 now 0 max-delay 0\nstart 1 in 2 always\n", "t, line 2"},
+        {"create capacity 4 now 0 max-delay 0\nwhen 1 fires stop 1 never\n", "t, line 2"},
     };
     const struct tl_algo *algo = made_called("right-wheel");
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
@@ -299,7 +379,7 @@ static void traces_are_read_or_refused_with_line(void **state)
         (void)fclose(stream);
         if (examples[i].complaint == NULL) {
             assert_true(read);
-            assert_int_equal(trace.count, 10);
+            assert_int_equal(trace.count, 12);
             assert_int_equal(trace.session.options[0], 3);
             struct kit_target target = kit_target_of(algo, algo);
             struct kit_limits limits = kit_limits_default();
@@ -526,6 +606,8 @@ int main(void)
         cmocka_unit_test(promises_not_made_are_not_checked),
         cmocka_unit_test(an_unusable_descriptor_is_named),
         cmocka_unit_test(a_fault_is_shrunk_and_replayed),
+        cmocka_unit_test(the_fuzzer_finds_what_is_wrong_only_inside_callbacks),
+        cmocka_unit_test(what_is_always_done_is_done_each_time),
         cmocka_unit_test(one_seed_finds_the_same_again),
         cmocka_unit_test(traces_are_read_or_refused_with_line),
         cmocka_unit_test(the_command_reports_and_exits_accordingly),

@@ -18,6 +18,9 @@ enum wrong {
     COUNTS_WITHOUT_CALLBACK,
     FIRES_WHAT_CALLBACKS_STOP,
     FIRES_WHAT_CALLBACKS_START,
+    FIRES_WHAT_CALLBACKS_MOVE,
+    FORGETS_RESTART_OF_SELF,
+    RESTART_OF_SELF_KEEPS_TURN,
     DROPS_BUDGET_REMAINDER,
     IGNORES_BUDGET,
     NEXT_TOO_LATE,
@@ -66,7 +69,8 @@ struct heap {
     uint32_t allocated;
     uint64_t clock;
     uint64_t serial;
-    uint64_t extra; /* by which count is wrong */
+    struct entry firing; /* what its callback is about */
+    uint64_t extra;      /* by which count is wrong */
     uint64_t operations;
 };
 
@@ -226,7 +230,8 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
     if (heap == NULL) {
         return TL_ERR_NOMEM;
     }
-    *heap = (struct heap){.allocator = config->allocator, .capacity = config->capacity};
+    *heap = (struct heap){
+        .allocator = config->allocator, .capacity = config->capacity, .firing.id = NOWHERE};
     *clock_of(heap) = config->now;
     if (!make_room(heap, config->capacity)) {
         tl_free(config->allocator, heap, sizeof *heap, alignof(struct heap));
@@ -312,7 +317,11 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
     if (WRONG == WRITES_PAST_ITS_MEMORY) {
         heap->entries[index + 1].due = 0;
     }
-    put(heap, index, (struct entry){.due = due, .serial = heap->serial++, .id = id});
+    uint64_t serial = heap->serial++;
+    if (WRONG == RESTART_OF_SELF_KEEPS_TURN && id == heap->firing.id && due > clock) {
+        serial = heap->firing.serial;
+    }
+    put(heap, index, (struct entry){.due = due, .serial = serial, .id = id});
     sift_up(heap, index);
     return TL_OK;
 }
@@ -352,6 +361,31 @@ static uint64_t fire_batch(struct heap *heap, uint64_t now, uint64_t budget, tl_
     return fired;
 }
 
+/* What is due is noted, and each fires if it is pending when its turn comes. */
+static uint64_t fire_noted(struct heap *heap, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                           void *ctx)
+{
+    struct entry batch[512];
+    size_t noted = 0;
+    uint64_t fired = 0;
+    while (noted < budget && noted < 512 && may_fire(heap, now, UINT64_MAX)) {
+        batch[noted++] = heap->entries[0];
+        remove_at(heap, 0);
+    }
+    for (size_t i = 0; i < noted; i++) {
+        put(heap, heap->size, batch[i]);
+        sift_up(heap, heap->size++);
+    }
+    for (size_t i = 0; i < noted; i++) {
+        if (is_pending(heap, batch[i].id)) {
+            remove_at(heap, heap->at[batch[i].id]);
+            fired++;
+            fire(ctx, batch[i].id, now);
+        }
+    }
+    return fired;
+}
+
 static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct heap *heap = self;
@@ -366,11 +400,15 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     if (WRONG == FIRES_WHAT_CALLBACKS_STOP) {
         return fire_batch(heap, now, budget, fire, ctx);
     }
+    if (WRONG == FIRES_WHAT_CALLBACKS_MOVE) {
+        return fire_noted(heap, now, budget, fire, ctx);
+    }
     while ((fired < budget || WRONG == IGNORES_BUDGET) &&
            (WRONG == UNORDERED ? find_any_due(heap, now, first_inside) != NOWHERE
                                : may_fire(heap, now, first_inside))) {
         uint32_t index = WRONG == UNORDERED ? find_any_due(heap, now, first_inside) : 0;
         uint32_t id = heap->entries[index].id;
+        heap->firing = heap->entries[index];
         remove_at(heap, index);
         if (heap->dead[id]) {
             heap->dead[id] = false;
@@ -381,7 +419,11 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
         if (WRONG != COUNTS_WITHOUT_CALLBACK || fired == 1) {
             fire(ctx, id, now);
         }
+        if (WRONG == FORGETS_RESTART_OF_SELF && is_pending(heap, id)) {
+            remove_at(heap, heap->at[id]);
+        }
     }
+    heap->firing.id = NOWHERE;
     while (WRONG == DROPS_BUDGET_REMAINDER && may_fire(heap, now, first_inside)) {
         remove_at(heap, 0);
     }

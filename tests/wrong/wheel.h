@@ -15,6 +15,8 @@ enum wrong {
     REFUSES_TOO_LATE,
     ONE_TURN_AN_ADVANCE,
     KEEPS_NEXT_POINTER,
+    KEEPS_WHERE_BUDGET_ENDED,
+    FILES_UNDER_THE_HAND,
     CLOCK_MOVES_AFTER_CALLBACKS,
     DROPS_TIMERS_OF_A_JUMP
 };
@@ -29,6 +31,8 @@ struct wheel {
     uint32_t due_list;
     uint32_t late_list; /* what is due when it is started */
     uint32_t lists;
+    uint32_t resumes_at; /* where a budget ended; 0: nowhere */
+    bool firing;
     uint64_t clock;
     uint64_t count;
 };
@@ -82,6 +86,10 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
     if (!is_linked(wheel->nodes, wheel->lists + id)) {
         return TL_IDLE;
     }
+    if (wheel->resumes_at == wheel->lists + id) {
+        uint32_t next = wheel->nodes[wheel->resumes_at].next;
+        wheel->resumes_at = next != wheel->due_list ? next : 0;
+    }
     unlink_node(wheel->nodes, wheel->lists + id);
     wheel->count--;
     return TL_OK;
@@ -110,6 +118,10 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         return TL_OK;
     }
     uint64_t delay = deadline - wheel->clock;
+    if (WRONG == FILES_UNDER_THE_HAND && wheel->firing && delay == wheel->slots) {
+        append_node(wheel->nodes, wheel->due_list, wheel->lists + id);
+        return TL_OK;
+    }
     node->rounds = (WRONG == EDGE_ONE_TURN_LATE ? delay : delay - 1) / wheel->slots;
     append_node(wheel->nodes, (uint32_t)(deadline % modulus), wheel->lists + id);
     return TL_OK;
@@ -164,6 +176,11 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     }
     uint64_t fired = 0;
     uint32_t index = wheel->nodes[wheel->due_list].next;
+    if (WRONG == KEEPS_WHERE_BUDGET_ENDED && wheel->resumes_at != 0) {
+        index = wheel->resumes_at;
+    }
+    wheel->resumes_at = 0;
+    wheel->firing = true;
     while (fired < budget && index != wheel->due_list) {
         uint32_t next = wheel->nodes[index].next;
         unlink_node(wheel->nodes, index);
@@ -171,7 +188,11 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
         fired++;
         fire(ctx, index - wheel->lists, now);
         index = WRONG == KEEPS_NEXT_POINTER ? next : wheel->nodes[wheel->due_list].next;
+        if (WRONG == KEEPS_WHERE_BUDGET_ENDED && fired == budget && next != wheel->due_list) {
+            wheel->resumes_at = next;
+        }
     }
+    wheel->firing = false;
     wheel->clock = reached;
     return fired;
 }

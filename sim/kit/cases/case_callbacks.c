@@ -2,12 +2,15 @@
 #include "kit_cases.h"
 #include "kit_script.h"
 
+#include <limits.h>
+
 /* What callbacks do: the same for each timer of a case. */
 struct acts {
     void (*act)(struct kit_subject *subject, uint32_t id, struct acts *acts);
     unsigned left; /* so many more callbacks act */
     uint64_t ticks;
-    bool back; /* ticks count backwards from now */
+    bool back;       /* ticks count backwards from now */
+    uint32_t offset; /* from the timer that fires to the neighbour that is acted upon */
     struct traffic *traffic;
 };
 
@@ -70,6 +73,37 @@ static void restart_others(struct kit_subject *subject, uint32_t id, struct acts
             act_start(subject, other, acts);
         }
     }
+}
+
+static uint32_t neighbour_of(const struct kit_subject *subject, uint32_t id,
+                             const struct acts *acts)
+{
+    return (id + acts->offset) % subject->capacity;
+}
+
+static void stop_neighbour(struct kit_subject *subject, uint32_t id, struct acts *acts)
+{
+    script_stop(subject, neighbour_of(subject, id, acts));
+}
+
+static void move_neighbour(struct kit_subject *subject, uint32_t id, struct acts *acts)
+{
+    act_start(subject, neighbour_of(subject, id, acts), acts);
+}
+
+/* The neighbour ends and begins again between two starts of the timer's own. */
+static void stop_neighbour_and_restart(struct kit_subject *subject, uint32_t id, struct acts *acts)
+{
+    act_start(subject, id, acts);
+    stop_neighbour(subject, id, acts);
+    move_neighbour(subject, id, acts);
+    act_start(subject, id, acts);
+}
+
+/* Each in a time of its own, most of which meet again and again. */
+static void restart_in_own_time(struct kit_subject *subject, uint32_t id, struct acts *acts)
+{
+    (void)subject_start(subject, id, due_deadline(subject->clock, acts->ticks * (id / 2)));
 }
 
 static void draw_operations(struct kit_subject *subject, uint32_t id, struct acts *acts)
@@ -146,6 +180,65 @@ void case_callback_restart_other(struct kit_run *run)
     callbacks(run, restart_others, 3, nows, LENGTH(nows));
 }
 
+/* Timers of one tick, each of whose callbacks does to a neighbour what `how` says. */
+static void same_tick(struct kit_run *run, const struct acts *how)
+{
+    enum { TOGETHER = 8 };
+    struct kit_subject subject;
+    if (!script_open(run, &subject, TOGETHER, 63)) {
+        return;
+    }
+    for (size_t i = 0; i < SCRIPT_DELAYS; i += 3) {
+        struct acts acts = *how;
+        script_start_all(&subject, TOGETHER, script_delays[i]);
+        let_act(&subject, &acts);
+        script_advance(&subject, subject.clock + script_delays[i]);
+        script_advance(&subject, subject.clock);
+        script_advance(&subject, subject.clock + acts.ticks);
+        subject.on_fire = NULL;
+        script_settle(&subject);
+    }
+    script_close(&subject);
+}
+
+void case_callback_same_tick(struct kit_run *run)
+{
+    static const uint32_t offsets[] = {1, 3, 7};
+    static const uint64_t ticks[] = {0, 1, 64};
+    for (size_t o = 0; o < LENGTH(offsets); o++) {
+        same_tick(run, &(struct acts){.act = stop_neighbour, .left = 100, .offset = offsets[o]});
+        for (size_t t = 0; t < LENGTH(ticks); t++) {
+            struct acts acts = {.left = 100, .ticks = ticks[t], .offset = offsets[o]};
+            acts.act = move_neighbour;
+            same_tick(run, &acts);
+            acts.act = stop_neighbour_and_restart;
+            same_tick(run, &acts);
+        }
+    }
+}
+
+void case_callback_again(struct kit_run *run)
+{
+    enum { TOGETHER = 7, ROUNDS = 30 };
+    for (size_t h = 0; h < LENGTH(laters); h++) {
+        struct kit_subject subject;
+        if (!script_open(run, &subject, TOGETHER, 1)) {
+            return;
+        }
+        struct acts acts = laters[h];
+        acts.act = restart_in_own_time;
+        acts.left = UINT_MAX;
+        let_act(&subject, &acts);
+        script_start_all(&subject, TOGETHER, 5);
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            script_advance(&subject,
+                           subject.clock + (round % 5 == 4 ? 3 * acts.ticks : acts.ticks));
+            script_advance(&subject, subject.clock + 1);
+        }
+        script_close(&subject);
+    }
+}
+
 static void mix(struct kit_subject *subject, struct traffic *traffic)
 {
     for (unsigned round = 0; round < 40; round++) {
@@ -164,15 +257,19 @@ void case_callback_mixed(struct kit_run *run)
 void case_budget_callback(struct kit_run *run)
 {
     enum { TOGETHER = 8 };
+    static void (*const does[])(struct kit_subject *, uint32_t, struct acts *) = {
+        restart_self, stop_neighbour, restart_others, move_neighbour, stop_neighbour_and_restart};
     for (size_t h = 0; h < LENGTH(laters); h++) {
-        for (uint64_t budget = 1; budget < TOGETHER; budget += 2) {
+        for (size_t i = 0; i < 2 * LENGTH(does); i++) {
+            uint64_t budget = 1 + (i + h) % (TOGETHER - 1);
             struct kit_subject subject;
             if (!script_open(run, &subject, TOGETHER, 50)) {
                 return;
             }
             struct acts acts = laters[h];
-            acts.act = budget % 4 == 1 ? restart_self : restart_others;
+            acts.act = does[i % LENGTH(does)];
             acts.left = 20;
+            acts.offset = 1 + (uint32_t)h % 2;
             for (uint32_t id = 0; id < TOGETHER; id++) {
                 script_start(&subject, id, 5 + id / 3);
             }
