@@ -118,9 +118,9 @@ static const struct command_line syntax = {
     .options = options,
     .form = "",
     .text = "Structures behind front ends under many threads, each of which starts, restarts and "
-            "stops timers of its own while one advances: operations in a second, how long a call "
-            "takes with what it waits for, and whether each timer was stopped or fired, exactly "
-            "once."
+            "stops timers of its own while one advances, whose callbacks do so too (`inside`: how "
+            "often): operations in a second, how long a call takes with what it waits for, and "
+            "whether each timer was stopped or fired, exactly once."
             "\vExit status: 0 done and right, 1 a timer was lost, fired twice or early, 2 usage.",
     .take_word = take_word,
     .complete = complete,
@@ -129,13 +129,14 @@ static const struct command_line syntax = {
 static void print_head(bool csv)
 {
     if (csv) {
-        (void)puts("algo,options,threads,cancelled_percent,operations_per_second,call_ns_p50,"
-                   "call_ns_p99,call_ns_p999,call_ns_max,started,restarted,stopped,fired,ticks,"
-                   "status");
+        (void)puts(
+            "algo,options,threads,cancelled_percent,operations_per_second,call_ns_p50,"
+            "call_ns_p99,call_ns_p999,call_ns_max,started,restarted,stopped,fired,inside,ticks,"
+            "status");
     } else {
-        (void)printf("%-32s %7s %9s %12s %9s %9s %10s %12s %9s  %s\n", "structure", "threads",
+        (void)printf("%-32s %7s %9s %12s %9s %9s %10s %12s %9s %9s  %s\n", "structure", "threads",
                      "cancelled", "operations/s", "p50 ns", "p99 ns", "p99.9 ns", "max ns", "fired",
-                     "status");
+                     "inside", "status");
     }
 }
 
@@ -144,22 +145,26 @@ static void print_row(const struct threads_arguments *arguments, const struct co
 {
     const char *status = result->faults == 0 ? "ok" : result->fault;
     const char *option_text = contender->option_text;
+    const struct concurrent_counts *inside = &result->inside;
+    uint64_t acts = inside->starts + inside->restarts + inside->stopped + inside->idle;
     if (arguments->format == FORMAT_CSV) {
         const struct concurrent_counts *counts = &result->counts;
         (void)printf("%s,%s,%u,%u,%.6g,%.6g,%.6g,%.6g,%.6g,%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                     ",%" PRIu64 ",%" PRIu64 ",\"%s\"\n",
+                     ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",\"%s\"\n",
                      contender->timed->name, option_text, plan->threads, plan->cancelled_percent,
                      result->per_second, result->call_ns_p50, result->call_ns_p99,
-                     result->call_ns_p999, result->call_ns_max, counts->starts, counts->restarts,
-                     counts->stopped, result->fired, result->ticks, status);
+                     result->call_ns_p999, result->call_ns_max, counts->starts + inside->starts,
+                     counts->restarts + inside->restarts, counts->stopped + inside->stopped,
+                     result->fired, acts, result->ticks, status);
     } else {
         char name[384];
         (void)snprintf(name, sizeof name, "%s%s%s", contender->timed->name,
                        option_text[0] != '\0' ? ":" : "", option_text);
-        (void)printf("%-32s %7u %7u %% %12.0f %9.0f %9.0f %10.0f %12.0f %9" PRIu64 "  %s\n", name,
-                     plan->threads, plan->cancelled_percent, result->per_second,
+        (void)printf("%-32s %7u %7u %% %12.0f %9.0f %9.0f %10.0f %12.0f %9" PRIu64 " %9" PRIu64
+                     "  %s\n",
+                     name, plan->threads, plan->cancelled_percent, result->per_second,
                      result->call_ns_p50, result->call_ns_p99, result->call_ns_p999,
-                     result->call_ns_max, result->fired, status);
+                     result->call_ns_max, result->fired, acts, status);
     }
     (void)fflush(stdout);
 }

@@ -3,6 +3,12 @@
  * with a stop or a firing; only then does the next one begin. So at the end each id must have fired
  * as many times as lives of it have begun and were not stopped.
  *
+ * Callbacks act as a server's do, on the thread that advances. Some begin their own timer's next
+ * life at once (a heartbeat, a retry); some stop a timer of any thread (a connection that is closed
+ * under its request), for which there are timers that their threads never restart, so that it is
+ * known which life was ended; and all start, move and stop timers that belong to the advancing
+ * thread alone, of which it is known at every call whether they are pending.
+ *
  * What may be said of a single call depends on the tick that the advancing thread has announced
  * when the call is over: it announces each before it begins. Was that before the deadline, a stop
  * must have found the timer pending.
@@ -26,7 +32,8 @@ enum {
     FAR_TICKS = 1 << 20, /* the delay of what is to be stopped long before */
     THREADS_MAX = 1024,
     MARGIN_TICKS =
-        4, /* an announced tick has yet to be worked on, and a start may fall behind it */
+        4,           /* an announced tick has yet to be worked on, and a start may fall behind it */
+    OWN_TIMERS = 64, /* of the advancing thread: few, so that callbacks meet at them */
 };
 
 /* What the thread means to do with a timer next. */
@@ -38,7 +45,24 @@ struct life {
     uint64_t stopped;  /* of those, ended by a stop */
     uint64_t deadline; /* of the latest start */
     uint64_t due;      /* ... the latest that it can be: not before the clock at that start */
+    uint64_t closings; /* when it began */
     enum intent intent;
+};
+
+/* What both sides know of a timer. */
+struct shared {
+    _Atomic uint64_t fired;
+    _Atomic uint64_t again;    /* lives begun by its own callback; counted before `fired` */
+    _Atomic uint64_t closed;   /* lives ended by another's callback */
+    _Atomic uint64_t closings; /* odd while a callback is about to stop it */
+    _Atomic uint64_t deadline; /* the latest that was asked for */
+};
+
+/* A timer of the advancing thread. */
+struct own {
+    bool pending;
+    uint64_t deadline;
+    uint64_t started_at; /* in a callback of the advance to that tick */
 };
 
 struct run;
@@ -59,17 +83,33 @@ struct run {
     const struct concurrent_plan *plan;
     void *self;
     struct worker *workers;
-    _Atomic uint64_t *fired;     /* by id */
-    _Atomic uint64_t *deadlines; /* by id: the latest that was asked for */
-    _Atomic uint64_t now;        /* the tick that has been announced */
+    struct shared *shared; /* by id */
+    _Atomic uint64_t now;  /* the tick that has been announced */
     _Atomic unsigned at_work;
     uint64_t fired_total; /* of the advancing thread, like what follows */
+    uint64_t state;       /* of its random numbers */
+    struct own own[OWN_TIMERS];
+    uint32_t own_first_id;
+    uint32_t own_at; /* whose turn it is */
+    bool settling;   /* callbacks do nothing more */
+    struct concurrent_counts inside;
     uint64_t early_ticks; /* the most that is declared for the delays in use */
     uint64_t late_ticks;
     uint64_t faults;
     char fault[192];
     _Atomic int signal; /* 0: wait; 1: begin; -1: go home */
 };
+
+/* Every fourth timer begins again by itself, and the one behind it may be stopped by others. */
+static bool begins_again(uint32_t id)
+{
+    return id % 4 == 0;
+}
+
+static bool may_be_closed(uint32_t id)
+{
+    return id % 4 == 1;
+}
 
 /* --- a thread that starts and stops ---------------------------------------------------------- */
 
@@ -83,7 +123,7 @@ static void worker_fault(struct worker *worker, const char *what, uint32_t id)
 static void call_start(struct worker *worker, uint32_t id, uint64_t deadline)
 {
     struct run *run = worker->run;
-    atomic_store(&run->deadlines[id], deadline);
+    atomic_store(&run->shared[id].deadline, deadline);
     uint64_t begun = clock_cycles();
     enum tl_status status = run->plan->algo->start(run->self, id, deadline);
     histogram_add(worker->call_cycles, clock_cycles() - begun);
@@ -98,11 +138,11 @@ static void begin_life(struct worker *worker, struct life *life, uint32_t id)
     bool stopped = live_draw_below(&worker->state, 100) < plan->cancelled_percent;
     bool far = stopped && live_draw_below(&worker->state, 100) >= plan->racing_percent;
     uint64_t delay = far ? FAR_TICKS : 1 + live_draw_below(&worker->state, NEAR_TICKS);
+    bool restarted = far && !may_be_closed(id) && live_draw_below(&worker->state, 2) == 0;
     life->deadline = atomic_load(&worker->run->now) + delay;
+    life->closings = atomic_load(&worker->run->shared[id].closings) & ~UINT64_C(1);
     life->begun++;
-    life->intent = !stopped                                         ? AWAIT
-                   : far && live_draw_below(&worker->state, 2) == 0 ? RESTART
-                                                                    : STOP;
+    life->intent = !stopped ? AWAIT : restarted ? RESTART : STOP;
     worker->counts.starts++;
     call_start(worker, id, life->deadline);
     /* Between looking at the clock and the start, any time may have passed. */
@@ -125,12 +165,22 @@ static void end_life(struct worker *worker, struct life *life, uint32_t id)
         worker->counts.idle++;
         /* It is about to be called back for, if that has not happened yet. */
         life->intent = AWAIT;
-        if (due_is_early(now, life->deadline, run->early_ticks)) {
+        if (due_is_early(now, life->deadline, run->early_ticks) &&
+            atomic_load(&run->shared[id].closings) == life->closings) {
             worker_fault(worker, "not pending, though it was started and is not due", id);
         }
     } else {
         worker_fault(worker, tl_status_text(status), id);
     }
+}
+
+/* How many firings are still to come for an id, as its thread sees it: of what has been begun and
+ * not stopped. What has fired is read first, for whatever that began was counted before. */
+static int64_t outstanding(const struct run *run, const struct life *life, uint32_t id)
+{
+    const struct shared *shared = &run->shared[id];
+    uint64_t ended = atomic_load(&shared->fired) + atomic_load(&shared->closed) + life->stopped;
+    return (int64_t)(life->begun + atomic_load(&shared->again) - ended);
 }
 
 /* Does what is to be done with a timer; false if it has to be waited for. */
@@ -154,11 +204,13 @@ static bool step(struct worker *worker, uint32_t index)
         return true;
     case AWAIT: {
         uint64_t now = atomic_load(&run->now);
-        if (atomic_load(&run->fired[id]) >= life->begun - life->stopped) {
+        if (outstanding(run, life, id) <= 0) {
             life->intent = BEGIN;
             return true;
         }
-        if (now > due_last(life->due, run->late_ticks + MARGIN_TICKS)) {
+        uint64_t deadline = atomic_load(&run->shared[id].deadline); /* its callback's, perhaps */
+        uint64_t due = deadline > life->due ? deadline : life->due;
+        if (now > due_last(due, run->late_ticks + MARGIN_TICKS)) {
             worker_fault(worker, "lost: it should have fired long ago", id);
         }
         return false;
@@ -209,14 +261,101 @@ static void run_fault(struct run *run, const char *what, uint32_t id)
     }
 }
 
+/* A start from a callback. */
+static void start_inside(struct run *run, uint32_t id, uint64_t deadline)
+{
+    enum tl_status status = run->plan->algo->start(run->self, id, deadline);
+    if (status != TL_OK) {
+        run_fault(run, tl_status_text(status), id);
+    }
+}
+
+/* Its own timer, once more. */
+static void begin_again(struct run *run, uint32_t id, uint64_t now)
+{
+    uint64_t deadline = now + 1 + live_draw_below(&run->state, NEAR_TICKS);
+    struct shared *shared = &run->shared[id];
+    (void)atomic_fetch_add(&shared->again, 1);
+    atomic_store(&shared->deadline, deadline);
+    run->inside.starts++;
+    start_inside(run, id, deadline);
+}
+
+/* Stops a timer of some thread, which may be doing the same. */
+static void close_another(struct run *run)
+{
+    uint32_t id = live_draw_below(&run->state, run->own_first_id);
+    if (!may_be_closed(id)) {
+        return;
+    }
+    struct shared *shared = &run->shared[id];
+    (void)atomic_fetch_add(&shared->closings, 1);
+    if (run->plan->algo->stop(run->self, id) == TL_OK) {
+        (void)atomic_fetch_add(&shared->closed, 1);
+        run->inside.stopped++;
+    } else {
+        run->inside.idle++;
+    }
+    (void)atomic_fetch_add(&shared->closings, 1);
+}
+
+/* Starts, moves or stops one of the advancing thread's timers. */
+static void act_on_own(struct run *run, uint64_t now)
+{
+    struct own *own = &run->own[run->own_at];
+    uint32_t id = run->own_first_id + run->own_at;
+    run->own_at = (run->own_at + 1) % OWN_TIMERS;
+    if (live_draw_below(&run->state, 3) == 0) {
+        enum tl_status status = run->plan->algo->stop(run->self, id);
+        if (status != (own->pending ? TL_OK : TL_IDLE)) {
+            run_fault(run, "stopped in a callback, it is not what it was before", id);
+        }
+        run->inside.stopped += own->pending;
+        run->inside.idle += !own->pending;
+        own->pending = false;
+        return;
+    }
+    run->inside.restarts += own->pending;
+    run->inside.starts += !own->pending;
+    *own = (struct own){
+        .pending = true,
+        .deadline = now + live_draw_below(&run->state, NEAR_TICKS + 1),
+        .started_at = now,
+    };
+    start_inside(run, id, own->deadline);
+}
+
+static void fired_own(struct run *run, struct own *own, uint32_t id, uint64_t now)
+{
+    if (!own->pending) {
+        run_fault(run, "fired twice, or though a callback had stopped it", id);
+    } else if (own->started_at == now) {
+        run_fault(run, "fired in the advance in which a callback started it", id);
+    } else if (due_is_early(now, own->deadline, run->early_ticks)) {
+        run_fault(run, "fired before its time", id);
+    }
+    own->pending = false;
+}
+
 static void on_fire(void *ctx, uint32_t id, uint64_t now)
 {
     struct run *run = ctx;
     run->fired_total++;
-    if (due_is_early(now, atomic_load(&run->deadlines[id]), run->early_ticks)) {
+    if (id >= run->own_first_id) {
+        fired_own(run, &run->own[id - run->own_first_id], id, now);
+    } else if (due_is_early(now, atomic_load(&run->shared[id].deadline), run->early_ticks)) {
         run_fault(run, "fired before its time", id);
     }
-    (void)atomic_fetch_add(&run->fired[id], 1);
+    if (!run->settling) {
+        if (id < run->own_first_id && begins_again(id) && live_draw_below(&run->state, 2) == 0) {
+            begin_again(run, id, now);
+        }
+        close_another(run);
+        act_on_own(run, now);
+    }
+    if (id < run->own_first_id) {
+        (void)atomic_fetch_add(&run->shared[id].fired, 1);
+    }
 }
 
 static void advance_to(struct run *run, uint64_t tick)
@@ -248,6 +387,7 @@ static uint64_t advance_meanwhile(struct run *run)
 static void settle(struct run *run, uint64_t tick)
 {
     const struct concurrent_plan *plan = run->plan;
+    run->settling = true;
     for (uint64_t i = 0; i <= NEAR_TICKS + run->late_ticks && plan->algo->count(run->self) > 0;
          i++) {
         advance_to(run, ++tick);
@@ -259,14 +399,19 @@ static void settle(struct run *run, uint64_t tick)
         const struct worker *worker = &run->workers[t];
         for (uint32_t i = 0; i < plan->timers; i++) {
             uint32_t id = worker->first_id + i;
-            uint64_t expected = worker->lives[i].begun - worker->lives[i].stopped;
-            uint64_t fired = atomic_load(&run->fired[id]);
-            if (fired != expected) {
+            int64_t missing = outstanding(run, &worker->lives[i], id);
+            if (missing != 0) {
                 run_fault(run,
-                          fired < expected ? "lost: neither stopped nor fired"
-                                           : "fired more often than started",
+                          missing > 0 ? "lost: neither stopped nor fired"
+                                               : "fired more often than started",
                           id);
             }
+        }
+    }
+    for (uint32_t i = 0; i < OWN_TIMERS; i++) {
+        if (run->own[i].pending) {
+            run_fault(run, "lost: a callback started it, and it has neither been stopped nor fired",
+                      run->own_first_id + i);
         }
     }
 }
@@ -280,8 +425,7 @@ static void free_run(struct run *run)
         free(run->workers[t].call_cycles);
     }
     free(run->workers);
-    free(run->fired);
-    free(run->deadlines);
+    free(run->shared);
     if (run->self != NULL) {
         run->plan->algo->destroy(run->self);
     }
@@ -290,17 +434,18 @@ static void free_run(struct run *run)
 static bool make_run(struct run *run, struct error *error)
 {
     const struct concurrent_plan *plan = run->plan;
-    uint64_t ids = (uint64_t)plan->threads * plan->timers;
+    uint64_t ids = (uint64_t)plan->threads * plan->timers + OWN_TIMERS;
     if (plan->threads < 1 || plan->threads > THREADS_MAX || plan->timers < 1 || ids > UINT32_MAX) {
         return error_set(error,
                          "1 to %d threads, and each has at least one timer; together at "
-                         "most 2^32 - 1",
-                         (int)THREADS_MAX);
+                         "most 2^32 - %d",
+                         (int)THREADS_MAX, (int)OWN_TIMERS + 1);
     }
+    run->own_first_id = (uint32_t)ids - OWN_TIMERS;
+    run->state = live_draw_seed(plan->seed + plan->threads);
     run->workers = calloc(plan->threads, sizeof *run->workers);
-    run->fired = calloc(ids, sizeof *run->fired);
-    run->deadlines = calloc(ids, sizeof *run->deadlines);
-    bool done = run->workers != NULL && run->fired != NULL && run->deadlines != NULL;
+    run->shared = calloc(ids, sizeof *run->shared);
+    bool done = run->workers != NULL && run->shared != NULL;
     for (unsigned t = 0; done && t < plan->threads; t++) {
         struct worker *worker = &run->workers[t];
         *worker = (struct worker){
@@ -333,6 +478,7 @@ static void sum_up(const struct run *run, struct concurrent_result *result)
     double ns_per_cycle = clock_ns_per_cycle();
     struct histogram cycles = {0};
     result->fired = run->fired_total;
+    result->inside = run->inside;
     for (unsigned t = 0; t < run->plan->threads; t++) {
         const struct worker *worker = &run->workers[t];
         result->counts.starts += worker->counts.starts;

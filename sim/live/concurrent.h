@@ -1,7 +1,8 @@
 /*
  * concurrent.h: a structure under many threads: some start, restart and stop timers of their own,
- * one advances; and afterwards the books must balance: each timer that was started was stopped or
- * fired, exactly once.
+ * one advances, and its callbacks start, move and stop timers, those of the others included; and
+ * afterwards the books must balance: each timer that was started was stopped or fired, exactly
+ * once.
  */
 #ifndef SIM_CONCURRENT_H
 #define SIM_CONCURRENT_H
@@ -24,7 +25,7 @@ struct concurrent_plan {
     uint64_t seed;           /* of what the threads choose; not of how they are scheduled */
 };
 
-/* Counted by the threads, each for itself, and summed up. */
+/* Counted by each thread for itself, and summed up. */
 struct concurrent_counts {
     uint64_t starts; /* of timers that were not pending */
     uint64_t restarts;
@@ -33,11 +34,12 @@ struct concurrent_counts {
 };
 
 struct concurrent_result {
-    struct concurrent_counts counts;
+    struct concurrent_counts counts; /* of the threads that start and stop */
+    struct concurrent_counts inside; /* of the callbacks */
     uint64_t fired;
     uint64_t ticks;      /* advances while the threads were at work */
     uint64_t elapsed_ns; /* until the last thread was done */
-    double per_second;   /* operations of all threads together */
+    double per_second;   /* operations of the threads together, without the callbacks' */
     double call_ns_p50;  /* how long a start or stop took, what it waited included */
     double call_ns_p99;
     double call_ns_p999;

@@ -39,7 +39,8 @@ static bool start(struct run *run, uint32_t connection, uint64_t end_ns)
     return status == TL_OK;
 }
 
-/* A connection has been silent for too long; another takes its place. */
+/* A connection has been silent for too long; another takes its place, here and now: what a firing
+ * causes is done inside the callback, as in a server. */
 static void on_fire(void *ctx, uint32_t connection, uint64_t tick)
 {
     (void)tick;

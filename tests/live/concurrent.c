@@ -1,6 +1,7 @@
 /*
- * Front ends under eight threads: nothing is lost and nothing fires twice; and the driver finds
- * that out where it is not so. Built with -DTL_SANITIZE=thread, the same under its eyes.
+ * Front ends under eight threads, and callbacks that start and stop: nothing is lost and nothing
+ * fires twice; and the driver finds that out where it is not so. Built with -DTL_SANITIZE=thread,
+ * the same under its eyes.
  */
 #include "test.h"
 
@@ -54,10 +55,15 @@ static void nothing_is_lost_and_nothing_fires_twice(void **state)
                          result.fault);
             }
             const struct concurrent_counts *counts = &result.counts;
-            assert_int_equal(counts->starts, counts->stopped + result.fired);
+            const struct concurrent_counts *inside = &result.inside;
+            assert_int_equal(counts->starts + inside->starts,
+                             counts->stopped + inside->stopped + result.fired);
             assert_true(counts->starts + counts->restarts + counts->stopped + counts->idle >=
                         8 * 3000);
             assert_true(counts->stopped > 0 && counts->restarts > 0 && result.fired > 0);
+            if (cancelled[c] == 50) {
+                assert_true(inside->starts > 0 && inside->restarts > 0 && inside->stopped > 0);
+            }
         }
     }
     contender_list_free(&list);
@@ -106,6 +112,54 @@ static uint64_t advance_early(void *self, uint64_t now, uint64_t budget, tl_fire
     return right->advance(self, now + 5, budget, fire_at_real_time, &forwarded);
 }
 
+/* What follows is wrong only in what callbacks do. */
+static _Thread_local struct {
+    bool advancing;
+    bool noted;
+    uint32_t id; /* which a callback has started for now */
+    uint64_t now;
+} inside;
+
+enum { FIRST_OWN = 8 * 50 }; /* behind the timers of the threads */
+
+static uint64_t advance_noting(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                               void *ctx)
+{
+    inside.advancing = true;
+    inside.noted = false;
+    inside.now = now;
+    uint64_t fired = right->advance(self, now, budget, fire, ctx);
+    inside.advancing = false;
+    if (inside.noted && right->stop(self, inside.id) == TL_OK) {
+        fire(ctx, inside.id, now);
+        fired++;
+    }
+    return fired;
+}
+
+static enum tl_status start_not_inside(void *self, uint32_t id, uint64_t deadline)
+{
+    return inside.advancing ? TL_OK : right->start(self, id, deadline);
+}
+
+static enum tl_status start_noting(void *self, uint32_t id, uint64_t deadline)
+{
+    if (inside.advancing && deadline <= inside.now) {
+        inside.noted = true;
+        inside.id = id;
+    }
+    return right->start(self, id, deadline);
+}
+
+static enum tl_status stop_not_inside(void *self, uint32_t id)
+{
+    enum tl_status status = right->stop(self, id);
+    if (inside.advancing && id >= FIRST_OWN && status == TL_OK) {
+        (void)right->start(self, id, inside.now + 1);
+    }
+    return status;
+}
+
 static void what_is_wrong_is_found(void **state)
 {
     (void)state;
@@ -121,6 +175,15 @@ static void what_is_wrong_is_found(void **state)
     twice.advance = advance_twice;
     struct tl_algo early = *right;
     early.advance = advance_early;
+    struct tl_algo forgets_starts = *right;
+    forgets_starts.advance = advance_noting;
+    forgets_starts.start = start_not_inside;
+    struct tl_algo forgets_stops = *right;
+    forgets_stops.advance = advance_noting;
+    forgets_stops.stop = stop_not_inside;
+    struct tl_algo at_once = *right;
+    at_once.advance = advance_noting;
+    at_once.start = start_noting;
     const struct {
         const struct tl_algo *algo;
         unsigned cancelled_percent;
@@ -130,6 +193,9 @@ static void what_is_wrong_is_found(void **state)
         {&lossy, 100, "timer 7: not pending, though it was started and is not due"},
         {&twice, 0, "timer 7: fired"} /* more often than started, or before its time */,
         {&early, 0, "fired before its time"},
+        {&forgets_starts, 0, "lost: it should have fired long ago"},
+        {&forgets_stops, 0, "fired twice, or though a callback had stopped it"},
+        {&at_once, 50, "fired in the advance in which a callback started it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct concurrent_result result =

@@ -121,16 +121,30 @@ static enum tl_status take_and_forget(void *self, uint32_t id, uint64_t deadline
     return id == 5 ? TL_OK : tl_registry_find("binary-heap")->timed->start(self, id, deadline);
 }
 
-static void what_is_lost_is_found(void **state)
+/* A structure that loses what is started inside its callbacks. */
+static bool inside;
+
+static uint64_t advance_and_say(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                void *ctx)
 {
-    (void)state;
-    struct tl_algo lossy = *tl_registry_find("binary-heap")->timed;
-    lossy.start = take_and_forget;
+    inside = true;
+    uint64_t fired = tl_registry_find("binary-heap")->timed->advance(self, now, budget, fire, ctx);
+    inside = false;
+    return fired;
+}
+
+static enum tl_status forget_inside(void *self, uint32_t id, uint64_t deadline)
+{
+    return inside ? TL_OK : tl_registry_find("binary-heap")->timed->start(self, id, deadline);
+}
+
+static void find_lost(const struct tl_algo *lossy, const char *fault)
+{
     int64_t options[TL_OPTIONS_MAX];
-    tl_options_default(&lossy, options);
+    tl_options_default(lossy, options);
     struct toy_clock toy = {.armed_ns = LIVE_NEVER, .traffic_ns = 100 * MS};
     struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait};
-    struct live_plan plan = {.algo = &lossy,
+    struct live_plan plan = {.algo = lossy,
                              .options = options,
                              .drive = LIVE_SLEEP,
                              .connections = 20,
@@ -139,7 +153,26 @@ static void what_is_lost_is_found(void **state)
                              .duration_ns = 3000 * MS};
     struct error error;
     assert_true(live_run(&plan, &clock, &result, &error));
-    assert_non_null(strstr(result.fault, "connection 5: due at tick"));
+    assert_non_null(strstr(result.fault, fault));
+}
+
+static void what_is_lost_is_found(void **state)
+{
+    (void)state;
+    struct tl_algo lossy = *tl_registry_find("binary-heap")->timed;
+    lossy.start = take_and_forget;
+    find_lost(&lossy, "connection 5: due at tick");
+}
+
+/* The first connection expires after 97.5 ms, and its place is taken by one that does so after
+ * 1,098 ms. */
+static void what_a_callback_starts_is_not_lost(void **state)
+{
+    (void)state;
+    struct tl_algo lossy = *tl_registry_find("binary-heap")->timed;
+    lossy.start = forget_inside;
+    lossy.advance = advance_and_say;
+    find_lost(&lossy, "connection 0: due at tick 1098, not fired");
 }
 
 static void what_cannot_be_run_is_refused(void **state)
@@ -172,6 +205,7 @@ int main(void)
         cmocka_unit_test(sleeping_wakes_for_timers_alone),
         cmocka_unit_test(traffic_pushes_back),
         cmocka_unit_test(what_is_lost_is_found),
+        cmocka_unit_test(what_a_callback_starts_is_not_lost),
         cmocka_unit_test(what_cannot_be_run_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
