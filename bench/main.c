@@ -277,8 +277,10 @@ static bool take_flags(int *argc, char **argv)
 /* All suites there are. */
 extern const struct suite suites_operations[];
 extern const struct suite suites_steady[];
+extern const struct suite suites_hold[];
 extern const struct suite suites_limits[];
-static const struct suite *const suites[] = {suites_operations, suites_steady, suites_limits, NULL};
+static const struct suite *const suites[] = {suites_operations, suites_steady, suites_hold,
+                                             suites_limits, NULL};
 
 static void print_help(void)
 {

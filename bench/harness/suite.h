@@ -73,6 +73,7 @@ struct row {
     uint32_t n;
     struct shape shape;
     bool given_up;      /* it took too long once: not tried again */
+    char remark[128];   /* what stands behind its figures; "": nothing */
     uint32_t *least_ns; /* of each of its first advances that a suite has timed singly, the least
                          * over the repetitions; NULL before the first */
 };
@@ -105,6 +106,7 @@ struct fixture {
     uint64_t max_delay_ticks; /* the longest delay in the suite; set by the plan */
     uint64_t memory_limit_bytes;
     const void *operations;    /* the plan's: what is to be played */
+    size_t listed;             /* of its expiries, where the structure itself fires nothing */
     struct workload *workload; /* the same, where a suite writes into it */
     uint32_t round;            /* of restarts, the next */
     uint64_t earliest;         /* deadline pending after the last round of restarts */
@@ -213,6 +215,9 @@ tl_fire_fn fire_of(const struct fixture *fixture);
 
 /* Forgets what has fired; ticks count from the present clock. */
 void reset_fired(struct fixture *fixture);
+
+/* Whether `pending` timers are, for a structure that keeps them. */
+bool verify_pending(struct fixture *fixture, uint64_t pending);
 
 /* Whether all starts so far were taken, and, of an exact structure, `pending` timers are. */
 bool verify_started(struct fixture *fixture, uint64_t pending);
