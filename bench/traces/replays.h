@@ -22,6 +22,7 @@ struct replays_subject {
     const int64_t *options;
     enum replay_pass pass; /* of replays_memory */
     double min_time_s;     /* how long is measured at least */
+    struct tape *tape;     /* what its firings cause; made here where it is needed, else NULL */
 };
 
 /* The throughput pass, nanoseconds an operation of its window, against a plain loop: the same
