@@ -290,7 +290,7 @@ static const char *decode_causes(const uint8_t *raw, size_t raw_bytes, uint32_t 
     for (uint32_t i = 0; i < records; i++) {
         const struct trace_record *record = &decoded->records[i];
         struct trace_cause *cause = &decoded->causes[i];
-        if ((which[i / 8] >> (i % 8) & 1u) == 0) {
+        if (((unsigned)which[i / 8] >> (i % 8) & 1u) == 0) {
             *cause = (struct trace_cause){0};
             continue;
         }
