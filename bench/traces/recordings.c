@@ -129,9 +129,9 @@ static void write_ftrace(FILE *stream, uint64_t lines)
     }
 }
 
-const struct recording *recording_at(size_t index)
+const struct sample_recording *recording_at(size_t index)
 {
-    static const struct recording all[] = {
+    static const struct sample_recording all[] = {
         {"access-log", "Combined lines of 20,000 clients", write_access_log},
         {"ftrace", "kernel timers as tracefs prints them", write_ftrace},
     };

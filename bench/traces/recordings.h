@@ -10,13 +10,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct recording {
+struct sample_recording {
     const char *format; /* of `timerlab trace import` */
     const char *what;   /* for the help */
     void (*write)(FILE *stream, uint64_t lines);
 };
 
 /* Recording `index`; NULL behind the last. */
-const struct recording *recording_at(size_t index);
+const struct sample_recording *recording_at(size_t index);
 
 #endif

@@ -32,7 +32,7 @@ enum { FILES_MAX = 32, ROUNDS_MAX = 1001, SCAN_BYTES = 1 << 17, SIZES_MAX = 8, S
 /* A text that importers read. */
 struct text {
     const struct import_format *format;
-    const struct recording *recording; /* NULL: somebody's own file */
+    const struct sample_recording *recording; /* NULL: somebody's own file */
     char path[4096];
     uint64_t bytes;
     uint64_t lines;
@@ -561,7 +561,7 @@ static void print_help(void)
         "                         for a longer trace; times_longer and times_own are the ratios\n"
         "\n"
         "Files that are made for it:\n");
-    const struct recording *recording;
+    const struct sample_recording *recording;
     for (size_t i = 0; (recording = recording_at(i)) != NULL; i++) {
         (void)printf("  %-17s  %s\n", recording->format, recording->what);
     }
@@ -607,7 +607,7 @@ static void register_text(struct text *text)
 
 static bool register_texts(void)
 {
-    const struct recording *recording;
+    const struct sample_recording *recording;
     for (size_t i = 0; (recording = recording_at(i)) != NULL && settings.text_count < FILES_MAX;
          i++) {
         struct text *text = &settings.texts[settings.text_count++];
