@@ -357,7 +357,8 @@ void ev_timer_stop(struct ev_loop *loop, struct ev_timer *timer)
     FIND(remaining, "ev_timer_remaining");
     struct shim *shim = header != NULL ? find_shim(timer, false) : NULL;
     if (depth == 0 && timer->active != 0) {
-        bool due = remaining(loop, timer) <= 0;
+        /* The library stops none that repeats. */
+        bool due = timer->repeat <= 0 && remaining(loop, timer) <= 0;
         record_end(TIMER_RECORD_LIBEV, timer, due);
         if (shim != NULL) {
             shim->due = due;
