@@ -3,10 +3,12 @@
  *
  *   ftrace            the format; any other line picks one by its first byte
  *   timers=hrtimer    settings of the format, one a line; others are passed over
+ *   recording         what the recording says beside the trace is taken, too
  *                     an empty line ends them; behind it the recording begins
  *
  * An import that is done has written a trace that can be read, dumped as text, and made of that
- * text again; one that is not has said why and left nothing behind.
+ * text again, and said where each of its operations is from, if it was asked; one that is not done
+ * has said why and left nothing behind.
  */
 #include "import.h"
 #include "fuzz.h"
@@ -90,6 +92,7 @@ struct settings {
     char *lines[SETTINGS_MAX];
     struct import_setting items[SETTINGS_MAX];
     size_t count;
+    bool recording;
 };
 
 /* As the command line would have it: options of the format, once unless they are repeatable. */
@@ -117,6 +120,7 @@ static void take_settings(const struct import_format *format, struct settings *s
         if (value != NULL) {
             *value++ = '\0';
         }
+        settings->recording |= value == NULL && strcmp(line, "recording") == 0;
         if (value == NULL || !may_add(format, settings, line)) {
             free(line);
             continue;
@@ -147,6 +151,18 @@ static char *dump(size_t *bytes)
     trace_reader_close(reader);
     FUZZ_REQUIRE(unlink(output) == 0);
     return text;
+}
+
+/* One operation of the recording for each of the trace. */
+static void check_recording(const struct recording *recording)
+{
+    struct error error = {{0}};
+    struct trace_reader *reader = trace_reader_open(output, &error);
+    FUZZ_REQUIRE(reader != NULL);
+    FUZZ_REQUIRE(trace_reader_header(reader)->events == recording->operation_count);
+    FUZZ_REQUIRE(recording->operation_count == 0 || recording->systems > 0);
+    FUZZ_REQUIRE(recording->grain_ticks > 0);
+    trace_reader_close(reader);
 }
 
 /* The text's trace is the trace: dumped, it is the same text. */
@@ -182,18 +198,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     take_settings(format, &settings, &data, &size);
 
     struct error error = {{0}};
+    struct recording recording = {0};
+    bool records = settings.recording &&
+                   (strcmp(format->name, "ftrace") == 0 || strcmp(format->name, "process") == 0);
     const struct import_job job = {.input = fuzz_file(data, size),
                                    .output = output,
                                    .settings = settings.items,
                                    .setting_count = settings.count,
-                                   .report = report};
+                                   .report = report,
+                                   .recording = records ? &recording : NULL};
     if (format->run(&job, &error) == IMPORT_DONE) {
         FUZZ_REQUIRE(files_left() == 1);
+        if (records) {
+            check_recording(&recording);
+        }
         check_output();
     } else {
         FUZZ_REQUIRE(error.text[0] != '\0');
     }
     FUZZ_REQUIRE(files_left() == 0);
+    recording_free(&recording);
     for (size_t i = 0; i < settings.count; i++) {
         free(settings.lines[i]);
     }

@@ -2,6 +2,7 @@
  * the independently computed facts beside them. */
 #include "import_run.h"
 #include "line_reader.h"
+#include "trace_info.h"
 
 #include "test.h"
 
@@ -74,22 +75,33 @@ static void compare_functions(const struct import_run *run, const json_t *facts)
     }
 }
 
-/* How many operations the rule finds that a firing causes. */
+/* How many operations the rule finds that a firing causes, and what an exact structure fires of the
+ * timers that were started. */
 static const struct {
     const char *file;
     int64_t caused;
+    uint64_t fired;
 } causes[] = {
-    {"ktimer_churn_timewait.perfscript.txt", 1038},
-    {"ktimer_loss3_mixed.tracecmd.txt", 3577},
-    {"ktimer_nginx_keepalive.ftrace.txt", 2210},
-    {"ktimer_lossy_buffer.tracepipe.txt", 10},
+    {"ktimer_churn_timewait.perfscript.txt", 1038, 11253},
+    {"ktimer_loss3_mixed.tracecmd.txt", 3577, 67222},
+    {"ktimer_nginx_keepalive.ftrace.txt", 2210, 66197},
+    {"ktimer_lossy_buffer.tracepipe.txt", 10, 32},
 };
 
 static void compare_causes(const struct import_run *run, const char *file)
 {
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++) {
         if (strcmp(causes[i].file, file) == 0) {
+            struct error error;
+            struct trace_info info;
+            struct trace_reader *reader = trace_reader_open(run->output, &error);
+            assert_non_null(reader);
+            assert_true(trace_info_collect(reader, &info, NULL, &error));
+            trace_reader_close(reader);
             assert_int_equal(import_run_number(run, "counts.caused"), causes[i].caused);
+            assert_int_equal(run->header.reactions, import_run_number(run, "counts.reactions"));
+            assert_int_equal(info.misplaced, 0);
+            assert_int_equal(info.fired, causes[i].fired);
             return;
         }
     }

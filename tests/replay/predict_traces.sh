@@ -40,6 +40,28 @@ extra() { # RECORDING MISSED EXTRA
 extra ktimer_nginx_keepalive 0 3
 extra ktimer_churn_timewait 1 70
 
+# As plain traces, which have one clock for all CPUs: what structures fire of the timers that were started.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+fires() { # RECORDING EXACT LEAST MOST: an exact structure, and Linux's wheel at least and at most
+    "$TIMERLAB" trace import ftrace "$folder/$1" -o "$scratch/trace" 2>"$scratch/log"
+    "$TIMERLAB" sim "$scratch/trace" -a binary-heap,coarse-wheel --runs 1 --format csv 2>"$scratch/log" |
+        awk -F, -v exact="$2" -v least="$3" -v most="$4" '
+            NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
+            { fired[$column["algo"]] = $column["fired"] }
+            END {
+                heap = fired["binary-heap"]; wheel = fired["coarse-wheel"]
+                if (heap == exact && wheel >= least && wheel <= most) exit
+                print "exact " heap ", coarse-wheel " wheel
+                exit 1
+            }' >&2 || {
+        printf '%s: not %s, and %s to %s\n' "$@" >&2
+        failed=1
+    }
+}
+fires ktimer_nginx_keepalive.ftrace.txt.xz 66197 66128 66260
+fires ktimer_churn_timewait.perfscript.txt.xz 11253 10951 11238
+
 # The page has these figures.
 while read -r line; do
     grep -qxF -- "$line" "$SOURCE/docs/predicting.md" || {
