@@ -651,6 +651,19 @@ static void high_resolution_timers(void **state)
     static const char *const settings[] = {"timers", "hrtimer", NULL};
     assert_imports(text, settings,
                    "0,0,start,251\n100,1,start,500\n300,1,stop\n500,0,start,7523372026854276\n");
+    /* The periodic one is started again in the interrupt, the other by the task that it woke up. */
+    static const char periodic[] =
+        "  sh-1 [000] d..1. 10.000000: hrtimer_start: hrtimer=a1 function=red expires=15001000000\n"
+        "  sh-1 [000] d..1. 10.000000: hrtimer_start: hrtimer=b2 function=red expires=15001500000\n"
+        "  sh-1 [000] d.h1. 10.001010: hrtimer_expire_entry: hrtimer=a1 function=red "
+        "now=15001010000\n"
+        "  sh-1 [000] d.h2. 10.001013: hrtimer_start: hrtimer=a1 function=red expires=15002000000\n"
+        "  sh-1 [000] d.h1. 10.001510: hrtimer_expire_entry: hrtimer=b2 function=red "
+        "now=15001510000\n"
+        "  sh-1 [000] d..1. 10.001530: hrtimer_start: hrtimer=b2 function=red "
+        "expires=15003000000\n";
+    assert_imports(periodic, settings,
+                   "0,0,start,1000\n0,1,start,1500\n1000,0,start,1000 by 0a\n1530,1,start,1470\n");
 }
 
 static void assert_refused(const char *text, size_t length, const char *const *settings,

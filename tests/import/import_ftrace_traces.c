@@ -140,6 +140,11 @@ static void check_recording(const char *file, const json_t *facts)
         compare(&run, "counts.cancels", json_object_get(hrtimer, "cancels"));
         compare(&run, "counts.expiry", json_object_get(hrtimer, "expiries"));
         compare(&run, "counts.timers", json_object_get(hrtimer, "distinct_pointers"));
+        /* The kernel's own tick is periodic, unless the CPU is idle; sleepers are not. */
+        int64_t periodic = import_run_number(&run, "functions.tick_nohz_handler.caused");
+        assert_true(periodic * 10 >
+                    import_run_number(&run, "functions.tick_nohz_handler.expiry") * 9);
+        compare(&run, "functions.hrtimer_wakeup.caused", NULL);
         const char *name;
         const json_t *starts;
         json_object_foreach(json_object_get(hrtimer, "start_by_function"), name, starts)

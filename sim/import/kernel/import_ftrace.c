@@ -50,8 +50,11 @@ static const char cause_rule[] =
     "task, within 50 us, with no other event of that CPU between, in softirq where that is "
     "recorded; "
     "with timer_expire_exit, what that task does on that CPU until then, but for delayed work";
-static const char cause_rule_none[] =
-    "what a high-resolution timer's firing causes is not told: open loop";
+static const char cause_rule_hrtimer[] =
+    "by a firing is caused what follows hrtimer_expire_entry of the same timer on its CPU, by the "
+    "same "
+    "task, within 50 us, with no other event of that CPU between, in an interrupt where that is "
+    "recorded";
 
 struct traced_timer {
     uint32_t id_plus_1; /* 0: never started */
@@ -416,7 +419,7 @@ static void print_summary(const struct ftrace_import *import,
     (void)fprintf(out, "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu32 " timers\n",
                   import->job->output, import->starts, import->stops, import->ids);
     import_causes_print(&import->tally, import->reactions,
-                        import->hrtimer ? cause_rule_none : cause_rule);
+                        import->hrtimer ? cause_rule_hrtimer : cause_rule);
     if (lines->lost_markers > 0) {
         (void)fprintf(out,
                       "%s: the recorder lost events in %" PRIu64
@@ -464,7 +467,7 @@ static char *describe_origin(const struct ftrace_import *import,
         (void)json_object_set_new(origin, "hz_estimated", json_boolean(!import->hz_given));
     }
     (void)json_object_set_new(origin, "causes",
-                              json_string(import->hrtimer ? cause_rule_none : cause_rule));
+                              json_string(import->hrtimer ? cause_rule_hrtimer : cause_rule));
     (void)json_object_set_new(origin, "duration_ns",
                               import_json_count(import->latest_ns - import->first_ns));
     json_t *kept = json_array();
@@ -651,7 +654,7 @@ static bool write_trace(struct ftrace_import *import, struct error *error)
         return false;
     }
     struct trace_writer *writer = trace_writer_open(import->job->output, import->tick_ns, error);
-    if (writer != NULL && !import->hrtimer) {
+    if (writer != NULL) {
         trace_writer_declare_causes(writer);
     }
     uint64_t end_tick = 0;

@@ -39,6 +39,7 @@ uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
 {
     const struct kernel_event *event = operation->event;
     bool wheel = event->kind < KERNEL_HRTIMER_START;
+    steps->high_resolution = !wheel;
     struct kernel_step *array =
         array_reach(steps->steps, &steps->room, steps->count, sizeof *array);
     steps->steps = array != NULL ? array : steps->steps;
@@ -108,7 +109,8 @@ static void settle_function(struct kernel_steps *steps, const struct reaction_de
         same = i > 0 && delays[i].delay == delays[i - 1].delay ? same + 1 : 1;
         most = same > most ? same : most;
     }
-    uint8_t basis = most * 4 < count ? TRACE_ABSOLUTE : TRACE_FIXED_DELAY;
+    bool absolute = steps->high_resolution || most * 4 < count;
+    uint8_t basis = absolute ? TRACE_ABSOLUTE : TRACE_FIXED_DELAY;
     for (size_t i = 0; i < count; i++) {
         steps->steps[delays[i].step].basis = basis;
     }
@@ -171,15 +173,15 @@ static uint64_t external_tick(const struct kernel_ticks *ticks, const struct ker
 }
 
 /* The deadline of a start, as a tick, and never early. */
-static uint64_t deadline_tick(const struct kernel_ticks *ticks, const struct kernel_step *step,
-                              uint64_t tick)
+static uint64_t deadline_tick(const struct kernel_ticks *ticks, const struct kernel_step *step)
 {
     if (ticks->hz > 0) {
         return jiffies_in_ticks(ticks, (kernel_wide)step->deadline + 1 - ticks->origin, true);
     }
     kernel_wide delay = kernel_clock_delay_ns(ticks->clock, step->deadline, step->now);
     delay = delay > 0 ? (delay + ticks->tick_ns - 1) / ticks->tick_ns : 0;
-    return delay < (kernel_wide)TRACE_TICK_MAX ? tick + (uint64_t)delay : TRACE_TICK_MAX;
+    return delay < (kernel_wide)TRACE_TICK_MAX ? external_tick(ticks, step) + (uint64_t)delay
+                                               : TRACE_TICK_MAX;
 }
 
 struct placing {
@@ -228,7 +230,7 @@ static void place_external(struct placing *placing, const struct kernel_step *st
         tick = tick < last ? tick : last;
     }
     tick = tick > placing->touched[step->id] ? tick : placing->touched[step->id];
-    uint64_t deadline = step->op == TRACE_START ? deadline_tick(ticks, step, tick) : 0;
+    uint64_t deadline = step->op == TRACE_START ? deadline_tick(ticks, step) : 0;
     to->tick = tick;
     to->delay_ticks = deadline > tick ? deadline - tick : 0;
 }
@@ -242,7 +244,7 @@ static void place_reaction(struct placing *placing, const struct kernel_step *st
     if (step->op == TRACE_STOP) {
         to->delay_ticks = 0;
     } else if (step->basis == TRACE_ABSOLUTE) {
-        uint64_t deadline = deadline_tick(ticks, step, to->tick);
+        uint64_t deadline = deadline_tick(ticks, step);
         to->delay_ticks = deadline > to->tick ? deadline - to->tick : 0;
     } else {
         kernel_wide fired = placing->steps->steps[step->cause].expired;

@@ -55,6 +55,7 @@ struct kernel_steps {
     uint32_t room;
 
     /* Of the recording so far. */
+    bool high_resolution;
     uint64_t jiffies; /* the latest */
     uint64_t jiffies_ns;
     uint64_t *ran; /* by CPU: the jiffy in which its wheel last expired timers */

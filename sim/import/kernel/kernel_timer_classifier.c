@@ -229,10 +229,10 @@ static uint32_t find_cause(const struct kernel_classifier *c, const struct held_
                   event->time_ns - firing->time_ns <= REACTION_NS;
     bool within = c->counts.exits > 0 && firing->running &&
                   strcmp(c->functions[held->function].name, DELAYED_WORK) != 0;
-    return (itself || within) && firing->pid == event->pid &&
-                   event->context != KERNEL_CONTEXT_OTHER && event->kind < KERNEL_HRTIMER_START
-               ? firing->timer
-               : KERNEL_NO_TIMER;
+    bool fits = event->context != KERNEL_CONTEXT_OTHER &&
+                (event->context != KERNEL_CONTEXT_HARDIRQ || event->kind >= KERNEL_HRTIMER_START);
+    return (itself || within) && fits && firing->pid == event->pid ? firing->timer
+                                                                   : KERNEL_NO_TIMER;
 }
 
 /* What an event makes of its CPU's latest firing. */

@@ -20,7 +20,8 @@
  * context of the callbacks where the recording has that column. Where it has timer_expire_exit too,
  * whatever that task does on that CPU until then is caused by the firing, to other timers as well,
  * but for delayed work: who does not queue it will find another to do so. A sleeper that is woken
- * up and sleeps again is no cause: that is another task.
+ * up and sleeps again is no cause: that is another task. For high-resolution timers the first of
+ * the two rules holds, in hardirq as well.
  *
  * A timer's life need not begin in the recording: one that is first seen being cancelled or
  * expiring was armed before. Nor need it be complete: where events were lost, a start can meet an

@@ -255,6 +255,15 @@ static bool parse_task(const char *begin, const char *end, uint32_t *pid)
     return true;
 }
 
+/* By the third flag of tracefs, behind irqs off and need resched; an H has interrupted a softirq.
+ */
+static enum kernel_context context_of(char flag)
+{
+    return flag == 's'                  ? KERNEL_CONTEXT_SOFTIRQ
+           : flag == 'h' || flag == 'H' ? KERNEL_CONTEXT_HARDIRQ
+                                        : KERNEL_CONTEXT_OTHER;
+}
+
 /* From a bracket on: [CPU], perhaps flags, time stamp and colon. */
 static bool parse_head(const char *line, struct cursor *cursor, struct kernel_event *event)
 {
@@ -271,10 +280,8 @@ static bool parse_head(const char *line, struct cursor *cursor, struct kernel_ev
         if (blank == NULL) {
             return false;
         }
-        /* irqs off, need resched, hardirq or softirq, preemption's depth, ... */
-        event->context = blank - cursor->at < 4 ? KERNEL_CONTEXT_UNKNOWN
-                         : cursor->at[2] == 's' ? KERNEL_CONTEXT_SOFTIRQ
-                                                : KERNEL_CONTEXT_OTHER;
+        event->context =
+            blank - cursor->at < 4 ? KERNEL_CONTEXT_UNKNOWN : context_of(cursor->at[2]);
         cursor->at = blank;
         skip_blanks(cursor);
     }

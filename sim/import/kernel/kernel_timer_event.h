@@ -33,7 +33,8 @@ enum kernel_event_kind {
 /* Where the code ran that caused an event, as the flags column of tracefs says. */
 enum kernel_context {
     KERNEL_CONTEXT_UNKNOWN, /* there is no such column */
-    KERNEL_CONTEXT_SOFTIRQ, /* that of the wheel's callbacks */
+    KERNEL_CONTEXT_SOFTIRQ, /* that of the wheel's callbacks, */
+    KERNEL_CONTEXT_HARDIRQ, /* of most of the high-resolution timers' */
     KERNEL_CONTEXT_OTHER,
 };
 
