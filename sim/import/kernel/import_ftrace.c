@@ -46,15 +46,13 @@ const struct import_option import_ftrace_options[] = {
 /* How the summary and the origin say where reactions come from. */
 static const char cause_rule[] =
     "by a firing is caused what follows timer_expire_entry of the same timer on its CPU, by the "
-    "same "
-    "task, within 50 us, with no other event of that CPU between, in softirq where that is "
-    "recorded; "
-    "with timer_expire_exit, what that task does on that CPU until then, but for delayed work";
+    "same task, within 50 us, with no other event of that CPU between, in softirq where that is "
+    "recorded; with timer_expire_exit, what that task does on that CPU until then, but for delayed "
+    "work";
 static const char cause_rule_hrtimer[] =
     "by a firing is caused what follows hrtimer_expire_entry of the same timer on its CPU, by the "
-    "same "
-    "task, within 50 us, with no other event of that CPU between, in an interrupt where that is "
-    "recorded";
+    "same task, within 50 us, with no other event of that CPU between, in an interrupt where that "
+    "is recorded";
 
 struct traced_timer {
     uint32_t id_plus_1; /* 0: never started */
