@@ -71,7 +71,7 @@ struct kit_trace {
 #define KIT_CAPACITY_MAX 4096u
 
 /* So much does one timer's firing do; one more takes the place of the oldest. */
-#define KIT_ARMS_MAX 4u
+#define KIT_ARMS_MAX     4u
 
 /* Writes a trace as text. */
 void kit_trace_write(const struct kit_trace *trace, const struct tl_algo *algo, FILE *stream);

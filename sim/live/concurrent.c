@@ -403,7 +403,7 @@ static void settle(struct run *run, uint64_t tick)
             if (missing != 0) {
                 run_fault(run,
                           missing > 0 ? "lost: neither stopped nor fired"
-                                               : "fired more often than started",
+                                      : "fired more often than started",
                           id);
             }
         }
