@@ -111,14 +111,14 @@ static double real_of(const struct row *row, enum column column)
     return row->cells[column].kind == CELL_REAL ? row->cells[column].value.real : NAN;
 }
 
-/* The work per operation, by the counts; NAN where the structure does not count. */
+/* The work per operation, by the counts; NAN where the structure does not count, or did nothing. */
 static double cost_of(const struct tuner *tuner, const struct tune_candidate *candidate,
                       bool counts)
 {
     uint64_t events = tuner->events;
     double wakeups = WAKEUP_COST * (double)candidate->wakeups;
     const struct tl_counters *work = &candidate->work;
-    if (!counts || events == 0) {
+    if (!counts || !(candidate->done > 0)) {
         return NAN;
     }
     return (COMPARE_COST * (double)work->compares + MOVE_COST * (double)work->moves +
