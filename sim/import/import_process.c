@@ -548,25 +548,37 @@ static bool read_records(struct process_import *import, struct packed_file *file
                          struct error *error)
 {
     static struct timer_record records[BATCH];
-    uint32_t numbers[(TIMER_RECORD_HEADER_BYTES - TIMER_RECORD_MAGIC_BYTES) / sizeof(uint32_t)];
+    static union {
+        char bytes[TIMER_RECORD_HEADER_BYTES];
+        struct timer_record_header header;
+    } first;
+    const struct timer_record_header *header = &first.header;
     const char *why = NULL;
-    ssize_t n = read_fully(file, numbers, sizeof numbers, &why);
-    if (n == (ssize_t)sizeof numbers &&
-        (numbers[0] != TIMER_RECORD_VERSION || numbers[1] != sizeof(struct timer_record))) {
+    ssize_t n = read_fully(file, first.bytes + TIMER_RECORD_MAGIC_BYTES,
+                           sizeof first - TIMER_RECORD_MAGIC_BYTES, &why);
+    if (n == (ssize_t)(sizeof first - TIMER_RECORD_MAGIC_BYTES) &&
+        (header->version != TIMER_RECORD_VERSION ||
+         header->record_bytes != sizeof(struct timer_record))) {
         return error_set(error,
                          "%s: its version %" PRIu32 " is not %u, or it was recorded on a machine "
                          "of another kind; record again with this timerlab",
-                         import->tally.name, numbers[0], TIMER_RECORD_VERSION);
+                         import->tally.name, header->version, TIMER_RECORD_VERSION);
     }
+    /* A file that the program still has, or that could not be saved, goes on with gigabytes of
+     * nothing. */
+    uint64_t left = header->claimed < header->room ? header->claimed : header->room;
     struct progress progress;
     progress_begin(&progress, "import", "bytes", packed_file_bytes_total(file));
     bool good = true;
-    while (good && n > 0 && (n = read_fully(file, records, sizeof records, &why)) > 0) {
-        size_t count = (size_t)n / sizeof records[0];
+    while (good && n > 0 && left > 0) {
+        n = read_fully(file, records, (left < BATCH ? (size_t)left : BATCH) * sizeof records[0],
+                       &why);
+        size_t count = n > 0 ? (size_t)n / sizeof records[0] : 0;
+        left -= count;
         for (size_t i = 0; good && i < count; i++) {
             good = take_record(import, &records[i], error);
         }
-        if ((size_t)n % sizeof records[0] != 0) {
+        if (n > 0 && (size_t)n % sizeof records[0] != 0) {
             import->tally.lines++;
             malformed(import, "cut off");
         }

@@ -211,6 +211,8 @@ static void records_say_whose_callback_it_was(void **state)
     memcpy(file.header.magic, TIMER_RECORD_MAGIC, TIMER_RECORD_MAGIC_BYTES);
     file.header.version = TIMER_RECORD_VERSION;
     file.header.record_bytes = sizeof(struct timer_record);
+    file.header.claimed = 8;
+    file.header.room = TIMER_RECORD_STEP;
     put_record(&records[0], 1000000, 0xa, TIMER_RECORD_START, 0, 3000000);
     put_record(&records[1], 4200000, 0xa, TIMER_RECORD_FIRE, 0, 0);
     put_record(&records[2], 4300000, 0xa, TIMER_RECORD_START, 0xa, 3000000); /* it repeats */
