@@ -198,6 +198,9 @@ static bool show_trace(struct show_arguments *arguments, struct show *show, stru
         return false;
     }
     const struct trace_header *header = trace_reader_header(reader);
+    if (!header->causes_known) {
+        (void)fprintf(stderr, "%s: " TRACE_OPEN_LOOP_NOTE "\n", arguments->trace);
+    }
     const struct show_setup setup = {
         .capacity = header->ids,
         .max_delay_ticks =
