@@ -18,7 +18,11 @@
 #include <unistd.h>
 
 enum {
+#ifdef __SANITIZE_ADDRESS__
+    STREAMS = 100, /* each takes four times as long */
+#else
     STREAMS = 300,
+#endif
     OPERATIONS_MAX = 400,
     IDS_MAX = 24,
     CAUSED_MAX = 3, /* reactions of one firing */
