@@ -20,41 +20,39 @@ bool tolerance_in_ticks(const struct tolerance *tolerance, double tick_ns, uint6
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static const struct {
-    enum column column;
-    size_t at;
-} members[] = {
-    {COL_DECLARED_EARLY, offsetof(struct firing, declared_early)},
-    {COL_DECLARED_LATE, offsetof(struct firing, declared_late)},
-    {COL_LATENESS_MIN, offsetof(struct firing, lateness_min)},
-    {COL_LATENESS_MAX, offsetof(struct firing, lateness_max)},
-    {COL_FIRED, offsetof(struct firing, fired)},
-    {COL_AVERTED, offsetof(struct firing, averted)},
-    {COL_REACTIONS, offsetof(struct firing, reactions)},
-    {COL_NOT_REACHED, offsetof(struct firing, not_reached)},
-};
-#define MEMBERS (sizeof members / sizeof members[0])
+static double row_number(const struct row *row, enum column column)
+{
+    const struct cell *cell = &row->cells[column];
+    return cell->kind == CELL_INTEGER ? (double)cell->value.integer : NAN;
+}
+
+static double json_number(const json_t *row, enum column column)
+{
+    const json_t *value = json_object_get(row, result_columns[column].name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* All members of a firing, of a row of either kind. */
+#define FIRING(number, row)                                                                        \
+    ((struct firing){                                                                              \
+        .declared_early = number(row, COL_DECLARED_EARLY),                                         \
+        .declared_late = number(row, COL_DECLARED_LATE),                                           \
+        .lateness_min = number(row, COL_LATENESS_MIN),                                             \
+        .lateness_max = number(row, COL_LATENESS_MAX),                                             \
+        .fired = number(row, COL_FIRED),                                                           \
+        .averted = number(row, COL_AVERTED),                                                       \
+        .reactions = number(row, COL_REACTIONS),                                                   \
+        .not_reached = number(row, COL_NOT_REACHED),                                               \
+    })
 
 struct firing firing_of_row(const struct row *row)
 {
-    struct firing firing;
-    for (size_t i = 0; i < MEMBERS; i++) {
-        const struct cell *cell = &row->cells[members[i].column];
-        double value = cell->kind == CELL_INTEGER ? (double)cell->value.integer : NAN;
-        *(double *)((char *)&firing + members[i].at) = value;
-    }
-    return firing;
+    return FIRING(row_number, row);
 }
 
 struct firing firing_of_json(const json_t *row)
 {
-    struct firing firing;
-    for (size_t i = 0; i < MEMBERS; i++) {
-        const json_t *value = json_object_get(row, result_columns[members[i].column].name);
-        *(double *)((char *)&firing + members[i].at) =
-            json_is_number(value) ? json_number_value(value) : NAN;
-    }
-    return firing;
+    return FIRING(json_number, row);
 }
 
 /* --- the rule -------------------------------------------------------------------------------- */

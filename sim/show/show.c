@@ -304,9 +304,16 @@ static void keep_fired(struct show *show, uint32_t id, uint64_t deadline)
     longer[show->fired_count++] = (struct show_fired){id, deadline};
 }
 
+struct advance {
+    struct show *show;
+    tl_fire_fn also;
+    void *ctx;
+};
+
 static void note_fired(void *ctx, uint32_t id, uint64_t now)
 {
-    struct show *show = ctx;
+    const struct advance *advance = ctx;
+    struct show *show = advance->show;
     if (id >= show->capacity) {
         return;
     }
@@ -316,15 +323,16 @@ static void note_fired(void *ctx, uint32_t id, uint64_t now)
     if (!show->quiet) {
         keep_fired(show, id, deadline);
     }
-    if (show->fired_also != NULL) {
-        show->fired_also(show->fired_ctx, id, now);
+    if (advance->also != NULL) {
+        advance->also(advance->ctx, id, now);
     }
 }
 
-uint64_t show_advance(struct show *show, uint64_t now)
+uint64_t show_advance(struct show *show, uint64_t now, tl_fire_fn also, void *ctx)
 {
+    struct advance advance = {.show = show, .also = also, .ctx = ctx};
     show->clock = now;
-    return show->algo->advance(show->self, now, TL_NO_BUDGET, note_fired, show);
+    return show->algo->advance(show->self, now, TL_NO_BUDGET, note_fired, &advance);
 }
 
 static void forget_step(struct show *show)

@@ -91,10 +91,8 @@ struct show {
     uint32_t *started; /* in this step */
     size_t started_count;
     struct tl_counters work; /* at the end of the last step */
-    tl_fire_fn fired_also;   /* called when a timer fires, with fired_ctx; NULL: none */
-    void *fired_ctx;
-    bool quiet;  /* nothing is noted */
-    bool failed; /* out of memory */
+    bool quiet;              /* nothing is noted */
+    bool failed;             /* out of memory */
 };
 
 /* What a run begins with. */
@@ -112,8 +110,9 @@ bool show_open(struct show *show, const struct contender *contender, const struc
 /* The operations, as the contract has them. `start` answers what the structure answered. */
 enum tl_status show_start(struct show *show, uint32_t id, uint64_t deadline);
 enum tl_status show_stop(struct show *show, uint32_t id);
-/* Returns how many fired. */
-uint64_t show_advance(struct show *show, uint64_t now);
+/* Returns how many fired. In each callback `also` is called as well, with `ctx`; NULL: nothing is.
+ */
+uint64_t show_advance(struct show *show, uint64_t now, tl_fire_fn also, void *ctx);
 
 /* Ends a step: takes down what was done since the last one, and what the inside looks like now.
  * False with `error` set if out of memory. Beyond SHOW_STEPS_MAX nothing is taken down but

@@ -178,7 +178,7 @@ static bool advance_to(struct show *show, uint64_t now, struct error *error)
 {
     char caption[64];
     (void)snprintf(caption, sizeof caption, "advance %" PRIu64, now);
-    (void)show_advance(show, now);
+    (void)show_advance(show, now, NULL, NULL);
     return show_end_step(show, caption, NULL, error);
 }
 

@@ -79,9 +79,7 @@ static void carry(void *ctx, const struct loop_operation *operation, uint64_t no
 static void tell_loop(void *ctx, uint32_t id, uint64_t now)
 {
     const struct window_run *run = ctx;
-    if (run->loop != NULL) {
-        closed_loop_fired(run->loop, id, now);
-    }
+    closed_loop_fired(run->loop, id, now);
 }
 
 /* One advance, which is a step if something fired or moved. */
@@ -93,7 +91,7 @@ static void advance_once(struct window_run *run, uint64_t now)
     if (run->loop != NULL) {
         closed_loop_advancing(run->loop, now);
     }
-    uint64_t fired = show_advance(show, now);
+    uint64_t fired = show_advance(show, now, run->loop != NULL ? tell_loop : NULL, run);
     if (!run->begun) {
         /* Nobody watches. */
     } else if (fired == 0 && cascades_of(show) == before) {
@@ -227,10 +225,7 @@ bool show_trace_run(const char *path, const struct show_window *window, struct s
     if (reader == NULL) {
         return false;
     }
-    show->fired_also = tell_loop;
-    show->fired_ctx = &run;
     bool good = close_loop(&run, path, trace_reader_header(reader)) && run_window(&run, reader);
-    show->fired_also = NULL;
     closed_loop_close(run.loop);
     trace_reader_close(reader);
     return good;
