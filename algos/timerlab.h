@@ -39,8 +39,9 @@ extern "C" {
  * so is one older than TL_ABI_OLDEST. What a descriptor lacks is as if it were NULL.
  *
  *   1   up to the hook place
- *   2   the hook walk */
-#define TL_ABI          2u
+ *   2   the hook walk
+ *   3   the text differs */
+#define TL_ABI          3u
 #define TL_ABI_OLDEST   1u
 
 /* Every deadline handed to a structure is at most this. */
@@ -343,6 +344,13 @@ struct tl_algo {
      * all of a wheel's slots, empty ones too, and every pending timer exactly once without
      * TL_MARK_STALE. Time does not matter. Not called inside a callback. */
     void (*walk)(const void *self, const struct tl_visitor *visitor);
+
+    /* Optional, since abi 3. In what it differs from the original that `origin` names, as far as a
+     * caller can notice (when and in which order timers fire, what start and stop answer, what is
+     * refused, what is kept), and which of the original's habits are left out. One sentence or a
+     * few, each without the subject: "no cap on pending timers; fires at the tick, ...". NULL: it
+     * has no original. */
+    const char *differs;
 };
 
 /*

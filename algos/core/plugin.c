@@ -4,6 +4,7 @@
 
 #include "registry.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -98,9 +99,12 @@ static const struct tl_algo *find_algo(void *handle, const char *file, char *why
 /* A copy of a valid descriptor, brought to the abi of today: one that is older ends earlier. */
 static struct tl_algo as_of_today(const struct tl_algo *algo)
 {
+    static const size_t bytes_of[] = {[1] = offsetof(struct tl_algo, walk),
+                                      [2] = offsetof(struct tl_algo, differs),
+                                      [3] = sizeof(struct tl_algo)};
+    static_assert(sizeof bytes_of / sizeof bytes_of[0] == TL_ABI + 1, "each abi has an end");
     struct tl_algo today = {0};
-    size_t bytes = algo->abi == 1 ? offsetof(struct tl_algo, walk) : sizeof today;
-    memcpy(&today, algo, bytes);
+    memcpy(&today, algo, bytes_of[algo->abi]);
     today.abi = TL_ABI;
     return today;
 }

@@ -223,6 +223,7 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
         .check = inner->check != NULL ? hooks->check : NULL,
         .place = inner->place != NULL ? hooks->place : NULL,
         .walk = inner->walk != NULL ? hooks->walk : NULL,
+        .differs = inner->differs,
     };
     slots[slot] = whole;
     return &whole->algo;

@@ -182,6 +182,9 @@ json_t *structure_json(const struct catalog_entry *entry)
                                       ? json_null()
                                       : json_integer((json_int_t)footprint.horizon_ticks));
     }
+    if (algo->differs != NULL) {
+        (void)json_object_set_new(row, "differs", json_string(algo->differs));
+    }
     if (entry->origin_file != NULL) {
         (void)json_object_set_new(row, "plugin", json_string(entry->origin_file));
     }

@@ -206,6 +206,11 @@ static void describe(const struct catalog_entry *entry)
     (void)printf("%s: %s\n\n", algo->name, algo->summary);
     print_wrapped(algo->description, "");
     (void)printf("\nOrigin: %s\n", algo->origin);
+    if (algo->differs != NULL) {
+        char line[4096];
+        (void)snprintf(line, sizeof line, "Differs from the original in: %s", algo->differs);
+        print_wrapped(line, "");
+    }
     if (entry->origin_file != NULL) {
         (void)printf("Plug-in: %s\n", entry->origin_file);
     }

@@ -108,7 +108,7 @@ static uint64_t faulty_count(const void *self)
 #endif
 }
 
-#if defined(FAULTY_OLD)
+#if defined(FAULTY_OLD) || defined(FAULTY_OLDER)
 static void no_walk(const void *self, const struct tl_visitor *visitor)
 {
     (void)self;
@@ -119,8 +119,10 @@ static void no_walk(const void *self, const struct tl_visitor *visitor)
 
 #if defined(FAULTY_ABI)
 #define FAULTY_ABI_NUMBER (TL_ABI + 1)
-#elif defined(FAULTY_OLD)
+#elif defined(FAULTY_OLDER)
 #define FAULTY_ABI_NUMBER 1
+#elif defined(FAULTY_OLD)
+#define FAULTY_ABI_NUMBER 2
 #else
 #define FAULTY_ABI_NUMBER TL_ABI
 #endif
@@ -149,8 +151,10 @@ const struct tl_algo timerlab_algo = {
     .next = list_next,
 #endif
     .count = faulty_count,
-#if defined(FAULTY_OLD)
-    /* A descriptor of abi 1 ends before this: what lies here is none of its hooks. */
+#if defined(FAULTY_OLD) || defined(FAULTY_OLDER)
+    /* A descriptor of abi 1 ends before this, one of abi 2 behind it: what lies after the end is
+     * none of its hooks, and none of its texts. */
     .walk = no_walk,
+    .differs = "what lies behind the end",
 #endif
 };

@@ -63,7 +63,7 @@ static void refusals_say_why(void **state)
     assert_refused(copy_path, "not a shared object");
     write_copy(200, SIZE_MAX, 0);
     assert_refused(copy_path, "cannot be loaded");
-    assert_refused(TL_BINARY_DIR "/tests/faulty-abi.so", "abi 3 where this timerlab has 2");
+    assert_refused(TL_BINARY_DIR "/tests/faulty-abi.so", "abi 4 where this timerlab has 3");
     assert_refused(TL_BINARY_DIR "/tests/faulty-symbol.so", "no symbol timerlab_algo");
     assert_refused(TL_BINARY_DIR "/tests/faulty-descriptor.so", "go together");
     assert_refused(SOUND ",My Wheel", "not lower-case words joined by dashes: My Wheel");
@@ -93,15 +93,23 @@ static void older_plugins_are_taken(void **state)
 {
     (void)state;
     char why[1024] = "";
-    struct tl_plugin *old = tl_plugin_open(TL_BINARY_DIR "/tests/faulty-old.so", why, sizeof why);
-    if (old == NULL) {
-        fail_msg("%s", why);
+    static const struct {
+        const char *file;
+        bool walks;
+    } plugins[] = {{TL_BINARY_DIR "/tests/faulty-older.so", false},
+                   {TL_BINARY_DIR "/tests/faulty-old.so", true}};
+    for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++) {
+        struct tl_plugin *old = tl_plugin_open(plugins[i].file, why, sizeof why);
+        if (old == NULL) {
+            fail_msg("%s", why);
+        }
+        const struct tl_algo *algo = tl_plugin_algo(old);
+        assert_int_equal(algo->abi, TL_ABI);
+        assert_non_null(algo->count);
+        assert_int_equal(algo->walk != NULL, plugins[i].walks);
+        assert_null(algo->differs);
+        tl_plugin_close(old);
     }
-    const struct tl_algo *algo = tl_plugin_algo(old);
-    assert_int_equal(algo->abi, TL_ABI);
-    assert_non_null(algo->count);
-    assert_null(algo->walk);
-    tl_plugin_close(old);
 }
 
 /* A comma may also belong to the file's name; a bare name means the current folder. */
