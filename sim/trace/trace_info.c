@@ -1,8 +1,10 @@
 #include "trace_info.h"
 
 #include "progress.h"
+#include "trace_dispersion.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,7 @@ struct timer {
     uint64_t due;   /* 0: not pending */
     uint64_t filed; /* 0: not in the heap */
     uint64_t fired; /* when it last did; 0: it has not */
+    uint64_t starts;
 };
 
 /* Ids can be few in a wide range: their timers come by the page. */
@@ -45,6 +48,8 @@ struct collector {
     uint64_t pending;
     uint64_t fired_before; /* the window */
     uint64_t tick_events;
+    struct trace_dispersion starts_100ms;
+    struct trace_dispersion starts_1s;
     uint64_t tick;
     struct page *pages;
     struct entry *heap;
@@ -156,6 +161,12 @@ static bool start(struct collector *c, uint64_t tick, const struct trace_record 
         return false;
     }
     count_delay(c, record->deadline - tick);
+    trace_dispersion_count(&c->starts_100ms, tick, 1);
+    trace_dispersion_count(&c->starts_1s, tick, 1);
+    if (++timer->starts > c->info->timer_starts_max) {
+        c->info->timer_starts_max = timer->starts;
+        c->info->timer_starts_id = record->id;
+    }
     bool restart = timer->due != 0;
     if (restart) {
         c->info->restarts++;
@@ -248,6 +259,9 @@ static bool take_group(struct collector *c, const struct trace_header *header,
 static bool read_through(struct collector *c, struct trace_reader *reader, struct error *error)
 {
     const struct trace_header *header = trace_reader_header(reader);
+    const uint64_t from = header->warmup_end_tick;
+    trace_dispersion_begin(&c->starts_100ms, header->tick_ns, from, header->end_tick, 100000000);
+    trace_dispersion_begin(&c->starts_1s, header->tick_ns, from, header->end_tick, 1000000000);
     struct progress progress;
     progress_begin(&progress, "reading", "operations", header->events);
     struct trace_block block;
@@ -350,6 +364,8 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
     }
     if (good) {
         info->pending_at_end = c.pending;
+        info->dispersion_100ms = trace_dispersion_index(&c.starts_100ms);
+        info->dispersion_1s = trace_dispersion_index(&c.starts_1s);
         size_t n = sort_delays(&c);
         find_percentiles(&c, n, trace_reader_header(reader));
         if (portrait != NULL && !trace_portrait_delays(portrait, c.delays, n)) {
@@ -381,6 +397,13 @@ static const char *duration(char text[32], uint64_t ticks, uint64_t tick_ns)
         i++;
     }
     (void)snprintf(text, 32, "%.4g %s", ns / units[i].ns, units[i].unit);
+    return text;
+}
+
+/* "1.85", or "-" where nothing can be said. */
+static const char *index_text(char text[32], double index)
+{
+    (void)snprintf(text, 32, isnan(index) ? "-" : "%.3g", index);
     return text;
 }
 
@@ -440,6 +463,11 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
                   "  would fire        %" PRIu64 ", %.3g %% of the starts; %" PRIu64
                   " still pending at the end\n",
                   info->fired, 100 * share(info->fired, header->starts), info->pending_at_end);
+    (void)fprintf(stream,
+                  "  burstiness        starts per 100 ms: variance / mean %s, per second %s; most "
+                  "starts of one timer %" PRIu64 ", of timer %" PRIu32 "\n",
+                  index_text(a, info->dispersion_100ms), index_text(b, info->dispersion_1s),
+                  info->timer_starts_max, info->timer_starts_id);
     (void)fprintf(stream, "  pending at once   at most %" PRIu64 ", at tick %" PRIu64 "\n",
                   info->pending_max, info->pending_max_tick);
     (void)fprintf(stream,
@@ -457,6 +485,12 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
 static json_t *number(uint64_t value)
 {
     return json_integer((json_int_t)value);
+}
+
+/* null where nothing can be said. */
+static json_t *index_json(double index)
+{
+    return isnan(index) ? json_null() : json_real(index);
 }
 
 json_t *trace_info_json(const char *path, const struct trace_header *header,
@@ -490,6 +524,8 @@ json_t *trace_info_json(const char *path, const struct trace_header *header,
         {"pending_at_end", info->pending_at_end},
         {"pending_max", info->pending_max},
         {"pending_max_tick", info->pending_max_tick},
+        {"timer_starts_max", info->timer_starts_max},
+        {"timer_starts_max_id", info->timer_starts_id},
         {"busy_ticks", info->busy_ticks},
         {"busiest_tick", info->busiest_tick},
         {"busiest_tick_events", info->busiest_tick_events},
@@ -499,6 +535,8 @@ json_t *trace_info_json(const char *path, const struct trace_header *header,
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         (void)json_object_set_new(json, numbers[i].name, number(numbers[i].value));
     }
+    (void)json_object_set_new(json, "starts_dispersion_100ms", index_json(info->dispersion_100ms));
+    (void)json_object_set_new(json, "starts_dispersion_1s", index_json(info->dispersion_1s));
     (void)json_object_set_new(json, "distinct_delays_bounded",
                               json_boolean(info->distinct_bounded));
     (void)json_object_set_new(json, "open_loop", json_boolean(!header->causes_known));

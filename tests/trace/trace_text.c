@@ -6,6 +6,7 @@
 #include "trace_text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -373,10 +374,35 @@ static void test_info_by_hand(void **state)
     assert_int_equal(info.busiest_tick, 0);
     assert_int_equal(info.busiest_tick_events, 2);
     assert_int_equal(info.distinct_delays, 7);
+    assert_int_equal(info.timer_starts_max, 2); /* of timer 0, and of 1 later */
+    assert_int_equal(info.timer_starts_id, 0);
+    assert_true(isnan(info.dispersion_100ms));
     assert_int_equal(info.delay_min, 0);
     assert_int_equal(info.delay_p50, 8); /* 0 3 7 8 10 100 1000 */
     assert_int_equal(info.delay_p90, 1000);
     assert_int_equal(info.delay_max, 1000);
+}
+
+/* Twelve seconds of a warm-up and twenty of the window, with three starts in every second but ten
+ * in one: mean 67 / 20, squares 19 * 0.35^2 + 6.65^2, of which a nineteenth. */
+static void test_info_dispersion(void **state)
+{
+    (void)state;
+    struct error error;
+    struct trace_writer *writer = trace_writer_open(trace_file, 100000000, &error);
+    assert_non_null(writer);
+    for (uint32_t second = 0; second < 32; second++) {
+        uint32_t starts = second == 3 ? 500 : second == 20 ? 10 : 3;
+        for (uint32_t i = 0; i < starts; i++) {
+            assert_true(trace_writer_add(writer, 10 * second, i, TRACE_START, 5, &error));
+        }
+    }
+    assert_true(trace_writer_commit(writer, 120, 320, 0, "{}", &error));
+    struct trace_info info = collect();
+    assert_true(fabs(info.dispersion_1s - 46.55 / 19 / (67.0 / 20)) < 1e-9);
+    /* By tenths 180 are empty, 19 have three, and one ten: mean 67 / 200. */
+    assert_true(fabs(info.dispersion_100ms - (271 - 67 * 67 / 200.0) / 199 / (67.0 / 200)) < 1e-9);
+    assert_int_equal(info.timer_starts_max, 32);
 }
 
 static void test_info_of_nothing(void **state)
@@ -471,8 +497,8 @@ int main(void)
         cmocka_unit_test(test_former_format),    cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_options_override), cmocka_unit_test(test_bad_text),
         cmocka_unit_test(test_large_round_trip), cmocka_unit_test(test_info_by_hand),
-        cmocka_unit_test(test_info_of_nothing),  cmocka_unit_test(test_info_random),
-        cmocka_unit_test(test_info_many_delays),
+        cmocka_unit_test(test_info_dispersion),  cmocka_unit_test(test_info_of_nothing),
+        cmocka_unit_test(test_info_random),      cmocka_unit_test(test_info_many_delays),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
