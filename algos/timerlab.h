@@ -65,7 +65,8 @@ extern "C" {
     X(TL_ERR_OPTION, "an option's value is not usable")                                            \
     X(TL_ERR_DESCRIPTOR, "the descriptor is incomplete or contradicts itself")                     \
     X(TL_ERR_CORRUPT, "an invariant of the structure does not hold")                               \
-    X(TL_ERR_UNAVAILABLE, "a library that the structure wraps is not installed")
+    X(TL_ERR_UNAVAILABLE, "a library that the structure wraps is not installed")                   \
+    X(TL_ERR_FULL, "as many timers are pending as the structure takes")
 
 enum tl_status {
 #define TL_STATUS_ENUM(code, text) code,
@@ -139,7 +140,8 @@ struct tl_option {
     X(TL_CAP_ALLOCATES, 7, "allocates", "hooks other than create and reserve may allocate")        \
     X(TL_CAP_BASELINE, 8, "baseline", "a yardstick, not a contender: `all` leaves it out")         \
     X(TL_CAP_FIRES_NOTHING, 9, "fires-nothing", "keeps no timers: measures the harness itself")    \
-    X(TL_CAP_SLOW, 10, "slow", "an operation is linear in the timers: for small runs")
+    X(TL_CAP_SLOW, 10, "slow", "an operation is linear in the timers: for small runs")             \
+    X(TL_CAP_REFUSES, 11, "refuses", "start may refuse a timer when it is full: back-pressure")
 
 enum tl_capability {
 #define TL_CAPABILITY_ENUM(code, bit, word, text) code = 1u << (bit),
@@ -304,7 +306,12 @@ struct tl_algo {
      * running advance, and what is started there never fires in that same advance.
      * TL_ERR_HORIZON: nothing changed, a pending timer keeps its old deadline. At one clock all
      * that is nearer than an accepted deadline is accepted, and a deadline that is not after the
-     * clock always is.
+     * clock always is, but for a structure that is full.
+     * TL_ERR_FULL, only with TL_CAP_REFUSES: as many timers are pending as the structure takes, or
+     * as its options let it, whatever the deadline; nothing changed, as above. A caller learns from
+     * that capability that it may happen, and from this status that it did. A structure may count
+     * what is no longer pending until the tick at which it would have fired at the latest, and the
+     * new deadline of a pending timer as one more. Where none is counted, one is taken.
      * Requires id < capacity and deadline <= TL_DEADLINE_MAX. */
     enum tl_status (*start)(void *self, uint32_t id, uint64_t deadline);
 

@@ -71,6 +71,11 @@ const char *tl_status_text(enum tl_status status)
     return status_row(status)->text;
 }
 
+bool tl_status_is_refusal(enum tl_status status)
+{
+    return status == TL_ERR_HORIZON || status == TL_ERR_FULL;
+}
+
 const struct tl_capability_row *tl_capabilities(size_t *count)
 {
     static const struct tl_capability_row rows[] = {

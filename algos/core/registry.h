@@ -21,6 +21,10 @@ extern "C" {
 const char *tl_status_name(enum tl_status status);
 const char *tl_status_text(enum tl_status status);
 
+/* Whether start answers so because of what the structure is, which is no fault of it: the deadline
+ * is beyond its horizon, or it is full. */
+bool tl_status_is_refusal(enum tl_status status);
+
 /* One row of TL_CAPABILITY_MAP. */
 struct tl_capability_row {
     uint32_t bit;

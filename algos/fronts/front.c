@@ -157,6 +157,11 @@ static bool meets_needs(const struct tl_front *front, const struct tl_algo *inne
                            front->name, row[i].word, row[i].text, inner->name);
             return false;
         }
+        if ((front->bars & inner->capabilities & row[i].bit) != 0) {
+            (void)snprintf(why, why_bytes, "%s takes no structure that is `%s` (%s), as %s is",
+                           front->name, row[i].word, row[i].text, inner->name);
+            return false;
+        }
     }
     return true;
 }

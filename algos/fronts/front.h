@@ -34,6 +34,7 @@ struct tl_front {
     const struct tl_option *options; /* its own, before those of the inner one; ends with name ==
                                         NULL; NULL: none */
     uint32_t needs;                  /* capabilities that the inner structure must have */
+    uint32_t bars;                   /* capabilities that it must not have */
     uint32_t keeps;                  /* those that the whole has if the inner one has them */
 
     /* What of the inner structure's precision is left; NULL: all. `own` are the front end's values,
@@ -61,8 +62,9 @@ const struct tl_front *tl_front_find(const char *name);
 /*
  * The descriptor of `inner` behind `front`: named "front(inner)", with the options of both. `inner`
  * is copied; what it points to must outlive the composition. NULL, with a sentence in `why`: it
- * lacks what the front end needs, has an option of the same name, is composed itself, or there are
- * TL_COMPOSITIONS_MAX already, or no memory. Not thread-safe, nor is its counterpart.
+ * lacks what the front end needs, has what it bars, has an option of the same name, is composed
+ * itself, or there are TL_COMPOSITIONS_MAX already, or no memory. Not thread-safe, nor is its
+ * counterpart.
  */
 const struct tl_algo *tl_front_compose(const struct tl_front *front, const struct tl_algo *inner,
                                        char *why, size_t why_bytes);

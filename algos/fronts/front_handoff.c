@@ -388,11 +388,13 @@ const struct tl_front tl_front_handoff = {
         "a start is seen by the structure at the next tick; in a flood of them it waits its turn "
         "and may be late by the ticks that this takes. It is driven tick by tick: what stands in "
         "the queues has no next tick. A start cannot be refused any more when its turn comes, so "
-        "the structure must have no horizon. A timer that is restarted keeps its place in the "
+        "the structure must have no horizon and no limit to how many are pending. A timer that is "
+        "restarted keeps its place in the "
         "queue. Besides what the structure takes, a timer takes 24 bytes. Netty's queues are "
         "without locks and take a new object for each start; Dubbo's have locks as here.",
     .options = options,
     .needs = TL_CAP_UNLIMITED,
+    .bars = TL_CAP_REFUSES,
     .keeps = TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES | TL_CAP_BASELINE |
              TL_CAP_FIRES_NOTHING | TL_CAP_SLOW,
     .precision = handoff_precision,

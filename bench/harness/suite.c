@@ -261,7 +261,7 @@ bool verify_pending(struct fixture *fixture, uint64_t pending)
 
 bool verify_started(struct fixture *fixture, uint64_t pending)
 {
-    if (fixture->failure == TL_ERR_HORIZON) {
+    if (tl_status_is_refusal(fixture->failure)) {
         return leave_out(fixture, "start: %s (%s)", tl_status_text(fixture->failure),
                          tl_status_name(fixture->failure));
     }

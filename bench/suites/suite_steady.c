@@ -391,7 +391,7 @@ static bool start_far(struct fixture *fixture, uint64_t ticks)
     for (uint32_t id = 0; id < FAR_TIMERS; id++) {
         enum tl_status status =
             fixture->algo->start(fixture->self, id, fixture->clock + ticks + 1 + id);
-        if (status == TL_ERR_HORIZON) {
+        if (tl_status_is_refusal(status)) {
             return leave_out(fixture, "a delay of %" PRIu64 " ticks: %s", ticks + 1 + id,
                              tl_status_text(status));
         }

@@ -26,6 +26,23 @@ static enum tl_status bytes_with(const struct tl_algo *algo, const int64_t *opti
     return status;
 }
 
+/* Whether a structure without timers takes one for that delay: TL_OK, TL_ERR_HORIZON. */
+static enum tl_status try_delay(const struct tl_algo *algo, const int64_t *options,
+                                uint64_t delay_ticks)
+{
+    struct tl_config config = {.capacity = 1,
+                               .max_delay_ticks = FOOTPRINT_SPREAD_TICKS,
+                               .options = options,
+                               .allocator = tl_system_allocator()};
+    void *self = NULL;
+    enum tl_status status = algo->create(&config, &self);
+    if (status == TL_OK) {
+        status = algo->start(self, 0, delay_ticks);
+        algo->destroy(self);
+    }
+    return status;
+}
+
 /* Finds the longest delay that is taken: whatever is nearer than one that is, is too. */
 static enum tl_status measure_horizon(const struct tl_algo *algo, const int64_t *options,
                                       uint64_t *horizon_ticks)
@@ -34,26 +51,19 @@ static enum tl_status measure_horizon(const struct tl_algo *algo, const int64_t 
     if ((algo->capabilities & TL_CAP_UNLIMITED) != 0) {
         return TL_OK;
     }
-    struct tl_config config = {.capacity = 1,
-                               .max_delay_ticks = FOOTPRINT_SPREAD_TICKS,
-                               .options = options,
-                               .allocator = tl_system_allocator()};
-    void *self = NULL;
-    enum tl_status status = algo->create(&config, &self);
-    if (status != TL_OK) {
-        return status;
-    }
     uint64_t taken = 0;
     uint64_t refused = TL_DEADLINE_MAX + 1;
     while (refused - taken > 1) {
         uint64_t delay = taken + (refused - taken) / 2;
-        if (algo->start(self, 0, delay) == TL_OK) {
+        enum tl_status status = try_delay(algo, options, delay);
+        if (status == TL_OK) {
             taken = delay;
-        } else {
+        } else if (status == TL_ERR_HORIZON) {
             refused = delay;
+        } else {
+            return status;
         }
     }
-    algo->destroy(self);
     *horizon_ticks = taken;
     return TL_OK;
 }

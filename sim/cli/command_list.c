@@ -185,6 +185,10 @@ static void describe_front(const struct tl_front *front)
     if (words[0] != '\0') {
         (void)printf("Needs: %s\n", words);
     }
+    capability_words(front->bars, words, sizeof words);
+    if (words[0] != '\0') {
+        (void)printf("Takes none that is: %s\n", words);
+    }
     capability_words(front->keeps, words, sizeof words);
     (void)printf("Keeps: %s\n", words);
     if (front->options == NULL) {

@@ -105,6 +105,9 @@
     X("refused", "refusals",                                                                       \
       "a refused start leaves nothing behind, and a pending timer as it was", 0, false,            \
       case_refused)                                                                                \
+    X("full", "refusals",                                                                          \
+      "what is refused for being full leaves all as it was, and room comes back", TL_CAP_REFUSES,  \
+      false, case_full)                                                                            \
     X("horizon", "refusals",                                                                       \
       "what is nearer than a deadline that is taken is taken too, at any time", 0, false,          \
       case_horizon)                                                                                \

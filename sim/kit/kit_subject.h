@@ -137,7 +137,7 @@ void subject_discard(struct kit_subject *subject);
 /* Returns false if memory was refused by the guard, which leaves everything as it was. */
 bool subject_reserve(struct kit_subject *subject, uint32_t capacity);
 
-/* TL_OK or TL_ERR_HORIZON. */
+/* TL_OK, TL_ERR_HORIZON or TL_ERR_FULL. */
 enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t deadline);
 
 /* TL_OK or TL_IDLE. */

@@ -60,8 +60,9 @@ static void report_refusal(struct replay *replay)
                        replay->refused_event, replay->refused_deadline - replay->now,
                        tl_status_text(replay->refused));
     } else {
-        (void)snprintf(result->reason, sizeof result->reason, "operation %" PRIu64 ": %s",
-                       replay->refused_event, tl_status_text(replay->refused));
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "operation %" PRIu64 " at tick %" PRIu64 ": %s", replay->refused_event,
+                       replay->now, tl_status_text(replay->refused));
     }
 }
 

@@ -161,6 +161,10 @@ static void start_one(struct model *m, uint32_t id, uint64_t deadline)
         EXPECT(deadline > m->clock);
         return;
     }
+    if (status == TL_ERR_FULL) {
+        EXPECT(has(TL_CAP_REFUSES));
+        return;
+    }
     EXPECT(status == TL_OK);
     struct timer *timer = &m->timers[id];
     m->count += !timer->pending;

@@ -45,10 +45,14 @@ enum wrong {
     PRINTS,
     EXITS,
     COUNTERS_GO_BACK,
-    WALK_FORGETS
+    WALK_FORGETS,
+    FULL_RIGHTLY,
+    FULL_UNDECLARED,
+    FULL_FORGETS
 };
 
-#define NOWHERE UINT32_MAX
+#define NOWHERE   UINT32_MAX
+#define FULL_SIZE 5u /* of those that refuse */
 
 struct entry {
     uint64_t due;
@@ -304,6 +308,13 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         return TL_OK;
     }
     bool restart = is_pending(heap, id);
+    if ((WRONG == FULL_RIGHTLY || WRONG == FULL_UNDECLARED || WRONG == FULL_FORGETS) &&
+        heap->size >= FULL_SIZE) {
+        if (restart && WRONG == FULL_FORGETS) {
+            remove_at(heap, heap->at[id]);
+        }
+        return TL_ERR_FULL;
+    }
     if (restart && WRONG == RESTART_KEEPS_PLACE) {
         heap->entries[heap->at[id]].due = due;
         heap->entries[heap->at[id]].serial = heap->serial++;
@@ -489,7 +500,8 @@ TL_ALGO(WRONG_SYMBOL) = {
     WRONG_TEXTS(WRONG_HOW, WRONG_CASE),
     .capabilities = (KEEPS_NO_ORDER ? 0 : TL_CAP_ORDERED | TL_CAP_FIFO) | TL_CAP_EXACT |
                     TL_CAP_NEXT | (INEXACT_NEXT ? 0 : TL_CAP_NEXT_EXACT) | TL_CAP_BUDGET |
-                    TL_CAP_UNLIMITED | (WRONG == RESERVE_BREAKS_ITS_WORD ? TL_CAP_ALLOCATES : 0),
+                    TL_CAP_UNLIMITED | (WRONG == RESERVE_BREAKS_ITS_WORD ? TL_CAP_ALLOCATES : 0) |
+                    (WRONG == FULL_RIGHTLY || WRONG == FULL_FORGETS ? TL_CAP_REFUSES : 0),
     .create = heap_create,
     .destroy = heap_destroy,
     .reserve = heap_reserve,

@@ -5,26 +5,30 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The shortest refused delay at the subject's clock, or 0 if none is refused; timer 0 is idle. */
+/* The shortest delay at the subject's clock that is beyond the horizon, or 0 if none is, or the
+ * structure is too full to tell; timer 0 is idle. */
 static uint64_t first_refused(struct kit_subject *subject)
 {
     uint64_t longest = TL_DEADLINE_MAX - subject->clock;
-    if (subject_start(subject, 0, subject->clock + longest) == TL_OK) {
-        (void)subject_stop(subject, 0);
-        return 0;
-    }
     uint64_t taken = 0;
     uint64_t refused = longest;
-    while (refused - taken > 1) {
+    enum tl_status status = subject_start(subject, 0, subject->clock + longest);
+    while (status == TL_ERR_HORIZON && refused - taken > 1) {
         uint64_t middle = taken + (refused - taken) / 2;
-        if (subject_start(subject, 0, subject->clock + middle) == TL_OK) {
+        enum tl_status between = subject_start(subject, 0, subject->clock + middle);
+        if (between == TL_OK) {
             (void)subject_stop(subject, 0);
             taken = middle;
-        } else {
+        } else if (between == TL_ERR_HORIZON) {
             refused = middle;
+        } else {
+            status = between;
         }
     }
-    return refused;
+    if (status == TL_OK) {
+        (void)subject_stop(subject, 0);
+    }
+    return status == TL_ERR_HORIZON ? refused : 0;
 }
 
 void case_refused(struct kit_run *run)
@@ -54,6 +58,40 @@ void case_refused(struct kit_run *run)
     script_close(&subject);
 }
 
+#define FULL_TIMERS 64u
+
+void case_full(struct kit_run *run)
+{
+    struct kit_subject subject;
+    if (!script_open(run, &subject, FULL_TIMERS, 20)) {
+        return;
+    }
+    for (unsigned round = 0; round < 20; round++) {
+        script_start_all(&subject, FULL_TIMERS, 1 + round * 7);
+        /* What is pending may be refused its new deadline, and keeps the old; what is not, stays
+         * so. */
+        script_start_all(&subject, FULL_TIMERS, 3 + round * 7);
+        for (uint32_t id = round % 3; id < FULL_TIMERS; id += 3) {
+            script_stop(&subject, id);
+            script_start(&subject, id, 0);
+        }
+        subject_inspect(&subject);
+        script_settle(&subject);
+        /* Whatever was started would have fired by then. */
+        uint64_t longest = 3 + round * 7;
+        struct tl_precision precision = tl_algo_precision(run->algo, run->options, longest);
+        script_advance(&subject, due_add(subject.clock, due_add(longest, precision.late_ticks)));
+        if (subject_start(&subject, 0, due_deadline(subject.clock, longest)) != TL_OK) {
+            kit_fail(run->witness, FAULT_STATUS,
+                     "at clock %" PRIu64 " a timer was refused with TL_ERR_FULL, where nothing was "
+                     "pending and all that was stopped would have fired",
+                     subject.clock);
+        }
+        script_settle(&subject);
+    }
+    script_close(&subject);
+}
+
 void case_horizon(struct kit_run *run)
 {
     for (size_t i = 0; i < SCRIPT_EPOCHS; i++) {
@@ -66,7 +104,7 @@ void case_horizon(struct kit_run *run)
         for (unsigned k = 0; k < 64 && refused != 0; k++) {
             uint64_t shorter = kit_random(&random) % refused;
             uint64_t longer = due_add(refused, kit_random(&random) >> k);
-            if (subject_start(&subject, 0, subject.clock + shorter) != TL_OK) {
+            if (subject_start(&subject, 0, subject.clock + shorter) == TL_ERR_HORIZON) {
                 kit_fail(run->witness, FAULT_STATUS,
                          "at clock %" PRIu64 " a delay of %" PRIu64
                          " was taken, and one of %" PRIu64 " refused",
