@@ -4,8 +4,8 @@
  *
  *   soon-bits=14, later-bits=14; a tick is 1 ms
  *
- *   soon     16,384 slots of 1 tick         clock .. clock + 2^14              16 s
- *   later    16,384 slots of 8,192 ticks    .. 2^14 slots from `later_slot`    37 h
+ *   soon     16,384 slots of 1 tick         delays below 2^14                  16 s
+ *   later    16,384 slots of 8,192 ticks    delays below 2^14 of its slots     37 h
  *   beyond   a heap                         everything else
  *
  *            clock                      later_slot
@@ -30,7 +30,7 @@
  * is four, dealt by id, which are walked side by side: see timer_buckets.h.
  *
  * Invariants
- *   - soon slot t mod 2^s holds what is due at t, clock < t <= clock + 2^s
+ *   - soon slot t mod 2^s holds what is due at t, clock < t < clock + 2^s
  *   - later_slot = clock / w + 2, w being a later slot's width; later slot l mod 2^m holds what is
  *     due in l * w .. l * w + w-1, later_slot <= l < later_slot + 2^m
  *   - a slot's bit is set exactly if it holds timers, a word's bit in the summary exactly if the
@@ -184,11 +184,11 @@ static inline uint32_t later_lists(const struct two_level_wheel *wheel, uint32_t
 static inline void file_timer(struct two_level_wheel *wheel, uint32_t index, uint64_t due)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    if (due - wheel->buckets.clock <= wheel->soon.slots) {
+    if (due - wheel->buckets.clock < wheel->soon.slots) {
         uint32_t slot = (uint32_t)due & (wheel->soon.slots - 1);
         occupied_set(&wheel->soon, slot);
         bucket_append(buckets, FIRST_SLOT + slot, index);
-    } else if ((due >> wheel->width_shift) - wheel->later_slot < later_slots(wheel)) {
+    } else if ((due - wheel->buckets.clock) >> wheel->width_shift < later_slots(wheel)) {
         uint32_t slot = (uint32_t)(due >> wheel->width_shift) & (wheel->later.slots - 1);
         occupied_set(&wheel->later, slot);
         bucket_append(buckets, later_lists(wheel, slot) + index % LATER_STRIPES, index);
@@ -448,7 +448,7 @@ static bool check_timer(const struct two_level_wheel *wheel, uint32_t id)
     }
     if (place.level == 1) {
         return node->due > wheel->buckets.clock &&
-               node->due - wheel->buckets.clock <= wheel->soon.slots &&
+               node->due - wheel->buckets.clock < wheel->soon.slots &&
                (node->due & (wheel->soon.slots - 1)) == place.slot;
     }
     uint64_t slot = node->due >> wheel->width_shift;
@@ -530,6 +530,14 @@ TL_ALGO(two_level_wheel) = {
         "timer moves once at most. Bits for slots, and for words of bits, lead to the next "
         "timeout. Bad at: a later slot with very many timers, all moved in one advance, and small "
         "memories, since the wheels alone take 1.3 MB.",
+    .differs =
+        "what a callback starts at or before the clock waits for the next advance, where Erlang "
+        "times it out in the same bump; an advance fires all that is due unless it is given a "
+        "budget, where Erlang yields after about 100 timeouts; next names the first later slot "
+        "with timers, where Erlang settles for the first of 512 that are not all empty, and for a "
+        "week if there is no timer; timers of one tick fire in no order, in Erlang in that of "
+        "their starts, as far as they came to the tick's slot by the same way; one wheel for all, "
+        "not one for each scheduler.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_options,
     .create = wheel_create,
