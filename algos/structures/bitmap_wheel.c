@@ -17,9 +17,15 @@
  * each slot that holds timers: an advance, however far, looks at one word a level and at the
  * occupied slots among those passed, and `next` at one word a level.
  *
- * A delay of slots^levels or more goes to the furthest slot of the highest level, and is filed
- * again when that expires: no horizon. tokio's six levels reach 2^36 ms, wahern's four 2^24; less
- * than 2^18 is refused.
+ * A delay of slots^levels or more goes to the slot of the highest level that its deadline names,
+ * and is filed again in every turn in which that expires too soon: no horizon. tokio's six levels
+ * reach 2^36 ms, wahern's four 2^24; less than 2^18 is refused.
+ *
+ * That is how wahern/timeout names a level. tokio, with level=prefix, takes the highest bit in
+ * which deadline and clock differ instead: a timer is on level 1 exactly if it is due in this turn
+ * of level 1, and so on; so it is filed again whenever a turn begins between its start and its
+ * deadline, however short its delay, and the first occupied slot of the lowest level is always the
+ * first of all. Timers move more often.
  *
  * `next` is the tick at which the first occupied slot expires: on level 1 that is a firing, above
  * it is a cascade, so it is a lower bound, as in both models. Stopping a slot's last timer clears
@@ -45,6 +51,10 @@
  * Complexity (m levels): start and stop O(1), a tick O(1), expiry O(m) filings at most, a jump
  * O(m * slots) slots at most; `next` O(m). Bad at: an upper slot with very many timers, all filed
  * again in the one advance that enters it.
+ *
+ * timeout.c files a slot's timers again not only when the clock enters it: in every update in which
+ * the level below is at its slot 0 or passes it, also those of the slot after the clock's. Some of
+ * them then go a level down early, the rest go where they were. That is not done here.
  *
  * Source: W. Ahern, timeout.c (github.com/wahern/timeout); tokio, runtime/time/wheel; G. Varghese
  * and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section 6.2.
@@ -73,7 +83,8 @@ struct bitmap_wheel {
     uint32_t bits;    /* log2 of slots */
     uint32_t slots;   /* of each level */
     uint32_t level_count;
-    uint8_t level_of_zeros[64]; /* by the number of zeros before the delay's highest bit */
+    bool by_prefix;             /* level=prefix */
+    uint8_t level_of_zeros[64]; /* by the number of zeros before the highest bit that decides */
     uint64_t occupied[LEVELS_MAX];
 };
 #define STRUCTURE struct bitmap_wheel
@@ -94,12 +105,17 @@ static inline void take_out(struct bitmap_wheel *wheel, uint32_t index)
 /* Files a timer that is in no list and due after the clock. Returns when its slot expires. */
 static inline uint64_t file_timer(struct bitmap_wheel *wheel, uint32_t index, uint64_t due)
 {
-    uint64_t delay = due - wheel->buckets.clock;
-    delay = delay < wheel->reach ? delay : wheel->reach - 1;
-    uint32_t level = wheel->level_of_zeros[__builtin_clzll(delay)];
+    uint64_t clock = wheel->buckets.clock;
+    uint64_t distance = __builtin_expect(wheel->by_prefix, 0) ? due ^ clock : due - clock;
+    distance = distance < wheel->reach ? distance : wheel->reach - 1;
+    uint32_t level = wheel->level_of_zeros[__builtin_clzll(distance)];
     uint32_t shift = level * wheel->bits;
-    uint64_t at = (wheel->buckets.clock + delay) >> shift;
+    uint64_t at = due >> shift;
     uint32_t slot = (uint32_t)at & (wheel->slots - 1);
+    if (__builtin_expect(due - clock >= wheel->reach, 0)) { /* turns of the last level too soon */
+        uint64_t from = clock >> shift;
+        at = from + 1 + ((at - from - 1) & (wheel->slots - 1));
+    }
     uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + slot;
     wheel->occupied[level] |= UINT64_C(1) << slot;
     bucket_file(&wheel->buckets, bucket, level == 0, index);
@@ -217,7 +233,8 @@ static uint64_t wheel_next(const void *self)
     return slots_next(wheel);
 }
 
-enum option { OPTION_BITS, OPTION_LEVELS };
+enum option { OPTION_BITS, OPTION_LEVELS, OPTION_LEVEL };
+enum level_by { BY_DELAY, BY_PREFIX };
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
@@ -235,6 +252,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .bits = bits,
         .slots = UINT32_C(1) << bits,
         .level_count = levels,
+        .by_prefix = config->options[OPTION_LEVEL] == BY_PREFIX,
     };
     for (uint32_t zeros = 0; zeros < 64; zeros++) {
         empty.level_of_zeros[zeros] = (uint8_t)((63 - zeros) / bits);
@@ -249,11 +267,18 @@ static void wheel_destroy(void *self)
     structure_free(wheel, wheel->buckets.allocator);
 }
 
+static const struct tl_choice level_choices[] = {
+    {"delay", BY_DELAY, "the highest bit of the delay, as timeout.c"},
+    {"prefix", BY_PREFIX, "the highest bit in which deadline and clock differ, as tokio"},
+    {NULL, 0, NULL},
+};
+
 static const struct tl_option wheel_options[] = {
     [OPTION_BITS] = {"bits", 6, BITS_MIN, BITS_MAX, NULL,
                      "slots of a level are 2^bits (WHEEL_BIT)"},
     [OPTION_LEVELS] = {"levels", 6, LEVELS_MIN, LEVELS_MAX, NULL,
                        "levels (WHEEL_NUM); delays of 2^(bits*levels) or more wait in the last"},
+    [OPTION_LEVEL] = {"level", BY_DELAY, 1, 0, level_choices, "what names a timer's level"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
@@ -347,6 +372,14 @@ TL_ALGO(bitmap_wheel) = {
         "word a level says which slots hold timers, so a jump visits only those, and `next` needs "
         "one look a level. Bad at: an upper slot with very many timers, all filed again in the one "
         "advance that enters it.",
+    .differs =
+        "a deadline at or before the clock waits for the next advance, where tokio fires at once "
+        "and timeouts_get hands it out in the same loop; timeout.c also looks one slot ahead on "
+        "upper levels and files those timers again, so that it moves more of them, some a level "
+        "down before their slot comes, and then sleeps longer; timers that fire in one advance do "
+        "so level by level, in tokio in the order of their ticks; the levels are tokio's six with "
+        "timeout.c's rule, levels=4 is timeout.c, level=prefix is tokio. No intervals; not shared "
+        "among threads.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = wheel_options,
     .create = wheel_create,

@@ -272,11 +272,12 @@ static void bitmap_wheel_files_by_the_highest_bit(void **state)
     expect_place(&s, 0, 3, 1);
     start(&s, 0, (1 << 24) - 1);
     expect_place(&s, 0, 4, 63);
-    start(&s, 0, 1 << 30); /* beyond 2^24: the furthest slot, filed again when that comes */
-    expect_place(&s, 0, 4, 63);
-    assert_int_equal(s.algo->next(s.self), 63 << 18);
-    assert_int_equal(advance(&s, 63 << 18), 0);
-    assert_int_equal(place(&s, 0).level, 4);
+    start(&s, 0, (1 << 30) + (5 << 18)); /* beyond 2^24: its own slot, filed again in every turn */
+    expect_place(&s, 0, 4, 5);
+    assert_int_equal(s.algo->next(s.self), 5 << 18);
+    assert_int_equal(advance(&s, 5 << 18), 0);
+    expect_place(&s, 0, 4, 5);
+    assert_int_equal(s.algo->next(s.self), (1 << 24) + (5 << 18));
     stand_close(&s);
 }
 
