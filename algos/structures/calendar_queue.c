@@ -13,10 +13,11 @@
  * first entries is looked up directly, and today jumps there.
  *
  * All is constant if a page has few entries and few pages are empty, so the calendar is remade when
- * the timers become more than twice the days (twice as many days), or fewer than half of them (half
- * as many). The new length of a day is three times the average distance of the first timers, up to
- * 25 of them, leaving out distances of more than twice their average, as the paper says; and then
- * rounded to a power of two, so that a page is found by a shift instead of a division.
+ * the timers become more than twice the days (twice as many days), or fewer than half of the days
+ * and two less (half as many days). The new length of a day is three times the average distance of
+ * the first timers, up to 25 of them, leaving out distances of twice their average or more, as the
+ * paper says; and then rounded to a power of two, so that a page is found by a shift instead of a
+ * division.
  *
  * What is due at its start goes to the list LATE, and to its page with the next advance. Stopping
  * the first timer does not look for the next first one; it leaves a lower bound, which `next`
@@ -26,7 +27,7 @@
  *   - page p holds what is due on days d with d mod days == p; in order of due tick, equal ticks in
  *     order of start
  *   - no timer in the pages is due before `bound`, nor before day `today`
- *   - days/2 <= timers in the pages <= 2 days, once there are more than two days
+ *   - days/2 - 2 <= timers in the pages <= 2 days, once there are more than two days
  *   - the pages and LATE together hold exactly the pending timers
  *
  * Complexity: start, stop, expiry O(1) if distances are of one kind; a tick O(1); making it anew
@@ -138,17 +139,19 @@ static uint32_t find_first(struct calendar_queue *queue)
 }
 
 /* The length of a day, as a shift, that suits timers due at these ticks, in order. */
-static uint32_t day_for(const struct calendar_queue *queue, const uint64_t *due, uint32_t samples)
+static uint32_t day_for(const uint64_t *due, uint32_t samples)
 {
     if (samples < 2) {
-        return queue->shift; /* says nothing about distances */
+        return 0; /* says nothing about distances */
     }
-    uint64_t average = (due[samples - 1] - due[0] + samples - 2) / (samples - 1);
+    uint64_t all = due[samples - 1] - due[0];
+    uint64_t rest = all % (samples - 1);
+    uint64_t twice = all / (samples - 1) * 2 + (2 * rest + samples - 2) / (samples - 1);
     uint64_t sum = 0;
     uint64_t used = 0;
     for (uint32_t i = 1; i < samples; i++) {
         uint64_t distance = due[i] - due[i - 1];
-        if (distance / 2 <= average) {
+        if (distance < twice) { /* twice the average, rounded up: the same for whole numbers */
             sum += distance;
             used++;
         }
@@ -185,7 +188,7 @@ static void remake(struct calendar_queue *queue, uint32_t days)
         }
     }
     *end = SLOT_NONE;
-    queue->shift = day_for(queue, due, samples);
+    queue->shift = day_for(due, samples);
     queue->days = days;
     queue->today = UINT64_MAX;
     for (uint32_t page = FIRST_PAGE; page < FIRST_PAGE + days; page++) {
@@ -225,9 +228,15 @@ static void take(struct calendar_queue *queue, uint32_t id)
     TL_COUNT(queue, moves, 1);
 }
 
+/* Whether there are so few timers that half the days will do. */
+static inline bool is_sparse(const struct calendar_queue *queue)
+{
+    return queue->paged + 2 < queue->days / 2;
+}
+
 static void shrink(struct calendar_queue *queue)
 {
-    if (queue->paged < queue->days / 2 && queue->days > DAYS_MIN) {
+    if (is_sparse(queue)) {
         remake(queue, queue->days / 2);
     }
 }
@@ -363,8 +372,7 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
                        "%" PRIu64 " timers on pages, %" PRIu64 " with links, %" PRIu64 " counted",
                        seen, linked, queue->count);
     }
-    if (queue->paged > 2 * (uint64_t)queue->days ||
-        (queue->days > DAYS_MIN && queue->paged < queue->days / 2)) {
+    if (queue->paged > 2 * (uint64_t)queue->days || is_sparse(queue)) {
         return corrupt(why, why_bytes, "%" PRIu64 " timers on %" PRIu32 " pages", queue->paged,
                        queue->days);
     }
@@ -436,6 +444,13 @@ TL_ALGO(calendar_queue) = {
         "with the timers, and their length is taken from the first 25 of them. Constant while "
         "distances are of one kind. Bad at: timeouts of very different lengths, with which pages "
         "are long or empty and operations linear; the tick in which it is made anew.",
+    .differs =
+        "the length of a day is rounded to a power of two ticks, which changes what a search "
+        "passes, not when the calendar is made anew or what fires; timers can be stopped, which "
+        "shrinks the calendar as dequeuing does, in Brown's there is no such operation; what is "
+        "due at its start waits on a list of its own for the next advance, in Brown's it is "
+        "entered at once; timers that are all due at one tick make days of one tick, where Brown "
+        "divides by zero.",
     .cost = {.start = "O(1) expected, O(n) worst",
              .stop = "O(1) amortised",
              .tick = "O(1)",

@@ -343,10 +343,9 @@ static void a_calendar_is_made_anew_at_twice_and_at_half_the_days(void **state)
         s.algo->counters(s.self, &before);
         assert_int_equal(s.algo->stop(s.self, id), TL_OK);
         s.algo->counters(s.self, &after);
-        /* the timers that are left: one fewer than half of 64, 32, ... days */
-        bool shrinks = id == 31 || id == 15 || id == 7 || id == 3 || id == 1;
-        uint64_t moved = id == 1 ? 1 : id + 1; /* of 4 days, half are left with one timer */
-        assert_int_equal(after.moves - before.moves, shrinks ? moved + (id == 1) : 1);
+        /* the timers that are left: three fewer than half of 64, 32, 16 and 8 days */
+        bool shrinks = id == 29 || id == 13 || id == 5 || id == 1;
+        assert_int_equal(after.moves - before.moves, shrinks ? id + 1 : 1);
     }
     close_subject(&s);
 }
