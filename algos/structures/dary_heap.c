@@ -11,7 +11,7 @@
  * line. With the root at index arity - 1, the first child of an entry has an index that is a
  * multiple of the arity, so that siblings of an arity of 2, 4, 8 or 16 never straddle a line that
  * they could avoid. libev found 4 children and cached keys to be about 5 % faster than 2 from
- * 50,000 watchers on; Go keeps its timers so.
+ * 50,000 watchers on; Go kept its timers so up to 1.13.
  *
  * `positions` holds where each id stands, so stop and restart find it at once. The serial has 32
  * bits; a start that finds them used up sorts the entries and numbers them anew, which happens once
@@ -41,7 +41,7 @@
  * else in memory; large arities, where choosing among the children outweighs the levels saved.
  *
  * Source: D. B. Johnson, "Priority queues with update and finding minimum spanning trees", IPL
- * 4(3), 1975; libev, ev.c, EV_USE_4HEAP and EV_HEAP_CACHE_AT; Go, runtime/time.go.
+ * 4(3), 1975; libev, ev.c, EV_USE_4HEAP and EV_HEAP_CACHE_AT; Go 1.13, runtime/time.go.
  */
 #include "timerlab.h"
 
@@ -295,12 +295,18 @@ TL_ALGO(dary_heap) = {
                     TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "dary-heap",
     .summary = "a heap with 2 to 16 children an entry, siblings in one cache line",
-    .origin = "Johnson 1975; libev, Go",
+    .origin = "Johnson 1975; libev; Go before 1.14",
     .description =
         "A heap in an array with `arity` children an entry, the keys in the array and siblings "
         "aligned to cache lines: with four children half the levels of a binary heap, each one "
         "line. Exact in everything: order, next expiry, no horizon. Bad at: expiry of very many "
         "timers, where each level moved is a cache miss; large arities, which compare more.",
+    .differs =
+        "timers of one tick fire in the order of their starts, in libev in any order, and so "
+        "in Go; a timer fires at its tick, where libev waits until the clock is beyond it, "
+        "and what libev sleeps has an upper limit of a minute; stop says whether the timer "
+        "was pending, where ev_timer_stop answers nothing; Go since 1.14 only marks what is "
+        "stopped and takes it out later, which is not done here.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = heap_options,
     .create = heap_create,

@@ -278,6 +278,9 @@ static void compare(struct run *run, const struct original_case *wanted, uint32_
         differ(run, "%s", why);
     }
     run->algo->destroy(run->structure);
+    if (wanted->original->close != NULL) {
+        wanted->original->close(run->model);
+    }
     free(run->model);
 }
 

@@ -35,6 +35,9 @@ struct original {
 
     void (*open)(void *self, uint64_t now, uint32_t habits);
 
+    /* Optional: for one that holds more than `self`. */
+    void (*close)(void *self);
+
     /* Starts or moves a timer. False: refused, and nothing changed. */
     bool (*start)(void *self, uint32_t id, uint64_t deadline);
 

@@ -1,0 +1,168 @@
+/*
+ * Heaps beside the event loops whose heaps they are: here the original itself is there to ask, by
+ * the structures that wrap libuv, libevent and libev. What is not in this build is left out.
+ */
+#include "original.h"
+
+#include "registry.h"
+#include "test.h"
+
+struct library {
+    const struct tl_algo *algo;
+    void *self;
+    const struct original_fire *fire;
+};
+
+static void library_open(void *self, uint64_t now, const char *name)
+{
+    struct library *library = self;
+    int64_t options[TL_OPTIONS_MAX];
+    library->algo = tl_registry_find(name)->counted;
+    tl_options_default(library->algo, options);
+    struct tl_config config = {.capacity = ORIGINAL_IDS,
+                               .now = now,
+                               .options = options,
+                               .allocator = tl_system_allocator()};
+    assert_int_equal(library->algo->create(&config, &library->self), TL_OK);
+}
+
+static void libuv_open(void *self, uint64_t now, uint32_t habits)
+{
+    (void)habits;
+    library_open(self, now, "libuv");
+}
+
+static void libevent_open(void *self, uint64_t now, uint32_t habits)
+{
+    (void)habits;
+    library_open(self, now, "libevent");
+}
+
+static void libev_open(void *self, uint64_t now, uint32_t habits)
+{
+    (void)habits;
+    library_open(self, now, "libev");
+}
+
+static void library_close(void *self)
+{
+    struct library *library = self;
+    library->algo->destroy(library->self);
+}
+
+static bool library_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct library *library = self;
+    return library->algo->start(library->self, id, deadline) == TL_OK;
+}
+
+static bool library_stop(void *self, uint32_t id)
+{
+    struct library *library = self;
+    return library->algo->stop(library->self, id) == TL_OK;
+}
+
+static void on_library_fire(void *ctx, uint32_t id, uint64_t now)
+{
+    (void)now;
+    struct library *library = ctx;
+    library->fire->call(library->fire->ctx, id);
+}
+
+static void library_advance(void *self, uint64_t now, const struct original_fire *fire)
+{
+    struct library *library = self;
+    library->fire = fire;
+    (void)library->algo->advance(library->self, now, TL_NO_BUDGET, on_library_fire, library);
+}
+
+static uint64_t library_next(void *self)
+{
+    struct library *library = self;
+    return library->algo->next(library->self);
+}
+
+static struct original library_of(const char *follows, void (*open)(void *, uint64_t, uint32_t))
+{
+    return (struct original){
+        .follows = follows,
+        .bytes = sizeof(struct library),
+        .open = open,
+        .close = library_close,
+        .start = library_start,
+        .stop = library_stop,
+        .advance = library_advance,
+        .next = library_next,
+    };
+}
+
+static void skip_unless(const char *name)
+{
+    if (!test_is_available(tl_registry_find(name)->timed)) {
+        print_message("%s is not in this build: left out\n", name);
+        skip();
+    }
+}
+
+/* Before its first turn libuv would not wait at all. */
+static void binary_heap_is_libuvs(void **state)
+{
+    (void)state;
+    skip_unless("libuv");
+    const struct original libuv = library_of("libuv", libuv_open);
+    original_agrees(&(struct original_case){.original = &libuv,
+                                            .structure = "binary-heap",
+                                            .options = "",
+                                            .ordered = true,
+                                            .next = ORIGINAL_NEXT_AFTER,
+                                            .delay_bits = 24,
+                                            .clock = 1000});
+}
+
+/* Two of one tick fire in any order; and it never sleeps for longer than 35 minutes. */
+static void binary_heap_is_libevents_but_for_order(void **state)
+{
+    (void)state;
+    skip_unless("libevent");
+    const struct original libevent = library_of("libevent", libevent_open);
+    struct original_case heap_case = {.original = &libevent,
+                                      .structure = "binary-heap",
+                                      .options = "",
+                                      .next = ORIGINAL_NEXT_AFTER,
+                                      .delay_bits = 24,
+                                      .clock = 1000};
+    original_agrees(&heap_case);
+    heap_case.ordered = true;
+    heap_case.quiet = true;
+    heap_case.delay_bits = 6;
+    original_differs(&heap_case, 0, "in libevent in any order");
+}
+
+/* The same, and never for longer than a minute. */
+static void dary_heap_is_libevs_but_for_order(void **state)
+{
+    (void)state;
+    skip_unless("libev");
+    const struct original libev = library_of("libev", libev_open);
+    struct original_case heap_case = {.original = &libev,
+                                      .structure = "dary-heap",
+                                      .options = "",
+                                      .next = ORIGINAL_NEXT_AFTER,
+                                      .delay_bits = 24,
+                                      .clock = 1000};
+    original_agrees(&heap_case);
+    heap_case.ordered = true;
+    heap_case.quiet = true;
+    heap_case.delay_bits = 6;
+    original_differs(&heap_case, 0, "in libev in any order");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(binary_heap_is_libuvs),
+        cmocka_unit_test(binary_heap_is_libevents_but_for_order),
+        cmocka_unit_test(dary_heap_is_libevs_but_for_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
