@@ -2,18 +2,22 @@
  * cascading-wheel: Varghese and Lauck's scheme 7 as they drew it, driven tick by tick: hours,
  * minutes, seconds; and, with other numbers, the kernel's wheel from 1997 to 2016.
  *
- *   l1=60:l2=60:l3=24:l4=100          one tick a second; the clock reads 10 days 11:24:30
- *   level   slots   ticks a slot      a timer of 50 min 45 s is due at 12:15:15:
+ *   l1=60:l2=60:l3=24:l4=100:l5=0:level=digit    a tick a second; the clock: 11 days 10:24:30
+ *   level   slots   ticks a slot      a timer of 50 min 45 s is due at 11:15:15:
  *     1       60          1             3. slot 15 of the seconds, where it fires
- *     2       60         60             2. at 12:00:00 to slot 15 of the minutes
- *     3       24      3,600             1. slot 12 of the hours
+ *     2       60         60             2. at 11:00:00 to slot 15 of the minutes
+ *     3       24      3,600             1. slot 11 of the hours
  *     4      100     86,400
  *
  * A level has `lk` slots, each as wide as all of the level below; l1=256 and 64 for all others is
- * the kernel's old wheel (TVR_SIZE, TVN_SIZE), which reaches 2^32 ticks. A timer goes to the lowest
- * level that reaches it. Each tick the first hand moves by one slot and fires what lies there; when
- * a hand has gone round, the next level's moves by one slot, and the timers in it are filed again,
- * each lower than before: so a timer moves once a level at most, and only if it lives so long.
+ * the kernel's old wheel (TVR_SIZE, TVN_SIZE), which reaches 2^32 ticks. With level=digit, as the
+ * paper's example has it, a timer goes to the level of the coarsest digit in which its deadline
+ * differs from the clock. With level=delay, as in the kernel, it goes to the lowest level that
+ * reaches it, counted from the next tick, and from the tick itself when it is filed again: the
+ * timer above goes to the minutes at once, and moves once. Each tick the first hand moves by one
+ * slot and fires what lies there; when a hand has gone round, the next level's moves by one slot,
+ * and the timers in it are filed again, each lower than before: so a timer moves once a level at
+ * most, and only if it lives so long.
  *
  * The first hand passes most slots by: a bit for each slot of level 1 marks those that may hold
  * timers, and the tick at which it comes to the next mark, to the end of a word of marks, or round,
@@ -79,6 +83,7 @@ struct cascading_wheel {
     uint64_t work_at; /* before this tick the first hand passes nothing, and no other moves */
     uint32_t level_count;
     bool overfilled; /* some timer was out of reach: slots of the last level may hold such */
+    bool by_digit;   /* level=digit */
     /* By how many zeros a delay begins with: the lowest level that may reach it, or the last. */
     uint8_t level_of_zeros[64];
     struct level levels[LEVELS_MAX];
@@ -116,13 +121,15 @@ static inline void file_in_slot(struct cascading_wheel *wheel, const struct leve
     bucket_file(&wheel->buckets, level->first + slot, level->lowest, index);
 }
 
-/* Files a timer on the lowest level above this one that reaches it, or in the furthest slot. */
-static __attribute__((noinline)) void
-file_above(struct cascading_wheel *wheel, const struct level *level, uint32_t index, uint64_t due)
+/* Files a timer on the lowest level, from this one on, that reaches it, or in the furthest slot.
+ * Reaching is to be due in this turn (level=digit), or within `delay` ticks. */
+static __attribute__((noinline)) void file_above(struct cascading_wheel *wheel,
+                                                 const struct level *level, uint32_t index,
+                                                 uint64_t due, uint64_t delay)
 {
-    uint64_t delay = due - wheel->buckets.clock;
     const struct level *last = wheel->levels + wheel->level_count - 1;
-    while (delay >= level->interval && level < last) {
+    while (level < last &&
+           (wheel->by_digit ? due - level[1].start >= level[1].width : delay >= level->interval)) {
         TL_COUNT(&wheel->buckets, compares, 1);
         level++;
     }
@@ -135,14 +142,18 @@ file_above(struct cascading_wheel *wheel, const struct level *level, uint32_t in
     file_in_slot(wheel, level, slot, index, due);
 }
 
-/* Files a timer that is in no list and due after the clock. */
-static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uint64_t due)
+/* Files a timer that is in no list and due after the clock. Its level is that of the ticks from
+ * `from` on. */
+static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uint64_t due,
+                              uint64_t from)
 {
-    uint64_t delay = due - wheel->buckets.clock;
-    const struct level *level = wheel->levels + wheel->level_of_zeros[__builtin_clzll(delay)];
+    uint64_t delay = due - from;
+    const struct level *level = wheel->levels + wheel->level_of_zeros[__builtin_clzll(delay | 1)];
     TL_COUNT(&wheel->buckets, compares, 1);
-    if (__builtin_expect(delay >= level->interval, 0)) {
-        file_above(wheel, level, index, due);
+    if (__builtin_expect(wheel->by_digit, 0)) {
+        file_above(wheel, wheel->levels, index, due, delay);
+    } else if (__builtin_expect(delay >= level->interval, 0)) {
+        file_above(wheel, level, index, due, delay);
     } else {
         file_in_slot(wheel, level, slot_for(level, due), index, due);
     }
@@ -155,7 +166,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     (void)buckets_take(&wheel->buckets, index);
     wheel->buckets.nodes[index].due = deadline;
     if (deadline > wheel->buckets.clock) {
-        file_timer(wheel, index, deadline);
+        file_timer(wheel, index, deadline, wheel->buckets.clock + 1); /* the hand's next tick */
     } else {
         bucket_append(&wheel->buckets, LATE, index);
         wheel->work_at = 0;
@@ -168,7 +179,7 @@ static inline void file_again(void *self, uint32_t index)
 {
     struct cascading_wheel *wheel = self;
     if (!bucket_sort_out(&wheel->buckets, index)) {
-        file_timer(wheel, index, wheel->buckets.nodes[index].due);
+        file_timer(wheel, index, wheel->buckets.nodes[index].due, wheel->buckets.clock);
     }
 }
 
@@ -291,7 +302,7 @@ static void collect_due(struct cascading_wheel *wheel, uint64_t now)
     }
     uint64_t steps = now - wheel->buckets.clock;
     if (steps < first->slots - first->hand && wheel->level_count > 1) { /* no other hand moves */
-        if (now == wheel->work_at) {
+        if (now == wheel->work_at && steps > 0) { /* 0 may be a tick, or say that LATE has some */
             pass_slot(wheel, first->hand + (uint32_t)steps); /* none before is marked */
         } else {
             pass_marked(wheel, first->hand + 1, first->hand + 1 + (uint32_t)steps, DUE);
@@ -327,6 +338,9 @@ static size_t wheel_bytes(uint32_t first_slots)
     size_t words = ((size_t)first_slots + 63) / 64;
     return sizeof(struct cascading_wheel) + words * sizeof(uint64_t);
 }
+
+enum { OPTION_LEVEL = LEVELS_MAX }; /* behind the levels' slots */
+enum level_by { BY_DELAY, BY_DIGIT };
 
 /* Fills in the levels. Returns how many buckets they need. */
 static uint32_t make_levels(struct cascading_wheel *wheel, const int64_t *slots, uint64_t now)
@@ -372,6 +386,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     }
     memset(wheel, 0, bytes);
     uint32_t buckets = make_levels(wheel, config->options, config->now);
+    wheel->by_digit = config->options[OPTION_LEVEL] == BY_DIGIT;
     wheel->buckets = buckets_empty(config, buckets);
     enum tl_status status = buckets_reserve(wheel, config->capacity);
     if (status != TL_OK) {
@@ -391,6 +406,12 @@ static void wheel_destroy(void *self)
             alignof(struct cascading_wheel));
 }
 
+static const struct tl_choice level_choices[] = {
+    {"delay", BY_DELAY, "the delay: the lowest level that reaches it, as Linux"},
+    {"digit", BY_DIGIT, "the coarsest digit in which deadline and clock differ, as the paper"},
+    {NULL, 0, NULL},
+};
+
 static const struct tl_option wheel_options[] = {
     {"l1", 256, 1, SLOTS_MAX, NULL, "slots of level 1, one tick each (TVR_SIZE)"},
     {"l2", 64, 0, SLOTS_MAX, NULL,
@@ -398,6 +419,7 @@ static const struct tl_option wheel_options[] = {
     {"l3", 64, 0, SLOTS_MAX, NULL, "slots of level 3, each as wide as level 2; 0: no such level"},
     {"l4", 64, 0, SLOTS_MAX, NULL, "slots of level 4, each as wide as level 3; 0: no such level"},
     {"l5", 64, 0, SLOTS_MAX, NULL, "slots of level 5, each as wide as level 4; 0: no such level"},
+    [OPTION_LEVEL] = {"level", BY_DELAY, 1, 0, level_choices, "what names a timer's level"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
@@ -504,6 +526,14 @@ TL_ALGO(cascading_wheel) = {
         "slot and that slot's timers are filed again, lower. What no level reaches waits in the "
         "furthest slot. Bad at: an upper slot with very many timers, all filed again in one tick, "
         "and idle times, since it must be driven every tick.",
+    .differs =
+        "with level=delay, the default, a timer goes to the lowest level that reaches it, as "
+        "in Linux; the paper's example is level=digit; Linux from 2.6.35 to 4.7 rounds a "
+        "deadline that mod_timer sets by up to 1/256 of its delay, here it stays as it is; "
+        "what is at or before the clock fires in the next advance, where Linux waits for the "
+        "next tick; no lock, no deferrable timers; a jump fires what it passes in no order, "
+        "where Linux works off tick by tick, and the paper knows no jumps; beyond the last "
+        "level the paper takes no timer, Linux and this file it again.",
     .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = wheel_options,
     .create = wheel_create,

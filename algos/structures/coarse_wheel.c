@@ -354,6 +354,16 @@ TL_ALGO(coarse_wheel) = {
         "occupied slot to occupied slot. What is beyond the cutoff, where the kernel would fire "
         "early, waits in the furthest slot and is filed again. Bad at: precision, by design, and "
         "many timers of one granule, which fire in one advance.",
+    .differs =
+        "a deadline that is a multiple of its granule fires there, where the kernel goes on "
+        "to the next one: rounding=next is the kernel's; what is beyond the cutoff waits and "
+        "is filed again, where the kernel fires at the furthest slot, early; a timer that is "
+        "set to the deadline that it has is filed again as any other, where mod_timer leaves "
+        "it in the coarser slot that it may be in; the clock is the tick, where the kernel's "
+        "is one jiffy ahead once the timers of a jiffy have run, so that delays at a level's "
+        "first tick may be filed a level lower there; what fires in one advance does so level "
+        "by level in order of start, in the kernel bucket by bucket, coarse ones first, "
+        "newest first; no lock, no deferrable, pinned or migrating timers.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_options,
     .precision = wheel_precision,

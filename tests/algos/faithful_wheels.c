@@ -213,26 +213,33 @@ static uint64_t at_time(uint64_t days, uint64_t hours, uint64_t minutes, uint64_
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
 }
 
+/* The paper's example, section 6.2: 11 days 10:24:30, and a timer of 50 minutes and 45 seconds. */
 static void cascading_wheel_is_a_clock(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "cascading-wheel", "l1=60:l2=60:l3=24:l4=100:l5=0", 4, at_time(10, 11, 24, 30));
-    start(&s, 0, at_time(10, 12, 15, 15)); /* 50 minutes and 45 seconds */
-    expect_place(&s, 0, 2, 15);            /* less than an hour: a slot of the minutes */
-    start(&s, 0, at_time(10, 13, 15, 15)); /* and one hour */
-    expect_place(&s, 0, 3, 13);
-    assert_int_equal(advance(&s, at_time(10, 12, 59, 59)), 0);
-    expect_place(&s, 0, 3, 13);
-    assert_int_equal(advance(&s, at_time(10, 13, 0, 0)), 0);
+    stand_open(&s, "cascading-wheel", "l1=60:l2=60:l3=24:l4=100:l5=0:level=digit", 4,
+               at_time(11, 10, 24, 30));
+    start(&s, 0, at_time(11, 11, 15, 15));
+    expect_place(&s, 0, 3, 11); /* one hour ahead of the current one */
+    assert_int_equal(advance(&s, at_time(11, 10, 59, 59)), 0);
+    expect_place(&s, 0, 3, 11);
+    assert_int_equal(advance(&s, at_time(11, 11, 0, 0)), 0);
     expect_place(&s, 0, 2, 15);
-    assert_int_equal(advance(&s, at_time(10, 13, 14, 59)), 0);
+    assert_int_equal(advance(&s, at_time(11, 11, 14, 59)), 0);
     expect_place(&s, 0, 2, 15);
-    assert_int_equal(advance(&s, at_time(10, 13, 15, 0)), 0);
+    assert_int_equal(advance(&s, at_time(11, 11, 15, 0)), 0);
     expect_place(&s, 0, 1, 15);
     assert_int_equal(counted(&s).cascades, 2);
-    assert_int_equal(advance(&s, at_time(10, 13, 15, 14)), 0);
-    assert_int_equal(advance(&s, at_time(10, 13, 15, 15)), 1);
+    assert_int_equal(advance(&s, at_time(11, 11, 15, 14)), 0);
+    assert_int_equal(advance(&s, at_time(11, 11, 15, 15)), 1);
+    stand_close(&s);
+    /* By its delay it is in reach of the minutes. */
+    stand_open(&s, "cascading-wheel", "l1=60:l2=60:l3=24:l4=100:l5=0", 4, at_time(11, 10, 24, 30));
+    start(&s, 0, at_time(11, 11, 15, 15));
+    expect_place(&s, 0, 2, 15);
+    assert_int_equal(run_dry(&s, at_time(11, 10, 24, 30)), at_time(11, 11, 15, 15));
+    assert_int_equal(counted(&s).cascades, 1);
     stand_close(&s);
 }
 

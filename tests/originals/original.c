@@ -226,14 +226,18 @@ static void step(struct run *run)
                    run->clock, id, ours ? "pending" : "idle");
         }
     } else {
-        /* Mostly as far as a short delay; now and then as far as a long one. */
+        /* As far as a delay, or a few ticks, or to where there is work next. */
         uint64_t ticks = deadline_of(run, draw(run) | UINT64_C(1) << 60) - run->clock;
         if (what >> 32 & 1) {
             ticks = 1 + ticks % 8;
+        } else if ((what >> 33 & 1) && run->wanted->original->next != NULL) {
+            uint64_t next = run->wanted->original->next(run->model);
+            ticks = next > run->clock && next < TL_NEVER ? next - run->clock : ticks;
         }
-        if (run->wanted->step_ticks > 0) {
+        if (run->wanted->step_ticks > 0 && ticks > run->wanted->step_ticks) {
             ticks = 1 + ticks % run->wanted->step_ticks;
         }
+        ticks = run->wanted->step_ticks > 0 && ticks == 0 ? 1 : ticks;
         advance_both(run, run->clock + ticks);
     }
     compare_next(run);

@@ -77,7 +77,7 @@ struct original_case {
     uint32_t ids;         /* timers at a time, up to ORIGINAL_IDS; 0: 24 */
     uint32_t delay_bits;  /* delays are below 2^delay_bits, of all magnitudes; 0: 14 */
     uint64_t clock;       /* the first tick */
-    uint64_t step_ticks;  /* an advance goes at most so far; 0: it may go anywhere */
+    uint64_t step_ticks;  /* an advance goes from 1 to so far; 0: it may stay, or go anywhere */
     uint32_t batch_ticks; /* deadlines are multiples of this; 0: any */
     bool future_only;     /* no deadline is at or before the clock when it is given */
     bool quiet;           /* callbacks start and stop nothing */
