@@ -1,0 +1,540 @@
+/*
+ * ebtree: an elastic binary tree of deadlines: a radix tree in which each timer brings its own
+ * fork.
+ *
+ *   due 8, 10, 12, 13, 14, started in this order; (n) is the fork that timer n brought, the bit on
+ *   which it decides above it
+ *
+ *                         bit 2
+ *                         (12)
+ *                    0 /        \ 1
+ *                bit 1            bit 1
+ *                (10)              (14)
+ *              0 /  \ 1        0 /      \ 1
+ *               8    10      bit 0       14
+ *                            (13)
+ *                          0 /  \ 1
+ *                           12   13
+ *
+ * A tree with n leaves and two branches at every fork has n-1 forks. So each timer holds two things
+ * that are linked on their own: a leaf, and one fork, which is put in just above the place where
+ * the timer's key parts from what is there. Fork and leaf move apart as others come between them,
+ * hence the name. Nothing is allocated, balanced or rotated. A fork's bit is the highest in which
+ * the keys below it differ; it needs no key of its own, since its timer's has all bits above.
+ *
+ * A timer is taken out in a constant number of steps: its leaf's parent is no longer a fork, so
+ * the leaf's sibling goes to the grandparent. That frees a fork; if the timer's own is still in use
+ * higher up, the freed one takes its place, with its bit and its links.
+ *
+ * Timers with the same key hang from forks with negative bits, the lowest (-1) at the bottom, in a
+ * small tree that grows to the right and stays about as deep as the logarithm of its leaves. From
+ * left to right they are in the order of their starts.
+ *
+ * HAProxy keeps the timers of its tasks so: keys are ticks of a millisecond in 32 bits, which turn
+ * over after 49 days, and no timer lies further ahead than half a turn. So all keys lie in the half
+ * circle that begins at the clock, and where the tree's first fork decides on the highest bit, the
+ * earliest timer lies on the clock's own side of it. `keys=64` has keys that do not turn over. What
+ * is due is first moved to a list, HAProxy's run queue, and then fires from there: no key is left
+ * behind the clock.
+ *
+ * Invariants
+ *   - below fork n's branch b, all keys have its timer's bits above the fork's bit, and b in it;
+ *     below a negative bit all keys are equal
+ *   - bits fall on the way down, negative ones rise
+ *   - a timer's own fork, if it is in use, is above its leaf; k leaves have k-1 forks
+ *   - a timer of the tree is due at the clock or later, and not after the horizon
+ *   - a timer is in the tree, or in the list DUE, or not pending
+ *
+ * Complexity: start O(log n) where the bits are random, 32 or 64 steps at worst; stop O(1), expiry
+ * and a tick as a start, since the first leaf is looked for each time. Bad at: memory latency, a
+ * cache miss a level, and a stop writes to up to six timers; keys that differ in many bits, one
+ * after the other, for which nothing is balanced; horizons, with the 32 bits of the original.
+ *
+ * Source: W. Tarreau, ebtree, 2002-2011, as HAProxy has it: import/ebtree.h, eb32tree.h,
+ * eb64tree.h, haproxy/ticks.h, task.c.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+
+#include "check.h"
+#include "walk.h"
+
+/* Which of a timer's two things a branch leads to, and on which side of its parent each hangs, is
+ * in the lowest bit of the link: index << 1 | KIND, or index << 1 | side. */
+#define LEAF      0u
+#define FORK      1u
+#define NO_BRANCH 0u               /* the root's, of an empty tree: the root is no leaf */
+#define UNUSED    UINT32_MAX       /* up_fork: the fork is in no tree. up_leaf: not pending */
+#define IN_DUE    (UINT32_MAX - 1) /* up_leaf: in the list DUE */
+
+#define ROOT      0u
+#define DUE       1u
+#define FIRST     2u /* timer 0's index */
+
+struct node {
+    union {
+        uint32_t branch[2]; /* in the tree */
+        struct {            /* in DUE */
+            uint32_t next;
+            uint32_t prev;
+        };
+    };
+    uint32_t up_fork;
+    uint32_t up_leaf;
+    uint64_t key;
+    int32_t bit; /* on which the fork decides */
+};
+
+struct ebtree {
+    struct node *nodes;
+    uint32_t capacity;
+    uint32_t key_bits;
+    uint64_t key_mask;
+    uint64_t count;
+    uint64_t clock;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+#define SLOT_LISTS struct ebtree
+#include "slot_list.h"
+#define NODES_FIRST FIRST
+#define NODE_ARRAY  struct ebtree
+#include "node_array.h"
+#define STRUCTURE struct ebtree
+#include "structure.h"
+
+static inline struct node *slot_node(const struct ebtree *tree, uint32_t index)
+{
+    return &tree->nodes[index];
+}
+
+/* --- the tree -------------------------------------------------------------------------------- */
+
+/* Where a branch's leaf or fork keeps the link to its parent. */
+static inline uint32_t *up_of(const struct ebtree *tree, uint32_t branch)
+{
+    struct node *node = &tree->nodes[branch >> 1];
+    return (branch & 1) == FORK ? &node->up_fork : &node->up_leaf;
+}
+
+/* Hangs a leaf or fork from the side of a parent that the link `up` says. */
+static inline void hang(struct ebtree *tree, uint32_t branch, uint32_t up)
+{
+    tree->nodes[up >> 1].branch[up & 1] = branch;
+    *up_of(tree, branch) = up;
+}
+
+/* Puts the fork of `index` above what hangs at `below`, with its leaf at its side `side`. */
+static void put_above(struct ebtree *tree, uint32_t below, uint32_t index, int32_t bit,
+                      uint32_t side)
+{
+    uint32_t up = *up_of(tree, below);
+    tree->nodes[index].bit = bit;
+    hang(tree, below, index << 1 | (side ^ 1));
+    hang(tree, index << 1 | LEAF, index << 1 | side);
+    hang(tree, index << 1 | FORK, up);
+    TL_COUNT(tree, moves, 1);
+}
+
+/* Puts a timer behind all that have its key, which hang from the fork `top`: above the last of
+ * them, or above the lowest tree at the right end that is as full as it can be. Bits along the
+ * right end rise by one where there is no room for a fork between. */
+static void put_behind_equals(struct ebtree *tree, uint32_t top, uint32_t index)
+{
+    const struct node *nodes = tree->nodes;
+    uint32_t full = top;
+    uint32_t at = top;
+    for (;;) {
+        uint32_t right = nodes[at].branch[1];
+        TL_COUNT(tree, compares, 1);
+        if ((right & 1) == LEAF) {
+            break;
+        }
+        if (nodes[right >> 1].bit > nodes[at].bit + 1) {
+            full = right >> 1;
+        }
+        at = right >> 1;
+    }
+    if (nodes[at].bit < -1) {
+        put_above(tree, nodes[at].branch[1], index, -1, 1);
+    } else {
+        put_above(tree, full << 1 | FORK, index, nodes[full].bit - 1, 1);
+    }
+}
+
+/* Puts a timer that is not pending into the tree, by its key. */
+static void put(struct ebtree *tree, uint32_t index)
+{
+    const struct node *nodes = tree->nodes;
+    uint64_t key = nodes[index].key;
+    uint32_t at = nodes[ROOT].branch[0];
+    if (at == NO_BRANCH) {
+        hang(tree, index << 1 | LEAF, ROOT << 1);
+        TL_COUNT(tree, moves, 1);
+        return;
+    }
+    while ((at & 1) == FORK) {
+        const struct node *fork = &nodes[at >> 1];
+        TL_COUNT(tree, compares, 1);
+        if (fork->bit < 0 || (key ^ fork->key) >> fork->bit > 1) {
+            break;
+        }
+        at = fork->branch[key >> fork->bit & 1];
+    }
+    uint64_t there = nodes[at >> 1].key;
+    TL_COUNT(tree, compares, 1);
+    if (key != there) {
+        put_above(tree, at, index, 63 - __builtin_clzll(key ^ there), key > there);
+    } else if ((at & 1) == LEAF) {
+        put_above(tree, at, index, -1, 1);
+    } else {
+        put_behind_equals(tree, at >> 1, index);
+    }
+}
+
+/* Takes a timer out of the tree. */
+static void take(struct ebtree *tree, uint32_t index)
+{
+    struct node *node = &tree->nodes[index];
+    uint32_t up = node->up_leaf;
+    uint32_t parent = up >> 1;
+    node->up_leaf = UNUSED;
+    TL_COUNT(tree, moves, 1);
+    if (parent == ROOT) {
+        tree->nodes[ROOT].branch[0] = NO_BRANCH;
+        return;
+    }
+    struct node *spare = &tree->nodes[parent];
+    hang(tree, spare->branch[~up & 1], spare->up_fork);
+    spare->up_fork = UNUSED;
+    if (node->up_fork != UNUSED) {
+        spare->bit = node->bit;
+        hang(tree, node->branch[0], parent << 1);
+        hang(tree, node->branch[1], parent << 1 | 1);
+        hang(tree, parent << 1 | FORK, node->up_fork);
+        node->up_fork = UNUSED;
+        TL_COUNT(tree, moves, 1);
+    }
+}
+
+/* The timer of the tree that is due first, or ROOT if there is none. */
+static uint32_t find_first(const struct ebtree *tree)
+{
+    const struct node *nodes = tree->nodes;
+    uint32_t at = nodes[ROOT].branch[0];
+    int32_t highest = (int32_t)tree->key_bits - 1;
+    if ((at & 1) == FORK && nodes[at >> 1].bit == highest) {
+        at = nodes[at >> 1].branch[tree->clock >> highest & 1];
+    }
+    while ((at & 1) == FORK) {
+        at = nodes[at >> 1].branch[0];
+    }
+    return at >> 1;
+}
+
+/* The tick at which a timer of the tree is due: its key, in the turn that begins at the clock. */
+static inline uint64_t due_of(const struct ebtree *tree, uint32_t index)
+{
+    return tree->clock + ((tree->nodes[index].key - tree->clock) & tree->key_mask);
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+static inline bool is_pending(const struct ebtree *tree, uint32_t index)
+{
+    return tree->nodes[index].up_leaf != UNUSED;
+}
+
+static void take_out(struct ebtree *tree, uint32_t index)
+{
+    if (tree->nodes[index].up_leaf == IN_DUE) {
+        slot_remove(tree, index);
+        tree->nodes[index].up_leaf = UNUSED;
+        TL_COUNT(tree, moves, 1);
+    } else {
+        take(tree, index);
+    }
+}
+
+/* No further than half a turn. */
+static inline bool is_beyond(const struct ebtree *tree, uint64_t deadline)
+{
+    return deadline > tree->clock &&
+           deadline - tree->clock > tree->key_mask / 2 + (tree->key_mask == UINT64_MAX);
+}
+
+static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct ebtree *tree = self;
+    uint32_t index = FIRST + id;
+    if (is_beyond(tree, deadline)) {
+        return TL_ERR_HORIZON;
+    }
+    if (is_pending(tree, index)) {
+        take_out(tree, index);
+    } else {
+        tree->count++;
+    }
+    tree->nodes[index].key = (deadline > tree->clock ? deadline : tree->clock) & tree->key_mask;
+    put(tree, index);
+    return TL_OK;
+}
+
+static enum tl_status tree_stop(void *self, uint32_t id)
+{
+    struct ebtree *tree = self;
+    if (!is_pending(tree, FIRST + id)) {
+        return TL_IDLE;
+    }
+    take_out(tree, FIRST + id);
+    tree->count--;
+    return TL_OK;
+}
+
+static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct ebtree *tree = self;
+    uint32_t first = ROOT;
+    while ((first = find_first(tree)) != ROOT) {
+        TL_COUNT(tree, compares, 1);
+        if (due_of(tree, first) > now) {
+            break;
+        }
+        take(tree, first);
+        tree->nodes[first].up_leaf = IN_DUE;
+        slot_append(tree, DUE, first);
+    }
+    tree->clock = now;
+    uint64_t fired = 0;
+    while (fired < budget && !slot_is_empty(tree, DUE)) {
+        uint32_t index = slot_node(tree, DUE)->next;
+        take_out(tree, index);
+        tree->count--;
+        fired++;
+        fire(ctx, index - FIRST, now);
+    }
+    return fired;
+}
+
+static uint64_t tree_next(const void *self)
+{
+    const struct ebtree *tree = self;
+    if (!slot_is_empty(tree, DUE)) {
+        return tree->clock;
+    }
+    uint32_t first = find_first(tree);
+    return first != ROOT ? due_of(tree, first) : TL_NEVER;
+}
+
+static enum tl_status tree_reserve(void *self, uint32_t capacity)
+{
+    struct ebtree *tree = self;
+    bool fresh = tree->nodes == NULL;
+    enum tl_status status = nodes_reserve(tree, capacity, UINT32_MAX / 2 - FIRST,
+                                          (struct node){.up_fork = UNUSED, .up_leaf = UNUSED});
+    if (status == TL_OK && fresh) {
+        tree->nodes[ROOT] = (struct node){.branch = {NO_BRANCH, NO_BRANCH}};
+        tree->nodes[DUE] = (struct node){.up_fork = UNUSED, .up_leaf = UNUSED};
+        slot_clear(tree, DUE);
+    }
+    return status;
+}
+
+enum { KEYS };
+
+static const struct tl_option tree_options[] = {
+    [KEYS] = {"keys", 32, 1, 0,
+              (const struct tl_choice[]){
+                  {"32", 32, "turn over after 2^32 ticks: the horizon is 2^31 - 1 ticks ahead"},
+                  {"64", 64, "do not turn over: every deadline is taken"},
+                  {0},
+              },
+              "bits of a key"},
+    {0},
+};
+
+static enum tl_status tree_create(const struct tl_config *config, void **self)
+{
+    uint32_t key_bits = (uint32_t)config->options[KEYS];
+    struct ebtree empty = {.key_bits = key_bits,
+                           .key_mask = UINT64_MAX >> (64 - key_bits),
+                           .clock = config->now,
+                           .allocator = config->allocator};
+    return structure_create(config, &empty, tree_reserve, self);
+}
+
+/* --- check, place, walk ---------------------------------------------------------------------- */
+
+/* Whether a fork, and the branch of it that `up` says, suit a leaf with that key below. */
+static bool fork_suits(const struct ebtree *tree, uint32_t up, uint64_t key)
+{
+    const struct node *fork = &tree->nodes[up >> 1];
+    if (fork->bit < 0) {
+        return fork->key == key;
+    }
+    uint64_t differ = (fork->key ^ key) >> fork->bit;
+    return differ <= 1 && (key >> fork->bit & 1) == (up & 1);
+}
+
+/* Whether bits fall from `above` to `below`, and negative ones rise. */
+static bool bits_suit(const struct node *above, const struct node *below)
+{
+    return above->bit >= 0 ? above->bit > below->bit : above->bit < below->bit;
+}
+
+/* Climbs from a leaf to the root; NULL, or what is wrong. *depth is the number of forks. */
+static const char *climb(const struct ebtree *tree, uint32_t index, uint64_t *depth)
+{
+    const struct node *nodes = tree->nodes;
+    bool own = nodes[index].up_fork == UNUSED;
+    uint32_t branch = index << 1 | LEAF;
+    *depth = 0;
+    for (;;) {
+        uint32_t up = *up_of(tree, branch);
+        if (up >> 1 >= FIRST + (uint64_t)tree->capacity ||
+            nodes[up >> 1].branch[up & 1] != branch) {
+            return "the links do not agree";
+        }
+        if (up >> 1 == ROOT) {
+            return own ? NULL : "its fork is not above it";
+        }
+        if (!fork_suits(tree, up, nodes[index].key)) {
+            return "its key does not belong there";
+        }
+        if ((branch & 1) == FORK && !bits_suit(&nodes[up >> 1], &nodes[branch >> 1])) {
+            return "forks decide on bits in a wrong order";
+        }
+        if (++*depth > tree->count) {
+            return "the links go round";
+        }
+        own = own || up >> 1 == index;
+        branch = up | FORK; /* the fork that is climbed to; its side is no part of its name */
+    }
+}
+
+static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct ebtree *tree = self;
+    uint64_t due = 0;
+    uint64_t leaves = 0;
+    uint64_t forks = 0;
+    bool linked_right = slot_walk(tree, DUE, tree->count, &due);
+    for (uint32_t id = 0; linked_right && id < tree->capacity; id++) {
+        const struct node *node = &tree->nodes[FIRST + id];
+        forks += node->up_fork != UNUSED;
+        if (node->up_leaf == UNUSED || node->up_leaf == IN_DUE) {
+            continue;
+        }
+        uint64_t depth = 0;
+        const char *wrong = climb(tree, FIRST + id, &depth);
+        if (wrong != NULL) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 ": %s", id, wrong);
+        }
+        if (is_beyond(tree, due_of(tree, FIRST + id))) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is behind the clock", id);
+        }
+        leaves++;
+    }
+    if (!linked_right || due + leaves != tree->count || forks + (leaves > 0) != leaves) {
+        return corrupt(why, why_bytes,
+                       "%" PRIu64 " leaves, %" PRIu64 " forks, %" PRIu64 " timers due, %" PRIu64
+                       " counted",
+                       leaves, forks, due, tree->count);
+    }
+    return TL_OK;
+}
+
+/* The slot is the number of forks above the leaf. */
+static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct ebtree *tree = self;
+    uint32_t index = FIRST + id;
+    if (!is_pending(tree, index)) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.bucket = tree->clock};
+    if (tree->nodes[index].up_leaf != IN_DUE) {
+        out->bucket = due_of(tree, index);
+        (void)climb(tree, index, &out->slot);
+    }
+    return TL_OK;
+}
+
+/* The cell of a fork is twice its timer's id and one, of a leaf twice the id. */
+static void walk_branch(const struct ebtree *tree, uint32_t branch,
+                        const struct tl_visitor *visitor)
+{
+    uint32_t up = *up_of(tree, branch);
+    walk_node(visitor, branch - (FIRST << 1),
+              up >> 1 == ROOT ? TL_NEVER : (uint64_t)(up | FORK) - (FIRST << 1));
+    if ((branch & 1) == LEAF) {
+        walk_timer(visitor, (branch >> 1) - FIRST, due_of(tree, branch >> 1), 0);
+    }
+}
+
+static void tree_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct ebtree *tree = self;
+    if (!slot_is_empty(tree, DUE)) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        for (uint32_t i = tree->nodes[DUE].next; i != DUE; i = tree->nodes[i].next) {
+            walk_timer(visitor, i - FIRST, TL_NEVER, 0);
+        }
+    }
+    walk_part(visitor, "tree", TL_FORM_TREE, 0);
+    for (uint32_t id = 0; id < tree->capacity; id++) {
+        const struct node *node = &tree->nodes[FIRST + id];
+        if (node->up_fork != UNUSED) {
+            walk_branch(tree, (FIRST + id) << 1 | FORK, visitor);
+        }
+        if (node->up_leaf != UNUSED && node->up_leaf != IN_DUE) {
+            walk_branch(tree, (FIRST + id) << 1 | LEAF, visitor);
+        }
+    }
+}
+
+TL_ALGO(ebtree) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
+                    TL_CAP_BUDGET,
+    .name = "ebtree",
+    .summary = "a radix tree whose forks lie in the timers, so that a stop relinks and no more",
+    .origin = "Tarreau's ebtree, of HAProxy",
+    .description =
+        "An elastic binary tree: each timer holds a leaf and the one fork that its key made "
+        "necessary, linked on their own. A start descends by the bits of its deadline; a stop "
+        "takes "
+        "a constant number of steps, whatever the size; equal deadlines hang in order of their "
+        "starts. Keys have 32 bits and turn over, as HAProxy's ticks do, or 64. Bad at: memory "
+        "latency, a cache miss a level, as often as the first timer is looked for; deadlines "
+        "further "
+        "ahead than 2^31 ticks, unless keys have 64 bits.",
+    .differs =
+        "links are 32-bit indices, not pointers: 32 bytes a timer instead of 40; a restart always "
+        "moves the timer, where HAProxy's tasks stay at an earlier place in the tree until it is "
+        "reached; a deadline beyond half a turn is refused, not the caller's mistake; one that has "
+        "passed is due at the clock, so it cannot be taken for a far one; jumps of the clock may "
+        "be "
+        "of any size; no cap on what one call wakes but the budget; tick 0 is a tick like any "
+        "other.",
+    .cost = {.start = "O(log n) expected, O(key bits) worst",
+             .stop = "O(1)",
+             .tick = "O(log n) expected",
+             .expire = "O(log n) expected"},
+    .options = tree_options,
+    .create = tree_create,
+    .destroy = nodes_destroy,
+    .reserve = tree_reserve,
+    .start = tree_start,
+    .stop = tree_stop,
+    .advance = tree_advance,
+    .next = tree_next,
+    .count = nodes_count,
+    .counters = nodes_counters,
+    .check = tree_check,
+    .place = tree_place,
+    .walk = tree_walk,
+};
