@@ -3,6 +3,20 @@
  * of events stays what it is; whenever the first is taken out, it is put in again, an increment
  * later. Nothing is stopped and nothing restarted: this is what simulators do, not what servers do.
  *
+ * model=markov: whether the next operation puts an event in or takes the first one out is up to a
+ * Markov chain of two states (Chung, Sang and Rego 1993): with the probability `alternate` it is
+ * the other one than before. At 1 that is the classic model; at 1/2 each is a toss of a coin; the
+ * nearer to 0, the longer are the runs of either, and the further strays the number of events. Time
+ * stands still while events are put in, so they are all reactions to the firing before; those after
+ * the first take timers that pend for no other. The number is kept from one to HOLD_ROOM times the
+ * connections: there the chain has no choice.
+ *
+ * model=up-down: the number of events rises from none to all, then nothing is put in until the
+ * last is taken out, and so on (Ronngren and Ayani 1997, who look at transients with it). Time
+ * stands still in the literature while it rises; here the starts are spread over `up_ms`, from
+ * whose end all increments count, so that nothing fires meanwhile: of what comes from outside, not
+ * all comes at once.
+ *
  * phold: Fujimoto's PHOLD: logical processes send one another events. Each event that is due
  * schedules one, at least the lookahead later, for the same process or, with a given probability,
  * for any. To a timer structure the difference from hold is where the timer lies: an event of the
@@ -11,7 +25,7 @@
  * what is started is then always idle, even if a structure fires late.
  *
  * The models begin in their steady state, in which they met each event at a random moment of its
- * increment.
+ * increment; up-down begins with none.
  */
 #include "gen_increment.h"
 #include "gen_model.h"
@@ -23,11 +37,18 @@ enum {
     PARETO_ALPHA,
     PARETO_RATIO,
     REARM,
-    HOLD_ROWS,
-    LOOKAHEAD = HOLD_ROWS, /* from here on phold's alone */
+    COMMON_ROWS,
+    MODEL = COMMON_ROWS, /* from here on hold's alone */
+    ALTERNATE,
+    UP_MS,
+    LOOKAHEAD = COMMON_ROWS, /* from here on phold's alone */
     REMOTE,
     IDLE,
 };
+
+enum { MODEL_CLASSIC, MODEL_MARKOV, MODEL_UP_DOWN };
+static const char *const model_words[] = {
+    [MODEL_CLASSIC] = "classic", [MODEL_MARKOV] = "markov", [MODEL_UP_DOWN] = "up-down", NULL};
 
 #define INCREMENT_ROWS                                                                             \
     {"increments",                                                                                 \
@@ -51,7 +72,17 @@ enum {
 static const struct gen_parameter hold_parameters[] = {
     [TICK_US] = GEN_TICK_US_ROW(1000),
     INCREMENT_ROWS,
-    [HOLD_ROWS] = {0},
+    [MODEL] =
+        {"model", MODEL_CLASSIC, 0, 0,
+         "classic: each event is put in again; markov: a chain decides between putting in and "
+         "taking out; up-down: all are put in, then all taken out",
+         "classic: Jones 1986; markov: Chung, Sang, Rego 1993; up-down: Ronngren, Ayani 1997",
+         model_words},
+    [ALTERNATE] = {"alternate", 0.5, 0.001, 1,
+                   "markov: probability that an operation is another one than that before",
+                   "chosen", NULL},
+    [UP_MS] = {"up_ms", 1000, 0, 1e9, "up-down: over which the starts are spread", "chosen", NULL},
+    {0},
 };
 
 static const struct gen_parameter phold_parameters[] = {
@@ -67,10 +98,14 @@ static const struct gen_parameter phold_parameters[] = {
 
 static const char *const kinds[] = {"event", NULL};
 
-enum { COUNT_EVENTS, COUNT_REMOTE };
-static const char *const hold_counts[] = {[COUNT_EVENTS] = "holds", NULL};
+enum { COUNT_EVENTS, COUNT_REMOTE, COUNT_FORCED = COUNT_REMOTE, COUNT_CYCLES };
+static const char *const hold_counts[] = {
+    [COUNT_EVENTS] = "holds", [COUNT_FORCED] = "forced", [COUNT_CYCLES] = "cycles", NULL};
 static const char *const phold_counts[] = {
     [COUNT_EVENTS] = "events", [COUNT_REMOTE] = "remote", NULL};
+
+/* markov: events that there may be for each connection. */
+#define HOLD_ROOM 2u
 
 struct hold {
     struct increments increments;
@@ -79,6 +114,12 @@ struct hold {
     double lookahead;
     double remote;
     uint32_t pool; /* timers of an event, one of them pending */
+    double alternate;
+    uint32_t free; /* markov: an event that does not pend; its timer's `due` is the next such */
+    uint32_t free_count;
+    double up_ticks;
+    uint64_t up_end;  /* up-down: from which the increments count */
+    uint32_t pending; /* up-down: to be started in this cycle, or started and not fired */
 };
 
 /* Puts an event in again, with `timer`, an increment of so many means later. */
@@ -118,7 +159,7 @@ static void place(struct gen_model *model, uint32_t number, double increment)
 
 /* --- hold ------------------------------------------------------------------------------------ */
 
-static void hold_visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void classic_visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct hold *state = model->state;
     struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
@@ -126,18 +167,129 @@ static void hold_visit(struct gen_model *model, uint64_t now, uint32_t number)
     hold(model, now, number, timer, increments_draw(&state->increments, &model->random));
 }
 
+/* markov: notes that an event does not pend. */
+static void let_go(struct gen_model *model, uint32_t number)
+{
+    struct hold *state = model->state;
+    ((struct gen_timer *)model->records)[number].due = state->free;
+    state->free = number;
+    state->free_count++;
+}
+
+/* How many events are put in after this one was taken out. */
+static uint32_t draw_run(struct gen_model *model)
+{
+    const struct hold *state = model->state;
+    bool last = state->free_count + 1 == model->connections;
+    bool drawn = gen_chance(model, state->alternate);
+    model->counts[COUNT_FORCED] += last && !drawn;
+    if (!drawn && !last) {
+        return 0;
+    }
+    uint32_t run = 1;
+    while (!gen_chance(model, state->alternate)) {
+        if (run > state->free_count) {
+            model->counts[COUNT_FORCED]++;
+            break;
+        }
+        run++;
+    }
+    return run;
+}
+
+static void markov_visit(struct gen_model *model, uint64_t now, uint32_t number)
+{
+    struct hold *state = model->state;
+    struct gen_timer *timers = model->records;
+    gen_timer_fire(model, &timers[number]);
+    uint32_t run = draw_run(model);
+    for (uint32_t i = 1; i < run; i++) {
+        uint32_t other = state->free;
+        state->free = (uint32_t)timers[other].due;
+        state->free_count--;
+        gen_timers_renew(model, &timers[other]);
+        hold(model, now, other, &timers[other],
+             increments_draw(&state->increments, &model->random));
+    }
+    if (run > 0) {
+        hold(model, now, number, &timers[number],
+             increments_draw(&state->increments, &model->random));
+    } else {
+        let_go(model, number);
+    }
+}
+
+/* All events begin to be put in at tick `from`. */
+static void begin_cycle(struct gen_model *model, uint64_t from)
+{
+    struct hold *state = model->state;
+    state->pending = model->connections;
+    state->up_end = from + (uint64_t)state->up_ticks;
+    for (uint32_t i = 0; i < model->connections; i++) {
+        gen_file(model, from + (uint64_t)(state->up_ticks * random_unit(&model->random)), i);
+    }
+}
+
+static void up_down_visit(struct gen_model *model, uint64_t now, uint32_t number)
+{
+    struct hold *state = model->state;
+    struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
+    if (gen_timer_expires(model, timer, now)) {
+        if (--state->pending == 0) {
+            model->counts[COUNT_CYCLES]++;
+            begin_cycle(model, now + 1);
+        }
+        return;
+    }
+    double increment = increments_draw(&state->increments, &model->random);
+    gen_timers_renew(model, timer);
+    gen_timer_start(model, now, timer,
+                    state->up_end - now + gen_whole_ticks(state->mean_ticks * increment));
+    model->counts[COUNT_EVENTS]++;
+    gen_file(model, timer->due, number);
+}
+
 static bool hold_simulate(struct gen_model *model, uint64_t end)
 {
-    return gen_simulate(model, end, hold_visit);
+    switch ((int)model->parameters[MODEL]) {
+    case MODEL_MARKOV:
+        return gen_simulate(model, end, markov_visit);
+    case MODEL_UP_DOWN:
+        return gen_simulate(model, end, up_down_visit);
+    default:
+        return gen_simulate(model, end, classic_visit);
+    }
+}
+
+/* Makes room for more events than there are connections. */
+static bool make_room(struct gen_model *model)
+{
+    if (model->connections > UINT32_MAX / HOLD_ROOM) {
+        return gen_too_many_timers(model);
+    }
+    model->connections *= HOLD_ROOM;
+    model->timer_number = model->connections;
+    return true;
 }
 
 static bool hold_create(struct gen_model *model)
 {
-    const struct hold *state = model->state;
-    if (!begin(model)) {
+    const double *p = model->parameters;
+    struct hold *state = model->state;
+    uint32_t events = model->connections;
+    state->alternate = p[ALTERNATE];
+    state->up_ticks = p[UP_MS] * gen_per_ms(model);
+    if ((p[MODEL] == MODEL_MARKOV && !make_room(model)) || !begin(model)) {
         return false;
     }
-    for (uint32_t i = 0; i < model->connections; i++) {
+    if (p[MODEL] == MODEL_UP_DOWN) {
+        begin_cycle(model, GEN_EPOCH);
+        return !model->failed;
+    }
+    for (uint32_t i = model->connections; i > events; i--) {
+        let_go(model, i - 1);
+    }
+    for (uint32_t i = 0; i < events; i++) {
         place(model, i, increments_draw_met(&state->increments, &model->random));
     }
     return true;

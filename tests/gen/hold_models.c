@@ -1,0 +1,326 @@
+/*
+ * hold_models.c: the event sets of hold's models markov and up-down, against the laws that they are
+ * described by. The trace is looked at start by start; what fires is counted by an exact keeper.
+ */
+#include "test.h"
+
+#include "gen.h"
+#include "trace.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/timerlab-hold-models-XXXXXX";
+
+static int make_path(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void expect_close(double got, double want, double relative)
+{
+    if (!(fabs(got - want) <= relative * fabs(want))) {
+        fail_msg("%.17g is not within %g of %.17g", got, relative, want);
+    }
+}
+
+/* A share of n that was drawn n times: within five standard deviations. */
+static void expect_share(double count, double n, double share)
+{
+    double deviation = sqrt(n * share * (1 - share));
+    if (!(fabs(count - n * share) <= 5 * deviation + 1)) {
+        fail_msg("%g of %g is not a share of %g", count, n, share);
+    }
+}
+
+struct start {
+    uint64_t tick;
+    uint64_t delay;
+    uint32_t id;
+    struct trace_cause cause;
+};
+
+struct story {
+    struct trace_header header;
+    json_t *origin;
+    struct start *starts; /* by tick; those of the warm-up section are the first `warm` */
+    size_t count;
+    size_t warm;
+};
+
+static uint64_t count_of(const struct story *story, const char *name)
+{
+    const json_t *value = json_object_get(json_object_get(story->origin, "counts"), name);
+    assert_true(json_is_integer(value));
+    return (uint64_t)json_integer_value(value);
+}
+
+/* Generates hold with these settings, of which nothing but starts may come, and reads it. */
+static void tell(struct story *story, uint32_t events, double seconds, const char *const *settings)
+{
+    struct error error = {""};
+    struct gen_part part = {.workload = gen_find("hold", &error), .connections = events};
+    assert_non_null(part.workload);
+    gen_parameters_default(part.workload, part.parameters);
+    for (; *settings != NULL; settings++) {
+        if (!gen_parameter_set(part.workload, part.parameters, *settings, &error)) {
+            fail_msg("%s", error.text);
+        }
+    }
+    const struct gen_request request = {
+        .parts = &part, .part_count = 1, .seconds = seconds, .seed = 5};
+    struct gen_summary summary;
+    if (!gen_trace(&request, path, &summary, &error)) {
+        fail_msg("%s", error.text);
+    }
+    struct trace_reader *reader = trace_reader_open(path, &error);
+    assert_non_null(reader);
+    *story = (struct story){.header = *trace_reader_header(reader)};
+    story->origin = json_loads(story->header.origin, 0, NULL);
+    story->starts = calloc(story->header.events + 1, sizeof *story->starts);
+    assert_true(story->origin != NULL && story->starts != NULL);
+    struct trace_block block;
+    int got;
+    while ((got = trace_reader_next(reader, &block, &error)) == 1) {
+        for (size_t g = 0; g < block.group_count; g++) {
+            const struct trace_group *group = &block.groups[g];
+            for (uint32_t i = group->first; i < group->first + group->count; i++) {
+                static const struct trace_cause outside = {.basis = TRACE_EXTERNAL};
+                assert_int_equal(block.records[i].op, TRACE_START);
+                story->warm += group->tick < story->header.warmup_end_tick;
+                story->starts[story->count++] =
+                    (struct start){.tick = group->tick,
+                                   .delay = block.records[i].deadline - group->tick,
+                                   .id = block.records[i].id,
+                                   .cause = block.causes != NULL ? block.causes[i] : outside};
+            }
+        }
+    }
+    assert_int_equal(got, 0);
+    trace_reader_close(reader);
+}
+
+static void forget(struct story *story)
+{
+    free(story->starts);
+    json_decref(story->origin);
+}
+
+static int compare_ticks(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The ticks at which timers fire up to the trace's end, sorted: nothing is stopped or moved. */
+static uint64_t *sorted_firings(const struct story *story, size_t *count)
+{
+    uint64_t *firings = malloc((story->count + 1) * sizeof *firings);
+    assert_non_null(firings);
+    *count = 0;
+    for (size_t i = 0; i < story->count; i++) {
+        uint64_t due = story->starts[i].tick + story->starts[i].delay;
+        if (due < story->header.end_tick) {
+            firings[(*count)++] = due;
+        }
+    }
+    qsort(firings, *count, sizeof *firings, compare_ticks);
+    return firings;
+}
+
+/* --- markov ---------------------------------------------------------------------------------- */
+
+/* How many firings are followed by so many starts; MANY: or more. */
+enum { MANY = 4 };
+
+static void count_runs(const struct story *story, double *runs, size_t *fired)
+{
+    free(sorted_firings(story, fired));
+    for (unsigned k = 0; k <= MANY; k++) {
+        runs[k] = 0;
+    }
+    size_t followed = 0;
+    for (size_t i = story->warm; i < story->count;) {
+        const struct start *first = &story->starts[i];
+        size_t run = 0;
+        while (i < story->count && story->starts[i].tick == first->tick &&
+               story->starts[i].cause.id == first->cause.id) {
+            assert_int_equal(story->starts[i].cause.basis, TRACE_FIXED_DELAY);
+            i++;
+            run++;
+        }
+        /* The timer that fired comes last of them, and always. */
+        assert_int_equal(story->starts[i - 1].id, first->cause.id);
+        runs[run < MANY ? run : MANY]++;
+        followed++;
+    }
+    runs[0] = (double)(*fired - followed);
+}
+
+/* No start finds its timer pending, and none but a firing's own uses one that was used before. */
+static void expect_timers_of_its_own(const struct story *story)
+{
+    uint64_t *due = calloc(story->header.ids, sizeof *due);
+    assert_non_null(due);
+    for (size_t i = 0; i < story->count; i++) {
+        const struct start *start = &story->starts[i];
+        assert_true(due[start->id] <= start->tick);
+        assert_true(due[start->id] == 0 || start->id == start->cause.id);
+        due[start->id] = start->tick + start->delay;
+    }
+    free(due);
+}
+
+/* A firing is followed by none with probability 1 - a, and each further start follows with that
+ * probability, too: the runs of a chain that goes on with 1 - a. */
+static void markov_runs_have_the_chains_lengths(void **state)
+{
+    (void)state;
+    static const double alternates[] = {1, 0.5, 0.2};
+    for (size_t i = 0; i < sizeof alternates / sizeof alternates[0]; i++) {
+        double a = alternates[i];
+        char setting[32];
+        (void)snprintf(setting, sizeof setting, "alternate=%g", a);
+        const char *const settings[] = {"model=markov", setting, NULL};
+        struct story story;
+        double runs[MANY + 1];
+        size_t fired;
+        tell(&story, 10000, 10, settings);
+        assert_int_equal(story.warm, 10000);
+        assert_int_equal(count_of(&story, "forced"), 0);
+        assert_int_equal(story.header.reactions, story.count - story.warm);
+        assert_int_equal(count_of(&story, "holds"), story.count - story.warm);
+        expect_timers_of_its_own(&story);
+        count_runs(&story, runs, &fired);
+        double n = (double)fired;
+        double share = a * a;
+        expect_share(runs[0], n, 1 - a);
+        for (unsigned k = 1; k < MANY; k++) {
+            expect_share(runs[k], n, share);
+            share *= 1 - a;
+        }
+        expect_share(runs[MANY], n, share / a);
+        double delays = 0;
+        for (size_t k = story.warm; k < story.count; k++) {
+            delays += (double)story.starts[k].delay;
+        }
+        /* Exponential of mean 1000, rounded up. */
+        expect_close(delays / (double)(story.count - story.warm), 1000.5, 0.02);
+        forget(&story);
+    }
+}
+
+/* So few events, and so long runs, that the bounds are met: never none, and never more than two for
+ * a connection. */
+static void markov_keeps_within_its_bounds(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {"model=markov", "alternate=0.02", NULL};
+    struct story story;
+    tell(&story, 5, 2000, settings);
+    size_t fired;
+    uint64_t *firings = sorted_firings(&story, &fired);
+    size_t gone = 0;
+    size_t most = 0;
+    size_t least = SIZE_MAX;
+    for (size_t i = story.warm; i < story.count; i++) {
+        while (gone < fired && firings[gone] <= story.starts[i].tick) {
+            gone++;
+        }
+        /* Of several firings at one tick the last ones' starts are yet to come. */
+        if (i + 1 == story.count || story.starts[i + 1].tick > story.starts[i].tick) {
+            size_t pending = i + 1 - gone;
+            most = pending > most ? pending : most;
+            least = pending < least ? pending : least;
+        }
+    }
+    assert_int_equal(most, 10);
+    assert_true(least >= 1);
+    assert_true(count_of(&story, "forced") > 0);
+    /* The last event was always followed by one: the set lives to the end. */
+    assert_true(story.count > fired);
+    free(firings);
+    forget(&story);
+}
+
+/* --- up-down --------------------------------------------------------------------------------- */
+
+/* Rises without a firing, falls without a start, and rises again at the next tick. */
+static void up_down_rises_to_all_and_falls_to_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *setting;
+        uint64_t up_ticks;
+    } rows[] = {{"up_ms=1000", 1000}, {"up_ms=0", 0}, {"up_ms=7.5", 7}};
+    enum { EVENTS = 3000 };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const char *const settings[] = {"model=up-down", rows[r].setting, "increments=uniform",
+                                        NULL};
+        struct story story;
+        tell(&story, EVENTS, 60, settings);
+        assert_int_equal(story.warm, 0);
+        assert_int_equal(story.header.reactions, 0);
+        assert_int_equal(count_of(&story, "holds"), story.count);
+        uint64_t from = story.header.warmup_end_tick;
+        uint64_t cycles = 0;
+        double below = 0;
+        double increments = 0;
+        bool *used = calloc(story.header.ids, sizeof *used);
+        assert_non_null(used);
+        for (size_t i = 0; i + EVENTS <= story.count; i += EVENTS) {
+            uint64_t up_end = from + rows[r].up_ticks;
+            uint64_t last = 0;
+            assert_true(story.starts[i].tick >= from);
+            for (size_t k = i; k < i + EVENTS; k++) {
+                const struct start *start = &story.starts[k];
+                assert_true(start->tick <= up_end);
+                assert_false(used[start->id]); /* a late structure may still hold it */
+                used[start->id] = true;
+                uint64_t increment = start->tick + start->delay - up_end;
+                assert_in_range(increment, 1, 2001);
+                below += increment <= 500;
+                increments++;
+                last = start->tick + start->delay > last ? start->tick + start->delay : last;
+            }
+            /* Spread: about half of them in the first half. */
+            if (rows[r].up_ticks == 1000) {
+                double early = 0;
+                for (size_t k = i; k < i + EVENTS; k++) {
+                    early += story.starts[k].tick < from + 500;
+                }
+                expect_share(early, EVENTS, 0.5);
+            }
+            cycles += last < story.header.end_tick;
+            from = last + 1;
+        }
+        expect_share(below, increments, 0.25);
+        assert_true(cycles >= 19);
+        assert_int_equal(count_of(&story, "cycles"), cycles);
+        free(used);
+        forget(&story);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(markov_runs_have_the_chains_lengths),
+        cmocka_unit_test(markov_keeps_within_its_bounds),
+        cmocka_unit_test(up_down_rises_to_all_and_falls_to_none),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
