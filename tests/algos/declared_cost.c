@@ -9,6 +9,7 @@
 
 #include "test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 static uint32_t many = 100000;
 
 /* How a cost may grow with the number of timers. */
-enum growth { CONSTANT, LOGARITHMIC, LINEAR, UNKNOWN };
+enum growth { CONSTANT, LOGARITHMIC, ROOT, LINEAR, UNKNOWN };
 
 /* Steps of one operation: compares, moves and slots, a mean. */
 struct steps {
@@ -52,7 +53,8 @@ static enum growth growth_of(const char *cost)
         {"O(1)", CONSTANT},     {"O(m)", CONSTANT},
         {"O(log t)", CONSTANT}, {"O(log of the delay)", CONSTANT},
         {"O(t)", CONSTANT},     {"O(log n)", LOGARITHMIC},
-        {"O(n)", LINEAR},       {"O(n/", LINEAR},
+        {"O(sqrt n)", ROOT},    {"O(n)", LINEAR},
+        {"O(n/", LINEAR},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strncmp(cost, words[i].prefix, strlen(words[i].prefix)) == 0) {
@@ -186,6 +188,8 @@ static void expect_growth(const struct tl_algo *algo, const char *operation, enu
     double ratio = 1;
     if (growth == LOGARITHMIC) {
         ratio = (double)(32 - __builtin_clz(n)) / (double)(32 - __builtin_clz(few));
+    } else if (growth == ROOT) {
+        ratio = sqrt((double)n / (double)few);
     }
     /* Half as much again, and two steps, for what chance, doublings and rounding do. */
     if (growth != LINEAR && among_many > 1.5 * ratio * among_few + 2) {

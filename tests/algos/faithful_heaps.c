@@ -172,6 +172,7 @@ static const struct bound bounds[] = {
     {"rbtree", "", 2, 2, true},
     {"splay-tree", "", 7, 10, true},
     {"ebtree", "", 4, 2, true},
+    {"henriksen-list", "", 4, 3, true},
     {"radix-heap", "", 2, 0.5, true}, /* of the delay, which grows with n here */
     {"calendar-queue", "", 12, 8, false},
     {"ladder-queue", "", 12, 8, false},

@@ -1,0 +1,416 @@
+/*
+ * henriksen-list: a sorted list with an index of pointers into it, which scans set right.
+ *
+ *   index     [0]       [1]           [2]            [3]
+ *              |          \             \             (passed: due 5)
+ *              |           v             v
+ *   list      end <-> 90 <-> 71 <-> 64 <-> 40 <-> 33 <-> 20 <-> 8 <-> beginning
+ *
+ * The list is in order of due tick. A start searches the index, by halves, for the earliest pointer
+ * that is due later, and goes from there towards the beginning until it finds its place. Whenever
+ * it has gone over `pull` timers without finding it, it pulls the index's next pointer to where it
+ * stands. So pointers come to lie where starts are frequent, whatever the distribution of delays,
+ * and no start has long to go twice for the same reason. Where there is no next pointer the index
+ * doubles, and the new ones begin as passed; when the clock has passed half of them, it is halved.
+ * The timer that is due first is the list's first: no search at all.
+ *
+ * An entry of the index keeps the tick at which its timer was due. Firing and stopping leave the
+ * index as it is. What is due at that tick or before is passed, and no start asks for it; a timer
+ * that has been stopped or moved is found out when a search ends at its entry, which, with its
+ * like, then takes over the pointer behind. The index has room for one pointer to two timers, and
+ * is allocated with them.
+ *
+ * What is due at its start goes to the list LATE, and to its place with the next advance.
+ *
+ * Invariants
+ *   - the list is in order of due tick, equal ticks in order of start
+ *   - the index's ticks fall from entry to entry; entry 0 is the list's end
+ *   - entries are a power of two, no more than there is room for
+ *   - the list and LATE together hold exactly the pending timers
+ *
+ * Complexity: stop, expiry and a tick O(1). A start is O(n) at worst, but O(sqrt n) amortised
+ * (Kingston), and about O(log n) for delays that the index has grown accustomed to. Bad at: memory
+ * latency, since a scan is a cache miss a timer; delays that change their law, for which pointers
+ * have to be pulled from where they were; many stops in one place, which leave entries to be passed
+ * over one by one.
+ *
+ * Source: J. O. Henriksen, "An improved events list algorithm", Winter Simulation Conference 1977;
+ * J. H. Kingston, "Analysis of Henriksen's algorithm for the simulation event set", SIAM Journal on
+ * Computing 15(3), 1986, and "The amortized complexity of Henriksen's algorithm", BIT 26, 1986.
+ * When the index grows and shrinks is as in SSJ's class Henriksen (L'Ecuyer, Universite de
+ * Montreal), whose source can be read.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+
+#include "check.h"
+#include "walk.h"
+
+#define LIST  (HEAD_BIT + 1)
+#define HEADS 2u
+
+struct henriksen {
+    struct timer *timers;
+    struct node *heads; /* LATE and LIST, in one block behind the timers */
+    uint32_t capacity;
+    uint32_t pull;
+    uint64_t *ticks; /* of the index: a timer was due then; entry 0: TL_NEVER, 0: it has none */
+    uint32_t *ids;   /* which, in one block behind the ticks; entry 0: LIST */
+    uint32_t entries;
+    uint32_t entries_max;
+    uint64_t count;
+    uint64_t clock;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+#define SLOT_LISTS struct henriksen
+#include "timer_lists.h"
+#define STRUCTURE struct henriksen
+#include "structure.h"
+
+/* --- the index ------------------------------------------------------------------------------- */
+
+static size_t index_bytes(uint32_t entries)
+{
+    return entries * (sizeof(uint64_t) + sizeof(uint32_t));
+}
+
+/* Doubles the index; false: there is no more room. */
+static bool grow(struct henriksen *list)
+{
+    if (list->entries == list->entries_max) {
+        return false;
+    }
+    for (uint32_t i = list->entries; i < 2 * list->entries; i++) {
+        list->ticks[i] = 0;
+    }
+    TL_COUNT(list, slots, list->entries);
+    list->entries *= 2;
+    return true;
+}
+
+/* The last entry that is due after a tick. */
+static uint32_t search(struct henriksen *list, uint64_t due)
+{
+    uint32_t at = 0;
+    for (uint32_t step = list->entries / 2; step > 0; step /= 2) {
+        TL_COUNT(list, compares, 1);
+        if (list->ticks[at + step] > due) {
+            at += step;
+        }
+    }
+    return at;
+}
+
+/* Whether an entry's timer is still where it was: the list's end always is. */
+static inline bool is_true(const struct henriksen *list, uint32_t entry)
+{
+    uint32_t id = list->ids[entry];
+    return entry == 0 || id == LIST ||
+           (slot_is_linked(list, id) && list->timers[id].due == list->ticks[entry]);
+}
+
+/* The entry itself, or the first one behind it whose timer is where it was, for which those
+ * between then stand, too. */
+static uint32_t true_entry(struct henriksen *list, uint32_t entry)
+{
+    uint32_t found = entry;
+    while (!is_true(list, found)) {
+        found--;
+        TL_COUNT(list, slots, 1);
+    }
+    for (uint32_t i = found + 1; i <= entry; i++) {
+        list->ticks[i] = list->ticks[found];
+        list->ids[i] = list->ids[found];
+    }
+    return entry;
+}
+
+/* Puts a timer that is in no list, and whose `due` is after all that has passed, into its place. */
+static void file(struct henriksen *list, uint32_t id)
+{
+    uint64_t due = list->timers[id].due;
+    uint32_t entry = true_entry(list, search(list, due));
+    uint32_t after = list->ids[entry]; /* what the timer goes before */
+    uint32_t scanned = 0;
+    for (;;) {
+        uint32_t before = slot_node(list, after)->prev;
+        if (before == LIST) {
+            break;
+        }
+        TL_COUNT(list, compares, 1);
+        if (list->timers[before].due <= due) {
+            break;
+        }
+        after = before;
+        scanned++;
+        if (scanned == list->pull && (entry + 1 < list->entries || grow(list))) {
+            entry++;
+            scanned = 0;
+            list->ticks[entry] = list->timers[after].due;
+            list->ids[entry] = after;
+            TL_COUNT(list, slots, 1);
+        }
+    }
+    slot_append(list, after, id); /* to the end of the list that would begin there */
+    TL_COUNT(list, moves, 1);
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+static void take(struct henriksen *list, uint32_t id)
+{
+    slot_remove(list, id);
+    list->count--;
+    TL_COUNT(list, moves, 1);
+}
+
+static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct henriksen *list = self;
+    if (slot_is_linked(list, id)) {
+        take(list, id);
+    }
+    list->count++;
+    if (deadline > list->clock) {
+        list->timers[id].due = deadline;
+        file(list, id);
+    } else {
+        list->timers[id].due = TL_NEVER; /* marks it as in LATE; due at the clock */
+        slot_append(list, LATE, id);
+        TL_COUNT(list, moves, 1);
+    }
+    return TL_OK;
+}
+
+static enum tl_status list_stop(void *self, uint32_t id)
+{
+    struct henriksen *list = self;
+    if (!slot_is_linked(list, id)) {
+        return TL_IDLE;
+    }
+    take(list, id);
+    return TL_OK;
+}
+
+static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct henriksen *list = self;
+    while (!slot_is_empty(list, LATE)) {
+        uint32_t id = slot_node(list, LATE)->next;
+        slot_remove(list, id);
+        list->timers[id].due = list->clock;
+        TL_COUNT(list, cascades, 1);
+        file(list, id);
+    }
+    list->clock = now;
+    uint64_t fired = 0;
+    while (fired < budget && !slot_is_empty(list, LIST)) {
+        uint32_t id = slot_node(list, LIST)->next;
+        uint64_t due = list->timers[id].due;
+        TL_COUNT(list, compares, 1);
+        if (due > now) {
+            break;
+        }
+        if (list->entries > 1 && list->ticks[list->entries / 2] <= due) {
+            list->entries /= 2;
+        }
+        take(list, id);
+        fired++;
+        fire(ctx, id, now);
+    }
+    return fired;
+}
+
+static uint64_t list_next(const void *self)
+{
+    const struct henriksen *list = self;
+    if (!slot_is_empty(list, LATE)) {
+        return list->clock;
+    }
+    uint32_t first = slot_node(list, LIST)->next;
+    return first != LIST ? list->timers[first].due : TL_NEVER;
+}
+
+static size_t heads_of(uint32_t capacity)
+{
+    (void)capacity;
+    return HEADS;
+}
+
+static enum tl_status list_reserve(void *self, uint32_t capacity)
+{
+    struct henriksen *list = self;
+    uint32_t entries_max = 1;
+    while (entries_max < capacity / 2) {
+        entries_max *= 2;
+    }
+    uint64_t *ticks = NULL;
+    if (list->ticks == NULL || entries_max > list->entries_max) {
+        ticks = tl_alloc(list->allocator, index_bytes(entries_max), BLOCK_ALIGN);
+        if (ticks == NULL) {
+            return TL_ERR_NOMEM;
+        }
+    }
+    enum tl_status status = lists_reserve(list, capacity, HEAD_BIT - 2, heads_of, HEADS);
+    if (status != TL_OK) {
+        tl_free(list->allocator, ticks, index_bytes(entries_max), BLOCK_ALIGN);
+        return status;
+    }
+    if (ticks != NULL) {
+        uint32_t *ids = (uint32_t *)(void *)&ticks[entries_max];
+        if (list->ticks != NULL) {
+            memcpy(ticks, list->ticks, list->entries * sizeof *ticks);
+            memcpy(ids, list->ids, list->entries * sizeof *ids);
+            tl_free(list->allocator, list->ticks, index_bytes(list->entries_max), BLOCK_ALIGN);
+        } else {
+            ticks[0] = TL_NEVER;
+            ids[0] = LIST;
+        }
+        list->ticks = ticks;
+        list->ids = ids;
+        list->entries_max = entries_max;
+    }
+    return TL_OK;
+}
+
+enum { PULL };
+
+static const struct tl_option list_options[] = {
+    [PULL] = {"pull", 4, 1, 1000000, NULL,
+              "timers that a start goes over before it pulls a pointer to where it stands"},
+    {0},
+};
+
+static enum tl_status list_create(const struct tl_config *config, void **self)
+{
+    struct henriksen empty = {.pull = (uint32_t)config->options[PULL],
+                              .entries = 1,
+                              .clock = config->now,
+                              .allocator = config->allocator};
+    enum tl_status status = structure_create(config, &empty, list_reserve, self);
+    for (uint32_t i = 0; status == TL_OK && i < HEADS; i++) {
+        slot_clear(*self, HEAD_BIT | i);
+    }
+    return status;
+}
+
+static void list_destroy(void *self)
+{
+    struct henriksen *list = self;
+    tl_free(list->allocator, list->timers, lists_bytes(list->capacity, HEADS), BLOCK_ALIGN);
+    tl_free(list->allocator, list->ticks, index_bytes(list->entries_max), BLOCK_ALIGN);
+    structure_free(list, list->allocator);
+}
+
+/* --- check, place, walk ---------------------------------------------------------------------- */
+
+static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct henriksen *list = self;
+    uint64_t seen = 0;
+    if (!slot_walk(list, LATE, list->count, &seen) || !slot_walk(list, LIST, list->count, &seen) ||
+        seen != list->count || lists_linked(list) != list->count) {
+        return corrupt(why, why_bytes,
+                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
+                       seen, lists_linked(list), list->count);
+    }
+    uint64_t last = 0;
+    for (uint32_t id = slot_node(list, LIST)->next; id != LIST; id = list->timers[id].links.next) {
+        if (list->timers[id].due < last) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is out of order", id);
+        }
+        last = list->timers[id].due;
+    }
+    for (uint32_t i = 1; i < list->entries; i++) {
+        if (list->ticks[i] > list->ticks[i - 1]) {
+            return corrupt(why, why_bytes, "entry %" PRIu32 " of the index is out of order", i);
+        }
+    }
+    if (list->ticks[0] != TL_NEVER || list->ids[0] != LIST || list->entries > list->entries_max ||
+        (list->entries & (list->entries - 1)) != 0) {
+        return corrupt(why, why_bytes, "the index of %" PRIu32 " entries has lost its end",
+                       list->entries);
+    }
+    return TL_OK;
+}
+
+/* The slot is the number of timers before. */
+static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct henriksen *list = self;
+    if (!slot_is_linked(list, id)) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.bucket = list->clock};
+    if (list->timers[id].due != TL_NEVER) {
+        out->bucket = list->timers[id].due;
+        for (uint32_t at = slot_node(list, LIST)->next; at != id;
+             at = list->timers[at].links.next) {
+            out->slot++;
+        }
+    }
+    return TL_OK;
+}
+
+/* The index is shown as far as it points to timers. */
+static void list_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct henriksen *list = self;
+    lists_walk_late(list, visitor);
+    walk_part(visitor, "list", TL_FORM_LIST, 0);
+    uint64_t at = 0;
+    for (uint32_t id = slot_node(list, LIST)->next; id != LIST; id = list->timers[id].links.next) {
+        walk_node(visitor, at++, TL_NEVER);
+        walk_timer(visitor, id, list->timers[id].due, 0);
+    }
+    walk_part(visitor, "index", TL_FORM_LIST, 0);
+    uint64_t shown = 0;
+    for (uint32_t i = 1; i < list->entries && list->ticks[i] > list->clock; i++) {
+        if (list->ids[i] != LIST && is_true(list, i)) {
+            char refers[24];
+            (void)snprintf(refers, sizeof refers, "id %" PRIu32, list->ids[i]);
+            walk_reference(visitor, shown++, TL_NEVER, list->ticks[i], refers);
+        }
+    }
+}
+
+TL_ALGO(henriksen_list) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
+                    TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "henriksen-list",
+    .summary = "a sorted list, and an index into it whose pointers are pulled to where starts go",
+    .origin = "Henriksen 1977, Kingston 1986; SSJ",
+    .description =
+        "A list in order of due tick, with an index of pointers that is searched by halves. A "
+        "start "
+        "goes on from the pointer found, and pulls the next one along after every four timers that "
+        "it had to go over; the index doubles and halves with need. The event set of several "
+        "simulation languages. Stop and expiry are constant, and no tuning is needed. Bad at: "
+        "scans, a cache miss a timer; delays whose law changes; a single start, which may be "
+        "linear.",
+    .differs =
+        "a stop leaves its timer's pointers in the index, to be found out by a later search, where "
+        "SSJ's moves them to the neighbour at once; the index has room for one pointer to two "
+        "timers and stops growing there; a passed deadline is due at the clock.",
+    .cost = {.start = "O(sqrt n) amortised, O(n) worst",
+             .stop = "O(1)",
+             .tick = "O(1)",
+             .expire = "O(1)"},
+    .options = list_options,
+    .create = list_create,
+    .destroy = list_destroy,
+    .reserve = list_reserve,
+    .start = list_start,
+    .stop = list_stop,
+    .advance = list_advance,
+    .next = list_next,
+    .count = lists_count,
+    .counters = lists_counters,
+    .check = list_check,
+    .place = list_place,
+    .walk = list_walk,
+};
