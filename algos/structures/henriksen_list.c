@@ -16,9 +16,9 @@
  *
  * An entry of the index keeps the tick at which its timer was due. Firing and stopping leave the
  * index as it is. What is due at that tick or before is passed, and no start asks for it; a timer
- * that has been stopped or moved is found out when a search ends at its entry, which, with its
- * like, then takes over the pointer behind. The index has room for one pointer to two timers, and
- * is allocated with them.
+ * that has been stopped or moved is found out when a search ends at its entry, which then joins the
+ * pointer before it, nearer to the clock, to be pulled or passed with that. The index has room for
+ * one pointer to two timers, and is allocated with them.
  *
  * What is due at its start goes to the list LATE, and to its place with the next advance.
  *
@@ -112,8 +112,8 @@ static inline bool is_true(const struct henriksen *list, uint32_t entry)
            (slot_is_linked(list, id) && list->timers[id].due == list->ticks[entry]);
 }
 
-/* The entry itself, or the first one behind it whose timer is where it was, for which those
- * between then stand, too. */
+/* The entry itself, or the first one behind it whose timer is where it was. Those between are then
+ * of no use here: they join the pointer before them. */
 static uint32_t true_entry(struct henriksen *list, uint32_t entry)
 {
     uint32_t found = entry;
@@ -121,11 +121,11 @@ static uint32_t true_entry(struct henriksen *list, uint32_t entry)
         found--;
         TL_COUNT(list, slots, 1);
     }
-    for (uint32_t i = found + 1; i <= entry; i++) {
-        list->ticks[i] = list->ticks[found];
-        list->ids[i] = list->ids[found];
+    for (uint32_t i = entry; i > found; i--) {
+        list->ticks[i] = i + 1 < list->entries ? list->ticks[i + 1] : 0;
+        list->ids[i] = i + 1 < list->entries ? list->ids[i + 1] : LIST;
     }
-    return entry;
+    return found;
 }
 
 /* Puts a timer that is in no list, and whose `due` is after all that has passed, into its place. */
@@ -394,8 +394,9 @@ TL_ALGO(henriksen_list) = {
         "linear.",
     .differs =
         "a stop leaves its timer's pointers in the index, to be found out by a later search, where "
-        "SSJ's moves them to the neighbour at once; the index has room for one pointer to two "
-        "timers and stops growing there; a passed deadline is due at the clock.",
+        "SSJ's moves them to the neighbour at once; what is due at its start waits on a list of "
+        "its "
+        "own for the next advance, in SSJ it is entered at once, at its own tick.",
     .cost = {.start = "O(sqrt n) amortised, O(n) worst",
              .stop = "O(1)",
              .tick = "O(1)",
