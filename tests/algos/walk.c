@@ -209,6 +209,8 @@ static void everything_pending_is_shown(void **state)
         {"duration-queues", "queues=4"},
         {"duration-queues", "expiry=scan"},
         {"coarse-wheel", "rounding=next"},
+        {"nexus-wheel", "bits=2:step=1:levels=3"},
+        {"nexus-wheel", "bits=2:step=1:levels=3:moves=all"},
         {"spoke-wheel", "spokes=4:allocation=1"},
         {"spoke-wheel", "spokes=4:tick=4"},
         {"chunk-wheel", "queue=0"},

@@ -1,0 +1,458 @@
+/*
+ * nexus-wheel: coarse slots whose timers keep their exact deadlines: nothing cascades, and nothing
+ * is rounded; a poll looks into each slot that may hold something due.
+ *
+ *   level   a slot's ticks   takes delays      slots        each slot    minimum   timers
+ *     1                  1        0 -     63   64 of each
+ *     2                  8       64 -    511                 37               301   310, 301, 899
+ *     3                 64      512 -   4095                 38            TL_NEVER  (empty)
+ *     4                512     4096 -  32767                 ...
+ *
+ * The levels are those of Linux since 4.8 (coarse-wheel), but a deadline is not rounded up to its
+ * level's granularity: the timer lies in the slot that its deadline is in, by the level that its
+ * delay chose, and fires from there at its tick. So once the clock is in a coarse slot, that is
+ * polled at each deadline in it, and every timer of it is looked at each time, due or not. A
+ * minimum kept with each slot, and the least of all minima, `least`, say when there is nothing to
+ * look for. A slot holds deadlines of several turns (899 above, 301 + 512 too): what is further
+ * waits.
+ *
+ * A minimum may be too low: a stop that does not empty the slot leaves it. The next poll walks the
+ * slot in vain, and sets it right. A poll looks at the slots level by level, in the order of their
+ * numbers, so what it finds does not fire in the order of deadlines.
+ *
+ * moves=all is what later versions call rebalancing: a poll that walks a slot also moves what is
+ * not due yet to the level that its remaining delay asks for. That is a cascade of what would else
+ * be looked at again; moves=N does at most so many in an advance, and never makes a timer late.
+ *
+ * A budget ends the walk where it is, and the slot keeps its minimum. What its
+ * callbacks start for now or the past waits in LATE for the end of the advance.
+ *
+ * Invariants, between advances
+ *   - a timer of deadline d on a level with slots of 2^s ticks is in slot (d >> s) modulo the slots
+ *   - a slot's bit is set exactly if it holds timers; its minimum is after none of their deadlines,
+ *     and TL_NEVER if there are none
+ *   - if `least` is known, it is after no slot's minimum
+ *   - DUE and LATE are empty
+ *
+ * Complexity (m levels of w slots): start O(1), stop O(1), a tick O(1), `next` O(1), or O(m w)
+ * after the stop of what it stood for; a poll that has work O(m w), and all timers of the coarse
+ * slots that the clock is in: with n timers spread over the reach of a level, each is looked at O(n
+ * / w) times. Bad at: very many timers that expire from coarse slots, which is why later versions
+ * move.
+ *
+ * Source: Abso1ut3Zer0/nexus, nexus-timer/src/wheel.rs and level.rs (2026). Versions up to 1.4 keep
+ * no minima of slots, and look at every timer of every slot once anything is due.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+
+#define BITS_MIN       2
+#define BITS_MAX       6
+#define LEVELS_MAX     8u
+#define SLOTS_MAX      (LEVELS_MAX << BITS_MAX)
+#define MOVES_ALL      (-1)
+
+#define BUCKET_STRIPES 1u /* the lists keep the order of the starts */
+#include "due_buckets.h"
+#include "slot_bitmap.h"
+
+#define FIRST_BUCKET 2u /* slot 0 of level 1 */
+
+struct nexus_wheel {
+    struct timer_buckets buckets;
+    uint64_t least;     /* where known: no slot's minimum is before */
+    bool least_known;   /* not after the stop of what it stood for */
+    bool holding;       /* callbacks of an advance run that may look for what is due again */
+    uint64_t moves_max; /* timers that one advance may move to finer levels */
+    uint32_t bits;      /* log2 of the slots of each level */
+    uint32_t step;      /* a level's slots are 2^step times as wide as those of the level before */
+    uint32_t level_count;
+    uint8_t level_of_zeros[64]; /* by the number of zeros before the delay's highest bit */
+    uint64_t occupied[LEVELS_MAX];
+    uint64_t minima[SLOTS_MAX]; /* of each slot, by bucket - FIRST_BUCKET */
+};
+#define STRUCTURE struct nexus_wheel
+#include "structure.h"
+#include "take_out.h"
+
+/* --- start and stop -------------------------------------------------------------------------- */
+
+static inline uint32_t slot_mask(const struct nexus_wheel *wheel)
+{
+    return (UINT32_C(1) << wheel->bits) - 1;
+}
+
+/* The level, from 0, for a delay; 0 and 1 have the same. */
+static inline uint32_t level_of(const struct nexus_wheel *wheel, uint64_t delay)
+{
+    return wheel->level_of_zeros[__builtin_clzll(delay | 1)];
+}
+
+static void mark_empty(struct nexus_wheel *wheel, uint32_t slot)
+{
+    wheel->minima[slot] = TL_NEVER;
+    wheel->occupied[slot >> wheel->bits] &= ~(UINT64_C(1) << (slot & slot_mask(wheel)));
+}
+
+/* If it was what `least` stood for, that is not known any more. */
+static inline void take_out(struct nexus_wheel *wheel, uint32_t index)
+{
+    if (wheel->buckets.nodes[index].due == wheel->least) {
+        wheel->least_known = false;
+    }
+    uint32_t bucket = bucket_remove(&wheel->buckets, index);
+    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
+        mark_empty(wheel, bucket - FIRST_BUCKET);
+    }
+}
+
+/* Files a timer that is in no list, due or not. */
+static inline void file_timer(struct nexus_wheel *wheel, uint32_t index)
+{
+    uint64_t due = wheel->buckets.nodes[index].due;
+    uint64_t clock = wheel->buckets.clock;
+    uint32_t level = level_of(wheel, due > clock ? due - clock : 0);
+    uint32_t number = (uint32_t)(due >> (level * wheel->step)) & slot_mask(wheel);
+    uint32_t slot = (level << wheel->bits) + number;
+    bucket_append(&wheel->buckets, FIRST_BUCKET + slot, index);
+    wheel->occupied[level] |= UINT64_C(1) << number;
+    wheel->minima[slot] = due < wheel->minima[slot] ? due : wheel->minima[slot];
+    if (due <= wheel->least) { /* then it is the least, whatever was unknown */
+        wheel->least = due;
+        wheel->least_known = true;
+    }
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct nexus_wheel *wheel = self;
+    uint32_t index = take_for_start(wheel, id);
+    wheel->buckets.nodes[index].due = deadline;
+    if (wheel->buckets.count == 1) {
+        wheel->least = TL_NEVER;
+    }
+    if (wheel->holding && deadline <= wheel->buckets.clock) {
+        bucket_append(&wheel->buckets, LATE, index);
+    } else {
+        file_timer(wheel, index);
+    }
+    return TL_OK;
+}
+
+/* --- advance --------------------------------------------------------------------------------- */
+
+/* The least of the slots' minima; counts the slots in `slots`, if that is not NULL. */
+static uint64_t minima_least(const struct nexus_wheel *wheel, uint64_t *slots)
+{
+    uint64_t least = TL_NEVER;
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        for (uint64_t left = wheel->occupied[level]; left != 0; left &= left - 1) {
+            uint64_t minimum = wheel->minima[(level << wheel->bits) + bitmap_first(left)];
+            least = minimum < least ? minimum : least;
+            *slots += 1;
+        }
+    }
+    return least;
+}
+
+/* Moves what is due in a slot to DUE, up to `room` timers, and, as far as *moves goes, what belongs
+ * to a finer level by now there. Returns how many are due. */
+static uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t level, uint32_t slot,
+                             uint64_t room, uint64_t *moves)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
+    uint64_t minimum = TL_NEVER;
+    uint64_t found = 0;
+    uint32_t index = buckets->nodes[head].next;
+    while (index != head && found < room) {
+        uint32_t next = buckets->nodes[index].next;
+        uint64_t due = buckets->nodes[index].due;
+        __builtin_prefetch(&buckets->nodes[next], 1);
+        TL_COUNT(buckets, compares, 1);
+        if (due <= buckets->clock) {
+            slot_remove(buckets, index);
+            bucket_append(buckets, DUE, index);
+            found++;
+        } else if (*moves > 0 && level_of(wheel, due - buckets->clock) < level) {
+            slot_remove(buckets, index);
+            file_timer(wheel, index);
+            TL_COUNT(buckets, cascades, 1);
+            *moves -= 1;
+        } else {
+            minimum = due < minimum ? due : minimum;
+        }
+        index = next;
+    }
+    if (index == head) { /* all were looked at */
+        wheel->minima[slot] = minimum;
+    }
+    if (bucket_is_empty(buckets, FIRST_BUCKET + slot)) {
+        mark_empty(wheel, slot);
+    }
+    return found;
+}
+
+/* Moves up to `room` timers that are due to DUE. Returns how many; then `least` is known. */
+static uint64_t collect_due(struct nexus_wheel *wheel, uint64_t room, uint64_t *moves)
+{
+    uint64_t found = 0;
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        /* What is moved goes to levels that were looked at before. */
+        for (uint64_t left = wheel->occupied[level]; left != 0 && found < room; left &= left - 1) {
+            uint32_t slot = (level << wheel->bits) + bitmap_first(left);
+            TL_COUNT(&wheel->buckets, slots, 1);
+            if (wheel->minima[slot] <= wheel->buckets.clock) {
+                found += collect_slot(wheel, level, slot, room - found, moves);
+            }
+        }
+    }
+    uint64_t slots = 0;
+    wheel->least = minima_least(wheel, &slots);
+    wheel->least_known = true;
+    TL_COUNT(&wheel->buckets, slots, slots);
+    return found;
+}
+
+static void file_late(void *self, uint32_t index)
+{
+    file_timer(self, index);
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct nexus_wheel *wheel = self;
+    wheel->buckets.clock = now;
+    uint64_t fired = 0;
+    uint64_t moves = wheel->moves_max;
+    uint64_t room = budget;
+    while (room > 0 && (!wheel->least_known || wheel->least <= now)) {
+        /* If callbacks stop what was collected within the budget, others are to fire instead. */
+        wheel->holding = collect_due(wheel, room, &moves) == room;
+        fired += buckets_fire(&wheel->buckets, now, room, fire, ctx);
+        room = wheel->holding ? budget - fired : 0;
+    }
+    wheel->holding = false;
+    bucket_empty(&wheel->buckets, LATE, file_late, wheel);
+    return fired;
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct nexus_wheel *wheel = self;
+    uint64_t slots = 0;
+    if (wheel->buckets.count == 0) {
+        return TL_NEVER;
+    }
+    return wheel->least_known ? wheel->least : minima_least(wheel, &slots);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+enum option { OPTION_BITS, OPTION_STEP, OPTION_LEVELS, OPTION_MOVES };
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    uint32_t bits = (uint32_t)config->options[OPTION_BITS];
+    uint32_t step = (uint32_t)config->options[OPTION_STEP];
+    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
+    int64_t moves = config->options[OPTION_MOVES];
+    if (step >= bits) {
+        return TL_ERR_OPTION; /* what is moved would not always come to a finer level */
+    }
+    struct nexus_wheel empty = {
+        .buckets = buckets_empty(config, FIRST_BUCKET + (levels << bits)),
+        .least = TL_NEVER,
+        .least_known = true,
+        .moves_max = moves == MOVES_ALL ? UINT64_MAX : (uint64_t)moves,
+        .bits = bits,
+        .step = step,
+        .level_count = levels,
+    };
+    for (uint32_t zeros = 0; zeros < 64; zeros++) {
+        uint32_t bit = 63 - zeros;
+        uint32_t level = bit < bits ? 0 : (bit - bits) / step + 1;
+        empty.level_of_zeros[zeros] = (uint8_t)(level < levels ? level : levels - 1);
+    }
+    for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
+        empty.minima[slot] = TL_NEVER;
+    }
+    return structure_create(config, &empty, buckets_reserve, self);
+}
+
+static void wheel_destroy(void *self)
+{
+    struct nexus_wheel *wheel = self;
+    nodes_free(&wheel->buckets);
+    structure_free(wheel, wheel->buckets.allocator);
+}
+
+static const struct tl_choice moves_choices[] = {
+    {"all", MOVES_ALL, "whatever a poll passes (poll_and_rebalance)"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_BITS] = {"bits", 6, BITS_MIN, BITS_MAX, NULL,
+                     "slots of a level are 2^bits (slots_per_level)"},
+    [OPTION_STEP] = {"step", 3, 1, BITS_MAX - 1, NULL,
+                     "a level is 2^step times as coarse as the one before (clk_shift); below bits"},
+    [OPTION_LEVELS] = {"levels", 7, 1, LEVELS_MAX, NULL,
+                       "levels (num_levels); what is further waits in the last"},
+    [OPTION_MOVES] = {"moves", 0, 0, INT64_C(1) << 32, moves_choices,
+                      "timers that an advance may move to finer levels (max_rebalances_per_poll)"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+/* --- looking inside -------------------------------------------------------------------------- */
+
+/* The first block of a level's ticks that a slot stands for: the clock's, or the next with that
+ * number; or that of a timer which a budget left over. */
+static uint64_t slot_block(const struct nexus_wheel *wheel, uint32_t level, uint32_t number)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t shift = level * wheel->step;
+    uint64_t hand = buckets->clock >> shift;
+    uint64_t first = hand + ((number - hand) & slot_mask(wheel));
+    uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + number;
+    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
+         i = bucket_after(buckets, bucket, i)) {
+        uint64_t block = buckets->nodes[i].due >> shift;
+        first = block < first ? block : first;
+    }
+    return first;
+}
+
+static enum tl_status check_slot(const struct nexus_wheel *wheel, uint32_t slot, char *why,
+                                 size_t why_bytes)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t level = slot >> wheel->bits;
+    uint32_t number = slot & slot_mask(wheel);
+    bool empty = bucket_is_empty(buckets, FIRST_BUCKET + slot);
+    if ((wheel->occupied[level] >> number & 1) == empty ||
+        (empty && wheel->minima[slot] != TL_NEVER)) {
+        return corrupt(why, why_bytes,
+                       "the bit or the minimum of slot %" PRIu32 " of level %" PRIu32 " lies",
+                       number, level + 1);
+    }
+    for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
+         i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
+        uint64_t due = buckets->nodes[i].due;
+        if (((due >> (level * wheel->step)) & slot_mask(wheel)) != number) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is in the slot of another tick",
+                           timer_id(buckets, i));
+        }
+        if (due < wheel->minima[slot]) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is due before its slot's minimum",
+                           timer_id(buckets, i));
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct nexus_wheel *wheel = self;
+    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
+    for (uint32_t slot = 0; status == TL_OK && slot < wheel->level_count << wheel->bits; slot++) {
+        status = check_slot(wheel, slot, why, why_bytes);
+    }
+    if (status != TL_OK) {
+        return status;
+    }
+    uint64_t slots = 0;
+    uint64_t least = minima_least(wheel, &slots);
+    if (wheel->least_known && wheel->least > least) {
+        return corrupt(why, why_bytes, "a slot may have work at tick %" PRIu64 ", before %" PRIu64,
+                       least, wheel->least);
+    }
+    if (buckets_are_due(&wheel->buckets)) {
+        return corrupt(why, why_bytes, "timers that were to fire, or to be filed, were not");
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct nexus_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t level = (bucket - FIRST_BUCKET) >> wheel->bits;
+        uint32_t number = (bucket - FIRST_BUCKET) & slot_mask(wheel);
+        uint32_t shift = level * wheel->step;
+        uint64_t block = wheel->buckets.nodes[timer_index(&wheel->buckets, id)].due >> shift;
+        *out =
+            (struct tl_place){.level = level + 1,
+                              .slot = number,
+                              .rounds = (block - slot_block(wheel, level, number)) >> wheel->bits,
+                              .bucket = block << shift};
+    }
+    return status;
+}
+
+static void walk_one_slot(const struct nexus_wheel *wheel, uint32_t level, uint32_t number,
+                          const struct tl_visitor *visitor)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t shift = level * wheel->step;
+    uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + number;
+    uint64_t first = slot_block(wheel, level, number);
+    uint64_t hand = (buckets->clock >> shift) & slot_mask(wheel);
+    bool set = (wheel->occupied[level] >> number & 1) != 0;
+    walk_span(visitor, number, first << shift, (first << shift) + ((UINT64_C(1) << shift) - 1),
+              (number == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
+    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
+         i = bucket_after(buckets, bucket, i)) {
+        uint64_t due = buckets->nodes[i].due;
+        walk_timer(visitor, timer_id(buckets, i), due, ((due >> shift) - first) >> wheel->bits);
+    }
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct nexus_wheel *wheel = self;
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        walk_level(visitor, level + 1, UINT64_C(1) << (level * wheel->step));
+        for (uint32_t number = 0; number <= slot_mask(wheel); number++) {
+            walk_one_slot(wheel, level, number, visitor);
+        }
+    }
+}
+
+TL_ALGO(nexus_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "nexus-wheel",
+    .summary = "coarse slots, exact deadlines: each is looked at, none cascades",
+    .origin = "nexus-timer (Rust), wheel.rs",
+    .description =
+        "Seven levels of 64 slots, each eight times as coarse as the one before. A timer stays in "
+        "the slot that its delay chose, and fires from there at its exact deadline: while the "
+        "clock is in a coarse slot, every poll that may find something due there looks at all its "
+        "timers. A minimum kept with each slot spares those with nothing due. moves=all moves "
+        "what a poll passes to finer levels, as later versions do. Bad at: very many timers that "
+        "expire from coarse slots, each looked at again and again.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(n/w)"},
+    .options = wheel_options,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = buckets_reserve,
+    .start = wheel_start,
+    .stop = take_out_stop,
+    .advance = wheel_advance,
+    .next = wheel_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+    .walk = wheel_walk,
+    .differs =
+        "fires in callbacks, where it fills a list of values that the caller goes through: what "
+        "such a callback stops does not fire any more. What next_deadline once said it keeps, "
+        "though a stop has made it too early; here next does not. Timers are named by ids: no "
+        "handles, and no wheel that refuses beyond a number of timers. The separate call that "
+        "moves timers ahead of time is left out.",
+};
