@@ -2,10 +2,14 @@
  * idle: connections that a server closes when nothing has come for a while. Every packet restarts
  * the connection's idle timer.
  *
- * Packets of an open connection are a Poisson process, and so is the end of a pause: the steady
- * state has a closed form, and the model begins in it.
+ * Smooth: packets of an open connection are a Poisson process, and so is the end of a pause: the
+ * steady state has a closed form, and the model begins in it.
+ *
+ * Otherwise packets come when gen_traffic.h says, whether the connection is open or not; if not,
+ * the packet connects. Each is one operation, and stands for the time that one takes when smooth.
  */
 #include "gen_model.h"
+#include "gen_traffic.h"
 
 enum {
     TICK_US = GEN_TICK_US,
@@ -15,6 +19,9 @@ enum {
     TIMEOUTS,
     CLOSE,
     PAUSE_S,
+    SESSION_SHAPE,
+    ACTIVITY,
+    HERDS = ACTIVITY + GEN_ACTIVITY_ROWS,
 };
 
 static const struct gen_parameter idle_parameters[] = {
@@ -31,18 +38,24 @@ static const struct gen_parameter idle_parameters[] = {
                "chosen", NULL},
     [PAUSE_S] = {"pause_s", 10, 0.001, 86400,
                  "mean time from a close to the next connect, exponential", "chosen", NULL},
-    {0},
+    [SESSION_SHAPE] =
+        GEN_SESSION_SHAPE("hosts of NASA's web log, with gaps up to 60 s: 2.36 (Hill)"),
+    GEN_ACTIVITY(ACTIVITY, 20, GEN_TOGETHER_SERVER),
+    GEN_HERDS(HERDS),
+    [HERDS + GEN_HERD_ROWS] = {0},
 };
 
 enum { KIND_IDLE, KINDS };
 static const char *const idle_kinds[] = {[KIND_IDLE] = "idle", NULL};
 
-enum { COUNT_CONNECTS, COUNT_PACKETS, COUNT_CLOSES, COUNT_EXPIRIES };
+enum { COUNT_CONNECTS, COUNT_PACKETS, COUNT_CLOSES, COUNT_EXPIRIES, COUNT_DEPLOYED, COUNT_BACK };
 static const char *const idle_counts[] = {
     [COUNT_CONNECTS] = "connects",
     [COUNT_PACKETS] = "packets",
     [COUNT_CLOSES] = "closes",
     [COUNT_EXPIRIES] = "expiries",
+    [COUNT_DEPLOYED] = "deployed",
+    [COUNT_BACK] = "back",
     NULL,
 };
 
@@ -50,13 +63,62 @@ struct connection {
     struct gen_timer timers[KINDS]; /* pending: the connection is open */
     uint64_t event_at;              /* next packet; closed: the connect */
     uint64_t timeout_ticks;
+    struct gen_activity activity;
+    uint32_t session; /* packets until the close, if sessions have a tail */
 };
 
 struct idle {
     double gap_ticks;
     double pause_ticks;
-    double close;
+    struct gen_traffic traffic;
+    struct gen_sessions sessions;
+    struct gen_herds herds;
 };
+
+/* When the next packet comes: after a packet, or a pause. */
+static void plan(struct gen_model *model, uint64_t now, struct connection *connection,
+                 uint32_t number, double mean_ticks)
+{
+    const struct idle *idle = model->state;
+    connection->event_at =
+        idle->traffic.smooth
+            ? now + gen_exponential(model, mean_ticks)
+            : gen_next_request(model, &idle->traffic, &connection->activity, now, number);
+}
+
+static void packet(struct gen_model *model, uint64_t now, struct connection *connection,
+                   uint32_t number)
+{
+    const struct idle *idle = model->state;
+    struct gen_timer *timer = &connection->timers[KIND_IDLE];
+    bool open = timer->delay_ticks > 0;
+    if (open && gen_session_ends(model, &idle->sessions, &connection->session)) {
+        model->counts[COUNT_PACKETS]++;
+        model->counts[COUNT_CLOSES]++;
+        gen_timer_stop(model, now, timer);
+        plan(model, now, connection, number, idle->pause_ticks);
+        return;
+    }
+    model->counts[open ? COUNT_PACKETS : COUNT_CONNECTS]++;
+    gen_timers_renew(model, connection->timers);
+    gen_timer_start(model, now, timer, connection->timeout_ticks);
+    plan(model, now, connection, number, idle->gap_ticks);
+}
+
+/* What a herd does. */
+static void herd(struct gen_model *model, uint64_t now, struct connection *connection,
+                 uint32_t number)
+{
+    const struct idle *idle = model->state;
+    enum gen_herd what = gen_herd_at(&idle->herds, now, number);
+    if (what == GEN_HERD_NONE || connection->timers[KIND_IDLE].delay_ticks == 0) {
+        return;
+    }
+    gen_timer_stop(model, now, &connection->timers[KIND_IDLE]);
+    model->counts[what == GEN_HERD_DEPLOY ? COUNT_DEPLOYED : COUNT_BACK]++;
+    connection->event_at =
+        what == GEN_HERD_DEPLOY ? gen_deploy_return(model, &idle->herds, now) : now;
+}
 
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
@@ -64,20 +126,20 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
     struct connection *connection = &((struct connection *)model->records)[number];
     if (gen_timer_expires(model, &connection->timers[KIND_IDLE], now)) {
         model->counts[COUNT_EXPIRIES]++;
-        connection->event_at = now + gen_exponential(model, idle->pause_ticks);
-    } else if (connection->timers[KIND_IDLE].delay_ticks > 0 && gen_chance(model, idle->close)) {
-        model->counts[COUNT_PACKETS]++;
-        model->counts[COUNT_CLOSES]++;
-        gen_timer_stop(model, now, &connection->timers[KIND_IDLE]);
-        connection->event_at = now + gen_exponential(model, idle->pause_ticks);
-    } else {
-        bool open = connection->timers[KIND_IDLE].delay_ticks > 0;
-        model->counts[open ? COUNT_PACKETS : COUNT_CONNECTS]++;
-        gen_timers_renew(model, connection->timers);
-        gen_timer_start(model, now, &connection->timers[KIND_IDLE], connection->timeout_ticks);
-        connection->event_at = now + gen_exponential(model, idle->gap_ticks);
+        if (idle->traffic.smooth) {
+            plan(model, now, connection, number, idle->pause_ticks);
+        }
+        gen_from_outside(model);
     }
-    gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), number);
+    herd(model, now, connection, number);
+    if (connection->event_at == now) {
+        connection->event_at = gen_arrival(&idle->herds, now, number);
+    }
+    if (connection->event_at == now) {
+        packet(model, now, connection, number);
+    }
+    gen_file_herded(model, &idle->herds, now,
+                    gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
 static bool simulate(struct gen_model *model, uint64_t end)
@@ -85,26 +147,64 @@ static bool simulate(struct gen_model *model, uint64_t end)
     return gen_simulate(model, end, visit);
 }
 
-/* In the steady state at tick `now`: open with the share of time that a connection is; and then
- * the last packet is as long ago as neither the next nor the timeout has come since. */
+/* What the smooth steady state of a connection with such a timeout has: */
+struct steady {
+    double packet;     /* the probability that a packet comes in time */
+    double open_ticks; /* of a start, while it is open */
+    double ends;       /* of the starts, this share is the last */
+};
+
+static struct steady steady(const struct idle *idle, double timeout_ticks)
+{
+    double packet = gen_comes_within(timeout_ticks, idle->gap_ticks);
+    return (struct steady){.packet = packet,
+                           .open_ticks = idle->gap_ticks * packet,
+                           .ends = 1 - packet * (1 - idle->sessions.close)};
+}
+
+/* In the steady state at tick `now`. Smooth: open with the share of time that a connection is; and
+ * then the last packet is as long ago as neither the next nor the timeout has come since. */
 static void populate(struct gen_model *model, uint64_t now, uint32_t number,
                      const struct gen_span *span)
 {
     const struct idle *idle = model->state;
     struct connection *connection = &((struct connection *)model->records)[number];
+    struct gen_timer *timer = &connection->timers[KIND_IDLE];
     connection->timeout_ticks = gen_span_draw(model, span);
-    double timeout = (double)connection->timeout_ticks;
-    double packet = gen_comes_within(timeout, idle->gap_ticks);
-    double ends = 1 - packet * (1 - idle->close); /* of the starts, this share is the last */
-    double open_ticks = idle->gap_ticks * packet;
-    if (gen_chance(model, open_ticks / (open_ticks + ends * idle->pause_ticks))) {
-        gen_place_restarted(model, &connection->timers[KIND_IDLE], now, connection->timeout_ticks,
-                            idle->gap_ticks, packet);
-        connection->event_at = now - 1 + gen_exponential(model, idle->gap_ticks);
+    if (idle->traffic.smooth) {
+        struct steady s = steady(idle, (double)connection->timeout_ticks);
+        if (gen_chance(model, s.open_ticks / (s.open_ticks + s.ends * idle->pause_ticks))) {
+            gen_place_restarted(model, timer, now, connection->timeout_ticks, idle->gap_ticks,
+                                s.packet);
+            plan(model, now - 1, connection, number, idle->gap_ticks);
+        } else {
+            plan(model, now - 1, connection, number, idle->pause_ticks);
+        }
     } else {
-        connection->event_at = now - 1 + gen_exponential(model, idle->pause_ticks);
+        uint64_t age =
+            gen_activity_place(model, &idle->traffic, &connection->activity, now, number);
+        if (age <= connection->timeout_ticks) {
+            gen_timer_place(timer, now, connection->timeout_ticks, age);
+        }
+        plan(model, now - 1, connection, number, 0);
     }
-    gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), number);
+    connection->session = gen_session_place(model, &idle->sessions);
+    gen_file_herded(model, &idle->herds, now - 1,
+                    gen_next(connection->timers, KINDS, connection->event_at), number);
+}
+
+/* The time that an operation of a connection stands for, over all timeouts. */
+static double operation_ticks(const struct idle *idle, const struct gen_span *span)
+{
+    const unsigned steps = span->distinct > 0 && span->distinct < 1000 ? span->distinct : 1000;
+    double per_tick = 0;
+    for (unsigned i = 0; i < steps; i++) {
+        double at = span->distinct == 0 ? (i + 0.5) / steps : steps == 1 ? 0 : i / (steps - 1.0);
+        struct steady s = steady(idle, span->min_ticks + at * (span->max_ticks - span->min_ticks));
+        per_tick += (1 + s.packet * idle->sessions.close) /
+                    (s.open_ticks + s.ends * idle->pause_ticks) / steps;
+    }
+    return 1 / per_tick;
 }
 
 static bool create(struct gen_model *model)
@@ -113,13 +213,17 @@ static bool create(struct gen_model *model)
     const double per_second = gen_per_second(model);
     struct idle *idle = model->state;
     struct gen_span span;
-    if (!gen_span_read(model, TIMEOUT_MIN_S, &span)) {
+    model->warmup_end = GEN_EPOCH;
+    if (!gen_span_read(model, TIMEOUT_MIN_S, &span) ||
+        !gen_herds_read(model, HERDS, &idle->herds)) {
         return false;
     }
     idle->gap_ticks = per_second / p[RATE_PER_S];
     idle->pause_ticks = p[PAUSE_S] * per_second;
-    idle->close = p[CLOSE];
-    model->warmup_end = GEN_EPOCH;
+    idle->sessions = gen_sessions_make(p[CLOSE], p[SESSION_SHAPE]);
+    const struct gen_smooth smooth = {.mean_ticks = operation_ticks(idle, &span),
+                                      .gap_ticks = idle->gap_ticks};
+    gen_traffic_read(model, ACTIVITY, &smooth, &idle->traffic);
     if (!gen_model_begin(model, sizeof(struct connection), GEN_EPOCH,
                          gen_whole_ticks(span.max_ticks))) {
         return false;

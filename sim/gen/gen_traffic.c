@@ -1,0 +1,412 @@
+#include "gen_traffic.h"
+
+/* Of a law's longest value to its least: three powers of ten of a heavy tail. */
+#define TAIL_RATIO     1000.0
+
+/* A client's connections can do at least twice what is asked of the busiest. */
+#define BUSY_SHARE_MAX 0.5
+
+/* --- numbers that follow from others ---------------------------------------------------------- */
+
+/* 64 bits that depend on both, as good as random: splitmix64's finish, twice. */
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t z = a + UINT64_C(0x9e3779b97f4a7c15) * (b + 1);
+    for (unsigned i = 0; i < 2; i++) {
+        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+        z ^= z >> 31;
+    }
+    return z;
+}
+
+/* Uniform in (0, 1). */
+static double unit(uint64_t bits)
+{
+    return ((double)(bits >> 12) + 0.5) * 0x1p-52;
+}
+
+/* A seed of its own that takes nothing from the model's numbers. */
+static uint64_t derived_seed(const struct gen_model *model, uint64_t purpose)
+{
+    struct random copy = model->random;
+    return mix(random_bits(&copy), purpose);
+}
+
+/* --- laws ------------------------------------------------------------------------------------ */
+
+static double power(double base, double exponent)
+{
+    return random_exp(exponent * random_log(base));
+}
+
+/* The integral of x^(a-1) from 1 to `ratio`. */
+static double power_integral(double ratio, double a)
+{
+    return a > -1e-9 && a < 1e-9 ? random_log(ratio) : (power(ratio, a) - 1) / a;
+}
+
+struct gen_law gen_law_make(double mean, double shape, double ratio)
+{
+    struct gen_law law = {.mean = mean, .shape = shape, .ratio = ratio};
+    if (shape > 0) {
+        law.least = mean * power_integral(ratio, -shape) / power_integral(ratio, 1 - shape);
+    }
+    return law;
+}
+
+/* Of the density x^(a-1) from 1 to `ratio`, the value below which lies the share u. */
+static double power_value(double ratio, double a, double u)
+{
+    if (a > -1e-9 && a < 1e-9) {
+        return power(ratio, u);
+    }
+    return power(1 + u * (power(ratio, a) - 1), 1 / a);
+}
+
+double gen_law_value(const struct gen_law *law, double u)
+{
+    return law->shape > 0 ? law->least * power_value(law->ratio, -law->shape, u)
+                          : -law->mean * random_log(1 - u);
+}
+
+double gen_law_met(const struct gen_law *law, double u, double v)
+{
+    return law->shape > 0 ? law->least * power_value(law->ratio, 1 - law->shape, u)
+                          : -law->mean * (random_log(1 - u) + random_log(1 - v));
+}
+
+double gen_lognormal_cut(double median, double sigma, double limit, double *below)
+{
+    enum { STEPS = 4096 };
+    double sum = 0;
+    unsigned smaller = 0;
+    for (unsigned i = 0; i < STEPS; i++) {
+        double u = (i + 0.5) / STEPS;
+        double value = sigma > 0 ? median * random_exp(sigma * random_normal_quantile(u)) : median;
+        smaller += value < limit;
+        sum += value < limit ? value : limit;
+    }
+    *below = (double)smaller / STEPS;
+    return sum / STEPS;
+}
+
+/* 1, and a whole number with the mean that `more` has. */
+static uint32_t one_and(double more, double u)
+{
+    return more < UINT32_MAX / 2 ? 1 + (uint32_t)(more + u) : UINT32_MAX / 2;
+}
+
+/* --- activity -------------------------------------------------------------------------------- */
+
+/* The largest ratio up to `wanted` with which the busiest has no more than `most` times the mean.
+ */
+static double hot_ratio(double wanted, double shape, double most)
+{
+    if (wanted * gen_law_make(1, shape, wanted).least <= most) {
+        return wanted;
+    }
+    double low = 1;
+    double high = wanted;
+    for (unsigned i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        if (middle * gen_law_make(1, shape, middle).least <= most) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void gen_traffic_read(const struct gen_model *model, unsigned row, const struct gen_smooth *smooth,
+                      struct gen_traffic *traffic)
+{
+    const double *p = model->parameters + row;
+    const double trickle = p[GEN_TRICKLE];
+    double gap = p[GEN_BURST_GAP_MS] * gen_per_ms(model);
+    gap = gap < smooth->gap_ticks / 2 ? gap : smooth->gap_ticks / 2;
+    double on = gap + smooth->busy_ticks;
+    double mean = trickle < 1 ? smooth->mean_ticks / (1 - trickle) : smooth->mean_ticks;
+    double most = BUSY_SHARE_MAX * mean / on;
+    double ratio = p[GEN_HOT] > 1 && most > 1 ? hot_ratio(p[GEN_HOT], p[GEN_HOT_SHAPE], most) : 1;
+    /* Single requests come while no other is under way. */
+    double free = smooth->mean_ticks - smooth->busy_ticks;
+    *traffic = (struct gen_traffic){
+        .smooth = !(trickle < 1),
+        .together = (uint32_t)p[GEN_TOGETHER],
+        .seed = derived_seed(model, row),
+        .mean_ticks = mean,
+        .on_ticks = on,
+        .gap_ticks = gap,
+        .trickle_ticks = trickle > 0 && free > 0 ? free / trickle : 0,
+        .burst = gen_law_make(p[GEN_BURST] - 1, p[GEN_BURST_SHAPE], TAIL_RATIO),
+        .silence = gen_law_make(1, p[GEN_SILENCE_SHAPE], TAIL_RATIO),
+        .hot = gen_law_make(1, ratio > 1 + 1e-9 ? p[GEN_HOT_SHAPE] : 0, ratio),
+    };
+}
+
+/* A client's mean time from request to request. */
+static double client_mean(const struct gen_traffic *traffic, uint64_t client)
+{
+    /* Without a shape all are alike. With one, the clients lie evenly on it (multiples of the
+     * golden section do), so that few of them have the mean, too. */
+    double u = unit(traffic->seed + UINT64_C(0x9e3779b97f4a7c15) * client);
+    return traffic->mean_ticks / (traffic->hot.shape > 0 ? gen_law_value(&traffic->hot, u) : 1);
+}
+
+/* From a burst's begin to that of the next. */
+static uint64_t cycle_ticks(const struct gen_traffic *traffic, uint64_t client, uint32_t requests,
+                            double silence)
+{
+    return gen_whole_ticks((double)requests * client_mean(traffic, client) * silence);
+}
+
+/* Takes the next burst: its requests are left to be made. */
+static void begin_burst(const struct gen_traffic *traffic, struct gen_activity *activity,
+                        uint32_t number)
+{
+    uint64_t client = number / traffic->together;
+    uint64_t key = mix(mix(traffic->seed, client), activity->burst_at);
+    double more = gen_law_value(&traffic->burst, unit(key));
+    uint32_t requests = one_and(more, unit(mix(key, 1)));
+    double silence = gen_law_value(&traffic->silence, unit(mix(key, 2)));
+    activity->left = requests;
+    activity->burst_at += cycle_ticks(traffic, client, requests, silence);
+}
+
+uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *traffic,
+                          struct gen_activity *activity, uint64_t now, uint32_t number)
+{
+    const double single = traffic->trickle_ticks;
+    uint64_t from = now;
+    if (activity->left == 0) {
+        /* Nothing but the trickle until the burst: what comes later than that is drawn again. */
+        if (single > 0) {
+            uint64_t tick = now + gen_exponential(model, single);
+            if (tick <= activity->burst_at) {
+                return tick;
+            }
+        }
+        from = activity->burst_at > now ? activity->burst_at : now;
+        begin_burst(traffic, activity, number);
+    }
+    /* The first of the burst's next request and a single one. */
+    double gap = traffic->gap_ticks;
+    if (single > 0) {
+        double total = gap + single;
+        activity->left -= random_unit(&model->random) * total < single;
+        gap *= single / total;
+    } else {
+        activity->left--;
+    }
+    return from + gen_exponential(model, gap);
+}
+
+uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *traffic,
+                            struct gen_activity *activity, uint64_t now, uint32_t number)
+{
+    uint64_t client = number / traffic->together;
+    uint64_t key = mix(traffic->seed, client);
+    /* A burst of 1 + b is met as often as that is long: the two have their shares. */
+    double u = unit(mix(key, 1));
+    bool plain = unit(mix(key, 2)) * (1 + traffic->burst.mean) < 1;
+    double more = plain ? gen_law_value(&traffic->burst, u)
+                        : gen_law_met(&traffic->burst, u, unit(mix(key, 3)));
+    uint32_t requests = one_and(more, unit(mix(key, 4)));
+    double silence = gen_law_met(&traffic->silence, unit(mix(key, 5)), unit(mix(key, 6)));
+    uint64_t cycle = cycle_ticks(traffic, client, requests, silence);
+    uint64_t since = (uint64_t)((double)cycle * unit(mix(key, 7)));
+    activity->burst_at = now + cycle - since;
+    double age = random_unit(&model->random) * traffic->on_ticks;
+    double busy = (double)requests * traffic->on_ticks;
+    if ((double)since < busy) {
+        /* On average half a request is under way: which half is a matter of chance. */
+        uint32_t done = (uint32_t)((double)since / traffic->on_ticks + random_unit(&model->random));
+        activity->left = requests - (done < requests ? done : requests);
+    } else {
+        activity->left = 0;
+        age += (double)since - busy;
+    }
+    if (traffic->trickle_ticks > 0) {
+        double single = random_exponential(&model->random, traffic->trickle_ticks);
+        age = single < age ? single : age;
+    }
+    return gen_whole_ticks(age);
+}
+
+/* --- sessions -------------------------------------------------------------------------------- */
+
+struct gen_sessions gen_sessions_make(double close, double shape)
+{
+    return (struct gen_sessions){
+        .close = close,
+        .geometric = !(shape > 0) || !(close > 0),
+        .law = gen_law_make(close > 0 ? 1 / close - 1 : 0, shape, TAIL_RATIO),
+    };
+}
+
+uint32_t gen_session_draw(struct gen_model *model, const struct gen_sessions *sessions)
+{
+    double more = gen_law_value(&sessions->law, random_unit(&model->random));
+    return one_and(more, random_unit(&model->random));
+}
+
+uint32_t gen_session_place(struct gen_model *model, const struct gen_sessions *sessions)
+{
+    if (sessions->geometric) {
+        return 1;
+    }
+    double u = random_unit(&model->random);
+    double v = random_unit(&model->random);
+    double more = random_unit(&model->random) * (1 + sessions->law.mean) < 1
+                      ? gen_law_value(&sessions->law, u)
+                      : gen_law_met(&sessions->law, u, v);
+    uint32_t requests = one_and(more, random_unit(&model->random));
+    return 1 + (uint32_t)((double)requests * random_unit(&model->random) * (1 - 0x1p-52));
+}
+
+/* --- herds ----------------------------------------------------------------------------------- */
+
+static struct gen_moments moments(const struct gen_model *model, unsigned row, uint64_t key)
+{
+    const double *p = model->parameters + row;
+    const double per_second = gen_per_second(model);
+    return (struct gen_moments){
+        .share = p[0],
+        .first = model->warmup_end + (p[1] > 0 ? gen_whole_ticks(p[1] * per_second) : 0),
+        .every = p[2] > 0 ? gen_whole_ticks(p[2] * per_second) : 0,
+        .key = key,
+    };
+}
+
+/* Whether one is over when the next begins. */
+static bool ends_in_time(struct gen_model *model, const struct gen_moments *when,
+                         unsigned every_row, double ticks)
+{
+    const struct gen_parameter *rows = model->workload->parameters;
+    return !(when->share > 0) || when->every == 0 || (double)when->every > ticks ||
+           error_set(model->error, "%s: %s is not longer than what it repeats lasts; choose more",
+                     model->workload->name, rows[every_row].name);
+}
+
+bool gen_herds_read(struct gen_model *model, unsigned row, struct gen_herds *herds)
+{
+    const double *p = model->parameters + row;
+    const double per_second = gen_per_second(model);
+    double away = p[GEN_STORM_AWAY_S] * per_second;
+    *herds = (struct gen_herds){
+        .any = p[GEN_DEPLOY] > 0 || p[GEN_STORM] > 0 || p[GEN_FREEZE] > 0,
+        .deploy = moments(model, row + GEN_DEPLOY, derived_seed(model, row + GEN_DEPLOY)),
+        .storm = moments(model, row + GEN_STORM, derived_seed(model, row + GEN_STORM)),
+        .freeze = moments(model, row + GEN_FREEZE, derived_seed(model, row + GEN_FREEZE)),
+        .deploy_over_ticks = p[GEN_DEPLOY_OVER_S] * per_second,
+        .storm_away_ticks = gen_whole_ticks(away),
+        .storm_jitter_ticks = p[GEN_STORM_JITTER_S] * per_second,
+        .freeze_ticks = gen_whole_ticks(p[GEN_FREEZE_MS] * gen_per_ms(model)),
+    };
+    return ends_in_time(model, &herds->storm, row + GEN_STORM_EVERY_S,
+                        (double)herds->storm_away_ticks + herds->storm_jitter_ticks) &&
+           ends_in_time(model, &herds->freeze, row + GEN_FREEZE_EVERY_S,
+                        (double)herds->freeze_ticks);
+}
+
+/* The number of the last moment that is not after `now`; false if there is none. */
+static bool last_moment(const struct gen_moments *when, uint64_t now, uint64_t *k)
+{
+    *k = when->every > 0 && now >= when->first ? (now - when->first) / when->every : 0;
+    return when->share > 0 && now >= when->first;
+}
+
+static uint64_t moment(const struct gen_moments *when, uint64_t k)
+{
+    return when->first + k * when->every;
+}
+
+/* The bits that belong to a connection at moment k. */
+static uint64_t bits_at(const struct gen_moments *when, uint64_t k, uint32_t number)
+{
+    return mix(mix(when->key, k), number);
+}
+
+static bool concerns(const struct gen_moments *when, uint64_t k, uint32_t number)
+{
+    return unit(bits_at(when, k, number)) < when->share;
+}
+
+/* When a peer that a storm takes at moment k is back. */
+static uint64_t back(const struct gen_herds *herds, uint64_t k, uint32_t number)
+{
+    double u = unit(mix(bits_at(&herds->storm, k, number), 1));
+    return moment(&herds->storm, k) + herds->storm_away_ticks +
+           (uint64_t)(u * herds->storm_jitter_ticks);
+}
+
+/* The first moment after `now` that concerns a connection; of many that do not, the last that was
+ * looked at, where it is visited for nothing. */
+static uint64_t next_moment(const struct gen_moments *when, uint64_t now, uint32_t number)
+{
+    if (!(when->share > 0)) {
+        return GEN_NEVER;
+    }
+    uint64_t k;
+    bool begun = last_moment(when, now, &k);
+    if (begun && when->every == 0) {
+        return GEN_NEVER;
+    }
+    k += begun;
+    enum { LOOKS = 16 };
+    for (unsigned i = 1; i < LOOKS && !concerns(when, k, number); i++) {
+        if (when->every == 0) {
+            return GEN_NEVER;
+        }
+        k++;
+    }
+    return moment(when, k);
+}
+
+uint64_t gen_herds_next(const struct gen_herds *herds, uint64_t now, uint32_t number)
+{
+    uint64_t next = next_moment(&herds->deploy, now, number);
+    uint64_t k;
+    if (last_moment(&herds->storm, now, &k) && concerns(&herds->storm, k, number)) {
+        uint64_t tick = back(herds, k, number);
+        next = tick > now && tick < next ? tick : next;
+    }
+    /* In order to be there when it comes back, a peer is visited when it falls silent. */
+    uint64_t silent = next_moment(&herds->storm, now, number);
+    return silent < next ? silent : next;
+}
+
+enum gen_herd gen_herds_at(const struct gen_herds *herds, uint64_t now, uint32_t number)
+{
+    uint64_t k;
+    if (last_moment(&herds->deploy, now, &k) && moment(&herds->deploy, k) == now &&
+        concerns(&herds->deploy, k, number)) {
+        return GEN_HERD_DEPLOY;
+    }
+    if (last_moment(&herds->storm, now, &k) && concerns(&herds->storm, k, number) &&
+        back(herds, k, number) == now) {
+        return GEN_HERD_BACK;
+    }
+    return GEN_HERD_NONE;
+}
+
+uint64_t gen_herds_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number)
+{
+    uint64_t k;
+    if (last_moment(&herds->storm, now, &k) && concerns(&herds->storm, k, number)) {
+        uint64_t tick = back(herds, k, number);
+        now = now < tick ? tick : now;
+    }
+    if (last_moment(&herds->freeze, now, &k) && concerns(&herds->freeze, k, number)) {
+        uint64_t thaw = moment(&herds->freeze, k) + herds->freeze_ticks;
+        now = now < thaw ? thaw : now;
+    }
+    return now;
+}
+
+uint64_t gen_deploy_return(struct gen_model *model, const struct gen_herds *herds, uint64_t now)
+{
+    return now + gen_whole_ticks(random_unit(&model->random) * herds->deploy_over_ticks);
+}

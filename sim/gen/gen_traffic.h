@@ -1,0 +1,330 @@
+/*
+ * gen_traffic.h: traffic as it is, rather than smooth: what the models of connections share. Each
+ * has the rows of parameters below, and asks here when a connection's next request comes, when its
+ * session ends, and what a herd does to it. "Request" stands for what a model's rate counts: a
+ * packet, a call.
+ *
+ * Activity. A share of the requests, the trickle, comes singly, at exponential gaps, as in the
+ * smooth model; it keeps connections open. The others come in bursts, with silences between that
+ * have heavy tails. Connections that belong together, as a client's do, are active together, and
+ * some clients are busier than others. A client's bursts are a renewal process: one of B requests
+ * (of each of its connections) is followed by the next B * Y * mean / weight later, where `mean` is
+ * the time that such a request stands for in the smooth model, and Y and the weight have mean 1. So
+ * the mean rate is what it was, whatever the knobs are, and however long a request takes; what is
+ * not done when the next burst comes is done after it. All of a burst follows from the client's
+ * number and the burst's tick by hashing: connections share it, and a connection's state is that
+ * tick and what is left to do.
+ *
+ * The process begins in its steady state: in a cycle that is met as often as it is long, at any
+ * place in it.
+ *
+ * Herds, at moments that are given: a deploy (the server closes a share of all connections at one
+ * tick), a storm (peers fall silent at one tick and come back with new connections at another), a
+ * freeze (what arrives in a time arrives at its end). They begin with the recording.
+ *
+ * With a burst of 1, `together` and `hot` of 1 and `silence_shape` 0 a model is smooth: it takes
+ * its own way, and the same random numbers as if nothing of this were there. So it is with herds
+ * whose share is 0.
+ */
+#ifndef SIM_GEN_TRAFFIC_H
+#define SIM_GEN_TRAFFIC_H
+
+#include "gen.h"
+#include "gen_model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* --- rows of parameters ---------------------------------------------------------------------- */
+
+/* The rows of activity, from the row `first` of a workload's table on. */
+enum {
+    GEN_TRICKLE,
+    GEN_BURST,
+    GEN_BURST_SHAPE,
+    GEN_BURST_GAP_MS,
+    GEN_SILENCE_SHAPE,
+    GEN_TOGETHER,
+    GEN_HOT,
+    GEN_HOT_SHAPE,
+    GEN_ACTIVITY_ROWS
+};
+
+#define GEN_ACTIVITY_ROW(name, value, least, most, help, source)                                   \
+    {                                                                                              \
+        name, value, least, most, help, source, NULL                                               \
+    }
+
+#define GEN_ACTIVITY(first, together, together_source)                                             \
+    [(first) +                                                                                     \
+        GEN_TRICKLE] =                                                                             \
+        GEN_ACTIVITY_ROW(                                                                          \
+            "trickle", 0.5, 0, 1,                                                                  \
+            "share of requests that come singly, the others in bursts; 1: smooth traffic",         \
+            "kernel timers of three loads: 0.19 to 0.56 of starts are not among five within 1 s"), \
+        [(first) + GEN_BURST] = GEN_ACTIVITY_ROW(                                                  \
+            "burst", 30, 1, 1e4, "mean number of a connection's requests in a burst",              \
+            "TLS clients of WRCCDC: 33 with gaps up to 1 s; DNS clients: 11"),                     \
+        [(first) + GEN_BURST_SHAPE] =                                                              \
+            GEN_ACTIVITY_ROW("burst_shape", 1.2, 0, 10,                                            \
+                             "tail of that number: a bounded Pareto's shape; 0: exponential",      \
+                             "TLS clients 1.14, HTTP connections 1.16, DNS clients 1.61 (Hill)"),  \
+        [(first) + GEN_BURST_GAP_MS] =                                                             \
+            GEN_ACTIVITY_ROW("burst_gap_ms", 30, 0.001, 1e6,                                       \
+                             "mean gap in a burst, exponential; at most half of smooth traffic's", \
+                             "DNS clients of WRCCDC: 29 ms; HTTP clients: median 32 ms"),          \
+        [(first) + GEN_SILENCE_SHAPE] = GEN_ACTIVITY_ROW("silence_shape", 1.5, 0, 10,              \
+                                                         "tail of the time from burst to burst, "  \
+                                                         "likewise",                               \
+                                                         "chosen"),                                \
+        [(first) + GEN_TOGETHER] =                                                                 \
+            GEN_ACTIVITY_ROW("together", together, 1, 1e6,                                         \
+                             "so many connections are a client's, and have their bursts together", \
+                             together_source),                                                     \
+        [(first) + GEN_HOT] = GEN_ACTIVITY_ROW(                                                    \
+            "hot", 50, 1, 1e6,                                                                     \
+            "the busiest client has so many times the bursts of the idlest, or what its "          \
+            "connections "                                                                         \
+            "can do; 1: all have as many",                                                         \
+            "hosts of NASA's web log: the busiest has 56 times the median's requests"),            \
+        [(first) + GEN_HOT_SHAPE] =                                                                \
+            GEN_ACTIVITY_ROW("hot_shape", 2, 0.1, 10, "tail of the clients' rates, likewise",      \
+                             "hosts of NASA's web log: 1.99 (Hill)")
+
+/* Where `together` comes from, of servers whose clients open several connections. */
+#define GEN_TOGETHER_SERVER "HTTP clients of a laboratory: 243 connections of 13 within 60 s"
+
+/* The row of sessions. Their mean is the model's own. */
+#define GEN_SESSION_SHAPE(source)                                                                  \
+    {                                                                                              \
+        "session_shape", 2.4, 0, 10,                                                               \
+            "tail of the number of requests until a close: a bounded Pareto's shape; 0: "          \
+            "geometric",                                                                           \
+            source, NULL                                                                           \
+    }
+
+/* The rows of herds, from the row `first` of a workload's table on. */
+enum {
+    GEN_DEPLOY,
+    GEN_DEPLOY_AT_S,
+    GEN_DEPLOY_EVERY_S,
+    GEN_DEPLOY_OVER_S,
+    GEN_STORM,
+    GEN_STORM_AT_S,
+    GEN_STORM_EVERY_S,
+    GEN_STORM_AWAY_S,
+    GEN_STORM_JITTER_S,
+    GEN_FREEZE,
+    GEN_FREEZE_AT_S,
+    GEN_FREEZE_EVERY_S,
+    GEN_FREEZE_MS,
+    GEN_HERD_ROWS
+};
+
+#define GEN_HERD_SHARE(name, help)                                                                 \
+    {                                                                                              \
+        name, 0, 0, 1, help, "chosen: none", NULL                                                  \
+    }
+#define GEN_HERD_AT(name)                                                                          \
+    {                                                                                              \
+        name, 5, 0, 1e8, "when the first is, after the warm-up", "chosen", NULL                    \
+    }
+#define GEN_HERD_EVERY(name)                                                                       \
+    {                                                                                              \
+        name, 0, 0, 1e8, "from one to the next; 0: there is one", "chosen", NULL                   \
+    }
+#define GEN_HERD_TIME(name, value, help)                                                           \
+    {                                                                                              \
+        name, value, 0, 86400, help, "chosen", NULL                                                \
+    }
+
+#define GEN_HERDS(first)                                                                           \
+    [(first) +                                                                                     \
+        GEN_DEPLOY] =                                                                              \
+        GEN_HERD_SHARE("deploy",                                                                   \
+                       "share of connections that the server closes at one tick; 0: no deploys"),  \
+        [(first) + GEN_DEPLOY_AT_S] = GEN_HERD_AT("deploy_at_s"),                                  \
+        [(first) + GEN_DEPLOY_EVERY_S] = GEN_HERD_EVERY("deploy_every_s"),                         \
+        [(first) + GEN_DEPLOY_OVER_S] =                                                            \
+            GEN_HERD_TIME("deploy_over_s", 10, "they connect again within this time, uniform"),    \
+        [(first) + GEN_STORM] = GEN_HERD_SHARE(                                                    \
+            "storm", "share of peers that fall silent at one tick, and come back; 0: no storms"),  \
+        [(first) + GEN_STORM_AT_S] = GEN_HERD_AT("storm_at_s"),                                    \
+        [(first) + GEN_STORM_EVERY_S] = GEN_HERD_EVERY("storm_every_s"),                           \
+        [(first) + GEN_STORM_AWAY_S] = GEN_HERD_TIME(                                              \
+            "storm_away_s", 1, "they come back after this time, with new connections"),            \
+        [(first) + GEN_STORM_JITTER_S] =                                                           \
+            GEN_HERD_TIME("storm_jitter_s", 0, "and up to this, uniform; 0: all at one tick"),     \
+        [(first) + GEN_FREEZE] = GEN_HERD_SHARE(                                                   \
+            "freeze",                                                                              \
+            "share of peers from which nothing arrives for a while, then all of it at one "        \
+            "tick; 0: no freezes"),                                                                \
+        [(first) + GEN_FREEZE_AT_S] = GEN_HERD_AT("freeze_at_s"),                                  \
+        [(first) + GEN_FREEZE_EVERY_S] = GEN_HERD_EVERY("freeze_every_s"),                         \
+        [(first) + GEN_FREEZE_MS] = {"freeze_ms", 1000, 0, 1e8, "for how long", "chosen", NULL}
+
+/* --- laws ------------------------------------------------------------------------------------ */
+
+/* A positive variable with a given mean: exponential, or a bounded Pareto. */
+struct gen_law {
+    double mean;
+    double shape; /* 0: exponential */
+    double least; /* of the bounded Pareto */
+    double ratio; /* of its longest to its least */
+};
+
+/* The law with that mean; `ratio` above 1. With a mean of 0 it is always 0. */
+struct gen_law gen_law_make(double mean, double shape, double ratio);
+
+/* The value that belongs to `u`, uniform in (0, 1). */
+double gen_law_value(const struct gen_law *law, double u);
+
+/* The same of the law by which a value is met at any moment: as often as it is long. `v` is another
+ * uniform variable. */
+double gen_law_met(const struct gen_law *law, double u, double v);
+
+/* The mean of the smaller of `limit` and a log-normal variable; *below is set to the probability
+ * that the variable is smaller. `sigma` may be 0. */
+double gen_lognormal_cut(double median, double sigma, double limit, double *below);
+
+/* --- activity -------------------------------------------------------------------------------- */
+
+struct gen_traffic {
+    bool smooth;
+    uint32_t together;
+    uint64_t seed;
+    double mean_ticks;      /* that a request of a burst stands for */
+    double on_ticks;        /* from request to request of a burst, with what a request takes */
+    double gap_ticks;       /* the mean gap of it */
+    double trickle_ticks;   /* the mean gap until a single request; 0: there are none */
+    struct gen_law burst;   /* of what comes after its first */
+    struct gen_law silence; /* mean 1 */
+    struct gen_law hot;     /* mean 1 */
+};
+
+/* What a connection carries along. */
+struct gen_activity {
+    uint64_t burst_at; /* when its client's next burst begins */
+    uint32_t left;     /* requests of this one that have not come */
+};
+
+/* What a model says of its smooth traffic. */
+struct gen_smooth {
+    double mean_ticks; /* from a request to the next, closes and pauses included */
+    double busy_ticks; /* of that, what a request takes until the next can come */
+    double gap_ticks;  /* the mean gap after that */
+};
+
+/* Reads the rows of activity from `row` on. Takes no random number. */
+void gen_traffic_read(const struct gen_model *model, unsigned row, const struct gen_smooth *smooth,
+                      struct gen_traffic *traffic);
+
+/* When a connection's next request comes, which is after `now`, if it is done with the last one at
+ * `now`. Not for smooth traffic. */
+uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *traffic,
+                          struct gen_activity *activity, uint64_t now, uint32_t number);
+
+/* Puts a connection into the steady state at `now`, and returns how many ticks ago its last request
+ * was, at least 1. Its next one is what gen_next_request says for now - 1. Not for smooth traffic.
+ */
+uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *traffic,
+                            struct gen_activity *activity, uint64_t now, uint32_t number);
+
+/* --- sessions -------------------------------------------------------------------------------- */
+
+/* How many requests a connection lives for. */
+struct gen_sessions {
+    double close;       /* one in so many is the last */
+    bool geometric;     /* then nothing is kept of a session */
+    struct gen_law law; /* otherwise: of what comes after its first */
+};
+
+/* Sessions of 1 / close requests in the mean, with `close` from 0, never, to 1. */
+struct gen_sessions gen_sessions_make(double close, double shape);
+
+/* What is left of a session that is met at any moment: at least 1. */
+uint32_t gen_session_place(struct gen_model *model, const struct gen_sessions *sessions);
+
+/* Draws a session's length, at least 1. */
+uint32_t gen_session_draw(struct gen_model *model, const struct gen_sessions *sessions);
+
+/* Whether a request is a session's last; if so, *left becomes the next one's length. To be asked
+ * once for each request. */
+static inline bool gen_session_ends(struct gen_model *model, const struct gen_sessions *sessions,
+                                    uint32_t *left)
+{
+    if (sessions->geometric) {
+        return gen_chance(model, sessions->close);
+    }
+    if (--*left > 0) {
+        return false;
+    }
+    *left = gen_session_draw(model, sessions);
+    return true;
+}
+
+/* --- herds ----------------------------------------------------------------------------------- */
+
+/* Moments at which a share of all connections is concerned. */
+struct gen_moments {
+    double share; /* 0: there are none */
+    uint64_t first;
+    uint64_t every; /* 0: there is one */
+    uint64_t key;   /* decides who */
+};
+
+struct gen_herds {
+    bool any;
+    struct gen_moments deploy;
+    struct gen_moments storm;
+    struct gen_moments freeze;
+    double deploy_over_ticks;
+    uint64_t storm_away_ticks;
+    double storm_jitter_ticks;
+    uint64_t freeze_ticks;
+};
+
+enum gen_herd {
+    GEN_HERD_NONE,
+    GEN_HERD_DEPLOY, /* the server closes it, if it is open; see gen_deploy_return */
+    GEN_HERD_BACK,   /* its peer comes back: what is still open is replaced by a new connection */
+};
+
+/* Reads the rows of herds from `row` on; model->warmup_end is set. False if one lasts longer than
+ * until the next. */
+bool gen_herds_read(struct gen_model *model, unsigned row, struct gen_herds *herds);
+
+/* The parts of the functions below for models that have herds. */
+uint64_t gen_herds_next(const struct gen_herds *herds, uint64_t now, uint32_t number);
+enum gen_herd gen_herds_at(const struct gen_herds *herds, uint64_t now, uint32_t number);
+uint64_t gen_herds_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number);
+
+/* Files a connection under `tick`, or before, if a herd concerns it between `now` and then. It can
+ * therefore be visited where nothing of its own happens. */
+static inline void gen_file_herded(struct gen_model *model, const struct gen_herds *herds,
+                                   uint64_t now, uint64_t tick, uint32_t number)
+{
+    if (__builtin_expect(herds->any, 0)) {
+        uint64_t herd = gen_herds_next(herds, now, number);
+        tick = herd < tick ? herd : tick;
+    }
+    gen_file(model, tick, number);
+}
+
+/* What a herd does to a connection at `now`. What expires then has expired before. */
+static inline enum gen_herd gen_herd_at(const struct gen_herds *herds, uint64_t now,
+                                        uint32_t number)
+{
+    return __builtin_expect(herds->any, 0) ? gen_herds_at(herds, now, number) : GEN_HERD_NONE;
+}
+
+/* When what its peer or the network would deliver at `now` arrives: then, or later. */
+static inline uint64_t gen_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number)
+{
+    return __builtin_expect(herds->any, 0) ? gen_herds_arrival(herds, now, number) : now;
+}
+
+/* When a connection that a deploy has closed at `now` connects again. */
+uint64_t gen_deploy_return(struct gen_model *model, const struct gen_herds *herds, uint64_t now);
+
+#endif
