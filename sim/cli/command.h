@@ -30,6 +30,7 @@ int command_describe(int argc, char **argv);
 int command_trace(int argc, char **argv);
 int command_trace_gen(int argc, char **argv);
 int command_trace_import(int argc, char **argv);
+int command_trace_scale(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_sim(int argc, char **argv);
 int command_show(int argc, char **argv);

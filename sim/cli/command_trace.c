@@ -174,6 +174,7 @@ static int command_validate(int argc, char **argv)
 static const struct command commands[] = {
     {"gen", "a trace from a workload model", command_trace_gen},
     {"import", "a trace from another tool's recording", command_trace_import},
+    {"scale", "a recording, superposed to more connections", command_trace_scale},
     {"info", "what is in a trace", command_info},
     {"head", "a trace's first operations as CSV", command_head},
     {"dump", "all of a trace as CSV", command_dump},

@@ -394,6 +394,7 @@ bool event_log_finish(struct event_log *log, const char *format, json_t *details
     json_decref(details);
     (void)json_object_set_new(origin, "duration_ns",
                               import_json_count(order->last_ns - order->first_ns));
+    (void)json_object_set_new(origin, "connections", import_json_count(key_table_count(log->keys)));
     (void)json_object_set_new(origin, "max_backward_ns", import_json_count(order->max_backward_ns));
     (void)json_object_set_new(origin, "causes", json_string(TIMER_MODEL_CAUSES));
     if (log->activities > 0) {

@@ -441,6 +441,8 @@ static bool finish_rto(struct pcap_import *import, json_t *origin_packets, struc
     json_t *origin = import_origin(&import->tally, "pcap", counts, count);
     (void)json_object_set_new(origin, "packets", origin_packets);
     (void)json_object_set_new(origin, "model", json_string("rto"));
+    (void)json_object_set_new(origin, "connections",
+                              import_json_count(key_table_count(import->flows)));
     (void)json_object_set_new(origin, "rto_ns", import_json_count(import->rto_ns));
     (void)json_object_set_new(origin, "causes", json_string(TIMER_MODEL_CAUSES));
     (void)json_object_set_new(origin, "duration_ns",

@@ -248,6 +248,7 @@ static void common_and_combined(void **state)
         import_text("access-log", log, (const char *const[]){SECONDS_TICKS, NULL});
     assert_int_equal(run.result, IMPORT_DONE);
     assert_int_equal(import_run_number(&run, "counts.keys"), 2);
+    assert_int_equal(import_run_number(&run, "connections"), 2);
     assert_int_equal(import_run_number(&run, "counts.sessions"), 4);
     assert_int_equal(import_run_number(&run, "counts.rearms"), 0);
     assert_int_equal(import_run_number(&run, "counts.blank_lines"), 1);

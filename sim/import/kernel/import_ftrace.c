@@ -31,6 +31,9 @@
 #define FUNCTIONS_IN_ORIGIN  256u
 #define FUNCTIONS_IN_SUMMARY 20u
 
+/* Every TCP socket has one such timer, for retransmissions. */
+#define SOCKET_FUNCTION      "tcp_write_timer"
+
 const struct import_option import_ftrace_options[] = {
     {"function", "NAME", true,
      "keep only timers of this callback function, such as tcp_write_timer (default: all)"},
@@ -445,6 +448,7 @@ static json_t *function_rows(const struct kernel_function *functions, size_t cou
         (void)json_object_set_new(row, "expiry", import_json_count(f->expiry));
         (void)json_object_set_new(row, "caused", import_json_count(f->caused));
         (void)json_object_set_new(row, "armed_at_end", import_json_count(f->armed_at_end));
+        (void)json_object_set_new(row, "timers", import_json_count(f->timers));
         (void)json_object_set_new(rows, name != NULL ? json_string_value(name) : "?", row);
         json_decref(name);
     }
@@ -475,6 +479,12 @@ static char *describe_origin(const struct ftrace_import *import,
         }
     }
     (void)json_object_set_new(origin, "kept_functions", kept);
+    for (size_t i = 0; i < function_count; i++) {
+        if (strcmp(functions[i].name, SOCKET_FUNCTION) == 0) {
+            (void)json_object_set_new(origin, "connections",
+                                      import_json_count(functions[i].timers));
+        }
+    }
     (void)json_object_set_new(origin, "functions", function_rows(functions, function_count));
     return import_origin_text(&import->tally, origin, error);
 }

@@ -470,6 +470,7 @@ bool kernel_classifier_finish(struct kernel_classifier *c, struct error *error)
         }
     }
     for (uint32_t i = 0; i < c->timer_count; i++) {
+        c->functions[c->timers[i].function].timers++;
         if (c->timers[i].state == ARMED) {
             c->counts.armed_at_end++;
             c->functions[c->timers[i].function].armed_at_end++;

@@ -86,6 +86,7 @@ struct kernel_function {
     uint64_t true_cancel;
     uint64_t expiry;
     uint64_t armed_at_end;
+    uint64_t timers;     /* distinct pointers that had it last */
     uint64_t caused;     /* of start and true_cancel */
     int64_t min_timeout; /* meaningful if start > 0 */
     int64_t max_timeout;

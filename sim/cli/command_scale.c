@@ -1,0 +1,104 @@
+/* timerlab trace scale: a recording of thousands of connections becomes one of a million. */
+#include "command.h"
+#include "command_option.h"
+#include "error.h"
+#include "trace_scale.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define DEFAULT_SEED 1
+
+static void take_path(void *at, const char *word, struct argp_state *state)
+{
+    struct trace_scale_request *request = at;
+    if (request->in_path != NULL) {
+        argp_error(state, "one trace at a time");
+    }
+    request->in_path = word;
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    const struct trace_scale_request *request = at;
+    if (request->in_path == NULL) {
+        argp_error(state, "which trace?");
+    }
+    if (request->connections == 0) {
+        argp_error(state, "to how many connections? -n N");
+    }
+    if (request->out_path == NULL) {
+        argp_error(state, "where to? -o FILE");
+    }
+}
+
+static void print_summary(const struct trace_scale_request *request,
+                          const struct trace_scale_summary *summary)
+{
+    (void)fprintf(stderr,
+                  "%s: %" PRIu32 " copies of %" PRIu32 " connections: %" PRIu64
+                  " connections, %" PRIu32 " timers\n",
+                  request->out_path, summary->copies, summary->of, summary->connections,
+                  summary->ids);
+    (void)fprintf(stderr,
+                  "%s: %" PRIu64 " operations, of which %" PRIu64
+                  " start what pends when the timed window begins, and %" PRIu64
+                  " stop what pends where the recording begins anew\n",
+                  request->out_path, summary->events, summary->warmup_events, summary->takeovers);
+    if (summary->freed > 0) {
+        (void)fprintf(stderr,
+                      "%s: %" PRIu64
+                      " reactions are external, because their cause was started before the "
+                      "recording's window\n",
+                      request->out_path, summary->freed);
+    }
+}
+
+#define AT(member) OPTION_AT(struct trace_scale_request, member)
+
+int command_trace_scale(int argc, char **argv)
+{
+    static const struct option_row options[] = {
+        {{"output", 'o', "FILE", 0, "Where the trace goes", 0}, OPTION_TEXT, AT(out_path)},
+        {{"connections", 'n', "N", 0,
+          "To how many connections, k and m for thousands and millions; rounded up to whole copies",
+          0},
+         OPTION_WHOLE(1, UINT32_MAX),
+         AT(connections)},
+        {{"of", 0, "K", 0,
+          "How many connections the recording is of (as it says itself, if it does)", 0},
+         OPTION_WHOLE(1, UINT32_MAX),
+         AT(of)},
+        {{"seconds", 0, "S", 0, "How long the timed window is (as long as the recording's)", 0},
+         OPTION_SECONDS(1e-9, 1e9),
+         AT(seconds)},
+        {{"seed", 0, "K", 0, "Which of all possible shifts (default 1)", 0},
+         OPTION_WHOLE(0, INT64_MAX),
+         AT(seed)},
+        OPTION_ROW_PROGRESS,
+        OPTION_ROW_END};
+    static const struct command_line syntax = {
+        .options = options,
+        .form = "FILE",
+        .text =
+            "Superposes copies of a recording, so that it becomes one of many connections.\v"
+            "Each copy is shifted in time at random, circularly, and has timers of its own: what "
+            "comes in bursts in the recording does so in the result, and reactions stay with their "
+            "causes. The timed window is in a steady state from its beginning. A timer that pends "
+            "where a copy begins anew fires in its time if the recording started it once; one that "
+            "it started several times is stopped when the copy comes to it again.",
+        .take_word = take_path,
+        .complete = complete};
+    struct trace_scale_request request = {.seed = DEFAULT_SEED};
+    if (!command_line_read(&syntax, argc, argv, &request)) {
+        return EXIT_USAGE;
+    }
+    struct trace_scale_summary summary;
+    struct error error;
+    if (!trace_scale(&request, &summary, &error)) {
+        command_complain(&error);
+        return EXIT_FAULT;
+    }
+    print_summary(&request, &summary);
+    return EXIT_OK;
+}

@@ -1,0 +1,413 @@
+#include "trace_loop.h"
+
+#include "progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A timer left alone may fire so many lengths of the recording behind its end. */
+#define LEFT_LENGTHS 2
+
+#define NO_STEP      UINT64_MAX
+
+/* Longest recording that is taken, so that sums of a few lengths and delays stay in range. */
+#define LENGTH_MAX   ((int64_t)(TRACE_TICK_MAX / 16))
+
+/* What is known of a timer while the recording is read. */
+struct life {
+    uint64_t arming;     /* the start by which it pends, or NO_STEP */
+    uint64_t first_step; /* in the window, or NO_STEP */
+    int64_t due;
+    int64_t fired; /* when it last did; INT64_MIN: it has not */
+    int64_t last;  /* when it last was named or fired */
+    uint32_t starts;
+    bool fired_from_warmup; /* by a start in the warm-up */
+};
+
+struct loader {
+    struct trace_loop *loop;
+    const struct trace_header *header;
+    const char *path;
+    struct loop_step *steps; /* writable */
+    struct life *lives;
+    struct error *error;
+};
+
+/* --- room ------------------------------------------------------------------------------------ */
+
+/* Maps a file of so many bytes that has no name any more. All of them are reserved on the disk
+ * first: a mapped file that meets a full disk would end the program. */
+static void *map_file(const char *beside, size_t bytes, struct error *error)
+{
+    char *name = NULL;
+    if (asprintf(&name, "%s.XXXXXX.tmp", beside) < 0) {
+        (void)error_set(error, "%s: out of memory", beside);
+        return NULL;
+    }
+    int fd = mkstemps(name, 4);
+    int why = fd < 0 ? errno : 0;
+    if (fd >= 0) {
+        (void)unlink(name);
+        why = posix_fallocate(fd, 0, (off_t)bytes);
+    }
+    free(name);
+    void *mapped = MAP_FAILED;
+    if (why == 0) {
+        mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        why = mapped == MAP_FAILED ? errno : 0;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (why != 0) {
+        (void)error_set(error,
+                        "%s: no room beside it for a temporary file of %zu bytes: %s; name a file "
+                        "in a folder that has it",
+                        beside, bytes, strerror(why));
+        return NULL;
+    }
+    return mapped;
+}
+
+static bool number(struct loop_numbering *numbering, uint32_t ids)
+{
+    size_t room = (size_t)ids + 1; /* there may be none */
+    numbering->rank = calloc(room, sizeof *numbering->rank);
+    numbering->keys = calloc(room, sizeof *numbering->keys);
+    return numbering->rank != NULL && numbering->keys != NULL;
+}
+
+static bool make_room(struct loader *loader, const char *beside)
+{
+    struct trace_loop *loop = loader->loop;
+    const struct trace_header *header = loader->header;
+    if (header->events > SIZE_MAX / 2 / sizeof *loader->steps) {
+        return error_set(loader->error, "%s: %" PRIu64 " operations are too many", loader->path,
+                         header->events);
+    }
+    loop->mapped_bytes = (size_t)header->events * sizeof *loader->steps;
+    loader->steps = map_file(beside, loop->mapped_bytes, loader->error);
+    loop->steps = loader->steps;
+    if (loader->steps == NULL) {
+        return false;
+    }
+    loader->lives = malloc(((size_t)header->ids + 1) * sizeof *loader->lives);
+    if (loader->lives == NULL || !number(&loop->by_last, header->ids) ||
+        !number(&loop->by_first, header->ids)) {
+        return error_set(loader->error, "%s: out of memory for its %" PRIu32 " timers",
+                         loader->path, header->ids);
+    }
+    for (uint32_t id = 0; id < header->ids; id++) {
+        loader->lives[id] = (struct life){
+            .arming = NO_STEP, .first_step = NO_STEP, .fired = INT64_MIN, .last = INT64_MIN};
+    }
+    return true;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* Fires the timer if it is due by `tick`. */
+static void settle(struct loader *loader, struct life *life, int64_t tick)
+{
+    if (life->arming != NO_STEP && life->due <= tick) {
+        struct loop_step *arming = &loader->steps[life->arming];
+        arming->end = life->due;
+        life->fired = life->due;
+        life->fired_from_warmup = arming->tick < 0;
+        life->last = life->due;
+        life->arming = NO_STEP;
+    }
+}
+
+static bool take_cause(struct loader *loader, struct loop_step *step, uint64_t event)
+{
+    struct life *cause = &loader->lives[step->cause_id];
+    settle(loader, cause, step->tick);
+    if (cause->fired != step->tick) {
+        return error_set(loader->error,
+                         "%s: operation %" PRIu64
+                         " is said to be caused by a timer that does not fire at its tick; make "
+                         "the trace anew (`timerlab trace validate` says how many there are)",
+                         loader->path, event);
+    }
+    if (cause->fired_from_warmup && step->tick >= 0) {
+        step->marks |= LOOP_CAUSED_BEFORE;
+        loader->loop->freed++;
+    }
+    return true;
+}
+
+static bool take(struct loader *loader, uint64_t tick, const struct trace_record *record,
+                 const struct trace_cause *cause)
+{
+    struct trace_loop *loop = loader->loop;
+    uint64_t index = loop->step_count++;
+    struct loop_step *step = &loader->steps[index];
+    *step = (struct loop_step){.tick = (int64_t)tick - (int64_t)loader->header->warmup_end_tick,
+                               .id = record->id,
+                               .op = (uint8_t)record->op};
+    if (cause != NULL && cause->basis != TRACE_EXTERNAL) {
+        step->cause_id = cause->id;
+        step->basis = (uint8_t)cause->basis;
+        if (!take_cause(loader, step, index)) {
+            return false;
+        }
+    }
+    struct life *life = &loader->lives[record->id];
+    settle(loader, life, step->tick);
+    if (life->arming != NO_STEP) {
+        loader->steps[life->arming].end = step->tick;
+        life->arming = NO_STEP;
+    }
+    life->last = step->tick;
+    if (step->tick < 0) {
+        loop->first_step = index + 1;
+    } else if (life->first_step == NO_STEP) {
+        life->first_step = index;
+        loop->by_first.rank[record->id] = loop->by_first.count;
+        loop->by_first.keys[loop->by_first.count++] = step->tick;
+    }
+    if (record->op == TRACE_START) {
+        step->delay_ticks = record->deadline - tick;
+        /* What is due at once fires at the next tick. */
+        uint64_t wait = step->delay_ticks > 0 ? step->delay_ticks : 1;
+        wait = wait < TRACE_TICK_MAX / 2 ? wait : TRACE_TICK_MAX / 2;
+        life->arming = index;
+        life->due = step->tick + (int64_t)wait;
+        life->starts++;
+    }
+    return true;
+}
+
+static bool take_all(struct loader *loader, struct trace_reader *reader)
+{
+    struct progress progress;
+    progress_begin(&progress, "reading", "operations", loader->header->events);
+    struct trace_block block;
+    int got = trace_reader_rewind(reader, loader->error) ? 1 : -1;
+    while (got == 1 && (got = trace_reader_next(reader, &block, loader->error)) == 1) {
+        for (size_t g = 0; got == 1 && g < block.group_count; g++) {
+            const struct trace_group *group = &block.groups[g];
+            for (uint32_t i = group->first; got == 1 && i < group->first + group->count; i++) {
+                got = take(loader, group->tick, &block.records[i],
+                           block.causes != NULL ? &block.causes[i] : NULL)
+                          ? 1
+                          : -1;
+            }
+        }
+        progress_update(&progress, block.first_event + block.record_count);
+    }
+    progress_end(&progress);
+    return got == 0;
+}
+
+/* --- the end of a pass ----------------------------------------------------------------------- */
+
+/* Decides what becomes of a timer that pends at the end. */
+static void end_life(struct loader *loader, struct life *life)
+{
+    struct trace_loop *loop = loader->loop;
+    const int64_t length = loop->length_ticks;
+    settle(loader, life, length - 1);
+    if (life->arming == NO_STEP) {
+        return;
+    }
+    struct loop_step *arming = &loader->steps[life->arming];
+    arming->end = life->due;
+    if (life->first_step != NO_STEP &&
+        (life->starts > 1 || life->due - length >= LEFT_LENGTHS * length)) {
+        struct loop_step *next = &loader->steps[life->first_step];
+        if (length + next->tick < life->due) {
+            next->marks |= LOOP_TAKES_OVER;
+            arming->end = length + next->tick;
+            loop->taken_over++;
+        }
+    }
+    life->last = arming->end;
+    loop->left_count++;
+}
+
+struct keyed {
+    int64_t key;
+    uint32_t at;
+};
+
+static int by_key_descending(const void *a, const void *b)
+{
+    const struct keyed *left = a;
+    const struct keyed *right = b;
+    if (left->key != right->key) {
+        return left->key < right->key ? 1 : -1;
+    }
+    return (left->at > right->at) - (left->at < right->at);
+}
+
+/* Numbers what the keys stand for, the largest first. */
+static void number_descending(struct loop_numbering *numbering, struct keyed *keyed, uint32_t count)
+{
+    qsort(keyed, count, sizeof *keyed, by_key_descending);
+    for (uint32_t rank = 0; rank < count; rank++) {
+        numbering->rank[keyed[rank].at] = rank;
+        numbering->keys[rank] = keyed[rank].key;
+    }
+    numbering->count = count;
+}
+
+static int by_tick(const void *a, const void *b)
+{
+    const struct loop_step *left = a;
+    const struct loop_step *right = b;
+    if (left->tick != right->tick) {
+        return left->tick < right->tick ? -1 : 1;
+    }
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+static bool collect_left(struct loader *loader, struct keyed *keyed)
+{
+    struct trace_loop *loop = loader->loop;
+    if (loop->first_step > 0) {
+        loop->left_count = 0; /* what pends at the beginning is the warm-up's */
+    }
+    loop->left = calloc((size_t)loop->left_count + 1, sizeof *loop->left);
+    if (loop->left == NULL || !number(&loop->by_left, loader->header->ids)) {
+        return error_set(loader->error, "%s: out of memory", loader->path);
+    }
+    uint32_t count = 0;
+    for (uint32_t id = 0; id < loader->header->ids && count < loop->left_count; id++) {
+        if (loader->lives[id].arming != NO_STEP) {
+            loop->left[count] = loader->steps[loader->lives[id].arming];
+            keyed[count] = (struct keyed){.key = loop->left[count].end, .at = id};
+            count++;
+        }
+    }
+    number_descending(&loop->by_left, keyed, count);
+    qsort(loop->left, count, sizeof *loop->left, by_tick);
+    if (count > 0) {
+        loop->left_passes = (uint32_t)(loop->by_left.keys[0] / loop->length_ticks);
+    }
+    return true;
+}
+
+static bool finish(struct loader *loader)
+{
+    struct trace_loop *loop = loader->loop;
+    const uint32_t ids = loader->header->ids;
+    struct keyed *keyed = calloc((size_t)ids + 1, sizeof *keyed);
+    if (keyed == NULL) {
+        return error_set(loader->error, "%s: out of memory", loader->path);
+    }
+    uint32_t named = 0;
+    for (uint32_t id = 0; id < ids; id++) {
+        end_life(loader, &loader->lives[id]);
+        if (loader->lives[id].last >= 0) {
+            keyed[named++] = (struct keyed){.key = loader->lives[id].last, .at = id};
+        }
+    }
+    number_descending(&loop->by_last, keyed, named);
+    bool good = collect_left(loader, keyed);
+    free(keyed);
+    for (uint64_t i = 0; i < loop->first_step && loop->age_ticks == 0; i++) {
+        if (loop->steps[i].op == TRACE_START && loop->steps[i].end >= 0) {
+            loop->age_ticks = -loop->steps[i].tick;
+        }
+    }
+    return good;
+}
+
+bool trace_loop_read(struct trace_loop *loop, struct trace_reader *reader, const char *path,
+                     const char *beside, struct error *error)
+{
+    *loop = (struct trace_loop){0};
+    struct loader loader = {
+        .loop = loop, .header = trace_reader_header(reader), .path = path, .error = error};
+    const struct trace_header *header = loader.header;
+    if (header->events == 0 || header->end_tick == header->warmup_end_tick) {
+        return error_set(error, "%s: there are no operations in its timed window", path);
+    }
+    if (header->end_tick > (uint64_t)LENGTH_MAX) {
+        return error_set(error,
+                         "%s: its %" PRIu64 " ticks are more than %" PRId64
+                         "; import it with a longer tick",
+                         path, header->end_tick, LENGTH_MAX);
+    }
+    loop->length_ticks = (int64_t)(header->end_tick - header->warmup_end_tick);
+    bool good = make_room(&loader, beside) && take_all(&loader, reader) && finish(&loader);
+    free(loader.lives);
+    if (good && loop->first_step == loop->step_count) {
+        return error_set(error, "%s: there are no operations in its timed window", path);
+    }
+    return good;
+}
+
+/* --- what is asked of it --------------------------------------------------------------------- */
+
+uint64_t trace_loop_step_at(const struct trace_loop *loop, int64_t tick)
+{
+    uint64_t low = loop->first_step;
+    uint64_t high = loop->step_count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (loop->steps[middle].tick < tick) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* How many of the keys, in either order, are on the near side: at least, or below. */
+static uint32_t count_keys(const struct loop_numbering *numbering, int64_t tick, bool at_least)
+{
+    uint32_t low = 0;
+    uint32_t high = numbering->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((numbering->keys[middle] >= tick) == at_least) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+uint32_t trace_loop_ids_from(const struct trace_loop *loop, int64_t tick)
+{
+    return count_keys(&loop->by_last, tick, true);
+}
+
+uint32_t trace_loop_ids_before(const struct trace_loop *loop, int64_t tick)
+{
+    return count_keys(&loop->by_first, tick, false);
+}
+
+uint32_t trace_loop_ids_left(const struct trace_loop *loop, int64_t tick)
+{
+    return count_keys(&loop->by_left, tick, true);
+}
+
+static void release_numbering(struct loop_numbering *numbering)
+{
+    free(numbering->rank);
+    free(numbering->keys);
+}
+
+void trace_loop_release(struct trace_loop *loop)
+{
+    if (loop->steps != NULL) {
+        (void)munmap((void *)loop->steps, loop->mapped_bytes);
+    }
+    free(loop->left);
+    release_numbering(&loop->by_last);
+    release_numbering(&loop->by_first);
+    release_numbering(&loop->by_left);
+    *loop = (struct trace_loop){0};
+}
