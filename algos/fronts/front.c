@@ -32,9 +32,10 @@ static struct composition *slots[TL_COMPOSITIONS_MAX];
 extern const struct tl_front tl_front_locked;
 extern const struct tl_front tl_front_handoff;
 extern const struct tl_front tl_front_sharded;
+extern const struct tl_front tl_front_lazy;
 
 static const struct tl_front *const fronts[] = {&tl_front_locked, &tl_front_handoff,
-                                                &tl_front_sharded};
+                                                &tl_front_sharded, &tl_front_lazy};
 
 const struct tl_front *const *tl_fronts(size_t *count)
 {
@@ -144,8 +145,7 @@ static bool meets_needs(const struct tl_front *front, const struct tl_algo *inne
                         size_t why_bytes)
 {
     if (is_composed(inner)) {
-        (void)snprintf(why, why_bytes, "%s is safe for threads already: one front end at a time",
-                       inner->name);
+        (void)snprintf(why, why_bytes, "%s has one already: one front end at a time", inner->name);
         return false;
     }
     size_t rows = 0;
@@ -232,6 +232,16 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
     };
     slots[slot] = whole;
     return &whole->algo;
+}
+
+const struct tl_front *tl_front_of(const struct tl_algo *algo)
+{
+    for (size_t i = 0; i < TL_COMPOSITIONS_MAX; i++) {
+        if (slots[i] != NULL && slots[i]->algo.create == algo->create) {
+            return slots[i]->front;
+        }
+    }
+    return NULL;
 }
 
 void tl_front_release(const struct tl_algo *composed)

@@ -1,14 +1,16 @@
 /*
- * front.h: front ends, which make any structure safe for many threads.
+ * front.h: front ends, which stand before any structure and change how it is used: most make it
+ * safe for many threads, `lazy` spares it the moves of restarts.
  *
  * A front end holds a structure, the inner one, and is a structure itself: same contract, same
  * hooks. `locked(binary-heap)` is a binary heap behind one lock. Composed single-threaded, it does
  * what its capabilities and its precision say, like any other structure.
  *
- * What may run at the same time, from any threads: start, stop, count, next and advance; of
- * advances, one does its work and others wait. create, destroy, reserve, counters, check, place and
- * walk want to be alone. Timers of one id may be started and stopped by several threads; what then
- * counts is the order in which the calls got through.
+ * What may run at the same time, from any threads, if the front end is for threads: start, stop,
+ * count, next and advance; of advances, one does its work and others wait. create, destroy,
+ * reserve, counters, check, place and walk want to be alone. Timers of one id may be started and
+ * stopped by several threads; what then counts is the order in which the calls got through. Behind
+ * another front end there is one caller at a time, as without.
  *
  * A front end starts no thread: who advances it is the caller's business.
  */
@@ -33,6 +35,7 @@ struct tl_front {
     const char *description;         /* how it works, and what it changes */
     const struct tl_option *options; /* its own, before those of the inner one; ends with name ==
                                         NULL; NULL: none */
+    bool for_threads;                /* safe for many at once, as said above */
     uint32_t needs;                  /* capabilities that the inner structure must have */
     uint32_t bars;                   /* capabilities that it must not have */
     uint32_t keeps;                  /* those that the whole has if the inner one has them */
@@ -68,6 +71,9 @@ const struct tl_front *tl_front_find(const char *name);
  */
 const struct tl_algo *tl_front_compose(const struct tl_front *front, const struct tl_algo *inner,
                                        char *why, size_t why_bytes);
+
+/* The front end of a composed descriptor, or of a copy of it; NULL of any other. */
+const struct tl_front *tl_front_of(const struct tl_algo *algo);
 
 /* Frees a composed descriptor. No instance of it may be left. NULL is legal. */
 void tl_front_release(const struct tl_algo *composed);

@@ -393,6 +393,7 @@ const struct tl_front tl_front_handoff = {
         "queue. Besides what the structure takes, a timer takes 24 bytes. Netty's queues are "
         "without locks and take a new object for each start; Dubbo's have locks as here.",
     .options = options,
+    .for_threads = true,
     .needs = TL_CAP_UNLIMITED,
     .bars = TL_CAP_REFUSES,
     .keeps = TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES | TL_CAP_BASELINE |

@@ -136,6 +136,7 @@ const struct tl_front tl_front_locked = {
         "starts or stops a timer waits while another does, and while an advance lasts, callbacks "
         "included: the structure's stall becomes everybody's. Nothing else changes, so all "
         "promises of the structure stand.",
+    .for_threads = true,
     .keeps = UINT32_MAX,
     .create = locked_create,
     .hooks =

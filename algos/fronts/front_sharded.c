@@ -309,6 +309,7 @@ const struct tl_front tl_front_sharded = {
         "Fixed memory and idle ticks cost as many times as there are shards; besides, each timer "
         "takes 5 bytes.",
     .options = options,
+    .for_threads = true,
     .keeps = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES |
              TL_CAP_BASELINE | TL_CAP_FIRES_NOTHING | TL_CAP_SLOW | TL_CAP_REFUSES,
     .create = sharded_create,

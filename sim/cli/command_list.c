@@ -70,9 +70,10 @@ static void list_fronts(void)
 {
     size_t count = 0;
     const struct tl_front *const *fronts = tl_fronts(&count);
-    (void)printf("\nfront ends, for many threads: FRONT(NAME), as in locked(hier-wheel)\n");
+    (void)printf("\nfront ends: FRONT(NAME), as in locked(hier-wheel)\n");
     for (size_t i = 0; i < count; i++) {
-        (void)printf("%-8s  %s\n", fronts[i]->name, fronts[i]->summary);
+        (void)printf("%-8s  %-12s  %s\n", fronts[i]->name,
+                     fronts[i]->for_threads ? "many threads" : "one thread", fronts[i]->summary);
     }
 }
 
@@ -97,17 +98,17 @@ static void list_fronts_markdown(void)
 {
     size_t count = 0;
     const struct tl_front *const *fronts = tl_fronts(&count);
-    (void)printf("\nFront ends, for many threads, stand before a structure, as in "
-                 "`locked(hier-wheel)`:\n\n"
-                 "| front end | a structure | after | needs | keeps |\n|---|---|---|---|---|\n");
+    (void)printf("\nFront ends stand before a structure, as in `locked(hier-wheel)`:\n\n"
+                 "| front end | a structure | for many threads | after | needs | keeps |\n"
+                 "|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < count; i++) {
         char needs[256];
         char keeps[256];
         capability_words(fronts[i]->needs, needs, sizeof needs);
         capability_words(fronts[i]->keeps, keeps, sizeof keeps);
-        (void)printf("| `%s(NAME)` | %s | %s | %s | %s |\n", fronts[i]->name, fronts[i]->summary,
-                     fronts[i]->origin, needs[0] != '\0' ? needs : "-",
-                     keeps[0] != '\0' ? keeps : "-");
+        (void)printf("| `%s(NAME)` | %s | %s | %s | %s | %s |\n", fronts[i]->name,
+                     fronts[i]->summary, fronts[i]->for_threads ? "yes" : "no", fronts[i]->origin,
+                     needs[0] != '\0' ? needs : "-", keeps[0] != '\0' ? keeps : "-");
     }
 }
 

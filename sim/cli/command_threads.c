@@ -3,6 +3,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "concurrent.h"
+#include "front.h"
 #include "progress.h"
 
 #include <inttypes.h>
@@ -68,11 +69,15 @@ static void complete(void *at, struct argp_state *state)
                             "-a 'locked(NAME)',...; `timerlab list` shows them", state);
     for (size_t i = 0; i < contenders->count; i++) {
         const char *name = contenders->items[i].timed->name;
-        if (strchr(name, '(') == NULL) {
+        const struct tl_front *front = tl_front_of(contenders->items[i].timed);
+        if (front == NULL) {
             argp_error(state,
                        "%s is for one thread; behind a front end it is for many, as in "
                        "'locked(%s)'",
                        name, name);
+        } else if (!front->for_threads) {
+            argp_error(state, "%s is for one thread: the front end %s makes it safe for no more",
+                       name, front->name);
         }
     }
 }

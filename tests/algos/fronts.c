@@ -37,7 +37,8 @@ static void compositions_pass_the_kit(void **state)
 {
     (void)state;
     struct trial trial = select_structures(
-        "locked(binary-heap),handoff(binary-heap),handoff(round-wheel),sharded(binary-heap)");
+        "locked(binary-heap),handoff(binary-heap),handoff(round-wheel),sharded(binary-heap),"
+        "lazy(binary-heap),lazy(coarse-wheel),lazy(hier-wheel),lazy(duration-queues)");
     for (size_t i = 0; i < trial.contenders.count; i++) {
         const struct contender *contender = &trial.contenders.items[i];
         struct kit_target target = kit_target_of(contender->timed, contender->counted);
@@ -80,7 +81,7 @@ static void what_is_kept_is_declared(void **state)
 {
     (void)state;
     struct trial trial = select_structures("binary-heap,locked(binary-heap),handoff(binary-heap),"
-                                           "sharded(binary-heap)");
+                                           "sharded(binary-heap),lazy(binary-heap)");
     const struct contender *items = trial.contenders.items;
     uint32_t heap = items[0].timed->capabilities;
     assert_true((heap & TL_CAP_EXACT) != 0 && (heap & TL_CAP_NEXT) != 0);
@@ -91,6 +92,14 @@ static void what_is_kept_is_declared(void **state)
     assert_null(items[2].timed->next);
     assert_true((items[3].timed->capabilities & TL_CAP_EXACT) != 0);
     assert_int_equal(items[3].timed->capabilities & (TL_CAP_ORDERED | TL_CAP_BUDGET), 0);
+    assert_int_equal(
+        items[4].timed->capabilities,
+        heap & ~(uint32_t)(TL_CAP_EXACT | TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_NEXT_EXACT));
+    for (size_t i = 0; i < 5; i++) {
+        const struct tl_front *front = tl_front_of(items[i].timed);
+        assert_true((front != NULL) == (i > 0));
+        assert_true(front == NULL || front->for_threads == (i < 4));
+    }
     end(&trial);
 }
 
@@ -142,6 +151,168 @@ static void a_flood_is_handed_over_by_and_by(void **state)
     end(&trial);
 }
 
+/* --- lazy ------------------------------------------------------------------------------------ */
+
+/* A lazy structure under way: `fired` is the tick at which timer 7 fired last; 0: it has not. */
+struct lazy_trial {
+    struct trial trial;
+    const struct tl_algo *algo;
+    void *self;
+    uint64_t fired;
+};
+
+static void note_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct lazy_trial *lazy = ctx;
+    assert_int_equal(id, 7);
+    lazy->fired = now;
+}
+
+static void begin_lazy(struct lazy_trial *lazy, const char *text)
+{
+    lazy->trial = select_structures(text);
+    lazy->fired = 0;
+    const struct contender *contender = &lazy->trial.contenders.items[0];
+    lazy->algo = contender->counted;
+    struct tl_config config = {
+        .capacity = 8, .options = contender->options, .allocator = tl_system_allocator()};
+    assert_int_equal(lazy->algo->create(&config, &lazy->self), TL_OK);
+}
+
+static void end_lazy(struct lazy_trial *lazy)
+{
+    char why[200];
+    if (lazy->algo->check(lazy->self, why, sizeof why) != TL_OK) {
+        fail_msg("%s", why);
+    }
+    lazy->algo->destroy(lazy->self);
+    end(&lazy->trial);
+}
+
+static void start_at(struct lazy_trial *lazy, uint64_t deadline)
+{
+    assert_int_equal(lazy->algo->start(lazy->self, 7, deadline), TL_OK);
+}
+
+/* Advances to a tick; at which one timer 7 has fired so far. */
+static uint64_t fired_by(struct lazy_trial *lazy, uint64_t now)
+{
+    (void)lazy->algo->advance(lazy->self, now, TL_NO_BUDGET, note_fired, lazy);
+    return lazy->fired;
+}
+
+static struct tl_counters work_of(const struct lazy_trial *lazy)
+{
+    struct tl_counters counters;
+    lazy->algo->counters(lazy->self, &counters);
+    return counters;
+}
+
+/* The example that opens front_lazy.c: two restarts cost no move, and one firing for nothing. */
+static void a_later_restart_is_found_out_when_it_fires(void **state)
+{
+    (void)state;
+    struct lazy_trial lazy;
+    begin_lazy(&lazy, "lazy(binary-heap)");
+    start_at(&lazy, 100);
+    struct tl_counters begun = work_of(&lazy);
+    start_at(&lazy, 140);
+    start_at(&lazy, 180);
+    assert_int_equal(work_of(&lazy).moves, begun.moves);
+    assert_int_equal(lazy.algo->next(lazy.self), 100);
+    assert_int_equal(fired_by(&lazy, 100), 0);
+    assert_int_equal(work_of(&lazy).cascades, 1);
+    assert_int_equal(lazy.algo->count(lazy.self), 1);
+    assert_int_equal(lazy.algo->next(lazy.self), 180);
+    assert_int_equal(fired_by(&lazy, 179), 0);
+    assert_int_equal(fired_by(&lazy, 180), 180);
+    /* Earlier: at once. */
+    start_at(&lazy, 400);
+    start_at(&lazy, 300);
+    assert_int_equal(lazy.algo->next(lazy.self), 300);
+    /* In one advance over both its deadlines it fires once. */
+    start_at(&lazy, 500);
+    assert_int_equal(fired_by(&lazy, 600), 600);
+    assert_int_equal(work_of(&lazy).cascades, 1);
+    end_lazy(&lazy);
+}
+
+/* nginx's rule: within the slack of the kept deadline, however often, that one stays. */
+static void slack_counts_from_the_deadline_that_is_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t asked[2];
+        uint64_t fires;
+    } cases[] = {
+        {{1299, 1299}, 1000}, /* early by 299 */
+        {{1200, 1299}, 1000}, /* not from 1200 */
+        {{1200, 1301}, 1301}, /* beyond it: exact */
+        {{701, 701}, 1000},   /* late by 299 */
+        {{699, 699}, 699},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct lazy_trial lazy;
+        begin_lazy(&lazy, "lazy(binary-heap):slack=299");
+        start_at(&lazy, 1000);
+        start_at(&lazy, cases[i].asked[0]);
+        start_at(&lazy, cases[i].asked[1]);
+        for (uint64_t now = 1; now < 2000 && lazy.fired == 0; now++) {
+            (void)fired_by(&lazy, now);
+        }
+        assert_int_equal(lazy.fired, cases[i].fires);
+        struct tl_precision declared =
+            tl_algo_precision(lazy.algo, lazy.trial.contenders.items[0].options, 50);
+        assert_int_equal(declared.early_ticks, 299);
+        assert_int_equal(declared.late_ticks, 299);
+        end_lazy(&lazy);
+    }
+}
+
+/* As HAProxy stops: the structure keeps it, nobody else sees it, and a start finds it there. */
+static void a_stop_can_be_found_out_too(void **state)
+{
+    (void)state;
+    struct lazy_trial lazy;
+    struct tl_place place;
+    begin_lazy(&lazy, "lazy(binary-heap):stop=lazy");
+    start_at(&lazy, 100);
+    struct tl_counters begun = work_of(&lazy);
+    assert_int_equal(lazy.algo->stop(lazy.self, 7), TL_OK);
+    assert_int_equal(lazy.algo->stop(lazy.self, 7), TL_IDLE);
+    assert_int_equal(lazy.algo->count(lazy.self), 0);
+    assert_true(lazy.algo->next(lazy.self) == TL_NEVER);
+    assert_int_equal(lazy.algo->place(lazy.self, 7, &place), TL_IDLE);
+    start_at(&lazy, 150);
+    assert_int_equal(work_of(&lazy).moves, begun.moves);
+    assert_int_equal(fired_by(&lazy, 149), 0);
+    assert_int_equal(fired_by(&lazy, 150), 150);
+    start_at(&lazy, 200);
+    assert_int_equal(lazy.algo->stop(lazy.self, 7), TL_OK);
+    assert_int_equal(fired_by(&lazy, 300), 150);
+    end_lazy(&lazy);
+}
+
+/* Behind coarse-wheel, which rounds 1000 up to 1024, a timer stays for 1020, and not for a delay
+ * that must not be so late. */
+static void lateness_is_promised_for_the_last_start(void **state)
+{
+    (void)state;
+    struct lazy_trial lazy;
+    begin_lazy(&lazy, "lazy(coarse-wheel)");
+    start_at(&lazy, 1000);
+    assert_int_equal(fired_by(&lazy, 995), 0);
+    start_at(&lazy, 1005);
+    struct tl_precision declared =
+        tl_algo_precision(lazy.algo, lazy.trial.contenders.items[0].options, 10);
+    uint64_t now = 996;
+    while (lazy.fired == 0 && now < 2000) {
+        (void)fired_by(&lazy, now++);
+    }
+    assert_in_range(lazy.fired, 1005, 1005 + declared.late_ticks);
+    end_lazy(&lazy);
+}
+
 static void what_cannot_be_composed_is_refused(void **state)
 {
     (void)state;
@@ -155,6 +326,8 @@ static void what_cannot_be_composed_is_refused(void **state)
         {"locked(binary-heap", "stands in parentheses"},
         {"locked(sharded(binary-heap))", "one front end at a time"},
         {"handoff(simple-wheel)", "needs a structure that promises `unlimited`"},
+        {"lazy(simple-wheel)", "needs a structure that promises `unlimited`"},
+        {"lazy(locked(binary-heap))", "one front end at a time"},
         {"sharded(binary-heap):shards=0", "shards=0 is not usable"},
         {"locked(binary-heap),locked(binary-heap)", "named twice"},
     };
@@ -198,6 +371,10 @@ int main(void)
         cmocka_unit_test(options_of_both_are_one_table),
         cmocka_unit_test(what_is_kept_is_declared),
         cmocka_unit_test(a_flood_is_handed_over_by_and_by),
+        cmocka_unit_test(a_later_restart_is_found_out_when_it_fires),
+        cmocka_unit_test(slack_counts_from_the_deadline_that_is_kept),
+        cmocka_unit_test(a_stop_can_be_found_out_too),
+        cmocka_unit_test(lateness_is_promised_for_the_last_start),
         cmocka_unit_test(what_cannot_be_composed_is_refused),
         cmocka_unit_test(slots_are_given_back),
     };

@@ -1,0 +1,531 @@
+/*
+ * lazy: a restart to a later deadline is written down, and found out when the timer fires.
+ *
+ * A server pushes its idle timers back with every packet, and almost none of them ever expires. To
+ * move such a timer in its structure for each packet is work for nothing: it is enough that the
+ * timer fires no later than it is due. So the structure keeps the timer where it is, under the
+ * deadline that it once had, and the new one is a number beside it. When the timer fires, the
+ * number says whether it is due, and is handed out, or whether it is started again for the rest.
+ *
+ *   start 7, 100     the structure has 7 at 100
+ *   start 7, 140     written down: 140
+ *   start 7, 180     written down: 180
+ *   tick 100         7 fires in the structure, is not due, and is started again for 180
+ *   tick 180         7 fires
+ *
+ * Any number of restarts within one timeout costs one firing for nothing. What was moves becomes
+ * wakeups: a loop that sleeps until `next` is woken for a timer that is not due. Where restarts are
+ * rare against timeouts that is a loss, and a timer that is stopped for good never needed it.
+ *
+ * Three who do so, and where they differ:
+ *
+ *   Netty's IdleStateHandler notes the time of the last read and write; its task, when it runs,
+ *   schedules itself again for what is left.
+ *   HAProxy's tasks have an `expire` besides the key under which they are queued. Pushed later,
+ * only `expire` changes; earlier, the task is queued anew. A task whose timer was stopped stays
+ * queued and is dropped when it is found: `stop=lazy`. The default takes it out at once. nginx
+ * leaves a timer alone if it is set again to within 300 ms of the key that it has, earlier or
+ * later, and otherwise moves it. It fires under the old key, up to that much from what was asked:
+ * `slack`. Counted is always from the key, so that it does not drift.
+ *
+ * What the structure promises must hold for the deadline last asked for. So where it may be late, a
+ * timer stays only if even its latest firing keeps to what is promised for the new delay, and if so
+ * does the start for the rest. Of a structure whose lateness falls with the delay nothing
+ * stays, therefore; where one bucket serves both deadlines, the timer stays and fires with
+ * it.
+ *
+ * A deadline beyond the structure's horizon is approached: the timer waits halfway, or half of
+ * that, and is started for the rest there.
+ *
+ * The order among timers that one advance fires is that of their old deadlines, and `next` is a
+ * bound: lost are `ordered`, `fifo`, `next-exact`, and, for the option `slack`, `exact`.
+ */
+#include "front.h"
+#include "registry.h"
+
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OWN_SLACK, OWN_STOP };
+
+enum { STOP_NOW, STOP_LAZY };
+
+/* A timer's `kept` while it waits for the end of the advance whose callback started it: this, and
+ * the id of the one behind it. Above all deadlines. */
+#define WAITS      (UINT64_C(3) << 62)
+#define WAITS_LAST UINT32_MAX
+
+struct timer {
+    uint64_t wanted; /* from this tick on, its firing is handed out; TL_NEVER: it is not pending */
+    uint64_t kept;   /* its deadline in the structure; TL_NEVER: it is not there */
+};
+
+/* Between which ticks the structure fires it. */
+struct span {
+    uint64_t first;
+    uint64_t last;
+};
+
+struct lazy {
+    const struct tl_algo *inner;
+    void *self;
+    const struct tl_allocator *allocator;
+    struct timer *timers;
+    struct span *spans; /* NULL if the structure is exact, and fires them at `kept` */
+    uint64_t clock;
+    uint64_t count;
+    uint64_t slack_ticks;
+    uint64_t fired; /* in the running advance */
+    tl_fire_fn fire;
+    void *fire_ctx;
+    struct tl_counters counters; /* its own work, beside the structure's */
+    uint32_t capacity;
+    uint32_t first_waiting;
+    bool exact;
+    bool advancing;
+    bool bounded; /* the running advance has a budget */
+    bool leaves_stopped;
+    int64_t options[TL_OPTIONS_MAX]; /* the structure's */
+};
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static bool is_pending(const struct timer *timer)
+{
+    return timer->wanted != TL_NEVER;
+}
+
+static bool is_waiting(const struct timer *timer)
+{
+    return timer->kept >= WAITS && timer->kept != TL_NEVER;
+}
+
+/* Of a deadline, seen from the clock. */
+static struct tl_precision precision_of(const struct lazy *lazy, uint64_t deadline)
+{
+    uint64_t delay_ticks = deadline > lazy->clock ? deadline - lazy->clock : 0;
+    return lazy->exact ? (struct tl_precision){0}
+                       : tl_algo_precision(lazy->inner, lazy->options, delay_ticks);
+}
+
+static struct span span_of(const struct lazy *lazy, uint32_t id)
+{
+    const struct timer *timer = &lazy->timers[id];
+    return !lazy->exact ? lazy->spans[id]
+                        : (struct span){.first = timer->kept, .last = timer->kept};
+}
+
+/* Starts a timer in the structure. If that fails nothing has changed. */
+static enum tl_status file(struct lazy *lazy, uint32_t id, uint64_t deadline)
+{
+    struct timer *timer = &lazy->timers[id];
+    enum tl_status status = lazy->inner->start(lazy->self, id, deadline);
+    if (status != TL_OK) {
+        return status;
+    }
+    timer->kept = deadline;
+    timer->wanted = deadline;
+    if (!lazy->exact) {
+        struct tl_precision precision = precision_of(lazy, deadline);
+        timer->wanted -= precision.early_ticks < deadline ? precision.early_ticks : deadline;
+        lazy->spans[id] =
+            (struct span){.first = timer->wanted, .last = add(deadline, precision.late_ticks)};
+    }
+    return TL_OK;
+}
+
+/* Whether the structure promises no less for a delay. */
+static bool keeps_to(const struct lazy *lazy, uint64_t delay_ticks, struct tl_precision promised)
+{
+    struct tl_precision precision = tl_algo_precision(lazy->inner, lazy->options, delay_ticks);
+    return precision.early_ticks <= promised.early_ticks &&
+           precision.late_ticks <= promised.late_ticks;
+}
+
+/* Whether a timer that is started for `deadline` may stay where the structure has it; sets from
+ * when on its firing is to be handed out. */
+static bool may_stay(struct lazy *lazy, uint32_t id, uint64_t deadline, uint64_t *wanted)
+{
+    uint64_t kept = lazy->timers[id].kept;
+    struct span span = span_of(lazy, id);
+    struct tl_precision promised = precision_of(lazy, deadline);
+    uint64_t apart = deadline > kept ? deadline - kept : kept - deadline;
+    uint64_t last = add(deadline, promised.late_ticks);
+    uint64_t slack = apart <= lazy->slack_ticks ? lazy->slack_ticks : 0;
+    lazy->counters.compares++;
+    /* Not if it could fire in the very advance whose callback starts it. */
+    bool later = !lazy->advancing || span.first > lazy->clock;
+    if (later && add(add(span.first, promised.early_ticks), slack) >= deadline &&
+        span.last <= add(last, slack)) {
+        *wanted = span.first;
+        return true;
+    }
+    if (span.last > last) {
+        return false;
+    }
+    *wanted = deadline;
+    if (lazy->exact || span.first >= deadline) {
+        return true;
+    }
+    /* The rest is shorter the later it is found out. */
+    return keeps_to(lazy, deadline - span.first, promised) && keeps_to(lazy, 1, promised);
+}
+
+/* Behind the last that is to fire in this advance it is started. */
+static void let_wait(struct lazy *lazy, uint32_t id)
+{
+    lazy->timers[id].kept = WAITS | lazy->first_waiting;
+    lazy->first_waiting = id;
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+static enum tl_status lazy_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct lazy *lazy = self;
+    struct timer *timer = &lazy->timers[id];
+    bool fresh = !is_pending(timer);
+    bool due =
+        lazy->advancing && deadline <= add(lazy->clock, precision_of(lazy, deadline).early_ticks);
+    enum tl_status status = TL_OK;
+    uint64_t wanted;
+    if (is_waiting(timer)) {
+        timer->wanted = deadline;
+    } else if (!due && timer->kept != TL_NEVER && may_stay(lazy, id, deadline, &wanted)) {
+        timer->wanted = wanted;
+    } else if (due && lazy->bounded) {
+        /* What a budget leaves over may be asked for again within this advance, in which nothing
+         * fires that was started in it. */
+        if (timer->kept != TL_NEVER) {
+            (void)lazy->inner->stop(lazy->self, id);
+        }
+        timer->wanted = deadline;
+        let_wait(lazy, id);
+    } else {
+        status = file(lazy, id, deadline);
+    }
+    lazy->count += status == TL_OK && fresh;
+    return status;
+}
+
+static enum tl_status lazy_stop(void *self, uint32_t id)
+{
+    struct lazy *lazy = self;
+    struct timer *timer = &lazy->timers[id];
+    if (!is_pending(timer)) {
+        return TL_IDLE;
+    }
+    lazy->count--;
+    timer->wanted = TL_NEVER;
+    if (!lazy->leaves_stopped && !is_waiting(timer)) {
+        timer->kept = TL_NEVER;
+        return lazy->inner->stop(lazy->self, id);
+    }
+    return TL_OK;
+}
+
+/* In the structure's callback. */
+static void inner_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct lazy *lazy = ctx;
+    struct timer *timer = &lazy->timers[id];
+    lazy->counters.compares++;
+    timer->kept = TL_NEVER;
+    if (!is_pending(timer)) {
+        return;
+    }
+    /* Started for the rest it could fire at once where the structure may be early. */
+    if (timer->wanted > add(now, precision_of(lazy, timer->wanted).early_ticks)) {
+        lazy->counters.cascades++;
+        if (lazy->bounded) {
+            let_wait(lazy, id);
+        } else {
+            (void)file(lazy, id, timer->wanted);
+        }
+        return;
+    }
+    timer->wanted = TL_NEVER;
+    lazy->count--;
+    lazy->fired++;
+    lazy->fire(lazy->fire_ctx, id, now);
+}
+
+/* Starts what callbacks started for now, behind the last that was to fire in this advance. */
+static void start_waiting(struct lazy *lazy)
+{
+    while (lazy->first_waiting != WAITS_LAST) {
+        uint32_t id = lazy->first_waiting;
+        struct timer *timer = &lazy->timers[id];
+        lazy->first_waiting = (uint32_t)timer->kept;
+        timer->kept = TL_NEVER;
+        if (is_pending(timer)) {
+            (void)file(lazy, id, timer->wanted);
+        }
+    }
+}
+
+static uint64_t lazy_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct lazy *lazy = self;
+    lazy->clock = now;
+    lazy->fired = 0;
+    lazy->fire = fire;
+    lazy->fire_ctx = ctx;
+    lazy->advancing = true;
+    lazy->bounded = budget != TL_NO_BUDGET;
+    uint64_t left = budget;
+    uint64_t handed = lazy->inner->advance(lazy->self, now, left, inner_fired, lazy);
+    /* What fires for nothing in the structure uses up its budget, but not the caller's. */
+    while (handed == left && lazy->fired < budget) {
+        left = budget - lazy->fired;
+        handed = lazy->inner->advance(lazy->self, now, left, inner_fired, lazy);
+    }
+    if (lazy->fired == 0 && handed > 0 && (lazy->inner->capabilities & TL_CAP_NEXT) != 0 &&
+        lazy->inner->next(lazy->self) <= now) {
+        /* A bound that grows only when nothing fires at it. Nobody's callback has run. */
+        (void)lazy->inner->advance(lazy->self, now, budget, inner_fired, lazy);
+    }
+    lazy->advancing = false;
+    start_waiting(lazy);
+    return lazy->fired;
+}
+
+static uint64_t lazy_next(const void *self)
+{
+    const struct lazy *lazy = self;
+    return lazy->count > 0 ? lazy->inner->next(lazy->self) : TL_NEVER;
+}
+
+static uint64_t lazy_count(const void *self)
+{
+    const struct lazy *lazy = self;
+    return lazy->count;
+}
+
+static void lazy_counters(const void *self, struct tl_counters *out)
+{
+    const struct lazy *lazy = self;
+    lazy->inner->counters(lazy->self, out);
+    out->compares += lazy->counters.compares;
+    out->cascades += lazy->counters.cascades;
+}
+
+static enum tl_status lazy_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct lazy *lazy = self;
+    uint64_t pending = 0;
+    uint64_t kept = 0;
+    for (uint32_t id = 0; id < lazy->capacity; id++) {
+        const struct timer *timer = &lazy->timers[id];
+        if (is_waiting(timer) || (is_pending(timer) && timer->kept == TL_NEVER)) {
+            (void)snprintf(why, why_bytes, "timer %u is pending, and the structure has it not",
+                           (unsigned)id);
+            return TL_ERR_CORRUPT;
+        }
+        pending += is_pending(timer);
+        kept += timer->kept != TL_NEVER;
+    }
+    bool fires_nothing = (lazy->inner->capabilities & TL_CAP_FIRES_NOTHING) != 0;
+    if (pending != lazy->count || (!fires_nothing && kept != lazy->inner->count(lazy->self))) {
+        (void)snprintf(
+            why, why_bytes, "%llu timers are pending, not %llu; the structure has %llu, not %llu",
+            (unsigned long long)pending, (unsigned long long)lazy->count, (unsigned long long)kept,
+            (unsigned long long)lazy->inner->count(lazy->self));
+        return TL_ERR_CORRUPT;
+    }
+    return lazy->inner->check != NULL ? lazy->inner->check(lazy->self, why, why_bytes) : TL_OK;
+}
+
+static enum tl_status lazy_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct lazy *lazy = self;
+    return is_pending(&lazy->timers[id]) ? lazy->inner->place(lazy->self, id, out) : TL_IDLE;
+}
+
+/* A walk through the structure, for the caller's visitor. */
+struct visit {
+    const struct lazy *lazy;
+    const struct tl_visitor *visitor;
+};
+
+static void visit_part(void *ctx, const struct tl_part *part)
+{
+    const struct visit *visit = ctx;
+    visit->visitor->part(visit->visitor->ctx, part);
+}
+
+static void visit_cell(void *ctx, const struct tl_cell *cell)
+{
+    const struct visit *visit = ctx;
+    visit->visitor->cell(visit->visitor->ctx, cell);
+}
+
+/* What was stopped, and left where it was, is stale. */
+static void visit_timer(void *ctx, const struct tl_held *held)
+{
+    const struct visit *visit = ctx;
+    struct tl_held seen = *held;
+    if (!is_pending(&visit->lazy->timers[held->id])) {
+        seen.marks |= TL_MARK_STALE;
+    }
+    visit->visitor->timer(visit->visitor->ctx, &seen);
+}
+
+static void lazy_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct lazy *lazy = self;
+    struct visit visit = {.lazy = lazy, .visitor = visitor};
+    const struct tl_visitor own = {
+        .ctx = &visit, .part = visit_part, .cell = visit_cell, .timer = visit_timer};
+    lazy->inner->walk(lazy->self, &own);
+}
+
+/* --- beginning and end ----------------------------------------------------------------------- */
+
+static void free_arrays(const struct lazy *lazy, struct timer *timers, struct span *spans,
+                        uint32_t capacity)
+{
+    tl_free(lazy->allocator, timers, capacity * sizeof *timers, alignof(struct timer));
+    tl_free(lazy->allocator, spans, capacity * sizeof *spans, alignof(struct span));
+}
+
+/* Room for the timers up to `capacity`. */
+static enum tl_status grow(struct lazy *lazy, uint32_t capacity)
+{
+    if (capacity <= lazy->capacity) {
+        return TL_OK;
+    }
+    struct timer *timers =
+        tl_alloc(lazy->allocator, capacity * sizeof *timers, alignof(struct timer));
+    struct span *spans =
+        lazy->exact ? NULL
+                    : tl_alloc(lazy->allocator, capacity * sizeof *spans, alignof(struct span));
+    if (timers == NULL || (spans == NULL && !lazy->exact)) {
+        free_arrays(lazy, timers, spans, capacity);
+        return TL_ERR_NOMEM;
+    }
+    if (lazy->capacity > 0) {
+        memcpy(timers, lazy->timers, lazy->capacity * sizeof *timers);
+        if (spans != NULL) {
+            memcpy(spans, lazy->spans, lazy->capacity * sizeof *spans);
+        }
+    }
+    for (uint32_t id = lazy->capacity; id < capacity; id++) {
+        timers[id] = (struct timer){.wanted = TL_NEVER, .kept = TL_NEVER};
+    }
+    free_arrays(lazy, lazy->timers, lazy->spans, lazy->capacity);
+    lazy->timers = timers;
+    lazy->spans = spans;
+    lazy->capacity = capacity;
+    return TL_OK;
+}
+
+static enum tl_status lazy_create(const struct tl_algo *inner, const int64_t *own,
+                                  const struct tl_config *config, void **self)
+{
+    struct lazy *lazy = tl_alloc(config->allocator, sizeof *lazy, alignof(struct lazy));
+    if (lazy == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *lazy = (struct lazy){.inner = inner,
+                          .allocator = config->allocator,
+                          .clock = config->now,
+                          .slack_ticks = (uint64_t)own[OWN_SLACK],
+                          .leaves_stopped = own[OWN_STOP] == STOP_LAZY,
+                          .exact = tl_algo_is_exact(inner, config->options, TL_DEADLINE_MAX),
+                          .first_waiting = WAITS_LAST};
+    for (size_t i = 0; i < tl_option_count(inner); i++) {
+        lazy->options[i] = config->options[i];
+    }
+    enum tl_status status = grow(lazy, config->capacity);
+    if (status == TL_OK) {
+        status = inner->create(config, &lazy->self);
+    }
+    if (status != TL_OK) {
+        free_arrays(lazy, lazy->timers, lazy->spans, lazy->capacity);
+        tl_free(config->allocator, lazy, sizeof *lazy, alignof(struct lazy));
+        return status;
+    }
+    *self = lazy;
+    return TL_OK;
+}
+
+static void lazy_destroy(void *self)
+{
+    struct lazy *lazy = self;
+    lazy->inner->destroy(lazy->self);
+    free_arrays(lazy, lazy->timers, lazy->spans, lazy->capacity);
+    tl_free(lazy->allocator, lazy, sizeof *lazy, alignof(struct lazy));
+}
+
+static enum tl_status lazy_reserve(void *self, uint32_t capacity)
+{
+    struct lazy *lazy = self;
+    enum tl_status status = lazy->inner->reserve(lazy->self, capacity);
+    return status == TL_OK ? grow(lazy, capacity) : status;
+}
+
+static struct tl_precision lazy_precision(const struct tl_algo *inner, const int64_t *own,
+                                          const int64_t *options, uint64_t delay_ticks)
+{
+    struct tl_precision precision = tl_algo_precision(inner, options, delay_ticks);
+    uint64_t slack_ticks = (uint64_t)own[OWN_SLACK];
+    return (struct tl_precision){.early_ticks = add(precision.early_ticks, slack_ticks),
+                                 .late_ticks = add(precision.late_ticks, slack_ticks)};
+}
+
+static const struct tl_choice stop_choices[] = {
+    {"now", STOP_NOW, "it is taken out of the structure at once"},
+    {"lazy", STOP_LAZY, "it stays there until it fires, and is dropped then"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option lazy_options[] = {
+    [OWN_SLACK] = {"slack", 0, 0, INT64_C(1) << 40, NULL,
+                   "a timer that is restarted to within so many ticks of the deadline that the "
+                   "structure has for it keeps that one, and fires so much early or late "
+                   "(nginx: 299 of a millisecond)"},
+    [OWN_STOP] = {"stop", STOP_NOW, 1, 0, stop_choices, "what becomes of a timer that is stopped"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+const struct tl_front tl_front_lazy = {
+    .name = "lazy",
+    .summary = "in which a restart to a later deadline is only written down",
+    .origin = "Netty's IdleStateHandler, HAProxy's tasks, nginx (NGX_TIMER_LAZY_DELAY)",
+    .description =
+        "A timer that is restarted to a later deadline stays where the structure has it; only the "
+        "deadline is written down. When it fires in the structure before that, it is started again "
+        "for the rest. So any number of restarts within one timeout costs one firing for nothing, "
+        "and no moves; a loop that sleeps until `next` is woken for it. An earlier deadline moves "
+        "the timer at once. What the structure promises about early and late is kept: where it is "
+        "late by its nature, a timer stays only as far as the promise for the new deadline "
+        "allows. With `slack` it stays for small changes either way and fires that much away from "
+        "what was asked. The structure must have no horizon. Bad at: timers that are rarely "
+        "restarted, and sleeping loops whose timers are "
+        "few.",
+    .options = lazy_options,
+    .needs = TL_CAP_UNLIMITED,
+    .keeps = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES | TL_CAP_BASELINE |
+             TL_CAP_FIRES_NOTHING | TL_CAP_SLOW,
+    .precision = lazy_precision,
+    .create = lazy_create,
+    .hooks =
+        {
+            .destroy = lazy_destroy,
+            .reserve = lazy_reserve,
+            .start = lazy_start,
+            .stop = lazy_stop,
+            .advance = lazy_advance,
+            .next = lazy_next,
+            .count = lazy_count,
+            .counters = lazy_counters,
+            .check = lazy_check,
+            .place = lazy_place,
+            .walk = lazy_walk,
+        },
+};
