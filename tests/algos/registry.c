@@ -41,7 +41,7 @@ static void validation_names_what_is_missing(void **state)
     algo = *tl_registry_find("ordered-list")->timed;
     algo.abi = TL_ABI + 1;
     assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
-    assert_non_null(strstr(why, "abi 3 where this timerlab has 2"));
+    assert_non_null(strstr(why, "abi 4 where this timerlab has 3"));
 }
 
 static const struct tl_choice slot_words[] = {{"auto", 0, "fits"}, {NULL, 0, NULL}};
