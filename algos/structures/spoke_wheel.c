@@ -564,6 +564,16 @@ TL_ALGO(spoke_wheel) = {
         "looked for. Bad at: many "
         "timers of one tick, which every spoke pays for in memory, delays of many turns, and idle "
         "times, since it must be driven every tick.",
+    .differs =
+        "an advance looks through every spoke that the clock has passed and the one that it "
+        "is in, where Agrona polls one spoke a call and goes on when that tick is over: so "
+        "there a timer fires a tick late if polled once a tick, and one spoke a call is all "
+        "that a pause is made up by; what a handler schedules at or before now waits for the "
+        "next advance, where it may fire in the same poll; a spoke's timers fire in no order, "
+        "in Agrona place by place; spokes count from tick 0, not from startTime; a timer is "
+        "the caller's id, where Agrona names it by its place and cancelTimer may hit another "
+        "that has taken it; a handler cannot keep its timer by returning false; with 2^30 "
+        "places Agrona throws, here timers go to other spokes.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/spokes)", .expire = "O(1)"},
     .options = wheel_options,
     .create = wheel_create,
