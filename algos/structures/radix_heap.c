@@ -346,6 +346,14 @@ TL_ALGO(radix_heap) = {
         "timers are dealt out to lower ones, at most once a bit. 16 bytes a timer, no horizon, no "
         "comparisons between timers. Bad at: order, which it does not keep within one advance; a "
         "list of very many timers that is dealt out at once.",
+    .differs =
+        "an advance before the earliest bound leaves the buckets as they are, where Seastar's "
+        "expire deals a bucket out again even if nothing can be due; next is the earliest "
+        "timeout ever put into the lowest bucket, where get_next_timeout is the earliest that "
+        "was inserted since the last expire or then found in the lowest bucket, stopped or "
+        "not; timers that fire in one advance do so in no order, bucket by bucket there as "
+        "here; 65 buckets for 64 bits, Seastar's are 64 for 63; the paper's heap extracts one "
+        "minimum after the other and so sorts, which neither of the two does.",
     .cost = {.start = "O(1)",
              .stop = "O(1)",
              .tick = "O(1)",
