@@ -524,6 +524,10 @@ TL_ALGO(ffs_queue) = {
         "kept in the last bucket and filed again at each turn (the paper serves it at the wrong "
         "time). Ordered, and constant in everything while delays stay within the windows. Bad at: "
         "delays of many windows, all of which every turn moves; memory for wide windows.",
+    .differs = "what lies beyond both windows waits in the last bucket and is filed again when the "
+               "windows take turns, where in Eiffel it is served with it, early, the windows being "
+               "as long as the longest delay; if all that is left lies there, the windows jump to "
+               "it; timers can be stopped and moved, Eiffel dequeues only; a bucket is one tick.",
     .cost = {.start = "O(1)",
              .stop = "O(1)",
              .tick = "O(1)",

@@ -208,6 +208,11 @@ TL_ALGO(fixed_wheel) = {
         "bytes a timer, nothing computed. A shorter delay is served with the timeout and so late "
         "by the difference; a longer one is refused. Bad at: a second timeout, and idle times, "
         "since it must be driven every tick.",
+    .differs =
+        "its originals are many, and no two alike: most put connections, not timers, into the "
+        "slots, close all that the hand finds in one sweep, and come late by up to a slot; "
+        "this one is exact for delays of `timeout`, late for shorter ones, and refuses longer "
+        "ones.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_options,
     .precision = wheel_precision,

@@ -230,6 +230,11 @@ TL_ALGO(hashed_ordered_wheel) = {
         "begins at the end, right at once where delays are constant or shorter than a turn. Bad "
         "at: many timers on few slots with delays of many turns, each start passing many others, "
         "and idle times, since it must be driven every tick.",
+    .differs =
+        "nothing that a caller can notice: a slot is in order of due tick, where the paper's "
+        "keeps the high-order bits of the time, which order it the same; the search begins at "
+        "the end of a slot, the paper's at its beginning; an advance may go many ticks at "
+        "once.",
     .cost = {.start = "O(n/slots)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_options,
     .create = wheel_create,

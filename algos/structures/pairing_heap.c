@@ -328,6 +328,8 @@ TL_ALGO(pairing_heap) = {
         "earlier cuts and links again, and taking the root links its children in two passes, "
         "which keeps the cost logarithmic on average. Exact in everything. Bad at: the one "
         "expiry that follows very many starts and links them all; memory latency.",
+    .differs = "nothing that a caller can notice: the paper's operations, with ties broken by a "
+               "serial and stops that take out any node.",
     .cost = {.start = "O(1); restart O(log n) amortised",
              .stop = "O(log n) amortised",
              .tick = "O(1)",

@@ -200,6 +200,8 @@ TL_ALGO(simple_wheel) = {
         "under its due tick, and each tick takes one list. Eight bytes a timer, nothing to "
         "compare. Bad at: long delays, since the array is as long as the longest of them, and "
         "idle times, since it must be driven every tick.",
+    .differs = "nothing that a caller can notice: a delay of MaxInterval or more is refused, as in "
+               "the paper; an advance may go many ticks at once.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_options,
     .precision = wheel_precision,

@@ -322,6 +322,8 @@ TL_ALGO(splay_tree) = {
         "near the root and any sequence of operations costs a logarithm each on average; timers "
         "taken from the front cost a constant. Exact in everything. Bad at: a single operation, "
         "which may take n steps; very many timers, whose paths miss the cache at every level.",
+    .differs = "nothing that a caller can notice: the paper's bottom-up splaying and joining, with "
+               "ties broken by a serial.",
     .cost = {.start = "O(log n) amortised",
              .stop = "O(log n) amortised",
              .tick = "O(1)",

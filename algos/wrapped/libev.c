@@ -253,6 +253,11 @@ TL_ALGO(libev) = {
         "reach 2^48 ticks beyond the clock when the loop was last empty, and are exact within. "
         "The heap grows by doubling, and never shrinks. Bad at: an advance every tick. Needs "
         "libev-dev when timerlab is built.",
+    .differs =
+        "a timer fires at its tick, where libev waits until its clock is beyond it: each is "
+        "given half a tick less; stop says whether the timer was pending, where ev_timer_stop "
+        "answers nothing; no repeating timers; the clock is the caller's; deadlines reach "
+        "2^48 ticks beyond the clock when the loop was last empty.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = event_loop_options,
     .create = libev_create,

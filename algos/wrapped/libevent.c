@@ -274,6 +274,9 @@ TL_ALGO(libevent) = {
         "for, 35 minutes at most. The heap grows by doubling, and never shrinks. Bad at: an "
         "advance every tick, and many timers, for every comparison follows pointers. Needs "
         "libevent-dev when timerlab is built.",
+    .differs = "stop says whether the timer was pending, where event_del answers 0 either way; a "
+               "budget ends a turn by event_base_loopbreak; no persistent events, no common "
+               "timeouts; the clock is the caller's.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = event_loop_options,
     .create = libevent_create,

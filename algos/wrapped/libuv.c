@@ -283,6 +283,11 @@ TL_ALGO(libuv) = {
         "last empty. The loop's own few kilobytes come from malloc, and the bytes shown do not "
         "include them. Bad at: many timers, each a handle of 152 bytes. Needs libuv1-dev when "
         "timerlab is built.",
+    .differs =
+        "what a callback starts that is due already waits for the next advance, where libuv "
+        "before 1.48 calls it in the same turn; stop says whether the timer was pending, "
+        "where uv_timer_stop answers 0 either way; no repeating timers; the clock is the "
+        "caller's; deadlines reach 2^44 ticks beyond the clock when the loop was last empty.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = event_loop_options,
     .create = libuv_create,
