@@ -44,7 +44,7 @@
  *   - a slot of a level with `shift` holds timers of one bucket b, `clock >> shift` < b <= `clock
  *     >> shift` + slots; b << shift is when it expires, at the latest when its first timer is due
  *   - a slot's bit is set exactly if it holds timers
- *   - no slot expires before `work_at`, which is 0 if DUE or LATE holds timers
+ *   - no slot expires before `work_at`, which is 0 if DUE or LATE holds timers, or look=ahead
  *   - the slots, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
  * calls
  *
@@ -54,7 +54,9 @@
  *
  * timeout.c files a slot's timers again not only when the clock enters it: in every update in which
  * the level below is at its slot 0 or passes it, also those of the slot after the clock's. Some of
- * them then go a level down early, the rest go where they were. That is not done here.
+ * them then go a level down early, the rest go where they were; with timeouts of 200 to 1,000 ticks
+ * that are driven tick by tick it files a timer three times, where entering files it 1.5 times.
+ * look=ahead does the same; there is no tick then before which an advance has nothing to do.
  *
  * Source: W. Ahern, timeout.c (github.com/wahern/timeout); tokio, runtime/time/wheel; G. Varghese
  * and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section 6.2.
@@ -84,6 +86,7 @@ struct bitmap_wheel {
     uint32_t slots;   /* of each level */
     uint32_t level_count;
     bool by_prefix;             /* level=prefix */
+    bool looks_ahead;           /* look=ahead */
     uint8_t level_of_zeros[64]; /* by the number of zeros before the highest bit that decides */
     uint64_t occupied[LEVELS_MAX];
 };
@@ -190,6 +193,31 @@ static void pass_levels(struct bitmap_wheel *wheel, uint64_t old)
     }
 }
 
+/* The same as timeout.c does it: on each level that one below has passed its slot 0 for, or stands
+ * there, also what lies in the slot after the clock's is filed again. */
+static void pass_levels_ahead(struct bitmap_wheel *wheel, uint64_t old)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    bool looks = true;
+    for (uint32_t level = 0; level < wheel->level_count && looks; level++) {
+        uint32_t shift = level * wheel->bits;
+        uint64_t from = old >> shift;
+        uint64_t steps = (buckets->clock >> shift) - from;
+        uint32_t hand = (uint32_t)from & (wheel->slots - 1);
+        uint64_t passed = bitmap_after(wheel->occupied[level], hand, wheel->slots) &
+                          bitmap_low(steps + (level > 0));
+        TL_COUNT(buckets, slots, 1);
+        for (; passed != 0; passed &= passed - 1) {
+            uint32_t slot = (hand + 1 + bitmap_first(passed)) & (wheel->slots - 1);
+            bucket_move_all(buckets, FIRST_BUCKET + (level << wheel->bits) + slot, FLUSH);
+            wheel->occupied[level] &= ~(UINT64_C(1) << slot);
+            TL_COUNT(buckets, slots, 1);
+        }
+        looks = hand == 0 || hand + steps >= wheel->slots;
+    }
+    bucket_empty(buckets, FLUSH, file_again, wheel);
+}
+
 /* The bits of all slots with higher numbers than this one. */
 static inline uint64_t slots_behind(uint32_t slot)
 {
@@ -205,6 +233,10 @@ static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
     }
     uint64_t old = wheel->buckets.clock;
     wheel->buckets.clock = now;
+    if (__builtin_expect(wheel->looks_ahead, 0)) {
+        pass_levels_ahead(wheel, old);
+        return; /* `work_at` stays 0: every update may have to look */
+    }
     uint32_t slot = (uint32_t)now & (wheel->slots - 1);
     uint64_t ahead = slots_behind(slot); /* of level 1, still to come in this turn of it */
     if ((old ^ now) < wheel->slots) {    /* no other level has moved */
@@ -233,8 +265,9 @@ static uint64_t wheel_next(const void *self)
     return slots_next(wheel);
 }
 
-enum option { OPTION_BITS, OPTION_LEVELS, OPTION_LEVEL };
+enum option { OPTION_BITS, OPTION_LEVELS, OPTION_LEVEL, OPTION_LOOK };
 enum level_by { BY_DELAY, BY_PREFIX };
+enum look { LOOK_ENTERED, LOOK_AHEAD };
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
@@ -247,12 +280,13 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     levels = levels < all ? levels : all;
     struct bitmap_wheel empty = {
         .buckets = buckets_empty(config, FIRST_BUCKET + (levels << bits)),
-        .work_at = TL_NEVER,
+        .work_at = config->options[OPTION_LOOK] == LOOK_AHEAD ? 0 : TL_NEVER,
         .reach = levels * bits < 64 ? UINT64_C(1) << (levels * bits) : UINT64_MAX,
         .bits = bits,
         .slots = UINT32_C(1) << bits,
         .level_count = levels,
         .by_prefix = config->options[OPTION_LEVEL] == BY_PREFIX,
+        .looks_ahead = config->options[OPTION_LOOK] == LOOK_AHEAD,
     };
     for (uint32_t zeros = 0; zeros < 64; zeros++) {
         empty.level_of_zeros[zeros] = (uint8_t)((63 - zeros) / bits);
@@ -273,12 +307,21 @@ static const struct tl_choice level_choices[] = {
     {NULL, 0, NULL},
 };
 
+static const struct tl_choice look_choices[] = {
+    {"entered", LOOK_ENTERED, "that the clock has entered, as tokio"},
+    {"ahead", LOOK_AHEAD,
+     "and the one after it whenever a level below is at its slot 0 or passes it, as timeout.c"},
+    {NULL, 0, NULL},
+};
+
 static const struct tl_option wheel_options[] = {
     [OPTION_BITS] = {"bits", 6, BITS_MIN, BITS_MAX, NULL,
                      "slots of a level are 2^bits (WHEEL_BIT)"},
     [OPTION_LEVELS] = {"levels", 6, LEVELS_MIN, LEVELS_MAX, NULL,
                        "levels (WHEEL_NUM); delays of 2^(bits*levels) or more wait in the last"},
     [OPTION_LEVEL] = {"level", BY_DELAY, 1, 0, level_choices, "what names a timer's level"},
+    [OPTION_LOOK] = {"look", LOOK_ENTERED, 1, 0, look_choices,
+                     "whose timers are filed again: of slots"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
@@ -373,13 +416,13 @@ TL_ALGO(bitmap_wheel) = {
         "one look a level. Bad at: an upper slot with very many timers, all filed again in the one "
         "advance that enters it.",
     .differs =
-        "a deadline at or before the clock waits for the next advance, where tokio fires at once "
-        "and timeouts_get hands it out in the same loop; timeout.c also looks one slot ahead on "
-        "upper levels and files those timers again, so that it moves more of them, some a level "
-        "down before their slot comes, and then sleeps longer; timers that fire in one advance do "
-        "so level by level, in tokio in the order of their ticks; the levels are tokio's six with "
-        "timeout.c's rule, levels=4 is timeout.c, level=prefix is tokio. No intervals; not shared "
-        "among threads.",
+        "the defaults are none of the two: levels=4:look=ahead is timeout.c, level=prefix is "
+        "tokio; timeout.c then also looks one slot ahead on upper levels and files those "
+        "timers again, so that it moves them about twice as often, some a level down before "
+        "their slot comes, and then sleeps longer; a deadline at or before the clock waits "
+        "for the next advance, where tokio fires at once and timeouts_get hands it out in the "
+        "same loop; timers that fire in one advance do so level by level, in tokio in the "
+        "order of their ticks. No intervals; not shared among threads.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = wheel_options,
     .create = wheel_create,

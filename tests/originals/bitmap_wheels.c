@@ -196,7 +196,8 @@ static const struct original timeout_c = {
 static const struct original_case timeout_c_case = {
     .original = &timeout_c,
     .structure = "bitmap-wheel",
-    .options = "levels=4",
+    .options = "levels=4:look=ahead",
+    .habits = LOOKS_A_SLOT_AHEAD,
     .next = ORIGINAL_NEXT_SAME,
     .delay_bits = 26, /* and so beyond the last level, too */
     .clock = 1000,
@@ -212,21 +213,22 @@ static void the_wheels_of_timeout_c(void **state)
     original_agrees(&near_case);
 }
 
+/* By default it moves less, and fires the same; the original sleeps as long or longer. */
 static void but_for_its_looks_ahead(void **state)
 {
     (void)state;
-    original_differs(&timeout_c_case, LOOKS_A_SLOT_AHEAD, "one slot ahead");
     original_differs(&timeout_c_case, FIRES_IN_THE_SAME, "timeouts_get");
-    /* All the same, everything fires at the same ticks, and the original sleeps as long or longer.
-     */
-    static struct original without_inside;
-    without_inside = timeout_c;
+    struct original_case entered = timeout_c_case;
+    entered.options = "levels=4";
+    entered.habits = 0;
+    original_agrees(&entered);
+    original_differs(&entered, LOOKS_A_SLOT_AHEAD, "one slot ahead");
+    struct original without_inside = timeout_c;
     without_inside.inside = NULL;
-    struct original_case ahead = timeout_c_case;
-    ahead.original = &without_inside;
-    ahead.habits = LOOKS_A_SLOT_AHEAD;
-    ahead.next = ORIGINAL_NEXT_BEFORE;
-    original_agrees(&ahead);
+    entered.original = &without_inside;
+    entered.habits = LOOKS_A_SLOT_AHEAD;
+    entered.next = ORIGINAL_NEXT_BEFORE;
+    original_agrees(&entered);
 }
 
 /* --- tokio ----------------------------------------------------------------------------------- */
