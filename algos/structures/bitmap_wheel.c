@@ -193,8 +193,9 @@ static void pass_levels(struct bitmap_wheel *wheel, uint64_t old)
     }
 }
 
-/* The same as timeout.c does it: on each level that one below has passed its slot 0 for, or stands
- * there, also what lies in the slot after the clock's is filed again. */
+/* The same as timeout.c does it: on each level for which the one below has passed its slot 0, or
+ * stands there, also what lies in the slot after the clock's is filed again. A level that is looked
+ * at so without having moved counts as having moved by one. */
 static void pass_levels_ahead(struct bitmap_wheel *wheel, uint64_t old)
 {
     struct timer_buckets *buckets = &wheel->buckets;
@@ -204,8 +205,11 @@ static void pass_levels_ahead(struct bitmap_wheel *wheel, uint64_t old)
         uint64_t from = old >> shift;
         uint64_t steps = (buckets->clock >> shift) - from;
         uint32_t hand = (uint32_t)from & (wheel->slots - 1);
-        uint64_t passed = bitmap_after(wheel->occupied[level], hand, wheel->slots) &
-                          bitmap_low(steps + (level > 0));
+        uint64_t looked = bitmap_low(steps + (level > 0));
+        if (level > 0 && steps == 0) {
+            looked |= UINT64_C(1) << (wheel->slots - 1); /* the hand's own, a turn ahead */
+        }
+        uint64_t passed = bitmap_after(wheel->occupied[level], hand, wheel->slots) & looked;
         TL_COUNT(buckets, slots, 1);
         for (; passed != 0; passed &= passed - 1) {
             uint32_t slot = (hand + 1 + bitmap_first(passed)) & (wheel->slots - 1);
@@ -213,7 +217,7 @@ static void pass_levels_ahead(struct bitmap_wheel *wheel, uint64_t old)
             wheel->occupied[level] &= ~(UINT64_C(1) << slot);
             TL_COUNT(buckets, slots, 1);
         }
-        looks = hand == 0 || hand + steps >= wheel->slots;
+        looks = hand == 0 || hand + steps >= wheel->slots || (level > 0 && hand + steps == 1);
     }
     bucket_empty(buckets, FLUSH, file_again, wheel);
 }
