@@ -1,0 +1,561 @@
+/*
+ * probing-wheel: slots that hold so many timers and no more: what finds its slot full goes to one
+ * of the next, and what finds those full is refused, or kept apart.
+ *
+ *   gear   a slot's ticks   takes delays        slots    ... 17      18      19     20 ...
+ *     1                 1          1 -   63     64 of      full  -> full -> room
+ *     2                64         64 - 4095     each
+ *     3              4096       4096 - 2^18-1             probes=3: 17, 18 and 19 are looked at
+ *     4              2^18       2^18 - 2^24-1             all full: the failover takes it, or
+ *     5              2^24       2^24 - 2^30-1             failover=no, TL_ERR_FULL
+ *
+ * A delay's highest bits name its gear; the deadline, rounded down to the width of that gear's
+ * slots, names the slot, and from there the timer fires: nothing cascades. So it may be early by
+ * less than a slot's width, some 64th of the delay at the best and all of it but a 64th at the
+ * worst, and late by as many widths as it was moved on. A word of bits a gear leads from occupied
+ * slot to occupied slot.
+ *
+ * With failover=yes nothing is refused: the rest is in a heap, by deadline, of which what is due is
+ * taken every `interval` ticks. So is what is further than the last gear reaches, which failover=no
+ * refuses as beyond the horizon. resolution=N makes a tick of the wheel last N of the caller's; it
+ * is rounded down to, too.
+ *
+ * Timers of a slot fire in the opposite order of their starts.
+ *
+ * Invariants (in the wheel's ticks; w: a gear's width)
+ *   - a slot that comes at tick t holds at most `cap` timers, with deadlines from
+ *     t - (probes - 1) * w to t + w - 1; t / w is 1 to 64 more than the clock / w
+ *   - its count is how many; its bit is set if that is not 0
+ *   - a timer knows its slot; in the heap none is due before its parent, `prev` is its place and
+ *     `next` is IN_HEAP
+ *   - no slot comes and the heap is not looked at before `work_at`, which is 0 if DUE or LATE holds
+ *     timers
+ *
+ * Complexity (p probes, m gears, o timers in the heap): start O(p), or O(log o) if all are full;
+ * stop O(1) or O(log o); a tick O(1), `next` O(m), expiry O(1). Bad at: precision, early above all;
+ * many timers of one time, which a real server's restarts after a pause are.
+ *
+ * Source: Abso1ut3Zer0/bitwheel 0.6, src/timer/ (wheel.rs, gear.rs, failover.rs).
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+
+#define GEAR_BITS      6u
+#define SLOTS          64u
+#define GEARS_MAX      10u
+#define CAP_MAX        65536
+#define NO_SLOT        UINT32_MAX
+
+#define BUCKET_STRIPES 1u
+struct node {
+    uint64_t due; /* in the caller's ticks */
+    uint32_t next;
+    uint32_t prev;
+    uint32_t slot; /* of all gears; NO_SLOT: in DUE, in LATE, in the heap, or not pending */
+};
+#include "timer_buckets.h"
+
+#include "slot_bitmap.h"
+
+#define FIRST_BUCKET 2u /* slot 0 of gear 1 */
+
+struct probing_wheel {
+    struct timer_buckets buckets;
+    uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
+    uint32_t shift;   /* log2 of the resolution */
+    uint32_t gears;
+    uint32_t cap;
+    uint32_t probes;
+    bool failover;
+    uint32_t interval;
+    uint64_t last_check; /* the interval in which the heap was last looked at */
+    uint32_t *heap;
+    uint32_t heap_count;
+    uint32_t counts[GEARS_MAX * SLOTS];
+    uint64_t occupied[GEARS_MAX];
+};
+#define STRUCTURE struct probing_wheel
+#include "structure.h"
+#include "take_out.h"
+#include "work_at.h"
+
+#define INDEX_HEAP struct probing_wheel
+#include "index_heap.h"
+
+/* --- the failover ---------------------------------------------------------------------------- */
+
+static inline uint64_t heap_due(const struct probing_wheel *wheel, uint32_t place)
+{
+    return wheel->buckets.nodes[wheel->heap[place]].due >> wheel->shift;
+}
+
+static inline void heap_put(struct probing_wheel *wheel, uint32_t place, uint32_t index)
+{
+    wheel->heap[place] = index;
+    wheel->buckets.nodes[index].prev = place;
+    TL_COUNT(&wheel->buckets, moves, 1);
+}
+
+static void heap_add(struct probing_wheel *wheel, uint32_t index)
+{
+    struct node *node = &wheel->buckets.nodes[index];
+    node->next = IN_HEAP;
+    heap_sift(wheel, wheel->heap_count++, index, node->due >> wheel->shift);
+}
+
+static void heap_remove(struct probing_wheel *wheel, uint32_t index)
+{
+    uint32_t place = wheel->buckets.nodes[index].prev;
+    uint32_t last = wheel->heap[--wheel->heap_count];
+    wheel->buckets.nodes[index].next = SLOT_NONE;
+    if (last != index) {
+        heap_sift(wheel, place, last, wheel->buckets.nodes[last].due >> wheel->shift);
+    }
+}
+
+/* The wheel's tick at which an advance looks into the heap, or TL_NEVER. */
+static uint64_t heap_look_tick(const struct probing_wheel *wheel)
+{
+    return wheel->heap_count > 0 ? (wheel->last_check + 1) * wheel->interval : TL_NEVER;
+}
+
+/* --- slots ----------------------------------------------------------------------------------- */
+
+static inline uint64_t wheel_tick(const struct probing_wheel *wheel)
+{
+    return wheel->buckets.clock >> wheel->shift;
+}
+
+/* Of a delay of the wheel's ticks, not 0: the gear, from 0, if there were gears without end. */
+static inline uint32_t gear_of(uint64_t delay)
+{
+    return (63 - (uint32_t)__builtin_clzll(delay)) / GEAR_BITS;
+}
+
+/* The first slot with room for a deadline, in the wheel's ticks and after its clock, on a gear that
+ * reaches it, or NO_SLOT. The timer may leave the slot `own` for it. Never one that is more than a
+ * turn ahead: that would come a turn too early. */
+static inline uint32_t find_slot(struct probing_wheel *wheel, uint32_t gear, uint64_t due,
+                                 uint32_t own)
+{
+    uint64_t hand = wheel_tick(wheel) >> (gear * GEAR_BITS);
+    uint64_t number = due >> (gear * GEAR_BITS);
+    for (uint32_t probe = 0; probe < wheel->probes && number - hand <= SLOTS; probe++, number++) {
+        uint32_t slot = gear * SLOTS + (uint32_t)(number % SLOTS);
+        TL_COUNT(&wheel->buckets, slots, 1);
+        if (wheel->counts[slot] - (slot == own) < wheel->cap) {
+            return slot;
+        }
+    }
+    return NO_SLOT;
+}
+
+static void leave_slot(struct probing_wheel *wheel, uint32_t index)
+{
+    struct node *node = &wheel->buckets.nodes[index];
+    uint32_t slot = node->slot;
+    node->slot = NO_SLOT;
+    if (slot != NO_SLOT && --wheel->counts[slot] == 0) {
+        wheel->occupied[slot / SLOTS] &= ~(UINT64_C(1) << slot % SLOTS);
+    }
+}
+
+static inline void take_out(struct probing_wheel *wheel, uint32_t index)
+{
+    if (wheel->buckets.nodes[index].next == IN_HEAP) {
+        heap_remove(wheel, index);
+        return;
+    }
+    (void)bucket_remove(&wheel->buckets, index);
+    leave_slot(wheel, index);
+}
+
+/* Puts a timer that is in no list in front of a slot's others. */
+static void enter_slot(struct probing_wheel *wheel, uint32_t slot, uint32_t index)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
+    slot_append(buckets, buckets->nodes[head].next, index);
+    TL_COUNT(buckets, moves, 1);
+    buckets->nodes[index].slot = slot;
+    wheel->counts[slot]++;
+    wheel->occupied[slot / SLOTS] |= UINT64_C(1) << slot % SLOTS;
+}
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+static inline void work_before(struct probing_wheel *wheel, uint64_t at)
+{
+    wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
+}
+
+/* The tick at which a slot comes, in the wheel's ticks. */
+static uint64_t slot_tick(const struct probing_wheel *wheel, uint32_t slot)
+{
+    uint32_t gear_shift = slot / SLOTS * GEAR_BITS;
+    uint64_t hand = wheel_tick(wheel) >> gear_shift;
+    return (hand + 1 + (slot - hand - 1) % SLOTS) << gear_shift;
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct probing_wheel *wheel = self;
+    uint64_t tick = wheel_tick(wheel);
+    uint64_t due = deadline >> wheel->shift;
+    struct node *node = &wheel->buckets.nodes[timer_index(&wheel->buckets, id)];
+    uint32_t slot = NO_SLOT;
+    if (due > tick) {
+        uint32_t gear = gear_of(due - tick);
+        if (gear < wheel->gears) {
+            slot = find_slot(wheel, gear, due, node->slot);
+        }
+        if (slot == NO_SLOT && !wheel->failover) {
+            return gear < wheel->gears ? TL_ERR_FULL : TL_ERR_HORIZON;
+        }
+    }
+    uint32_t index = take_for_start(wheel, id);
+    node->due = deadline;
+    if (due <= tick) {
+        bucket_append(&wheel->buckets, LATE, index);
+        wheel->work_at = 0;
+    } else if (slot != NO_SLOT) {
+        enter_slot(wheel, slot, index);
+        work_before(wheel, slot_tick(wheel, slot) << wheel->shift);
+    } else {
+        heap_add(wheel, index);
+        work_before(wheel, heap_look_tick(wheel) << wheel->shift);
+    }
+    return TL_OK;
+}
+
+/* --- advance --------------------------------------------------------------------------------- */
+
+/* The tick at which the first occupied slot comes, or at which `heap_tick` of the wheel's, which
+ * may be TL_NEVER; or TL_NEVER. */
+static uint64_t work_next(const struct probing_wheel *wheel, uint64_t heap_tick)
+{
+    uint64_t slots =
+        bitmap_levels_next(wheel->occupied, wheel->gears, GEAR_BITS, SLOTS, wheel_tick(wheel));
+    uint64_t next = slots < heap_tick ? slots : heap_tick;
+    return next == TL_NEVER ? TL_NEVER : next << wheel->shift;
+}
+
+/* Moves the timers of a slot to DUE. */
+static void slot_comes(struct probing_wheel *wheel, uint32_t slot)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
+    TL_COUNT(buckets, slots, 1);
+    while (wheel->counts[slot] > 0) {
+        uint32_t index = buckets->nodes[head].next;
+        take_out(wheel, index);
+        bucket_append(buckets, DUE, index);
+    }
+}
+
+/* Moves the timers of all slots that come up to the wheel's tick `target` to DUE, tick by tick and
+ * gear by gear, and the wheel's clock from occupied tick to occupied tick. */
+static void slots_come(struct probing_wheel *wheel, uint64_t target)
+{
+    for (;;) {
+        uint64_t tick =
+            bitmap_levels_next(wheel->occupied, wheel->gears, GEAR_BITS, SLOTS, wheel_tick(wheel));
+        if (tick > target) {
+            return;
+        }
+        wheel->buckets.clock = tick << wheel->shift;
+        for (uint32_t gear = 0; gear < wheel->gears; gear++) {
+            uint32_t gear_shift = gear * GEAR_BITS;
+            if (tick >> gear_shift << gear_shift != tick) {
+                break;
+            }
+            uint32_t number = (uint32_t)(tick >> gear_shift) % SLOTS;
+            if ((wheel->occupied[gear] >> number & 1) != 0) {
+                slot_comes(wheel, gear * SLOTS + number);
+            }
+        }
+    }
+}
+
+/* Moves what is due in the heap to DUE, if it is time to look. */
+static void look_into_heap(struct probing_wheel *wheel)
+{
+    uint64_t tick = wheel_tick(wheel);
+    if (wheel->heap_count == 0 || tick / wheel->interval <= wheel->last_check) {
+        return;
+    }
+    wheel->last_check = tick / wheel->interval;
+    while (wheel->heap_count > 0 && heap_due(wheel, 0) <= tick) {
+        uint32_t index = wheel->heap[0];
+        heap_remove(wheel, index);
+        bucket_append(&wheel->buckets, DUE, index);
+    }
+}
+
+/* Moves the clock to `now`, everything that fires by then to DUE, and work_at on. */
+static void collect_due(struct probing_wheel *wheel, uint64_t now)
+{
+    bucket_move_all(&wheel->buckets, LATE, DUE);
+    if (now >> wheel->shift > wheel_tick(wheel)) {
+        slots_come(wheel, now >> wheel->shift);
+    }
+    wheel->buckets.clock = now;
+    look_into_heap(wheel);
+    wheel->work_at = work_next(wheel, heap_look_tick(wheel));
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct probing_wheel *wheel = self;
+    if (buckets_are_due(&wheel->buckets)) {
+        return wheel->buckets.clock;
+    }
+    uint64_t look = heap_look_tick(wheel);
+    uint64_t due = wheel->heap_count > 0 ? heap_due(wheel, 0) : TL_NEVER;
+    return work_next(wheel, due > look ? due : look);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+enum option {
+    OPTION_GEARS,
+    OPTION_RESOLUTION,
+    OPTION_CAP,
+    OPTION_PROBES,
+    OPTION_FAILOVER,
+    OPTION_INTERVAL
+};
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct probing_wheel *wheel = self;
+    uint32_t old = wheel->buckets.nodes == NULL ? 0 : wheel->buckets.capacity;
+    if (wheel->buckets.nodes != NULL && capacity <= old) {
+        return TL_OK;
+    }
+    enum tl_status status = wheel->failover && capacity > 0 ? heap_reserve(wheel, 0, capacity)
+                                                            : buckets_reserve(wheel, capacity);
+    for (uint32_t id = old; status == TL_OK && id < capacity; id++) {
+        wheel->buckets.nodes[timer_index(&wheel->buckets, id)].slot = NO_SLOT;
+    }
+    return status;
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    uint32_t gears = (uint32_t)config->options[OPTION_GEARS];
+    uint32_t resolution = (uint32_t)config->options[OPTION_RESOLUTION];
+    uint32_t shift = bitmap_first(resolution);
+    if (resolution != UINT32_C(1) << shift || gears * GEAR_BITS + shift >= 63) {
+        return TL_ERR_OPTION;
+    }
+    struct probing_wheel empty = {
+        .buckets = buckets_empty(config, FIRST_BUCKET + gears * SLOTS),
+        .work_at = TL_NEVER,
+        .shift = shift,
+        .gears = gears,
+        .cap = (uint32_t)config->options[OPTION_CAP],
+        .probes = (uint32_t)config->options[OPTION_PROBES],
+        .failover = config->options[OPTION_FAILOVER] != 0,
+        .interval = (uint32_t)config->options[OPTION_INTERVAL],
+    };
+    return structure_create(config, &empty, wheel_reserve, self);
+}
+
+static void wheel_destroy(void *self)
+{
+    struct probing_wheel *wheel = self;
+    heap_free(wheel, 0);
+    structure_free(wheel, wheel->buckets.allocator);
+}
+
+static const struct tl_choice failover_choices[] = {
+    {"yes", 1, "what finds no room is kept in a heap (BitWheelWithFailover)"},
+    {"no", 0, "it is refused (BitWheel)"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_GEARS] = {"gears", 5, 1, GEARS_MAX, NULL, "levels of 64 slots (NUM_GEARS)"},
+    [OPTION_RESOLUTION] = {"resolution", 1, 1, 64, NULL,
+                           "ticks that deadlines are rounded down to, a power of two "
+                           "(RESOLUTION_MS)"},
+    [OPTION_CAP] = {"cap", 32, 1, CAP_MAX, NULL, "timers that a slot holds (SLOT_CAP)"},
+    [OPTION_PROBES] = {"probes", 3, 1, SLOTS - 1, NULL,
+                       "slots that are tried, the timer's own first (MAX_PROBES)"},
+    [OPTION_FAILOVER] = {"failover", 1, 1, 0, failover_choices, "whether anything is refused"},
+    [OPTION_INTERVAL] = {"interval", 32, 1, 65536, NULL,
+                         "the heap is looked at every so many times the resolution "
+                         "(FAILOVER_INTERVAL)"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    if (delay_ticks == 0) {
+        return (struct tl_precision){0, 0};
+    }
+    uint32_t shift = bitmap_first((uint64_t)options[OPTION_RESOLUTION]);
+    uint32_t last = (uint32_t)options[OPTION_GEARS] - 1;
+    /* Rounded down, two times may be one tick further apart than they are. */
+    uint32_t gear = gear_of((delay_ticks >> shift) + 1);
+    shift += (gear < last ? gear : last) * GEAR_BITS;
+    uint64_t early = (UINT64_C(1) << shift) - 1;
+    uint64_t late = ((uint64_t)options[OPTION_PROBES] - 1) << shift;
+    if (options[OPTION_FAILOVER] != 0) {
+        uint64_t waits =
+            (uint64_t)(options[OPTION_INTERVAL] - 1) * (uint64_t)options[OPTION_RESOLUTION];
+        late = waits > late ? waits : late;
+    }
+    return (struct tl_precision){.early_ticks = early < delay_ticks ? early : delay_ticks,
+                                 .late_ticks = late};
+}
+
+/* --- looking inside -------------------------------------------------------------------------- */
+
+/* The first tick, in the caller's, of the deadlines that a slot takes. */
+static uint64_t slot_from(const struct probing_wheel *wheel, uint32_t slot)
+{
+    uint64_t at = slot_tick(wheel, slot);
+    uint64_t before = (uint64_t)(wheel->probes - 1) << (slot / SLOTS * GEAR_BITS);
+    return (at > before ? at - before : 0) << wheel->shift;
+}
+
+/* And the last. */
+static uint64_t slot_to(const struct probing_wheel *wheel, uint32_t slot)
+{
+    uint64_t after = slot_tick(wheel, slot) + (UINT64_C(1) << (slot / SLOTS * GEAR_BITS));
+    return (after << wheel->shift) - 1;
+}
+
+static enum tl_status check_slot(const struct probing_wheel *wheel, uint32_t slot, char *why,
+                                 size_t why_bytes)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t count = 0;
+    for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
+         i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
+        const struct node *node = &buckets->nodes[i];
+        count++;
+        if (node->slot != slot || node->due < slot_from(wheel, slot) ||
+            node->due > slot_to(wheel, slot)) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is in slot %" PRIu32 " by mistake",
+                           timer_id(buckets, i), slot);
+        }
+    }
+    bool set = (wheel->occupied[slot / SLOTS] >> slot % SLOTS & 1) != 0;
+    if (count != wheel->counts[slot] || count > wheel->cap || set != (count > 0)) {
+        return corrupt(why, why_bytes,
+                       "slot %" PRIu32 " holds %" PRIu32 " timers, has counted %" PRIu32
+                       " and may hold %" PRIu32,
+                       slot, count, wheel->counts[slot], wheel->cap);
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct probing_wheel *wheel = self;
+    enum tl_status status = buckets_check(&wheel->buckets, wheel->heap_count, why, why_bytes);
+    for (uint32_t slot = 0; status == TL_OK && slot < wheel->gears * SLOTS; slot++) {
+        status = check_slot(wheel, slot, why, why_bytes);
+    }
+    for (uint32_t place = 0; status == TL_OK && place < wheel->heap_count; place++) {
+        const struct node *node = &wheel->buckets.nodes[wheel->heap[place]];
+        if (node->next != IN_HEAP || node->prev != place || node->slot != NO_SLOT ||
+            heap_due(wheel, (place > 0 ? place - 1 : 0) / 2) > heap_due(wheel, place)) {
+            status = corrupt(why, why_bytes, "the heap is wrong at place %" PRIu32, place);
+        }
+    }
+    if (status == TL_OK && wheel->work_at > wheel_next(wheel)) {
+        return corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
+                       wheel_next(wheel), wheel->work_at);
+    }
+    return status;
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct probing_wheel *wheel = self;
+    const struct node *node = &wheel->buckets.nodes[timer_index(&wheel->buckets, id)];
+    if (node->next == SLOT_NONE) {
+        return TL_IDLE;
+    }
+    if (node->slot == NO_SLOT) {
+        *out = (struct tl_place){.level = 0, .bucket = node->due};
+    } else {
+        *out = (struct tl_place){.level = node->slot / SLOTS + 1,
+                                 .slot = node->slot % SLOTS,
+                                 .bucket = slot_tick(wheel, node->slot) << wheel->shift};
+    }
+    return TL_OK;
+}
+
+static void keep_deadline(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
+{
+    held->at = buckets->nodes[index].due;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct probing_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    for (uint32_t slot = 0; slot < wheel->gears * SLOTS; slot++) {
+        uint32_t gear_shift = slot / SLOTS * GEAR_BITS;
+        if (slot % SLOTS == 0) {
+            walk_level(visitor, slot / SLOTS + 1, UINT64_C(1) << (gear_shift + wheel->shift));
+        }
+        bool hand = (wheel_tick(wheel) >> gear_shift) % SLOTS == slot % SLOTS;
+        walk_span(visitor, slot % SLOTS, slot_from(wheel, slot), slot_to(wheel, slot),
+                  (hand ? TL_MARK_HAND : 0u) | (wheel->counts[slot] > 0 ? TL_MARK_FLAGGED : 0u));
+        bucket_walk(&wheel->buckets, FIRST_BUCKET + slot, keep_deadline, visitor);
+    }
+    walk_part(visitor, "failover", TL_FORM_TREE, 0);
+    for (uint32_t place = 0; place < wheel->heap_count; place++) {
+        walk_node(visitor, place, place > 0 ? (place - 1) / 2 : TL_NEVER);
+        walk_timer(visitor, timer_id(&wheel->buckets, wheel->heap[place]),
+                   wheel->buckets.nodes[wheel->heap[place]].due, 0);
+    }
+}
+
+TL_ALGO(probing_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_REFUSES,
+    .name = "probing-wheel",
+    .summary = "slots of a fixed capacity: what finds one full goes to the next",
+    .origin = "bitwheel (Rust) 0.6",
+    .description =
+        "Gears of 64 slots, each 64 times as coarse as the one before; a slot holds 32 timers and "
+        "no more. A timer whose slot is full goes to one of the next two; where those are full, "
+        "too, it waits in a heap that is looked at every 32 ticks, or, with failover=no, is "
+        "refused: back-pressure. Deadlines are rounded down to their gear's width and nothing "
+        "cascades, so timers fire early by up to that width. Bad at: precision, and many timers "
+        "of one time.",
+    .cost = {.start = "O(1), O(log n) where slots are full",
+             .stop = "O(1), O(log n) in the heap",
+             .tick = "O(1)",
+             .expire = "O(log n) from the heap, else O(1)"},
+    .options = wheel_options,
+    .precision = wheel_precision,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = wheel_reserve,
+    .start = wheel_start,
+    .stop = take_out_stop,
+    .advance = work_advance,
+    .next = wheel_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+    .walk = wheel_walk,
+    .differs =
+        "a deadline that is not ahead fires in the next advance, where it waits up to a turn of "
+        "the first gear. What is beyond the last gear's reach goes to the heap or is refused, "
+        "where it is filed all the same and fires turns early. Probing ends a turn ahead, where "
+        "it goes on and fires what it files a turn early. Stops what is late, too, where a "
+        "timer behind its deadline cannot be cancelled. next knows of stops at once, and of the "
+        "deadlines in the heap. In the heap, timers of one tick have no order. Memory is for the "
+        "timers, not for all that the slots could hold. The resolution is 4 ms by default.",
+};
