@@ -1,0 +1,348 @@
+/*
+ * callout-wheel: each timer has a window, from its deadline to as much later as its caller bears,
+ * and timers whose windows overlap fire together.
+ *
+ *   deviation=4: a window is 1/16 of the delay      bucket-bits=2, bits=15
+ *
+ *     timer   delay   window                        bucket   (deadline / 4) modulo 2^15
+ *       7      1000   1000 ==== 1062                  250
+ *       3      1040        1040 ==== 1105             260
+ *       9      1060          1060 ==== 1126           265
+ *      12      1070            1070 ==== 1136         267
+ *     work at                  1062: 7, 3 and 9 fire, with one wakeup; 12 has not begun
+ *
+ * One wheel of lists, hashed by deadline, as in round-wheel, but its timers keep their time instead
+ * of rounds. What is new is when it is looked at. `work_at` is the end of the window that ends
+ * first, as far as that is known; until then an advance only sets the clock. From then on, an
+ * advance goes through the buckets from that of the last scan to that of the clock: whatever has
+ * begun fires. And it goes on ahead, to find the next end: past timers whose windows have not
+ * begun, for as long as they begin before the earliest end found so far, up to 16 buckets, or more
+ * after a longer pause. A start sets `work_at` earlier if its window ends earlier.
+ *
+ * Where looking ahead finds nothing, `work_at` is where it stopped, and there the wheel is looked
+ * at again, though nothing may be due: a wakeup every 16 to 128 buckets is the price of a search
+ * that is bounded. A stop leaves `work_at` as it is.
+ *
+ * A window's length is the larger of `precision` and the delay halved `deviation` times: what the
+ * kernel's callers give with each timer, here for all timers alike.
+ *
+ * Invariants
+ *   - a timer of deadline d, or of the last scan if that was later, is in bucket d >> bucket-bits,
+ *     modulo the buckets; no deadline in the wheel is before that of the last scan
+ *   - `ahead` is how far the next scan looks at the least
+ *   - no window in the wheel ends before `work_at`, unless `work_at` is 0, since a budget left
+ * timers in DUE
+ *
+ * Complexity (b buckets): start O(1), stop O(1), a tick O(1), or O(n / b) at a wakeup in vain;
+ * expiry O(1), and the times that a scan passes it, n / b for delays of many turns. A jump visits
+ * every bucket once at most. Bad at: being exact and cheap at once (with windows of 0 it wakes for
+ * every timer), order, small memories (the buckets alone take 0.8 MB).
+ *
+ * Source: freebsd/freebsd-src, sys/kern/kern_timeout.c (callout_process, callout_cc_add,
+ * callout_reset_sbt_on; A. Motin and D. Italiano, 2013), kern_tc.c (tc_adjprecision).
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+
+#define BITS_MIN          3
+#define BITS_MAX          20
+#define WIDTH_BITS_MAX    32
+#define NO_DEVIATION      64  /* more halvings than a delay has bits */
+#define LOOKAHEAD_SAME    16u /* buckets; the last scan was in this bucket, a sixteenth second */
+#define LOOKAHEAD_NEXT    32u /* in the one before */
+#define LOOKAHEAD_FURTHER 128u
+#define LOOKAHEAD_TICKS   (UINT64_C(1) << 61) /* and never further than that */
+
+#define BUCKET_STRIPES    1u
+struct node {
+    uint64_t due;    /* the window's first tick */
+    uint64_t latest; /* and its last */
+    uint32_t next;
+    uint32_t prev;
+};
+#include "timer_buckets.h"
+
+#define FIRST_BUCKET 2u /* bucket 0 of the wheel */
+
+struct callout_wheel {
+    struct timer_buckets buckets;
+    uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
+    uint64_t last_scan;
+    uint64_t ahead; /* buckets */
+    uint32_t slots;
+    uint32_t shift; /* log2 of a bucket's ticks */
+    uint64_t precision;
+    uint32_t deviation;
+};
+#define STRUCTURE struct callout_wheel
+#include "structure.h"
+#include "work_at.h"
+
+static inline uint32_t slot_of(const struct callout_wheel *wheel, uint64_t tick)
+{
+    return (uint32_t)(tick >> wheel->shift) & (wheel->slots - 1);
+}
+
+/* How long a window is; of a deadline that is not ahead: no more than the moment. */
+static inline uint64_t window_of(uint64_t precision, uint32_t deviation, uint64_t delay)
+{
+    if (delay == 0) {
+        return 0;
+    }
+    uint64_t part = deviation < 64 ? delay >> deviation : 0;
+    return part > precision ? part : precision;
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct callout_wheel *wheel = self;
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t index = timer_index(buckets, id);
+    uint64_t delay = deadline > buckets->clock ? deadline - buckets->clock : 0;
+    (void)buckets_take(buckets, index);
+    struct node *node = &buckets->nodes[index];
+    node->due = deadline > wheel->last_scan ? deadline : wheel->last_scan;
+    node->latest = node->due + window_of(wheel->precision, wheel->deviation, delay);
+    uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot_of(wheel, node->due), 0);
+    slot_append(buckets, buckets->nodes[head].next, index); /* in front of the others */
+    TL_COUNT(buckets, moves, 1);
+    if (node->latest < wheel->work_at) {
+        wheel->work_at = node->latest;
+    }
+    return TL_OK;
+}
+
+/* What a scan looks for. */
+struct scan {
+    uint64_t last_bucket; /* to be looked into */
+    uint64_t limit;       /* timers from this tick on do not count */
+    uint64_t last;        /* the earliest end of a window found */
+};
+
+/* Moves what has begun to DUE, and takes account of what has not. */
+static void scan_bucket(struct callout_wheel *wheel, uint64_t bucket, struct scan *scan)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t slot = (uint32_t)bucket & (wheel->slots - 1);
+    uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
+    uint32_t index = buckets->nodes[head].next;
+    TL_COUNT(buckets, slots, 1);
+    while (index != head) {
+        const struct node *node = &buckets->nodes[index];
+        uint32_t next = node->next;
+        __builtin_prefetch(&buckets->nodes[next], 1);
+        TL_COUNT(buckets, compares, 1);
+        if (node->due <= buckets->clock) {
+            slot_remove(buckets, index);
+            bucket_append(buckets, DUE, index);
+        } else if (node->due > scan->last) {
+            /* It cannot fire with what ends first, and nothing behind it can; but a timer of a
+             * later turn says nothing of the buckets that follow. */
+            if (node->due >> wheel->shift == bucket) {
+                scan->last_bucket = bucket;
+            }
+        } else if (node->due < scan->limit && node->latest < scan->last) {
+            scan->last = node->latest;
+        }
+        index = next;
+    }
+}
+
+/* Moves the clock to `now`, everything that has begun by then to DUE, and work_at on. */
+static void collect_due(struct callout_wheel *wheel, uint64_t now)
+{
+    uint64_t bucket = wheel->last_scan >> wheel->shift;
+    uint64_t now_bucket = now >> wheel->shift;
+    uint64_t ahead = now_bucket == bucket       ? LOOKAHEAD_SAME
+                     : now_bucket - bucket == 1 ? LOOKAHEAD_NEXT
+                                                : LOOKAHEAD_FURTHER;
+    ahead = ahead > wheel->ahead ? ahead : wheel->ahead;
+    struct scan scan = {.last_bucket = now_bucket + ahead - 1,
+                        .limit = (now_bucket + ahead) << wheel->shift};
+    if (scan.last_bucket - bucket >= wheel->slots) {
+        scan.last_bucket = bucket + wheel->slots - 1;
+    }
+    scan.last = scan.limit;
+    wheel->buckets.clock = now;
+    wheel->last_scan = now;
+    do {
+        scan_bucket(wheel, bucket, &scan);
+        bucket++;
+    } while (bucket <= scan.last_bucket);
+    wheel->work_at = scan.last;
+    wheel->ahead = 0;
+    if (scan.last == scan.limit && bucket_is_empty(&wheel->buckets, DUE)) {
+        uint64_t most = LOOKAHEAD_TICKS >> wheel->shift;
+        wheel->ahead = 2 * ahead < most ? 2 * ahead : most;
+    }
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct callout_wheel *wheel = self;
+    if (wheel->buckets.count == 0) {
+        return TL_NEVER;
+    }
+    return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : wheel->work_at;
+}
+
+enum option { OPTION_BITS, OPTION_BUCKET_BITS, OPTION_PRECISION, OPTION_DEVIATION };
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    uint32_t slots = UINT32_C(1) << config->options[OPTION_BITS];
+    struct callout_wheel empty = {
+        .buckets = buckets_empty(config, FIRST_BUCKET + slots),
+        .work_at = TL_NEVER,
+        .last_scan = config->now,
+        .slots = slots,
+        .shift = (uint32_t)config->options[OPTION_BUCKET_BITS],
+        .precision = (uint64_t)config->options[OPTION_PRECISION],
+        .deviation = (uint32_t)config->options[OPTION_DEVIATION],
+    };
+    return structure_create(config, &empty, buckets_reserve, self);
+}
+
+static void wheel_destroy(void *self)
+{
+    struct callout_wheel *wheel = self;
+    nodes_free(&wheel->buckets);
+    structure_free(wheel, wheel->buckets.allocator);
+}
+
+static const struct tl_choice deviation_choices[] = {
+    {"none", NO_DEVIATION, "the window is `precision`, whatever the delay"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_BITS] = {"bits", 15, BITS_MIN, BITS_MAX, NULL, "buckets are 2^bits (callwheelsize)"},
+    [OPTION_BUCKET_BITS] = {"bucket-bits", 2, 0, WIDTH_BITS_MAX, NULL,
+                            "a bucket is 2^bucket-bits ticks: about 1/256 second"},
+    [OPTION_PRECISION] = {"precision", 0, 0, INT64_C(1) << 32, NULL,
+                          "ticks by which any timer may be late"},
+    [OPTION_DEVIATION] = {"deviation", 4, 1, 31, deviation_choices,
+                          "a timer may be late by its delay halved so many times (tc_precexp)"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    return (struct tl_precision){.late_ticks =
+                                     window_of((uint64_t)options[OPTION_PRECISION],
+                                               (uint32_t)options[OPTION_DEVIATION], delay_ticks)};
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct callout_wheel *wheel = self;
+    const struct timer_buckets *buckets = &wheel->buckets;
+    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+        for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
+             i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
+            const struct node *node = &buckets->nodes[i];
+            if (slot_of(wheel, node->due) != slot || node->due < wheel->last_scan) {
+                return corrupt(why, why_bytes, "timer %" PRIu32 " is in bucket %" PRIu32,
+                               timer_id(buckets, i), slot);
+            }
+            if (node->latest < wheel->work_at) {
+                return corrupt(why, why_bytes,
+                               "timer %" PRIu32 " is to fire by tick %" PRIu64
+                               ", and nothing is done before %" PRIu64,
+                               timer_id(buckets, i), node->latest, wheel->work_at);
+            }
+        }
+    }
+    return buckets_check(buckets, 0, why, why_bytes);
+}
+
+/* The first block of ticks that a bucket stands for: that of the last scan, or the next. */
+static uint64_t slot_block(const struct callout_wheel *wheel, uint32_t slot)
+{
+    uint64_t hand = wheel->last_scan >> wheel->shift;
+    return hand + ((slot - hand) & (wheel->slots - 1));
+}
+
+/* Turns of the wheel before a timer's own, for a timer in a bucket. */
+static uint64_t rounds_of(const struct callout_wheel *wheel, uint32_t slot, uint32_t index)
+{
+    uint64_t block = wheel->buckets.nodes[index].due >> wheel->shift;
+    return (block - slot_block(wheel, slot)) / wheel->slots;
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct callout_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t slot = bucket - FIRST_BUCKET;
+        uint32_t index = timer_index(&wheel->buckets, id);
+        *out = (struct tl_place){.level = 1,
+                                 .slot = slot,
+                                 .rounds = rounds_of(wheel, slot, index),
+                                 .bucket = wheel->buckets.nodes[index].due >> wheel->shift
+                                                                                  << wheel->shift};
+    }
+    return status;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct callout_wheel *wheel = self;
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint64_t width = UINT64_C(1) << wheel->shift;
+    buckets_walk_due(buckets, visitor);
+    walk_level(visitor, 1, width);
+    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+        uint64_t from = slot_block(wheel, slot) << wheel->shift;
+        walk_span(visitor, slot, from, from + (width - 1),
+                  slot == slot_of(wheel, wheel->last_scan) ? TL_MARK_HAND : 0u);
+        for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
+             i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
+            walk_timer(visitor, timer_id(buckets, i), buckets->nodes[i].due,
+                       rounds_of(wheel, slot, i));
+        }
+    }
+}
+
+TL_ALGO(callout_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "callout-wheel",
+    .summary = "a hashed wheel of windows: timers that bear it fire together",
+    .origin = "FreeBSD 10, sys/kern/kern_timeout.c",
+    .description =
+        "One wheel of 2^15 buckets of four ticks. Each timer may be late by 1/16 of its delay, or "
+        "as much as is asked for, and nothing is done before the first of these windows ends: "
+        "then fires whatever has begun, so that one wakeup serves many timers. Each scan looks "
+        "some buckets ahead for the end of the next window, and the wheel is looked at again "
+        "where it stopped. Bad at: windows of 0, for which it wakes as often as any, and small "
+        "memories.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/b)", .expire = "O(n/b)"},
+    .options = wheel_options,
+    .precision = wheel_precision,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = buckets_reserve,
+    .start = wheel_start,
+    .stop = buckets_stop,
+    .advance = work_advance,
+    .next = wheel_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+    .walk = wheel_walk,
+    .differs =
+        "one precision for all timers, where each start gives its own. An advance before the first "
+        "window ends fires nothing, where an interrupt that comes anyway takes what has begun. "
+        "A deadline that is not ahead fires at once, whatever `precision`. One wheel, where each "
+        "processor has its own. Deadlines are not moved to the next clock "
+        "interrupt for long delays, and callbacks cannot run in the interrupt. A look ahead in "
+        "vain "
+        "goes twice as far as the last, where it wakes up again and again; and after a pause of "
+        "nearly a turn it sees all that comes next, where timers of a later turn may hide it. A "
+        "bucket's head takes 24 bytes, not 8.",
+};
