@@ -158,7 +158,9 @@ static void hold_to_operations(const struct tl_algo *algo, const char *options, 
                           .self = self,
                           .deadlines = deadlines,
                           .precision = tl_algo_precision(algo, values, 1),
-                          .restarts_late = strcmp(algo->name, "chunk-wheel") == 0};
+                          .restarts_late = strcmp(algo->name, "chunk-wheel") == 0 ||
+                                           (strcmp(algo->name, "tokio-wheel") == 0 &&
+                                            strstr(options, "restart=move") == NULL)};
     uint64_t random = 1;
     uint64_t clock = config.now;
     uint64_t budget = (algo->capabilities & TL_CAP_BUDGET) != 0 ? 2 : TL_NO_BUDGET;
@@ -208,6 +210,8 @@ static void everything_pending_is_shown(void **state)
         {"ffs-queue", "buckets=64"},
         {"duration-queues", "queues=4"},
         {"duration-queues", "expiry=scan"},
+        {"tokio-wheel", "levels=3"},
+        {"tokio-wheel", "restart=move"},
         {"coarse-wheel", "rounding=next"},
         {"nexus-wheel", "bits=2:step=1:levels=3"},
         {"nexus-wheel", "bits=2:step=1:levels=3:moves=all"},

@@ -1,0 +1,399 @@
+/*
+ * tokio-wheel: a hierarchy whose levels are blocks of time, not distances: what differs from the
+ * clock only in its last six bits is on level 1, in its last twelve on level 2.
+ *
+ *   clock 000001 000010 000111 (4231)              level   a slot's ticks   holds deadlines in
+ *                       001010 (4234)  is on         1                  1   the clock's block of 64
+ *                011111 001010 (6090)  is on         2                 64   its block of 4096
+ *         000011 000000 000000 (12288) is on         3               4096   its block of 2^18
+ *                                                   ... 6            2^30   all others
+ *
+ * The highest bit in which clock and deadline differ names the level, the six bits of the deadline
+ * there the slot. So every slot of a level comes before any of the level above, and the first
+ * occupied slot of the lowest occupied level is the next to expire: one look at one word. By
+ * distance, as in bitmap-wheel, a timer due in 63 ticks is on level 1 always; here it cascades if a
+ * block of 64 begins in between.
+ *
+ * An advance goes from slot to slot: the clock steps to the first tick of the slot, what is due
+ * then is appended to DUE, and the rest is filed again, on lower levels. What is not in the last
+ * level's block of 2^36 ticks is in the slot of the last level that its bits name, and is filed
+ * there again at every turn; a jump of more than a turn looks at these once instead. The lists keep
+ * the order of starts, so all fires in the order of deadlines.
+ *
+ * restart=lazy: a pending timer that is given a later deadline, as a connection's idle timeout is
+ * with every packet, only notes it. It stays where it is filed, under `when`, and when that comes
+ * it is filed again. restart=move files it at once.
+ *
+ * Invariants
+ *   - a timer filed under `when` on a level with slots of 2^s ticks is in slot (when >> s) modulo
+ * 64; unless the level is the last, clock and `when` differ in no bit from s + 6 on
+ *   - clock < when <= due; with restart=move, when is due
+ *   - a slot's bit is set exactly if it holds timers
+ *   - no slot expires before `work_at`, which is 0 if DUE or LATE holds timers
+ *
+ * Complexity (m levels): start O(1), restart O(1), stop O(1), a tick O(1), expiry O(m) moves,
+ * `next` O(m). Bad at: an upper slot with very many timers, all filed again in the advance that
+ * enters it; with restart=lazy, timers that are pushed back and stopped, which are filed where
+ * nothing is.
+ *
+ * Source: tokio-rs/tokio 1.x, tokio/src/runtime/time/wheel/ (mod.rs, level.rs), entry.rs.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+
+#define SLOT_BITS      6u
+#define SLOTS          64u
+#define LEVELS_MIN     3
+#define LEVELS_MAX     10u
+
+#define BUCKET_STRIPES 1u /* the lists keep the order of the starts */
+struct node {
+    uint64_t due;
+    uint64_t when; /* the tick that it is filed under */
+    uint32_t next;
+    uint32_t prev;
+};
+#include "timer_buckets.h"
+
+#include "slot_bitmap.h"
+
+#define FLUSH        2u /* the bucket of what is to be filed again */
+#define FIRST_BUCKET 3u /* slot 0 of level 1 */
+
+struct tokio_wheel {
+    struct timer_buckets buckets;
+    uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
+    uint32_t level_count;
+    bool lazy; /* restart=lazy */
+    uint64_t occupied[LEVELS_MAX];
+};
+#define STRUCTURE struct tokio_wheel
+#include "structure.h"
+#include "take_out.h"
+#include "work_at.h"
+
+/* If its slot becomes empty, the slot's bit goes out. */
+static inline void take_out(struct tokio_wheel *wheel, uint32_t index)
+{
+    uint32_t bucket = bucket_remove(&wheel->buckets, index);
+    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
+        uint32_t slot = bucket - FIRST_BUCKET;
+        wheel->occupied[slot / SLOTS] &= ~(UINT64_C(1) << slot % SLOTS);
+    }
+}
+
+/* The tick at which a slot expires. */
+static inline uint64_t slot_expires(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot)
+{
+    uint64_t hand = wheel->buckets.clock >> (level * SLOT_BITS);
+    return (hand + 1 + (slot - hand - 1) % SLOTS) << (level * SLOT_BITS);
+}
+
+/* Files a timer that is in no list and due after the clock. Returns when its slot expires. */
+static inline uint64_t file_timer(struct tokio_wheel *wheel, uint32_t index)
+{
+    struct node *node = &wheel->buckets.nodes[index];
+    uint64_t differs = (wheel->buckets.clock ^ node->due) | (SLOTS - 1);
+    uint32_t level = (63 - (uint32_t)__builtin_clzll(differs)) / SLOT_BITS;
+    level = level < wheel->level_count ? level : wheel->level_count - 1;
+    uint32_t slot = (uint32_t)(node->due >> (level * SLOT_BITS)) % SLOTS;
+    node->when = node->due;
+    wheel->occupied[level] |= UINT64_C(1) << slot;
+    bucket_append(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, index);
+    return slot_expires(wheel, level, slot);
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct tokio_wheel *wheel = self;
+    struct timer_buckets *buckets = &wheel->buckets;
+    struct node *node = &buckets->nodes[timer_index(buckets, id)];
+    TL_COUNT(buckets, compares, wheel->lazy);
+    /* In DUE and LATE a timer is due, and is to be taken out. */
+    if (wheel->lazy && node->next != SLOT_NONE && node->when > buckets->clock &&
+        deadline >= node->due) {
+        node->due = deadline;
+        return TL_OK;
+    }
+    uint32_t index = take_for_start(wheel, id);
+    node->due = deadline;
+    if (deadline > buckets->clock) {
+        uint64_t at = file_timer(wheel, index);
+        wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
+    } else {
+        node->when = deadline;
+        bucket_append(buckets, LATE, index);
+        wheel->work_at = 0;
+    }
+    return TL_OK;
+}
+
+/* The tick at which the first occupied slot expires, or TL_NEVER. */
+static uint64_t slots_next(const struct tokio_wheel *wheel)
+{
+    return bitmap_levels_next(wheel->occupied, wheel->level_count, SLOT_BITS, SLOTS,
+                              wheel->buckets.clock);
+}
+
+/* The lowest level that has timers, or how many levels there are. */
+static uint32_t lowest_occupied(const struct tokio_wheel *wheel)
+{
+    uint32_t level = 0;
+    while (level < wheel->level_count && wheel->occupied[level] == 0) {
+        level++;
+    }
+    return level;
+}
+
+static void empty_slot(struct tokio_wheel *wheel, uint32_t level, uint32_t slot)
+{
+    bucket_move_all(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, FLUSH);
+    wheel->occupied[level] &= ~(UINT64_C(1) << slot);
+    TL_COUNT(&wheel->buckets, slots, 1);
+}
+
+/* Empties FLUSH, in order: to DUE what is due at the clock, the rest to where the clock reaches it.
+ */
+static void file_again(struct tokio_wheel *wheel)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t index = bucket_first(buckets, FLUSH);
+    uint32_t head = bucket_head(buckets, FLUSH, 0);
+    slot_clear(buckets, head);
+    while (index != SLOT_NONE && index != head) {
+        uint32_t next = buckets->nodes[index].next;
+        __builtin_prefetch(&buckets->nodes[next], 1);
+        TL_COUNT(buckets, compares, 1);
+        if (buckets->nodes[index].due <= buckets->clock) {
+            buckets->nodes[index].when = buckets->clock;
+            bucket_append(buckets, DUE, index);
+        } else {
+            TL_COUNT(buckets, cascades, 1);
+            (void)file_timer(wheel, index);
+        }
+        index = next;
+    }
+}
+
+/* Where only the last level has timers: moves the clock to the first deadline of these, or to `now`
+ * if that is before, without going round and round. */
+static void leap(struct tokio_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t last = wheel->level_count - 1;
+    for (uint64_t left = wheel->occupied[last]; left != 0; left &= left - 1) {
+        empty_slot(wheel, last, bitmap_first(left));
+    }
+    uint64_t target = now;
+    for (uint32_t i = bucket_first(buckets, FLUSH); i != SLOT_NONE;
+         i = bucket_after(buckets, FLUSH, i)) {
+        target = buckets->nodes[i].due < target ? buckets->nodes[i].due : target;
+    }
+    buckets->clock = target;
+    file_again(wheel);
+}
+
+/* Moves the clock to `now`, everything that is due by then to DUE, and work_at on. */
+static void collect_due(struct tokio_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint64_t turn = UINT64_C(1) << (wheel->level_count * SLOT_BITS);
+    bucket_move_all(buckets, LATE, DUE);
+    for (uint32_t level = lowest_occupied(wheel); level < wheel->level_count;
+         level = lowest_occupied(wheel)) {
+        if (level + 1 == wheel->level_count && now - buckets->clock > turn) {
+            leap(wheel, now);
+            continue;
+        }
+        uint32_t shift = level * SLOT_BITS;
+        uint32_t hand = (uint32_t)(buckets->clock >> shift) % SLOTS;
+        uint32_t ahead = bitmap_first(bitmap_after(wheel->occupied[level], hand, SLOTS)) + 1;
+        uint64_t expires = ((buckets->clock >> shift) + ahead) << shift;
+        if (expires > now) {
+            break;
+        }
+        buckets->clock = expires;
+        empty_slot(wheel, level, (hand + ahead) % SLOTS);
+        file_again(wheel);
+    }
+    buckets->clock = now;
+    wheel->work_at = slots_next(wheel);
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct tokio_wheel *wheel = self;
+    return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : slots_next(wheel);
+}
+
+enum option { OPTION_LEVELS, OPTION_RESTART };
+enum restart { RESTART_LAZY, RESTART_MOVE };
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
+    struct tokio_wheel empty = {
+        .buckets = buckets_empty(config, FIRST_BUCKET + levels * SLOTS),
+        .work_at = TL_NEVER,
+        .level_count = levels,
+        .lazy = config->options[OPTION_RESTART] == RESTART_LAZY,
+    };
+    return structure_create(config, &empty, buckets_reserve, self);
+}
+
+static void wheel_destroy(void *self)
+{
+    struct tokio_wheel *wheel = self;
+    nodes_free(&wheel->buckets);
+    structure_free(wheel, wheel->buckets.allocator);
+}
+
+static const struct tl_choice restart_choices[] = {
+    {"lazy", RESTART_LAZY, "a later deadline is noted, and looked at when the old one comes"},
+    {"move", RESTART_MOVE, "the timer is filed again at once"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_LEVELS] = {"levels", 6, LEVELS_MIN, LEVELS_MAX, NULL,
+                       "levels of 64 slots (NUM_LEVELS); what is beyond waits in the last"},
+    [OPTION_RESTART] = {"restart", RESTART_LAZY, 1, 0, restart_choices,
+                        "what a restart for later does (extend_expiration)"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+static enum tl_status check_slot(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot,
+                                 char *why, size_t why_bytes)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
+    uint32_t shift = level * SLOT_BITS;
+    if ((wheel->occupied[level] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
+        return corrupt(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " lies",
+                       slot, level + 1);
+    }
+    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
+         i = bucket_after(buckets, bucket, i)) {
+        const struct node *node = &buckets->nodes[i];
+        bool far = (node->when ^ buckets->clock) >> shift >> SLOT_BITS != 0;
+        if ((node->when >> shift) % SLOTS != slot || (far && level + 1 < wheel->level_count)) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is on level %" PRIu32 " by mistake",
+                           timer_id(buckets, i), level + 1);
+        }
+        if (node->when <= buckets->clock || node->when > node->due ||
+            (!wheel->lazy && node->when != node->due)) {
+            return corrupt(why, why_bytes,
+                           "timer %" PRIu32 ", due at %" PRIu64 ", is filed under %" PRIu64,
+                           timer_id(buckets, i), node->due, node->when);
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct tokio_wheel *wheel = self;
+    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
+    for (uint32_t n = 0; status == TL_OK && n < wheel->level_count * SLOTS; n++) {
+        status = check_slot(wheel, n / SLOTS, n % SLOTS, why, why_bytes);
+    }
+    if (status == TL_OK && wheel->work_at > wheel_next(wheel)) {
+        return corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
+                       wheel_next(wheel), wheel->work_at);
+    }
+    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, FLUSH)) {
+        return corrupt(why, why_bytes, "timers that were to be filed again are not");
+    }
+    return status;
+}
+
+/* Turns of the last level before a timer's own. */
+static uint64_t rounds_of(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot,
+                          uint32_t index)
+{
+    uint64_t ahead = wheel->buckets.nodes[index].when - slot_expires(wheel, level, slot);
+    return ahead >> (level * SLOT_BITS) >> SLOT_BITS;
+}
+
+static void walk_one_slot(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot,
+                          const struct tl_visitor *visitor)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t shift = level * SLOT_BITS;
+    uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
+    bool hand = (buckets->clock >> shift) % SLOTS == slot;
+    bool set = (wheel->occupied[level] >> slot & 1) != 0;
+    uint64_t from =
+        hand && !set ? buckets->clock >> shift << shift : slot_expires(wheel, level, slot);
+    walk_span(visitor, slot, from, from + ((UINT64_C(1) << shift) - 1),
+              (hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
+    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
+         i = bucket_after(buckets, bucket, i)) {
+        walk_timer(visitor, timer_id(buckets, i), buckets->nodes[i].when,
+                   rounds_of(wheel, level, slot, i));
+    }
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct tokio_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        walk_level(visitor, level + 1, UINT64_C(1) << (level * SLOT_BITS));
+        for (uint32_t slot = 0; slot < SLOTS; slot++) {
+            walk_one_slot(wheel, level, slot, visitor);
+        }
+    }
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct tokio_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t level = (bucket - FIRST_BUCKET) / SLOTS;
+        uint32_t slot = (bucket - FIRST_BUCKET) % SLOTS;
+        *out = (struct tl_place){
+            .level = level + 1,
+            .slot = slot,
+            .rounds = rounds_of(wheel, level, slot, timer_index(&wheel->buckets, id)),
+            .bucket = slot_expires(wheel, level, slot)};
+    }
+    return status;
+}
+
+TL_ALGO(tokio_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "tokio-wheel",
+    .summary = "a hierarchy of blocks, whose restarts for later are only noted",
+    .origin = "tokio, runtime/time/wheel",
+    .description =
+        "Six levels of 64 slots, each slot as wide as the whole level below. The highest bit in "
+        "which clock and deadline differ names the level, so all that the lowest occupied level "
+        "holds comes first. A slot is filed again, lower, when the clock comes to it; then fires "
+        "what is due, in order of deadlines. A pending timer that gets a later deadline notes it "
+        "and stays where it is until its old one comes. Bad at: an upper slot with very many "
+        "timers, all filed again in the one advance that enters it.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
+    .options = wheel_options,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = buckets_reserve,
+    .start = wheel_start,
+    .stop = take_out_stop,
+    .advance = work_advance,
+    .next = wheel_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+    .walk = wheel_walk,
+    .differs =
+        "a deadline that is not ahead fires in the next advance, where the wheel refuses it and "
+        "the caller fires it at once. What a callback stops does not fire any more, where all that "
+        "a turn of the driver finds has fired before any task runs. One thread and no wakers; "
+        "deadlines are ticks already, where they are rounded up to a millisecond.",
+};
