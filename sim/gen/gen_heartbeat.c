@@ -5,8 +5,12 @@
  *
  * `rearm` says what the next beat counts from; a structure that is exact sees no difference. Jitter
  * adds up from beat to beat, whatever it is.
+ *
+ * A herd's connections are closed, which stops their timers, and beat from the moment on at which
+ * they come back: what was spread is aligned.
  */
 #include "gen_model.h"
+#include "gen_traffic.h"
 
 enum {
     TICK_US = GEN_TICK_US,
@@ -16,6 +20,7 @@ enum {
     PHASES,
     JITTER,
     REARM,
+    HERDS,
 };
 
 enum { PHASES_SPREAD, PHASES_ALIGNED };
@@ -34,21 +39,25 @@ static const struct gen_parameter heartbeat_parameters[] = {
     [JITTER] = {"jitter", 0, 0, 0.99, "each delay is up to this share shorter or longer", "chosen",
                 NULL},
     [REARM] = GEN_REARM_ROW("libuv's repeating timers: from the firing"),
-    {0},
+    GEN_CLOSING(HERDS),
+    [HERDS + GEN_CLOSING_ROWS] = {0},
 };
 
 enum { KIND_HEARTBEAT, KINDS };
 static const char *const heartbeat_kinds[] = {[KIND_HEARTBEAT] = "heartbeat", NULL};
 
-enum { COUNT_BEATS };
-static const char *const heartbeat_counts[] = {[COUNT_BEATS] = "beats", NULL};
+enum { COUNT_BEATS, COUNT_DEPLOYED, COUNT_BACK };
+static const char *const heartbeat_counts[] = {
+    [COUNT_BEATS] = "beats", [COUNT_DEPLOYED] = "deployed", [COUNT_BACK] = "back", NULL};
 
 struct connection {
     struct gen_timer timers[KINDS];
     uint64_t period_ticks;
+    uint64_t event_at; /* closed: it connects */
 };
 
 struct heartbeat {
+    struct gen_herds herds;
     double jitter;
     enum trace_basis basis;
 };
@@ -63,16 +72,43 @@ static uint64_t draw_delay(struct gen_model *model, uint64_t period_ticks)
     return gen_whole_ticks((double)period_ticks * (1 + share));
 }
 
+/* What a herd does. */
+static void herd(struct gen_model *model, uint64_t now, struct connection *connection,
+                 uint32_t number)
+{
+    const struct heartbeat *heartbeat = model->state;
+    struct gen_timer *timer = &connection->timers[KIND_HEARTBEAT];
+    enum gen_herd what = gen_herd_at(&heartbeat->herds, now, number);
+    if (what == GEN_HERD_NONE || timer->delay_ticks == 0) {
+        return;
+    }
+    gen_timer_stop(model, now, timer);
+    model->counts[what == GEN_HERD_DEPLOY ? COUNT_DEPLOYED : COUNT_BACK]++;
+    connection->event_at =
+        what == GEN_HERD_DEPLOY ? gen_deploy_return(model, &heartbeat->herds, now) : now;
+}
+
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct heartbeat *heartbeat = model->state;
     struct connection *connection = &((struct connection *)model->records)[number];
     struct gen_timer *timer = &connection->timers[KIND_HEARTBEAT];
-    model->counts[COUNT_BEATS]++;
-    gen_timer_fire(model, timer);
-    gen_timer_start_from(model, now, timer, draw_delay(model, connection->period_ticks),
-                         heartbeat->basis);
-    gen_file(model, timer->due, number);
+    if (gen_timer_expires(model, timer, now)) {
+        model->counts[COUNT_BEATS]++;
+        gen_timer_start_from(model, now, timer, draw_delay(model, connection->period_ticks),
+                             heartbeat->basis);
+        gen_from_outside(model);
+    }
+    herd(model, now, connection, number);
+    if (connection->event_at == now) {
+        connection->event_at = gen_arrival(&heartbeat->herds, now, number);
+    }
+    if (connection->event_at == now) {
+        connection->event_at = GEN_NEVER;
+        gen_timer_start(model, now, timer, draw_delay(model, connection->period_ticks));
+    }
+    gen_file_herded(model, &heartbeat->herds, now,
+                    gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
 static bool simulate(struct gen_model *model, uint64_t end)
@@ -91,7 +127,8 @@ static bool create(struct gen_model *model)
     heartbeat->jitter = p[JITTER];
     heartbeat->basis = gen_rearm_basis(model, REARM);
     model->warmup_end = GEN_EPOCH;
-    if (!gen_model_begin(model, sizeof(struct connection), GEN_EPOCH,
+    if (!gen_herds_read(model, HERDS, GEN_CLOSING_ROWS, &heartbeat->herds) ||
+        !gen_model_begin(model, sizeof(struct connection), GEN_EPOCH,
                          gen_whole_ticks(span.max_ticks * (1 + p[JITTER])))) {
         return false;
     }
@@ -103,7 +140,9 @@ static bool create(struct gen_model *model)
             p[PHASES] == PHASES_ALIGNED ? period - middle % period : gen_uniform_age(model, period);
         connections[i].period_ticks = period;
         gen_timer_place(&connections[i].timers[KIND_HEARTBEAT], GEN_EPOCH, period, age);
-        gen_file(model, connections[i].timers[KIND_HEARTBEAT].due, i);
+        connections[i].event_at = GEN_NEVER;
+        gen_file_herded(model, &heartbeat->herds, GEN_EPOCH - 1,
+                        connections[i].timers[KIND_HEARTBEAT].due, i);
     }
     return true;
 }

@@ -38,8 +38,7 @@ static const struct gen_parameter idle_parameters[] = {
                "chosen", NULL},
     [PAUSE_S] = {"pause_s", 10, 0.001, 86400,
                  "mean time from a close to the next connect, exponential", "chosen", NULL},
-    [SESSION_SHAPE] =
-        GEN_SESSION_SHAPE("hosts of NASA's web log, with gaps up to 60 s: 2.36 (Hill)"),
+    [SESSION_SHAPE] = GEN_SESSION_SHAPE,
     GEN_ACTIVITY(ACTIVITY, 20, GEN_TOGETHER_SERVER),
     GEN_HERDS(HERDS),
     [HERDS + GEN_HERD_ROWS] = {0},
@@ -171,6 +170,7 @@ static void populate(struct gen_model *model, uint64_t now, uint32_t number,
     struct connection *connection = &((struct connection *)model->records)[number];
     struct gen_timer *timer = &connection->timers[KIND_IDLE];
     connection->timeout_ticks = gen_span_draw(model, span);
+    bool fresh = false;
     if (idle->traffic.smooth) {
         struct steady s = steady(idle, (double)connection->timeout_ticks);
         if (gen_chance(model, s.open_ticks / (s.open_ticks + s.ends * idle->pause_ticks))) {
@@ -178,17 +178,21 @@ static void populate(struct gen_model *model, uint64_t now, uint32_t number,
                                 s.packet);
             plan(model, now - 1, connection, number, idle->gap_ticks);
         } else {
+            /* After a close the next session begins; after an expiry this one goes on. */
+            fresh = !idle->sessions.geometric &&
+                    gen_chance(model, s.packet * idle->sessions.close / s.ends);
             plan(model, now - 1, connection, number, idle->pause_ticks);
         }
     } else {
         uint64_t age =
-            gen_activity_place(model, &idle->traffic, &connection->activity, now, number);
+            gen_activity_place(model, &idle->traffic, &connection->activity, now, number, 0);
         if (age <= connection->timeout_ticks) {
             gen_timer_place(timer, now, connection->timeout_ticks, age);
         }
         plan(model, now - 1, connection, number, 0);
     }
-    connection->session = gen_session_place(model, &idle->sessions);
+    connection->session = fresh ? gen_session_draw(model, &idle->sessions)
+                                : gen_session_place(model, &idle->sessions);
     gen_file_herded(model, &idle->herds, now - 1,
                     gen_next(connection->timers, KINDS, connection->event_at), number);
 }
@@ -201,8 +205,9 @@ static double operation_ticks(const struct idle *idle, const struct gen_span *sp
     for (unsigned i = 0; i < steps; i++) {
         double at = span->distinct == 0 ? (i + 0.5) / steps : steps == 1 ? 0 : i / (steps - 1.0);
         struct steady s = steady(idle, span->min_ticks + at * (span->max_ticks - span->min_ticks));
+        double open_ticks = s.packet * gen_whole_mean(idle->gap_ticks);
         per_tick += (1 + s.packet * idle->sessions.close) /
-                    (s.open_ticks + s.ends * idle->pause_ticks) / steps;
+                    (open_ticks + s.ends * gen_whole_mean(idle->pause_ticks)) / steps;
     }
     return 1 / per_tick;
 }
@@ -215,7 +220,7 @@ static bool create(struct gen_model *model)
     struct gen_span span;
     model->warmup_end = GEN_EPOCH;
     if (!gen_span_read(model, TIMEOUT_MIN_S, &span) ||
-        !gen_herds_read(model, HERDS, &idle->herds)) {
+        !gen_herds_read(model, HERDS, GEN_HERD_ROWS, &idle->herds)) {
         return false;
     }
     idle->gap_ticks = per_second / p[RATE_PER_S];

@@ -14,10 +14,13 @@
  * found by its ACKs, and only the loss of its end, or of that ACK, takes the timer.
  *
  * Requests of a connection and pauses are Poisson processes: the model begins with the share of
- * connections open that the steady state has, and a short warm-up lets the rest settle.
+ * connections open that the steady state has, and a short warm-up lets the rest settle. That is
+ * smooth traffic. Otherwise requests come when gen_traffic.h says, and one that finds no connection
+ * connects, and follows a tick after the ACK.
  */
 #include "gen_model.h"
 #include "gen_rtt.h"
+#include "gen_traffic.h"
 
 enum {
     TICK_US = GEN_TICK_US,
@@ -33,6 +36,8 @@ enum {
     MAX_ACK_DELAY_MS,
     IDLE_S,
     PAUSE_S,
+    ACTIVITY,
+    HERDS = ACTIVITY + GEN_ACTIVITY_ROWS,
 };
 
 static const struct gen_parameter quic_parameters[] = {
@@ -59,7 +64,9 @@ static const struct gen_parameter quic_parameters[] = {
                 "chosen: HAProxy's examples have 30 to 60 s", NULL},
     [PAUSE_S] = {"pause_s", 10, 0.001, 86400,
                  "mean time from the end of a connection to the next, exponential", "chosen", NULL},
-    {0},
+    GEN_ACTIVITY(ACTIVITY, 4, "chosen: few, since one carries many requests"),
+    GEN_HERDS(HERDS),
+    [HERDS + GEN_HERD_ROWS] = {0},
 };
 
 enum { KIND_PTO, KIND_IDLE, KINDS };
@@ -74,6 +81,8 @@ enum {
     COUNT_PROBES,
     COUNT_ACKS,
     COUNT_IDLE_EXPIRIES,
+    COUNT_DEPLOYED,
+    COUNT_BACK,
 };
 static const char *const quic_counts[] = {
     [COUNT_CONNECTS] = "connects",
@@ -84,6 +93,8 @@ static const char *const quic_counts[] = {
     [COUNT_PROBES] = "probes",
     [COUNT_ACKS] = "acks",
     [COUNT_IDLE_EXPIRIES] = "idle_expiries",
+    [COUNT_DEPLOYED] = "deployed",
+    [COUNT_BACK] = "back",
     NULL,
 };
 
@@ -92,6 +103,7 @@ enum state { STATE_CLOSED, STATE_CONNECTING, STATE_IDLE, STATE_SENDING, STATE_WA
 struct connection {
     struct gen_timer timers[KINDS];
     uint64_t event_at; /* connect, request, next packet or ACK; or GEN_NEVER */
+    struct gen_activity activity;
     struct gen_rtt estimate;
     float rtt_ticks;
     float sample_ticks;
@@ -111,7 +123,21 @@ struct quic {
     double max_ack_delay_ticks;
     uint64_t idle_ticks;
     uint16_t flight;
+    struct gen_traffic traffic;
+    struct gen_herds herds;
 };
+
+/* When the next request comes: smooth, after a time with that mean. */
+static void plan(struct gen_model *model, uint64_t now, struct connection *connection,
+                 double mean_ticks)
+{
+    const struct quic *quic = model->state;
+    const struct connection *connections = model->records;
+    connection->event_at = quic->traffic.smooth
+                               ? now + gen_exponential(model, mean_ticks)
+                               : gen_next_request(model, &quic->traffic, &connection->activity, now,
+                                                  (uint32_t)(connection - connections));
+}
 
 /* The probe timeout of what is being sent. */
 static uint64_t pto(const struct quic *quic, const struct connection *connection)
@@ -176,9 +202,14 @@ static void receive_ack(struct gen_model *model, uint64_t now, struct connection
     restart_idle(model, now, connection);
     /* Packet numbers are never used twice: every ACK is a sample. */
     gen_rtt_sample(&connection->estimate, connection->sample_ticks);
+    bool request_waits = connection->state == STATE_CONNECTING && !quic->traffic.smooth;
     connection->state = STATE_IDLE;
     connection->backoff = 0;
-    connection->event_at = now + gen_exponential(model, quic->gap_ticks);
+    if (request_waits) {
+        connection->event_at = now + 1;
+    } else {
+        plan(model, now, connection, quic->gap_ticks);
+    }
 }
 
 /* What comes from outside now, or is to be sent. */
@@ -213,27 +244,59 @@ static void happen(struct gen_model *model, uint64_t now, struct connection *con
     }
 }
 
+/* Closes: stops what is still pending. The next request is known already if one was waited for, and
+ * does not depend on the connection. */
+static void close_connection(struct gen_model *model, uint64_t now, struct connection *connection)
+{
+    const struct quic *quic = model->state;
+    bool planned = connection->state == STATE_IDLE && !quic->traffic.smooth;
+    gen_timer_stop(model, now, &connection->timers[KIND_PTO]);
+    gen_timer_stop(model, now, &connection->timers[KIND_IDLE]);
+    connection->state = STATE_CLOSED;
+    if (!planned) {
+        plan(model, now, connection, quic->pause_ticks);
+    }
+}
+
+/* What a herd does. */
+static void herd(struct gen_model *model, uint64_t now, struct connection *connection,
+                 uint32_t number)
+{
+    const struct quic *quic = model->state;
+    enum gen_herd what = gen_herd_at(&quic->herds, now, number);
+    if (what == GEN_HERD_NONE || connection->state == STATE_CLOSED) {
+        return;
+    }
+    gen_from_outside(model);
+    close_connection(model, now, connection);
+    model->counts[what == GEN_HERD_DEPLOY ? COUNT_DEPLOYED : COUNT_BACK]++;
+    connection->event_at =
+        what == GEN_HERD_DEPLOY ? gen_deploy_return(model, &quic->herds, now) : now;
+}
+
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct quic *quic = model->state;
     struct connection *connection = &((struct connection *)model->records)[number];
     if (gen_timer_expires(model, &connection->timers[KIND_IDLE], now)) {
         model->counts[COUNT_IDLE_EXPIRIES]++;
-        gen_timer_stop(model, now, &connection->timers[KIND_PTO]);
-        connection->state = STATE_CLOSED;
-        connection->event_at = now + gen_exponential(model, quic->pause_ticks);
-    } else {
-        if (gen_timer_expires(model, &connection->timers[KIND_PTO], now)) {
-            model->counts[COUNT_PROBES]++;
-            connection->backoff++;
-            send_last(model, now, connection);
-        }
-        if (connection->event_at == now) {
-            gen_from_outside(model);
-            happen(model, now, connection);
-        }
+        close_connection(model, now, connection);
+    } else if (gen_timer_expires(model, &connection->timers[KIND_PTO], now)) {
+        model->counts[COUNT_PROBES]++;
+        connection->backoff++;
+        send_last(model, now, connection);
     }
-    gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), number);
+    herd(model, now, connection, number);
+    /* What the server itself sends, next to be paced, no network holds up. */
+    if (connection->event_at == now && connection->state != STATE_SENDING) {
+        connection->event_at = gen_arrival(&quic->herds, now, number);
+    }
+    if (connection->event_at == now) {
+        gen_from_outside(model);
+        happen(model, now, connection);
+    }
+    gen_file_herded(model, &quic->herds, now,
+                    gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
 static bool simulate(struct gen_model *model, uint64_t end)
@@ -241,10 +304,23 @@ static bool simulate(struct gen_model *model, uint64_t end)
     return gen_simulate(model, end, visit);
 }
 
+/* A connection that waits for a request, after so many that came in time with that probability. */
+static void place_open(struct gen_model *model, struct connection *connection, double request)
+{
+    connection->state = STATE_IDLE;
+    /* More samples than so many change nothing. */
+    enum { SAMPLES_MAX = 40 };
+    unsigned samples = 0;
+    do {
+        gen_rtt_sample(&connection->estimate, connection->rtt_ticks);
+    } while (++samples < SAMPLES_MAX && gen_chance(model, request));
+}
+
 static void populate(struct gen_model *model, uint64_t now, double busy_ticks)
 {
     const struct quic *quic = model->state;
     const double *p = model->parameters;
+    const double typical = p[RTT_MEDIAN_MS] * gen_per_ms(model);
     struct connection *connections = model->records;
     double timeout = (double)quic->idle_ticks;
     double request = gen_comes_within(timeout, quic->gap_ticks);
@@ -253,24 +329,62 @@ static void populate(struct gen_model *model, uint64_t now, double busy_ticks)
     double closed = (1 - request) * quic->pause_ticks;
     for (uint32_t i = 0; i < model->connections; i++) {
         struct connection *connection = &connections[i];
-        connection->rtt_ticks =
-            (float)gen_lognormal(model, p[RTT_MEDIAN_MS] * gen_per_ms(model), p[RTT_SIGMA]);
-        if (gen_chance(model, open / (open + closed))) {
-            gen_place_restarted(model, &connection->timers[KIND_IDLE], now, quic->idle_ticks,
-                                quic->gap_ticks, request);
-            connection->state = STATE_IDLE;
-            connection->event_at = now - 1 + gen_exponential(model, quic->gap_ticks);
-            /* One exchange for every request that came in time; more than so many change nothing.
-             */
-            enum { SAMPLES_MAX = 40 };
-            unsigned samples = 0;
-            do {
-                gen_rtt_sample(&connection->estimate, connection->rtt_ticks);
-            } while (++samples < SAMPLES_MAX && gen_chance(model, request));
+        struct gen_timer *idle = &connection->timers[KIND_IDLE];
+        connection->rtt_ticks = (float)gen_lognormal(model, typical, p[RTT_SIGMA]);
+        if (!quic->traffic.smooth) {
+            uint64_t age = gen_activity_place(model, &quic->traffic, &connection->activity, now, i,
+                                              busy_ticks - typical + (double)connection->rtt_ticks);
+            if (age <= quic->idle_ticks) {
+                gen_timer_place(idle, now, quic->idle_ticks, age);
+                place_open(model, connection, request);
+            }
+            plan(model, now - 1, connection, 0);
+        } else if (gen_chance(model, open / (open + closed))) {
+            gen_place_restarted(model, idle, now, quic->idle_ticks, quic->gap_ticks, request);
+            plan(model, now - 1, connection, quic->gap_ticks);
+            place_open(model, connection, request);
         } else {
-            connection->event_at = now - 1 + gen_exponential(model, quic->pause_ticks);
+            plan(model, now - 1, connection, quic->pause_ticks);
         }
-        gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), i);
+        gen_file_herded(model, &quic->herds, now - 1,
+                        gen_next(connection->timers, KINDS, connection->event_at), i);
+    }
+}
+
+/* Reads the knobs of traffic. A request has the operations of its packets and probes, of a stop and
+ * two restarts of the idle timer; a connect has those of one packet. How often there is one depends
+ * on the silences, and the rate of requests is such that together they are what smooth traffic has.
+ */
+static void read_traffic(struct gen_model *model, double pacing_ticks)
+{
+    struct quic *quic = model->state;
+    const double *p = model->parameters;
+    const double per_ms = gen_per_ms(model);
+    double sigma = p[RTT_SIGMA];
+    double rtt = p[RTT_MEDIAN_MS] * per_ms * random_exp(sigma * sigma / 2) + 0.5;
+    double timeout = rtt * (1 + 2 * quic->jitter) + quic->max_ack_delay_ticks;
+    double probes = 0;
+    double wait = rtt;
+    double lost = quic->loss;
+    for (double until = timeout; until < (double)quic->idle_ticks && lost > 1e-9; until *= 2) {
+        probes += lost;
+        wait += lost * until;
+        lost *= quic->loss;
+    }
+    double request_operations = quic->flight + probes + 3;
+    double connect_operations = 1 + probes + 3;
+    double in_time = gen_comes_within((double)quic->idle_ticks, quic->gap_ticks);
+    double ticks = gen_whole_mean(quic->gap_ticks) * in_time + in_time * (pacing_ticks + wait) +
+                   (1 - in_time) * (gen_whole_mean(quic->pause_ticks) + wait);
+    double operations = in_time * request_operations + (1 - in_time) * connect_operations;
+    struct gen_smooth smooth = {.busy_ticks = pacing_ticks + wait, .gap_ticks = quic->gap_ticks};
+    double connects = 0;
+    enum { ROUNDS = 5 };
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        smooth.mean_ticks =
+            (request_operations + connects * connect_operations) * ticks / operations;
+        gen_traffic_read(model, ACTIVITY, &smooth, &quic->traffic);
+        connects = gen_connects(&quic->traffic, (double)quic->idle_ticks);
     }
 }
 
@@ -298,8 +412,10 @@ static bool create(struct gen_model *model)
     };
     double busy = (double)quic->pacing_ticks * (quic->flight - 1) + p[RTT_MEDIAN_MS] * per_ms;
     double warmup = 5 * (busy + (double)quic->initial_pto_ticks);
+    read_traffic(model, (double)quic->pacing_ticks * (quic->flight - 1));
     model->warmup_end = GEN_EPOCH + gen_whole_ticks(warmup);
-    if (!gen_model_begin(model, sizeof(struct connection), GEN_EPOCH, quic->idle_ticks)) {
+    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &quic->herds) ||
+        !gen_model_begin(model, sizeof(struct connection), GEN_EPOCH, quic->idle_ticks)) {
         return false;
     }
     populate(model, GEN_EPOCH, busy);

@@ -1,9 +1,11 @@
 /*
  * retry: callers that try again. An attempt that fails starts a backoff timer, each time a longer
  * one, until the attempt succeeds or there have been too many; jitter spreads what would otherwise
- * come at once. In an outage every attempt fails.
+ * come at once. In an outage every attempt fails. Callers that do not retry call after exponential
+ * times if traffic is smooth, and otherwise when gen_traffic.h says.
  */
 #include "gen_model.h"
+#include "gen_traffic.h"
 
 enum {
     TICK_US = GEN_TICK_US,
@@ -19,6 +21,7 @@ enum {
     OUTAGE_S,
     OUTAGE_AT_S,
     OUTAGE_PERIOD_S,
+    ACTIVITY,
 };
 
 enum { JITTER_NONE, JITTER_PROPORTIONAL, JITTER_EQUAL, JITTER_FULL };
@@ -55,7 +58,8 @@ static const struct gen_parameter retry_parameters[] = {
                      "chosen", NULL},
     [OUTAGE_PERIOD_S] = {"outage_period_s", 3600, 0.001, 86400, "from one outage to the next",
                          "chosen", NULL},
-    {0},
+    GEN_ACTIVITY(ACTIVITY, 1000, "chosen: a service's pool of callers"),
+    [ACTIVITY + GEN_ACTIVITY_ROWS] = {0},
 };
 
 enum { KIND_BACKOFF, KINDS };
@@ -76,6 +80,7 @@ struct caller {
     struct gen_timer timers[KINDS]; /* pending: backing off */
     uint64_t event_at;              /* backing off: loses interest; otherwise: the next call */
     double backoff_ticks;
+    struct gen_activity activity;
     uint32_t failures;
 };
 
@@ -92,6 +97,7 @@ struct retry {
     uint64_t outage_tick;
     uint64_t outage_ticks;
     uint64_t outage_period_ticks;
+    struct gen_traffic traffic;
 };
 
 static uint64_t draw_delay(struct gen_model *model, double backoff_ticks)
@@ -117,8 +123,12 @@ static bool is_outage(const struct retry *retry, uint64_t now)
 static void next_call(struct gen_model *model, uint64_t now, struct caller *caller)
 {
     const struct retry *retry = model->state;
+    const struct caller *callers = model->records;
     caller->failures = 0;
-    caller->event_at = now + gen_exponential(model, retry->gap_ticks);
+    caller->event_at = retry->traffic.smooth
+                           ? now + gen_exponential(model, retry->gap_ticks)
+                           : gen_next_request(model, &retry->traffic, &caller->activity, now,
+                                              (uint32_t)(caller - callers));
 }
 
 static void attempt(struct gen_model *model, uint64_t now, struct caller *caller)
@@ -173,13 +183,30 @@ static bool simulate(struct gen_model *model, uint64_t end)
 /* How long it takes until all but a few callers have met their first ladder of backoffs. */
 static double warmup_ticks(const struct retry *retry)
 {
-    double ticks = 2 * retry->gap_ticks;
+    double ticks = retry->traffic.smooth ? 2 * retry->gap_ticks : 0;
     double backoff = retry->backoff_ticks;
     double share = retry->failure;
     for (uint32_t i = 1; i < retry->attempts && share > 1e-3; i++) {
         ticks += backoff < retry->backoff_max_ticks ? backoff : retry->backoff_max_ticks;
         backoff *= retry->multiplier;
         share *= retry->failure;
+    }
+    return ticks;
+}
+
+/* The mean time that a call spends backing off. */
+static double retry_ticks(const struct retry *retry)
+{
+    double share = retry->jitter == JITTER_FULL ? 0.5 : retry->jitter == JITTER_EQUAL ? 0.75 : 1;
+    double ticks = 0;
+    double backoff = retry->backoff_ticks;
+    double reached = retry->failure; /* the probability of this backoff */
+    for (uint32_t i = 1; i < retry->attempts; i++) {
+        backoff = backoff < retry->backoff_max_ticks ? backoff : retry->backoff_max_ticks;
+        /* What is cancelled is so after half of it, in the mean. */
+        ticks += reached * (backoff * share + 0.5) * (1 - retry->cancelled / 2);
+        reached *= retry->failure * (1 - retry->cancelled);
+        backoff *= retry->multiplier;
     }
     return ticks;
 }
@@ -206,6 +233,11 @@ static bool create(struct gen_model *model)
         !gen_ordered(model, OUTAGE_S, OUTAGE_PERIOD_S, 1)) {
         return false;
     }
+    double busy = retry_ticks(retry);
+    const struct gen_smooth smooth = {.mean_ticks = gen_whole_mean(retry->gap_ticks) + busy,
+                                      .busy_ticks = busy,
+                                      .gap_ticks = retry->gap_ticks};
+    gen_traffic_read(model, ACTIVITY, &smooth, &retry->traffic);
     model->warmup_end = gen_whole_ticks(warmup_ticks(retry));
     retry->outage_tick = model->warmup_end + (uint64_t)(p[OUTAGE_AT_S] * per_second);
     if (!gen_model_begin(model, sizeof(struct caller), 0,
@@ -214,6 +246,10 @@ static bool create(struct gen_model *model)
     }
     struct caller *callers = model->records;
     for (uint32_t i = 0; i < model->connections; i++) {
+        if (!retry->traffic.smooth) {
+            (void)gen_activity_place(model, &retry->traffic, &callers[i].activity, 0, i,
+                                     retry->traffic.busy_ticks);
+        }
         next_call(model, 0, &callers[i]);
         gen_file(model, callers[i].event_at, i);
     }

@@ -2,8 +2,12 @@
  * rpc: requests with a deadline. A caller starts a timer with each request; the reply stops it, or
  * it expires. What share is cancelled is given, not a consequence: replies come when a log-normal
  * variable says, given that they come in time.
+ *
+ * Smooth: a caller that waits for none sends its next request after an exponential time. Otherwise
+ * it does so when gen_traffic.h says. A herd concerns the calls that are under way.
  */
 #include "gen_model.h"
+#include "gen_traffic.h"
 
 enum {
     TICK_US = GEN_TICK_US,
@@ -14,6 +18,8 @@ enum {
     CANCELLED,
     REPLY_MEDIAN_MS,
     REPLY_SIGMA,
+    ACTIVITY,
+    HERDS = ACTIVITY + GEN_ACTIVITY_ROWS,
 };
 
 static const struct gen_parameter rpc_parameters[] = {
@@ -32,23 +38,25 @@ static const struct gen_parameter rpc_parameters[] = {
                          "log-normal as in Kafka's purgatory benchmark; the value is chosen", NULL},
     [REPLY_SIGMA] = {"reply_sigma", 1.5, 0, 5, "standard deviation of its logarithm", "chosen",
                      NULL},
-    {0},
+    GEN_ACTIVITY(ACTIVITY, 50,
+                 "chosen: a client's calls; TLS clients of WRCCDC: 157 connections within 60 s"),
+    GEN_HERDS(HERDS),
+    [HERDS + GEN_HERD_ROWS] = {0},
 };
 
 enum { KIND_REQUEST, KINDS };
 static const char *const rpc_kinds[] = {[KIND_REQUEST] = "request", NULL};
 
-enum { COUNT_REQUESTS, COUNT_REPLIES, COUNT_EXPIRIES };
+enum { COUNT_REQUESTS, COUNT_REPLIES, COUNT_EXPIRIES, COUNT_DEPLOYED, COUNT_BACK };
 static const char *const rpc_counts[] = {
-    [COUNT_REQUESTS] = "requests",
-    [COUNT_REPLIES] = "replies",
-    [COUNT_EXPIRIES] = "expiries",
-    NULL,
+    [COUNT_REQUESTS] = "requests", [COUNT_REPLIES] = "replies", [COUNT_EXPIRIES] = "expiries",
+    [COUNT_DEPLOYED] = "deployed", [COUNT_BACK] = "back",       NULL,
 };
 
 struct caller {
     struct gen_timer timers[KINDS]; /* pending: a request is under way */
     uint64_t event_at;              /* the reply; no request: the next one */
+    struct gen_activity activity;
 };
 
 struct rpc {
@@ -57,6 +65,8 @@ struct rpc {
     double cancelled;
     double reply_median_ticks;
     double reply_sigma;
+    struct gen_traffic traffic;
+    struct gen_herds herds;
 };
 
 /* A reply time that is shorter than the timeout, which is at least 2 ticks. */
@@ -74,31 +84,104 @@ static uint64_t reply_in_time(struct gen_model *model, uint64_t timeout_ticks)
     return gen_uniform_age(model, timeout_ticks - 1);
 }
 
+/* When the next request comes. */
+static void plan(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
+{
+    const struct rpc *rpc = model->state;
+    caller->event_at = rpc->traffic.smooth
+                           ? now + gen_exponential(model, rpc->gap_ticks)
+                           : gen_next_request(model, &rpc->traffic, &caller->activity, now, number);
+}
+
+/* What comes from outside now. */
+static void happen(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
+{
+    const struct rpc *rpc = model->state;
+    if (caller->timers[KIND_REQUEST].delay_ticks > 0) {
+        model->counts[COUNT_REPLIES]++;
+        gen_timer_stop(model, now, &caller->timers[KIND_REQUEST]);
+        plan(model, now, caller, number);
+        return;
+    }
+    model->counts[COUNT_REQUESTS]++;
+    gen_timers_renew(model, caller->timers);
+    uint64_t timeout = gen_span_draw(model, &rpc->timeouts);
+    gen_timer_start(model, now, &caller->timers[KIND_REQUEST], timeout);
+    caller->event_at =
+        gen_chance(model, rpc->cancelled) ? now + reply_in_time(model, timeout) : GEN_NEVER;
+}
+
+/* What a herd does: the call that is under way ends, and is made anew. */
+static void herd(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
+{
+    const struct rpc *rpc = model->state;
+    enum gen_herd what = gen_herd_at(&rpc->herds, now, number);
+    if (what == GEN_HERD_NONE || caller->timers[KIND_REQUEST].delay_ticks == 0) {
+        return;
+    }
+    gen_timer_stop(model, now, &caller->timers[KIND_REQUEST]);
+    model->counts[what == GEN_HERD_DEPLOY ? COUNT_DEPLOYED : COUNT_BACK]++;
+    caller->event_at = what == GEN_HERD_DEPLOY ? gen_deploy_return(model, &rpc->herds, now) : now;
+}
+
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct rpc *rpc = model->state;
     struct caller *caller = &((struct caller *)model->records)[number];
     if (gen_timer_expires(model, &caller->timers[KIND_REQUEST], now)) {
         model->counts[COUNT_EXPIRIES]++;
-        caller->event_at = now + gen_exponential(model, rpc->gap_ticks);
-    } else if (caller->timers[KIND_REQUEST].delay_ticks > 0) {
-        model->counts[COUNT_REPLIES]++;
-        gen_timer_stop(model, now, &caller->timers[KIND_REQUEST]);
-        caller->event_at = now + gen_exponential(model, rpc->gap_ticks);
-    } else {
-        model->counts[COUNT_REQUESTS]++;
-        gen_timers_renew(model, caller->timers);
-        uint64_t timeout = gen_span_draw(model, &rpc->timeouts);
-        gen_timer_start(model, now, &caller->timers[KIND_REQUEST], timeout);
-        caller->event_at =
-            gen_chance(model, rpc->cancelled) ? now + reply_in_time(model, timeout) : GEN_NEVER;
+        plan(model, now, caller, number);
+        gen_from_outside(model);
     }
-    gen_file(model, gen_next(caller->timers, KINDS, caller->event_at), number);
+    herd(model, now, caller, number);
+    if (caller->event_at == now) {
+        caller->event_at = gen_arrival(&rpc->herds, now, number);
+    }
+    if (caller->event_at == now) {
+        happen(model, now, caller, number);
+    }
+    gen_file_herded(model, &rpc->herds, now, gen_next(caller->timers, KINDS, caller->event_at),
+                    number);
 }
 
 static bool simulate(struct gen_model *model, uint64_t end)
 {
     return gen_simulate(model, end, visit);
+}
+
+/* How long a caller waits in the mean, for the reply or the timeout. */
+static double wait_ticks(const struct rpc *rpc)
+{
+    enum { STEPS = 16 };
+    const struct gen_span *span = &rpc->timeouts;
+    double sum = 0;
+    for (unsigned i = 0; i < STEPS; i++) {
+        double timeout = span->min_ticks + (span->max_ticks - span->min_ticks) * (i + 0.5) / STEPS;
+        double in_time;
+        double cut =
+            gen_lognormal_cut(rpc->reply_median_ticks, rpc->reply_sigma, timeout, &in_time);
+        double reply = in_time > 0 ? (cut - (1 - in_time) * timeout) / in_time + 0.5 : timeout / 2;
+        sum += rpc->cancelled * reply + (1 - rpc->cancelled) * timeout;
+    }
+    return sum / STEPS;
+}
+
+/* A caller in the steady state of bursts, but for calls that are answered, which are short. */
+static void place(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
+{
+    const struct rpc *rpc = model->state;
+    const struct gen_traffic *traffic = &rpc->traffic;
+    (void)gen_activity_place(model, traffic, &caller->activity, now, number, traffic->busy_ticks);
+    uint64_t timeout = gen_span_draw(model, &rpc->timeouts);
+    double unanswered = (1 - rpc->cancelled) * (double)timeout;
+    if (caller->activity.left > 0 &&
+        gen_chance(model, unanswered / (traffic->gap_ticks + traffic->busy_ticks))) {
+        gen_timer_place(&caller->timers[KIND_REQUEST], now, timeout,
+                        gen_uniform_age(model, timeout));
+        caller->event_at = GEN_NEVER;
+    } else {
+        plan(model, now, caller, number);
+    }
 }
 
 static bool create(struct gen_model *model)
@@ -117,22 +200,39 @@ static bool create(struct gen_model *model)
     rpc->cancelled = p[CANCELLED];
     rpc->reply_median_ticks = p[REPLY_MEDIAN_MS] * gen_per_ms(model);
     rpc->reply_sigma = p[REPLY_SIGMA];
-    /* First requests are spread over a cycle, and three more let the phases mix. */
+    double wait = wait_ticks(rpc);
+    const struct gen_smooth smooth = {.mean_ticks = gen_whole_mean(rpc->gap_ticks) + wait,
+                                      .busy_ticks = wait,
+                                      .gap_ticks = rpc->gap_ticks};
+    gen_traffic_read(model, ACTIVITY, &smooth, &rpc->traffic);
     double timeout_mean = (rpc->timeouts.min_ticks + rpc->timeouts.max_ticks) / 2;
     double reply_mean =
         rpc->reply_median_ticks * random_exp(rpc->reply_sigma * rpc->reply_sigma / 2);
     reply_mean = reply_mean < timeout_mean ? reply_mean : timeout_mean;
     double cycle =
         rpc->gap_ticks + rpc->cancelled * reply_mean + (1 - rpc->cancelled) * timeout_mean;
-    model->warmup_end = gen_whole_ticks(4 * cycle);
-    if (!gen_model_begin(model, sizeof(struct caller), 0,
+    /* Smooth: first requests are spread over a cycle, and three more let the phases mix. Otherwise
+     * nobody waits at first, and all have waited once. */
+    uint64_t begin = rpc->traffic.smooth ? 0 : GEN_EPOCH;
+    model->warmup_end =
+        begin +
+        gen_whole_ticks(rpc->traffic.smooth
+                            ? 4 * cycle
+                            : 5 * wait + (rpc->cancelled < 1 ? rpc->timeouts.max_ticks : 0));
+    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &rpc->herds) ||
+        !gen_model_begin(model, sizeof(struct caller), begin,
                          gen_whole_ticks(rpc->timeouts.max_ticks))) {
         return false;
     }
     struct caller *callers = model->records;
     for (uint32_t i = 0; i < model->connections; i++) {
-        callers[i].event_at = (uint64_t)(cycle * random_unit(&model->random));
-        gen_file(model, callers[i].event_at, i);
+        if (rpc->traffic.smooth) {
+            callers[i].event_at = (uint64_t)(cycle * random_unit(&model->random));
+        } else {
+            place(model, begin, &callers[i], i);
+        }
+        gen_file_herded(model, &rpc->herds, begin,
+                        gen_next(callers[i].timers, KINDS, callers[i].event_at), i);
     }
     return true;
 }

@@ -10,12 +10,15 @@
  *
  * The client thinks from the moment it has the reply; seen from the server, its next request then
  * comes a think time after the ACK. A closed connection's slot connects anew after a pause, its
- * first request together with the connection.
+ * first request together with the connection. So it is when traffic is smooth. Otherwise requests
+ * come when gen_traffic.h says, whether the connection is open or not; if not, the request
+ * connects. And a session's last request is followed by the client's close.
  *
  * Durations are rounded up to whole ticks: nothing takes no time. The model sees an expiry at the
  * tick the timer is due, before anything else of that tick, as an exact structure would show it.
  */
 #include "gen_model.h"
+#include "gen_traffic.h"
 
 #include <inttypes.h>
 
@@ -34,6 +37,10 @@ enum {
     RTO_MAX_S,
     RETRIES,
     LOSS,
+    CLOSE,
+    SESSION_SHAPE,
+    ACTIVITY,
+    HERDS = ACTIVITY + GEN_ACTIVITY_ROWS,
 };
 
 static const struct gen_parameter server_parameters[] = {
@@ -65,7 +72,12 @@ static const struct gen_parameter server_parameters[] = {
                  "Linux's tcp_retries2", NULL},
     [LOSS] = {"loss", 0.01, 0, 1, "probability that a transmission or its ACK is lost", "chosen",
               NULL},
-    {0},
+    [CLOSE] = {"close", 0.03, 0, 1, "share of requests after whose ACK the client closes",
+               "kernel timers of nginx with keep-alive: 710 connections of 29 requests each", NULL},
+    [SESSION_SHAPE] = GEN_SESSION_SHAPE,
+    GEN_ACTIVITY(ACTIVITY, 20, GEN_TOGETHER_SERVER),
+    GEN_HERDS(HERDS),
+    [HERDS + GEN_HERD_ROWS] = {0},
 };
 
 enum kind { KIND_IDLE, KIND_REQUEST, KIND_RETRANSMISSION, KINDS };
@@ -75,6 +87,7 @@ enum state { STATE_CLOSED, STATE_THINKING, STATE_SERVING, STATE_UNACKNOWLEDGED }
 /* Durations and simulated time fit 31 bits, and their sum 32: a record stays small. */
 #define TICKS_MAX (UINT32_C(1) << 30)
 #define NEVER     UINT32_MAX
+#define BEYOND    (UINT32_C(1) << 31) /* what comes then comes after the end */
 
 struct connection {
     uint32_t idle_ticks; /* its idle timeout */
@@ -82,9 +95,12 @@ struct connection {
     uint32_t timer_due;  /* serving: the request timer's; unacknowledged: the retransmission's */
     uint32_t event_at;   /* what comes from outside: connect, request, reply, ACK; or NEVER */
     uint32_t first_id;   /* of its timers */
-    uint8_t state;
+    uint32_t burst_at;   /* as in struct gen_activity, and `left` */
+    uint32_t session;    /* requests until the close, if sessions have a tail */
+    uint16_t left;
     uint8_t backoff; /* retransmissions so far */
-    bool expired;    /* a timer, in the trace, has closed it */
+    uint8_t state : 4;
+    bool expired : 1; /* a timer, in the trace, has closed it */
 };
 
 enum count {
@@ -98,6 +114,9 @@ enum count {
     COUNT_REQUEST_EXPIRIES,
     COUNT_RETRANSMISSION_EXPIRIES,
     COUNT_GIVEN_UP,
+    COUNT_CLOSES,
+    COUNT_DEPLOYED,
+    COUNT_BACK,
 };
 
 static const char *const server_counts[] = {
@@ -111,6 +130,9 @@ static const char *const server_counts[] = {
     [COUNT_REQUEST_EXPIRIES] = "request_expiries",
     [COUNT_RETRANSMISSION_EXPIRIES] = "retransmission_expiries",
     [COUNT_GIVEN_UP] = "given_up",
+    [COUNT_CLOSES] = "closes",
+    [COUNT_DEPLOYED] = "deployed",
+    [COUNT_BACK] = "back",
     NULL,
 };
 
@@ -130,6 +152,10 @@ struct server {
     uint32_t rto_ticks;
     uint32_t rto_max_ticks;
     uint32_t retries;
+
+    struct gen_traffic traffic;
+    struct gen_sessions sessions;
+    struct gen_herds herds;
 };
 
 /* A duration in whole ticks. */
@@ -186,9 +212,29 @@ static void transmit(struct server *server, uint32_t now, struct connection *con
     record(server, now, connection, KIND_RETRANSMISSION, TRACE_START, timeout);
 }
 
-/* Closes: stops what is still pending. */
+/* When the next request comes: smooth, after a time with that mean. */
+static void plan(struct server *server, uint32_t now, struct connection *connection,
+                 double mean_ticks)
+{
+    if (server->traffic.smooth) {
+        connection->event_at =
+            now + whole_ticks(random_exponential(&server->model->random, mean_ticks));
+        return;
+    }
+    const struct connection *connections = server->model->records;
+    struct gen_activity activity = {.burst_at = connection->burst_at, .left = connection->left};
+    uint64_t tick = gen_next_request(server->model, &server->traffic, &activity, now,
+                                     (uint32_t)(connection - connections));
+    connection->event_at = tick < BEYOND ? (uint32_t)tick : BEYOND;
+    connection->burst_at = activity.burst_at < BEYOND ? (uint32_t)activity.burst_at : BEYOND;
+    connection->left = (uint16_t)activity.left;
+}
+
+/* Closes: stops what is still pending. The next request is known already if one was waited for,
+ * and does not depend on the connection. */
 static void close_connection(struct server *server, uint32_t now, struct connection *connection)
 {
+    bool planned = connection->state == STATE_THINKING && !server->traffic.smooth;
     if (connection->idle_due > now) {
         record(server, now, connection, KIND_IDLE, TRACE_STOP, 0);
     }
@@ -198,13 +244,14 @@ static void close_connection(struct server *server, uint32_t now, struct connect
                0);
     }
     connection->state = STATE_CLOSED;
-    connection->expired = server->model->recording;
-    connection->event_at =
-        now + whole_ticks(random_exponential(&server->model->random, server->pause_ticks));
+    connection->expired = false;
+    if (!planned) {
+        plan(server, now, connection, server->pause_ticks);
+    }
 }
 
-/* The timers of a connection that are due now; false if that closed it. */
-static bool expire(struct server *server, uint32_t now, struct connection *connection)
+/* The timers of a connection that are due now, and what comes of it. */
+static void expire(struct server *server, uint32_t now, struct connection *connection)
 {
     bool alive = true;
     bool again = false;
@@ -227,11 +274,11 @@ static bool expire(struct server *server, uint32_t now, struct connection *conne
     }
     if (!alive) {
         close_connection(server, now, connection);
+        connection->expired = server->model->recording;
     } else if (again) {
         connection->backoff++;
         transmit(server, now, connection);
     }
-    return alive;
 }
 
 /* What comes from outside now. */
@@ -240,7 +287,7 @@ static void happen(struct server *server, uint32_t now, struct connection *conne
     switch ((enum state)connection->state) {
     case STATE_CLOSED:
         server->model->counts[COUNT_CONNECTS]++;
-        if (connection->expired) { /* by nothing else is one closed */
+        if (connection->expired) {
             connection->first_id = gen_new_ids(server->model);
         }
         request(server, now, connection);
@@ -259,11 +306,32 @@ static void happen(struct server *server, uint32_t now, struct connection *conne
     case STATE_UNACKNOWLEDGED:
         server->model->counts[COUNT_ACKS]++;
         record(server, now, connection, KIND_RETRANSMISSION, TRACE_STOP, 0);
+        if (server->sessions.close > 0 &&
+            gen_session_ends(server->model, &server->sessions, &connection->session)) {
+            server->model->counts[COUNT_CLOSES]++;
+            connection->timer_due = now; /* stopped already */
+            close_connection(server, now, connection);
+            break;
+        }
         connection->state = STATE_THINKING;
-        connection->event_at =
-            now + whole_ticks(random_exponential(&server->model->random, server->think_ticks));
+        plan(server, now, connection, server->think_ticks);
         break;
     }
+}
+
+/* What a herd does. */
+static void herd(struct server *server, uint32_t now, struct connection *connection,
+                 enum gen_herd what)
+{
+    if (what == GEN_HERD_NONE || connection->state == STATE_CLOSED) {
+        return;
+    }
+    gen_from_outside(server->model);
+    close_connection(server, now, connection);
+    server->model->counts[what == GEN_HERD_DEPLOY ? COUNT_DEPLOYED : COUNT_BACK]++;
+    uint64_t back =
+        what == GEN_HERD_DEPLOY ? gen_deploy_return(server->model, &server->herds, now) : now;
+    connection->event_at = back < BEYOND ? (uint32_t)back : BEYOND;
 }
 
 static void visit(struct gen_model *model, uint64_t tick, uint32_t number)
@@ -271,8 +339,15 @@ static void visit(struct gen_model *model, uint64_t tick, uint32_t number)
     struct server *server = model->state;
     struct connection *connection = &((struct connection *)model->records)[number];
     uint32_t now = (uint32_t)tick;
-    bool alive = connection->state == STATE_CLOSED || expire(server, now, connection);
-    if (alive && connection->event_at == now) {
+    if (connection->state != STATE_CLOSED) {
+        expire(server, now, connection);
+    }
+    herd(server, now, connection, gen_herd_at(&server->herds, now, number));
+    if (connection->event_at == now) {
+        uint64_t arrival = gen_arrival(&server->herds, now, number);
+        connection->event_at = arrival < BEYOND ? (uint32_t)arrival : BEYOND;
+    }
+    if (connection->event_at == now) {
         gen_from_outside(model);
         happen(server, now, connection);
     }
@@ -283,7 +358,7 @@ static void visit(struct gen_model *model, uint64_t tick, uint32_t number)
             next = connection->timer_due < next ? connection->timer_due : next;
         }
     }
-    gen_file(model, next, number);
+    gen_file_herded(model, &server->herds, now, next, number);
 }
 
 static bool simulate(struct gen_model *model, uint64_t end)
@@ -311,8 +386,54 @@ static void pending(const struct gen_model *model, uint32_t number, struct gen_p
 
 /* --- the run --------------------------------------------------------------------------------- */
 
+/* What takes how long in the mean, as smooth traffic has it. */
+struct means {
+    double late;       /* probability that a reply is not ready in time */
+    double given_up;   /* and that then no ACK comes */
+    double busy_ticks; /* from a request to its ACK, or its failure */
+};
+
+static struct means smooth_means(const struct server *server)
+{
+    double in_time;
+    double reply = gen_lognormal_cut(server->reply_median_ticks, server->reply_sigma,
+                                     server->request_timeout_ticks, &in_time);
+    double rtt_sigma = server->rtt_sigma;
+    double ack = server->rtt_median_ticks * random_exp(rtt_sigma * rtt_sigma / 2) + 0.5;
+    double lost = server->loss;
+    double ticks = 0; /* until the ACK, or the end of the timeouts */
+    double tried = 1; /* the probability that it comes to this transmission */
+    for (uint32_t i = 0; i <= server->retries; i++) {
+        ticks += tried * (1 - lost) * ack + tried * lost * rto(server, i);
+        tried *= lost;
+    }
+    return (struct means){
+        .late = 1 - in_time, .given_up = tried, .busy_ticks = reply + 0.5 + in_time * ticks};
+}
+
+/* The time from a request to the next of smooth traffic, over all idle timeouts. */
+static double request_ticks(const struct server *server, const struct means *means, double idle_min,
+                            double idle_spread)
+{
+    enum { STEPS = 1000 };
+    double think = gen_whole_mean(server->think_ticks);
+    double pause = gen_whole_mean(server->pause_ticks);
+    double done = (1 - means->late) * (1 - means->given_up);
+    double stays = done * (1 - server->sessions.close);
+    double per_tick = 0;
+    for (unsigned i = 0; i < STEPS; i++) {
+        double left = idle_min + idle_spread * (i + 0.5) / STEPS - means->busy_ticks;
+        double last = left > 0 ? 1 - gen_comes_within(left, server->think_ticks) : 1;
+        per_tick += 1 /
+                    (means->busy_ticks + (1 - stays) * pause +
+                     stays * ((1 - last) * think + last * pause)) /
+                    STEPS;
+    }
+    return 1 / per_tick;
+}
+
 /* Takes the parameters over. */
-static bool set_up(struct server *server, double *warmup_ticks)
+static bool set_up(struct server *server)
 {
     const double *p = server->model->parameters;
     const double per_second = gen_per_second(server->model);
@@ -333,21 +454,35 @@ static bool set_up(struct server *server, double *warmup_ticks)
     server->rto_ticks = whole_ticks(p[RTO_MS] * per_ms);
     server->rto_max_ticks = whole_ticks(p[RTO_MAX_S] * per_second);
     server->retries = (uint32_t)p[RETRIES];
-    /* Every connection has connected within a think time. From then on each is open or closed with
-     * odds that settle as fast as the pauses pass, once idle timers can run out at all. */
-    *warmup_ticks = (p[THINK_S] + p[IDLE_MAX_S] + 3 * p[PAUSE_S]) * per_second;
-    double longest = p[REQUEST_TIMEOUT_S] > p[RTO_MAX_S] ? p[REQUEST_TIMEOUT_S] : p[RTO_MAX_S];
-    longest = longest > p[IDLE_MAX_S] ? longest : p[IDLE_MAX_S];
-    if (*warmup_ticks + server->model->seconds * per_second + longest * per_second >= TICKS_MAX) {
-        return error_set(server->model->error,
-                         "server: warm-up and recording together are beyond %" PRIu32
-                         " ticks; choose fewer seconds or a longer tick_us",
-                         TICKS_MAX);
-    }
+    server->sessions = gen_sessions_make(p[CLOSE], p[SESSION_SHAPE]);
     return true;
 }
 
-static void populate(struct server *server)
+/* Smooth: all are closed, and have connected within a think time. From then on each is open or
+ * closed with odds that settle as fast as the pauses pass, once idle timers can run out at all. */
+static void populate_smooth(struct server *server, struct connection *connection)
+{
+    struct gen_model *model = server->model;
+    connection->event_at = (uint32_t)(server->think_ticks * random_unit(&model->random));
+}
+
+/* Otherwise all but what takes a request's time is in its steady state. */
+static void populate_bursts(struct server *server, uint32_t now, struct connection *connection,
+                            uint32_t number)
+{
+    struct gen_activity activity;
+    uint64_t age = gen_activity_place(server->model, &server->traffic, &activity, now, number,
+                                      server->traffic.busy_ticks);
+    connection->burst_at = activity.burst_at < BEYOND ? (uint32_t)activity.burst_at : BEYOND;
+    connection->left = (uint16_t)activity.left;
+    if (age <= connection->idle_ticks) {
+        connection->state = STATE_THINKING;
+        connection->idle_due = now - (uint32_t)age + connection->idle_ticks;
+    }
+    plan(server, now - 1, connection, 0);
+}
+
+static void populate(struct server *server, uint32_t now)
 {
     struct gen_model *model = server->model;
     struct connection *connections = model->records;
@@ -359,26 +494,60 @@ static void populate(struct server *server)
         connection->state = STATE_CLOSED;
         connection->first_id = model->first_id + i * KINDS;
         connection->idle_ticks = whole_ticks(idle_min + idle_spread * random_unit(&model->random));
-        connection->event_at = (uint32_t)(server->think_ticks * random_unit(&model->random));
-        gen_file(model, connection->event_at, i);
+        uint32_t next;
+        if (server->traffic.smooth) {
+            populate_smooth(server, connection);
+            next = connection->event_at;
+        } else {
+            populate_bursts(server, now, connection, i);
+            next =
+                connection->state == STATE_THINKING && connection->idle_due < connection->event_at
+                    ? connection->idle_due
+                    : connection->event_at;
+        }
+        connection->session = gen_session_place(model, &server->sessions);
+        gen_file_herded(model, &server->herds, now, next, i);
     }
 }
 
 static bool create(struct gen_model *model)
 {
+    const double *p = model->parameters;
     struct server *server = model->state;
     server->model = model;
-    double warmup_ticks = 0;
-    if (!set_up(server, &warmup_ticks)) {
+    if (!set_up(server)) {
         return false;
     }
-    model->warmup_end = whole_ticks(warmup_ticks);
-    uint32_t longest = whole_ticks(model->parameters[IDLE_MAX_S] * server->ticks_per_second);
-    longest = longest > server->rto_max_ticks ? longest : server->rto_max_ticks;
-    if (!gen_model_begin(model, sizeof(struct connection), 0, longest)) {
+    const double per_second = server->ticks_per_second;
+    const struct means means = smooth_means(server);
+    const struct gen_smooth smooth = {
+        .mean_ticks = request_ticks(server, &means, p[IDLE_MIN_S] * per_second,
+                                    (p[IDLE_MAX_S] - p[IDLE_MIN_S]) * per_second),
+        .busy_ticks = means.busy_ticks,
+        .gap_ticks = server->think_ticks,
+    };
+    gen_traffic_read(model, ACTIVITY, &smooth, &server->traffic);
+    /* Bursts: idle timers can have been started before the first tick that is simulated. */
+    uint32_t begin = server->traffic.smooth ? 0 : whole_ticks(p[IDLE_MAX_S] * per_second);
+    double warmup = server->traffic.smooth
+                        ? (p[THINK_S] + p[IDLE_MAX_S] + 3 * p[PAUSE_S]) * per_second
+                        : 5 * means.busy_ticks + server->request_timeout_ticks;
+    double longest = p[REQUEST_TIMEOUT_S] > p[RTO_MAX_S] ? p[REQUEST_TIMEOUT_S] : p[RTO_MAX_S];
+    longest = longest > p[IDLE_MAX_S] ? longest : p[IDLE_MAX_S];
+    if (begin + warmup + (model->seconds + longest) * per_second >= TICKS_MAX) {
+        return error_set(model->error,
+                         "server: warm-up and recording together are beyond %" PRIu32
+                         " ticks; choose fewer seconds or a longer tick_us",
+                         TICKS_MAX);
+    }
+    model->warmup_end = begin + whole_ticks(warmup);
+    uint32_t reach = whole_ticks(p[IDLE_MAX_S] * per_second);
+    reach = reach > server->rto_max_ticks ? reach : server->rto_max_ticks;
+    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &server->herds) ||
+        !gen_model_begin(model, sizeof(struct connection), begin, reach)) {
         return false;
     }
-    populate(server);
+    populate(server, begin);
     return true;
 }
 

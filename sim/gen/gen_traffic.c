@@ -46,6 +46,11 @@ static double power_integral(double ratio, double a)
     return a > -1e-9 && a < 1e-9 ? random_log(ratio) : (power(ratio, a) - 1) / a;
 }
 
+double gen_whole_mean(double mean_ticks)
+{
+    return 1 / gen_comes_within(1, mean_ticks);
+}
+
 struct gen_law gen_law_make(double mean, double shape, double ratio)
 {
     struct gen_law law = {.mean = mean, .shape = shape, .ratio = ratio};
@@ -91,10 +96,10 @@ double gen_lognormal_cut(double median, double sigma, double limit, double *belo
     return sum / STEPS;
 }
 
-/* 1, and a whole number with the mean that `more` has. */
-static uint32_t one_and(double more, double u)
+/* 1, and a whole number with the mean that `more` has, but for the longest. */
+static uint32_t one_and(double more, double u, uint32_t most)
 {
-    return more < UINT32_MAX / 2 ? 1 + (uint32_t)(more + u) : UINT32_MAX / 2;
+    return more + u < most - 1 ? 1 + (uint32_t)(more + u) : most;
 }
 
 /* --- activity -------------------------------------------------------------------------------- */
@@ -126,70 +131,128 @@ void gen_traffic_read(const struct gen_model *model, unsigned row, const struct 
     const double trickle = p[GEN_TRICKLE];
     double gap = p[GEN_BURST_GAP_MS] * gen_per_ms(model);
     gap = gap < smooth->gap_ticks / 2 ? gap : smooth->gap_ticks / 2;
-    double on = gap + smooth->busy_ticks;
+    double on = gen_whole_mean(gap) + smooth->busy_ticks;
     double mean = trickle < 1 ? smooth->mean_ticks / (1 - trickle) : smooth->mean_ticks;
     double most = BUSY_SHARE_MAX * mean / on;
     double ratio = p[GEN_HOT] > 1 && most > 1 ? hot_ratio(p[GEN_HOT], p[GEN_HOT_SHAPE], most) : 1;
-    /* Single requests come while no other is under way. */
+    /* Single requests come while no other is under way; half a tick is what rounding adds. */
     double free = smooth->mean_ticks - smooth->busy_ticks;
+    double single = trickle > 0 ? free / trickle - 0.5 : 0;
     *traffic = (struct gen_traffic){
         .smooth = !(trickle < 1),
         .together = (uint32_t)p[GEN_TOGETHER],
         .seed = derived_seed(model, row),
+        .request_ticks = smooth->mean_ticks,
         .mean_ticks = mean,
-        .on_ticks = on,
+        .busy_ticks = smooth->busy_ticks,
         .gap_ticks = gap,
-        .trickle_ticks = trickle > 0 && free > 0 ? free / trickle : 0,
+        .trickle_ticks = single > 0 ? single : 0,
         .burst = gen_law_make(p[GEN_BURST] - 1, p[GEN_BURST_SHAPE], TAIL_RATIO),
         .silence = gen_law_make(1, p[GEN_SILENCE_SHAPE], TAIL_RATIO),
         .hot = gen_law_make(1, ratio > 1 + 1e-9 ? p[GEN_HOT_SHAPE] : 0, ratio),
     };
 }
 
-/* A client's mean time from request to request. */
-static double client_mean(const struct gen_traffic *traffic, uint64_t client)
+/* How often a client has bursts, as a multiple of the mean: without a shape all are alike. */
+static double client_weight(const struct gen_traffic *traffic, double u)
 {
-    /* Without a shape all are alike. With one, the clients lie evenly on it (multiples of the
-     * golden section do), so that few of them have the mean, too. */
-    double u = unit(traffic->seed + UINT64_C(0x9e3779b97f4a7c15) * client);
-    return traffic->mean_ticks / (traffic->hot.shape > 0 ? gen_law_value(&traffic->hot, u) : 1);
+    return traffic->hot.shape > 0 ? gen_law_value(&traffic->hot, u) : 1;
 }
 
 /* From a burst's begin to that of the next. */
 static uint64_t cycle_ticks(const struct gen_traffic *traffic, uint64_t client, uint32_t requests,
                             double silence)
 {
-    return gen_whole_ticks((double)requests * client_mean(traffic, client) * silence);
+    /* Clients lie evenly on their law, as multiples of the golden section do, so that few of them
+     * have the mean, too. */
+    double u = unit(traffic->seed + UINT64_C(0x9e3779b97f4a7c15) * client);
+    double mean_ticks = traffic->mean_ticks / client_weight(traffic, u);
+    return gen_whole_ticks((double)requests * mean_ticks * silence);
 }
 
-/* Takes the next burst: its requests are left to be made. */
-static void begin_burst(const struct gen_traffic *traffic, struct gen_activity *activity,
-                        uint32_t number)
+/* Values that stand for a law, evenly likely, with `more` added and with its mean. */
+static void law_grid(const struct gen_law *law, double more, double *values, unsigned count)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < count; i++) {
+        values[i] = more + gen_law_value(law, (i + 0.5) / count);
+        sum += values[i];
+    }
+    for (unsigned i = 0; i < count; i++) {
+        values[i] *= (more + law->mean) * count / sum;
+    }
+}
+
+double gen_connects(const struct gen_traffic *traffic, double timeout_ticks)
+{
+    enum { WEIGHTS = 16, BURSTS = 64, SILENCES = 256 };
+    double weights[WEIGHTS];
+    double bursts[BURSTS];
+    double silences[SILENCES];
+    const double single = traffic->trickle_ticks;
+    law_grid(&traffic->burst, 1, bursts, BURSTS);
+    law_grid(&traffic->silence, 0, silences, SILENCES);
+    for (unsigned i = 0; i < WEIGHTS; i++) {
+        weights[i] = client_weight(traffic, (i + 0.5) / WEIGHTS);
+    }
+    /* Of a burst's silence, weighted by how many bursts a client has: the gap that begins with it
+     * is too long, and that after a single request. */
+    double first = 0;
+    double later = 0;
+    for (unsigned i = 0; i < WEIGHTS * BURSTS * SILENCES; i++) {
+        double weight = weights[i % WEIGHTS];
+        double requests = bursts[i / WEIGHTS % BURSTS];
+        double silence = silences[i / WEIGHTS / BURSTS];
+        double spare = requests * (traffic->mean_ticks / weight * silence - traffic->gap_ticks -
+                                   traffic->busy_ticks) -
+                       timeout_ticks;
+        if (spare > 0) {
+            first += weight;
+            later += weight * spare;
+        }
+    }
+    double per_burst = first;
+    if (single > 0) {
+        per_burst = (first + later / single) * (1 - gen_comes_within(timeout_ticks, single));
+    }
+    per_burst /= WEIGHTS * BURSTS * SILENCES;
+    return per_burst / (1 + traffic->burst.mean) / traffic->mean_ticks * traffic->request_ticks;
+}
+
+/* Takes the next burst, and returns how many requests it has. */
+static uint32_t take_burst(const struct gen_traffic *traffic, struct gen_activity *activity,
+                           uint32_t number)
 {
     uint64_t client = number / traffic->together;
     uint64_t key = mix(mix(traffic->seed, client), activity->burst_at);
     double more = gen_law_value(&traffic->burst, unit(key));
-    uint32_t requests = one_and(more, unit(mix(key, 1)));
+    uint32_t requests = one_and(more, unit(mix(key, 1)), GEN_BURST_MAX);
     double silence = gen_law_value(&traffic->silence, unit(mix(key, 2)));
-    activity->left = requests;
     activity->burst_at += cycle_ticks(traffic, client, requests, silence);
+    return requests;
 }
 
 uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *traffic,
                           struct gen_activity *activity, uint64_t now, uint32_t number)
 {
     const double single = traffic->trickle_ticks;
-    uint64_t from = now;
-    if (activity->left == 0) {
-        /* Nothing but the trickle until the burst: what comes later than that is drawn again. */
-        if (single > 0) {
-            uint64_t tick = now + gen_exponential(model, single);
-            if (tick <= activity->burst_at) {
-                return tick;
-            }
+    if (activity->left == GEN_BURST_AWAITED) {
+        /* Its first request has come; or something else has, before. */
+        bool begun = activity->burst_at < now;
+        activity->left = begun ? take_burst(traffic, activity, number) - 1 : 0;
+    }
+    if (activity->left == 0 && activity->burst_at > now) {
+        /* Until the burst there is nothing but the trickle; what comes later than that of it is
+         * drawn again. */
+        uint64_t tick = single > 0 ? now + gen_exponential(model, single) : GEN_NEVER;
+        if (tick <= activity->burst_at) {
+            return tick;
         }
-        from = activity->burst_at > now ? activity->burst_at : now;
-        begin_burst(traffic, activity, number);
+        activity->left = GEN_BURST_AWAITED;
+        return activity->burst_at + gen_exponential(model, traffic->gap_ticks);
+    }
+    if (activity->left == 0) {
+        activity->left = take_burst(traffic, activity, number);
     }
     /* The first of the burst's next request and a single one. */
     double gap = traffic->gap_ticks;
@@ -200,12 +263,14 @@ uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *tra
     } else {
         activity->left--;
     }
-    return from + gen_exponential(model, gap);
+    return now + gen_exponential(model, gap);
 }
 
 uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *traffic,
-                            struct gen_activity *activity, uint64_t now, uint32_t number)
+                            struct gen_activity *activity, uint64_t now, uint32_t number,
+                            double busy_ticks)
 {
+    const double on_ticks = traffic->gap_ticks + busy_ticks;
     uint64_t client = number / traffic->together;
     uint64_t key = mix(traffic->seed, client);
     /* A burst of 1 + b is met as often as that is long: the two have their shares. */
@@ -213,16 +278,16 @@ uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *t
     bool plain = unit(mix(key, 2)) * (1 + traffic->burst.mean) < 1;
     double more = plain ? gen_law_value(&traffic->burst, u)
                         : gen_law_met(&traffic->burst, u, unit(mix(key, 3)));
-    uint32_t requests = one_and(more, unit(mix(key, 4)));
+    uint32_t requests = one_and(more, unit(mix(key, 4)), GEN_BURST_MAX);
     double silence = gen_law_met(&traffic->silence, unit(mix(key, 5)), unit(mix(key, 6)));
     uint64_t cycle = cycle_ticks(traffic, client, requests, silence);
     uint64_t since = (uint64_t)((double)cycle * unit(mix(key, 7)));
     activity->burst_at = now + cycle - since;
-    double age = random_unit(&model->random) * traffic->on_ticks;
-    double busy = (double)requests * traffic->on_ticks;
+    double age = random_unit(&model->random) * on_ticks;
+    double busy = (double)requests * on_ticks;
     if ((double)since < busy) {
         /* On average half a request is under way: which half is a matter of chance. */
-        uint32_t done = (uint32_t)((double)since / traffic->on_ticks + random_unit(&model->random));
+        uint32_t done = (uint32_t)((double)since / on_ticks + random_unit(&model->random));
         activity->left = requests - (done < requests ? done : requests);
     } else {
         activity->left = 0;
@@ -249,7 +314,7 @@ struct gen_sessions gen_sessions_make(double close, double shape)
 uint32_t gen_session_draw(struct gen_model *model, const struct gen_sessions *sessions)
 {
     double more = gen_law_value(&sessions->law, random_unit(&model->random));
-    return one_and(more, random_unit(&model->random));
+    return one_and(more, random_unit(&model->random), GEN_SESSION_MAX);
 }
 
 uint32_t gen_session_place(struct gen_model *model, const struct gen_sessions *sessions)
@@ -262,7 +327,7 @@ uint32_t gen_session_place(struct gen_model *model, const struct gen_sessions *s
     double more = random_unit(&model->random) * (1 + sessions->law.mean) < 1
                       ? gen_law_value(&sessions->law, u)
                       : gen_law_met(&sessions->law, u, v);
-    uint32_t requests = one_and(more, random_unit(&model->random));
+    uint32_t requests = one_and(more, random_unit(&model->random), GEN_SESSION_MAX);
     return 1 + (uint32_t)((double)requests * random_unit(&model->random) * (1 - 0x1p-52));
 }
 
@@ -290,25 +355,28 @@ static bool ends_in_time(struct gen_model *model, const struct gen_moments *when
                      model->workload->name, rows[every_row].name);
 }
 
-bool gen_herds_read(struct gen_model *model, unsigned row, struct gen_herds *herds)
+bool gen_herds_read(struct gen_model *model, unsigned row, unsigned rows, struct gen_herds *herds)
 {
+    const bool freezes = rows == GEN_HERD_ROWS;
     const double *p = model->parameters + row;
     const double per_second = gen_per_second(model);
     double away = p[GEN_STORM_AWAY_S] * per_second;
     *herds = (struct gen_herds){
-        .any = p[GEN_DEPLOY] > 0 || p[GEN_STORM] > 0 || p[GEN_FREEZE] > 0,
+        .any = p[GEN_DEPLOY] > 0 || p[GEN_STORM] > 0 || (freezes && p[GEN_FREEZE] > 0),
         .deploy = moments(model, row + GEN_DEPLOY, derived_seed(model, row + GEN_DEPLOY)),
         .storm = moments(model, row + GEN_STORM, derived_seed(model, row + GEN_STORM)),
-        .freeze = moments(model, row + GEN_FREEZE, derived_seed(model, row + GEN_FREEZE)),
         .deploy_over_ticks = p[GEN_DEPLOY_OVER_S] * per_second,
         .storm_away_ticks = gen_whole_ticks(away),
         .storm_jitter_ticks = p[GEN_STORM_JITTER_S] * per_second,
-        .freeze_ticks = gen_whole_ticks(p[GEN_FREEZE_MS] * gen_per_ms(model)),
     };
+    if (freezes) {
+        herds->freeze = moments(model, row + GEN_FREEZE, derived_seed(model, row + GEN_FREEZE));
+        herds->freeze_ticks = gen_whole_ticks(p[GEN_FREEZE_MS] * gen_per_ms(model));
+    }
     return ends_in_time(model, &herds->storm, row + GEN_STORM_EVERY_S,
                         (double)herds->storm_away_ticks + herds->storm_jitter_ticks) &&
-           ends_in_time(model, &herds->freeze, row + GEN_FREEZE_EVERY_S,
-                        (double)herds->freeze_ticks);
+           (!freezes || ends_in_time(model, &herds->freeze, row + GEN_FREEZE_EVERY_S,
+                                     (double)herds->freeze_ticks));
 }
 
 /* The number of the last moment that is not after `now`; false if there is none. */

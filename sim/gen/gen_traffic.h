@@ -95,12 +95,12 @@ enum {
 #define GEN_TOGETHER_SERVER "HTTP clients of a laboratory: 243 connections of 13 within 60 s"
 
 /* The row of sessions. Their mean is the model's own. */
-#define GEN_SESSION_SHAPE(source)                                                                  \
+#define GEN_SESSION_SHAPE                                                                          \
     {                                                                                              \
         "session_shape", 2.4, 0, 10,                                                               \
             "tail of the number of requests until a close: a bounded Pareto's shape; 0: "          \
             "geometric",                                                                           \
-            source, NULL                                                                           \
+            "hosts of NASA's web log, gaps up to 60 s: 2.36 (Hill)", NULL                          \
     }
 
 /* The rows of herds, from the row `first` of a workload's table on. */
@@ -114,7 +114,8 @@ enum {
     GEN_STORM_EVERY_S,
     GEN_STORM_AWAY_S,
     GEN_STORM_JITTER_S,
-    GEN_FREEZE,
+    GEN_CLOSING_ROWS, /* so many where nothing arrives that a freeze could hold up */
+    GEN_FREEZE = GEN_CLOSING_ROWS,
     GEN_FREEZE_AT_S,
     GEN_FREEZE_EVERY_S,
     GEN_FREEZE_MS,
@@ -138,7 +139,7 @@ enum {
         name, value, 0, 86400, help, "chosen", NULL                                                \
     }
 
-#define GEN_HERDS(first)                                                                           \
+#define GEN_CLOSING(first)                                                                         \
     [(first) +                                                                                     \
         GEN_DEPLOY] =                                                                              \
         GEN_HERD_SHARE("deploy",                                                                   \
@@ -154,14 +155,17 @@ enum {
         [(first) + GEN_STORM_AWAY_S] = GEN_HERD_TIME(                                              \
             "storm_away_s", 1, "they come back after this time, with new connections"),            \
         [(first) + GEN_STORM_JITTER_S] =                                                           \
-            GEN_HERD_TIME("storm_jitter_s", 0, "and up to this, uniform; 0: all at one tick"),     \
+            GEN_HERD_TIME("storm_jitter_s", 0, "and up to this, uniform; 0: all at one tick")
+#define GEN_HERDS(first)                                                                           \
+    GEN_CLOSING(first),                                                                            \
         [(first) + GEN_FREEZE] = GEN_HERD_SHARE(                                                   \
             "freeze",                                                                              \
             "share of peers from which nothing arrives for a while, then all of it at one "        \
             "tick; 0: no freezes"),                                                                \
-        [(first) + GEN_FREEZE_AT_S] = GEN_HERD_AT("freeze_at_s"),                                  \
-        [(first) + GEN_FREEZE_EVERY_S] = GEN_HERD_EVERY("freeze_every_s"),                         \
-        [(first) + GEN_FREEZE_MS] = {"freeze_ms", 1000, 0, 1e8, "for how long", "chosen", NULL}
+                   [(first) + GEN_FREEZE_AT_S] = GEN_HERD_AT("freeze_at_s"),                       \
+                   [(first) + GEN_FREEZE_EVERY_S] = GEN_HERD_EVERY("freeze_every_s"),              \
+                   [(first) + GEN_FREEZE_MS] = {"freeze_ms",    1000,     0,   1e8,                \
+                                                "for how long", "chosen", NULL}
 
 /* --- laws ------------------------------------------------------------------------------------ */
 
@@ -175,6 +179,9 @@ struct gen_law {
 
 /* The law with that mean; `ratio` above 1. With a mean of 0 it is always 0. */
 struct gen_law gen_law_make(double mean, double shape, double ratio);
+
+/* The mean of an exponential variable that is rounded up to whole ticks. */
+double gen_whole_mean(double mean_ticks);
 
 /* The value that belongs to `u`, uniform in (0, 1). */
 double gen_law_value(const struct gen_law *law, double u);
@@ -193,14 +200,20 @@ struct gen_traffic {
     bool smooth;
     uint32_t together;
     uint64_t seed;
-    double mean_ticks;      /* that a request of a burst stands for */
-    double on_ticks;        /* from request to request of a burst, with what a request takes */
+    double request_ticks;   /* that a request stands for */
+    double mean_ticks;      /* that one of a burst does */
+    double busy_ticks;      /* that a request takes */
     double gap_ticks;       /* the mean gap of it */
     double trickle_ticks;   /* the mean gap until a single request; 0: there are none */
     struct gen_law burst;   /* of what comes after its first */
     struct gen_law silence; /* mean 1 */
     struct gen_law hot;     /* mean 1 */
 };
+
+/* The most requests of a burst, and what `left` is between the drawing of a burst's first request
+ * and its coming: both fit 16 bits. */
+#define GEN_BURST_MAX     65534u
+#define GEN_BURST_AWAITED 65535u
 
 /* What a connection carries along. */
 struct gen_activity {
@@ -219,18 +232,25 @@ struct gen_smooth {
 void gen_traffic_read(const struct gen_model *model, unsigned row, const struct gen_smooth *smooth,
                       struct gen_traffic *traffic);
 
+/* How many connects there are for a request, if each silence beyond so many ticks needs one. */
+double gen_connects(const struct gen_traffic *traffic, double timeout_ticks);
+
 /* When a connection's next request comes, which is after `now`, if it is done with the last one at
- * `now`. Not for smooth traffic. */
+ * `now`. A model may let something else come before, such as a return after a deploy. Not for
+ * smooth traffic. */
 uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *traffic,
                           struct gen_activity *activity, uint64_t now, uint32_t number);
 
-/* Puts a connection into the steady state at `now`, and returns how many ticks ago its last request
- * was, at least 1. Its next one is what gen_next_request says for now - 1. Not for smooth traffic.
- */
+/* Puts a connection, of which a request takes `busy_ticks`, into the steady state at `now`, and
+ * returns how many ticks ago its last request was, at least 1. Its next one is what
+ * gen_next_request says for now - 1. Not for smooth traffic. */
 uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *traffic,
-                            struct gen_activity *activity, uint64_t now, uint32_t number);
+                            struct gen_activity *activity, uint64_t now, uint32_t number,
+                            double busy_ticks);
 
 /* --- sessions -------------------------------------------------------------------------------- */
+
+#define GEN_SESSION_MAX (UINT32_C(1) << 30)
 
 /* How many requests a connection lives for. */
 struct gen_sessions {
@@ -290,9 +310,9 @@ enum gen_herd {
     GEN_HERD_BACK,   /* its peer comes back: what is still open is replaced by a new connection */
 };
 
-/* Reads the rows of herds from `row` on; model->warmup_end is set. False if one lasts longer than
- * until the next. */
-bool gen_herds_read(struct gen_model *model, unsigned row, struct gen_herds *herds);
+/* Reads so many rows of herds, GEN_HERD_ROWS or GEN_CLOSING_ROWS, from `row` on; model->warmup_end
+ * is set. False if one lasts longer than until the next. */
+bool gen_herds_read(struct gen_model *model, unsigned row, unsigned rows, struct gen_herds *herds);
 
 /* The parts of the functions below for models that have herds. */
 uint64_t gen_herds_next(const struct gen_herds *herds, uint64_t now, uint32_t number);

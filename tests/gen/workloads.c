@@ -356,8 +356,13 @@ static void test_idle(void **state)
     (void)state;
     const double n = 20000;
     const double seconds = 30;
-    const char *const settings[] = {"rate_per_s=0.05", "timeout_min_s=20", "timeout_max_s=60",
-                                    "timeouts=3",      "close=0.1",        NULL};
+    const char *const settings[] = {"rate_per_s=0.05",
+                                    "timeout_min_s=20",
+                                    "timeout_max_s=60",
+                                    "timeouts=3",
+                                    "close=0.1",
+                                    "trickle=1",
+                                    NULL};
     struct story story;
     tell(&story, "idle", (uint32_t)n, seconds, settings);
     /* A slot's life: with timeout T a packet comes in time with probability q; a connection is
@@ -413,8 +418,8 @@ static void test_server(void **state)
     assert_true(given_up > 0 && count_of(&story, "request_expiries") > 0);
     assert_int_equal(retransmission->caused_starts, retransmission->expiries - given_up);
     assert_int_equal(idle->caused_starts, 0);
-    assert_int_equal(idle->caused_stops, idle->stops);
-    assert_int_equal(idle->stops, given_up + count_of(&story, "request_expiries"));
+    assert_int_equal(idle->caused_stops, given_up + count_of(&story, "request_expiries"));
+    assert_int_equal(idle->stops - idle->caused_stops, count_of(&story, "closes"));
     assert_int_equal(story.tally[REQUEST].stops - story.tally[REQUEST].caused_stops,
                      count_of(&story, "replies"));
     forget(&story);
@@ -430,8 +435,13 @@ static void test_rpc(void **state)
         double share;
     } cancelled[] = {{"cancelled=0", 0}, {"cancelled=0.5", 0.5}, {"cancelled=0.999", 0.999}};
     for (unsigned i = 0; i < 3; i++) {
-        const char *const settings[] = {cancelled[i].setting, "timeout_min_s=1", "timeout_max_s=3",
-                                        "timeouts=2",         "reply_sigma=1",   NULL};
+        const char *const settings[] = {cancelled[i].setting,
+                                        "timeout_min_s=1",
+                                        "timeout_max_s=3",
+                                        "timeouts=2",
+                                        "reply_sigma=1",
+                                        "trickle=1",
+                                        NULL};
         struct story story;
         tell(&story, "rpc", 10000, 30, settings);
         const struct tally *request = &story.tally[0];
@@ -598,7 +608,8 @@ static void test_quic(void **state)
     (void)state;
     const double n = 10000;
     const double seconds = 30;
-    const char *const settings[] = {"rtt_median_ms=100", "rtt_sigma=0", "jitter=0", NULL};
+    const char *const settings[] = {"rtt_median_ms=100", "rtt_sigma=0", "jitter=0", "trickle=1",
+                                    NULL};
     struct story story;
     tell(&story, "quic", (uint32_t)n, seconds, settings);
     const struct tally *pto = &story.tally[PTO];
@@ -799,8 +810,8 @@ static void test_delay_queue(void **state)
 static void test_retry(void **state)
 {
     (void)state;
-    const char *const settings[] = {"failure=0.3", "multiplier=2",    "jitter=none",
-                                    "attempts=6",  "backoff_max_s=4", NULL};
+    const char *const settings[] = {"failure=0.3",     "multiplier=2", "jitter=none", "attempts=6",
+                                    "backoff_max_s=4", "trickle=1",    NULL};
     struct story story;
     tell(&story, "retry", 20000, 60, settings);
     double first = starts_between(&story, 0, 1000, 1000);
@@ -846,7 +857,8 @@ static void test_retry(void **state)
     }
 
     /* Nobody fails but in an outage from 5 to 8 s; what fails then is tried again. */
-    const char *const outage[] = {"failure=0", "outage_s=3", "outage_at_s=5", "rate_per_s=1", NULL};
+    const char *const outage[] = {"failure=0",    "outage_s=3", "outage_at_s=5",
+                                  "rate_per_s=1", "trickle=1",  NULL};
     tell(&story, "retry", 10000, 20, outage);
     size_t i = 0;
     for (const struct operation *start; (start = next_start(&story, &i, 0)) != NULL;) {
@@ -1158,6 +1170,161 @@ static void test_adversary_one_tick(void **state)
     forget(&story);
 }
 
+/* --- herds ----------------------------------------------------------------------------------- */
+
+/* Recorded operations from tick `from` of the window to before tick `to`: starts or stops, from
+ * outside or not. */
+static double operations_between(const struct story *story, uint64_t from, uint64_t to, bool start,
+                                 bool caused)
+{
+    double n = 0;
+    for (size_t i = 0; i < story->count; i++) {
+        const struct operation *operation = &story->operations[i];
+        uint64_t at = operation->tick - story->header.warmup_end_tick;
+        n += operation->recorded && operation->start == start &&
+             (operation->cause.basis != TRACE_EXTERNAL) == caused && at >= from && at < to;
+    }
+    return n;
+}
+
+/* Every second deploy is of a third of all connections; these connect again within three seconds,
+ * and beat from then on. */
+static void test_deploy(void **state)
+{
+    (void)state;
+    const char *const settings[] = {
+        "deploy=0.333",   "deploy_at_s=2",  "deploy_every_s=10", "deploy_over_s=3",
+        "period_min_s=4", "period_max_s=4", "periods=1",         NULL};
+    struct story story;
+    tell(&story, "heartbeat", 6000, 18, settings);
+    assert_int_equal(story.tally[0].stops, count_of(&story, "deployed"));
+    assert_int_equal(story.tally[0].caused_stops, 0);
+    for (uint64_t at = 2000; at <= 12000; at += 10000) {
+        double stops = operations_between(&story, at, at + 1, false, false);
+        expect_share(stops, 6000, 0.333);
+        assert_true(operations_between(&story, at, at + 3001, true, false) == stops);
+        expect_share(operations_between(&story, at, at + 1000, true, false), stops, 1 / 3.0);
+        assert_true(operations_between(&story, at + 3001, at + 6000, true, false) == 0);
+    }
+    /* Other connections the second time. */
+    double both = 0;
+    for (size_t i = 0; i < story.count; i++) {
+        for (size_t k = i + 1; !story.operations[i].start && k < story.count; k++) {
+            both += !story.operations[k].start && story.operations[k].id == story.operations[i].id;
+        }
+    }
+    expect_share(both, 6000, 0.333 * 0.333);
+    forget(&story);
+}
+
+/* Half of the peers are silent for two seconds from the third on. Those whose connection is still
+ * open then replace it, all at one tick, or spread. */
+static void test_storm(void **state)
+{
+    (void)state;
+    for (unsigned jitter = 0; jitter < 2; jitter++) {
+        const char *const settings[] = {
+            "storm=0.5",      "storm_at_s=3",
+            "storm_away_s=2", jitter ? "storm_jitter_s=1" : "storm_jitter_s=0",
+            "rate_per_s=2",   "trickle=1",
+            "close=0",        NULL};
+        struct story story;
+        tell(&story, "idle", 10000, 8, settings);
+        double back = (double)count_of(&story, "back");
+        expect_share(back, (double)story.tally[0].pending_warm, 0.5);
+        double at_once = operations_between(&story, 5000, 5001, false, false);
+        double spread = operations_between(&story, 5000, 6001, false, false);
+        assert_true(spread == back && (jitter ? at_once < back / 100 : at_once == back));
+        expect_close(operations_between(&story, 3000, 5000, true, false),
+                     operations_between(&story, 1000, 3000, true, false) / 2, 0.03);
+        /* Who waits for its peer's packets closes in time. */
+        assert_int_equal(story.tally[0].stops, count_of(&story, "back"));
+        forget(&story);
+    }
+}
+
+/* For a second nothing arrives, and then everything: what waits for an ACK is sent again meanwhile,
+ * since the timeout is 200 ms. */
+static void test_freeze(void **state)
+{
+    (void)state;
+    const char *const settings[] = {
+        "freeze=1", "freeze_at_s=3", "freeze_ms=1000", "loss=0", "rtt_sigma=0", "trickle=1", NULL};
+    struct story story;
+    tell(&story, "server", 20000, 6, settings);
+    assert_true(operations_between(&story, 2000, 3000, true, true) == 0);
+    /* A tenth of a request in a second, 30 ms each, and two timeouts within the second. */
+    expect_close(operations_between(&story, 3000, 4000, true, true), 2 * 20000 * 0.1 * 0.0305, 0.5);
+    assert_true(operations_between(&story, 3000, 4000, true, false) == 0);
+    assert_true(operations_between(&story, 3000, 4000, false, false) == 0);
+    double thaw = operations_between(&story, 4000, 4001, true, false);
+    double before = operations_between(&story, 2000, 3000, true, false);
+    assert_true(thaw > before / 4 && thaw < 2 * before);
+    forget(&story);
+
+    /* Replies that are frozen for longer than the timeout: of all calls there are at the begin,
+     * none is answered. */
+    const char *const replies[] = {"freeze=1",  "freeze_at_s=2", "freeze_ms=6000", "cancelled=1",
+                                   "trickle=1", "rate_per_s=10", "reply_sigma=0",  NULL};
+    tell(&story, "rpc", 5000, 10, replies);
+    double waiting = (double)story.tally[0].expiries;
+    /* A call takes 20 ms of 120. */
+    expect_share(waiting, 5000, 20.0 / 120.5);
+    assert_true(story.busiest_tick >= 2000 + 4980 && story.busiest_tick <= 2000 + 5000);
+    assert_true(operations_between(&story, 2000, 8000, true, false) == 0);
+    expect_share(operations_between(&story, 8000, 8001, true, false), 5000, 1);
+    forget(&story);
+}
+
+/* Every herd at every family that has them, again and again, with bursts: `tell` holds the trace to
+ * what no model does, and the counts are of what is asked. */
+static void test_herds_everywhere(void **state)
+{
+    (void)state;
+    static const char *const families[] = {"server", "idle", "rpc", "quic", "heartbeat"};
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
+        const char *const settings[] = {"deploy=0.5",
+                                        "deploy_at_s=1",
+                                        "deploy_every_s=4",
+                                        "deploy_over_s=2",
+                                        "storm=0.5",
+                                        "storm_at_s=0",
+                                        "storm_every_s=3",
+                                        "storm_away_s=0.5",
+                                        "storm_jitter_s=1",
+                                        "tick_us=2000",
+                                        strcmp(families[f], "heartbeat") == 0 ? NULL : "freeze=0.5",
+                                        "freeze_every_s=2",
+                                        "freeze_ms=700",
+                                        NULL};
+        struct story story;
+        tell(&story, families[f], 3000, 12, settings);
+        assert_true(count_of(&story, "deployed") > 0 && count_of(&story, "back") > 0);
+        assert_true(operations_between(&story, 500, 501, false, false) > 0);
+        forget(&story);
+    }
+}
+
+static void test_herd_refusals(void **state)
+{
+    (void)state;
+    static const char *const wrong[][3] = {
+        {"storm=1", "storm_every_s=1", "storm_every_s is not longer"},
+        {"freeze=1", "freeze_every_s=0.5", "freeze_every_s is not longer"}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct error error = {""};
+        struct gen_part part = {.workload = gen_find("idle", &error), .connections = 10};
+        gen_parameters_default(part.workload, part.parameters);
+        for (unsigned k = 0; k < 2; k++) {
+            assert_true(gen_parameter_set(part.workload, part.parameters, wrong[i][k], &error));
+        }
+        const struct gen_request request = {.parts = &part, .part_count = 1, .seconds = 1};
+        struct gen_summary summary;
+        assert_false(gen_trace(&request, path, &summary, &error));
+        assert_non_null(strstr(error.text, wrong[i][2]));
+    }
+}
+
 /* --- several in one trace -------------------------------------------------------------------- */
 
 static void test_parts(void **state)
@@ -1323,6 +1490,11 @@ int main(void)
         cmocka_unit_test(test_adversary_order),
         cmocka_unit_test(test_adversary_stale),
         cmocka_unit_test(test_adversary_one_tick),
+        cmocka_unit_test(test_deploy),
+        cmocka_unit_test(test_storm),
+        cmocka_unit_test(test_freeze),
+        cmocka_unit_test(test_herds_everywhere),
+        cmocka_unit_test(test_herd_refusals),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_every_structure),
     };
