@@ -13,7 +13,9 @@
 #include <string.h>
 
 struct trace_arguments {
-    const char *path;
+    const char *paths[PORTRAITS_MAX];
+    size_t path_count;
+    size_t most_paths;
     const char *plot; /* folder for a picture; NULL: none is wanted */
     uint64_t limit;
     enum { FORMAT_TEXT, FORMAT_JSON } format;
@@ -22,16 +24,17 @@ struct trace_arguments {
 static void take_path(void *at, const char *word, struct argp_state *state)
 {
     struct trace_arguments *arguments = at;
-    if (arguments->path != NULL) {
-        argp_error(state, "one trace at a time");
+    if (arguments->path_count == arguments->most_paths) {
+        argp_error(state, arguments->most_paths > 1 ? "two traces at a time, at most"
+                                                    : "one trace at a time");
     }
-    arguments->path = word;
+    arguments->paths[arguments->path_count++] = word;
 }
 
 static void complete(void *at, struct argp_state *state)
 {
     const struct trace_arguments *arguments = at;
-    if (arguments->path == NULL) {
+    if (arguments->path_count == 0) {
         argp_error(state, "which trace?");
     }
 }
@@ -51,12 +54,12 @@ static int with_trace(int argc, char **argv, const struct option_row *options,
                                         .text = description,
                                         .take_word = take_path,
                                         .complete = complete};
-    struct trace_arguments arguments = {.limit = 10};
+    struct trace_arguments arguments = {.limit = 10, .most_paths = 1};
     if (!command_line_read(&syntax, argc, argv, &arguments)) {
         return EXIT_USAGE;
     }
     struct error error;
-    struct trace_reader *reader = trace_reader_open(arguments.path, &error);
+    struct trace_reader *reader = trace_reader_open(arguments.paths[0], &error);
     bool good = reader != NULL && action(reader, &arguments, &error);
     if (!good) {
         command_complain(&error);
@@ -65,30 +68,49 @@ static int with_trace(int argc, char **argv, const struct option_row *options,
     return good ? EXIT_OK : EXIT_FAULT;
 }
 
-static bool show_info(struct trace_reader *reader, const struct trace_arguments *arguments,
-                      struct error *error)
+/* One of the traces: its portrait, if a picture is wanted, and its summary, printed or as JSON. */
+static bool look_into(const char *path, const struct trace_arguments *arguments,
+                      struct trace_portrait *portrait, json_t *all, struct error *error)
 {
     struct trace_info info;
-    struct trace_portrait portrait = {0};
-    bool pictured = arguments->plot != NULL;
-    bool good = trace_info_collect(reader, &info, pictured ? &portrait : NULL, error);
+    struct trace_reader *reader = trace_reader_open(path, error);
+    bool good = reader != NULL &&
+                trace_info_collect(reader, &info, arguments->plot != NULL ? portrait : NULL, error);
     if (good && arguments->format == FORMAT_JSON) {
-        json_t *json = trace_info_json(arguments->path, trace_reader_header(reader), &info);
-        (void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-        (void)putchar('\n');
-        json_decref(json);
+        (void)json_array_append_new(all, trace_info_json(path, trace_reader_header(reader), &info));
     } else if (good) {
-        trace_info_print(stdout, arguments->path, trace_reader_header(reader), &info);
+        trace_info_print(stdout, path, trace_reader_header(reader), &info);
     }
+    trace_reader_close(reader);
+    return good;
+}
+
+static bool show_info(const struct trace_arguments *arguments, struct error *error)
+{
+    struct trace_portrait portraits[PORTRAITS_MAX] = {0};
+    json_t *all = json_array();
+    bool good = true;
+    for (size_t i = 0; good && i < arguments->path_count; i++) {
+        good = look_into(arguments->paths[i], arguments, &portraits[i], all, error);
+    }
+    if (good && arguments->format == FORMAT_JSON) {
+        (void)json_dumpf(arguments->path_count == 1 ? json_array_get(all, 0) : all, stdout,
+                         JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        (void)putchar('\n');
+    }
+    json_decref(all);
     char pictures[PATH_MAX];
-    if (good && pictured) {
+    if (good && arguments->plot != NULL) {
         (void)fflush(stdout);
-        good = portrait_picture(&portrait, arguments->path, arguments->plot, pictures, error);
+        good = portrait_picture(portraits, arguments->paths, arguments->path_count, arguments->plot,
+                                pictures, error);
+        if (good) {
+            (void)fprintf(stderr, "drawn: %s.svg, .png, and .csv with its data\n", pictures);
+        }
     }
-    if (good && pictured) {
-        (void)fprintf(stderr, "drawn: %s.svg, .png, and .csv with its data\n", pictures);
+    for (size_t i = 0; i < PORTRAITS_MAX; i++) {
+        trace_portrait_release(&portraits[i]);
     }
-    trace_portrait_release(&portrait);
     return good;
 }
 
@@ -104,10 +126,25 @@ static int command_info(int argc, char **argv)
          OPTION_TEXT,
          AT(plot)},
         OPTION_ROW_END};
-    return with_trace(argc, argv, options,
-                      "Shows what is in a trace.\vThe picture shows the timed window: operations "
-                      "and expiries, pending timers, and how the delays are distributed.",
-                      show_info);
+    static const struct command_line syntax = {
+        .options = options,
+        .form = "FILE [FILE]",
+        .text =
+            "Shows what is in a trace, or in two.\vThe picture shows the timed window: operations "
+            "and expiries, pending timers, and how the delays are distributed; of two traces on "
+            "the same axes, for a recorded one beside a generated one.",
+        .take_word = take_path,
+        .complete = complete};
+    struct trace_arguments arguments = {.most_paths = PORTRAITS_MAX};
+    if (!command_line_read(&syntax, argc, argv, &arguments)) {
+        return EXIT_USAGE;
+    }
+    struct error error;
+    if (!show_info(&arguments, &error)) {
+        command_complain(&error);
+        return EXIT_FAULT;
+    }
+    return EXIT_OK;
 }
 
 static bool show_head(struct trace_reader *reader, const struct trace_arguments *arguments,
@@ -154,10 +191,10 @@ static bool validate(struct trace_reader *reader, const struct trace_arguments *
                          "%s: operation %" PRIu64 " and %" PRIu64
                          " others are said to be caused by timers that do not fire at their ticks; "
                          "a reaction stands at the tick at which its cause is due",
-                         arguments->path, info.misplaced_event, info.misplaced - 1);
+                         arguments->paths[0], info.misplaced_event, info.misplaced - 1);
     }
-    (void)printf("%s: valid: %" PRIu64 " operations in %" PRIu64 " blocks%s%s\n", arguments->path,
-                 header->events, info.blocks, header->causes_known ? "" : "; ",
+    (void)printf("%s: valid: %" PRIu64 " operations in %" PRIu64 " blocks%s%s\n",
+                 arguments->paths[0], header->events, info.blocks, header->causes_known ? "" : "; ",
                  header->causes_known ? "" : TRACE_OPEN_LOOP_NOTE);
     return true;
 }

@@ -18,26 +18,38 @@
 #define STATUS_NOT_FOUND 127
 
 static const char *const endings[] = {".svg", ".png"};
-#define ENDINGS (sizeof endings / sizeof endings[0])
+#define ENDINGS   (sizeof endings / sizeof endings[0])
 
-/* FOLDER/portrait-NAME, NAME in letters that are harmless everywhere. */
-static bool make_stem(const char *trace_path, const char *folder, char stem[PATH_MAX],
-                      struct error *error)
+#define NAME_ROOM 256
+
+/* A trace's name, in letters that are harmless everywhere; `number` tells it from one before of the
+ * same name. */
+static void make_name(const char *trace_path, size_t number, char name[NAME_ROOM])
 {
     const char *slash = strrchr(trace_path, '/');
-    const char *name = slash != NULL ? slash + 1 : trace_path;
-    const char *dot = strrchr(name, '.');
-    size_t length = dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
-    int before = snprintf(stem, PATH_MAX, "%s/" PREFIX "%.*s", folder, (int)length, name);
-    if (before < 0 || before >= PATH_MAX - 16) {
-        return error_set(error, "%s: the name is too long", folder);
+    const char *last = slash != NULL ? slash + 1 : trace_path;
+    const char *dot = strrchr(last, '.');
+    size_t length = dot != NULL && dot > last ? (size_t)(dot - last) : strlen(last);
+    length = length < NAME_ROOM - 8 ? length : NAME_ROOM - 8;
+    (void)snprintf(name, NAME_ROOM, "%.*s", (int)length, last);
+    if (number > 1) {
+        (void)snprintf(name + length, NAME_ROOM - length, "-%zu", number);
     }
-    for (char *c = stem + strlen(folder) + 1; *c != '\0'; c++) {
+    for (char *c = name; *c != '\0'; c++) {
         if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL) {
             *c = '_';
         }
     }
-    return true;
+}
+
+/* FOLDER/portrait-NAME, with the names of all traces. */
+static bool make_stem(const char *const *names, size_t count, const char *folder,
+                      char stem[PATH_MAX], struct error *error)
+{
+    int length = snprintf(stem, PATH_MAX, "%s/" PREFIX "%s%s%s", folder, names[0],
+                          count > 1 ? "-beside-" : "", count > 1 ? names[1] : "");
+    return (length > 0 && length < PATH_MAX - 16) ||
+           error_set(error, "%s: the name is too long", folder);
 }
 
 /* Appends text as a string of gnuplot's: in single quotes, which are doubled inside. */
@@ -112,18 +124,27 @@ static bool draw(const char *stem, const char *script, struct error *error)
                              data);
 }
 
-bool portrait_picture(const struct trace_portrait *portrait, const char *trace_path,
-                      const char *folder, char stem[PATH_MAX], struct error *error)
+bool portrait_picture(const struct trace_portrait *portraits, const char *const *trace_paths,
+                      size_t count, const char *folder, char stem[PATH_MAX], struct error *error)
 {
     if (!folder_make(folder, error)) {
         return false;
     }
+    char room[PORTRAITS_MAX][NAME_ROOM];
+    const char *names[PORTRAITS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        make_name(trace_paths[i], 1, room[i]);
+        names[i] = room[i];
+        if (i > 0 && strcmp(names[i], names[i - 1]) == 0) {
+            make_name(trace_paths[i], i + 1, room[i]);
+        }
+    }
     char data[PATH_MAX];
-    if (!make_stem(trace_path, folder, stem, error)) {
+    if (!make_stem(names, count, folder, stem, error)) {
         return false;
     }
     (void)snprintf(data, sizeof data, "%.*s.csv", PATH_MAX - 8, stem);
-    if (!trace_portrait_write(portrait, data, error)) {
+    if (!trace_portrait_write(portraits, names, count, data, error)) {
         return false;
     }
     char script[PATH_MAX];

@@ -84,17 +84,26 @@ static uint64_t stretch_end(const struct trace_portrait *portrait, size_t stretc
     return end < ticks ? end : ticks;
 }
 
-static void write_row(const struct trace_portrait *portrait, FILE *stream, const char *panel,
-                      const char *series, size_t stretch, double value)
+/* A portrait on its way into a table. */
+struct portrait_writer {
+    const struct trace_portrait *portrait;
+    const char *name;
+    FILE *stream;
+};
+
+static void write_row(const struct portrait_writer *writer, const char *panel, const char *series,
+                      size_t stretch, double value)
 {
-    (void)fprintf(stream, "%s,%s,%.9g,%.9g,%.9g\n", panel, series,
+    const struct trace_portrait *portrait = writer->portrait;
+    (void)fprintf(writer->stream, "%s,%s,%.9g,%.9g,%.9g,%s\n", panel, series,
                   seconds(portrait, stretch * portrait->stretch_ticks),
-                  seconds(portrait, stretch_end(portrait, stretch)), value);
+                  seconds(portrait, stretch_end(portrait, stretch)), value, writer->name);
 }
 
 /* Series of which nothing ever happens are left out. */
-static void write_operations(const struct trace_portrait *portrait, FILE *stream)
+static void write_operations(const struct portrait_writer *writer)
 {
+    const struct trace_portrait *portrait = writer->portrait;
     for (int series = 0; series < PORTRAIT_SERIES; series++) {
         uint64_t total = 0;
         for (size_t i = 0; i < portrait->stretches; i++) {
@@ -102,19 +111,19 @@ static void write_operations(const struct trace_portrait *portrait, FILE *stream
         }
         for (size_t i = 0; i < portrait->stretches && total > 0; i++) {
             uint64_t ticks = stretch_end(portrait, i) - i * portrait->stretch_ticks;
-            write_row(portrait, stream, "operations", series_words[series], i,
+            write_row(writer, "operations", series_words[series], i,
                       (double)portrait->counts[i][series] / seconds(portrait, ticks));
         }
     }
 }
 
-static void write_pending(const struct trace_portrait *portrait, FILE *stream)
+static void write_pending(const struct portrait_writer *writer)
 {
+    const struct trace_portrait *portrait = writer->portrait;
     int64_t pending = portrait->pending_before;
     for (size_t i = 0; i < portrait->stretches; i++) {
         int64_t most = (int64_t)portrait->most_pending[i];
-        write_row(portrait, stream, "pending", "pending", i,
-                  (double)(most > pending ? most : pending));
+        write_row(writer, "pending", "pending", i, (double)(most > pending ? most : pending));
         pending += portrait->change[i];
     }
 }
@@ -126,21 +135,23 @@ static long bar_of(const struct trace_portrait *portrait, uint64_t delay_ticks)
     return lround(floor(log10(seconds(portrait, delay_ticks)) * BARS_PER_DECADE + 1e-9));
 }
 
-static void write_bar(FILE *stream, double from_s, double to_s, uint64_t count, uint64_t total)
+static void write_bar(const struct portrait_writer *writer, double from_s, double to_s,
+                      uint64_t count, uint64_t total)
 {
-    (void)fprintf(stream, "delays,starts,%.6g,%.6g,%.6g\n", from_s, to_s,
-                  100.0 * (double)count / (double)total);
+    (void)fprintf(writer->stream, "delays,starts,%.6g,%.6g,%.6g,%s\n", from_s, to_s,
+                  100.0 * (double)count / (double)total, writer->name);
 }
 
-static void write_delays(const struct trace_portrait *portrait, FILE *stream)
+static void write_delays(const struct portrait_writer *writer)
 {
+    const struct trace_portrait *portrait = writer->portrait;
     uint64_t total = 0;
     for (size_t i = 0; i < portrait->delay_count; i++) {
         total += portrait->delays[i].count;
     }
     size_t i = 0;
     if (portrait->delay_count > 0 && portrait->delays[0].delay_ticks == 0) {
-        write_bar(stream, 0, seconds(portrait, 1), portrait->delays[0].count, total);
+        write_bar(writer, 0, seconds(portrait, 1), portrait->delays[0].count, total);
         i = 1;
     }
     while (i < portrait->delay_count) {
@@ -151,22 +162,26 @@ static void write_delays(const struct trace_portrait *portrait, FILE *stream)
              i++) {
             count += portrait->delays[i].count;
         }
-        write_bar(stream, pow(10, (double)bar / BARS_PER_DECADE),
+        write_bar(writer, pow(10, (double)bar / BARS_PER_DECADE),
                   pow(10, (double)(bar + 1) / BARS_PER_DECADE), count, total);
     }
 }
 
-bool trace_portrait_write(const struct trace_portrait *portrait, const char *path,
-                          struct error *error)
+bool trace_portrait_write(const struct trace_portrait *portraits, const char *const *names,
+                          size_t count, const char *path, struct error *error)
 {
     struct outfile file;
     if (!outfile_open(&file, path, error)) {
         return false;
     }
-    (void)fputs("panel,series,from_s,to_s,value\n", file.stream);
-    write_operations(portrait, file.stream);
-    write_pending(portrait, file.stream);
-    write_delays(portrait, file.stream);
+    (void)fputs("panel,series,from_s,to_s,value,trace\n", file.stream);
+    for (size_t i = 0; i < count; i++) {
+        const struct portrait_writer writer = {
+            .portrait = &portraits[i], .name = names[i], .stream = file.stream};
+        write_operations(&writer);
+        write_pending(&writer);
+        write_delays(&writer);
+    }
     return outfile_commit(&file, error);
 }
 

@@ -62,11 +62,12 @@ void trace_portrait_pending(struct trace_portrait *portrait, uint64_t tick, uint
 bool trace_portrait_delays(struct trace_portrait *portrait, const struct portrait_delay *delays,
                            size_t count);
 
-/* Writes the table as CSV: panel,series,from_s,to_s,value. `operations` are per second, `pending`
- * the most within the stretch, `delays` the share of the starts in percent, by tenths of a power of
- * ten. Times count from the window's begin. */
-bool trace_portrait_write(const struct trace_portrait *portrait, const char *path,
-                          struct error *error);
+/* Writes the table of `count` portraits as CSV: panel,series,from_s,to_s,value,trace. `operations`
+ * are per second, `pending` the most within the stretch, `delays` the share of the starts in
+ * percent, by tenths of a power of ten. Times count from the window's begin. `names` are the
+ * traces', which hold nothing that CSV would have to quote. */
+bool trace_portrait_write(const struct trace_portrait *portraits, const char *const *names,
+                          size_t count, const char *path, struct error *error);
 
 /* Frees what it holds. Harmless on one that is zeroed. */
 void trace_portrait_release(struct trace_portrait *portrait);

@@ -39,7 +39,7 @@ portray() {
     table=pictures/portrait-$1.csv
     "$timerlab" trace info "$1.trace" --format json --plot pictures >info.json 2>said
     local status=$?
-    equal "the header" "$(head -1 "$table")" panel,series,from_s,to_s,value
+    equal "the header" "$(head -1 "$table")" panel,series,from_s,to_s,value,trace
     if [ $drawable -eq 1 ]; then
         equal "the exit status" $status 0
         equal "what is said" "$(cat said)" "drawn: pictures/portrait-$1.svg, .png, and .csv with its data"
@@ -79,6 +79,35 @@ equal "operations in the window" \
     "$(($(sum operations start) + $(sum operations restart) + $(sum operations stop)))" "$(value window_events)"
 awk -F, '$1 == "pending" && ($5 < 250 || $5 > 350) { exit 1 }' "$table" ||
     complain "300 connections have another number of timers than about 300"
+
+# Two beside each other: both tables in one, told apart by the trace's name, also where it is the same; the
+# summaries one after the other, as JSON an array.
+mkdir other
+cp server.trace other/steady.trace
+for pair in "steady.trace server.trace steady-beside-server" \
+    "steady.trace other/steady.trace steady-beside-steady-2"; do
+    read -r first second name <<<"$pair"
+    # shellcheck disable=SC2086 # two words
+    "$timerlab" trace info $first $second --format json --plot pictures >info.json 2>said
+    status=$?
+    equal "traces of $pair" "$(jq -r 'map(.trace) | join(" ")' info.json)" "$first $second"
+    for i in 0 1; do
+        grep ",$(printf '%s' "$name" | awk -F -beside- -v i=$i '{ print $(i + 1) }')$" \
+            "pictures/portrait-$name.csv" | sed 's/,[^,]*$//' >half.csv
+        trace=$first
+        [ $i -eq 0 ] || trace=server.trace
+        sed '1d; s/,[^,]*$//' "pictures/portrait-${trace%.trace}.csv" | cmp - half.csv ||
+            complain "$name: the table of $trace is not what it is alone"
+    done
+    if [ $drawable -eq 1 ]; then
+        equal "the exit status of $name" $status 0
+        equal "what is said of $name" "$(cat said)" \
+            "drawn: pictures/portrait-$name.svg, .png, and .csv with its data"
+        [ -s "pictures/portrait-$name.png" ] || complain "$name: the PNG is missing"
+    fi
+done
+"$timerlab" trace info steady.trace server.trace steady.trace >said 2>&1
+equal "the exit status with three traces" $? 2
 
 # What there is little of.
 printf 'tick,id,op,delay\n' >nothing.csv
