@@ -111,7 +111,6 @@ do for [terminal in TERMINALS] {
         set title (pair ? "Operations and expiries: ".word(traces, i) : headed("Operations and expiries")) \
             noenhanced offset 0,(pair ? -0.4 : 0.9)
         set ylabel (i == 1 ? "per second" : "") offset 0.4,0
-        if (i > 1) { set format y "" }
         if (words(series) > 0) {
             here = ""
             do for [name in series] {
@@ -129,7 +128,6 @@ do for [terminal in TERMINALS] {
             unset label 1
         }
     }
-    set format y "% h"
     unset logscale y
     unset key
     if (pair) {

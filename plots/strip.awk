@@ -1,5 +1,6 @@
 # strip.awk: an SVG of gnuplot's as it is wanted here: its hypertext becomes titles, which browsers show
-# without a script; its own titles, and groups with nothing in them, go.
+# without a script; its own titles, attributes that say what is so without them, and groups with nothing
+# in them, go.
 
 function flush() {
     if (held != "") {
@@ -10,6 +11,7 @@ function flush() {
 
 {
     gsub(/<title>[^<]*<\/title>/, "")
+    gsub(/ stroke-linecap="butt"| stroke-linejoin="miter"/, "")
     if (match($0, /<g onmousemove="gnuplot_svg.showHypertext\(evt,'.*'\)"/)) {
         text = substr($0, RSTART, RLENGTH)
         sub(/^[^']*'/, "", text)
