@@ -284,13 +284,13 @@ static uint64_t lazy_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
         left = budget - lazy->fired;
         handed = lazy->inner->advance(lazy->self, now, left, inner_fired, lazy);
     }
+    lazy->advancing = false;
+    start_waiting(lazy);
     if (lazy->fired == 0 && handed > 0 && (lazy->inner->capabilities & TL_CAP_NEXT) != 0 &&
         lazy->inner->next(lazy->self) <= now) {
         /* A bound that grows only when nothing fires at it. Nobody's callback has run. */
         (void)lazy->inner->advance(lazy->self, now, budget, inner_fired, lazy);
     }
-    lazy->advancing = false;
-    start_waiting(lazy);
     return lazy->fired;
 }
 

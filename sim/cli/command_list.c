@@ -72,8 +72,8 @@ static void list_fronts(void)
     const struct tl_front *const *fronts = tl_fronts(&count);
     (void)printf("\nfront ends: FRONT(NAME), as in locked(hier-wheel)\n");
     for (size_t i = 0; i < count; i++) {
-        (void)printf("%-8s  %-12s  %s\n", fronts[i]->name,
-                     fronts[i]->for_threads ? "many threads" : "one thread", fronts[i]->summary);
+        (void)printf("%-8s  %s%s\n", fronts[i]->name, fronts[i]->summary,
+                     fronts[i]->for_threads ? "" : " (for one thread)");
     }
 }
 
