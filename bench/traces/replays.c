@@ -52,7 +52,6 @@ static bool run_pass(const struct replays_subject *subject, enum replay_pass pas
                                            .algo = subject->algo,
                                            .options = subject->options,
                                            .pass = pass,
-                                           .drive = DRIVE_SLEEP,
                                            .memory_limit_bytes = UINT64_MAX,
                                            .tape = subject->tape};
     uint64_t begun_ns = clock_processor_ns();

@@ -200,6 +200,38 @@ void word_list_append(struct word_list *list, const char *text, struct argp_stat
     longer[list->count++] = text;
 }
 
+typedef bool drive_reader(struct replay_drive *drive, const char *name, const char *text,
+                          struct error *error);
+
+static void take_drive(void *arguments, const struct option_row *row, const char *text,
+                       struct argp_state *state, drive_reader *read)
+{
+    char option[64];
+    struct error error;
+    (void)snprintf(option, sizeof option, "--%s", row->option.name);
+    if (!read((struct replay_drive *)(void *)((char *)arguments + row->at), option, text, &error)) {
+        argp_error(state, "%s", error.text);
+    }
+}
+
+void command_take_drive(void *arguments, const struct option_row *row, const char *text,
+                        struct argp_state *state)
+{
+    take_drive(arguments, row, text, state, drive_read);
+}
+
+void command_take_budget(void *arguments, const struct option_row *row, const char *text,
+                         struct argp_state *state)
+{
+    take_drive(arguments, row, text, state, drive_read_budget);
+}
+
+void command_take_pauses(void *arguments, const struct option_row *row, const char *text,
+                         struct argp_state *state)
+{
+    take_drive(arguments, row, text, state, drive_read_pauses);
+}
+
 void command_structures_find(struct command_structures *structures, structure_select select,
                              const char *how, struct argp_state *state)
 {

@@ -9,6 +9,7 @@
 #define SIM_COMMAND_OPTION_H
 
 #include "catalog.h"
+#include "drive.h"
 #include "number.h"
 #include "tolerance.h"
 
@@ -91,16 +92,27 @@ struct option_row {
          0},                                                                                       \
             .kind = OPTION_TOLERANCE, OPTION_AT(type, member)                                      \
     }
-/* The words are those of enum replay_drive, in its order. */
-#define OPTION_ROW_DRIVE(type)                                                                     \
+/* How a loop uses its timers: rows for a struct replay_drive. */
+#define OPTION_ROWS_DRIVE(type)                                                                    \
+    {{"drive", 0, "sleep|poll|poll:N", 0,                                                          \
+      "Look at the timers when `next` says so (sleep, the default), at every tick, or at every "   \
+      "N-th",                                                                                      \
+      0},                                                                                          \
+     OPTION_AT(type, drive),                                                                       \
+     .take = command_take_drive},                                                                  \
+        {{"budget", 0, "K|none", 0,                                                                \
+          "Timers that one advance may fire; what is left fires in the next (none)", 0},           \
+         OPTION_AT(type, drive),                                                                   \
+         .take = command_take_budget},                                                             \
     {                                                                                              \
-        {"drive",                                                                                  \
+        {"pause",                                                                                  \
          0,                                                                                        \
-         "sleep|poll",                                                                             \
+         "AT:FOR[:busy|asleep][:every=TICKS]",                                                     \
          0,                                                                                        \
-         "Wake when the structure's `next` says so (sleep, the default), or every tick",           \
+         "From tick AT on the loop is busy for so many ticks, or the machine sleeps; A+B are "     \
+         "two pauses (none)",                                                                      \
          0},                                                                                       \
-            .kind = OPTION_WORD, OPTION_AT(type, drive)                                            \
+            OPTION_AT(type, drive), .take = command_take_pauses                                    \
     }
 #define OPTION_ROW_TIMEOUT(type, member, text)                                                     \
     {                                                                                              \
@@ -140,6 +152,15 @@ void word_list_append(struct word_list *list, const char *text, struct argp_stat
 /* For `take`: reads a list of whole numbers, as row->number says, and returns how many ranges. */
 size_t option_ranges(const struct option_row *row, const char *text, struct tl_range *ranges,
                      struct argp_state *state);
+
+/* For `take`, of a struct replay_drive: what drive_read, drive_read_budget and drive_read_pauses
+ * read. */
+void command_take_drive(void *arguments, const struct option_row *row, const char *text,
+                        struct argp_state *state);
+void command_take_budget(void *arguments, const struct option_row *row, const char *text,
+                         struct argp_state *state);
+void command_take_pauses(void *arguments, const struct option_row *row, const char *text,
+                         struct argp_state *state);
 
 /* The structures that a command works with: known, asked for with -a, and found. */
 struct command_structures {

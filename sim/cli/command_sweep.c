@@ -27,6 +27,8 @@ struct sweep_arguments {
     const char *connections;
     const char *seeds;
     const char *drives;
+    const char *budgets;
+    const char *pauses;
     enum sweep_format format;
     struct error error;
 };
@@ -79,7 +81,7 @@ static void add_knob(struct sweep_arguments *arguments, const char *name, const 
 }
 
 /* The knobs turn in this order, the first slowest: parameters as they were given, connections,
- * seeds, drives. So what is driven in two ways is generated once. */
+ * seeds, drives, budgets, pauses. So what is driven in two ways is generated once. */
 static void complete(void *at, struct argp_state *state)
 {
     struct sweep_arguments *arguments = at;
@@ -106,6 +108,12 @@ static void complete(void *at, struct argp_state *state)
     }
     add_knob(arguments, SWEEP_KNOB_DRIVE, arguments->drives != NULL ? arguments->drives : "sleep",
              state);
+    if (arguments->budgets != NULL) {
+        add_knob(arguments, SWEEP_KNOB_BUDGET, arguments->budgets, state);
+    }
+    if (arguments->pauses != NULL) {
+        add_knob(arguments, SWEEP_KNOB_PAUSE, arguments->pauses, state);
+    }
     request->catalog = &arguments->structures.catalog;
     request->floor = catalog_floor(&arguments->structures.catalog);
     request->contenders = &arguments->structures.contenders;
@@ -134,9 +142,20 @@ static const struct option_row options[] = {
      OPTION_SECONDS(1e-3, 1e9),
      AT(request.seconds)},
     {{"seed", 0, "K,K,...", 0, "Seeds of the traces (1)", 0}, OPTION_TEXT, AT(seeds)},
-    {{"drive", 0, "sleep|poll|sleep,poll", 0, "How to drive the structures (sleep)", 0},
+    {{"drive", 0, "sleep|poll|poll:N,...", 0,
+      "Look at the timers when `next` says so, at every tick, or at every N-th (sleep)", 0},
      OPTION_TEXT,
      AT(drives)},
+    {{"budget", 0, "K|none,...", 0,
+      "Timers that one advance may fire; what is left fires in the next (none)", 0},
+     OPTION_TEXT,
+     AT(budgets)},
+    {{"pause", 0, "AT:FOR[:busy|asleep][:every=TICKS],...", 0,
+      "From tick AT on the loop is busy for so many ticks, or the machine sleeps; A+B are two "
+      "pauses in one run (none)",
+      0},
+     OPTION_TEXT,
+     AT(pauses)},
     {{"runs", 0, "K", 0, "Timed runs of each cell (5); 0: only check and count", 0},
      OPTION_WHOLE(0, 1000),
      AT(request.runs)},

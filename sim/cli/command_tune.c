@@ -27,7 +27,7 @@ struct tune_arguments {
     struct tolerance max_early;
     double stall_ns;
     bool fixed;
-    enum replay_drive drive;
+    struct replay_drive drive;
     enum tune_format format;
     const char *out_path;
     struct error error;
@@ -92,7 +92,7 @@ static const struct option_row options[] = {
     {{"max-wakeups", 0, "N", 0, "Wakeups a second, in the trace's own time", 0},
      OPTION_REAL(0, 1e12),
      AT(request.limits.wakeups_per_s)},
-    OPTION_ROW_DRIVE(struct tune_arguments),
+    OPTION_ROWS_DRIVE(struct tune_arguments),
     {{"fixed", 0, NULL, 0, "Take the options as they are: only choose the structure", 0},
      OPTION_FLAG,
      AT(fixed)},

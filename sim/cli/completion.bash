@@ -62,9 +62,7 @@ _timerlab_values() {
         ;;
     *'|'*)
         # lower-case alternatives are the words themselves
-        if [[ $1 != *[A-Z]* ]]; then
-            IFS='|' read -ra candidates <<<"$1"
-        fi
+        mapfile -t candidates < <(tr '|' '\n' <<<"$1" | grep -v '[^a-z0-9+,-]')
         ;;
     esac
 }

@@ -1,9 +1,11 @@
 #include "lived.h"
 
-void lived_begin(struct lived *lived, const struct trace_block *from, size_t group,
-                 size_t group_end, const struct tape_section *section, bool keep_empty)
+void lived_begin(struct lived *lived, const struct trace_block *from, const uint64_t *from_events,
+                 size_t group, size_t group_end, const struct tape_section *section,
+                 bool keep_empty)
 {
     lived->from = from;
+    lived->from_events = from_events;
     lived->group = group;
     lived->group_end = group_end;
     lived->record = 0;
@@ -86,8 +88,9 @@ static void add_group(struct lived *lived)
         }
         /* It has woken the loop, done or not. */
         go_to(lived, group->tick);
-        if (!is_superseded(lived, from->first_event + i)) {
-            add(lived, group->tick, from->first_event + i, &from->records[i]);
+        uint64_t event = lived->from_events != NULL ? lived->from_events[i] : from->first_event + i;
+        if (!is_superseded(lived, event)) {
+            add(lived, group->tick, event, &from->records[i]);
         }
     }
     if (lived->record == group->count) {

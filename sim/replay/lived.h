@@ -21,6 +21,7 @@ struct lived {
 
     /* What is still to come. */
     const struct trace_block *from; /* NULL: no operations of the trace */
+    const uint64_t *from_events;    /* its operations' numbers; NULL: they follow one another */
     size_t group;
     size_t group_end;
     uint32_t record; /* of the group, that are done */
@@ -29,10 +30,12 @@ struct lived {
     bool keep_empty; /* groups that have reactions only */
 };
 
-/* Begins a stretch: groups [group, group_end) of `from`, with their section of the tape. Groups of
- * which nothing is left stay as ticks to go to if `keep_empty`. */
-void lived_begin(struct lived *lived, const struct trace_block *from, size_t group,
-                 size_t group_end, const struct tape_section *section, bool keep_empty);
+/* Begins a stretch: groups [group, group_end) of `from`, whose operations have the numbers
+ * `from_events` (NULL: they follow one another), with their section of the tape. Groups of which
+ * nothing is left stay as ticks to go to if `keep_empty`. */
+void lived_begin(struct lived *lived, const struct trace_block *from, const uint64_t *from_events,
+                 size_t group, size_t group_end, const struct tape_section *section,
+                 bool keep_empty);
 
 /* Fills the block with what comes next, at most TRACE_BLOCK_RECORDS operations and groups. False if
  * there is nothing. */

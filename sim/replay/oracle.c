@@ -13,10 +13,11 @@ enum timer_state { NEVER_STARTED, PENDING, FIRED, STOPPED };
 
 struct timer {
     uint64_t due;
-    uint64_t delay_ticks;
-    uint64_t event;    /* of its last start or stop */
-    uint64_t order;    /* of its last start, among all operations that this structure lived */
-    uint64_t fired_at; /* in state FIRED */
+    uint64_t filed_due;   /* as the structure sees it, whose clock may stand behind the tick */
+    uint64_t delay_ticks; /* from its clock, too */
+    uint64_t event;       /* of its last start or stop */
+    uint64_t order;       /* of its last start, among all operations that this structure lived */
+    uint64_t fired_at;    /* in state FIRED */
     enum timer_state state;
 };
 
@@ -28,6 +29,12 @@ struct oracle {
     uint32_t ids;
     uint64_t pending;
     bool draining;
+    const struct replay_drive *drive;
+    uint64_t end_tick;
+    uint64_t clock;      /* of the last advance, or the running one */
+    uint64_t budget;     /* its */
+    uint64_t fired;      /* in it */
+    uint64_t crowded_at; /* since then each advance before it used its budget up; TL_NEVER: none */
     bool any_in_advance; /* a timer has fired in the running advance: the last such is below */
     uint64_t last_due;
     uint64_t last_event;
@@ -35,9 +42,9 @@ struct oracle {
     uint32_t last_id;
 };
 
-struct oracle *oracle_create(const struct tl_algo *algo, const int64_t *options, uint32_t ids,
-                             struct verdict *verdict)
+struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *verdict)
 {
+    uint32_t ids = plan->ids;
     struct oracle *oracle = calloc(1, sizeof *oracle);
     struct timer *timers = calloc(ids > 0 ? ids : 1, sizeof *timers);
     if (oracle == NULL || timers == NULL) {
@@ -45,8 +52,15 @@ struct oracle *oracle_create(const struct tl_algo *algo, const int64_t *options,
         free(timers);
         return NULL;
     }
-    *oracle = (struct oracle){
-        .algo = algo, .options = options, .verdict = verdict, .timers = timers, .ids = ids};
+    *oracle = (struct oracle){.algo = plan->algo,
+                              .options = plan->options,
+                              .drive = plan->drive,
+                              .end_tick = plan->end_tick,
+                              .verdict = verdict,
+                              .timers = timers,
+                              .ids = ids,
+                              .budget = TL_NO_BUDGET,
+                              .crowded_at = TL_NEVER};
     memset(verdict, 0, sizeof *verdict);
     return oracle;
 }
@@ -86,9 +100,26 @@ static char *note_fault(struct oracle *oracle, enum fault_kind kind, uint32_t id
         }                                                                                          \
     } while (0)
 
+/* Since when without a break each advance has used its budget up, the last one included; TL_NEVER
+ * if that has not. */
+static uint64_t crowded_since(const struct oracle *oracle)
+{
+    return oracle->fired < oracle->budget   ? TL_NEVER
+           : oracle->crowded_at != TL_NEVER ? oracle->crowded_at
+                                            : oracle->clock;
+}
+
 static struct tl_precision precision_of(const struct oracle *oracle, const struct timer *timer)
 {
     return tl_algo_precision(oracle->algo, oracle->options, timer->delay_ticks);
+}
+
+/* The tick by which it has fired, if the loop has time for it. */
+static uint64_t last_chance(const struct oracle *oracle, const struct timer *timer,
+                            struct tl_precision precision)
+{
+    return drive_chance(oracle->drive, oracle->end_tick,
+                        due_last(timer->due, precision.late_ticks));
 }
 
 /* A pending timer is about to be stopped or restarted at `tick`: was it overdue? */
@@ -99,7 +130,8 @@ static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint
         return;
     }
     struct tl_precision precision = precision_of(oracle, timer);
-    if (tick >= due_last(timer->due, precision.late_ticks)) {
+    uint64_t last = last_chance(oracle, timer, precision);
+    if (tick >= last && last < crowded_since(oracle)) {
         char *text = note_fault(oracle, FAULT_LOST, id, tick, timer->due, timer->event);
         EXPLAIN(text,
                 "not fired by tick %" PRIu64
@@ -133,7 +165,8 @@ static void judge_start(struct oracle *oracle, uint64_t tick,
     }
     timer->state = PENDING;
     timer->due = due_in_replay(tick, operation->deadline);
-    timer->delay_ticks = due_delay(tick, operation->deadline);
+    timer->filed_due = due_tick(oracle->clock, operation->deadline);
+    timer->delay_ticks = due_delay(oracle->clock, operation->deadline);
     timer->event = operation->event;
     timer->order = oracle->verdict->events;
     widen(&oracle->verdict->declared, precision_of(oracle, timer));
@@ -172,10 +205,16 @@ void oracle_operated(struct oracle *oracle, uint64_t tick, const struct oracle_o
     }
 }
 
-void oracle_advancing(struct oracle *oracle, bool draining)
+void oracle_advancing(struct oracle *oracle, uint64_t now, uint64_t budget, bool draining)
 {
-    oracle->draining = draining;
+    /* A loop that has slept since has not been short of time. */
+    bool at_once = now <= drive_awake(oracle->drive, oracle->end_tick, oracle->clock + 1);
+    oracle->crowded_at = at_once ? crowded_since(oracle) : TL_NEVER;
+    oracle->clock = now;
+    oracle->budget = budget;
+    oracle->fired = 0;
     oracle->any_in_advance = false;
+    oracle->draining = draining;
 }
 
 static void judge_unexpected(struct oracle *oracle, const struct timer *timer, uint32_t id,
@@ -198,9 +237,7 @@ static void judge_unexpected(struct oracle *oracle, const struct timer *timer, u
 
 static void judge_order(struct oracle *oracle, const struct timer *timer, uint32_t id, uint64_t now)
 {
-    /* A timer without delay has its chance a tick after its start, but stands in the order as due
-     * at its start. */
-    uint64_t due = timer->delay_ticks > 0 ? timer->due : timer->due - 1;
+    uint64_t due = timer->filed_due;
     bool ordered = (oracle->algo->capabilities & TL_CAP_ORDERED) != 0;
     bool fifo = (oracle->algo->capabilities & TL_CAP_FIFO) != 0;
     if (oracle->any_in_advance) {
@@ -233,6 +270,11 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
         return;
     }
     struct timer *timer = &oracle->timers[id];
+    if (oracle->fired++ >= oracle->budget) {
+        char *text = note_fault(oracle, FAULT_BUDGET, id, now, timer->due, timer->event);
+        EXPLAIN(text, "fired as number %" PRIu64 " of an advance with a budget of %" PRIu64,
+                oracle->fired, oracle->budget);
+    }
     if (timer->state != PENDING) {
         judge_unexpected(oracle, timer, id, now);
         return;
@@ -249,7 +291,8 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
     } else {
         uint64_t late = now - timer->due;
         histogram_add(&verdict->late_ticks, late);
-        if (now > due_last(timer->due, precision.late_ticks)) {
+        uint64_t last = last_chance(oracle, timer, precision);
+        if (now > last && last < oracle->crowded_at) {
             char *text = note_fault(oracle, FAULT_LATE, id, now, timer->due, timer->event);
             EXPLAIN(text, "fired %" PRIu64 " ticks late; at most %" PRIu64 " are declared", late,
                     precision.late_ticks);

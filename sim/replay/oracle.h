@@ -15,7 +15,14 @@
  *   duplicate   fired though not pending: twice, after a stop, never started
  *   misordered  within one advance, a smaller due tick after a larger one, where order is promised;
  *               or equal due ticks not in the order of their starts, where that is promised
+ *   budget      more timers fired in an advance than its budget allows
  *   status      a hook answered what cannot be: stop said idle of a pending timer, or the reverse
+ *
+ * `due + late` is, where the drive does not look at timers then, the first tick after it at which
+ * it does: by then a structure that keeps its promise has fired, as would an exact one that is
+ * asked as late. Where it has a budget, a timer may wait on as long as each advance from then on
+ * uses its budget up, and the loop comes round for the next at once. Lateness counts from the due
+ * tick all the same: what the drive adds to it is in the columns, and is no fault.
  *
  * A stop or restart after the due tick, but within the declared lateness, is legal. If it is
  * external, it excuses the structure from a firing that an exact one owes: `averted`.
@@ -23,6 +30,7 @@
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
 
+#include "drive.h"
 #include "fault.h"
 #include "histogram.h"
 #include "registry.h"
@@ -64,11 +72,19 @@ struct verdict {
 
 struct oracle;
 
-/* An oracle for ids 0 .. ids-1; NULL if out of memory. `verdict` is where it writes, zeroed by it.
- * The descriptor's precision under these options, and its promises of order, are what it holds
- * the firings to. All arguments must outlive it. */
-struct oracle *oracle_create(const struct tl_algo *algo, const int64_t *options, uint32_t ids,
-                             struct verdict *verdict);
+/* What firings are held to: the descriptor's precision under these options, and its promises of
+ * order, of the timers 0 .. ids-1, as `drive` lets them fire in a replay up to `end_tick`. */
+struct oracle_plan {
+    const struct tl_algo *algo;
+    const int64_t *options;
+    uint32_t ids;
+    const struct replay_drive *drive;
+    uint64_t end_tick;
+};
+
+/* NULL if out of memory. `verdict` is where it writes, zeroed by it. It, and what `plan` points to,
+ * must outlive the oracle. */
+struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *verdict);
 
 /* Frees it; harmless on NULL. */
 void oracle_destroy(struct oracle *oracle);
@@ -86,8 +102,9 @@ struct oracle_operation {
 void oracle_operated(struct oracle *oracle, uint64_t tick, const struct oracle_operation *operation,
                      enum tl_status answer);
 
-/* Before each call of advance. `draining`: the trace's end tick has passed. */
-void oracle_advancing(struct oracle *oracle, bool draining);
+/* Before each call of advance to tick `now` with this budget. `draining`: the trace's end tick has
+ * passed. */
+void oracle_advancing(struct oracle *oracle, uint64_t now, uint64_t budget, bool draining);
 
 /* In the callback. */
 void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now);

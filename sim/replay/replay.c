@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const replay_drive_words[] = {[DRIVE_SLEEP] = "sleep", [DRIVE_POLL] = "poll", NULL};
-
 const char *latency_op_word(enum latency_op op)
 {
     static const char *const words[] = {
@@ -70,7 +68,11 @@ static bool create_structure(struct replay *replay)
 {
     const struct replay_request *request = replay->request;
     struct replay_result *result = replay->result;
-    struct tl_config config = {.max_delay_ticks = replay->header->max_delay_ticks,
+    /* Between two polls the structure's clock stands, and delays count from it. */
+    uint64_t behind_ticks = request->drive.poll_ticks > 1 ? request->drive.poll_ticks - 1 : 0;
+    uint64_t max_delay_ticks = replay->header->max_delay_ticks;
+    struct tl_config config = {.max_delay_ticks =
+                                   max_delay_ticks > 0 ? max_delay_ticks + behind_ticks : 0,
                                .options = request->options,
                                .allocator = &replay->memory.allocator};
     enum tl_status status = TL_OK;
@@ -204,12 +206,12 @@ static bool run_groups(struct replay *replay, const struct trace_block *block,
 }
 
 /* The same as the structure lived them. */
-static bool run_lived(struct replay *replay, const struct trace_block *block, size_t from,
-                      size_t to)
+static bool run_lived(struct replay *replay, const struct trace_block *block,
+                      const uint64_t *events, size_t from, size_t to)
 {
     struct lived *lived = replay->lived;
     bool taken = true;
-    lived_begin(lived, block, from, to, replay->section, replay->may_be_early);
+    lived_begin(lived, block, events, from, to, replay->section, replay->may_be_early);
     while (taken && lived_next(lived)) {
         taken = run_groups(replay, &lived->block, lived->events, 0, lived->block.group_count);
     }
@@ -229,8 +231,8 @@ static void pass_timed(struct replay *replay, uint64_t tick, bool comes)
 }
 
 /* Runs a stretch of a block of the trace. */
-static bool run_stretch(struct replay *replay, const struct trace_block *block, size_t from,
-                        size_t to)
+static bool run_stretch(struct replay *replay, const struct trace_block *block,
+                        const uint64_t *events, size_t from, size_t to)
 {
     if (from == to) {
         return true;
@@ -238,8 +240,8 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block, 
     if (!begin_section(replay)) {
         return false;
     }
-    bool taken = replay->player != NULL ? run_lived(replay, block, from, to)
-                                        : run_groups(replay, block, NULL, from, to);
+    bool taken = replay->player != NULL ? run_lived(replay, block, events, from, to)
+                                        : run_groups(replay, block, events, from, to);
     const struct trace_group *last = &block->groups[to - 1];
     if (taken && (replay->loop != NULL || replay->player != NULL) && !lived_comes(block, last)) {
         /* What fires up to there is to be in this section, and not in one that grows and grows. */
@@ -251,7 +253,8 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block, 
 /* Lets time pass behind the last operation of all, or of the window. */
 static bool pass_rest(struct replay *replay, uint64_t tick)
 {
-    if (!begin_section(replay) || (replay->player != NULL && !run_lived(replay, NULL, 0, 0))) {
+    if (!begin_section(replay) ||
+        (replay->player != NULL && !run_lived(replay, NULL, NULL, 0, 0))) {
         return false;
     }
     pass_timed(replay, tick, true);
@@ -305,29 +308,38 @@ static size_t groups_before(const struct trace_block *block, size_t from, uint64
     return from;
 }
 
-/* Applies all operations. False: the structure refused one, or the replay is broken. */
-static bool run_operations(struct replay *replay)
+/* Applies the operations of a block. False: the structure refused one, or the replay is broken. */
+static bool run_block(struct replay *replay, const struct trace_block *block,
+                      const uint64_t *events, struct marks *begin)
 {
     const struct replay_window *window = &replay->request->window;
     uint64_t from_tick = window->asked ? window->from_tick : replay->header->warmup_end_tick;
     uint64_t behind_tick = window->asked ? window->to_tick + 1 : UINT64_MAX;
+    size_t warm = replay->in_window || replay->window_over ? 0 : groups_before(block, 0, from_tick);
+    if (!run_stretch(replay, block, events, 0, warm) ||
+        (warm < block->group_count && !replay->in_window && !replay->window_over &&
+         !begin_window(replay, begin))) {
+        return false;
+    }
+    size_t inside =
+        replay->in_window ? groups_before(block, warm, behind_tick) : block->group_count;
+    return run_stretch(replay, block, events, warm, inside) &&
+           (inside == block->group_count ||
+            (finish_window(replay, begin) &&
+             run_stretch(replay, block, events, inside, block->group_count)));
+}
+
+/* Applies all operations. False: the structure refused one, or the replay is broken. */
+static bool run_operations(struct replay *replay)
+{
     struct trace_block block;
     struct marks begin;
     int more;
     while ((more = trace_reader_next(replay->reader, &block, replay->error)) == 1) {
-        size_t warm =
-            replay->in_window || replay->window_over ? 0 : groups_before(&block, 0, from_tick);
-        if (!run_stretch(replay, &block, 0, warm) ||
-            (warm < block.group_count && !replay->in_window && !replay->window_over &&
-             !begin_window(replay, &begin))) {
-            return false;
-        }
-        size_t inside =
-            replay->in_window ? groups_before(&block, warm, behind_tick) : block.group_count;
-        if (!run_stretch(replay, &block, warm, inside) ||
-            (inside < block.group_count &&
-             (!finish_window(replay, &begin) ||
-              !run_stretch(replay, &block, inside, block.group_count)))) {
+        const uint64_t *events = NULL;
+        const struct trace_block *come =
+            replay->arrivals != NULL ? arrivals_of(replay->arrivals, &block, &events) : &block;
+        if (!run_block(replay, come, events, &begin)) {
             return false;
         }
     }
@@ -336,6 +348,32 @@ static bool run_operations(struct replay *replay)
            (replay->in_window || replay->window_over || begin_window(replay, &begin)) &&
            (replay->window_over || finish_window(replay, &begin)) &&
            pass_rest(replay, replay->header->end_tick);
+}
+
+/* What the drive asks of the structure, and of the replay. False: it cannot be had, the result says
+ * why, or `error` is set. */
+static bool take_drive(struct replay *replay)
+{
+    const struct replay_drive *drive = &replay->request->drive;
+    const struct tl_algo *algo = replay->algo;
+    struct replay_result *result = replay->result;
+    replay->plain = drive_is_plain(drive);
+    replay->use_next = drive->kind == DRIVE_SLEEP && (algo->capabilities & TL_CAP_NEXT) != 0;
+    replay->budget = drive->budget > 0 ? drive->budget : TL_NO_BUDGET;
+    if (drive->budget > 0 && (algo->capabilities & (TL_CAP_BUDGET | TL_CAP_FIRES_NOTHING)) == 0) {
+        result->status = REPLAY_UNSUPPORTED;
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "a budget of %" PRIu64
+                       ": it does not promise `budget`, and fires all that is due at once",
+                       drive->budget);
+        return false;
+    }
+    if (drive->pause_count > 0) {
+        replay->arrivals = arrivals_open(drive, replay->header->end_tick);
+        replay->broken = replay->arrivals == NULL;
+    }
+    return !replay->broken ||
+           error_set(replay->error, "%s: out of memory", replay->request->trace_path);
 }
 
 /* Makes what closes the loop: what finds out what a firing causes, or what plays it. Of a trace
@@ -352,7 +390,8 @@ static bool close_loop(struct replay *replay)
     if (request->pass == PASS_CHECK) {
         const struct closed_loop_plan plan = {
             .trace_path = request->trace_path,
-            .exact = tl_algo_is_exact(algo, request->options, max_delay_ticks),
+            /* By any other drive it is late for its timers, whose firings then meet. */
+            .exact = replay->plain && tl_algo_is_exact(algo, request->options, max_delay_ticks),
             .carry = check_carry,
             .ctx = replay,
         };
@@ -377,6 +416,7 @@ static void release_loop(struct replay *replay)
     closed_loop_close(replay->loop);
     tape_recorder_close(replay->recorder);
     tape_player_close(replay->player);
+    arrivals_close(replay->arrivals);
     free(replay->lived);
 }
 
@@ -387,6 +427,9 @@ static bool run_pass(struct replay *replay)
     result->ids = replay->header->ids;
     tl_counting_allocator(&replay->memory, tl_system_allocator());
     replay->memory.limit_bytes = replay->request->memory_limit_bytes;
+    if (!take_drive(replay)) {
+        return !replay->broken;
+    }
     if (!close_loop(replay) || !pass->open(replay, replay->error)) {
         return false;
     }
@@ -418,8 +461,6 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
     memset(result, 0, sizeof *result);
     struct replay replay = {
         .algo = request->algo, .request = request, .result = result, .error = error};
-    replay.use_next =
-        request->drive == DRIVE_SLEEP && (request->algo->capabilities & TL_CAP_NEXT) != 0;
     replay.reader = trace_reader_open(request->trace_path, error);
     if (replay.reader == NULL) {
         return false;

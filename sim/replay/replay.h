@@ -3,14 +3,15 @@
  *
  * Time moves from operation to operation. At each tick of the trace, first everything that is due
  * at or before it fires, then its operations are applied. Between two such ticks the structure is
- * woken as the drive says:
+ * woken as the drive says (drive.h has all that it can say):
  *
  *   sleep  at each tick that `next` names, as a loop does that sleeps in epoll_wait; a structure
  *          without `next` is driven at every tick, for that is what it would need
- *   poll   at every tick
+ *   poll   at every tick, or every so many
  *
- * These are its wakeups. At a tick with operations the loop is awake anyway; if it has not been
- * woken for that tick, advance is called to move the clock, and that is no wakeup.
+ * These are its wakeups. At a tick with operations a loop that sleeps is awake anyway; if it has
+ * not been woken for that tick, advance is called to move the clock, and that is no wakeup. One
+ * that polls every so many ticks does them without looking at its timers.
  *
  * What a firing causes happens when, and only if, it fires: closed_loop.h says how. The check pass
  * finds out, and writes it on a tape; the passes that are timed play it. A structure that fires
@@ -37,6 +38,7 @@
 #ifndef SIM_REPLAY_H
 #define SIM_REPLAY_H
 
+#include "drive.h"
 #include "error.h"
 #include "histogram.h"
 #include "oracle.h"
@@ -49,10 +51,6 @@
 struct tape;
 
 enum replay_pass { PASS_CHECK, PASS_THROUGHPUT, PASS_LATENCY };
-enum replay_drive { DRIVE_SLEEP, DRIVE_POLL };
-
-/* Their names, by enum replay_drive; NULL ends them. */
-extern const char *const replay_drive_words[];
 
 /* The kinds of call that the latency pass tells apart. */
 #define LATENCY_OP_MAP(X)                                                                          \
@@ -89,7 +87,7 @@ struct replay_request {
     const struct tl_algo *algo;
     const int64_t *options;
     enum replay_pass pass;
-    enum replay_drive drive;
+    struct replay_drive drive;
     struct replay_window window;
     uint64_t memory_limit_bytes;
     struct tape *tape; /* what the check pass writes and the others play; these need it if the trace

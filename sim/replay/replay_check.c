@@ -13,7 +13,12 @@ static bool open_check(struct replay *replay, struct error *error)
 {
     const struct replay_request *request = replay->request;
     uint32_t ids = replay->header->ids;
-    replay->oracle = oracle_create(request->algo, request->options, ids, &replay->result->verdict);
+    const struct oracle_plan plan = {.algo = request->algo,
+                                     .options = request->options,
+                                     .ids = ids,
+                                     .drive = &request->drive,
+                                     .end_tick = replay->header->end_tick};
+    replay->oracle = oracle_create(&plan, &replay->result->verdict);
     return replay->oracle != NULL ||
            error_set(error, "%s: out of memory for the oracle of %" PRIu32 " timers",
                      request->trace_path, ids);
@@ -121,8 +126,10 @@ static inline __attribute__((always_inline)) uint64_t advance_checked(struct rep
     if (loop != NULL) {
         closed_loop_advancing(loop, tick);
     }
-    oracle_advancing(replay->oracle, replay->draining);
-    uint64_t fired = replay->algo->advance(replay->self, tick, TL_NO_BUDGET, check_fired, replay);
+    /* What is left at the end has the loop for itself. */
+    uint64_t budget = replay->draining ? TL_NO_BUDGET : replay->budget;
+    oracle_advancing(replay->oracle, tick, budget, replay->draining);
+    uint64_t fired = replay->algo->advance(replay->self, tick, budget, check_fired, replay);
     keep_tick_work(replay, tick, fired);
     if (loop != NULL) {
         closed_loop_advanced(loop, tick);
@@ -141,7 +148,7 @@ static inline void pass_time_checked(struct replay *replay, uint64_t tick, bool 
 static bool is_external(struct replay *replay, uint64_t tick, uint32_t i)
 {
     const struct trace_cause *causes = replay->block->causes;
-    uint64_t event = replay->block->first_event + i;
+    uint64_t event = replay_event(replay, i);
     if (replay->loop == NULL) {
         return true;
     }
@@ -167,7 +174,7 @@ static bool check_group(struct replay *replay, const struct trace_group *group)
     bool taken = replay->refused == TL_OK;
     for (uint32_t i = group->first; i < group->first + group->count && taken; i++) {
         const struct trace_record *record = &replay->block->records[i];
-        const struct oracle_operation operation = {.event = replay->block->first_event + i,
+        const struct oracle_operation operation = {.event = replay_event(replay, i),
                                                    .deadline = record->deadline,
                                                    .id = record->id,
                                                    .op = (enum trace_op)record->op};
@@ -200,21 +207,29 @@ static bool drain(struct replay *replay, struct error *error)
     if (!oracle_due_windows(replay->oracle, &windows, &count)) {
         return error_set(error, "%s: out of memory to drain", replay->request->trace_path);
     }
+    const struct replay_drive *drive = &replay->request->drive;
+    uint64_t end_tick = replay->header->end_tick;
     replay->draining = true;
+    if (replay->used_up) {
+        (void)drive_to(replay, drive_awake(drive, end_tick, replay->now + 1), advance_checked);
+    }
     uint64_t last = replay->now;
     for (uint64_t i = 0; i < count; i++) {
-        last = windows[i].last > last ? windows[i].last : last;
+        uint64_t chance = drive_chance(drive, end_tick, windows[i].last);
+        last = chance > last ? chance : last;
     }
     if ((replay->algo->capabilities & TL_CAP_NEXT) != 0) {
         while (oracle_pending(replay->oracle) > 0 && replay->now < last) {
             uint64_t wake = replay->algo->next(replay->self);
-            wake = wake > replay->now ? wake : replay->now + 1;
+            wake = drive_chance(drive, end_tick, wake > replay->now ? wake : replay->now + 1);
             (void)drive_to(replay, wake < last ? wake : last, advance_checked);
         }
     } else {
         for (uint64_t i = 0; i < count && oracle_pending(replay->oracle) > 0; i++) {
-            uint64_t tick = due_in_replay(replay->now, windows[i].due);
-            for (; tick <= windows[i].last; tick++) {
+            uint64_t first = due_in_replay(replay->now, windows[i].due);
+            uint64_t tick = drive_chance(drive, end_tick, first);
+            uint64_t chance = drive_chance(drive, end_tick, windows[i].last);
+            for (; tick <= chance; tick = drive_chance(drive, end_tick, tick + 1)) {
                 (void)drive_to(replay, tick, advance_checked);
             }
         }

@@ -100,6 +100,9 @@ static inline enum latency_op tell(struct replay *replay, uint32_t id, uint32_t 
     bool stops = op == TRACE_STOP;
     bool pending = *due > tick;
     uint64_t start_due = due_in_replay(tick, deadline);
+    if (!replay->plain) {
+        start_due = drive_chance(&replay->request->drive, replay->header->end_tick, start_due);
+    }
     *due = start_due & ((uint64_t)stops - 1);
     return (enum latency_op)kinds[stops][pending];
 }
@@ -259,7 +262,7 @@ static inline __attribute__((always_inline)) uint64_t advance_timed(struct repla
     tl_fire_fn fire = replay->player != NULL ? fired_timed : tally_fired;
     replay->inside_sum_cycles = 0;
     uint64_t from = clock_cycles();
-    uint64_t fired = replay->algo->advance(replay->self, tick, TL_NO_BUDGET, fire, replay);
+    uint64_t fired = replay->algo->advance(replay->self, tick, replay->budget, fire, replay);
     uint64_t to = clock_cycles();
     replay->last_cycles = to;
     keep_advance(replay,

@@ -5,6 +5,7 @@
 #ifndef SIM_REPLAY_PASS_H
 #define SIM_REPLAY_PASS_H
 
+#include "arrivals.h"
 #include "closed_loop.h"
 #include "lived.h"
 #include "replay.h"
@@ -32,6 +33,9 @@ struct replay {
     void *self;
     uint64_t now; /* tick of the last advance */
     bool use_next;
+    bool plain;      /* the drive is */
+    bool used_up;    /* the last advance fired as many as its budget allows */
+    uint64_t budget; /* of each advance; TL_NO_BUDGET: none */
     struct tally tally;
     tl_fire_fn fire;                  /* the callback of the timed passes; its ctx is this */
     const struct tape_inside *inside; /* the next reaction in a callback */
@@ -78,6 +82,8 @@ struct replay {
     const struct tape_section *section; /* of the running stretch */
     struct lived *lived;
     bool may_be_early;
+
+    struct arrivals *arrivals; /* NULL: there are no pauses */
 
     bool broken; /* the replay itself cannot go on: `error` is set */
     struct error *error;

@@ -19,7 +19,7 @@ static bool open_throughput(struct replay *replay, struct error *error)
 static inline __attribute__((always_inline)) uint64_t advance_untimed(struct replay *replay,
                                                                       uint64_t tick)
 {
-    return replay->algo->advance(replay->self, tick, TL_NO_BUDGET, replay->fire, replay);
+    return replay->algo->advance(replay->self, tick, replay->budget, replay->fire, replay);
 }
 
 /* Not inlined: many places call it. */

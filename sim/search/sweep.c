@@ -27,8 +27,7 @@ static void trace_name(const struct sweep_request *request, size_t point, char *
     json_t *key = sweep_trace_key(request, point);
     size_t used = (size_t)snprintf(text, bytes, "%s", request->workload->name);
     for (size_t i = 0; i < knobs->count; i++) {
-        bool varies =
-            knobs->items[i].value_count > 1 && strcmp(knobs->items[i].name, SWEEP_KNOB_DRIVE) != 0;
+        bool varies = knobs->items[i].value_count > 1 && !sweep_knob_drives(knobs->items[i].name);
         int n = varies && used < bytes / 2
                     ? snprintf(text + used, bytes - used, "-%s=%s", knobs->items[i].name,
                                sweep_value_at(knobs, point, i))
@@ -91,7 +90,9 @@ static json_t *run_point(const struct sweep_work *work, size_t point,
 {
     const struct sweep_request *request = work->request;
     char path[PATH_MAX];
-    if (!make_trace(request, point, path, error)) {
+    struct replay_drive drive;
+    if (!sweep_drive_at(request->knobs, point, &drive, error) ||
+        !make_trace(request, point, path, error)) {
         return NULL;
     }
     const char *const traces[] = {path};
@@ -100,13 +101,13 @@ static json_t *run_point(const struct sweep_work *work, size_t point,
         .trace_count = 1,
         .contenders = missing,
         .floor = request->floor,
+        .drive = drive,
         .runs = request->runs,
         .latency = request->latency,
         .slow = request->slow,
         .timeout_seconds = request->timeout_seconds,
         .memory_limit_bytes = request->memory_limit_bytes,
     };
-    (void)sweep_drive_at(request->knobs, point, &simulate_request.drive);
     struct simulation simulation;
     bool all_right = false;
     bool done = simulate(&simulate_request, &simulation, &all_right, error);

@@ -35,6 +35,8 @@
 #define SWEEP_KNOB_CONNECTIONS "connections"
 #define SWEEP_KNOB_SEED        "seed"
 #define SWEEP_KNOB_DRIVE       "drive"
+#define SWEEP_KNOB_BUDGET      "budget"
+#define SWEEP_KNOB_PAUSE       "pause"
 #define SWEEP_KNOB_TRACE       "trace"
 
 /* A knob, and the values that it takes one after the other, as text. */

@@ -46,7 +46,7 @@ json_t *sweep_trace_key(const struct sweep_request *request, size_t point)
     const struct sweep_knobs *knobs = request->knobs;
     json_t *key = json_object();
     for (size_t i = 0; i < knobs->count; i++) {
-        if (strcmp(knobs->items[i].name, SWEEP_KNOB_DRIVE) != 0) {
+        if (!sweep_knob_drives(knobs->items[i].name)) {
             (void)json_object_set_new(key, knobs->items[i].name,
                                       json_string(sweep_value_at(knobs, point, i)));
         }
@@ -67,18 +67,22 @@ static json_t *cell_key(const struct sweep_work *work, size_t point,
 {
     const struct sweep_request *request = work->request;
     char options[512];
+    char drive_text[DRIVE_TEXT_BYTES] = "";
+    struct replay_drive drive;
+    struct error checked; /* before the sweep began */
+    if (sweep_drive_at(request->knobs, point, &drive, &checked)) {
+        drive_write(&drive, drive_text);
+    }
     (void)tl_options_format(contender->timed, contender->options, true, options, sizeof options);
-    return json_pack("{s:o, s:s, s:s, s:s, s:o*, s:i, s:b, s:b, s:f, s:I, s:O}", "trace",
-                     sweep_trace_key(request, point), "drive",
-                     sweep_named_value_at(request->knobs, point, SWEEP_KNOB_DRIVE), "algo",
-                     contender->timed->name, "options", options, "plugin",
-                     plugin_key(request->catalog, contender), "runs", (int)request->runs, "latency",
-                     request->latency, "slow", request->slow, "timeout_seconds",
-                     request->timeout_seconds, "memory_limit_bytes",
-                     (json_int_t)(request->memory_limit_bytes <= INT64_MAX
-                                      ? request->memory_limit_bytes
-                                      : INT64_MAX),
-                     "program", work->program);
+    return json_pack(
+        "{s:o, s:s, s:s, s:s, s:o*, s:i, s:b, s:b, s:f, s:I, s:O}", "trace",
+        sweep_trace_key(request, point), "drive", drive_text, "algo", contender->timed->name,
+        "options", options, "plugin", plugin_key(request->catalog, contender), "runs",
+        (int)request->runs, "latency", request->latency, "slow", request->slow, "timeout_seconds",
+        request->timeout_seconds, "memory_limit_bytes",
+        (json_int_t)(request->memory_limit_bytes <= INT64_MAX ? request->memory_limit_bytes
+                                                              : INT64_MAX),
+        "program", work->program);
 }
 
 static void cell_path(const struct sweep_work *work, const json_t *key, char path[PATH_MAX])

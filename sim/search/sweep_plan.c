@@ -179,10 +179,16 @@ const char *sweep_named_value_at(const struct sweep_knobs *knobs, size_t point, 
     return knob != NULL ? sweep_value_at(knobs, point, (size_t)(knob - knobs->items)) : NULL;
 }
 
+bool sweep_knob_drives(const char *name)
+{
+    return strcmp(name, SWEEP_KNOB_DRIVE) == 0 || strcmp(name, SWEEP_KNOB_BUDGET) == 0 ||
+           strcmp(name, SWEEP_KNOB_PAUSE) == 0;
+}
+
 static bool is_parameter(const char *name)
 {
     return strcmp(name, SWEEP_KNOB_CONNECTIONS) != 0 && strcmp(name, SWEEP_KNOB_SEED) != 0 &&
-           strcmp(name, SWEEP_KNOB_DRIVE) != 0 && strcmp(name, SWEEP_KNOB_TRACE) != 0;
+           strcmp(name, SWEEP_KNOB_TRACE) != 0 && !sweep_knob_drives(name);
 }
 
 bool sweep_parse_whole(const char *name, const char *text, uint64_t min, uint64_t max,
@@ -225,16 +231,16 @@ bool sweep_part_at(const struct sweep_request *request, size_t point, struct gen
     return true;
 }
 
-bool sweep_drive_at(const struct sweep_knobs *knobs, size_t point, enum replay_drive *drive)
+bool sweep_drive_at(const struct sweep_knobs *knobs, size_t point, struct replay_drive *drive,
+                    struct error *error)
 {
     const char *text = sweep_named_value_at(knobs, point, SWEEP_KNOB_DRIVE);
-    for (int i = 0; replay_drive_words[i] != NULL; i++) {
-        if (strcmp(text, replay_drive_words[i]) == 0) {
-            *drive = (enum replay_drive)i;
-            return true;
-        }
-    }
-    return false;
+    const char *budget = sweep_named_value_at(knobs, point, SWEEP_KNOB_BUDGET);
+    const char *pauses = sweep_named_value_at(knobs, point, SWEEP_KNOB_PAUSE);
+    *drive = (struct replay_drive){0};
+    return drive_read(drive, SWEEP_KNOB_DRIVE, text, error) &&
+           (budget == NULL || drive_read_budget(drive, SWEEP_KNOB_BUDGET, budget, error)) &&
+           (pauses == NULL || drive_read_pauses(drive, SWEEP_KNOB_PAUSE, pauses, error));
 }
 
 bool sweep_check(const struct sweep_request *request, struct error *error)
@@ -254,10 +260,9 @@ bool sweep_check(const struct sweep_request *request, struct error *error)
         for (size_t k = 0; k < knob->value_count; k++) {
             struct gen_part part;
             uint64_t seed;
-            enum replay_drive drive;
-            if (!sweep_drive_at(knobs, k * stride, &drive)) {
-                return error_set(error, "a drive is sleep or poll, not '%s'",
-                                 sweep_named_value_at(knobs, k * stride, SWEEP_KNOB_DRIVE));
+            struct replay_drive drive;
+            if (!sweep_drive_at(knobs, k * stride, &drive, error)) {
+                return false;
             }
             if (request->workload != NULL &&
                 !sweep_part_at(request, k * stride, &part, &seed, error)) {

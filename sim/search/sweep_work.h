@@ -34,8 +34,12 @@ bool sweep_parse_whole(const char *name, const char *text, uint64_t min, uint64_
 bool sweep_part_at(const struct sweep_request *request, size_t point, struct gen_part *part,
                    uint64_t *seed, struct error *error);
 
-/* How a point is driven; false if there is no such drive. */
-bool sweep_drive_at(const struct sweep_knobs *knobs, size_t point, enum replay_drive *drive);
+/* Whether a knob says how the structures are driven, and nothing of the trace. */
+bool sweep_knob_drives(const char *name);
+
+/* How a point is driven. */
+bool sweep_drive_at(const struct sweep_knobs *knobs, size_t point, struct replay_drive *drive,
+                    struct error *error);
 
 /* --- cells ----------------------------------------------------------------------------------- */
 

@@ -50,7 +50,7 @@ struct tune_request {
     const struct contender_list *structures; /* each with the options to begin with */
     bool vary;                               /* the options; false: take them as they are */
     struct tune_limits limits;
-    enum replay_drive drive;
+    struct replay_drive drive;
     bool by_counts;        /* choose by counts alone: no times are taken */
     double budget_seconds; /* about how long it may take; the counting of defaults is always done */
     const struct tl_algo *floor;

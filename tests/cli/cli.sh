@@ -45,6 +45,7 @@ expect 0 "^timerlab [0-9]" "" --version
 expect 2 "" "no command 'lst'; did you mean 'list'" lst
 expect 0 "^binary-heap " "" list
 expect 0 "^handoff +behind queues" "" list
+expect 0 "^lazy .*for one thread" "" list
 expect 0 "^Needs: unlimited" "" describe handoff
 expect 0 "^  moved .default 100000" "" describe "handoff(round-wheel)"
 expect 0 '"name": "hier-wheel"' "" list --format json
@@ -91,7 +92,13 @@ expect 2 "" "slots=0 is not usable; it takes 1 to" sim t.trace -a round-wheel:sl
 expect 2 "" "named twice" sim t.trace -a binary-heap,all
 expect 2 "" "which trace" sim -a all
 expect 2 "" "which structures" sim t.trace
-expect 2 "" "sleep or poll" sim t.trace -a all --drive hop
+expect 2 "" "takes sleep, poll, or poll:N" sim t.trace -a all --drive hop
+expect 2 "" "--budget takes how many timers an advance may fire, a whole number from 1" sim t.trace -a all --budget 0
+expect 2 "" "--pause takes AT:FOR" sim t.trace -a all --pause 5:0
+expect 2 "" "--pause takes at most 8 pauses" sim t.trace -a all --pause 1:1+3:1+5:1+7:1+9:1+11:1+13:1+15:1+17:1
+expect 0 '"drive": "poll:10 budget 2 pause 3:2:asleep:every=9"' "exact ones are not held against one another" \
+    sim t.trace -a binary-heap --runs 0 --drive poll:10 --budget 2 --pause 3:2:asleep:every=9 --format json
+expect 2 "" "lazy.binary-heap. is for one thread" threads -a 'lazy(binary-heap)'
 expect 2 "" "no such plug-in" sim t.trace --plugin ./none.so -a all
 expect 2 "" "the path of the plug-in is empty; give that of a shared object" list --plugin ""
 expect 2 "" "the path of the plug-in is empty" list --plugin ,mine

@@ -11,7 +11,7 @@ failures=0
 options=0
 
 bad_numbers=(' 3' '3 ' 0x10 1e400 -1 '' 3x +3 nan)
-not_numbers='^(FILE|DIR|FOLDER|NAME|FRONT|COMMAND$|PATTERN$|COLUMN|FIELD|FORMAT|KIND$|MODEL$|UNIT$|[a-z|+,]+$)'
+not_numbers='^(FILE|DIR|FOLDER|NAME|FRONT|COMMAND$|PATTERN$|COLUMN|FIELD|FORMAT|KIND$|MODEL$|UNIT$|[a-z|+,]+$|sleep[|])'
 
 complain() {
     echo "$*" >&2
@@ -84,7 +84,7 @@ for command in $(commands | grep -vx trace) $(commands trace | grep -vx import |
     for option in $(ARGP_HELP_FMT='rmargin=2000,dup-args-note=0' "${words[@]}" --help | numeric); do
         case $command$option in
         # Values of a knob, which the knob's name stands for.
-        sweep--connections | sweep--seed)
+        sweep--connections | sweep--seed | sweep--budget | sweep--pause)
             for value in "${bad_numbers[@]}" 1.5; do
                 [ "$value" = '' ] ||
                     refused "${option#--}" "$value" "${words[@]}" "${needs[@]}" "$option=$value"

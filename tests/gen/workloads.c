@@ -1402,7 +1402,6 @@ static void replay_everywhere(const char *what)
     const struct simulate_request request = {.traces = traces,
                                              .trace_count = 1,
                                              .contenders = &contenders,
-                                             .drive = DRIVE_SLEEP,
                                              .timeout_seconds = 300,
                                              .memory_limit_bytes = UINT64_C(1) << 32};
     if (!simulate(&request, &simulation, &all_right, &error)) {

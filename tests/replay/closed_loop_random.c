@@ -260,7 +260,7 @@ static int find_contenders(void **state)
 
 /* One pass; false if the structure cannot take the trace, which only what has a horizon may say. */
 static bool run(const struct contender *contender, const char *path, enum replay_pass pass,
-                enum replay_drive drive, struct tape *tape, struct replay_result *result)
+                const struct replay_drive *drive, struct tape *tape, struct replay_result *result)
 {
     const struct tl_entry *entry = contender->entry;
     const struct replay_request request = {
@@ -268,7 +268,7 @@ static bool run(const struct contender *contender, const char *path, enum replay
         .algo = pass == PASS_CHECK ? entry->counted : entry->timed,
         .options = contender->options,
         .pass = pass,
-        .drive = drive,
+        .drive = *drive,
         .memory_limit_bytes = UINT64_C(256) << 20,
         .tape = tape,
     };
@@ -277,7 +277,8 @@ static bool run(const struct contender *contender, const char *path, enum replay
         fail_msg("%s: %s", entry->timed->name, error.text);
     }
     if (result->status == REPLAY_UNSUPPORTED) {
-        assert_int_equal(entry->timed->capabilities & TL_CAP_UNLIMITED, 0);
+        uint32_t needed = TL_CAP_UNLIMITED | (drive->budget > 0 ? TL_CAP_BUDGET : 0);
+        assert_int_not_equal(entry->timed->capabilities & needed, needed);
         return false;
     }
     if (result->status != REPLAY_OK) {
@@ -332,7 +333,8 @@ static char open_path[] = "/tmp/timerlab-open-XXXXXX";
 static struct replay_result results[2]; /* large */
 
 /* The passes that are timed do what the checked one did, by its tape. */
-static void play(const struct contender *contender, enum replay_drive drive, struct tape *tape)
+static void play(const struct contender *contender, const struct replay_drive *drive,
+                 struct tape *tape)
 {
     static const enum replay_pass timed[] = {PASS_THROUGHPUT, PASS_LATENCY};
     for (size_t i = 0; i < 2; i++) {
@@ -343,7 +345,7 @@ static void play(const struct contender *contender, enum replay_drive drive, str
 }
 
 /* Without causes it does the same. */
-static void check_open(const struct contender *contender, enum replay_drive drive,
+static void check_open(const struct contender *contender, const struct replay_drive *drive,
                        const struct facts *facts)
 {
     assert_true(run(contender, open_path, PASS_CHECK, drive, NULL, &results[1]));
@@ -364,7 +366,7 @@ static void all_do_what_the_trace_says(void **state)
         write_stream(&stream, closed_path, true);
         write_stream(&stream, open_path, false);
         reactions += stream.reactions;
-        enum replay_drive drive = seed % 4 == 3 ? DRIVE_POLL : DRIVE_SLEEP;
+        const struct replay_drive drive = {.kind = seed % 4 == 3 ? DRIVE_POLL : DRIVE_SLEEP};
         struct facts agreed = {0};
         bool first = true;
         for (size_t i = 0; i < contender_count; i++) {
@@ -372,7 +374,7 @@ static void all_do_what_the_trace_says(void **state)
             struct error error;
             struct tape *tape = (seed + i) % PLAYED_EVERY == 0 ? tape_create(&error) : NULL;
             print_message("stream %d, %s\r", (int)seed, contender->entry->timed->name);
-            if (run(contender, closed_path, PASS_CHECK, drive, tape, &results[0])) {
+            if (run(contender, closed_path, PASS_CHECK, &drive, tape, &results[0])) {
                 struct facts facts = facts_of(&results[0]);
                 if (!contender->exact) {
                     check_late(&stream, &results[0]);
@@ -382,13 +384,13 @@ static void all_do_what_the_trace_says(void **state)
                     agreed = first ? facts : agreed;
                     assert_memory_equal(&facts, &agreed, sizeof facts);
                     if (first || (seed + i) % OPENED_EVERY == 0) {
-                        check_open(contender, drive, &facts);
+                        check_open(contender, &drive, &facts);
                     }
                     first = false;
                     exact++;
                 }
                 if (tape != NULL) {
-                    play(contender, drive, tape);
+                    play(contender, &drive, tape);
                 }
             }
             tape_close(tape);
@@ -400,6 +402,68 @@ static void all_do_what_the_trace_says(void **state)
     assert_true(reactions > UINT64_C(50) * STREAMS);
     assert_true(not_reached > 0);
     assert_true(exact >= 20 * STREAMS);
+}
+
+/* One of every kind in turn. */
+static struct replay_drive draw_drive(struct stream *stream, uint64_t seed)
+{
+    struct replay_drive drive = {.kind = draw(stream, 2) > 0 ? DRIVE_POLL : DRIVE_SLEEP};
+    if (seed % 4 == 0) {
+        drive.kind = DRIVE_POLL;
+    }
+    if (drive.kind == DRIVE_POLL) {
+        drive.poll_ticks = 1 + draw(stream, 40);
+    }
+    if (seed % 4 != 0) {
+        drive.pause_count = 1 + draw(stream, 3);
+    }
+    for (size_t i = 0; i < drive.pause_count; i++) {
+        drive.pauses[i] =
+            (struct drive_pause){.at = draw(stream, 100),
+                                 .ticks = 1 + draw(stream, 50),
+                                 .every_ticks = draw(stream, 2) > 0 ? 51 + draw(stream, 100) : 0,
+                                 .asleep = seed % 4 == 2 && draw(stream, 2) > 0};
+    }
+    drive.budget = seed % 4 == 3 ? 1 + draw(stream, 3) : 0;
+    return drive;
+}
+
+/* However late the loop looks, and whatever it does not see: without a budget all exact structures
+ * do the same, and every structure what its tape says. */
+static void all_do_the_same_by_any_drive(void **state)
+{
+    (void)state;
+    static struct stream stream;
+    uint64_t not_reached = 0;
+    for (uint64_t seed = 0; seed < STREAMS / 5; seed++) {
+        draw_stream(&stream, 1000 + seed);
+        write_stream(&stream, closed_path, true);
+        const struct replay_drive drive = draw_drive(&stream, seed);
+        struct facts agreed = {0};
+        bool first = true;
+        char text[DRIVE_TEXT_BYTES];
+        drive_write(&drive, text);
+        for (size_t i = 0; i < contender_count; i++) {
+            const struct contender *contender = &contenders[i];
+            struct error error;
+            struct tape *tape = (seed + i) % 4 == 0 ? tape_create(&error) : NULL;
+            print_message("stream %d, %s, %s\r", (int)seed, text, contender->entry->timed->name);
+            if (run(contender, closed_path, PASS_CHECK, &drive, tape, &results[0])) {
+                struct facts facts = facts_of(&results[0]);
+                if (contender->exact && drive.budget == 0) {
+                    agreed = first ? facts : agreed;
+                    assert_memory_equal(&facts, &agreed, sizeof facts);
+                    first = false;
+                }
+                not_reached += results[0].not_reached;
+                if (tape != NULL) {
+                    play(contender, &drive, tape);
+                }
+            }
+            tape_close(tape);
+        }
+    }
+    assert_true(not_reached > 0);
 }
 
 static int make_files(void **state)
@@ -423,6 +487,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_do_what_the_trace_says),
+        cmocka_unit_test(all_do_the_same_by_any_drive),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

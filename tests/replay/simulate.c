@@ -73,7 +73,7 @@ struct trial {
 };
 
 static void run_trial(struct trial *trial, const char *plugin, const char *selection,
-                      enum replay_drive drive, unsigned runs)
+                      enum drive_kind drive, unsigned runs)
 {
     struct error error;
     memset(trial, 0, sizeof *trial);
@@ -91,7 +91,7 @@ static void run_trial(struct trial *trial, const char *plugin, const char *selec
                                        .trace_count = 1,
                                        .contenders = &trial->contenders,
                                        .floor = tl_registry_find("null")->timed,
-                                       .drive = drive,
+                                       .drive = {.kind = drive},
                                        .runs = runs,
                                        .latency = runs > 0,
                                        .timeout_seconds = 2,
@@ -115,7 +115,7 @@ static struct latency_row *time_window(const char *selection, struct replay_wind
     struct simulate_request request = {.traces = traces,
                                        .trace_count = 1,
                                        .contenders = &contenders,
-                                       .drive = DRIVE_POLL,
+                                       .drive = {.kind = DRIVE_POLL},
                                        .window = window,
                                        .runs = 1,
                                        .latency = true,
@@ -154,7 +154,7 @@ static void counts_follow_from_the_trace(void **state)
     (void)state;
     struct trial trial;
     for (int drive = DRIVE_SLEEP; drive <= DRIVE_POLL; drive++) {
-        run_trial(&trial, NULL, "ordered-list", (enum replay_drive)drive, 2);
+        run_trial(&trial, NULL, "ordered-list", (enum drive_kind)drive, 2);
         assert_true(trial.all_right);
         assert_int_equal(trial.simulation.results.count, 1);
         assert_string_equal(row_text(&trial.simulation.results.rows[0], COL_STATUS), "ok");
@@ -338,7 +338,9 @@ static void broken_order_is_named(void **state)
     (void)state;
     struct verdict verdict;
     const struct tl_algo *algo = tl_registry_find("ordered-list")->timed;
-    struct oracle *oracle = oracle_create(algo, NULL, 4, &verdict);
+    static const struct replay_drive drive;
+    const struct oracle_plan plan = {.algo = algo, .ids = 4, .drive = &drive, .end_tick = 100};
+    struct oracle *oracle = oracle_create(&plan, &verdict);
     assert_non_null(oracle);
     static const uint64_t deadlines[] = {10, 10, 9};
     for (uint32_t id = 0; id < 3; id++) {
@@ -346,7 +348,7 @@ static void broken_order_is_named(void **state)
             .event = id, .deadline = deadlines[id], .id = id, .op = TRACE_START};
         oracle_operated(oracle, 0, &start, TL_OK);
     }
-    oracle_advancing(oracle, false);
+    oracle_advancing(oracle, 10, TL_NO_BUDGET, false);
     oracle_fired(oracle, 1, 10);
     oracle_fired(oracle, 0, 10); /* started before 1, with the same due tick */
     oracle_fired(oracle, 2, 10); /* due before both, and late as well */

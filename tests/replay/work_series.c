@@ -49,7 +49,7 @@ static int remove_trace(void **state)
 }
 
 /* To be freed. */
-static struct replay_result *check(const struct tl_algo *algo, enum replay_drive drive,
+static struct replay_result *check(const struct tl_algo *algo, enum drive_kind drive,
                                    struct replay_window window)
 {
     struct error error;
@@ -61,7 +61,7 @@ static struct replay_result *check(const struct tl_algo *algo, enum replay_drive
                                            .algo = algo,
                                            .options = options,
                                            .pass = PASS_CHECK,
-                                           .drive = drive,
+                                           .drive = {.kind = drive},
                                            .window = window,
                                            .memory_limit_bytes = UINT64_C(256) << 20};
     if (!replay_run(&request, result, &error)) {
@@ -115,7 +115,7 @@ static void nothing_is_counted_twice_or_not_at_all(void **state)
             continue;
         }
         for (size_t w = 0; w < 2 * sizeof windows / sizeof windows[0]; w++) {
-            enum replay_drive drive = w % 2 == 0 ? DRIVE_SLEEP : DRIVE_POLL;
+            enum drive_kind drive = w % 2 == 0 ? DRIVE_SLEEP : DRIVE_POLL;
             struct replay_result *result = check(algo, drive, windows[w / 2]);
             const struct work_series *series = &result->work;
             struct tl_counters sum = {0};

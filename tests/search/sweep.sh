@@ -133,6 +133,14 @@ is "$(column out trace | tr ' ' '\n' | uniq -c | awk '{ printf "%s %s ", $1, $2 
 grep -q '^a.trace: open loop: ' err || complain "it is not said that the traces are open loop: $(cat err)"
 is "$(column out p_drive | cut -d' ' -f1-5)" "sleep sleep sleep sleep poll" p_drive
 is "$(column out options | cut -d' ' -f1-4)" "slots=4 tick=2:slots=4 slots=8 tick=2:slots=8" "options"
+# how the loop uses its timers: the timers of a.trace, due at 5 and 12, each by one more knob. Behind
+# the end tick, 4, there are no pauses.
+sweeps 0 a.trace -a binary-heap --drive sleep,poll:4 --budget none,1 --pause none,2:1 --runs 0 -o drives --format csv
+is "$(column out p_drive)" "sleep sleep sleep sleep poll:4 poll:4 poll:4 poll:4" "p_drive"
+is "$(column out p_budget)" "none none 1 1 none none 1 1" "p_budget"
+is "$(column out p_pause)" "none 2:1 none 2:1 none 2:1 none 2:1" "p_pause"
+is "$(column out lateness_max)" "0 0 0 0 3 3 3 3" "lateness by drives"
+is "$(find drives/cells -type f | wc -l)" 8 "cells of a trace driven in eight ways"
 # another trace under the same name is another point
 "$timerlab" trace import csv b.csv -o a.trace 2>/dev/null
 sweeps 0 a.trace -a hier-wheel:slots=4 --runs 0 -o traces --format csv
@@ -156,7 +164,9 @@ refuses 'given twice' rpc -p cancelled=0.5 -p cancelled=0.7 -a all -o x
 refuses 'named twice' rpc -p cancelled=0.5,0.5 -a all -o x
 refuses 'a knob has a name and values' rpc -p cancelled=0.5, -a all -o x
 refuses "connections takes a whole number from 1 to 4294967295, not '0'" rpc -n 0 -a all -o x
-refuses 'sleep or poll' rpc --drive hop -a all -o x
+refuses 'takes sleep, poll, or poll:N' rpc --drive hop -a all -o x
+refuses 'budget takes how many timers' rpc --budget 0 -a all -o x
+refuses 'pause takes AT:FOR' rpc --pause none,5 -a all -o x
 refuses 'alternatives are values' rpc -a hier-wheel/simple-wheel -o x
 refuses 'named twice' rpc -a round-wheel:slots=512/256/512 -o x
 refuses 'slots=0 is not usable' rpc -a round-wheel:slots=0/512 -o x

@@ -244,7 +244,7 @@ refuses 2 'fires nothing' dense.trace -a null
 refuses 2 'takes ticks' dense.trace --max-lateness soon
 refuses 2 '--max-stall takes nanoseconds from 0 to 1e\+18, or a time .*, not .5m' dense.trace --max-stall 5m
 refuses 2 'takes bytes' dense.trace --max-bytes much
-refuses 2 'sleep or poll' dense.trace --drive hop
+refuses 2 'takes sleep, poll, or poll:N' dense.trace --drive hop
 refuses 2 "did you mean 'binary-heap'" dense.trace -a binary-hep
 refuses 1 'none.trace' none.trace
 

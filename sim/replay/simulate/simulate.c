@@ -142,7 +142,7 @@ static bool check_all(struct job *job, const struct trace_header *header, struct
         if (subject->judged && !keep_faults(job, subject, error)) {
             return false;
         }
-        if (subject->judged && subject->right &&
+        if (subject->judged && subject->right && job->request->drive.budget == 0 &&
             !keep_fired_set(job, subject, header->max_delay_ticks, error)) {
             return false;
         }

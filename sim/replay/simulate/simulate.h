@@ -25,7 +25,7 @@ struct simulate_request {
     size_t trace_count;
     const struct contender_list *contenders;
     const struct tl_algo *floor; /* what fires nothing; NULL: no floor is measured */
-    enum replay_drive drive;
+    struct replay_drive drive;
     struct replay_window window;
     unsigned runs; /* throughput runs; 0: only the check */
     bool latency;
@@ -63,7 +63,8 @@ struct fault_row {
     struct fault fault;
 };
 
-/* Sets of timers fired, for comparing structures with one another. */
+/* Sets of timers fired, for comparing structures with one another: not by a drive with a budget, by
+ * which each structure chooses for itself what waits. */
 struct fired_set {
     const char *trace; /* its name: the trace row's, as below */
     const struct contender *contender;

@@ -1,0 +1,182 @@
+#include "drive.h"
+
+#include "number.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+#define NONE "none"
+
+/* A whole number from `least` on. */
+static bool read_whole(const char *text, uint64_t least, uint64_t *value)
+{
+    const struct tl_number_form form = {.from = least, .to = INT64_MAX};
+    union tl_number number = {0};
+    bool good = tl_number_read(&form, text, &number);
+    *value = number.whole;
+    return good;
+}
+
+bool drive_read(struct replay_drive *drive, const char *name, const char *text, struct error *error)
+{
+    drive->poll_ticks = 0;
+    drive->kind = strcmp(text, "sleep") == 0 ? DRIVE_SLEEP : DRIVE_POLL;
+    if (strcmp(text, "sleep") == 0 || strcmp(text, "poll") == 0 ||
+        (strncmp(text, "poll:", 5) == 0 && read_whole(text + 5, 1, &drive->poll_ticks))) {
+        return true;
+    }
+    return error_set(error,
+                     "%s takes sleep, poll, or poll:N for every N ticks, as in poll:10, not '%s'",
+                     name, text);
+}
+
+bool drive_read_budget(struct replay_drive *drive, const char *name, const char *text,
+                       struct error *error)
+{
+    drive->budget = 0;
+    return strcmp(text, NONE) == 0 || read_whole(text, 1, &drive->budget) ||
+           error_set(error,
+                     "%s takes how many timers an advance may fire, a whole number from 1, or " NONE
+                     ", not '%s'",
+                     name, text);
+}
+
+/* One word behind AT:FOR. */
+static bool read_manner(struct drive_pause *pause, const char *word)
+{
+    if (strncmp(word, "every=", 6) == 0) {
+        return read_whole(word + 6, 1, &pause->every_ticks);
+    }
+    pause->asleep = strcmp(word, "asleep") == 0;
+    return pause->asleep || strcmp(word, "busy") == 0;
+}
+
+static bool read_pause(struct drive_pause *pause, char *text)
+{
+    *pause = (struct drive_pause){0};
+    const char *at = strsep(&text, ":");
+    const char *ticks = strsep(&text, ":");
+    bool good =
+        ticks != NULL && read_whole(at, 0, &pause->at) && read_whole(ticks, 1, &pause->ticks);
+    while (good && text != NULL) {
+        good = read_manner(pause, strsep(&text, ":"));
+    }
+    return good && (pause->every_ticks == 0 || pause->every_ticks > pause->ticks);
+}
+
+bool drive_read_pauses(struct replay_drive *drive, const char *name, const char *text,
+                       struct error *error)
+{
+    char copy[DRIVE_TEXT_BYTES];
+    char *rest = copy;
+    drive->pause_count = 0;
+    if (strcmp(text, NONE) == 0) {
+        return true;
+    }
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    while (rest != NULL) {
+        if (drive->pause_count == DRIVE_PAUSES_MAX) {
+            return error_set(error,
+                             "%s takes at most %d pauses, of which each can come again, not '%s'",
+                             name, DRIVE_PAUSES_MAX, text);
+        }
+        if (!read_pause(&drive->pauses[drive->pause_count++], strsep(&rest, "+"))) {
+            return error_set(
+                error,
+                "%s takes AT:FOR[:busy|asleep][:every=TICKS] in ticks, as in 5000:200 or "
+                "0:50:asleep:every=1000, FOR from 1 and less than every, or " NONE ", not '%s'",
+                name, text);
+        }
+    }
+    return true;
+}
+
+/* Appends to text, as far as there is room. */
+#define APPEND(text, used, ...)                                                                    \
+    do {                                                                                           \
+        int appended = snprintf((text) + (used), DRIVE_TEXT_BYTES - (used), __VA_ARGS__);          \
+        (used) += appended > 0 ? (size_t)appended : 0;                                             \
+        (used) = (used) < DRIVE_TEXT_BYTES ? (used) : DRIVE_TEXT_BYTES - 1;                        \
+    } while (0)
+
+void drive_write(const struct replay_drive *drive, char text[DRIVE_TEXT_BYTES])
+{
+    size_t used = 0;
+    APPEND(text, used, "%s", drive->kind == DRIVE_SLEEP ? "sleep" : "poll");
+    if (drive->poll_ticks > 1) {
+        APPEND(text, used, ":%" PRIu64, drive->poll_ticks);
+    }
+    if (drive->budget > 0) {
+        APPEND(text, used, " budget %" PRIu64, drive->budget);
+    }
+    for (size_t i = 0; i < drive->pause_count; i++) {
+        const struct drive_pause *pause = &drive->pauses[i];
+        APPEND(text, used, "%s%" PRIu64 ":%" PRIu64 ":%s", i == 0 ? " pause " : "+", pause->at,
+               pause->ticks, pause->asleep ? "asleep" : "busy");
+        if (pause->every_ticks > 0) {
+            APPEND(text, used, ":every=%" PRIu64, pause->every_ticks);
+        }
+    }
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+bool drive_is_plain(const struct replay_drive *drive)
+{
+    return drive->poll_ticks <= 1 && drive->budget == 0 && drive->pause_count == 0;
+}
+
+/* Whether a tick lies in a pause, and how many ticks are left of it then. */
+static bool is_in(const struct drive_pause *pause, uint64_t tick, uint64_t *left)
+{
+    if (tick < pause->at) {
+        return false;
+    }
+    uint64_t into = tick - pause->at;
+    into = pause->every_ticks > 0 ? into % pause->every_ticks : into;
+    *left = pause->ticks - into;
+    return into < pause->ticks;
+}
+
+uint64_t drive_awake(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick)
+{
+    /* Behind one there may be another, of those already seen, too. */
+    for (size_t i = 0; i < drive->pause_count && tick < end_tick;) {
+        uint64_t left;
+        if (is_in(&drive->pauses[i], tick, &left)) {
+            tick = left < end_tick - tick ? tick + left : end_tick;
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+    return tick;
+}
+
+uint64_t drive_chance(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick)
+{
+    if (drive->kind == DRIVE_SLEEP || drive->poll_ticks <= 1) {
+        return drive_awake(drive, end_tick, tick);
+    }
+    /* The last poll may have been put off up to this tick, or beyond. */
+    uint64_t past = tick % drive->poll_ticks;
+    uint64_t last = drive_awake(drive, end_tick, tick - past);
+    if (last >= tick || past == 0) {
+        return last;
+    }
+    uint64_t to_next = drive->poll_ticks - past;
+    return to_next > UINT64_MAX - tick ? UINT64_MAX : drive_awake(drive, end_tick, tick + to_next);
+}
+
+bool drive_loses(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick)
+{
+    bool loses = false;
+    for (size_t i = 0; i < drive->pause_count && tick < end_tick && !loses; i++) {
+        uint64_t left;
+        loses = drive->pauses[i].asleep && is_in(&drive->pauses[i], tick, &left);
+    }
+    return loses;
+}

@@ -1,0 +1,536 @@
+/*
+ * How a loop uses its timers: each knob of the drive by an example with a known answer, for all
+ * structures that are exact and in all passes; and what a structure does wrong by a drive is a
+ * fault, however late the drive itself makes its timers.
+ */
+#include "test.h"
+
+#include "drive.h"
+#include "replay.h"
+#include "replay_pass.h"
+#include "tape.h"
+#include "trace_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char text_path[] = "/tmp/timerlab-drives-text-XXXXXX";
+static char trace_path[] = "/tmp/timerlab-drives-XXXXXX";
+
+static int make_files(void **state)
+{
+    (void)state;
+    int text = mkstemp(text_path);
+    int trace = mkstemp(trace_path);
+    (void)close(text);
+    (void)close(trace);
+    return text < 0 || trace < 0;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    return unlink(text_path) | unlink(trace_path);
+}
+
+/* The last row, a stop of a timer that is not there, is where the trace ends. */
+static void write_trace(const char *rows)
+{
+    struct error error;
+    const struct trace_text_options options = {0};
+    FILE *stream = fopen(text_path, "w");
+    assert_non_null(stream);
+    assert_true(fprintf(stream, "tick,id,op,delay,cause\n%s100,9,stop,,\n", rows) > 0);
+    assert_int_equal(fclose(stream), 0);
+    if (!trace_text_read(text_path, trace_path, &options, &error)) {
+        fail_msg("%s", error.text);
+    }
+}
+
+/* --- drives ----------------------------------------------------------------------------------- */
+
+struct drive_words {
+    const char *drive;
+    const char *budget;
+    const char *pauses;
+};
+
+static struct replay_drive drive_of(struct drive_words words)
+{
+    struct replay_drive drive = {0};
+    struct error error;
+    if (!drive_read(&drive, "drive", words.drive, &error) ||
+        (words.budget != NULL && !drive_read_budget(&drive, "budget", words.budget, &error)) ||
+        (words.pauses != NULL && !drive_read_pauses(&drive, "pause", words.pauses, &error))) {
+        fail_msg("%s", error.text);
+    }
+    return drive;
+}
+
+static void when_a_loop_looks(void **state)
+{
+    (void)state;
+    static const struct {
+        struct drive_words words;
+        uint64_t tick;
+        uint64_t chance;
+    } cases[] = {
+        {{"sleep", NULL, NULL}, 7, 7},
+        {{"poll", NULL, NULL}, 7, 7},
+        {{"poll:10", NULL, NULL}, 10, 10},
+        {{"poll:10", NULL, NULL}, 11, 20},
+        {{"sleep", NULL, "5:10"}, 4, 4},
+        {{"sleep", NULL, "5:10"}, 5, 15},
+        {{"sleep", NULL, "5:10"}, 14, 15},
+        {{"sleep", NULL, "5:10"}, 15, 15},
+        {{"sleep", NULL, "5:10+15:2"}, 5, 17}, /* one behind the other */
+        {{"sleep", NULL, "15:2+5:10"}, 5, 17},
+        {{"sleep", NULL, "5:2:every=10"}, 26, 27},
+        {{"sleep", NULL, "95:10"}, 97, 100}, /* the trace ends */
+        {{"sleep", NULL, "5:2:every=10"}, 105, 105},
+        {{"poll:10", NULL, "18:5"}, 11, 23}, /* the poll at 20 is put off to 23, */
+        {{"poll:10", NULL, "18:5"}, 22, 23},
+        {{"poll:10", NULL, "18:5"}, 23, 23},
+        {{"poll:10", NULL, "18:5"}, 24, 30}, /* not those after it; */
+        {{"poll:10", NULL, "12:5"}, 13, 20}, /* no poll is in this one */
+        {{"poll:10", NULL, "12:5"}, 17, 20},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct replay_drive drive = drive_of(cases[i].words);
+        uint64_t chance = drive_chance(&drive, 100, cases[i].tick);
+        if (chance != cases[i].chance) {
+            fail_msg("case %d: at %d, not %d", (int)i, (int)chance, (int)cases[i].chance);
+        }
+    }
+}
+
+static void drives_are_written_as_they_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        struct drive_words words;
+        const char *text;
+    } cases[] = {
+        {{"sleep", "none", "none"}, "sleep"},
+        {{"poll", NULL, NULL}, "poll"},
+        {{"poll:1", NULL, NULL}, "poll"},
+        {{"poll:10", "3", NULL}, "poll:10 budget 3"},
+        {{"sleep", NULL, "5:2"}, "sleep pause 5:2:busy"},
+        {{"sleep", NULL, "5:2:every=10:asleep+7:1:busy"},
+         "sleep pause 5:2:asleep:every=10+7:1:busy"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[DRIVE_TEXT_BYTES];
+        const struct replay_drive drive = drive_of(cases[i].words);
+        drive_write(&drive, text);
+        assert_string_equal(text, cases[i].text);
+    }
+    static const char *const bad[] = {"",     "5",       "5:",          "5:0",        "a:b",
+                                      "5:2:", "5:2:far", "5:2:every=2", "5:2:every=", "5:2+"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct replay_drive drive = {0};
+        struct error error;
+        assert_false(drive_read_pauses(&drive, "--pause", bad[i], &error));
+        assert_non_null(strstr(error.text, "--pause takes AT:FOR"));
+    }
+}
+
+/* --- replays ---------------------------------------------------------------------------------- */
+
+struct firing {
+    uint32_t id;
+    uint64_t tick;
+};
+
+/* An example. */
+struct example {
+    const char *rows;
+    struct drive_words words;
+    struct firing fired[12]; /* up to the end tick; ends with tick 0 */
+    uint64_t operations;     /* carried out */
+    uint64_t averted;
+    uint64_t wakeups; /* of a structure that knows the next firing; 0: not looked at */
+};
+
+static struct replay_result results[2]; /* large */
+
+static const struct replay_result *run(const struct tl_algo *algo, const struct replay_drive *drive,
+                                       enum replay_pass pass, struct tape *tape)
+{
+    int64_t options[TL_OPTIONS_MAX];
+    struct error error;
+    tl_options_default(algo, options);
+    const struct replay_request request = {.trace_path = trace_path,
+                                           .algo = algo,
+                                           .options = options,
+                                           .pass = pass,
+                                           .drive = *drive,
+                                           .memory_limit_bytes = UINT64_C(256) << 20,
+                                           .tape = tape};
+    struct replay_result *result = &results[pass != PASS_CHECK];
+    if (!replay_run(&request, result, &error)) {
+        fail_msg("%s: %s", algo->name, error.text);
+    }
+    return result;
+}
+
+static uint64_t digest_of(const struct firing *fired, uint64_t *count)
+{
+    struct tally tally = {0};
+    for (; fired->tick > 0; fired++) {
+        tally_add(&tally, fired->id, fired->tick);
+    }
+    *count = tally.fired;
+    return tally.digest;
+}
+
+/* One structure, in all passes. */
+static void check_one(const struct tl_entry *entry, const struct example *example)
+{
+    const struct replay_drive drive = drive_of(example->words);
+    struct error error;
+    struct tape *tape = tape_create(&error);
+    assert_non_null(tape);
+    const struct replay_result *check = run(entry->counted, &drive, PASS_CHECK, tape);
+    const struct verdict *verdict = &check->verdict;
+    uint64_t fired;
+    uint64_t digest = digest_of(example->fired, &fired);
+    if (check->status != REPLAY_OK) {
+        fail_msg("%s: %s %s", entry->timed->name, check->reason,
+                 verdict->fault_count > 0 ? verdict->first[0].detail : "");
+    }
+    if (verdict->fired != fired || check->digest != digest) {
+        fail_msg("%s: fired %d timers, or others, not %d", entry->timed->name, (int)verdict->fired,
+                 (int)fired);
+    }
+    assert_int_equal(verdict->events, example->operations);
+    assert_int_equal(verdict->averted, example->averted);
+    if (example->wakeups > 0 && (entry->timed->capabilities & TL_CAP_NEXT_EXACT) != 0) {
+        assert_int_equal(check->wakeups, example->wakeups);
+    }
+    static const enum replay_pass timed[] = {PASS_THROUGHPUT, PASS_LATENCY};
+    for (size_t i = 0; i < 2; i++) {
+        const struct replay_result *result = run(entry->timed, &drive, timed[i], tape);
+        assert_int_equal(result->status, REPLAY_OK);
+        assert_int_equal(result->digest, check->digest);
+        assert_int_equal(result->window_events, verdict->events);
+        assert_int_equal(result->wakeups, check->wakeups);
+    }
+    tape_close(tape);
+}
+
+/* All that are exact as they come, and fire in the order of the starts if the example wants it. */
+static void check_all(const struct example *example, uint32_t needs)
+{
+    unsigned count = 0;
+    write_trace(example->rows);
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        const struct tl_entry *entry = tl_registry_at(i);
+        int64_t options[TL_OPTIONS_MAX];
+        tl_options_default(entry->timed, options);
+        uint32_t capabilities = entry->timed->capabilities;
+        if ((capabilities & TL_CAP_FIRES_NOTHING) == 0 && (capabilities & needs) == needs &&
+            tl_algo_is_exact(entry->timed, options, 100) && test_is_available(entry->timed)) {
+            check_one(entry, example);
+            count++;
+        }
+    }
+    assert_true(count >= 5);
+}
+
+/* 2 is stopped behind its due tick, and before the loop looks. 3 is started for tick 9 when the
+ * structure's clock stands at 0, and again for 15, which is due at 16. */
+static void every_so_many_ticks(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,3,\n"
+                "0,1,start,10,\n"
+                "4,2,start,8,\n"
+                "8,3,start,1,\n"
+                "15,3,start,0,\n"
+                "17,2,stop,,\n",
+        .words = {"poll:10", NULL, NULL},
+        .fired = {{0, 10}, {1, 10}, {3, 10}, {3, 20}},
+        .operations = 7,
+        .averted = 1,
+        .wakeups = 10,
+    };
+    check_all(&example, 0);
+    assert_int_equal(results[0].verdict.lateness_max, 7);
+}
+
+/* What a firing causes counts from when the loop looked: 5 ticks behind 8, 16 and 24. */
+static void heartbeats_drift_with_the_poll(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,5,\n"
+                "5,0,start,5,0\n"
+                "10,0,start,5,0\n"
+                "15,0,start,5,0\n",
+        .words = {"poll:4", NULL, NULL},
+        .fired = {{0, 8}, {0, 16}, {0, 24}, {0, 32}},
+        .operations = 5,
+    };
+    check_all(&example, 0);
+    assert_int_equal(results[0].verdict.lateness_min, 3);
+    assert_int_equal(results[0].verdict.lateness_max, 3);
+}
+
+/* In the callbacks of one advance 0 stops 1, and 1 starts 0: in whatever order they fire, both do,
+ * and the stream's order decides. */
+static void what_meets_at_a_poll_has_the_streams_order(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,5,\n"
+                "0,1,start,6,\n"
+                "0,2,start,30,\n"
+                "5,2,start,1,0\n"
+                "6,2,start,50,1\n",
+        .words = {"poll:10", NULL, NULL},
+        .fired = {{0, 10}, {1, 10}, {2, 60}},
+        .operations = 6,
+    };
+    check_all(&example, 0);
+}
+
+/* Away from 5 to 14: 1, due at 7, fires at 15, before its stop is seen; 2's delay counts from 15.
+ */
+static void a_busy_loop_finds_what_waited(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,3,\n"
+                "0,1,start,7,\n"
+                "6,2,start,4,\n"
+                "8,1,stop,,\n"
+                "15,3,start,1,\n",
+        .words = {"sleep", NULL, "5:10"},
+        .fired = {{0, 3}, {1, 15}, {3, 16}, {2, 19}},
+        .operations = 6,
+        .wakeups = 4,
+    };
+    check_all(&example, 0);
+    assert_int_equal(results[0].verdict.lateness_max, 8);
+}
+
+/* The same, but the machine sleeps: what came meanwhile did not. */
+static void a_sleeping_machine_misses_what_came(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,3,\n"
+                "0,1,start,7,\n"
+                "6,2,start,4,\n"
+                "8,1,stop,,\n"
+                "15,3,start,1,\n",
+        .words = {"sleep", NULL, "5:10:asleep"},
+        .fired = {{0, 3}, {1, 15}, {3, 16}},
+        .operations = 4,
+        .wakeups = 3,
+    };
+    check_all(&example, 0);
+}
+
+/* What belongs to a start that was lost is not reached; what belongs to one before it is. */
+static void what_a_lost_start_would_have_caused(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,4,\n"
+                "0,2,start,7,\n"
+                "2,1,start,40,\n"
+                "4,0,start,40,0\n"
+                "6,1,start,6,\n"
+                "7,2,start,20,2\n"
+                "12,3,start,9,1\n",
+        .words = {"sleep", NULL, "5:5:asleep"},
+        .fired = {{0, 4}, {2, 10}, {2, 30}, {1, 42}, {0, 44}},
+        .operations = 6,
+    };
+    check_all(&example, 0);
+    assert_int_equal(results[0].not_reached, 1);
+}
+
+/* Five are due at 5, two an advance; a loop with work left comes round at the next tick. */
+static void a_budget_spreads_a_burst(void **state)
+{
+    (void)state;
+    static const char rows[] = "0,0,start,5,\n"
+                               "0,1,start,5,\n"
+                               "0,2,start,5,\n"
+                               "0,3,start,5,\n"
+                               "0,4,start,5,\n";
+    static const struct example sleeps = {
+        .rows = rows,
+        .words = {"sleep", "2", NULL},
+        .fired = {{0, 5}, {1, 5}, {2, 6}, {3, 6}, {4, 7}},
+        .operations = 6,
+        .wakeups = 3,
+    };
+    static const struct example polls = {
+        .rows = rows,
+        .words = {"poll:10", "2", NULL},
+        .fired = {{0, 10}, {1, 10}, {2, 11}, {3, 11}, {4, 12}},
+        .operations = 6,
+        .wakeups = 12,
+    };
+    check_all(&sleeps, TL_CAP_BUDGET | TL_CAP_FIFO);
+    assert_int_equal(results[0].verdict.lateness_max, 2);
+    check_all(&polls, TL_CAP_BUDGET | TL_CAP_FIFO);
+    assert_int_equal(results[0].verdict.lateness_max, 7);
+}
+
+/* What waits may be stopped, and then is averted. */
+static void what_waits_for_a_budget_can_be_stopped(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,5,\n"
+                "0,1,start,5,\n"
+                "0,2,start,5,\n"
+                "6,2,stop,,\n",
+        .words = {"sleep", "1", NULL},
+        .fired = {{0, 5}, {1, 6}},
+        .operations = 5,
+        .averted = 1,
+        .wakeups = 2,
+    };
+    check_all(&example, TL_CAP_BUDGET | TL_CAP_FIFO);
+}
+
+static void without_budget_it_is_unsupported(void **state)
+{
+    (void)state;
+    write_trace("0,0,start,5,\n");
+    const struct replay_drive drive = drive_of((struct drive_words){"sleep", "2", NULL});
+    struct tl_algo algo = *tl_registry_find("binary-heap")->counted;
+    algo.capabilities &= ~(uint32_t)TL_CAP_BUDGET;
+    const struct replay_result *result = run(&algo, &drive, PASS_CHECK, NULL);
+    assert_int_equal(result->status, REPLAY_UNSUPPORTED);
+    assert_non_null(strstr(result->reason, "does not promise `budget`"));
+}
+
+/* --- wrong structures ------------------------------------------------------------------------- */
+
+/* How an ordered list is advanced that is not right. */
+enum wrong { SLUGGISH, STINGY, LAVISH };
+
+static enum wrong wrong;
+static uint64_t last_now;
+
+/* The callback, and the tick that it is told. */
+struct told {
+    tl_fire_fn fire;
+    void *ctx;
+    uint64_t now;
+};
+
+static void tell_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    const struct told *told = ctx;
+    (void)now;
+    told->fire(told->ctx, id, told->now);
+}
+
+static uint64_t advance_wrongly(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                void *ctx)
+{
+    const struct tl_algo *right = tl_registry_find("ordered-list")->counted;
+    uint64_t before = last_now;
+    struct told told = {.fire = fire, .ctx = ctx, .now = now};
+    last_now = now;
+    switch (wrong) {
+    case SLUGGISH: /* by one advance */
+        return right->advance(self, before, budget, tell_fired, &told);
+    case STINGY: /* one at a time */
+        return right->advance(self, now, budget < 1 ? budget : 1, fire, ctx);
+    case LAVISH:
+        return right->advance(self, now, TL_NO_BUDGET, fire, ctx);
+    }
+    return 0;
+}
+
+/* The drive makes timers late by more than the structure does; what that adds is a fault. */
+static void a_drive_is_no_excuse(void **state)
+{
+    (void)state;
+    static const struct {
+        enum wrong wrong;
+        struct drive_words words;
+        enum fault_kind fault;
+        uint32_t id;
+        uint64_t tick;
+    } cases[] = {
+        {SLUGGISH, {"poll:10", NULL, NULL}, FAULT_LATE, 0, 20},
+        {SLUGGISH, {"poll", NULL, "3:40"}, FAULT_LATE, 0, 44},
+        {SLUGGISH, {"poll", NULL, "3:40:asleep"}, FAULT_LATE, 0, 44},
+        {SLUGGISH, {"poll", "1", NULL}, FAULT_LATE, 0, 6},
+        {STINGY, {"poll:10", NULL, NULL}, FAULT_LATE, 1, 20},
+        {STINGY, {"sleep", "2", NULL}, FAULT_LATE, 1, 6},
+        {LAVISH, {"sleep", "2", NULL}, FAULT_BUDGET, 2, 5},
+    };
+    write_trace("0,0,start,5,\n0,1,start,5,\n0,2,start,5,\n");
+    struct tl_algo algo = *tl_registry_find("ordered-list")->counted;
+    algo.advance = advance_wrongly;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct replay_drive drive = drive_of(cases[i].words);
+        wrong = cases[i].wrong;
+        last_now = 0;
+        const struct replay_result *result = run(&algo, &drive, PASS_CHECK, NULL);
+        assert_int_equal(result->status, REPLAY_FAULT);
+        assert_int_equal(result->verdict.first[0].kind, cases[i].fault);
+        assert_int_equal(result->verdict.first[0].id, cases[i].id);
+        assert_int_equal(result->verdict.first[0].tick, cases[i].tick);
+    }
+}
+
+/* What it may be late by comes before the next look at it: 9 in a wheel of ticks of 8 may fire at
+ * 16, which is looked at at 20. */
+static void declared_lateness_and_the_drives_add_up(void **state)
+{
+    (void)state;
+    struct error error;
+    write_trace("0,0,start,9,\n0,1,start,3,\n");
+    const struct replay_drive drive = drive_of((struct drive_words){"poll:10", NULL, NULL});
+    const struct tl_algo *algo = tl_registry_find("round-wheel")->counted;
+    int64_t options[TL_OPTIONS_MAX];
+    char why[200];
+    assert_int_equal(tl_options_parse(algo, "tick=8", options, why, sizeof why), TL_OK);
+    const struct replay_request request = {.trace_path = trace_path,
+                                           .algo = algo,
+                                           .options = options,
+                                           .pass = PASS_CHECK,
+                                           .drive = drive,
+                                           .memory_limit_bytes = UINT64_MAX};
+    assert_true(replay_run(&request, &results[0], &error));
+    uint64_t fired;
+    assert_int_equal(results[0].status, REPLAY_OK);
+    assert_true(results[0].digest ==
+                digest_of((struct firing[]){{0, 20}, {1, 10}, {0, 0}}, &fired));
+    assert_int_equal(results[0].verdict.lateness_max, 11);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(when_a_loop_looks),
+        cmocka_unit_test(drives_are_written_as_they_are_read),
+        cmocka_unit_test(every_so_many_ticks),
+        cmocka_unit_test(heartbeats_drift_with_the_poll),
+        cmocka_unit_test(what_meets_at_a_poll_has_the_streams_order),
+        cmocka_unit_test(a_busy_loop_finds_what_waited),
+        cmocka_unit_test(a_sleeping_machine_misses_what_came),
+        cmocka_unit_test(what_a_lost_start_would_have_caused),
+        cmocka_unit_test(a_budget_spreads_a_burst),
+        cmocka_unit_test(what_waits_for_a_budget_can_be_stopped),
+        cmocka_unit_test(without_budget_it_is_unsupported),
+        cmocka_unit_test(a_drive_is_no_excuse),
+        cmocka_unit_test(declared_lateness_and_the_drives_add_up),
+    };
+    return cmocka_run_group_tests(tests, make_files, remove_files);
+}
