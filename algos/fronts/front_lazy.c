@@ -30,12 +30,11 @@
  *
  * What the structure promises must hold for the deadline last asked for. So where it may be late, a
  * timer stays only if even its latest firing keeps to what is promised for the new delay, and if so
- * does the start for the rest. Of a structure whose lateness falls with the delay nothing
- * stays, therefore; where one bucket serves both deadlines, the timer stays and fires with
- * it.
+ * does the start for the rest. Where one bucket serves both deadlines, the timer stays and fires
+ * with it.
  *
- * A deadline beyond the structure's horizon is approached: the timer waits halfway, or half of
- * that, and is started for the rest there.
+ * The structure must have no horizon, and not refuse when it is full: it is not asked whether it
+ * takes a deadline until the timer fires there.
  *
  * The order among timers that one advance fires is that of their old deadlines, and `next` is a
  * bound: lost are `ordered`, `fifo`, `next-exact`, and, for the option `slack`, `exact`.
@@ -510,6 +509,7 @@ const struct tl_front tl_front_lazy = {
         "few.",
     .options = lazy_options,
     .needs = TL_CAP_UNLIMITED,
+    .bars = TL_CAP_REFUSES,
     .keeps = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES | TL_CAP_BASELINE |
              TL_CAP_FIRES_NOTHING | TL_CAP_SLOW,
     .precision = lazy_precision,
