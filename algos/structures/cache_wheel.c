@@ -1,42 +1,45 @@
 /*
- * cache-wheel: the wheel that expires a cache's entries in Caffeine: five coarse levels, and nobody
+ * cache-wheel: the wheel that expires a cache's entries in Caffeine: five wide levels, and nobody
  * minds a second.
  *
  *   span=1024                 (a tick of 1 ms: Caffeine's 2^30 ns, the second rounded up)
- *   level   buckets   ticks a bucket             takes delays below        late by at most
- *     1        64          1,024   1.07 s                65,536                   1,024
- *     2        64         65,536   1.14 m             4,194,304                  65,536
- *     3        32      4,194,304   1.22 h           134,217,728               4,194,304
- *     4         4    134,217,728   1.63 d           536,870,912             134,217,728
- *     5         1    536,870,912    6.5 d                   all             134,217,728
+ *   level   buckets   ticks a bucket             takes delays below
+ *     1        64          1,024   1.02 s                65,536
+ *     2        64         65,536   1.09 m             4,194,304
+ *     3        32      4,194,304   1.17 h           134,217,728
+ *     4         4    134,217,728   1.55 d           536,870,912
+ *     5         1    536,870,912    6.2 d                   all
  *
  * A cache drops an entry some time after it has expired; no reader sees it in between, since it
  * looks at the clock itself. So the buckets are as wide as a second, a minute, an hour, a day, each
- * rounded up to a power of two so that finding one is a shift; a timer goes to the first level
- * whose successor's bucket is longer than its delay; and a bucket is emptied when the clock has
- * left it. Everything in it is due by then, never early, late by up to the bucket's width.
+ * rounded up to a power of two so that finding one is a shift; and a timer goes to the first level
+ * whose successor's bucket is longer than its delay.
  *
- * Exceptions are filed again: on the last level, whose one bucket holds whatever is further; and a
- * timer that is a whole turn away, in the very bucket in which the clock stands, and so is looked
- * at a turn too soon.
+ * When the clock enters another bucket of a level, the one that it leaves and all up to the one
+ * that it enters are emptied: what has expired fires, all else is scheduled again by what is left
+ * of its delay. So a bucket of a minute is opened when its minute begins, and its timers go to the
+ * buckets of that minute's seconds; only those of level 1 are left with timers that have expired.
+ * Whatever its delay, a timer waits for the end of its second at the most.
  *
- * Where Caffeine looks at the buckets one by one, a bitmap for each level shows which are occupied.
+ * A timer that is a whole turn away is in the very bucket in which the clock stands, and is looked
+ * at a turn too soon, as in the original. Where that looks at the buckets one by one, a bitmap for
+ * each level shows which are occupied.
  *
- * All levels are collected before anything is filed again, into FLUSH, lest a timer be filed in a
- * bucket that this advance has yet to empty.
+ * What a callback starts may be due in a bucket that is still to be emptied. So what has expired
+ * first goes to DUE, and fires when all buckets are done.
  *
  * Invariants
- *   - a timer of a level with a `shift` is in bucket due >> shift mod buckets, and that is emptied
- * by the first advance that finds clock >> shift beyond it
+ *   - a timer of a level is in bucket due >> shift mod buckets, and the clock has not left that
  *   - a bucket's bit is set exactly if it holds timers
- *   - the buckets, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
- *     calls
+ *   - the buckets and DUE together hold exactly the pending timers; LATE is not used, and FLUSH is
+ *     empty between calls
  *
- * Complexity: start and stop O(1) over five levels, a tick O(1), expiry O(1), `next` O(1). Bad at:
- * precision, by design: a timeout of 70 s may come at 135 s. Many entries of one bucket expire
- * together, in one long advance.
+ * Complexity: start and stop O(1) over five levels, a tick O(1), expiry O(1) and one filing for
+ * each level that is left, `next` O(1). Bad at: precision, by design: a timeout of 10 ms may come a
+ * second late. What was filed in one bucket is filed again in one long advance.
  *
- * Source: ben-manes/caffeine, TimerWheel.java.
+ * Source: ben-manes/caffeine, TimerWheel.java (August 2026): advance, expire, findBucket,
+ * getExpirationDelay.
  */
 #include "timerlab.h"
 
@@ -45,11 +48,11 @@
 #define LEVELS         5u
 #define SPAN_MAX       (INT64_C(1) << 30)
 
-#define BUCKET_STRIPES 4u
+#define BUCKET_STRIPES 1u
 #include "due_buckets.h"
 #include "slot_bitmap.h"
 
-#define FLUSH        2u /* the bucket of what an advance has collected and is to look at */
+#define FLUSH        2u /* what was in the bucket that an advance is emptying */
 #define FIRST_BUCKET 3u /* bucket 0 of level 1 */
 
 /* Caffeine's, the widths in units of `span`. Level n begins with bucket `first`. */
@@ -102,7 +105,7 @@ static inline uint32_t level_of(uint32_t span_shift, uint64_t delay)
     return level;
 }
 
-/* Files a timer that is in no list and due after the clock. */
+/* Files a timer that is in no list and not due before the clock. */
 static inline void file_timer(struct cache_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint32_t n = level_of(wheel->span_shift, due - wheel->buckets.clock);
@@ -116,16 +119,13 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct cache_wheel *wheel = self;
     uint32_t index = take_for_start(wheel, id);
-    wheel->buckets.nodes[index].due = deadline;
-    if (deadline > wheel->buckets.clock) {
-        file_timer(wheel, index, deadline);
-    } else {
-        bucket_append(&wheel->buckets, LATE, index);
-    }
+    uint64_t due = deadline > wheel->buckets.clock ? deadline : wheel->buckets.clock;
+    wheel->buckets.nodes[index].due = due;
+    file_timer(wheel, index, due);
     return TL_OK;
 }
 
-/* Fires, or files again, a timer of a bucket that the clock has left. */
+/* Fires, or files again, a timer of a bucket that is emptied. */
 static void file_again(void *self, uint32_t index)
 {
     struct cache_wheel *wheel = self;
@@ -134,35 +134,47 @@ static void file_again(void *self, uint32_t index)
     }
 }
 
-/* Moves the clock to `now`, and what expired in the buckets that it leaves to DUE. */
+/* The occupied buckets of level n, turned so that bit 0 is number `from`, and bit 1 the next. */
+static inline uint64_t occupied_from(const struct cache_wheel *wheel, uint32_t n, uint64_t from)
+{
+    uint32_t buckets = levels[n].buckets;
+    return bitmap_after(wheel->occupied[n], (uint32_t)(from - 1) & (buckets - 1), buckets);
+}
+
+/* Empties the first `count` buckets of level n from number `from` on. One that is filled meanwhile,
+ * by what is a turn away, is emptied too, as far as it comes later. */
+static void empty_buckets(struct cache_wheel *wheel, uint32_t n, uint64_t from, uint64_t count)
+{
+    for (uint32_t position = 0; position < count; position++) {
+        uint64_t left = occupied_from(wheel, n, from) & bitmap_low(count) & ~bitmap_low(position);
+        TL_COUNT(&wheel->buckets, slots, 1);
+        if (left == 0) {
+            return;
+        }
+        position = bitmap_first(left);
+        uint32_t slot = (uint32_t)(from + position) & (levels[n].buckets - 1);
+        wheel->occupied[n] &= ~(UINT64_C(1) << slot);
+        bucket_move_all(&wheel->buckets, FIRST_BUCKET + levels[n].first + slot, FLUSH);
+        /* From its beginning on: bucket_empty would walk it from both ends. */
+        slots_drain(&wheel->buckets, FLUSH, 1, 0, file_again, wheel);
+    }
+}
+
+/* Moves the clock to `now`, and what has expired in the buckets that it leaves and enters to DUE.
+ */
 static void collect_due(struct cache_wheel *wheel, uint64_t now)
 {
-    struct timer_buckets *buckets = &wheel->buckets;
-    bucket_move_all(buckets, LATE, DUE);
     uint64_t old = wheel->buckets.clock;
     wheel->buckets.clock = now;
-    bool flush = false;
     for (uint32_t n = 0; n < LEVELS; n++) {
-        const struct level *level = &levels[n];
-        uint32_t shift = wheel->span_shift + level->shift;
+        uint32_t shift = wheel->span_shift + levels[n].shift;
         uint64_t from = old >> shift;
         uint64_t steps = (now >> shift) - from;
         if (steps == 0) {
             break; /* nor has it left a wider one */
         }
-        uint32_t first = (uint32_t)(from - 1) & (level->buckets - 1); /* the one before `from` */
-        uint64_t left = bitmap_after(wheel->occupied[n], first, level->buckets) & bitmap_low(steps);
-        TL_COUNT(buckets, slots, 1);
-        for (; left != 0; left &= left - 1) {
-            uint32_t slot = (first + 1 + bitmap_first(left)) & (level->buckets - 1);
-            bucket_move_all(buckets, FIRST_BUCKET + level->first + slot, FLUSH);
-            wheel->occupied[n] &= ~(UINT64_C(1) << slot);
-            flush = true;
-            TL_COUNT(buckets, slots, 1);
-        }
-    }
-    if (flush) {
-        bucket_empty(buckets, FLUSH, file_again, wheel);
+        uint64_t count = steps < levels[n].buckets ? steps + 1 : levels[n].buckets;
+        empty_buckets(wheel, n, from, count);
     }
 }
 
@@ -173,12 +185,20 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
 }
 
-/* The tick at which the clock leaves a bucket. */
-static uint64_t bucket_left(const struct cache_wheel *wheel, uint32_t n, uint32_t slot)
+/* The number of the bucket that a slot of level n now is: the clock's or a later one. */
+static uint64_t bucket_number(const struct cache_wheel *wheel, uint32_t n, uint32_t slot)
+{
+    uint64_t from = wheel->buckets.clock >> (wheel->span_shift + levels[n].shift);
+    return from + ((slot - from) & (levels[n].buckets - 1));
+}
+
+/* The tick at which a slot of level n is emptied: the clock enters it, or has left it. */
+static uint64_t bucket_emptied(const struct cache_wheel *wheel, uint32_t n, uint32_t slot)
 {
     uint32_t shift = wheel->span_shift + levels[n].shift;
     uint64_t from = wheel->buckets.clock >> shift;
-    return (from + 1 + ((slot - from) & (levels[n].buckets - 1))) << shift;
+    uint64_t number = bucket_number(wheel, n, slot);
+    return (number > from ? number : from + 1) << shift;
 }
 
 static uint64_t wheel_next(const void *self)
@@ -189,13 +209,11 @@ static uint64_t wheel_next(const void *self)
     }
     uint64_t next = TL_NEVER;
     for (uint32_t n = 0; n < LEVELS; n++) {
-        const struct level *level = &levels[n];
-        uint64_t from = wheel->buckets.clock >> (wheel->span_shift + level->shift);
-        uint64_t after = bitmap_after(wheel->occupied[n],
-                                      (uint32_t)(from - 1) & (level->buckets - 1), level->buckets);
-        if (after != 0) {
-            uint32_t slot = (uint32_t)(from + bitmap_first(after)) & (level->buckets - 1);
-            uint64_t tick = bucket_left(wheel, n, slot);
+        uint64_t from = wheel->buckets.clock >> (wheel->span_shift + levels[n].shift);
+        uint64_t left = occupied_from(wheel, n, from);
+        if (left != 0) {
+            uint32_t slot = (uint32_t)(from + bitmap_first(left)) & (levels[n].buckets - 1);
+            uint64_t tick = bucket_emptied(wheel, n, slot);
             next = tick < next ? tick : next;
         }
     }
@@ -238,11 +256,10 @@ static const struct tl_option wheel_options[] = {
 
 static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
 {
-    uint32_t span_shift = span_shift_of(options);
-    uint32_t level = level_of(span_shift, delay_ticks);
-    /* The last level only keeps timers until another takes them. */
-    level = level < LEVELS - 1 ? level : LEVELS - 2;
-    return (struct tl_precision){.late_ticks = UINT64_C(1) << (span_shift + levels[level].shift)};
+    /* Opened buckets of upper levels go to lower ones, so it is level 1 whose bucket the clock has
+     * to leave; at the start of that bucket a timer is due only if it is due at once. */
+    uint64_t span = UINT64_C(1) << span_shift_of(options);
+    return (struct tl_precision){.late_ticks = delay_ticks > 0 ? span - 1 : span};
 }
 
 static enum tl_status check_bucket(const struct cache_wheel *wheel, uint32_t n, uint32_t slot,
@@ -258,8 +275,8 @@ static enum tl_status check_bucket(const struct cache_wheel *wheel, uint32_t n, 
     for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
          i = bucket_after(buckets, bucket, i)) {
         uint64_t due = buckets->nodes[i].due;
-        if (due <= buckets->clock ? due >> shift != buckets->clock >> shift
-                                  : (due >> shift & (levels[n].buckets - 1)) != slot) {
+        if (due >> shift < buckets->clock >> shift ||
+            (due >> shift & (levels[n].buckets - 1)) != slot) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong bucket",
                            timer_id(buckets, i));
         }
@@ -293,7 +310,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         walk_level(visitor, n + 1, UINT64_C(1) << shift);
         for (uint32_t slot = 0; slot < levels[n].buckets; slot++) {
             bool set = (wheel->occupied[n] >> slot & 1) != 0;
-            walk_slot(visitor, slot, bucket_left(wheel, n, slot) - 1, UINT64_C(1) << shift,
+            walk_slot(visitor, slot, ((bucket_number(wheel, n, slot) + 1) << shift) - 1,
+                      UINT64_C(1) << shift,
                       (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
             bucket_walk(&wheel->buckets, FIRST_BUCKET + levels[n].first + slot, keep_due, visitor);
         }
@@ -308,8 +326,8 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     if (bucket != BUCKET_NONE) {
         uint32_t n = level_of_bucket(bucket);
         uint32_t slot = bucket - FIRST_BUCKET - levels[n].first;
-        *out =
-            (struct tl_place){.level = n + 1, .slot = slot, .bucket = bucket_left(wheel, n, slot)};
+        *out = (struct tl_place){
+            .level = n + 1, .slot = slot, .bucket = bucket_emptied(wheel, n, slot)};
     }
     return status;
 }
@@ -318,14 +336,16 @@ TL_ALGO(cache_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "cache-wheel",
-    .summary = "five coarse wheels for what may come a bucket late",
+    .summary = "five coarse wheels for what may come a second late",
     .origin = "Caffeine, TimerWheel.java",
     .description =
         "Wheels of 64, 64, 32, 4 and 1 buckets, as wide as a second, a minute, an hour, a day and "
-        "a week or so, each a power of two. A timer fires when the clock has left its bucket: "
-        "never early, late by up to the bucket's width. Made for caches, where an entry that has "
-        "expired is only to be dropped some time. Bad at: precision, by design, and many timers of "
-        "one bucket, which fire in one advance.",
+        "a week or so, each a power of two. When the clock enters another bucket of a level, what "
+        "is in those that it leaves and enters fires, or is filed again by what is left of its "
+        "delay. So a timer is never early, and late by up to the narrowest bucket's width. Made "
+        "for "
+        "caches, where an entry that has expired is only to be dropped some time. Bad at: "
+        "precision, by design, and many timers of one wide bucket, all filed again in one advance.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_options,
     .precision = wheel_precision,
@@ -341,4 +361,11 @@ TL_ALGO(cache_wheel) = {
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,
+    .differs =
+        "a narrowest bucket is `span` ticks, 1.024 s for ticks of 1 ms, where the original's is "
+        "2^30 ns; what a budget leaves over waits in a list of its own, where the original sets "
+        "its clock back and empties the same buckets again; all buckets are emptied before the "
+        "first "
+        "callback, so what that starts when already due waits for the next bucket; an entry that "
+        "the cache will not let go is not scheduled again.",
 };

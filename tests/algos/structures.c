@@ -119,7 +119,7 @@ struct model {
     uint64_t last_serial;
     struct timer {
         bool pending;
-        bool at_once; /* its deadline was not after the clock */
+        bool at_once; /* its deadline was not after the clock, and precision allows no wait */
         uint64_t due;
         uint64_t serial;
         struct tl_precision precision;
@@ -169,12 +169,14 @@ static void start_one(struct model *m, uint32_t id, uint64_t deadline)
     struct timer *timer = &m->timers[id];
     m->count += !timer->pending;
     uint64_t due = deadline > m->clock ? deadline : m->clock;
+    struct tl_precision precision =
+        tl_algo_precision(subject.algo, subject.options, due - m->clock);
     *timer = (struct timer){
         .pending = true,
-        .at_once = deadline <= m->clock,
+        .at_once = deadline <= m->clock && precision.late_ticks == 0,
         .due = due,
         .serial = m->serial++,
-        .precision = tl_algo_precision(subject.algo, subject.options, due - m->clock),
+        .precision = precision,
     };
 }
 
@@ -381,13 +383,17 @@ static void drain(struct model *m)
     }
     m->memory.closed = false;
     uint64_t end = m->clock > TL_DEADLINE_MAX ? m->clock : TL_DEADLINE_MAX;
-    for (uint32_t id = 0; id < m->capacity; id++) {
-        uint64_t late = m->timers[id].precision.late_ticks;
-        end = TL_DEADLINE_MAX + late > end ? TL_DEADLINE_MAX + late : end;
-    }
     /* Deadlines end at 2^63, so the callbacks' starts come to be due at once from here on, and
      * every advance lets most of them go. */
     for (int i = 0; i < 200 && m->count > 0; i++) {
+        for (uint32_t id = 0; id < m->capacity; id++) {
+            const struct timer *timer = &m->timers[id];
+            uint64_t late = timer->precision.late_ticks;
+            uint64_t last =
+                (timer->pending && timer->due > TL_DEADLINE_MAX ? timer->due : TL_DEADLINE_MAX) +
+                late;
+            end = last > end ? last : end;
+        }
         advance_to(m, end, TL_NO_BUDGET);
         for (uint32_t id = 0; id < m->capacity; id += 3) {
             stop_one(m, id);
