@@ -205,7 +205,7 @@ static void everything_pending_is_shown(void **state)
         {"hashed-ordered-wheel", "slots=8"},
         {"bitmap-wheel", "bits=3:levels=7"},
         {"dary-heap", "arity=3"},
-        {"lazy-heap", "compact=never"},
+        {"brpc-timer", "buckets=3:sweep=never"},
         {"two-level-wheel", "soon-bits=6:later-bits=6"},
         {"ffs-queue", "buckets=64"},
         {"duration-queues", "queues=4"},

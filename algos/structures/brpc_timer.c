@@ -1,0 +1,649 @@
+/*
+ * brpc-timer: the timer thread of brpc: starts go to hashed buckets, and one heap to whoever
+ * advances.
+ *
+ *   buckets   0   task 7 (due 40) -> task 2 (due 90, left)     nearest 40
+ *             1   (empty)
+ *             ...                                                        nearest of all: 25
+ *   heap      task 4 (due 25)
+ *             task 1 (due 31)   task 9 (due 60, left) ...
+ *   current   id 0: task 7   id 3: task 4   id 5: none ...
+ *
+ * Each start makes a task, which goes to the front of a bucket's list; stop and restart leave it
+ * where it is, and it is known for left because its timer has another task, or none. So a start is
+ * a few writes and a stop is one, whoever does them and however many timers there are.
+ *
+ * The thread that owns the heap sleeps until the nearest tick of all tasks that it knows of, and is
+ * woken when a task comes into a bucket that is nearer than that and all others of its bucket. Then
+ * it takes over what is in the buckets: a task that was left there is dropped, the others go into
+ * the heap, and fire from it when their time has come, unless they were left meanwhile. One that is
+ * left in the heap stays until its time comes, or the heap is swept: when it has twice as many
+ * tasks as after the sweep before, and at least `sweep`.
+ *
+ * That is the thread's work of an advance. One that comes before the nearest tick, and before
+ * anything nearer was started, does nothing, but for every `wakeup` ticks, if asked for. In brpc a
+ * bucket belongs to some of the program's threads, each of which finds the others' out of its way;
+ * here, to some of the ids.
+ *
+ * Tasks come from a pool that doubles and gives nothing back. Where memory for that is missing all
+ * that was left is dropped at once: for then there is a task for each id, and one for the timer
+ * that fires, whose task is its own until its callback returns; so no start fails.
+ *
+ * What a callback starts when already due would fire in the same advance: it is held back from the
+ * buckets until that is over.
+ *
+ * Invariants
+ *   - every pending timer has one task, `current`, in a bucket, in the heap, or held back by a
+ *     running advance; all other tasks there are left, and the rest of the pool is free
+ *   - no task of the heap is before its parent; no pending timer is due before `nearest`
+ *
+ * Complexity: start and stop O(1), a tick O(1), expiry O(log n) of all tasks, and what comes out of
+ * the buckets O(log n) each. Bad at: memory, when most timers are stopped long before their time:
+ * about as many tasks as are started in the shortest time for which one of the others waits, or
+ * `sweep`; an advance that takes over a full bucket.
+ *
+ * Source: apache/brpc, src/bthread/timer_thread.cpp (August 2026): Bucket::schedule, consume_tasks,
+ * unschedule, run.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "check.h"
+#include "walk.h"
+
+#define BUCKETS_MAX  1024
+#define CAPACITY_MAX (UINT32_C(1) << 30)
+#define ROOM_MAX     (UINT32_C(1) << 31)
+#define NONE         UINT32_MAX
+#define SWEEP_NEVER  INT64_MAX
+
+enum option { OPTION_BUCKETS, OPTION_SWEEP, OPTION_WAKEUP };
+
+struct task {
+    uint64_t run_time;
+    uint32_t id;
+    uint32_t next; /* in its bucket, among those held back, or in the pool */
+};
+
+struct bucket {
+    uint64_t nearest; /* TL_NEVER: it is empty */
+    uint32_t head;
+};
+
+struct brpc_timer {
+    struct task *tasks;
+    uint32_t *heap; /* of tasks, in a block behind them, as many as those */
+    uint32_t *current;
+    struct bucket *buckets;
+    uint32_t bucket_count;
+    uint32_t room; /* tasks that there are */
+    uint32_t free_head;
+    uint32_t held_head;
+    uint32_t heap_count;
+    uint32_t capacity;
+    uint64_t sweep_min;
+    uint64_t swept; /* tasks of the heap after the last sweep, or fewer since */
+    uint64_t nearest;
+    uint64_t wakeup_ticks; /* it sleeps no longer than that; 0: as long as there is to wait */
+    uint64_t wakes_at;     /* if no nearer task comes */
+    bool woken;            /* a nearer task has come */
+    bool firing;
+    uint64_t count;
+    uint64_t clock;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+
+#define STRUCTURE struct brpc_timer
+#include "structure.h"
+
+static inline bool is_left(const struct brpc_timer *timer, uint32_t task)
+{
+    return timer->current[timer->tasks[task].id] != task;
+}
+
+static inline void give_back(struct brpc_timer *timer, uint32_t task)
+{
+    timer->tasks[task].next = timer->free_head;
+    timer->free_head = task;
+}
+
+/* --- the heap -------------------------------------------------------------------------------- */
+
+static inline uint64_t run_time_at(const struct brpc_timer *timer, uint32_t place)
+{
+    return timer->tasks[timer->heap[place]].run_time;
+}
+
+static inline void put(struct brpc_timer *timer, uint32_t place, uint32_t task)
+{
+    timer->heap[place] = task;
+    TL_COUNT(timer, moves, 1);
+}
+
+static void push_heap(struct brpc_timer *timer, uint32_t task)
+{
+    uint64_t run_time = timer->tasks[task].run_time;
+    uint32_t hole = timer->heap_count++;
+    while (hole > 0) {
+        uint32_t parent = (hole - 1) / 2;
+        TL_COUNT(timer, compares, 1);
+        if (run_time_at(timer, parent) <= run_time) {
+            break;
+        }
+        put(timer, hole, timer->heap[parent]);
+        hole = parent;
+    }
+    put(timer, hole, task);
+}
+
+/* Puts a task where it belongs, from the hole downwards. */
+static void sift_down(struct brpc_timer *timer, uint32_t hole, uint32_t task)
+{
+    uint64_t run_time = timer->tasks[task].run_time;
+    for (uint32_t child = 2 * hole + 1; child < timer->heap_count; child = 2 * hole + 1) {
+        TL_COUNT(timer, compares, 2);
+        if (child + 1 < timer->heap_count &&
+            run_time_at(timer, child + 1) < run_time_at(timer, child)) {
+            child++;
+        }
+        if (run_time <= run_time_at(timer, child)) {
+            break;
+        }
+        put(timer, hole, timer->heap[child]);
+        hole = child;
+    }
+    put(timer, hole, task);
+}
+
+static uint32_t pop_heap(struct brpc_timer *timer)
+{
+    uint32_t top = timer->heap[0];
+    uint32_t last = timer->heap[--timer->heap_count];
+    if (timer->heap_count > 0) {
+        sift_down(timer, 0, last);
+    }
+    return top;
+}
+
+/* Drops the tasks of the heap that were left, and makes it a heap again. */
+static void sweep(struct brpc_timer *timer)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < timer->heap_count; i++) {
+        uint32_t task = timer->heap[i];
+        TL_COUNT(timer, compares, 1);
+        if (is_left(timer, task)) {
+            give_back(timer, task);
+        } else {
+            timer->heap[kept++] = task;
+        }
+    }
+    bool changed = kept < timer->heap_count;
+    timer->heap_count = kept;
+    for (uint32_t i = kept / 2; changed && i-- > 0;) {
+        sift_down(timer, i, timer->heap[i]);
+    }
+    timer->swept = kept;
+}
+
+/* --- buckets --------------------------------------------------------------------------------- */
+
+/* The 64-bit finalizer of MurmurHash3, of a number that is all low bits. */
+static inline struct bucket *bucket_of(const struct brpc_timer *timer, uint32_t id)
+{
+    uint64_t hash = (uint64_t)id * UINT64_C(0xff51afd7ed558ccd);
+    hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return &timer->buckets[(hash ^ hash >> 33) % timer->bucket_count];
+}
+
+/* Puts a task into its bucket, and wakes whom it is too near for. */
+static void schedule(struct brpc_timer *timer, uint32_t index)
+{
+    struct task *task = &timer->tasks[index];
+    struct bucket *bucket = bucket_of(timer, task->id);
+    task->next = bucket->head;
+    bucket->head = index;
+    TL_COUNT(timer, moves, 1);
+    if (task->run_time < bucket->nearest) {
+        bucket->nearest = task->run_time;
+        if (task->run_time < timer->nearest) {
+            timer->nearest = task->run_time;
+            timer->woken = true;
+        }
+    }
+}
+
+/* Takes over what is in the buckets. */
+static void consume_tasks(struct brpc_timer *timer)
+{
+    for (uint32_t i = 0; i < timer->bucket_count; i++) {
+        uint32_t task = timer->buckets[i].head;
+        timer->buckets[i] = (struct bucket){.nearest = TL_NEVER, .head = NONE};
+        TL_COUNT(timer, slots, 1);
+        while (task != NONE) {
+            uint32_t next = timer->tasks[task].next;
+            TL_COUNT(timer, compares, 1);
+            if (is_left(timer, task)) {
+                give_back(timer, task);
+            } else {
+                push_heap(timer, task);
+                TL_COUNT(timer, cascades, 1);
+            }
+            task = next;
+        }
+    }
+}
+
+/* Of the tasks that are held back, drops those that were left; the others stay, or are scheduled.
+ */
+static void sort_out_held(struct brpc_timer *timer, bool stay)
+{
+    uint32_t task = timer->held_head;
+    timer->held_head = NONE;
+    while (task != NONE) {
+        uint32_t next = timer->tasks[task].next;
+        if (is_left(timer, task)) {
+            give_back(timer, task);
+        } else if (stay) {
+            timer->tasks[task].next = timer->held_head;
+            timer->held_head = task;
+        } else {
+            schedule(timer, task);
+        }
+        task = next;
+    }
+}
+
+/* --- the pool -------------------------------------------------------------------------------- */
+
+static size_t pool_bytes(uint32_t room)
+{
+    return room * (sizeof(struct task) + sizeof(uint32_t));
+}
+
+/* Makes a pool of `room` tasks, more than there are. False: as before. */
+static bool grow_pool(struct brpc_timer *timer, uint32_t room)
+{
+    struct task *tasks = tl_alloc(timer->allocator, pool_bytes(room), alignof(struct task));
+    if (tasks == NULL) {
+        return false;
+    }
+    uint32_t *heap = (uint32_t *)(void *)(tasks + room);
+    if (timer->tasks != NULL) {
+        memcpy(tasks, timer->tasks, timer->room * sizeof *tasks);
+        memcpy(heap, timer->heap, timer->heap_count * sizeof *heap);
+        tl_free(timer->allocator, timer->tasks, pool_bytes(timer->room), alignof(struct task));
+    }
+    timer->tasks = tasks;
+    timer->heap = heap;
+    for (uint32_t task = room; task-- > timer->room;) {
+        give_back(timer, task);
+    }
+    timer->room = room;
+    return true;
+}
+
+/* Takes a free task, of which there is one when all that were left are dropped. */
+static uint32_t take_task(struct brpc_timer *timer)
+{
+    if (timer->free_head == NONE &&
+        (timer->room > ROOM_MAX / 2 || !grow_pool(timer, 2 * timer->room))) {
+        consume_tasks(timer);
+        sweep(timer);
+        sort_out_held(timer, true);
+    }
+    uint32_t task = timer->free_head;
+    timer->free_head = timer->tasks[task].next;
+    return task;
+}
+
+/* --- start, stop, advance, next -------------------------------------------------------------- */
+
+/* Leaves a timer's task. False: it has none. */
+static bool unschedule(struct brpc_timer *timer, uint32_t id)
+{
+    if (timer->current[id] == NONE) {
+        return false;
+    }
+    timer->current[id] = NONE;
+    timer->count--;
+    TL_COUNT(timer, moves, 1);
+    return true;
+}
+
+static enum tl_status timer_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct brpc_timer *timer = self;
+    (void)unschedule(timer, id);
+    uint32_t task = take_task(timer);
+    uint64_t run_time = deadline > timer->clock ? deadline : timer->clock;
+    timer->tasks[task] = (struct task){.run_time = run_time, .id = id};
+    timer->current[id] = task;
+    timer->count++;
+    if (timer->firing && deadline <= timer->clock) {
+        timer->tasks[task].next = timer->held_head;
+        timer->held_head = task;
+    } else {
+        schedule(timer, task);
+    }
+    return TL_OK;
+}
+
+static enum tl_status timer_stop(void *self, uint32_t id)
+{
+    return unschedule(self, id) ? TL_OK : TL_IDLE;
+}
+
+/* Fires what is due in the heap. */
+static uint64_t run_tasks(struct brpc_timer *timer, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                          void *ctx)
+{
+    uint64_t fired = 0;
+    while (fired < budget && timer->heap_count > 0 && run_time_at(timer, 0) <= now) {
+        uint32_t task = pop_heap(timer);
+        TL_COUNT(timer, compares, 1);
+        if (!is_left(timer, task)) {
+            uint32_t id = timer->tasks[task].id;
+            (void)unschedule(timer, id);
+            fired++;
+            fire(ctx, id, now);
+        }
+        give_back(timer, task);
+    }
+    return fired;
+}
+
+/* Apart from timer_advance, so that a tick at which nobody is woken costs no more than to see that.
+ */
+static __attribute__((noinline)) uint64_t wake(struct brpc_timer *timer, uint64_t now,
+                                               uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    uint64_t fired = 0;
+    uint64_t top;
+    timer->firing = true;
+    timer->woken = false;
+    do {
+        timer->nearest = TL_NEVER;
+        consume_tasks(timer);
+        if (timer->heap_count >= timer->sweep_min && timer->heap_count >= 2 * timer->swept) {
+            sweep(timer);
+        }
+        fired += run_tasks(timer, now, budget - fired, fire, ctx);
+        timer->swept = timer->heap_count < timer->swept ? timer->heap_count : timer->swept;
+        top = timer->heap_count > 0 ? run_time_at(timer, 0) : TL_NEVER;
+    } while (timer->nearest < top); /* by what callbacks started */
+    timer->nearest = top;
+    timer->wakes_at = top;
+    if (timer->wakeup_ticks > 0 && top > now && top - now > timer->wakeup_ticks &&
+        top != TL_NEVER) {
+        timer->wakes_at = now + timer->wakeup_ticks;
+    }
+    timer->woken = false;
+    timer->firing = false;
+    sort_out_held(timer, false);
+    return fired;
+}
+
+static uint64_t timer_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct brpc_timer *timer = self;
+    timer->clock = now;
+    TL_COUNT(timer, compares, 1);
+    return timer->woken || timer->wakes_at <= now ? wake(timer, now, budget, fire, ctx) : 0;
+}
+
+static uint64_t timer_next(const void *self)
+{
+    const struct brpc_timer *timer = self;
+    if (timer->count == 0) {
+        return TL_NEVER;
+    }
+    return timer->nearest < timer->wakes_at ? timer->nearest : timer->wakes_at;
+}
+
+/* --- the other hooks ------------------------------------------------------------------------- */
+
+/* Never nothing. */
+static size_t current_bytes(uint32_t capacity)
+{
+    return ((size_t)capacity + 1) * sizeof(uint32_t);
+}
+
+static enum tl_status timer_reserve(void *self, uint32_t capacity)
+{
+    struct brpc_timer *timer = self;
+    bool fresh = timer->current == NULL;
+    if (capacity <= timer->capacity && !fresh) {
+        return TL_OK;
+    }
+    if (capacity > CAPACITY_MAX) {
+        return TL_ERR_CAPACITY;
+    }
+    uint32_t *current = tl_alloc(timer->allocator, current_bytes(capacity), alignof(uint32_t));
+    if (current == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    if (capacity + 1 > timer->room && !grow_pool(timer, capacity + 1)) {
+        tl_free(timer->allocator, current, current_bytes(capacity), alignof(uint32_t));
+        return TL_ERR_NOMEM;
+    }
+    if (!fresh) {
+        memcpy(current, timer->current, timer->capacity * sizeof *current);
+        tl_free(timer->allocator, timer->current, current_bytes(timer->capacity),
+                alignof(uint32_t));
+    }
+    for (uint32_t id = timer->capacity; id < capacity; id++) {
+        current[id] = NONE;
+    }
+    timer->current = current;
+    timer->capacity = capacity;
+    return TL_OK;
+}
+
+static size_t buckets_bytes(uint32_t count)
+{
+    return count * sizeof(struct bucket);
+}
+
+static enum tl_status timer_create(const struct tl_config *config, void **self)
+{
+    uint32_t count = (uint32_t)config->options[OPTION_BUCKETS];
+    struct bucket *buckets =
+        tl_alloc(config->allocator, buckets_bytes(count), alignof(struct bucket));
+    if (buckets == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        buckets[i] = (struct bucket){.nearest = TL_NEVER, .head = NONE};
+    }
+    struct brpc_timer empty = {
+        .buckets = buckets,
+        .bucket_count = count,
+        .free_head = NONE,
+        .held_head = NONE,
+        .sweep_min = (uint64_t)config->options[OPTION_SWEEP],
+        .nearest = TL_NEVER,
+        .wakeup_ticks = (uint64_t)config->options[OPTION_WAKEUP],
+        .wakes_at = TL_NEVER,
+        .clock = config->now,
+        .allocator = config->allocator,
+    };
+    enum tl_status status = structure_create(config, &empty, timer_reserve, self);
+    if (status != TL_OK) {
+        tl_free(config->allocator, buckets, buckets_bytes(count), alignof(struct bucket));
+    }
+    return status;
+}
+
+static void timer_destroy(void *self)
+{
+    struct brpc_timer *timer = self;
+    tl_free(timer->allocator, timer->tasks, pool_bytes(timer->room), alignof(struct task));
+    tl_free(timer->allocator, timer->current, current_bytes(timer->capacity), alignof(uint32_t));
+    tl_free(timer->allocator, timer->buckets, buckets_bytes(timer->bucket_count),
+            alignof(struct bucket));
+    structure_free(timer, timer->allocator);
+}
+
+static const struct tl_choice sweep_choices[] = {
+    {"never", SWEEP_NEVER, "what was left in the heap stays until its time comes, as formerly"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option timer_options[] = {
+    [OPTION_BUCKETS] = {"buckets", 13, 1, BUCKETS_MAX, NULL, "buckets (brpc_timer_num_buckets)"},
+    [OPTION_SWEEP] = {"sweep", 4096, 1, ROOM_MAX, sweep_choices,
+                      "tasks of the heap from which on it is swept "
+                      "(brpc_timer_heap_sweep_min_size)"},
+    [OPTION_WAKEUP] = {"wakeup", 0, 0, UINT32_MAX, NULL,
+                       "ticks after which buckets are emptied anyhow "
+                       "(brpc_timer_max_wakeup_interval_ms); 0: not before there is reason to"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+static uint64_t timer_count(const void *self)
+{
+    return ((const struct brpc_timer *)self)->count;
+}
+
+static void timer_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct brpc_timer *)self)->counters;
+}
+
+/* Adds the tasks of a list to *tasks, and those that are not left to *live, unless it is NULL. */
+static void tally_list(const struct brpc_timer *timer, uint32_t head, uint64_t *tasks,
+                       uint64_t *live)
+{
+    for (uint32_t task = head; task != NONE && *tasks <= timer->room;
+         task = timer->tasks[task].next) {
+        ++*tasks;
+        if (live != NULL) {
+            *live += !is_left(timer, task);
+        }
+    }
+}
+
+static enum tl_status timer_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct brpc_timer *timer = self;
+    uint64_t tasks = timer->heap_count;
+    uint64_t live = 0;
+    for (uint32_t i = 0; i < timer->heap_count; i++) {
+        live += !is_left(timer, timer->heap[i]);
+        if (i > 0 && run_time_at(timer, i) < run_time_at(timer, (i - 1) / 2)) {
+            return corrupt(why, why_bytes, "task %" PRIu32 " stands below a later one",
+                           timer->heap[i]);
+        }
+    }
+    for (uint32_t i = 0; i < timer->bucket_count; i++) {
+        tally_list(timer, timer->buckets[i].head, &tasks, &live);
+    }
+    tally_list(timer, timer->free_head, &tasks, NULL);
+    uint64_t pending = 0;
+    for (uint32_t id = 0; id < timer->capacity; id++) {
+        uint32_t task = timer->current[id];
+        pending += task != NONE;
+        if (task != NONE && timer->tasks[task].run_time < timer->nearest) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is due before the nearest", id);
+        }
+    }
+    if (tasks != timer->room || live != timer->count || pending != timer->count) {
+        return corrupt(why, why_bytes,
+                       "%" PRIu64 " of %" PRIu32 " tasks, %" PRIu64 " live, %" PRIu64
+                       " timers pending, %" PRIu64 " counted",
+                       tasks, timer->room, live, pending, timer->count);
+    }
+    return TL_OK;
+}
+
+static void walk_task(const struct brpc_timer *timer, uint32_t task,
+                      const struct tl_visitor *visitor)
+{
+    const struct task *at = &timer->tasks[task];
+    if (is_left(timer, task)) {
+        walk_stale(visitor, at->id, at->run_time);
+    } else {
+        walk_timer(visitor, at->id, at->run_time, 0);
+    }
+}
+
+static void timer_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct brpc_timer *timer = self;
+    walk_part(visitor, "buckets", TL_FORM_WHEEL, 0);
+    for (uint32_t i = 0; i < timer->bucket_count; i++) {
+        walk_node(visitor, i, TL_NEVER);
+        for (uint32_t task = timer->buckets[i].head; task != NONE; task = timer->tasks[task].next) {
+            walk_task(timer, task, visitor);
+        }
+    }
+    walk_part(visitor, "heap", TL_FORM_TREE, 0);
+    for (uint32_t i = 0; i < timer->heap_count; i++) {
+        walk_node(visitor, i, i > 0 ? (i - 1) / 2 : TL_NEVER);
+        walk_task(timer, timer->heap[i], visitor);
+    }
+}
+
+/* There is no back-index, so this looks through the heap. */
+static enum tl_status timer_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct brpc_timer *timer = self;
+    uint32_t task = timer->current[id];
+    if (task == NONE) {
+        return TL_IDLE;
+    }
+    *out = (struct tl_place){.bucket = timer->tasks[task].run_time};
+    for (uint32_t i = 0; i < timer->heap_count; i++) {
+        if (timer->heap[i] == task) {
+            out->slot = i;
+            return TL_OK;
+        }
+    }
+    out->level = 1;
+    out->slot = (uint64_t)(bucket_of(timer, id) - timer->buckets);
+    return TL_OK;
+}
+
+TL_ALGO(brpc_timer) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED |
+                    TL_CAP_ALLOCATES,
+    .name = "brpc-timer",
+    .summary = "buckets that starts go to, and a heap that takes them over; stops leave the task",
+    .origin = "brpc, bthread/timer_thread.cpp",
+    .description =
+        "Each start puts a task into one of some buckets, and a stop leaves it where it is. The "
+        "advance at which the nearest tick is reached, or before which a nearer one was started, "
+        "empties the buckets into a heap, but for what was stopped meanwhile, and fires what is "
+        "due. What is stopped later stays in the heap until its tick, or until that has twice as "
+        "many tasks as after its last sweep, and at least `sweep`. Bad at: memory when most timers "
+        "are stopped, since every start takes a task that stays; and the advance that empties full "
+        "buckets.",
+    .cost = {.start = "O(1)",
+             .stop = "O(1)",
+             .tick = "O(1)",
+             .expire = "O(log n), stopped ones too"},
+    .options = timer_options,
+    .create = timer_create,
+    .destroy = timer_destroy,
+    .reserve = timer_reserve,
+    .start = timer_start,
+    .stop = timer_stop,
+    .advance = timer_advance,
+    .next = timer_next,
+    .count = timer_count,
+    .counters = timer_counters,
+    .check = timer_check,
+    .place = timer_place,
+    .walk = timer_walk,
+    .differs =
+        "a timer's bucket is that of its id, where the original's is that of the thread "
+        "that starts it; the thread that a nearer task wakes empties the buckets at the next "
+        "advance, not at once; what a callback starts when already due waits for the next "
+        "advance, where the original empties the buckets again and runs it; stop of the "
+        "timer that fires finds it idle, where the original says that it is running.",
+};
