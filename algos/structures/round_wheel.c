@@ -1,5 +1,5 @@
 /*
- * round-wheel: Varghese and Lauck's scheme 6, a hashed wheel with rounds, as in Netty and Dubbo.
+ * round-wheel: Varghese and Lauck's scheme 6, a hashed wheel with rounds.
  *
  *             hand (clock 9)
  *               v
@@ -13,15 +13,13 @@
  * rounds left it fires, else it has one round less.
  *
  * With deadline and clock in units of `tick`, and `current` the first bucket that the hand has not
- * visited, the placement is Dubbo's and Netty's:
+ * visited:
  *
  *   rounds = (deadline - current) / slots        slot = max(deadline, current) mod slots
  *
- * Deadlines are rounded up to a multiple of `tick`: never early, late by up to tick - 1. Netty
- * instead rounds down and fires a slot at its end, one tick later: late by 1 ns to a whole tick.
- * The two agree but for a deadline on a multiple, which Netty serves a tick late and this at once.
- * Where Netty waits for the worker thread to file what others started (up to 100,000 in a tick),
- * here a start files at once. A deadline that is not after the clock does not wait for the hand.
+ * Deadlines are rounded up to a multiple of `tick`: never early, late by up to tick - 1. A deadline
+ * that is not after the clock does not wait for the hand. (What Netty and Dubbo made of the scheme,
+ * with a queue before the wheel and slots that fire at their end, is netty-wheel.)
  *
  * The number of slots is rounded up to a power of two, so that slot and rounds are a mask and a
  * shift; pow2=no keeps it, and divides.
@@ -43,7 +41,7 @@
  * since it must be driven every tick, idle or not.
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
- * 6.1.2; netty/netty, HashedWheelTimer.java; apache/dubbo, HashedWheelTimer.java.
+ * 6.1.2.
  */
 #include "timerlab.h"
 
@@ -187,17 +185,17 @@ static const struct tl_choice pow2_choices[] = {
 };
 
 static const struct tl_option wheel_options[] = {
-    [OPTION_SLOTS] = {"slots", 512, 1, SLOTS_MAX, NULL, "slots of the wheel (ticksPerWheel)"},
+    [OPTION_SLOTS] = {"slots", 512, 1, SLOTS_MAX, NULL, "slots of the wheel"},
     [OPTION_POW2] = {"pow2", 1, 1, 0, pow2_choices, "round slots up to a power of two"},
     [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL,
-                     "ticks per slot (tickDuration): deadlines are rounded up to a multiple"},
+                     "ticks per slot: deadlines are rounded up to a multiple"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
 static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
 {
-    (void)delay_ticks;
-    return (struct tl_precision){.late_ticks = (uint64_t)options[OPTION_TICK] - 1};
+    uint64_t rounding = (uint64_t)options[OPTION_TICK] - 1;
+    return (struct tl_precision){.late_ticks = delay_ticks > 0 ? rounding : 0};
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
@@ -250,7 +248,7 @@ TL_ALGO(round_wheel) = {
     .capabilities = TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "round-wheel",
     .summary = "a hashed wheel whose timers count rounds",
-    .origin = "Varghese and Lauck 1987, scheme 6; Netty, Dubbo",
+    .origin = "Varghese and Lauck 1987, scheme 6",
     .description =
         "One wheel of lists; a timer is filed under its due tick modulo the slots, with the number "
         "of turns to wait, and each turn takes one round from it. No horizon, and the wheel is as "
@@ -270,4 +268,8 @@ TL_ALGO(round_wheel) = {
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,
+    .differs = "deadlines may be rounded up to a multiple of `tick`; what expires is collected "
+               "first, so a callback never meets a slot half visited, and several turns that one "
+               "advance passes are taken off a timer at once; a deadline that is not after the "
+               "clock fires at the next advance, where the original asks for one ahead.",
 };

@@ -1,0 +1,423 @@
+/*
+ * netty-wheel: Netty's HashedWheelTimer, and Dubbo's: a hashed wheel of wide ticks, behind a queue.
+ *
+ *   queue     timer 9 <-> timer 4                started since the last tick of the wheel
+ *
+ *                     next to be worked off
+ *                       v
+ *   slot      0     1   2     3                  slots=4, tick=100: those of 200 to 299
+ *             |         |
+ *             |        timer 7 (due 230), rounds 0
+ *            timer 2 (due 1,010), rounds 2
+ *
+ * A worker sleeps from tick to tick of the wheel, 100 ms as a rule, whether or not there is
+ * anything to do. When a tick is over it files what was started meanwhile, each timer under the
+ * tick in which it is due, with the number of turns to wait; fires what is in the slot of that tick
+ * and has no turn left; and takes one turn from the rest. So nothing fires before its tick is over:
+ * a timer is never early, and up to a whole tick late, one that is due at the very beginning of a
+ * tick a whole one.
+ *
+ * No more than `transfer` timers are filed in one tick, so that who starts them in a loop does not
+ * keep the worker from its work. The others wait for the next tick, and may be late by as many
+ * ticks as that takes; to bound it, no more than `timers` ids are taken.
+ *
+ * The clock of the wheel begins when the first timer is started, which starts the worker.
+ *
+ * With `pending` above 0, a start is refused where so many timers are pending. One that is stopped,
+ * or replaced by a restart, counts until the worker has seen it: at the end of the tick, or with
+ * cancelled=before, as in Dubbo, at the beginning of the next. A restart is a new timeout, and only
+ * if that is taken the old one is cancelled.
+ *
+ * What is due in an advance is first moved to the list DUE, and fires from there: so a budget can
+ * leave some for the next. An advance that passes many turns takes them off at once where no timer
+ * has fewer.
+ *
+ * Invariants
+ *   - the queue, the slots and DUE together hold exactly the pending timers
+ *   - a timer in a slot fires in the tick that is `rounds` turns behind the next one of that slot,
+ *     and is not due in a later one
+ *   - `cancelled` of those that were stopped or moved still count as pending
+ *
+ * There is no `next`: the worker would have to wake at every tick of the wheel, so it is the caller
+ * who drives it, best every `tick` ticks.
+ *
+ * Complexity: start and stop O(1), a tick O(1), one of the wheel O(n / slots), expiry O(1) and one
+ * visit for every turn. Bad at: precision; many timers on few slots with delays of many turns; a
+ * tick that fires all that was due in 100 ms at once.
+ *
+ * Source: netty/netty, HashedWheelTimer.java (4.2, November 2025); apache/dubbo, the same.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+
+#define SLOTS_MAX      (INT64_C(1) << 30)
+#define TICK_MAX       (INT64_C(1) << 30)
+#define TRANSFER_ALL   INT64_MAX
+
+#define BUCKET_STRIPES 1u
+struct node {
+    uint64_t deadline; /* ticks since the worker was started */
+    uint64_t rounds;   /* visits of its slot that pass it over */
+    uint32_t next;
+    uint32_t prev;
+};
+#define SLOT_LISTS struct netty_wheel
+#include "slot_list.h"
+
+struct netty_wheel {
+    struct node *nodes;   /* DUE, the queue, the slots, the timers */
+    uint32_t first_timer; /* index of timer 0 */
+    uint32_t slots;       /* a power of two */
+    uint64_t tick_ticks;  /* ticks of the caller in one of the wheel */
+    uint64_t transfer;
+    uint64_t pending_max; /* 0: none */
+    uint64_t cancelled;
+    uint64_t began_at; /* the clock when the worker was started */
+    uint64_t tick;     /* the next one of the wheel to be worked off */
+    bool began;
+    bool cancelled_first;
+    uint64_t clock;
+    uint64_t count;
+    uint32_t capacity;
+    uint32_t capacity_max;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+};
+#include "timer_buckets.h"
+
+#define STRUCTURE struct netty_wheel
+#include "structure.h"
+
+#define QUEUE      LATE
+#define FIRST_SLOT 2u
+
+static inline uint32_t slot_of(const struct netty_wheel *wheel, uint64_t tick)
+{
+    return (uint32_t)tick & (wheel->slots - 1);
+}
+
+/* --- start and stop -------------------------------------------------------------------------- */
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct netty_wheel *wheel = self;
+    uint32_t index = timer_index(wheel, id);
+    if (wheel->pending_max > 0 && wheel->count + wheel->cancelled >= wheel->pending_max) {
+        return TL_ERR_FULL;
+    }
+    if (!wheel->began) {
+        wheel->began = true;
+        wheel->began_at = wheel->clock;
+    }
+    if (slot_is_linked(wheel, index)) {
+        wheel->cancelled++;
+    }
+    (void)buckets_take(wheel, index);
+    wheel->nodes[index].deadline = deadline > wheel->began_at ? deadline - wheel->began_at : 0;
+    bucket_append(wheel, QUEUE, index);
+    return TL_OK;
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct netty_wheel *wheel = self;
+    enum tl_status status = buckets_stop(self, id);
+    wheel->cancelled += status == TL_OK;
+    return status;
+}
+
+/* --- the worker ------------------------------------------------------------------------------ */
+
+/* Files what waits in the queue, as much as one tick may. */
+static void transfer_timeouts(struct netty_wheel *wheel)
+{
+    for (uint64_t i = 0; i < wheel->transfer && !bucket_is_empty(wheel, QUEUE); i++) {
+        uint32_t index = bucket_first(wheel, QUEUE);
+        struct node *node = &wheel->nodes[index];
+        uint64_t due = node->deadline / wheel->tick_ticks;
+        due = due > wheel->tick ? due : wheel->tick;
+        node->rounds = (due - wheel->tick) / wheel->slots;
+        slot_remove(wheel, index);
+        bucket_append(wheel, FIRST_SLOT + slot_of(wheel, due), index);
+        TL_COUNT(wheel, cascades, 1);
+    }
+}
+
+/* Moves what has no turn left in a slot to DUE, and takes one from the rest. */
+static void expire_timeouts(struct netty_wheel *wheel, uint32_t head)
+{
+    uint32_t index = wheel->nodes[head].next;
+    TL_COUNT(wheel, slots, 1);
+    while (index != head) {
+        struct node *node = &wheel->nodes[index];
+        uint32_t next = node->next;
+        TL_COUNT(wheel, compares, 1);
+        if (node->rounds > 0) {
+            node->rounds--;
+        } else {
+            slot_remove(wheel, index);
+            bucket_append(wheel, DUE, index);
+        }
+        index = next;
+    }
+}
+
+static void work_off_tick(struct netty_wheel *wheel)
+{
+    wheel->cancelled = 0; /* of the ticks before */
+    transfer_timeouts(wheel);
+    expire_timeouts(wheel, FIRST_SLOT + slot_of(wheel, wheel->tick));
+    wheel->tick++;
+}
+
+/* Goes on by whole turns up to the tick `target`, as long as no timer's rounds end. Requires an
+ * empty queue. */
+static void pass_turns(struct netty_wheel *wheel, uint64_t target)
+{
+    uint64_t turns = (target - wheel->tick) / wheel->slots;
+    for (uint32_t pass = 0; pass < 2 && turns > 0; pass++) {
+        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+            uint32_t bucket = FIRST_SLOT + slot;
+            for (uint32_t i = bucket_first(wheel, bucket); i != SLOT_NONE;
+                 i = bucket_after(wheel, bucket, i)) {
+                struct node *node = &wheel->nodes[i];
+                TL_COUNT(wheel, compares, 1);
+                if (pass == 1) {
+                    node->rounds -= turns;
+                } else if (node->rounds < turns) {
+                    turns = node->rounds;
+                }
+            }
+        }
+        TL_COUNT(wheel, slots, wheel->slots);
+    }
+    wheel->tick += turns * wheel->slots;
+}
+
+/* Works off the ticks that are over. False: there is none. */
+static bool collect_due(struct netty_wheel *wheel)
+{
+    uint64_t target = (wheel->clock - wheel->began_at) / wheel->tick_ticks;
+    if (!wheel->began || wheel->tick >= target) {
+        return false;
+    }
+    uint64_t singly_until = wheel->tick; /* a turn in which some timer's rounds end */
+    uint64_t cancelled = wheel->cancelled;
+    bool only_one = target - wheel->tick == 1;
+    while (wheel->tick < target) {
+        if (wheel->tick >= singly_until && target - wheel->tick > wheel->slots &&
+            bucket_is_empty(wheel, QUEUE)) {
+            pass_turns(wheel, target - 1);
+            singly_until = wheel->tick + wheel->slots;
+        }
+        work_off_tick(wheel);
+    }
+    if (only_one && !wheel->cancelled_first) {
+        wheel->cancelled = cancelled; /* until its timers have fired */
+    }
+    return true;
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct netty_wheel *wheel = self;
+    wheel->clock = now;
+    bool worked = collect_due(wheel);
+    uint64_t fired = buckets_fire(wheel, now, budget, fire, ctx);
+    if (worked && !wheel->cancelled_first) {
+        wheel->cancelled = 0;
+    }
+    return fired;
+}
+
+/* --- the other hooks ------------------------------------------------------------------------- */
+
+enum option {
+    OPTION_SLOTS,
+    OPTION_TICK,
+    OPTION_TRANSFER,
+    OPTION_TIMERS,
+    OPTION_PENDING,
+    OPTION_CANCELLED
+};
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct netty_wheel *wheel = self;
+    return capacity > wheel->capacity_max ? TL_ERR_CAPACITY : buckets_reserve(self, capacity);
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    const int64_t *options = config->options;
+    uint32_t slots = 1;
+    while (slots < (uint64_t)options[OPTION_SLOTS]) {
+        slots *= 2;
+    }
+    return structure_create(config,
+                            &(struct netty_wheel){
+                                .first_timer = FIRST_SLOT + slots,
+                                .slots = slots,
+                                .tick_ticks = (uint64_t)options[OPTION_TICK],
+                                .transfer = (uint64_t)options[OPTION_TRANSFER],
+                                .pending_max = (uint64_t)options[OPTION_PENDING],
+                                .cancelled_first = options[OPTION_CANCELLED] != 0,
+                                .clock = config->now,
+                                .began_at = config->now,
+                                .capacity_max = (uint32_t)options[OPTION_TIMERS],
+                                .allocator = config->allocator,
+                            },
+                            wheel_reserve, self);
+}
+
+static const struct tl_choice transfer_choices[] = {
+    {"all", TRANSFER_ALL, "however many there are: none waits for a later tick"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_choice cancelled_choices[] = {
+    {"after", 0, "at the end of a tick, as in Netty"},
+    {"before", 1, "at the beginning of the next, as in Dubbo"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_SLOTS] = {"slots", 512, 1, SLOTS_MAX, NULL,
+                      "slots of the wheel, rounded up to a power of two (ticksPerWheel)"},
+    [OPTION_TICK] = {"tick", 100, 1, TICK_MAX, NULL, "ticks in one of the wheel (tickDuration)"},
+    [OPTION_TRANSFER] = {"transfer", 100000, 1, UINT32_MAX, transfer_choices,
+                         "timers that a tick of the wheel takes from the queue at most"},
+    [OPTION_TIMERS] = {"timers", INT64_C(1) << 24, INT64_C(1) << 20, UINT32_MAX, NULL,
+                       "timers that it can name at most, which bounds how long one may wait in "
+                       "the queue: timers / transfer of the wheel's ticks"},
+    [OPTION_PENDING] = {"pending", 0, 0, UINT32_MAX, NULL,
+                        "timers that may be pending (maxPendingTimeouts): beyond, start refuses; "
+                        "0: any number"},
+    [OPTION_CANCELLED] = {"cancelled", 0, 1, 0, cancelled_choices,
+                          "when a timer that was stopped ceases to count as pending"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+/* A timer waits behind all others in the queue at most, and that from the tick on in which it is
+ * started; then, or when it is due, for the end of the tick. */
+static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+{
+    uint64_t tick = (uint64_t)options[OPTION_TICK];
+    uint64_t waits =
+        ((uint64_t)options[OPTION_TIMERS] - 1) / (uint64_t)options[OPTION_TRANSFER] * tick;
+    uint64_t late = waits > delay_ticks ? waits - delay_ticks : 0;
+    return (struct tl_precision){.late_ticks = tick + late};
+}
+
+/* The tick of the wheel in which a slot is worked off next. */
+static uint64_t next_visit(const struct netty_wheel *wheel, uint32_t slot)
+{
+    return wheel->tick + ((slot - wheel->tick) & (wheel->slots - 1));
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct netty_wheel *wheel = self;
+    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+        uint32_t bucket = FIRST_SLOT + slot;
+        for (uint32_t i = bucket_first(wheel, bucket); i != SLOT_NONE;
+             i = bucket_after(wheel, bucket, i)) {
+            const struct node *node = &wheel->nodes[i];
+            uint64_t fires = next_visit(wheel, slot) + node->rounds * wheel->slots;
+            if (fires < node->deadline / wheel->tick_ticks || fires > TL_DEADLINE_MAX) {
+                return corrupt(why, why_bytes, "timer %" PRIu32 " fires in tick %" PRIu64,
+                               timer_id(wheel, i), fires);
+            }
+        }
+    }
+    return buckets_check(wheel, 0, why, why_bytes);
+}
+
+static void keep_deadline(const struct netty_wheel *wheel, uint32_t index, struct tl_held *held)
+{
+    const struct node *node = &wheel->nodes[index];
+    /* A deadline from before the worker was started is not known any more. */
+    held->at = node->deadline > 0 ? wheel->began_at + node->deadline : TL_NEVER;
+    held->rounds = node->rounds;
+}
+
+static void walk_list(const struct netty_wheel *wheel, const char *name, uint32_t bucket,
+                      const struct tl_visitor *visitor)
+{
+    if (!bucket_is_empty(wheel, bucket)) {
+        walk_part(visitor, name, TL_FORM_LIST, 0);
+        walk_node(visitor, 0, TL_NEVER);
+        bucket_walk(wheel, bucket, NULL, visitor);
+    }
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct netty_wheel *wheel = self;
+    walk_list(wheel, "due now", DUE, visitor);
+    walk_list(wheel, "queue", QUEUE, visitor);
+    walk_part(visitor, "wheel", TL_FORM_WHEEL, wheel->tick_ticks);
+    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+        uint64_t end = wheel->began_at + (next_visit(wheel, slot) + 1) * wheel->tick_ticks;
+        walk_slot(visitor, slot, end - 1, wheel->tick_ticks,
+                  slot == slot_of(wheel, wheel->tick) ? TL_MARK_HAND : 0);
+        bucket_walk(wheel, FIRST_SLOT + slot, keep_deadline, visitor);
+    }
+}
+
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct netty_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(wheel, id, &bucket, out);
+    if (bucket != BUCKET_NONE) {
+        uint32_t slot = bucket - FIRST_SLOT;
+        uint64_t rounds = wheel->nodes[timer_index(wheel, id)].rounds;
+        uint64_t fires = next_visit(wheel, slot) + rounds * wheel->slots;
+        *out = (struct tl_place){.level = 1,
+                                 .slot = slot,
+                                 .rounds = rounds,
+                                 .bucket = wheel->began_at + (fires + 1) * wheel->tick_ticks};
+    }
+    return status;
+}
+
+TL_ALGO(netty_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_REFUSES,
+    .name = "netty-wheel",
+    .summary = "a hashed wheel of ticks of 100, with rounds, behind a queue of starts",
+    .origin = "Netty 4.2 and Dubbo, HashedWheelTimer.java",
+    .description =
+        "What is started waits in a queue until a tick of the wheel, of 100 ticks as a rule, is "
+        "over; then up to 100,000 of the queue are filed, each under the tick in which it is due, "
+        "with the number of turns to wait, and what is in the slot of the tick that is over fires. "
+        "Never early, late by up to a whole tick of the wheel, and in a flood of starts by one "
+        "more "
+        "for each 100,000 that go before. With `pending` a start is refused where so many are "
+        "pending, stopped ones included until the worker has seen them. Bad at: precision; many "
+        "timers on few slots with delays of many turns; and the worker wakes at every tick, idle "
+        "or "
+        "not.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/slots)", .expire = "O(1)"},
+    .options = wheel_options,
+    .precision = wheel_precision,
+    .create = wheel_create,
+    .destroy = nodes_destroy,
+    .reserve = wheel_reserve,
+    .start = wheel_start,
+    .stop = wheel_stop,
+    .advance = wheel_advance,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+    .walk = wheel_walk,
+    .differs =
+        "a timer that was stopped gives its memory back at once, and takes no place among the "
+        "100,000 of a tick, where the original keeps it in queue or slot; callbacks run when all "
+        "ticks that an advance passes have been worked off, where the original runs those of each "
+        "tick before the next; destroy leaves what is pending unsaid, where the original's stop "
+        "returns it; a tick may be shorter than 1 ms; no thread, so nothing fires but in advance.",
+};
