@@ -31,11 +31,16 @@
  * The names are Kafka's: a system timer, its timing wheels, one a level, each with the next as its
  * overflow wheel, their buckets and current time, and the delay queue that is polled.
  *
- * Unlike Kafka's, whose clock stands at the last bucket that expired, the clock here follows every
- * advance, and a timer goes to the level that its delay asks for. The levels may stand where they
- * did when a bucket last expired, as long as that level reaches the timer from there; otherwise
- * they follow first. Kafka's own expiry is by a thread that sleeps on the queue, and here `next`
- * says how long.
+ * Kafka's clock stands at the last bucket that expired, and that is what levels are chosen by: the
+ * longer nothing has expired, the further away a timer seems, and it starts on a higher level than
+ * its delay asks for. So it is with clock=bucket. What is due before the clock's own bucket ends
+ * may then still go to a bucket, one that has expired by its start, and which the next advance
+ * empties. It moves more, and fires at the same ticks.
+ *
+ * With clock=advance the clock follows every advance, and a timer goes to the level that its delay
+ * asks for. The levels may stand where they did when a bucket last expired, as long as that level
+ * reaches the timer from there; otherwise they follow first. Kafka's own expiry is by a thread that
+ * sleeps on the queue, and here `next` says how long.
  *
  * A list gives the address of its next node only when a node has arrived from memory, and an upper
  * bucket's timers lie everywhere. So a bucket deals its timers, by id, to four lists, and they are
@@ -44,8 +49,8 @@
  * and walked from both ends.
  *
  * The tick at which the first bucket expires is kept as `work_at`: until then an advance only sets
- * the clock. (With `tick` above 1 the levels move with every unit, so that no start has to divide
- * the clock.)
+ * the clock. (With `tick` above 1 and clock=advance the levels move with every unit, so that no
+ * start has to divide the clock.)
  *
  * Times are counted in units of `tick` inside. Expired timers are first moved to the list DUE and
  * fire from there; what is started when already due goes to the list LATE, which the next advance
@@ -122,6 +127,8 @@ struct system_timer {
     uint32_t wheel_count;
     uint32_t wheel_size; /* buckets of a wheel */
     bool ceil;
+    bool by_bucket;  /* clock=bucket: the wheels stand where a bucket last expired, and nowhere else
+                      */
     bool overfilled; /* a wheel could not be allocated: buckets may hold what is due after them */
     uint64_t clock;
     uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
@@ -414,6 +421,20 @@ static inline uint64_t due_unit(const struct system_timer *timer, uint64_t deadl
     return (timer->ceil ? deadline + timer->unit - 1 : deadline) / timer->unit;
 }
 
+/* Adds a timer that is in no list where the wheels stand, however long they have. */
+static __attribute__((noinline)) void add_by_bucket(struct system_timer *timer, uint32_t index,
+                                                    uint64_t deadline)
+{
+    uint64_t due = due_unit(timer, deadline);
+    if (due <= timer->wheels[0].current_time || (timer->ceil && deadline <= timer->clock)) {
+        slot_append(timer, bucket_head(timer, LATE, 0), index);
+        timer->work_at = 0;
+        TL_COUNT(timer, moves, 1);
+    } else {
+        timing_wheel_add(timer, index, due);
+    }
+}
+
 /* Adds a timer for which the wheels must stand at the unit `now`. */
 static __attribute__((noinline)) void advance_and_add(struct system_timer *timer, uint32_t index,
                                                       uint64_t due, uint64_t now)
@@ -430,6 +451,10 @@ static enum tl_status timer_start(void *self, uint32_t id, uint64_t deadline)
     uint64_t due = whole ? deadline : due_unit(timer, deadline);
     uint32_t index = timer_index(timer, id);
     (void)buckets_take(timer, index);
+    if (timer->by_bucket) {
+        add_by_bucket(timer, index, deadline);
+        return TL_OK;
+    }
     if (deadline <= timer->clock || due <= now) {
         slot_append(timer, bucket_head(timer, LATE, 0), index);
         timer->work_at = 0;
@@ -500,11 +525,12 @@ static void jump_past_wheels(struct system_timer *timer, uint64_t target)
  * the next unit begins, if that is sooner. */
 static uint64_t first_work(const struct system_timer *timer)
 {
-    uint64_t unit = timer->unit == 1 ? TL_NEVER : timer->wheels[0].current_time + 1;
+    uint64_t unit =
+        timer->unit == 1 || timer->by_bucket ? TL_NEVER : timer->wheels[0].current_time + 1;
     if (timer->queued > 0 && timer->delay_queue[0].expiration < unit) {
         unit = timer->delay_queue[0].expiration;
     }
-    return unit * timer->unit;
+    return unit == TL_NEVER ? TL_NEVER : unit * timer->unit;
 }
 
 /* Moves the clock to `now`, and everything that is due by then to DUE: SystemTimer.advanceClock.
@@ -524,14 +550,18 @@ static void collect_due(struct system_timer *timer, uint64_t now)
         *bucket_expiration(timer, polled.bucket) = NOT_QUEUED;
         timing_wheels_advance_clock(timer, polled.expiration);
         TL_COUNT(timer, slots, 1);
-        if (target - polled.expiration >= timer->wheels[polled.level].tick - 1 &&
+        /* Where only buckets move the clock, it goes through all those of the lower levels. */
+        uint64_t reached = timer->by_bucket ? polled.expiration : target;
+        if (reached - polled.expiration >= timer->wheels[polled.level].tick - 1 &&
             !timer->overfilled) {
             bucket_move_all(timer, polled.bucket, DUE);
         } else {
-            bucket_flush(timer, polled.bucket, target);
+            bucket_flush(timer, polled.bucket, reached);
         }
     }
-    timing_wheels_advance_clock(timer, target);
+    if (!timer->by_bucket) {
+        timing_wheels_advance_clock(timer, target);
+    }
     timer->clock = now;
     timer->work_at = first_work(timer);
 }
@@ -581,8 +611,9 @@ static void timer_destroy(void *self)
     tl_free(timer->allocator, timer, sizeof *timer, alignof(struct system_timer));
 }
 
-enum option { OPTION_TICK, OPTION_SLOTS, OPTION_ROUNDING };
+enum option { OPTION_TICK, OPTION_SLOTS, OPTION_ROUNDING, OPTION_CLOCK };
 enum rounding { ROUNDING_FLOOR, ROUNDING_CEIL };
+enum clock { CLOCK_ADVANCE, CLOCK_BUCKET };
 
 static enum tl_status timer_create(const struct tl_config *config, void **self)
 {
@@ -594,6 +625,7 @@ static enum tl_status timer_create(const struct tl_config *config, void **self)
     *timer = (struct system_timer){
         .wheel_size = (uint32_t)config->options[OPTION_SLOTS],
         .ceil = config->options[OPTION_ROUNDING] == ROUNDING_CEIL,
+        .by_bucket = config->options[OPTION_CLOCK] == CLOCK_BUCKET,
         .clock = config->now,
         .unit = (uint64_t)config->options[OPTION_TICK],
         .allocator = config->allocator,
@@ -615,11 +647,18 @@ static const struct tl_choice rounding_choices[] = {
     {NULL, 0, NULL},
 };
 
+static const struct tl_choice clock_choices[] = {
+    {"advance", CLOCK_ADVANCE, "the wheels follow every advance: a level by the timer's delay"},
+    {"bucket", CLOCK_BUCKET, "they stand at the last bucket that expired, as in Kafka"},
+    {NULL, 0, NULL},
+};
+
 static const struct tl_option timer_options[] = {
     [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL, "ticks per bucket of the lowest level (tickMs)"},
     [OPTION_SLOTS] = {"slots", 20, 2, SLOTS_MAX, NULL, "buckets per level (wheelSize)"},
     [OPTION_ROUNDING] = {"rounding", ROUNDING_FLOOR, 1, 0, rounding_choices,
                          "which way a deadline inside a bucket goes"},
+    [OPTION_CLOCK] = {"clock", CLOCK_ADVANCE, 1, 0, clock_choices, "what moves the wheels"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
@@ -629,6 +668,13 @@ static struct tl_precision timer_precision(const int64_t *options, uint64_t dela
     uint64_t most = (uint64_t)options[OPTION_TICK] - 1;
     return options[OPTION_ROUNDING] == ROUNDING_CEIL ? (struct tl_precision){.late_ticks = most}
                                                      : (struct tl_precision){.early_ticks = most};
+}
+
+/* The unit by which buckets are told: the clock's, which the wheels may not have followed to yet,
+ * or theirs. */
+static uint64_t stand_of(const struct system_timer *timer)
+{
+    return timer->by_bucket ? timer->wheels[0].current_time : timer->clock / timer->unit;
 }
 
 static enum tl_status check_bucket(const struct system_timer *timer,
@@ -695,7 +741,7 @@ static enum tl_status timer_check(const void *self, char *why, size_t why_bytes)
             return corrupt(why, why_bytes, "level %" PRIu32 " stands at unit %" PRIu64, n + 1,
                            timer->wheels[n].current_time);
         }
-        wheel_stand_at(&wheel, timer->clock / timer->unit, timer->wheel_size);
+        wheel_stand_at(&wheel, stand_of(timer), timer->wheel_size);
         for (uint32_t slot = 0; status == TL_OK && slot < timer->wheel_size; slot++) {
             status = check_bucket(timer, &wheel, slot, why, why_bytes);
         }
@@ -718,7 +764,7 @@ static void timer_walk(const void *self, const struct tl_visitor *visitor)
     buckets_walk_due(timer, visitor);
     for (uint32_t n = 0; n < timer->wheel_count; n++) {
         struct timing_wheel wheel = timer->wheels[n];
-        wheel_stand_at(&wheel, timer->clock / timer->unit, timer->wheel_size);
+        wheel_stand_at(&wheel, stand_of(timer), timer->wheel_size);
         uint64_t bucket_ticks = wheel.tick * timer->unit;
         walk_level(visitor, n + 1, bucket_ticks);
         for (uint32_t slot = 0; slot < timer->wheel_size; slot++) {
@@ -762,12 +808,15 @@ TL_ALGO(hier_wheel) = {
     .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES,
     .name = "hier-wheel",
     .summary = "wheels of wheels, made on demand, and a queue of buckets",
-    .origin = "Varghese and Lauck 1987, scheme 7; Kafka, RussellLuo",
+    .origin =
+        "Varghese and Lauck 1987, scheme 7; Kafka's TimingWheel.java and RussellLuo/timingwheel",
     .description =
         "Levels of wheels, each as wide as a bucket of the next; a timer is filed on the lowest "
         "level that reaches it and moves down a level when its bucket expires. The occupied "
         "buckets stand in a delay queue, so an idle structure sleeps until the next of them. "
-        "Overflow wheels are allocated when first needed. Bad at: a far bucket with very many "
+        "Overflow wheels are allocated when first needed. With clock=bucket levels are chosen by "
+        "where the last bucket expired, as in Kafka, and timers move down more levels. Bad at: a "
+        "far bucket with very many "
         "timers, all filed again in the one advance that opens it.",
     .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = timer_options,
@@ -784,4 +833,10 @@ TL_ALGO(hier_wheel) = {
     .check = timer_check,
     .place = timer_place,
     .walk = timer_walk,
+    .differs =
+        "the clock follows every advance, unless clock=bucket; a timer that is already due fires "
+        "at "
+        "the next advance, where the original runs it when it is added; timers of one advance fire "
+        "in another order; stop of a timer that has expired and not fired yet is in time; where a "
+        "level cannot be allocated, its timers wait on the one below; no thread, no locks.",
 };
