@@ -542,6 +542,8 @@ static const struct bound {
     {"fixed-wheel", "", 30000, 1, 1, 2, 0},
     {"cache-wheel", "", 30000, 1, 0.1, 6, 1},
     {"two-level-wheel", "", 30000, 1, 1.1, 5, 1},
+    {"vpp-wheel", "", 30000, 1, 1.1, 5, 1},
+    {"vpp-wheel", "wheels=3:bits=8", 30000, 1, 1.1, 6, 1},
     /* n/spokes = 100,000 / 4,096 = 24, in each of 15 turns */
     {"spoke-wheel", "", 30000, 1, 26, 5 + 24.5 * 15, 0},
     {"duration-queues", "", 16, 3, 0, 5, 0},

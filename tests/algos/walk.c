@@ -219,6 +219,7 @@ static void everything_pending_is_shown(void **state)
         {"probing-wheel", "cap=2:resolution=4:gears=2:interval=5"},
         {"callout-wheel", "bits=3"},
         {"callout-wheel", "bits=4:bucket-bits=0:precision=3:deviation=none"},
+        {"vpp-wheel", "wheels=3:bits=8"},
         {"spoke-wheel", "spokes=4:allocation=1"},
         {"spoke-wheel", "spokes=4:tick=4"},
         {"chunk-wheel", "queue=0"},

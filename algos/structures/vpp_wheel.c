@@ -1,0 +1,402 @@
+/*
+ * vpp-wheel: one to three rings like the digits of a mileage counter, and a list of what lies
+ * beyond their turn, as VPP keeps the timers of its sessions and processes.
+ *
+ *   bits=10, wheels=overflow              the clock reads 2,097,160 = 0 glacier, 2 slow, 8 fast
+ *
+ *   ring      ticks a slot   holds what differs from the clock
+ *   fast                 1   in the lowest digit alone                (due 2,097,170: slot 18)
+ *   slow             1,024   in the second, and none above            (due 2,099,500: slot 2 is
+ *   glacier      1,048,576   in the third, and none above              passed, it goes to slot 3)
+ *   overflow             -   above: after the counter has gone round   (due 2^30 and later)
+ *
+ * A timer waits in the ring of the highest digit in which its deadline differs from the clock. When
+ * a digit clicks, the slot that it comes to is emptied into the rings below; when all three click
+ * over, the overflow is gone through. So a timer is filed once for each digit, three times at most,
+ * and once for each turn of the counter in the overflow.
+ *
+ * Without overflow the last ring goes on round, so it takes what differs by less than a turn of it:
+ * a horizon. `wheels=1:bits=11` is a plain wheel of 2,048 slots, `wheels=2:bits=9` and
+ * `wheels=3:bits=8` are the other geometries that VPP is built with.
+ *
+ * A bitmap says which slots may hold timers. A start sets a bit; the hand clears it when it passes;
+ * a stop does not, so that it need not look whether it leaves the slot empty. So `next` is a lower
+ * bound, and a stopped timer costs a look in vain.
+ *
+ * An advance collects all passed slots first, those that are passed as a whole unopened, and then
+ * files the rest: what is filed again must not meet a slot that is still to be emptied.
+ *
+ * Invariants
+ *   - slot s of ring r holds what is due in one span of slots^r ticks, the next one from the
+ * clock's own with number s modulo slots, and not in the clock's own
+ *   - a slot that holds timers has its bit set
+ *   - what lies in the overflow is due after the counter's turn, and no earlier than
+ *     `overflow_from`
+ *   - the slots, the overflow, DUE and LATE together hold exactly the pending timers; FLUSH is
+ *     empty between calls
+ *
+ * Complexity (m rings): start and stop O(1), a tick O(1), expiry O(m) filings. Bad at: a slow slot
+ * with very many timers, all filed again in the tick in which the digit clicks, and worse a full
+ * overflow; memory for few timers, since every slot has a head.
+ *
+ * Source: FD.io VPP, src/vppinfra/tw_timer_template.c and .h.
+ */
+#include "timerlab.h"
+
+#include <inttypes.h>
+
+#define BITS_MIN       8
+#define BITS_MAX       11
+#define RINGS_MAX      3u
+#define WORDS_MAX      ((1u << BITS_MAX) / 64)
+
+#define BUCKET_STRIPES 1u
+#include "due_buckets.h"
+#include "slot_bitmap.h"
+
+#define FLUSH        2u /* the bucket of what an advance has collected and is to file again */
+#define OVERFLOW     3u
+#define FIRST_BUCKET 4u /* slot 0 of the fast ring */
+
+struct vpp_wheel {
+    struct timer_buckets buckets;
+    uint32_t bits; /* log2 of slots */
+    uint32_t slots;
+    uint32_t rings;
+    bool has_overflow;
+    uint64_t overflow_from; /* nothing in the overflow is due before; TL_NEVER: it is empty */
+    uint64_t occupied[RINGS_MAX][WORDS_MAX];
+};
+#define STRUCTURE struct vpp_wheel
+#include "structure.h"
+
+static inline bool is_occupied(const struct vpp_wheel *wheel, uint32_t ring, uint64_t at)
+{
+    uint32_t slot = (uint32_t)at & (wheel->slots - 1);
+    return (wheel->occupied[ring][slot / 64] >> slot % 64 & 1) != 0;
+}
+
+/* --- filing ---------------------------------------------------------------------------------- */
+
+/* The ring of what is due after the clock; `rings` for the overflow. */
+static inline uint32_t ring_of(const struct vpp_wheel *wheel, uint64_t due)
+{
+    uint32_t highest = 63 - (uint32_t)__builtin_clzll(due ^ wheel->buckets.clock);
+    uint32_t digit = highest / wheel->bits;
+    uint32_t last = wheel->has_overflow ? wheel->rings : wheel->rings - 1;
+    return digit < last ? digit : last;
+}
+
+/* Files a timer that is in no list and due after the clock. */
+static inline void file_timer(struct vpp_wheel *wheel, uint32_t index)
+{
+    uint64_t due = wheel->buckets.nodes[index].due;
+    uint32_t ring = ring_of(wheel, due);
+    if (ring == wheel->rings) {
+        bucket_append(&wheel->buckets, OVERFLOW, index);
+        wheel->overflow_from = due < wheel->overflow_from ? due : wheel->overflow_from;
+        return;
+    }
+    uint32_t slot = (uint32_t)(due >> (ring * wheel->bits)) & (wheel->slots - 1);
+    wheel->occupied[ring][slot / 64] |= UINT64_C(1) << slot % 64;
+    bucket_append(&wheel->buckets, FIRST_BUCKET + (ring << wheel->bits) + slot, index);
+}
+
+/* Whether the last ring would have gone round before. */
+static inline bool is_beyond(const struct vpp_wheel *wheel, uint64_t deadline)
+{
+    uint32_t shift = (wheel->rings - 1) * wheel->bits;
+    return !wheel->has_overflow && deadline > wheel->buckets.clock &&
+           (deadline >> shift) - (wheel->buckets.clock >> shift) >= wheel->slots;
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct vpp_wheel *wheel = self;
+    if (is_beyond(wheel, deadline)) {
+        return TL_ERR_HORIZON;
+    }
+    uint32_t index = timer_index(&wheel->buckets, id);
+    (void)buckets_take(&wheel->buckets, index); /* whatever it leaves empty keeps its bit */
+    wheel->buckets.nodes[index].due = deadline;
+    if (deadline > wheel->buckets.clock) {
+        file_timer(wheel, index);
+    } else {
+        bucket_append(&wheel->buckets, LATE, index);
+    }
+    return TL_OK;
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+/* Files a timer that was collected: under DUE, or where the clock now has it. */
+static inline void file_again(void *self, uint32_t index)
+{
+    struct vpp_wheel *wheel = self;
+    if (!bucket_sort_out(&wheel->buckets, index)) {
+        file_timer(wheel, index);
+    }
+}
+
+/* Collects the slots of a ring that the clock has passed, or come to, since `old`. True if it came
+ * to one with timers that may not be due yet. */
+static bool pass_ring(struct vpp_wheel *wheel, uint32_t ring, uint64_t old)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint64_t *occupied = wheel->occupied[ring];
+    uint32_t shift = ring * wheel->bits;
+    uint64_t at = old >> shift;
+    uint64_t end = buckets->clock >> shift;
+    uint64_t left = end - at < wheel->slots ? end - at : wheel->slots;
+    bool opens = false;
+    while (left > 0) {
+        TL_COUNT(buckets, slots, 1);
+        if (left == 1 && !is_occupied(wheel, ring, at + 1)) {
+            break; /* the usual case: no other word is looked at */
+        }
+        uint64_t ahead = 1 + (uint64_t)bitmap_words_ahead(occupied, wheel->slots, at);
+        if (ahead > left) {
+            break;
+        }
+        at += ahead;
+        left -= ahead;
+        uint32_t slot = (uint32_t)at & (wheel->slots - 1);
+        bool open = at == end && ring > 0;
+        occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+        bucket_move_all(buckets, FIRST_BUCKET + (ring << wheel->bits) + slot, open ? FLUSH : DUE);
+        opens = opens || open;
+    }
+    return opens;
+}
+
+/* Moves the clock to `now`, and everything that is due by then to DUE. */
+static void collect_due(struct vpp_wheel *wheel, uint64_t now)
+{
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint64_t old = buckets->clock;
+    buckets->clock = now;
+    bucket_move_all(buckets, LATE, DUE);
+    bool opens = false;
+    for (uint32_t ring = 0;
+         ring < wheel->rings && old >> (ring * wheel->bits) != now >> (ring * wheel->bits);
+         ring++) {
+        opens = pass_ring(wheel, ring, old) || opens;
+    }
+    uint32_t turn = wheel->rings * wheel->bits;
+    if (wheel->has_overflow && old >> turn != now >> turn &&
+        wheel->overflow_from >> turn <= now >> turn) {
+        wheel->overflow_from = TL_NEVER;
+        bucket_move_all(buckets, OVERFLOW, FLUSH);
+        opens = true;
+    }
+    if (opens) {
+        bucket_empty(buckets, FLUSH, file_again, wheel);
+    }
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct vpp_wheel *wheel = self;
+    collect_due(wheel, now);
+    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    const struct vpp_wheel *wheel = self;
+    const struct timer_buckets *buckets = &wheel->buckets;
+    if (buckets->count == 0) {
+        return TL_NEVER;
+    }
+    if (buckets_are_due(buckets)) {
+        return buckets->clock;
+    }
+    for (uint32_t ring = 0; ring < wheel->rings; ring++) {
+        uint32_t shift = ring * wheel->bits;
+        uint64_t from = buckets->clock >> shift;
+        uint32_t between = bitmap_words_ahead(wheel->occupied[ring], wheel->slots, from);
+        if (between < wheel->slots) {
+            return (from + 1 + between) << shift;
+        }
+    }
+    uint32_t turn = wheel->rings * wheel->bits;
+    return wheel->overflow_from >> turn << turn;
+}
+
+/* --- making it ------------------------------------------------------------------------------- */
+
+enum option { OPTION_WHEELS, OPTION_BITS };
+
+#define WITH_OVERFLOW (RINGS_MAX + 1)
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    uint32_t wheels = (uint32_t)config->options[OPTION_WHEELS];
+    uint32_t bits = (uint32_t)config->options[OPTION_BITS];
+    uint32_t rings = wheels < RINGS_MAX ? wheels : RINGS_MAX;
+    struct vpp_wheel empty = {
+        .buckets = buckets_empty(config, FIRST_BUCKET + (rings << bits)),
+        .bits = bits,
+        .slots = UINT32_C(1) << bits,
+        .rings = rings,
+        .has_overflow = wheels == WITH_OVERFLOW,
+        .overflow_from = TL_NEVER,
+    };
+    return structure_create(config, &empty, buckets_reserve, self);
+}
+
+static void wheel_destroy(void *self)
+{
+    struct vpp_wheel *wheel = self;
+    nodes_free(&wheel->buckets);
+    structure_free(wheel, wheel->buckets.allocator);
+}
+
+static const struct tl_choice wheels_choices[] = {
+    {"overflow", WITH_OVERFLOW, "three, and a list of what lies beyond their turn: no horizon"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_WHEELS] = {"wheels", WITH_OVERFLOW, 1, RINGS_MAX, wheels_choices,
+                       "rings (TW_TIMER_WHEELS, TW_OVERFLOW_VECTOR)"},
+    [OPTION_BITS] = {"bits", 10, BITS_MIN, BITS_MAX, NULL,
+                     "slots of a ring are 2^bits (TW_RING_SHIFT)"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+/* --- check, place, walk ---------------------------------------------------------------------- */
+
+/* The next span of a slot from the clock's own on, counted in spans from tick 0. */
+static uint64_t span_of(const struct vpp_wheel *wheel, uint32_t ring, uint32_t slot)
+{
+    uint64_t from = wheel->buckets.clock >> (ring * wheel->bits);
+    return from + ((slot - from) & (wheel->slots - 1));
+}
+
+static enum tl_status check_slot(const struct vpp_wheel *wheel, uint32_t ring, uint32_t slot,
+                                 char *why, size_t why_bytes)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t bucket = FIRST_BUCKET + (ring << wheel->bits) + slot;
+    if (!is_occupied(wheel, ring, slot) && !bucket_is_empty(buckets, bucket)) {
+        return corrupt(why, why_bytes, "the bit of slot %" PRIu32 " of ring %" PRIu32 " is lost",
+                       slot, ring + 1);
+    }
+    uint64_t span = span_of(wheel, ring, slot);
+    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
+         i = bucket_after(buckets, bucket, i)) {
+        uint64_t due = buckets->nodes[i].due;
+        if (due >> (ring * wheel->bits) != span || ring_of(wheel, due) != ring) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong slot",
+                           timer_id(buckets, i));
+        }
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct vpp_wheel *wheel = self;
+    const struct timer_buckets *buckets = &wheel->buckets;
+    enum tl_status status = buckets_check(buckets, 0, why, why_bytes);
+    for (uint32_t n = 0; status == TL_OK && n < wheel->rings << wheel->bits; n++) {
+        status = check_slot(wheel, n >> wheel->bits, n & (wheel->slots - 1), why, why_bytes);
+    }
+    for (uint32_t i = bucket_first(buckets, OVERFLOW); status == TL_OK && i != SLOT_NONE;
+         i = bucket_after(buckets, OVERFLOW, i)) {
+        uint64_t due = buckets->nodes[i].due;
+        if (due < wheel->overflow_from || ring_of(wheel, due) != wheel->rings) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is lost in the overflow",
+                           timer_id(buckets, i));
+        }
+    }
+    if (status == TL_OK && !bucket_is_empty(buckets, FLUSH)) {
+        return corrupt(why, why_bytes, "timers that were to be filed again are not");
+    }
+    return status;
+}
+
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct vpp_wheel *wheel = self;
+    buckets_walk_due(&wheel->buckets, visitor);
+    for (uint32_t ring = 0; ring < wheel->rings; ring++) {
+        uint32_t shift = ring * wheel->bits;
+        uint32_t hand = (uint32_t)(wheel->buckets.clock >> shift) & (wheel->slots - 1);
+        walk_level(visitor, ring + 1, UINT64_C(1) << shift);
+        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
+            bool set = is_occupied(wheel, ring, slot);
+            uint64_t from = span_of(wheel, ring, slot) << shift;
+            walk_span(visitor, slot, from, from + ((UINT64_C(1) << shift) - 1),
+                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
+            bucket_walk(&wheel->buckets, FIRST_BUCKET + (ring << wheel->bits) + slot, keep_due,
+                        visitor);
+        }
+    }
+    if (!bucket_is_empty(&wheel->buckets, OVERFLOW)) {
+        walk_part(visitor, "overflow", TL_FORM_LIST, 0);
+        walk_node(visitor, 0, TL_NEVER);
+        bucket_walk(&wheel->buckets, OVERFLOW, keep_due, visitor);
+    }
+}
+
+/* In the overflow the bucket is the turn's first tick. */
+static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct vpp_wheel *wheel = self;
+    uint32_t bucket;
+    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
+    if (bucket == OVERFLOW) {
+        uint64_t due = wheel->buckets.nodes[timer_index(&wheel->buckets, id)].due;
+        uint32_t turn = wheel->rings * wheel->bits;
+        *out = (struct tl_place){.bucket = due >> turn << turn};
+    } else if (bucket != BUCKET_NONE) {
+        uint32_t ring = (bucket - FIRST_BUCKET) >> wheel->bits;
+        uint32_t slot = (bucket - FIRST_BUCKET) & (wheel->slots - 1);
+        *out = (struct tl_place){.level = ring + 1,
+                                 .slot = slot,
+                                 .bucket = span_of(wheel, ring, slot) << (ring * wheel->bits)};
+    }
+    return status;
+}
+
+TL_ALGO(vpp_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET,
+    .name = "vpp-wheel",
+    .summary = "one to three rings like the digits of a mileage counter, and an overflow",
+    .origin = "FD.io VPP, tw_timer",
+    .description =
+        "A timer waits in the ring of the highest digit in which its deadline differs from the "
+        "clock; a slot is emptied into the rings below when its digit comes up, the overflow when "
+        "all have gone round. A bitmap that stops leave as it is gives a lower bound for the next "
+        "expiry. Bad at: the ticks in which a digit clicks, if its slot holds very many timers or "
+        "the overflow does; few timers, for which it has thousands of slots.",
+    .differs =
+        "fires at the tick itself, where VPP has the slot come up with the tick after; the timers "
+        "of "
+        "one tick fire in another order, VPP's the last one filed first; passes over empty slots, "
+        "so "
+        "that `next` looks beyond the turn of the fast ring and jumps may be of any size; a "
+        "deadline "
+        "for which the last ring would have gone round is refused, VPP files it a turn too early; "
+        "what is due at its start fires with the next advance, VPP takes no interval of 0; keeps "
+        "the deadline itself, in 16 bytes a timer with or without overflow; no cap on what one "
+        "call "
+        "hands out but the budget.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
+    .options = wheel_options,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = buckets_reserve,
+    .start = wheel_start,
+    .stop = buckets_stop,
+    .advance = wheel_advance,
+    .next = wheel_next,
+    .count = buckets_count,
+    .counters = buckets_counters,
+    .check = wheel_check,
+    .place = wheel_place,
+    .walk = wheel_walk,
+};
