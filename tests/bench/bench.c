@@ -346,8 +346,9 @@ static void a_structure_that_refuses_a_start_is_left_out_and_says_so(void **stat
             continue;
         }
         const struct tl_option *option = &algo->options[0];
-        if (option->min > option->max) {
-            continue; /* a word does not make it reach less far */
+        if (option->min + 10 > option->max) {
+            continue; /* a word, or a number of levels: none makes it reach as little as this test
+                         wants */
         }
         char command[512];
         (void)snprintf(command, sizeof command,
