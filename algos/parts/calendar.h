@@ -31,10 +31,11 @@
 #include "check.h"
 #include "walk.h"
 
-#define FIRST_PAGE (HEAD_BIT + 1)
-#define SHIFT_MAX  62u
+#define FIRST_PAGE  (HEAD_BIT + 1)
+#define SHIFT_MAX   62u
+#define SAMPLES_MAX 25u
 
-#define SLOT_LISTS CALENDAR
+#define SLOT_LISTS  CALENDAR
 #include "timer_lists.h"
 #define STRUCTURE CALENDAR
 #include "structure.h"
@@ -43,7 +44,7 @@
 static void remake(CALENDAR *queue, uint32_t days);
 
 /* Told that a timer was written on its page, and how many it was compared with; that a search for
- * the first timer has looked at so many pages; that a timer is about to fire. The including
+ * the first timer has turned so many pages; that a timer is about to fire. The including
  * file's. */
 static inline void calendar_entered(CALENDAR *queue, uint32_t seen);
 static inline void calendar_turned(CALENDAR *queue, uint32_t pages);
@@ -97,11 +98,11 @@ static uint32_t find_first(CALENDAR *queue)
         TL_COUNT(queue, slots, 1);
         if (id != page && queue->timers[id].due >> queue->shift == queue->today) {
             queue->bound = queue->timers[id].due;
-            calendar_turned(queue, turned + 1);
+            calendar_turned(queue, turned);
             return id;
         }
     }
-    calendar_turned(queue, queue->days);
+    calendar_turned(queue, queue->days - 1);
     uint32_t first = SLOT_NONE; /* nothing this year */
     for (uint32_t page = FIRST_PAGE; page < FIRST_PAGE + queue->days; page++) {
         uint32_t id = slot_node(queue, page)->next;
@@ -124,6 +125,46 @@ static inline uint32_t day_shift(uint64_t ticks)
         shift++;
     }
     return shift > 0 && (ticks >> (shift - 1) & 1) != 0 ? shift + 1 : shift;
+}
+
+/* The length of a day, as a shift, that suits timers due at these ticks, in order. */
+static inline uint32_t day_for(const uint64_t *due, uint32_t samples)
+{
+    if (samples < 2) {
+        return 0; /* says nothing about distances */
+    }
+    uint64_t all = due[samples - 1] - due[0];
+    uint64_t rest = all % (samples - 1);
+    uint64_t twice = all / (samples - 1) * 2 + (2 * rest + samples - 2) / (samples - 1);
+    uint64_t sum = 0;
+    uint64_t used = 0;
+    for (uint32_t i = 1; i < samples; i++) {
+        uint64_t distance = due[i] - due[i - 1];
+        if (distance < twice) { /* twice the average, rounded up: the same for whole numbers */
+            sum += distance;
+            used++;
+        }
+    }
+    uint64_t width = used > 0 ? 3 * (sum / used) + 3 * (sum % used) / used : 0;
+    return day_shift(width);
+}
+
+/* The length of a day, as a shift, as Brown has it: from the first timers, which it takes off their
+ * pages and puts into a chain that begins at **end, and moves *end to the chain's end. */
+static uint32_t sample_day(CALENDAR *queue, uint32_t **end)
+{
+    uint64_t due[SAMPLES_MAX];
+    uint32_t samples = queue->paged <= 5    ? (uint32_t)queue->paged
+                       : queue->paged < 200 ? 5 + (uint32_t)queue->paged / 10
+                                            : SAMPLES_MAX;
+    for (uint32_t i = 0; i < samples; i++) {
+        uint32_t id = find_first(queue);
+        due[i] = queue->timers[id].due;
+        slot_remove(queue, id);
+        **end = id;
+        *end = &queue->timers[id].links.next;
+    }
+    return day_for(due, samples);
 }
 
 /* Takes all timers off their pages, in a chain that begins at *end. Equal ticks keep their order.

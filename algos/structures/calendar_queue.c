@@ -48,8 +48,7 @@
  */
 #include "timerlab.h"
 
-#define DAYS_MIN    2u
-#define SAMPLES_MAX 25u
+#define DAYS_MIN 2u
 
 struct calendar_queue {
     struct timer *timers;
@@ -68,46 +67,14 @@ struct calendar_queue {
 #define CALENDAR struct calendar_queue
 #include "calendar.h"
 
-/* The length of a day, as a shift, that suits timers due at these ticks, in order. */
-static uint32_t day_for(const uint64_t *due, uint32_t samples)
-{
-    if (samples < 2) {
-        return 0; /* says nothing about distances */
-    }
-    uint64_t all = due[samples - 1] - due[0];
-    uint64_t rest = all % (samples - 1);
-    uint64_t twice = all / (samples - 1) * 2 + (2 * rest + samples - 2) / (samples - 1);
-    uint64_t sum = 0;
-    uint64_t used = 0;
-    for (uint32_t i = 1; i < samples; i++) {
-        uint64_t distance = due[i] - due[i - 1];
-        if (distance < twice) { /* twice the average, rounded up: the same for whole numbers */
-            sum += distance;
-            used++;
-        }
-    }
-    uint64_t width = used > 0 ? 3 * (sum / used) + 3 * (sum % used) / used : 0;
-    return day_shift(width);
-}
-
 /* Makes the calendar anew, with so many days, whose length is taken from the first timers. */
 static void remake(struct calendar_queue *queue, uint32_t days)
 {
-    uint64_t due[SAMPLES_MAX];
-    uint32_t samples = queue->paged <= 5    ? (uint32_t)queue->paged
-                       : queue->paged < 200 ? 5 + (uint32_t)queue->paged / 10
-                                            : SAMPLES_MAX;
-    uint32_t chain = SLOT_NONE; /* of all timers: the samples, and then page by page */
+    uint32_t chain = SLOT_NONE; /* of all timers: the first ones, and then page by page */
     uint32_t *end = &chain;
-    for (uint32_t i = 0; i < samples; i++) {
-        uint32_t id = find_first(queue);
-        due[i] = queue->timers[id].due;
-        slot_remove(queue, id);
-        *end = id;
-        end = &queue->timers[id].links.next;
-    }
+    uint32_t shift = sample_day(queue, &end);
     chain_pages(queue, end);
-    refill(queue, days, day_for(due, samples), chain);
+    refill(queue, days, shift, chain);
 }
 
 /* What the calendar has cost says nothing of its days here. */

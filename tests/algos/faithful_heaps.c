@@ -177,6 +177,7 @@ static const struct bound bounds[] = {
     {"henriksen-list", "", 4, 3, true},
     {"radix-heap", "", 2, 0.5, true}, /* of the delay, which grows with n here */
     {"calendar-queue", "", 12, 8, false},
+    {"snoopy-calendar", "", 12, 8, false},
     {"ladder-queue", "", 12, 8, false},
     {"ffs-queue", "", 12, 4, false},
 };

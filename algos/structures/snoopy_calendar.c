@@ -1,0 +1,218 @@
+/*
+ * snoopy-calendar: a calendar queue whose days become longer or shorter by what they have cost.
+ *
+ *   days too short                             days too long
+ *   page   0    1    2    3    4    5          page   0                    1
+ *          37   -    -    -    49   -                 37, 38, 40, 49, 52   -
+ *   a firing turns four pages to the next      a start passes those of its page that are due later
+ *
+ * The pages are those of calendar-queue, and so is their number, which doubles and halves with the
+ * timers. Brown measures the distances of the first few timers for the length of a day, and only
+ * when the number changes: that goes wrong where the first are not like the rest, or where the
+ * distances change and the number does not. Here the calendar watches itself. Longer days have
+ * fewer pages turned and more timers passed, shorter ones the reverse, and the two together are
+ * least where they are equal. So both are counted:
+ *
+ *   searched   pages turned to find the first timer, and one for each that fires
+ *   entered    timers looked at on a page to find another's place there
+ *
+ * A round is as many firings as there are timers. After more than `rounds` rounds, if one of the
+ * two is more than twice the other, the day is made longer or shorter by the square root of
+ * searched to entered, and the counting begins anew; after more than five times as many it does so
+ * in any case. When the number of days changes, a day becomes four times as long as the average
+ * distance of the firings of the last round; before there was one, what Brown would make of it.
+ *
+ * Lengths are powers of two, as in calendar-queue, so the square root is rounded to one.
+ *
+ * Invariants: those of calendar-queue, with four days at least.
+ *
+ * Complexity: start, stop, expiry O(1) once the days suit the timers; a tick O(1); making it anew
+ * O(n), amortised O(1). Bad at: getting there, since `rounds` times all timers have to fire first;
+ * timers that are stopped and hardly ever fire, from which it learns nothing; delays of two very
+ * different lengths, for which no length of a day is right; the tick of making it anew.
+ *
+ * Source: K. L. Tan and L.-J. Thng, "SNOOPy calendar queue", Winter Simulation Conference 2000, for
+ * the idea of taking the length from performance statistics. When it is taken, and how, is as in
+ * the calendar scheduler of ns-2.35 (common/scheduler.cc), which follows them.
+ */
+#include "timerlab.h"
+
+#define DAYS_MIN 4u
+
+struct snoopy_calendar {
+    struct timer *timers;
+    struct node *heads;
+    uint32_t capacity;
+    uint32_t days;
+    uint32_t shift;
+    uint64_t today;
+    uint64_t bound;
+    uint64_t count;
+    uint64_t paged;
+    uint64_t clock;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+    uint64_t searched;
+    uint64_t entered;
+    uint64_t rounds_max;
+    uint64_t rounds;
+    uint64_t firings;      /* of this round, after that at `since` */
+    uint64_t since;        /* TL_NEVER: none has fired */
+    uint64_t last_ticks;   /* that the last round took, */
+    uint64_t last_firings; /* and its firings; 0: there was none */
+};
+#define CALENDAR struct snoopy_calendar
+#include "calendar.h"
+
+/* --- counting -------------------------------------------------------------------------------- */
+
+static void forget(struct snoopy_calendar *queue)
+{
+    queue->searched = 0;
+    queue->entered = 0;
+    queue->rounds = 0;
+}
+
+static inline void calendar_entered(struct snoopy_calendar *queue, uint32_t seen)
+{
+    queue->entered += seen;
+}
+
+static inline void calendar_turned(struct snoopy_calendar *queue, uint32_t pages)
+{
+    queue->searched += pages;
+}
+
+/* --- the length of a day --------------------------------------------------------------------- */
+
+/* The shift by which a day is to be longer (or shorter): half the logarithm of the quotient. */
+static uint32_t root_shift(uint64_t more, uint64_t less)
+{
+    uint64_t quotient = more / (less > 0 ? less : 1);
+    return (uint32_t)(64 - __builtin_clzll(quotient | 1)) / 2;
+}
+
+/* Makes days longer or shorter by what they have cost. */
+static void adjust(struct snoopy_calendar *queue)
+{
+    uint32_t shift = queue->shift;
+    if (queue->searched > queue->entered) {
+        shift += root_shift(queue->searched, queue->entered);
+        shift = shift < SHIFT_MAX ? shift : SHIFT_MAX;
+    } else {
+        uint32_t down = root_shift(queue->entered, queue->searched);
+        shift = shift > down ? shift - down : 0;
+    }
+    if (shift != queue->shift) {
+        uint32_t chain = SLOT_NONE;
+        chain_pages(queue, &chain);
+        refill(queue, queue->days, shift, chain);
+    }
+    forget(queue);
+}
+
+/* Four times so many ticks, divided by what is not 0; as far as that goes. */
+static uint64_t four_times(uint64_t ticks, uint64_t by)
+{
+    uint64_t average = ticks / by;
+    return average < UINT64_MAX / 8 ? 4 * average + 4 * (ticks % by) / by : UINT64_MAX;
+}
+
+/* Makes the calendar anew, with so many days. */
+static void remake(struct snoopy_calendar *queue, uint32_t days)
+{
+    uint32_t chain = SLOT_NONE;
+    uint32_t *end = &chain;
+    uint32_t shift = queue->last_firings > 0 && queue->last_ticks > 0
+                         ? day_shift(four_times(queue->last_ticks, queue->last_firings))
+                         : sample_day(queue, &end);
+    chain_pages(queue, end);
+    refill(queue, days, shift, chain);
+    forget(queue);
+}
+
+/* Ends a round, if it is one. */
+static inline void calendar_fires(struct snoopy_calendar *queue, uint32_t id)
+{
+    uint64_t due = queue->timers[id].due;
+    queue->searched++; /* the page that it is on; looking at it again to no avail costs little */
+    if (queue->since == TL_NEVER) {
+        queue->since = due;
+        return;
+    }
+    if (++queue->firings < queue->paged) {
+        return;
+    }
+    queue->last_ticks = due - queue->since;
+    queue->last_firings = queue->firings;
+    queue->since = due;
+    queue->firings = 0;
+    queue->rounds++;
+    if (queue->rounds > queue->rounds_max &&
+        (queue->searched > 2 * queue->entered || queue->entered > 2 * queue->searched)) {
+        adjust(queue);
+    } else if (queue->rounds > 5 * queue->rounds_max) {
+        forget(queue);
+    }
+}
+
+enum { ROUNDS };
+
+static const struct tl_option queue_options[] = {
+    [ROUNDS] =
+        {"rounds", 20, 0, 1000000, NULL,
+         "rounds, each of as many firings as there are timers, before days are made longer or "
+         "shorter"},
+    {0},
+};
+
+static enum tl_status queue_create(const struct tl_config *config, void **self)
+{
+    return calendar_create(config,
+                           (struct snoopy_calendar){.rounds_max = (uint64_t)config->options[ROUNDS],
+                                                    .since = TL_NEVER},
+                           self);
+}
+
+TL_ALGO(snoopy_calendar) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET |
+                    TL_CAP_UNLIMITED,
+    .name = "snoopy-calendar",
+    .summary = "a calendar queue whose days become longer or shorter by what they have cost",
+    .origin = "Tan and Thng 2000; ns-2's calendar scheduler",
+    .description =
+        "A calendar queue that counts the pages that it turns to fire and the timers that it "
+        "passes "
+        "to start. Every so many rounds, if one is more than twice the other, its days are made "
+        "longer or shorter by the square root of their quotient, so that no sample of the timers "
+        "decides. Bad at: getting there, which takes many rounds of firings; timers that are "
+        "mostly "
+        "stopped; delays of very different lengths; the tick in which it is made anew.",
+    .differs =
+        "the length of a day is a power of two ticks, and no less than one; counts timers, not "
+        "different ticks, for the number of days; a start that is due before all of its page is "
+        "looked for from the end as any other; before the first round is over a day is measured as "
+        "by "
+        "Brown, where ns-2 takes the fullest page; a stop shrinks the calendar, too; what is due "
+        "at "
+        "its "
+        "start waits on a list of its own for the next advance.",
+    .cost = {.start = "O(1) expected, O(n) worst",
+             .stop = "O(1) amortised",
+             .tick = "O(1)",
+             .expire = "O(1) expected, O(n) worst"},
+    .options = queue_options,
+    .create = queue_create,
+    .destroy = queue_destroy,
+    .reserve = queue_reserve,
+    .start = queue_start,
+    .stop = queue_stop,
+    .advance = queue_advance,
+    .next = queue_next,
+    .count = lists_count,
+    .counters = lists_counters,
+    .check = queue_check,
+    .place = queue_place,
+    .walk = queue_walk,
+};

@@ -1,0 +1,342 @@
+/*
+ * snoopy-calendar beside ns-2's calendar scheduler.
+ *
+ * The model follows common/scheduler.cc of ns-2.35: events fire in order of time, equal ones in the
+ * order of their insertion; four days at first, twice as many above two different times a day, half
+ * as many below half of the days less two. It leaves out the pages. How the length of a day follows
+ * from what searching and inserting have cost is held to the same source by worked examples, in
+ * which each firing costs the same.
+ */
+#include "original.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "registry.h"
+#include "test.h"
+
+enum habit {
+    COUNTS_TIMES = 1,    /* different ones, for the number of days */
+    CANCELS_QUIETLY = 2, /* cancel never makes it smaller */
+    INSERTS_WHAT_IS_DUE = 4,
+};
+
+enum where { NOWHERE, ASIDE, INSERTED };
+
+struct scheduler {
+    uint32_t habits;
+    uint64_t clock;
+    uint64_t order;
+    uint32_t days;
+    enum where where[ORIGINAL_IDS];
+    uint64_t time[ORIGINAL_IDS];
+    uint64_t entry[ORIGINAL_IDS];
+};
+
+static void scheduler_open(void *self, uint64_t now, uint32_t habits)
+{
+    *(struct scheduler *)self = (struct scheduler){.habits = habits, .clock = now, .days = 4};
+}
+
+static bool has(const struct scheduler *scheduler, enum habit habit)
+{
+    return (scheduler->habits & habit) != 0;
+}
+
+/* The first that is there; ORIGINAL_IDS: none. */
+static uint32_t first_of(const struct scheduler *scheduler, enum where where)
+{
+    uint32_t first = ORIGINAL_IDS;
+    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
+        if (scheduler->where[id] == where &&
+            (first == ORIGINAL_IDS || scheduler->time[id] < scheduler->time[first] ||
+             (scheduler->time[id] == scheduler->time[first] &&
+              scheduler->entry[id] < scheduler->entry[first]))) {
+            first = id;
+        }
+    }
+    return first;
+}
+
+/* stat_qsize_ */
+static int64_t size_of(const struct scheduler *scheduler)
+{
+    int64_t size = 0;
+    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
+        bool counts = scheduler->where[id] == INSERTED;
+        for (uint32_t other = 0; has(scheduler, COUNTS_TIMES) && other < id; other++) {
+            counts = counts && (scheduler->where[other] != INSERTED ||
+                                scheduler->time[other] != scheduler->time[id]);
+        }
+        size += counts;
+    }
+    return size;
+}
+
+static void insert(struct scheduler *scheduler, uint32_t id)
+{
+    scheduler->where[id] = INSERTED;
+    scheduler->entry[id] = scheduler->order++;
+    if (size_of(scheduler) > 2 * (int64_t)scheduler->days) {
+        scheduler->days *= 2;
+    }
+}
+
+static void shrink(struct scheduler *scheduler)
+{
+    if (size_of(scheduler) < (int64_t)scheduler->days / 2 - 2) {
+        scheduler->days /= 2;
+    }
+}
+
+static bool scheduler_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct scheduler *scheduler = self;
+    scheduler->where[id] = NOWHERE;
+    if (deadline > scheduler->clock || has(scheduler, INSERTS_WHAT_IS_DUE)) {
+        scheduler->time[id] = deadline;
+        insert(scheduler, id);
+        return true;
+    }
+    scheduler->time[id] = scheduler->clock;
+    scheduler->where[id] = ASIDE;
+    scheduler->entry[id] = scheduler->order++;
+    shrink(scheduler);
+    return true;
+}
+
+static bool scheduler_stop(void *self, uint32_t id)
+{
+    struct scheduler *scheduler = self;
+    bool was = scheduler->where[id] != NOWHERE;
+    scheduler->where[id] = NOWHERE;
+    if (was && !has(scheduler, CANCELS_QUIETLY)) {
+        shrink(scheduler);
+    }
+    return was;
+}
+
+static void scheduler_advance(void *self, uint64_t now, const struct original_fire *fire)
+{
+    struct scheduler *scheduler = self;
+    for (uint32_t id; (id = first_of(scheduler, ASIDE)) < ORIGINAL_IDS;) {
+        insert(scheduler, id);
+    }
+    scheduler->clock = now;
+    for (uint32_t fired = 0; fired < 1000; fired++) { /* with a habit there may be no end */
+        uint32_t id = first_of(scheduler, INSERTED);
+        if (id == ORIGINAL_IDS || scheduler->time[id] > now) {
+            return;
+        }
+        scheduler->where[id] = NOWHERE;
+        shrink(scheduler);
+        fire->call(fire->ctx, id);
+    }
+}
+
+struct year {
+    bool is_year;
+    uint64_t day_ticks;
+    uint32_t days;
+};
+
+static void on_part(void *ctx, const struct tl_part *part)
+{
+    struct year *year = ctx;
+    year->is_year = part->form == TL_FORM_WHEEL;
+    year->day_ticks = year->is_year ? part->cell_ticks : year->day_ticks;
+}
+
+static void on_cell(void *ctx, const struct tl_cell *cell)
+{
+    (void)cell;
+    struct year *year = ctx;
+    year->days += year->is_year;
+}
+
+static void on_timer(void *ctx, const struct tl_held *held)
+{
+    (void)ctx;
+    (void)held;
+}
+
+static struct year year_of(const struct tl_algo *algo, const void *structure)
+{
+    struct year year = {false, 0, 0};
+    struct tl_visitor visitor = {&year, on_part, on_cell, on_timer};
+    algo->walk(structure, &visitor);
+    return year;
+}
+
+static bool same_days(void *self, const struct tl_algo *algo, const void *structure, char *why,
+                      size_t why_bytes)
+{
+    const struct scheduler *scheduler = self;
+    struct year year = year_of(algo, structure);
+    if (year.days != scheduler->days) {
+        (void)snprintf(why, why_bytes, "%" PRIu32 " days, not %" PRIu32, year.days,
+                       scheduler->days);
+        return false;
+    }
+    return true;
+}
+
+static const struct original scheduler = {
+    .follows = "ns-2.35, scheduler.cc",
+    .bytes = sizeof(struct scheduler),
+    .open = scheduler_open,
+    .start = scheduler_start,
+    .stop = scheduler_stop,
+    .advance = scheduler_advance,
+    .inside = same_days,
+};
+
+static const struct original_case usual = {
+    .original = &scheduler,
+    .structure = "snoopy-calendar",
+    .options = "rounds=1", /* so that days change their length on the way */
+    .ordered = true,
+    .ids = ORIGINAL_IDS,
+    .operations = 1000,
+};
+
+static void the_calendar_of_ns(void **state)
+{
+    (void)state;
+    original_agrees(&usual);
+    struct original_case near_case = usual;
+    near_case.delay_bits = 6;
+    near_case.step_ticks = 5;
+    original_agrees(&near_case);
+    struct original_case far_case = usual;
+    far_case.delay_bits = 50;
+    original_agrees(&far_case);
+}
+
+static void what_differs_is_said(void **state)
+{
+    (void)state;
+    struct original_case wanted = usual;
+    wanted.delay_bits = 6;
+    original_differs(&wanted, COUNTS_TIMES, "counts timers, not different ticks");
+    original_differs(&wanted, CANCELS_QUIETLY, "a stop shrinks the calendar, too");
+    original_differs(&wanted, INSERTS_WHAT_IS_DUE, "waits on a list of its own");
+}
+
+/* --- the length of a day --------------------------------------------------------------------- */
+
+struct hold {
+    const struct tl_algo *algo;
+    void *self;
+    uint64_t delay; /* 0: random, of the mean `spread` */
+    uint64_t spread;
+    uint64_t random;
+    uint64_t fired;
+};
+
+static void open_hold(struct hold *hold, const char *name, uint32_t timers)
+{
+    int64_t options[TL_OPTIONS_MAX];
+    *hold = (struct hold){.algo = tl_registry_find(name)->counted, .random = 1};
+    tl_options_default(hold->algo, options);
+    struct tl_config config = {
+        .capacity = timers, .options = options, .allocator = tl_system_allocator()};
+    assert_int_equal(hold->algo->create(&config, &hold->self), TL_OK);
+}
+
+static uint64_t delay_of(struct hold *hold)
+{
+    hold->random = hold->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return hold->delay > 0 ? hold->delay : 1 + (hold->random >> 33) % (2 * hold->spread);
+}
+
+static void start_again(void *ctx, uint32_t id, uint64_t now)
+{
+    struct hold *hold = ctx;
+    hold->fired++;
+    assert_int_equal(hold->algo->start(hold->self, id, now + delay_of(hold)), TL_OK);
+}
+
+static void run_until(struct hold *hold, uint64_t fired)
+{
+    while (hold->fired < fired) {
+        (void)hold->algo->advance(hold->self, hold->algo->next(hold->self), 1, start_again, hold);
+    }
+}
+
+/* Four timers, 16 ticks apart, in four days of a tick: each firing turns a year's pages in vain,
+ * and each start enters a page with another timer. So every 21 rounds of four firings, after the
+ * first firing, a day doubles, until each has one of its own; then nothing is entered any more, and
+ * it grows by the root of all that was searched, after which all four are on one page. */
+static void days_that_are_too_short_double(void **state)
+{
+    (void)state;
+    struct hold hold;
+    open_hold(&hold, "snoopy-calendar", 4);
+    hold.delay = 64;
+    for (uint32_t id = 0; id < 4; id++) {
+        assert_int_equal(hold.algo->start(hold.self, id, 16 * (1 + (uint64_t)id)), TL_OK);
+    }
+    static const uint64_t lengths[] = {1, 2, 4, 8, 16, 256, 256};
+    for (size_t i = 0; i + 1 < sizeof lengths / sizeof lengths[0]; i++) {
+        run_until(&hold, 84 * (i + 1));
+        assert_int_equal(year_of(hold.algo, hold.self).day_ticks, lengths[i]);
+        run_until(&hold, 84 * (i + 1) + 1);
+        assert_int_equal(year_of(hold.algo, hold.self).day_ticks, lengths[i + 1]);
+        assert_int_equal(year_of(hold.algo, hold.self).days, 4);
+    }
+    hold.algo->destroy(hold.self);
+}
+
+static double steps_per_firing(struct hold *hold, uint64_t firings)
+{
+    struct tl_counters before = {0};
+    struct tl_counters after = {0};
+    hold->algo->counters(hold->self, &before);
+    uint64_t from = hold->fired;
+    run_until(hold, from + firings);
+    hold->algo->counters(hold->self, &after);
+    return (double)(after.compares + after.slots - before.compares - before.slots) /
+           (double)(hold->fired - from);
+}
+
+/* As many timers as before, of which the delays become so many times as long, or as short: the
+ * calendar that measures when the number changes stays as it is, the one that watches what it costs
+ * is as good as before. */
+static void days_follow_the_delays(void **state)
+{
+    (void)state;
+    static const uint64_t spreads[][2] = {{2000, 2000000}, {2000000, 2000}};
+    enum { TIMERS = 1000 };
+    for (size_t i = 0; i < 2; i++) {
+        static const char *const names[] = {"calendar-queue", "snoopy-calendar"};
+        double before[2];
+        double after[2];
+        for (size_t n = 0; n < 2; n++) {
+            struct hold hold;
+            open_hold(&hold, names[n], TIMERS);
+            hold.spread = spreads[i][0];
+            for (uint32_t id = 0; id < TIMERS; id++) {
+                assert_int_equal(hold.algo->start(hold.self, id, delay_of(&hold)), TL_OK);
+            }
+            before[n] = steps_per_firing(&hold, 10 * TIMERS);
+            hold.spread = spreads[i][1];
+            run_until(&hold, hold.fired + 100 * TIMERS);
+            after[n] = steps_per_firing(&hold, 10 * TIMERS);
+            hold.algo->destroy(hold.self);
+        }
+        assert_true(before[1] < 10 && after[1] < 10);
+        assert_true(after[0] > 10 * after[1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_calendar_of_ns),
+        cmocka_unit_test(what_differs_is_said),
+        cmocka_unit_test(days_that_are_too_short_double),
+        cmocka_unit_test(days_follow_the_delays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
