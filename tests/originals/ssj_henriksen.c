@@ -1,11 +1,11 @@
 /*
  * henriksen-list beside SSJ's event list of that name.
  *
- * The model follows umontreal/ssj/simevents/eventlist/Henriksen.java of SSJ 3.3: a doubly linked
- * list between two ends, an index in falling order whose first entry is the upper end, a pointer
- * pulled for every fourth event that a search goes over, an index that doubles where there is no
- * next pointer and is halved where the first event has passed its middle. It leaves out priorities
- * and iterators.
+ * The model follows umontreal/ssj/simevents/eventlist/Henriksen.java of SSJ (commit 65a52c66): a
+ * doubly linked list between two ends, an index in falling order whose first entry is the upper
+ * end, a pointer pulled for every fourth event that a search goes over, an index that doubles where
+ * there is no next pointer and is halved where the first event has passed its middle. It leaves out
+ * priorities and iterators.
  */
 #include "original.h"
 
@@ -252,7 +252,7 @@ static bool henriksen_inside(void *self, const struct tl_algo *algo, const void 
 }
 
 static const struct original henriksen = {
-    .follows = "SSJ 3.3, Henriksen.java",
+    .follows = "SSJ, Henriksen.java",
     .bytes = sizeof(struct henriksen),
     .open = henriksen_open,
     .start = henriksen_start,
