@@ -538,12 +538,18 @@ static const struct bound {
     {"hashed-ordered-wheel", "", 30000, 3, 2, 6, 0},
     {"cascading-wheel", "", 30000, 5, 1.1 + 1.0, 12, 4},
     {"bitmap-wheel", "", 30000, 1, 2.2, 12, 5},
+    {"tokio-wheel", "", 30000, 2, 0.1, 9, 2},
     {"coarse-wheel", "", 30000, 1, 1.2, 3, 0},
+    /* each is looked at at half of its slot's 4,096 ticks, unless it is moved from there */
+    {"nexus-wheel", "", 30000, 1, 0.1, 2048 + 2, 0},
+    {"nexus-wheel", "moves=all", 30000, 1, 0.1, 9, 2},
+    {"probing-wheel", "cap=65536", 30000, 1, 0.1, 4, 0},
     {"fixed-wheel", "", 30000, 1, 1, 2, 0},
     {"cache-wheel", "", 30000, 1, 0.1, 6, 1},
     {"two-level-wheel", "", 30000, 1, 1.1, 5, 1},
     {"vpp-wheel", "", 30000, 1, 1.1, 5, 1},
     {"vpp-wheel", "wheels=3:bits=8", 30000, 1, 1.1, 6, 1},
+    {"callout-wheel", "", 30000, 1, 0.1, 6, 0},
     /* n/spokes = 100,000 / 4,096 = 24, in each of 15 turns */
     {"spoke-wheel", "", 30000, 1, 26, 5 + 24.5 * 15, 0},
     {"duration-queues", "", 16, 3, 0, 5, 0},
