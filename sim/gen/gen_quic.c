@@ -379,7 +379,7 @@ static void read_traffic(struct gen_model *model, double pacing_ticks)
     double operations = in_time * request_operations + (1 - in_time) * connect_operations;
     struct gen_smooth smooth = {.busy_ticks = pacing_ticks + wait, .gap_ticks = quic->gap_ticks};
     double connects = 0;
-    enum { ROUNDS = 5 };
+    enum { ROUNDS = 4 };
     for (unsigned i = 0; i < ROUNDS; i++) {
         smooth.mean_ticks =
             (request_operations + connects * connect_operations) * ticks / operations;

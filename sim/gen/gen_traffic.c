@@ -185,7 +185,7 @@ static void law_grid(const struct gen_law *law, double more, double *values, uns
 
 double gen_connects(const struct gen_traffic *traffic, double timeout_ticks)
 {
-    enum { WEIGHTS = 16, BURSTS = 64, SILENCES = 256 };
+    enum { WEIGHTS = 8, BURSTS = 32, SILENCES = 128 };
     double weights[WEIGHTS];
     double bursts[BURSTS];
     double silences[SILENCES];
