@@ -56,40 +56,39 @@ enum {
     }
 
 #define GEN_ACTIVITY(first, together, together_source)                                             \
-    [(first) +                                                                                     \
-        GEN_TRICKLE] =                                                                             \
-        GEN_ACTIVITY_ROW(                                                                          \
-            "trickle", 0.5, 0, 1,                                                                  \
-            "share of requests that come singly, the others in bursts; 1: smooth traffic",         \
-            "kernel timers of three loads: 0.19 to 0.56 of starts are not among five within 1 s"), \
-        [(first) + GEN_BURST] = GEN_ACTIVITY_ROW(                                                  \
-            "burst", 30, 1, 1e4, "mean number of a connection's requests in a burst",              \
-            "TLS clients of WRCCDC: 33 with gaps up to 1 s; DNS clients: 11"),                     \
-        [(first) + GEN_BURST_SHAPE] =                                                              \
-            GEN_ACTIVITY_ROW("burst_shape", 1.2, 0, 10,                                            \
-                             "tail of that number: a bounded Pareto's shape; 0: exponential",      \
-                             "TLS clients 1.14, HTTP connections 1.16, DNS clients 1.61 (Hill)"),  \
-        [(first) + GEN_BURST_GAP_MS] =                                                             \
-            GEN_ACTIVITY_ROW("burst_gap_ms", 30, 0.001, 1e6,                                       \
-                             "mean gap in a burst, exponential; at most half of smooth traffic's", \
-                             "DNS clients of WRCCDC: 29 ms; HTTP clients: median 32 ms"),          \
-        [(first) + GEN_SILENCE_SHAPE] = GEN_ACTIVITY_ROW("silence_shape", 1.5, 0, 10,              \
-                                                         "tail of the time from burst to burst, "  \
-                                                         "likewise",                               \
-                                                         "chosen"),                                \
-        [(first) + GEN_TOGETHER] =                                                                 \
-            GEN_ACTIVITY_ROW("together", together, 1, 1e6,                                         \
-                             "so many connections are a client's, and have their bursts together", \
-                             together_source),                                                     \
-        [(first) + GEN_HOT] = GEN_ACTIVITY_ROW(                                                    \
-            "hot", 50, 1, 1e6,                                                                     \
-            "the busiest client has so many times the bursts of the idlest, or what its "          \
-            "connections "                                                                         \
-            "can do; 1: all have as many",                                                         \
-            "hosts of NASA's web log: the busiest has 56 times the median's requests"),            \
-        [(first) + GEN_HOT_SHAPE] =                                                                \
-            GEN_ACTIVITY_ROW("hot_shape", 2, 0.1, 10, "tail of the clients' rates, likewise",      \
-                             "hosts of NASA's web log: 1.99 (Hill)")
+    [(first) + GEN_TRICKLE] = GEN_ACTIVITY_ROW(                                                    \
+        "trickle", 0.5, 0, 1,                                                                      \
+        "share of requests that come singly, the others in bursts; 1: smooth traffic",             \
+        "kernel timers of three loads: 0.19 to 0.56 of starts are in no row of five, 1 s apart"),  \
+               [(first) + GEN_BURST] = GEN_ACTIVITY_ROW(                                           \
+                   "burst", 30, 1, 1e4, "mean number of a connection's requests in a burst",       \
+                   "TLS clients of WRCCDC: 33 with gaps up to 1 s; DNS clients: 11"),              \
+               [(first) + GEN_BURST_SHAPE] = GEN_ACTIVITY_ROW(                                     \
+                   "burst_shape", 1.2, 0, 10,                                                      \
+                   "tail of that number: a bounded Pareto's shape; 0: exponential",                \
+                   "TLS clients 1.14, HTTP connections 1.16, DNS clients 1.61 (Hill)"),            \
+               [(first) + GEN_BURST_GAP_MS] = GEN_ACTIVITY_ROW(                                    \
+                   "burst_gap_ms", 30, 0.001, 1e6,                                                 \
+                   "mean gap in a burst, exponential; at most half of smooth traffic's",           \
+                   "DNS clients of WRCCDC: 29 ms; HTTP clients: median 32 ms"),                    \
+               [(first) + GEN_SILENCE_SHAPE] =                                                     \
+                   GEN_ACTIVITY_ROW("silence_shape", 1.5, 0, 10,                                   \
+                                    "tail of the time from burst to burst, "                       \
+                                    "likewise",                                                    \
+                                    "DNS clients of WRCCDC: 1.53 beyond 10 s (Hill)"),             \
+               [(first) + GEN_TOGETHER] = GEN_ACTIVITY_ROW(                                        \
+                   "together", together, 1, 1e6,                                                   \
+                   "so many connections are a client's, and have their bursts together",           \
+                   together_source),                                                               \
+               [(first) + GEN_HOT] = GEN_ACTIVITY_ROW(                                             \
+                   "hot", 50, 1, 1e6,                                                              \
+                   "the busiest client has so many times the bursts of the idlest, or what its "   \
+                   "connections "                                                                  \
+                   "can do; 1: all have as many",                                                  \
+                   "hosts of NASA's web log: the busiest has 56 times the median's requests"),     \
+               [(first) + GEN_HOT_SHAPE] = GEN_ACTIVITY_ROW(                                       \
+                   "hot_shape", 2, 0.1, 10, "tail of the clients' rates, likewise",                \
+                   "hosts of NASA's web log: 1.99 (Hill)")
 
 /* Where `together` comes from, of servers whose clients open several connections. */
 #define GEN_TOGETHER_SERVER "HTTP clients of a laboratory: 243 connections of 13 within 60 s"
@@ -325,8 +324,8 @@ static inline void gen_file_herded(struct gen_model *model, const struct gen_her
                                    uint64_t now, uint64_t tick, uint32_t number)
 {
     if (__builtin_expect(herds->any, 0)) {
-        uint64_t herd = gen_herds_next(herds, now, number);
-        tick = herd < tick ? herd : tick;
+        uint64_t moment = gen_herds_next(herds, now, number);
+        tick = moment < tick ? moment : tick;
     }
     gen_file(model, tick, number);
 }
