@@ -1,5 +1,6 @@
 #include "trace_loop.h"
 
+#include "growing_array.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -19,6 +20,10 @@
 /* Longest recording that is taken, so that sums of a few lengths and delays stay in range. */
 #define LENGTH_MAX   ((int64_t)(TRACE_TICK_MAX / 16))
 
+/* Ids can be few in a wide range: their numbers come by the page. */
+#define PAGE_IDS     4096u
+#define PAGES        (UINT32_MAX / PAGE_IDS + 1)
+
 /* What is known of a timer while the recording is read. */
 struct life {
     uint64_t arming;     /* the start by which it pends, or NO_STEP */
@@ -27,6 +32,7 @@ struct life {
     int64_t fired; /* when it last did; INT64_MIN: it has not */
     int64_t last;  /* when it last was named or fired */
     uint32_t starts;
+    uint32_t first_rank;    /* how many timers were named before, in the window */
     bool fired_from_warmup; /* by a start in the warm-up */
 };
 
@@ -34,79 +40,116 @@ struct loader {
     struct trace_loop *loop;
     const struct trace_header *header;
     const char *path;
+    const char *beside;
+    int fd; /* of the temporary file, which has no name any more */
+    size_t reserved_bytes;
     struct loop_step *steps; /* writable */
-    struct life *lives;
+    uint32_t **pages;        /* by id: 0, or the timer's number and 1 */
+    struct life *lives;      /* by number, in the order in which they are named */
+    uint32_t life_count;
+    uint32_t life_room;
+    uint32_t first_count; /* timers named in the window */
     struct error *error;
 };
 
 /* --- room ------------------------------------------------------------------------------------ */
 
-/* Maps a file of so many bytes that has no name any more. All of them are reserved on the disk
- * first: a mapped file that meets a full disk would end the program. */
-static void *map_file(const char *beside, size_t bytes, struct error *error)
+static bool no_memory(const struct loader *loader)
+{
+    return error_set(loader->error, "%s: out of memory for its timers", loader->path);
+}
+
+static bool no_room(const struct loader *loader, size_t bytes, int why)
+{
+    return error_set(loader->error,
+                     "%s: no room beside it for a temporary file of %zu bytes: %s; name a file in "
+                     "a folder that has it",
+                     loader->beside, bytes, strerror(why));
+}
+
+static bool open_file(struct loader *loader)
 {
     char *name = NULL;
-    if (asprintf(&name, "%s.XXXXXX.tmp", beside) < 0) {
-        (void)error_set(error, "%s: out of memory", beside);
-        return NULL;
+    if (asprintf(&name, "%s.XXXXXX.tmp", loader->beside) < 0) {
+        return no_memory(loader);
     }
-    int fd = mkstemps(name, 4);
-    int why = fd < 0 ? errno : 0;
-    if (fd >= 0) {
+    loader->fd = mkstemps(name, 4);
+    int why = errno;
+    if (loader->fd >= 0) {
         (void)unlink(name);
-        why = posix_fallocate(fd, 0, (off_t)bytes);
     }
     free(name);
-    void *mapped = MAP_FAILED;
-    if (why == 0) {
-        mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        why = mapped == MAP_FAILED ? errno : 0;
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    if (why != 0) {
-        (void)error_set(error,
-                        "%s: no room beside it for a temporary file of %zu bytes: %s; name a file "
-                        "in a folder that has it",
-                        beside, bytes, strerror(why));
-        return NULL;
-    }
-    return mapped;
+    return loader->fd >= 0 || no_room(loader, loader->loop->mapped_bytes, why);
 }
 
-static bool number(struct loop_numbering *numbering, uint32_t ids)
-{
-    size_t room = (size_t)ids + 1; /* there may be none */
-    numbering->rank = calloc(room, sizeof *numbering->rank);
-    numbering->keys = calloc(room, sizeof *numbering->keys);
-    return numbering->rank != NULL && numbering->keys != NULL;
-}
-
-static bool make_room(struct loader *loader, const char *beside)
+/* Maps as many steps as the header speaks of. What it says is believed when it is seen: the file
+ * has room only for what was read. */
+static bool map_file(struct loader *loader)
 {
     struct trace_loop *loop = loader->loop;
-    const struct trace_header *header = loader->header;
-    if (header->events > SIZE_MAX / 2 / sizeof *loader->steps) {
-        return error_set(loader->error, "%s: %" PRIu64 " operations are too many", loader->path,
-                         header->events);
+    const uint64_t events = loader->header->events;
+    if (events > PTRDIFF_MAX / sizeof *loader->steps) {
+        return no_room(loader, SIZE_MAX, EFBIG);
     }
-    loop->mapped_bytes = (size_t)header->events * sizeof *loader->steps;
-    loader->steps = map_file(beside, loop->mapped_bytes, loader->error);
-    loop->steps = loader->steps;
-    if (loader->steps == NULL) {
+    loop->mapped_bytes = (size_t)events * sizeof *loader->steps;
+    if (!open_file(loader)) {
         return false;
     }
-    loader->lives = malloc(((size_t)header->ids + 1) * sizeof *loader->lives);
-    if (loader->lives == NULL || !number(&loop->by_last, header->ids) ||
-        !number(&loop->by_first, header->ids)) {
-        return error_set(loader->error, "%s: out of memory for its %" PRIu32 " timers",
-                         loader->path, header->ids);
+    void *mapped =
+        mmap(NULL, loop->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, loader->fd, 0);
+    if (mapped == MAP_FAILED) {
+        return no_room(loader, loop->mapped_bytes, errno);
     }
-    for (uint32_t id = 0; id < header->ids; id++) {
-        loader->lives[id] = (struct life){
+    loader->steps = mapped;
+    loop->steps = loader->steps;
+    return true;
+}
+
+/* Sees that there is room for `count` more steps. The disk is asked for it first: who writes to a
+ * mapped file and meets a full disk is ended. */
+static bool reserve(struct loader *loader, uint64_t count)
+{
+    if (count > loader->header->events - loader->loop->step_count) {
+        return error_set(loader->error,
+                         "%s: its blocks have more operations than its header says; make or copy "
+                         "the file anew",
+                         loader->path);
+    }
+    size_t bytes = (size_t)(loader->loop->step_count + count) * sizeof *loader->steps;
+    if (bytes > loader->reserved_bytes) {
+        int why = posix_fallocate(loader->fd, (off_t)loader->reserved_bytes,
+                                  (off_t)(bytes - loader->reserved_bytes));
+        if (why != 0) {
+            return no_room(loader, bytes, why);
+        }
+        loader->reserved_bytes = bytes;
+    }
+    return true;
+}
+
+/* A timer's number, which is new if need be. False for want of memory. */
+static bool number_of(struct loader *loader, uint32_t id, uint32_t *number)
+{
+    uint32_t **page = &loader->pages[id / PAGE_IDS];
+    if (*page == NULL) {
+        *page = calloc(PAGE_IDS, sizeof **page);
+        if (*page == NULL) {
+            return no_memory(loader);
+        }
+    }
+    uint32_t *entry = &(*page)[id % PAGE_IDS];
+    if (*entry == 0) {
+        struct life *lives =
+            array_reach(loader->lives, &loader->life_room, loader->life_count, sizeof *lives);
+        if (lives == NULL) {
+            return no_memory(loader);
+        }
+        loader->lives = lives;
+        lives[loader->life_count] = (struct life){
             .arming = NO_STEP, .first_step = NO_STEP, .fired = INT64_MIN, .last = INT64_MIN};
+        *entry = ++loader->life_count;
     }
+    *number = *entry - 1;
     return true;
 }
 
@@ -150,16 +193,17 @@ static bool take(struct loader *loader, uint64_t tick, const struct trace_record
     uint64_t index = loop->step_count++;
     struct loop_step *step = &loader->steps[index];
     *step = (struct loop_step){.tick = (int64_t)tick - (int64_t)loader->header->warmup_end_tick,
-                               .id = record->id,
                                .op = (uint8_t)record->op};
+    if (!number_of(loader, record->id, &step->id)) {
+        return false;
+    }
     if (cause != NULL && cause->basis != TRACE_EXTERNAL) {
-        step->cause_id = cause->id;
         step->basis = (uint8_t)cause->basis;
-        if (!take_cause(loader, step, index)) {
+        if (!number_of(loader, cause->id, &step->cause_id) || !take_cause(loader, step, index)) {
             return false;
         }
     }
-    struct life *life = &loader->lives[record->id];
+    struct life *life = &loader->lives[step->id];
     settle(loader, life, step->tick);
     if (life->arming != NO_STEP) {
         loader->steps[life->arming].end = step->tick;
@@ -170,8 +214,7 @@ static bool take(struct loader *loader, uint64_t tick, const struct trace_record
         loop->first_step = index + 1;
     } else if (life->first_step == NO_STEP) {
         life->first_step = index;
-        loop->by_first.rank[record->id] = loop->by_first.count;
-        loop->by_first.keys[loop->by_first.count++] = step->tick;
+        life->first_rank = loader->first_count++;
     }
     if (record->op == TRACE_START) {
         step->delay_ticks = record->deadline - tick;
@@ -192,6 +235,7 @@ static bool take_all(struct loader *loader, struct trace_reader *reader)
     struct trace_block block;
     int got = trace_reader_rewind(reader, loader->error) ? 1 : -1;
     while (got == 1 && (got = trace_reader_next(reader, &block, loader->error)) == 1) {
+        got = reserve(loader, block.record_count) ? 1 : -1;
         for (size_t g = 0; got == 1 && g < block.group_count; g++) {
             const struct trace_group *group = &block.groups[g];
             for (uint32_t i = group->first; got == 1 && i < group->first + group->count; i++) {
@@ -276,11 +320,11 @@ static bool collect_left(struct loader *loader, struct keyed *keyed)
         loop->left_count = 0; /* what pends at the beginning is the warm-up's */
     }
     loop->left = calloc((size_t)loop->left_count + 1, sizeof *loop->left);
-    if (loop->left == NULL || !number(&loop->by_left, loader->header->ids)) {
-        return error_set(loader->error, "%s: out of memory", loader->path);
+    if (loop->left == NULL) {
+        return no_memory(loader);
     }
     uint32_t count = 0;
-    for (uint32_t id = 0; id < loader->header->ids && count < loop->left_count; id++) {
+    for (uint32_t id = 0; id < loader->life_count && count < loop->left_count; id++) {
         if (loader->lives[id].arming != NO_STEP) {
             loop->left[count] = loader->steps[loader->lives[id].arming];
             keyed[count] = (struct keyed){.key = loop->left[count].end, .at = id};
@@ -295,23 +339,45 @@ static bool collect_left(struct loader *loader, struct keyed *keyed)
     return true;
 }
 
-static bool finish(struct loader *loader)
+static bool make_numbering(struct loop_numbering *numbering, uint32_t ids)
+{
+    size_t room = (size_t)ids + 1; /* there may be none */
+    numbering->rank = calloc(room, sizeof *numbering->rank);
+    numbering->keys = calloc(room, sizeof *numbering->keys);
+    return numbering->rank != NULL && numbering->keys != NULL;
+}
+
+/* Numbers the timers in all three ways. */
+static bool number_all(struct loader *loader, struct keyed *keyed)
 {
     struct trace_loop *loop = loader->loop;
-    const uint32_t ids = loader->header->ids;
-    struct keyed *keyed = calloc((size_t)ids + 1, sizeof *keyed);
-    if (keyed == NULL) {
-        return error_set(loader->error, "%s: out of memory", loader->path);
+    const uint32_t ids = loader->life_count;
+    if (!make_numbering(&loop->by_last, ids) || !make_numbering(&loop->by_first, ids) ||
+        !make_numbering(&loop->by_left, ids)) {
+        return no_memory(loader);
     }
     uint32_t named = 0;
     for (uint32_t id = 0; id < ids; id++) {
-        end_life(loader, &loader->lives[id]);
-        if (loader->lives[id].last >= 0) {
-            keyed[named++] = (struct keyed){.key = loader->lives[id].last, .at = id};
+        struct life *life = &loader->lives[id];
+        end_life(loader, life);
+        if (life->last >= 0) {
+            keyed[named++] = (struct keyed){.key = life->last, .at = id};
+        }
+        if (life->first_step != NO_STEP) {
+            loop->by_first.rank[id] = life->first_rank;
+            loop->by_first.keys[life->first_rank] = loop->steps[life->first_step].tick;
         }
     }
+    loop->by_first.count = loader->first_count;
     number_descending(&loop->by_last, keyed, named);
-    bool good = collect_left(loader, keyed);
+    return collect_left(loader, keyed);
+}
+
+static bool finish(struct loader *loader)
+{
+    struct trace_loop *loop = loader->loop;
+    struct keyed *keyed = calloc((size_t)loader->life_count + 1, sizeof *keyed);
+    bool good = keyed != NULL ? number_all(loader, keyed) : no_memory(loader);
     free(keyed);
     for (uint64_t i = 0; i < loop->first_step && loop->age_ticks == 0; i++) {
         if (loop->steps[i].op == TRACE_START && loop->steps[i].end >= 0) {
@@ -321,12 +387,28 @@ static bool finish(struct loader *loader)
     return good;
 }
 
+static void release_loader(struct loader *loader)
+{
+    if (loader->fd >= 0) {
+        (void)close(loader->fd);
+    }
+    for (size_t i = 0; loader->pages != NULL && i < PAGES; i++) {
+        free(loader->pages[i]);
+    }
+    free(loader->pages);
+    free(loader->lives);
+}
+
 bool trace_loop_read(struct trace_loop *loop, struct trace_reader *reader, const char *path,
                      const char *beside, struct error *error)
 {
     *loop = (struct trace_loop){0};
-    struct loader loader = {
-        .loop = loop, .header = trace_reader_header(reader), .path = path, .error = error};
+    struct loader loader = {.loop = loop,
+                            .header = trace_reader_header(reader),
+                            .path = path,
+                            .beside = beside,
+                            .fd = -1,
+                            .error = error};
     const struct trace_header *header = loader.header;
     if (header->events == 0 || header->end_tick == header->warmup_end_tick) {
         return error_set(error, "%s: there are no operations in its timed window", path);
@@ -338,8 +420,11 @@ bool trace_loop_read(struct trace_loop *loop, struct trace_reader *reader, const
                          path, header->end_tick, LENGTH_MAX);
     }
     loop->length_ticks = (int64_t)(header->end_tick - header->warmup_end_tick);
-    bool good = make_room(&loader, beside) && take_all(&loader, reader) && finish(&loader);
-    free(loader.lives);
+    loader.pages = calloc(PAGES, sizeof *loader.pages);
+    bool good = loader.pages != NULL
+                    ? map_file(&loader) && take_all(&loader, reader) && finish(&loader)
+                    : no_memory(&loader);
+    release_loader(&loader);
     if (good && loop->first_step == loop->step_count) {
         return error_set(error, "%s: there are no operations in its timed window", path);
     }

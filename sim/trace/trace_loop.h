@@ -22,8 +22,8 @@
  * pass before has left stands in for it, as the two are alike in a steady state; reactions to
  * timers that only the warm-up started are external then.
  *
- * Memory: a few dozen bytes for each id of the recording. The operations lie in a temporary file
- * that has no name, beside the output, and is mapped.
+ * Memory: some hundred bytes for each timer of the recording. The operations lie in a temporary
+ * file that has no name, beside the output, and is mapped.
  */
 #ifndef SIM_TRACE_LOOP_H
 #define SIM_TRACE_LOOP_H
@@ -45,17 +45,17 @@ struct loop_step {
     int64_t tick;
     int64_t end; /* of a start: the tick at which the timer fires, or is started anew or stopped */
     uint64_t delay_ticks;
-    uint32_t id;
+    uint32_t id; /* timers are numbered anew, in the order in which they are named */
     uint32_t cause_id;
     uint8_t op;    /* enum trace_op */
     uint8_t basis; /* enum trace_basis */
     uint8_t marks; /* enum loop_mark */
 };
 
-/* How the ids of the recording that a part of a pass needs are numbered without gaps: all whose key
+/* How the ids that a part of a pass needs are numbered without gaps: all whose key
  * is on the near side of a tick come first. */
 struct loop_numbering {
-    uint32_t *rank; /* by id of the recording */
+    uint32_t *rank; /* by id */
     int64_t *keys;  /* by rank */
     uint32_t count; /* of keys */
 };

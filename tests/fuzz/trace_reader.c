@@ -7,12 +7,14 @@
  *   sections      kind (1 byte: below), operations (32 bits), bytes (16 bits), and the bytes
  *
  * What the reader lets pass must keep what trace.h promises, be the same when it is read again, and
- * the same when it is encoded anew.
+ * the same when it is encoded anew; and what is made ready to be played over and over
+ * (trace_loop.h) must be all of it, with timers that pend from their start on.
  */
 #include "fuzz.h"
 #include "trace.h"
 #include "trace_block.h"
 #include "trace_format.h"
+#include "trace_loop.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -258,6 +260,34 @@ static void check_header(const struct trace_header *header)
     FUZZ_REQUIRE(header->origin != NULL && strchr(header->origin, '\n') == NULL);
 }
 
+static void check_loop(struct trace_reader *reader)
+{
+    struct error error = {{0}};
+    struct trace_loop loop;
+    const struct trace_header *header = trace_reader_header(reader);
+    if (!trace_loop_read(&loop, reader, "input", "/tmp/timerlab-fuzz", &error)) {
+        FUZZ_REQUIRE(error.text[0] != '\0');
+        trace_loop_release(&loop);
+        return;
+    }
+    FUZZ_REQUIRE(loop.step_count == header->events && loop.first_step < loop.step_count);
+    FUZZ_REQUIRE(loop.left_passes <= 2 && loop.age_ticks >= 0);
+    for (uint64_t i = 0; i < loop.step_count; i++) {
+        const struct loop_step *step = &loop.steps[i];
+        FUZZ_REQUIRE((step->tick >= 0) == (i >= loop.first_step));
+        FUZZ_REQUIRE(step->tick < loop.length_ticks);
+        FUZZ_REQUIRE(step->op == TRACE_STOP || step->end >= step->tick);
+        uint32_t rank = loop.by_last.rank[step->id];
+        FUZZ_REQUIRE(step->tick < 0 || rank < loop.by_last.count);
+        FUZZ_REQUIRE(step->tick < 0 || loop.by_last.keys[rank] >= step->tick);
+        rank = loop.by_first.rank[step->id];
+        FUZZ_REQUIRE(step->tick < 0 || loop.by_first.keys[rank] <= step->tick);
+    }
+    FUZZ_REQUIRE(trace_loop_ids_from(&loop, 0) == loop.by_last.count);
+    FUZZ_REQUIRE(trace_loop_ids_before(&loop, loop.length_ticks) == loop.by_first.count);
+    trace_loop_release(&loop);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0) {
@@ -286,6 +316,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sums again = read_all(reader);
     FUZZ_REQUIRE(first.end == again.end && first.events == again.events &&
                  first.hash == again.hash);
+    check_loop(reader);
     trace_reader_close(reader);
     return 0;
 }
