@@ -6,6 +6,7 @@
 
 #include "random.h"
 #include "trace.h"
+#include "trace_format.h"
 #include "trace_info.h"
 #include "trace_scale.h"
 
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #define TICK_NS 1000000u
 
@@ -628,12 +630,37 @@ static void test_refused(void **state)
     free(list.items);
 }
 
+/* A header that speaks of fewer operations than there are. */
+static void test_lying_header(void **state)
+{
+    (void)state;
+    struct operations list = {0};
+    for (uint32_t id = 0; id < 10; id++) {
+        add(&list, (struct operation){.tick = 1, .id = id, .delay = 5000});
+    }
+    write_recording(&list, 0, 10, "{}");
+    free(list.items);
+    uint8_t head[TRACE_HEADER_BYTES];
+    FILE *file = fopen(recording_path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fread(head, 1, sizeof head, file), sizeof head);
+    trace_put_u64(head + TRACE_AT_EVENTS, 3);
+    trace_put_u64(head + TRACE_AT_STARTS, 3);
+    trace_put_u64(head + TRACE_AT_CHECKSUM, XXH3_64bits(head, TRACE_AT_CHECKSUM));
+    rewind(file);
+    assert_int_equal(fwrite(head, 1, sizeof head, file), sizeof head);
+    assert_int_equal(fclose(file), 0);
+    expect_refused((struct trace_scale_request){.connections = 10, .of = 1},
+                   "its blocks have more operations than its header says");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),      cmocka_unit_test(test_seams),
-        cmocka_unit_test(test_bursts_stay), cmocka_unit_test(test_steady),
-        cmocka_unit_test(test_open_loop),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_random),       cmocka_unit_test(test_seams),
+        cmocka_unit_test(test_bursts_stay),  cmocka_unit_test(test_steady),
+        cmocka_unit_test(test_open_loop),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_lying_header),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
