@@ -166,8 +166,9 @@ static void do_operation(struct player *player, uint32_t copy, unsigned pass, in
     struct timer *timer = &player->timers[pass][o->id];
     if (o->tick >= player->warmup && !timer->named && pass > 0) {
         struct timer *former = &player->timers[pass - 1][o->id];
-        bool goes_on = player->starts[o->id] > 1 || former->due - pass_begin >= 2 * player->length;
-        if (former->due != INT64_MAX && goes_on) {
+        bool pends = former->due != INT64_MAX;
+        if (pends &&
+            (player->starts[o->id] > 1 || former->due - pass_begin >= 2 * player->length)) {
             former->due = INT64_MAX;
             if (tick >= player->begin) {
                 add(window,
@@ -348,7 +349,9 @@ static void expect_as_played(const struct operations *recording, int64_t warmup,
     }
     (void)memset(&naming, -1, sizeof naming);
     same_operations(&naming, want_window.items, have.items + want_warmup.count, want_window.count);
-    qsort(want_warmup.items, want_warmup.count, sizeof *want_warmup.items, by_tick_and_name);
+    if (want_warmup.count > 0) {
+        qsort(want_warmup.items, want_warmup.count, sizeof *want_warmup.items, by_tick_and_name);
+    }
     same_warmup(&naming, &want_warmup, have.items);
     free(want_warmup.items);
     free(want_window.items);
