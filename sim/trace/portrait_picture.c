@@ -131,10 +131,9 @@ bool portrait_picture(const struct trace_portrait *portraits, const char *const 
         return false;
     }
     char room[PORTRAITS_MAX][NAME_ROOM];
-    const char *names[PORTRAITS_MAX];
-    for (size_t i = 0; i < count; i++) {
+    const char *names[PORTRAITS_MAX] = {room[0], room[1]};
+    for (size_t i = 0; i < count && i < PORTRAITS_MAX; i++) {
         make_name(trace_paths[i], 1, room[i]);
-        names[i] = room[i];
         if (i > 0 && strcmp(names[i], names[i - 1]) == 0) {
             make_name(trace_paths[i], i + 1, room[i]);
         }
