@@ -297,7 +297,9 @@ static void same_warmup(struct naming *naming, struct operations *want, struct o
     }
 }
 
-/* Scales the recording and holds what comes out to the naive player. */
+static const char of_seven[] = "{\"connections\": 7}";
+
+/* Scales the recording, which is in its file, and holds what comes out to the naive player. */
 static void expect_as_played(const struct operations *recording, int64_t warmup, int64_t end,
                              uint32_t copies, int64_t seconds_in_ticks, uint64_t seed)
 {
@@ -310,7 +312,6 @@ static void expect_as_played(const struct operations *recording, int64_t warmup,
                                                 .connections = 7 * copies,
                                                 .seconds = (double)seconds_in_ticks / 1e3,
                                                 .seed = seed};
-    write_recording(recording, (uint64_t)warmup, (uint64_t)end, "{\"connections\": 7}");
     if (!trace_scale(&request, &summary, &error)) {
         fail_msg("seed %" PRIu64 ": %s", seed, error.text);
     }
@@ -414,6 +415,7 @@ static void test_random(void **state)
         struct operations recording = random_recording(&random, warmup + length);
         bool in_window = recording.count > 0 && recording.items[recording.count - 1].tick >= warmup;
         if (in_window) {
+            write_recording(&recording, (uint64_t)warmup, (uint64_t)(warmup + length), of_seven);
             expect_as_played(&recording, warmup, warmup + length, 1 + (uint32_t)(round % 5),
                              windows[round / 2 % 6], round);
         }
@@ -457,6 +459,7 @@ static void test_seams(void **state)
         recording.items = malloc(sizeof cases[i].operations);
         assert_non_null(recording.items);
         (void)memcpy(recording.items, cases[i].operations, sizeof cases[i].operations);
+        write_recording(&recording, 0, 10, of_seven);
         for (uint64_t seed = 0; seed < 12; seed++) {
             expect_as_played(&recording, 0, 10, 1, seed % 3 == 0 ? 0 : 4 + (int64_t)(seed % 29),
                              seed);
