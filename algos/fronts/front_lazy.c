@@ -19,14 +19,16 @@
  *
  * Three who do so, and where they differ:
  *
- *   Netty's IdleStateHandler notes the time of the last read and write; its task, when it runs,
- *   schedules itself again for what is left.
- *   HAProxy's tasks have an `expire` besides the key under which they are queued. Pushed later,
- * only `expire` changes; earlier, the task is queued anew. A task whose timer was stopped stays
- * queued and is dropped when it is found: `stop=lazy`. The default takes it out at once. nginx
- * leaves a timer alone if it is set again to within 300 ms of the key that it has, earlier or
- * later, and otherwise moves it. It fires under the old key, up to that much from what was asked:
- * `slack`. Counted is always from the key, so that it does not drift.
+ *   - Netty's IdleStateHandler notes the time of the last read and write; its task, when it runs,
+ *     schedules itself again for what is left.
+ *
+ *   - HAProxy's tasks have an `expire` besides the key under which they are queued. Pushed later,
+ *     only `expire` changes; earlier, the task is queued anew. A task whose timer was stopped stays
+ *     queued and is dropped when it is found: `stop=lazy`. The default takes it out at once.
+ *
+ *   - nginx leaves a timer alone if it is set again to within 300 ms of the key that it has,
+ *     earlier or later, and otherwise moves it. It fires under the old key, up to that much from
+ *     what was asked: `slack`. It is always counted from the key, so that nothing drifts.
  *
  * What the structure promises must hold for the deadline last asked for. So where it may be late, a
  * timer stays only if even its latest firing keeps to what is promised for the new delay, and if so
