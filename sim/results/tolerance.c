@@ -133,11 +133,14 @@ const char *firing_lateness_words(const struct firing *firing, const struct firi
     if (text[0] == '\0') {
         add(text, isnan(firing->lateness_max) ? "none seen late, for none fired" : "none");
     }
+    /* What keeps its promise, and is later than that all the same, was not asked in time. */
+    bool driven = firing->lateness_max > firing->declared_late;
     if (firing->declared_early > 0 || firing->declared_late > 0) {
         add(text, ", by its promise ");
         add_bounds(text, "at most", firing->declared_early, firing->declared_late, frame);
+        add(text, driven ? ", without the drive's" : "");
     } else if (!isnan(firing->declared_late)) {
-        add(text, ", as it promises");
+        add(text, driven ? ", all of it by the drive" : ", as it promises");
     }
     return text;
 }
