@@ -272,7 +272,7 @@ static struct replay_result *run(const struct tl_algo *algo, enum replay_pass pa
 /* Periodic timers that stop and start one another; every fifth operation is external. */
 static void write_busy_trace(void)
 {
-    enum { TIMERS = 50, TICKS = 3000 };
+    enum { TIMERS = 50, TICKS = 6000 };
     static char rows[1 << 20];
     static uint64_t due[TIMERS];
     size_t used = 0;
