@@ -163,40 +163,41 @@ static void wheel_advance(void *self, uint64_t now, const struct original_fire *
     }
 }
 
-/* Whether a timer is in the later slot that begins at `tick`. */
-static bool later_slot_used(const struct wheel *wheel, uint64_t tick)
+/* Whether there is a timer in a later slot, counted from tick 0, or in its range of 512. */
+static bool is_used(const struct wheel *wheel, uint64_t slot, uint64_t slots)
 {
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        if (wheel->where[id] == LATER &&
-            wheel->timeout_pos[id] / later_width(wheel) == tick / later_width(wheel)) {
+        uint64_t at = wheel->timeout_pos[id] / later_width(wheel);
+        if (wheel->where[id] == LATER && at / slots == slot / slots) {
             return true;
         }
     }
     return false;
 }
 
-/* The first later slot with a timer, as a tick; or, where the original settles for less, the first
- * of a range of 512 slots that has any. */
+/* The first later slot with a timer, as a tick; or, where the original settles for less, the next
+ * slot, if its range of 512 has any, or else the first of the first range that has. */
 static uint64_t first_later(struct wheel *wheel)
 {
     uint64_t width = later_width(wheel);
-    uint64_t tick = wheel->later_min / width * width;
-    tick = tick > wheel->later_pos ? tick : wheel->later_pos;
-    bool whole = (wheel->habits & SETTLES_FOR_A_RANGE) != 0;
-    while (!later_slot_used(wheel, tick)) {
-        tick += width;
-        if (whole) {
-            bool used = false;
-            for (uint64_t at = tick; at / width / 512 == tick / width / 512; at += width) {
-                used |= later_slot_used(wheel, at);
-            }
-            if (used) {
-                break;
-            }
+    uint64_t earliest = UINT64_MAX;
+    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
+        uint64_t at = wheel->timeout_pos[id];
+        earliest = wheel->where[id] == LATER && at < earliest ? at : earliest;
+    }
+    if ((wheel->habits & SETTLES_FOR_A_RANGE) == 0) {
+        return earliest / width * width;
+    }
+    uint64_t slot = wheel->later_min / width;
+    slot = slot * width > wheel->later_pos ? slot : wheel->later_pos / width;
+    if (!is_used(wheel, slot, 1)) {
+        slot++;
+        while (!is_used(wheel, slot, 512)) {
+            slot = (slot / 512 + 1) * 512;
         }
     }
-    wheel->later_min = tick;
-    return tick;
+    wheel->later_min = slot * width;
+    return slot * width;
 }
 
 static uint64_t wheel_next(void *self)
