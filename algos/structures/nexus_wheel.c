@@ -127,11 +127,11 @@ static inline void file_timer(struct nexus_wheel *wheel, uint32_t index)
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct nexus_wheel *wheel = self;
-    uint32_t index = take_for_start(wheel, id);
-    wheel->buckets.nodes[index].due = deadline;
-    if (wheel->buckets.count == 1) {
+    if (wheel->buckets.count == 0) {
         wheel->least = TL_NEVER;
     }
+    uint32_t index = take_for_start(wheel, id);
+    wheel->buckets.nodes[index].due = deadline;
     if (wheel->holding && deadline <= wheel->buckets.clock) {
         bucket_append(&wheel->buckets, LATE, index);
     } else {
