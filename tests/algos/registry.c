@@ -22,6 +22,31 @@ static void every_descriptor_is_valid(void **state)
     assert_null(tl_registry_find("no-such-structure"));
 }
 
+/* Who is after somebody else says in what it differs, after "in: ": a yardstick and what is our own
+ * have no original. */
+static void who_names_an_original_says_in_what_it_differs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        const struct tl_algo *algo = tl_registry_at(i)->timed;
+        bool own = strncmp(algo->origin, "our own", 7) == 0;
+        if (algo->differs == NULL && !own && (algo->capabilities & TL_CAP_BASELINE) == 0) {
+            fail_msg("%s is after %s, and does not say in what it differs", algo->name,
+                     algo->origin);
+        }
+        if (algo->differs != NULL) {
+            size_t length = strlen(algo->differs);
+            bool sentence = length > 0 && algo->differs[length - 1] == '.' &&
+                            (algo->differs[0] < 'A' || algo->differs[0] > 'Z');
+            if (!sentence) {
+                fail_msg("what %s says of its differences is to go on after a colon and to end "
+                         "with a stop: \"%s\"",
+                         algo->name, algo->differs);
+            }
+        }
+    }
+}
+
 static void validation_names_what_is_missing(void **state)
 {
     (void)state;
@@ -132,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_descriptor_is_valid),
+        cmocka_unit_test(who_names_an_original_says_in_what_it_differs),
         cmocka_unit_test(validation_names_what_is_missing),
         cmocka_unit_test(option_strings_are_parsed_and_refused),
         cmocka_unit_test(memory_is_counted_and_limited),
