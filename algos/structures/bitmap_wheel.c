@@ -105,23 +105,39 @@ static inline void take_out(struct bitmap_wheel *wheel, uint32_t index)
     }
 }
 
+/* Files a timer that is in no list in a slot of a level. */
+static inline void file_in_slot(struct bitmap_wheel *wheel, uint32_t level, uint32_t slot,
+                                uint32_t index)
+{
+    wheel->occupied[level] |= UINT64_C(1) << slot;
+    bucket_file(&wheel->buckets, FIRST_BUCKET + (level << wheel->bits) + slot, level == 0, index);
+}
+
+/* Files a timer on the last level, whose turns may have to pass before its own slot is its time.
+ * Returns when that expires first. */
+static __attribute__((noinline)) uint64_t file_last(struct bitmap_wheel *wheel, uint32_t index,
+                                                    uint64_t due)
+{
+    uint32_t level = wheel->level_count - 1;
+    uint32_t shift = level * wheel->bits;
+    uint64_t from = wheel->buckets.clock >> shift;
+    uint64_t ahead = ((due >> shift) - from - 1) & (wheel->slots - 1);
+    file_in_slot(wheel, level, (uint32_t)(from + 1 + ahead) & (wheel->slots - 1), index);
+    return (from + 1 + ahead) << shift;
+}
+
 /* Files a timer that is in no list and due after the clock. Returns when its slot expires. */
 static inline uint64_t file_timer(struct bitmap_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint64_t clock = wheel->buckets.clock;
     uint64_t distance = __builtin_expect(wheel->by_prefix, 0) ? due ^ clock : due - clock;
-    distance = distance < wheel->reach ? distance : wheel->reach - 1;
+    if (__builtin_expect(distance >= wheel->reach, 0)) {
+        return file_last(wheel, index, due);
+    }
     uint32_t level = wheel->level_of_zeros[__builtin_clzll(distance)];
     uint32_t shift = level * wheel->bits;
     uint64_t at = due >> shift;
-    uint32_t slot = (uint32_t)at & (wheel->slots - 1);
-    if (__builtin_expect(due - clock >= wheel->reach, 0)) { /* turns of the last level too soon */
-        uint64_t from = clock >> shift;
-        at = from + 1 + ((at - from - 1) & (wheel->slots - 1));
-    }
-    uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + slot;
-    wheel->occupied[level] |= UINT64_C(1) << slot;
-    bucket_file(&wheel->buckets, bucket, level == 0, index);
+    file_in_slot(wheel, level, (uint32_t)at & (wheel->slots - 1), index);
     return at << shift;
 }
 

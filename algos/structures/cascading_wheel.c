@@ -70,6 +70,7 @@ struct level {
     uint64_t start;    /* the clock, floored to `width` */
     uint64_t width;    /* ticks of one slot */
     uint64_t interval; /* ticks of all of them; UINT64_MAX where 64 bits do not hold it */
+    uint64_t reach;    /* the same; with level=digit 0, for a delay alone decides nothing */
     uint32_t shift;    /* log2 of `width`, or NO_SHIFT if it is no power of two */
     uint32_t slots;
     uint32_t mask;  /* slots - 1 if `slots` and `width` are powers of two, or 0 */
@@ -150,9 +151,7 @@ static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uin
     uint64_t delay = due - from;
     const struct level *level = wheel->levels + wheel->level_of_zeros[__builtin_clzll(delay | 1)];
     TL_COUNT(&wheel->buckets, compares, 1);
-    if (__builtin_expect(wheel->by_digit, 0)) {
-        file_above(wheel, wheel->levels, index, due, delay);
-    } else if (__builtin_expect(delay >= level->interval, 0)) {
+    if (__builtin_expect(delay >= level->reach, 0)) {
         file_above(wheel, level, index, due, delay);
     } else {
         file_in_slot(wheel, level, slot_for(level, due), index, due);
@@ -360,6 +359,7 @@ static uint32_t make_levels(struct cascading_wheel *wheel, const int64_t *slots,
             level->mask = level->slots - 1;
         }
         level->interval = width > UINT64_MAX / level->slots ? UINT64_MAX : width * level->slots;
+        level->reach = wheel->by_digit ? 0 : level->interval;
         level_place(level, now);
         width = level->interval;
         buckets += level->slots;
@@ -368,7 +368,8 @@ static uint32_t make_levels(struct cascading_wheel *wheel, const int64_t *slots,
     for (uint32_t zeros = 0; zeros < 64; zeros++) {
         uint64_t delay = UINT64_C(1) << (63 - zeros);
         uint32_t n = 0;
-        while (n + 1 < wheel->level_count && delay >= wheel->levels[n].interval) {
+        while (n + 1 < wheel->level_count && delay >= wheel->levels[n].interval &&
+               !wheel->by_digit) {
             n++;
         }
         wheel->level_of_zeros[zeros] = (uint8_t)n;
@@ -385,8 +386,8 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         return TL_ERR_NOMEM;
     }
     memset(wheel, 0, bytes);
-    uint32_t buckets = make_levels(wheel, config->options, config->now);
     wheel->by_digit = config->options[OPTION_LEVEL] == BY_DIGIT;
+    uint32_t buckets = make_levels(wheel, config->options, config->now);
     wheel->buckets = buckets_empty(config, buckets);
     enum tl_status status = buckets_reserve(wheel, config->capacity);
     if (status != TL_OK) {
