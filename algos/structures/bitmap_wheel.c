@@ -1,6 +1,5 @@
 /*
- * bitmap-wheel: a hierarchical wheel without ticks, a bitmap for each level, as in wahern/timeout
- * and tokio.
+ * bitmap-wheel: a hierarchical wheel without ticks, a bitmap for each level, as in wahern/timeout.
  *
  *   bits=6, levels=6
  *   level   ticks a slot   takes delays from .. to      occupied (one bit a slot)
@@ -18,18 +17,11 @@
  * occupied slots among those passed, and `next` at one word a level.
  *
  * A delay of slots^levels or more goes to the slot of the highest level that its deadline names,
- * and is filed again in every turn in which that expires too soon: no horizon. tokio's six levels
- * reach 2^36 ms, wahern's four 2^24; less than 2^18 is refused.
- *
- * That is how wahern/timeout names a level. tokio, with level=prefix, takes the highest bit in
- * which deadline and clock differ instead: a timer is on level 1 exactly if it is due in this turn
- * of level 1, and so on; so it is filed again whenever a turn begins between its start and its
- * deadline, however short its delay, and the first occupied slot of the lowest level is always the
- * first of all. Timers move more often.
+ * and is filed again in every turn in which that expires too soon: no horizon. wahern's four levels
+ * reach 2^24 ticks; less than 2^18 is refused.
  *
  * `next` is the tick at which the first occupied slot expires: on level 1 that is a firing, above
- * it is a cascade, so it is a lower bound, as in both models. Stopping a slot's last timer clears
- * its bit.
+ * it is a cascade, so it is a lower bound, as there. Stopping a slot's last timer clears its bit.
  *
  * The tick at which the first occupied slot expires is kept, as `work_at`: until then an advance
  * only sets the clock. It is read off the bitmaps after every advance that had work, and a start
@@ -39,6 +31,12 @@
  * A slot that was passed as a whole has nothing left to decide: it goes to DUE unopened. What is
  * filed again must not meet a slot that is still to be emptied for this advance, which may be the
  * same slot a turn later: so all levels are collected first, into FLUSH, and filed afterwards.
+ *
+ * timeout.c files a slot's timers again not only when the clock enters it: in every update in which
+ * the level below is at its slot 0 or passes it, also those of the slot after the clock's. Some of
+ * them then go a level down early, the rest go where they were; with timeouts of 200 to 1,000 ticks
+ * that are driven tick by tick it files a timer three times, where entering files it 1.5 times.
+ * look=ahead does the same; there is no tick then before which an advance has nothing to do.
  *
  * Invariants
  *   - a slot of a level with `shift` holds timers of one bucket b, `clock >> shift` < b <= `clock
@@ -52,14 +50,8 @@
  * O(m * slots) slots at most; `next` O(m). Bad at: an upper slot with very many timers, all filed
  * again in the one advance that enters it.
  *
- * timeout.c files a slot's timers again not only when the clock enters it: in every update in which
- * the level below is at its slot 0 or passes it, also those of the slot after the clock's. Some of
- * them then go a level down early, the rest go where they were; with timeouts of 200 to 1,000 ticks
- * that are driven tick by tick it files a timer three times, where entering files it 1.5 times.
- * look=ahead does the same; there is no tick then before which an advance has nothing to do.
- *
- * Source: W. Ahern, timeout.c (github.com/wahern/timeout); tokio, runtime/time/wheel; G. Varghese
- * and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section 6.2.
+ * Source: W. Ahern, timeout.c (github.com/wahern/timeout); G. Varghese and T. Lauck, "Hashed and
+ * Hierarchical Timing Wheels", SOSP 1987, section 6.2.
  */
 #include "timerlab.h"
 
@@ -85,9 +77,8 @@ struct bitmap_wheel {
     uint32_t bits;    /* log2 of slots */
     uint32_t slots;   /* of each level */
     uint32_t level_count;
-    bool by_prefix;             /* level=prefix */
     bool looks_ahead;           /* look=ahead */
-    uint8_t level_of_zeros[64]; /* by the number of zeros before the highest bit that decides */
+    uint8_t level_of_zeros[64]; /* by the number of zeros before the delay's highest bit */
     uint64_t occupied[LEVELS_MAX];
 };
 #define STRUCTURE struct bitmap_wheel
@@ -129,12 +120,11 @@ static __attribute__((noinline)) uint64_t file_last(struct bitmap_wheel *wheel, 
 /* Files a timer that is in no list and due after the clock. Returns when its slot expires. */
 static inline uint64_t file_timer(struct bitmap_wheel *wheel, uint32_t index, uint64_t due)
 {
-    uint64_t clock = wheel->buckets.clock;
-    uint64_t distance = __builtin_expect(wheel->by_prefix, 0) ? due ^ clock : due - clock;
-    if (__builtin_expect(distance >= wheel->reach, 0)) {
+    uint64_t delay = due - wheel->buckets.clock;
+    if (__builtin_expect(delay >= wheel->reach, 0)) {
         return file_last(wheel, index, due);
     }
-    uint32_t level = wheel->level_of_zeros[__builtin_clzll(distance)];
+    uint32_t level = wheel->level_of_zeros[__builtin_clzll(delay)];
     uint32_t shift = level * wheel->bits;
     uint64_t at = due >> shift;
     file_in_slot(wheel, level, (uint32_t)at & (wheel->slots - 1), index);
@@ -285,8 +275,7 @@ static uint64_t wheel_next(const void *self)
     return slots_next(wheel);
 }
 
-enum option { OPTION_BITS, OPTION_LEVELS, OPTION_LEVEL, OPTION_LOOK };
-enum level_by { BY_DELAY, BY_PREFIX };
+enum option { OPTION_BITS, OPTION_LEVELS, OPTION_LOOK };
 enum look { LOOK_ENTERED, LOOK_AHEAD };
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
@@ -305,7 +294,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .bits = bits,
         .slots = UINT32_C(1) << bits,
         .level_count = levels,
-        .by_prefix = config->options[OPTION_LEVEL] == BY_PREFIX,
         .looks_ahead = config->options[OPTION_LOOK] == LOOK_AHEAD,
     };
     for (uint32_t zeros = 0; zeros < 64; zeros++) {
@@ -321,14 +309,8 @@ static void wheel_destroy(void *self)
     structure_free(wheel, wheel->buckets.allocator);
 }
 
-static const struct tl_choice level_choices[] = {
-    {"delay", BY_DELAY, "the highest bit of the delay, as timeout.c"},
-    {"prefix", BY_PREFIX, "the highest bit in which deadline and clock differ, as tokio"},
-    {NULL, 0, NULL},
-};
-
 static const struct tl_choice look_choices[] = {
-    {"entered", LOOK_ENTERED, "that the clock has entered, as tokio"},
+    {"entered", LOOK_ENTERED, "that the clock has entered"},
     {"ahead", LOOK_AHEAD,
      "and the one after it whenever a level below is at its slot 0 or passes it, as timeout.c"},
     {NULL, 0, NULL},
@@ -339,7 +321,6 @@ static const struct tl_option wheel_options[] = {
                      "slots of a level are 2^bits (WHEEL_BIT)"},
     [OPTION_LEVELS] = {"levels", 6, LEVELS_MIN, LEVELS_MAX, NULL,
                        "levels (WHEEL_NUM); delays of 2^(bits*levels) or more wait in the last"},
-    [OPTION_LEVEL] = {"level", BY_DELAY, 1, 0, level_choices, "what names a timer's level"},
     [OPTION_LOOK] = {"look", LOOK_ENTERED, 1, 0, look_choices,
                      "whose timers are filed again: of slots"},
     {NULL, 0, 0, 0, NULL, NULL},
@@ -428,7 +409,7 @@ TL_ALGO(bitmap_wheel) = {
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "bitmap-wheel",
     .summary = "a tickless hierarchical wheel with a bitmap for each level",
-    .origin = "wahern/timeout; tokio; Varghese and Lauck 1987, scheme 7",
+    .origin = "wahern/timeout; Varghese and Lauck 1987, scheme 7",
     .description =
         "Levels of 2^bits slots, each slot as wide as the whole level below. A delay's highest bit "
         "names its level; a slot's timers are filed again, lower, when the clock enters it. One "
@@ -436,13 +417,12 @@ TL_ALGO(bitmap_wheel) = {
         "one look a level. Bad at: an upper slot with very many timers, all filed again in the one "
         "advance that enters it.",
     .differs =
-        "the defaults are none of the two: levels=4:look=ahead is timeout.c, level=prefix is "
-        "tokio; timeout.c then also looks one slot ahead on upper levels and files those "
-        "timers again, so that it moves them about twice as often, some a level down before "
-        "their slot comes, and then sleeps longer; a deadline at or before the clock waits "
-        "for the next advance, where tokio fires at once and timeouts_get hands it out in the "
-        "same loop; timers that fire in one advance do so level by level, in tokio in the "
-        "order of their ticks. No intervals; not shared among threads.",
+        "levels=4:look=ahead is timeout.c: it also looks one slot ahead on upper levels and "
+        "files those timers again, so that it moves them about twice as often as with the "
+        "default, some a level down before their slot comes, and then sleeps longer; a "
+        "deadline at or before the clock waits for the next advance, where timeouts_get hands "
+        "it out in the same loop; timers that fire in one advance do so level by level, in "
+        "the order of time, there in that of the slots' numbers. No intervals.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = wheel_options,
     .create = wheel_create,

@@ -262,7 +262,7 @@ static void cascading_wheel_keeps_ten_days_and_a_hundred(void **state)
     stand_close(&s);
 }
 
-/* --- bitmap-wheel: wahern/timeout, tokio ----------------------------------------------------- */
+/* --- bitmap-wheel: wahern/timeout ------------------------------------------------------------ */
 
 static void bitmap_wheel_files_by_the_highest_bit(void **state)
 {

@@ -1,11 +1,6 @@
 /*
- * bitmap-wheel beside the two that it is modelled on.
- *
- * timeout.c of wahern/timeout (May 2016): timeouts_sched, timeouts_update, timeouts_int and
- * timeouts_get. Left out: intervals, and how slots are linked.
- *
- * tokio 1.4x, runtime/time/wheel/mod.rs and level.rs: insert, poll, next_expiration, level_for.
- * Left out: that timers are shared with other threads, and sharded wheels.
+ * bitmap-wheel beside timeout.c of wahern/timeout (May 2016): timeouts_sched, timeouts_update,
+ * timeouts_int and timeouts_get. Left out: intervals, and how slots are linked.
  */
 #include "original.h"
 
@@ -14,17 +9,15 @@
 #include "test.h"
 
 enum habit {
-    LOOKS_A_SLOT_AHEAD = 1, /* timeout.c: and files those timers again, too */
-    FIRES_IN_THE_SAME = 2,  /* timeout.c: what a callback starts at or before the clock */
-    FIRES_AT_ONCE = 4,      /* tokio: what is started at or before the clock, without a poll */
+    LOOKS_A_SLOT_AHEAD = 1, /* and files those timers again, too */
+    FIRES_IN_THE_SAME = 2,  /* what a callback starts at or before the clock */
 };
 
-enum { BITS = 6, SLOTS = 64, LEVELS_MAX = 6 };
-enum { NOWHERE = -1, EXPIRED = LEVELS_MAX }; /* beside levels, from 0 */
+enum { BITS = 6, SLOTS = 64, LEVELS = 4 };
+enum { NOWHERE = -1, EXPIRED = LEVELS }; /* beside levels, from 0 */
 
 struct wheel {
     uint32_t habits;
-    uint32_t levels;
     uint64_t clock;
     int level[ORIGINAL_IDS];
     uint64_t slot[ORIGINAL_IDS];
@@ -32,9 +25,10 @@ struct wheel {
     uint64_t cascades; /* timers that were filed again, and had not expired */
 };
 
-static void open_levels(struct wheel *wheel, uint32_t levels, uint64_t now, uint32_t habits)
+static void timeouts_open(void *self, uint64_t now, uint32_t habits)
 {
-    *wheel = (struct wheel){.habits = habits, .levels = levels, .clock = now};
+    struct wheel *wheel = self;
+    *wheel = (struct wheel){.habits = habits, .clock = now};
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
         wheel->level[id] = NOWHERE;
     }
@@ -49,8 +43,9 @@ static bool wheel_stop(void *self, uint32_t id)
 }
 
 /* Fires what has expired; what a callback starts waits, unless it does not. */
-static void fire_expired(struct wheel *wheel, bool waits, const struct original_fire *fire)
+static void fire_expired(struct wheel *wheel, const struct original_fire *fire)
 {
+    bool waits = (wheel->habits & FIRES_IN_THE_SAME) == 0;
     bool marked[ORIGINAL_IDS];
     uint32_t left = 10 * ORIGINAL_IDS; /* else, with timers that start themselves, for ever */
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
@@ -80,18 +75,11 @@ static uint32_t highest_bit(uint64_t number)
     return bit;
 }
 
-/* --- timeout.c ------------------------------------------------------------------------------- */
-
-static void open_timeouts(void *self, uint64_t now, uint32_t habits)
-{
-    open_levels(self, 4, now, habits);
-}
-
 /* timeouts_sched; the slot of an upper level is one less than the expiry's digit there. */
 static bool timeouts_add(void *self, uint32_t id, uint64_t deadline)
 {
     struct wheel *wheel = self;
-    const uint64_t timeout_max = (UINT64_C(1) << (BITS * wheel->levels)) - 1;
+    const uint64_t timeout_max = (UINT64_C(1) << (BITS * LEVELS)) - 1;
     wheel->expires[id] = deadline;
     wheel->level[id] = EXPIRED;
     if (deadline > wheel->clock) {
@@ -124,7 +112,7 @@ static void timeouts_update(void *self, uint64_t now, const struct original_fire
     bool again[ORIGINAL_IDS] = {false};
     uint64_t elapsed = now - wheel->clock;
     bool ahead = (wheel->habits & LOOKS_A_SLOT_AHEAD) != 0;
-    for (uint32_t level = 0; level < wheel->levels; level++) {
+    for (uint32_t level = 0; level < (uint32_t)LEVELS; level++) {
         uint64_t from = wheel->clock >> (level * BITS);
         uint64_t to = now >> (level * BITS);
         for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
@@ -149,7 +137,7 @@ static void timeouts_update(void *self, uint64_t now, const struct original_fire
             wheel->cascades += wheel->level[id] != EXPIRED;
         }
     }
-    fire_expired(wheel, (wheel->habits & FIRES_IN_THE_SAME) == 0, fire);
+    fire_expired(wheel, fire);
 }
 
 /* timeouts_timeout */
@@ -210,7 +198,7 @@ static bool same_slots_and_cascades(void *self, const struct tl_algo *algo, cons
 static const struct original timeout_c = {
     .follows = "wahern/timeout of May 2016, timeout.c",
     .bytes = sizeof(struct wheel),
-    .open = open_timeouts,
+    .open = timeouts_open,
     .start = timeouts_add,
     .stop = wheel_stop,
     .advance = timeouts_update,
@@ -256,137 +244,11 @@ static void but_for_its_looks_ahead(void **state)
     original_agrees(&entered);
 }
 
-/* --- tokio ----------------------------------------------------------------------------------- */
-
-static void open_tokio(void *self, uint64_t now, uint32_t habits)
-{
-    open_levels(self, 6, now, habits);
-}
-
-/* level_for */
-static uint32_t tokio_level(const struct wheel *wheel, uint64_t elapsed, uint64_t when)
-{
-    uint64_t max_duration = (UINT64_C(1) << (BITS * wheel->levels)) - 1;
-    uint64_t masked = (elapsed ^ when) | (SLOTS - 1);
-    return highest_bit(masked >= max_duration ? max_duration - 1 : masked) / BITS;
-}
-
-static void tokio_file(struct wheel *wheel, uint32_t id, uint64_t elapsed)
-{
-    uint32_t level = tokio_level(wheel, elapsed, wheel->expires[id]);
-    wheel->level[id] = (int)level;
-    wheel->slot[id] = wheel->expires[id] >> (level * BITS) & (SLOTS - 1);
-}
-
-static bool tokio_insert(void *self, uint32_t id, uint64_t when)
-{
-    struct wheel *wheel = self;
-    wheel->expires[id] = when;
-    if (when > wheel->clock) {
-        tokio_file(wheel, id, wheel->clock);
-    } else {
-        wheel->level[id] = (wheel->habits & FIRES_AT_ONCE) != 0 ? NOWHERE : EXPIRED;
-    }
-    return true;
-}
-
-/* When a timer's slot is to be processed. */
-static uint64_t tokio_deadline(const struct wheel *wheel, uint32_t id)
-{
-    uint32_t shift = (uint32_t)wheel->level[id] * BITS;
-    uint64_t range = (uint64_t)SLOTS << shift;
-    uint64_t deadline = wheel->clock / range * range + (wheel->slot[id] << shift);
-    return deadline <= wheel->clock ? deadline + range : deadline;
-}
-
-static uint64_t tokio_next(void *self)
-{
-    const struct wheel *wheel = self;
-    uint64_t next = UINT64_MAX;
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        if (wheel->level[id] == EXPIRED) {
-            return wheel->clock;
-        }
-        if (wheel->level[id] != NOWHERE && tokio_deadline(wheel, id) < next) {
-            next = tokio_deadline(wheel, id);
-        }
-    }
-    return next;
-}
-
-/* poll, until there is none: expiration by expiration */
-static void tokio_poll(void *self, uint64_t now, const struct original_fire *fire)
-{
-    struct wheel *wheel = self;
-    for (;;) {
-        uint64_t next = UINT64_MAX;
-        for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-            bool filed = wheel->level[id] != NOWHERE && wheel->level[id] != EXPIRED;
-            if (filed && tokio_deadline(wheel, id) < next) {
-                next = tokio_deadline(wheel, id);
-            }
-        }
-        if (next > now) {
-            break;
-        }
-        for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-            bool filed = wheel->level[id] != NOWHERE && wheel->level[id] != EXPIRED;
-            if (filed && tokio_deadline(wheel, id) == next) {
-                if (wheel->expires[id] <= next) {
-                    wheel->level[id] = EXPIRED;
-                } else {
-                    tokio_file(wheel, id, next);
-                }
-            }
-        }
-        wheel->clock = next;
-    }
-    wheel->clock = now;
-    fire_expired(wheel, true, fire);
-}
-
-static const struct original tokio = {
-    .follows = "tokio 1, runtime/time/wheel",
-    .bytes = sizeof(struct wheel),
-    .open = open_tokio,
-    .start = tokio_insert,
-    .stop = wheel_stop,
-    .advance = tokio_poll,
-    .next = tokio_next,
-    .inside = same_slots,
-};
-
-static const struct original_case tokio_case = {
-    .original = &tokio,
-    .structure = "bitmap-wheel",
-    .options = "level=prefix",
-    .next = ORIGINAL_NEXT_SAME,
-    .delay_bits = 38,
-    .clock = 1000,
-};
-
-static void the_wheels_of_tokio(void **state)
-{
-    (void)state;
-    original_agrees(&tokio_case);
-    struct original_case near_case = tokio_case;
-    near_case.delay_bits = 13;
-    original_agrees(&near_case);
-}
-
-static void but_for_what_is_late(void **state)
-{
-    (void)state;
-    original_differs(&tokio_case, FIRES_AT_ONCE, "tokio fires at once");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wheels_of_timeout_c),
         cmocka_unit_test(but_for_its_looks_ahead),
-        cmocka_unit_test(the_wheels_of_tokio),
-        cmocka_unit_test(but_for_what_is_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
