@@ -3,6 +3,7 @@
 #include "number.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,9 +77,9 @@ bool drive_read_pauses(struct replay_drive *drive, const char *name, const char 
     if (strcmp(text, NONE) == 0) {
         return true;
     }
-    (void)snprintf(copy, sizeof copy, "%s", text);
+    size_t length = (size_t)snprintf(copy, sizeof copy, "%s", text);
     while (rest != NULL) {
-        if (drive->pause_count == DRIVE_PAUSES_MAX) {
+        if (drive->pause_count == DRIVE_PAUSES_MAX || length >= sizeof copy) {
             return error_set(error,
                              "%s takes at most %d pauses, of which each can come again, not '%s'",
                              name, DRIVE_PAUSES_MAX, text);
@@ -94,30 +95,32 @@ bool drive_read_pauses(struct replay_drive *drive, const char *name, const char 
     return true;
 }
 
-/* Appends to text, as far as there is room. */
-#define APPEND(text, used, ...)                                                                    \
-    do {                                                                                           \
-        int appended = snprintf((text) + (used), DRIVE_TEXT_BYTES - (used), __VA_ARGS__);          \
-        (used) += appended > 0 ? (size_t)appended : 0;                                             \
-        (used) = (used) < DRIVE_TEXT_BYTES ? (used) : DRIVE_TEXT_BYTES - 1;                        \
-    } while (0)
+/* Appends to a drive's text, as far as there is room. */
+__attribute__((format(printf, 2, 3))) static void append(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(text + used, DRIVE_TEXT_BYTES - used, format, list);
+    va_end(list);
+}
 
 void drive_write(const struct replay_drive *drive, char text[DRIVE_TEXT_BYTES])
 {
-    size_t used = 0;
-    APPEND(text, used, "%s", drive->kind == DRIVE_SLEEP ? "sleep" : "poll");
+    text[0] = '\0';
+    append(text, "%s", drive->kind == DRIVE_SLEEP ? "sleep" : "poll");
     if (drive->poll_ticks > 1) {
-        APPEND(text, used, ":%" PRIu64, drive->poll_ticks);
+        append(text, ":%" PRIu64, drive->poll_ticks);
     }
     if (drive->budget > 0) {
-        APPEND(text, used, " budget %" PRIu64, drive->budget);
+        append(text, " budget %" PRIu64, drive->budget);
     }
     for (size_t i = 0; i < drive->pause_count; i++) {
         const struct drive_pause *pause = &drive->pauses[i];
-        APPEND(text, used, "%s%" PRIu64 ":%" PRIu64 ":%s", i == 0 ? " pause " : "+", pause->at,
+        append(text, "%s%" PRIu64 ":%" PRIu64 ":%s", i == 0 ? " pause " : "+", pause->at,
                pause->ticks, pause->asleep ? "asleep" : "busy");
         if (pause->every_ticks > 0) {
-            APPEND(text, used, ":every=%" PRIu64, pause->every_ticks);
+            append(text, ":every=%" PRIu64, pause->every_ticks);
         }
     }
 }

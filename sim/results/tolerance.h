@@ -65,7 +65,8 @@ struct firing_frame {
 #define FIRING_BYTES 320
 
 /* "up to 3 ticks (3.00 ms) late, by its promise at most 8 ticks (8.00 ms) late", "none, as it
- * promises"; of what is right, but was driven late, "up to 9 ticks late, all of it by the drive". */
+ * promises"; of what is right, but was driven late, "up to 9 ticks late, all of it by the drive".
+ */
 const char *firing_lateness_words(const struct firing *firing, const struct firing_frame *frame,
                                   char text[FIRING_BYTES]);
 
