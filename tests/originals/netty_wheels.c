@@ -6,6 +6,7 @@
  */
 #include "original.h"
 
+#include "registry.h"
 #include "test.h"
 
 enum habit {
@@ -321,12 +322,117 @@ static void when_the_cancelled_are_seen_makes_a_difference(void **state)
     original_differs(&other, 0, "");
 }
 
+/* --- worked by hand --------------------------------------------------------------------------- */
+
+struct wheel {
+    const struct tl_algo *algo;
+    void *self;
+    enum tl_status started[2]; /* what starts inside the callback say */
+    uint32_t fired;
+};
+
+static void start_two(void *ctx, uint32_t id, uint64_t now)
+{
+    struct wheel *wheel = ctx;
+    wheel->fired++;
+    wheel->started[0] = wheel->algo->start(wheel->self, id, now + 50);
+    wheel->started[1] = wheel->algo->start(wheel->self, 3, now + 50);
+}
+
+static void count_it(void *ctx, uint32_t id, uint64_t now)
+{
+    (void)id;
+    (void)now;
+    ((struct wheel *)ctx)->fired++;
+}
+
+static void open_wheel(struct wheel *wheel, const char *options)
+{
+    char why[256];
+    int64_t values[TL_OPTIONS_MAX];
+    *wheel = (struct wheel){.algo = tl_registry_find("netty-wheel")->timed};
+    assert_int_equal(tl_options_parse(wheel->algo, options, values, why, sizeof why), TL_OK);
+    struct tl_config config = {
+        .capacity = 8, .now = 1000, .options = values, .allocator = tl_system_allocator()};
+    assert_int_equal(wheel->algo->create(&config, &wheel->self), TL_OK);
+}
+
+/* Three may be pending. One is stopped and still counts: in Netty until the timers of the tick have
+ * fired, in Dubbo until they are about to. */
+static void what_was_stopped_counts_until_the_worker_has_seen_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options;
+        enum tl_status second;
+    } rows[] = {{"slots=8:tick=10:pending=3", TL_ERR_FULL},
+                {"slots=8:tick=10:pending=3:cancelled=before", TL_OK}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct wheel w;
+        open_wheel(&w, rows[i].options);
+        for (uint32_t id = 0; id < 3; id++) {
+            assert_int_equal(w.algo->start(w.self, id, 1005 + 100 * (uint64_t)id), TL_OK);
+        }
+        assert_int_equal(w.algo->start(w.self, 3, 1001), TL_ERR_FULL);
+        assert_int_equal(w.algo->start(w.self, 2, 1001), TL_ERR_FULL); /* keeps its deadline */
+        assert_int_equal(w.algo->stop(w.self, 1), TL_OK);
+        assert_int_equal(w.algo->count(w.self), 2);
+        assert_int_equal(w.algo->start(w.self, 1, 1001), TL_ERR_FULL);
+        assert_int_equal(w.algo->advance(w.self, 1009, TL_NO_BUDGET, start_two, &w), 0);
+        assert_int_equal(w.algo->advance(w.self, 1010, TL_NO_BUDGET, start_two, &w), 1);
+        assert_int_equal(w.started[0], TL_OK);
+        assert_int_equal(w.started[1], rows[i].second);
+        assert_int_equal(w.algo->start(w.self, 3, 1300) == TL_OK, rows[i].second == TL_ERR_FULL);
+        assert_int_equal(w.algo->count(w.self), 3);
+        w.algo->destroy(w.self);
+    }
+}
+
+/* A tick of 10 begins with the first start, at 1003, and fires when it is over. */
+static void ticks_begin_with_the_first_start(void **state)
+{
+    (void)state;
+    struct wheel w;
+    open_wheel(&w, "slots=8:tick=10");
+    assert_int_equal(w.algo->advance(w.self, 1003, TL_NO_BUDGET, start_two, &w), 0);
+    assert_int_equal(w.algo->start(w.self, 0, 1013), TL_OK);
+    assert_int_equal(w.algo->start(w.self, 1, 1012), TL_OK);
+    assert_int_equal(w.algo->advance(w.self, 1012, TL_NO_BUDGET, start_two, &w), 0);
+    assert_int_equal(w.algo->advance(w.self, 1013, TL_NO_BUDGET, start_two, &w), 1);
+    assert_int_equal(w.algo->advance(w.self, 1022, TL_NO_BUDGET, start_two, &w), 0);
+    assert_int_equal(w.algo->advance(w.self, 1023, TL_NO_BUDGET, start_two, &w), 1);
+    w.algo->destroy(w.self);
+}
+
+/* Each tick takes two from the queue, so the fifth and sixth timer are two ticks later. */
+static void a_flood_waits_for_later_ticks(void **state)
+{
+    (void)state;
+    struct wheel w;
+    open_wheel(&w, "slots=8:tick=10:transfer=2");
+    for (uint32_t id = 0; id < 6; id++) {
+        assert_int_equal(w.algo->start(w.self, id, 1005), TL_OK);
+    }
+    assert_int_equal(w.algo->stop(w.self, 1), TL_OK); /* takes no place */
+    const uint64_t fire[] = {2, 2, 1};
+    for (uint64_t tick = 1; tick <= 3; tick++) {
+        uint64_t fired = w.fired;
+        assert_int_equal(w.algo->advance(w.self, 1000 + 10 * tick, TL_NO_BUDGET, count_it, &w),
+                         fire[tick - 1]);
+        assert_int_equal(w.fired, fired + fire[tick - 1]);
+    }
+    w.algo->destroy(w.self);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(netty_wheel_is_nettys_and_dubbos),
         cmocka_unit_test(netty_wheel_forgets_the_cancelled_and_fires_at_the_end),
         cmocka_unit_test(when_the_cancelled_are_seen_makes_a_difference),
+        cmocka_unit_test(what_was_stopped_counts_until_the_worker_has_seen_it),
+        cmocka_unit_test(ticks_begin_with_the_first_start),
+        cmocka_unit_test(a_flood_waits_for_later_ticks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
