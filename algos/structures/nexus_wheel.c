@@ -37,8 +37,8 @@
  * Complexity (m levels of w slots): start O(1), stop O(1), a tick O(1), `next` O(1), or O(m w)
  * after the stop of what it stood for; a poll that has work O(m w), and all timers of the coarse
  * slots that the clock is in: with n timers spread over the reach of a level, each is looked at O(n
- * / w) times. Bad at: very many timers that expire from coarse slots, which is why later versions
- * move.
+ * / w) times, so the structure declares itself slow, though with moves=all it is not. Bad at: very
+ * many timers that expire from coarse slots, which is why later versions move.
  *
  * Source: Abso1ut3Zer0/nexus, nexus-timer/src/wheel.rs and level.rs (2026). Versions up to 1.4 keep
  * no minima of slots, and look at every timer of every slot once anything is due.
@@ -424,7 +424,7 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 
 TL_ALGO(nexus_wheel) = {
     .abi = TL_ABI,
-    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_SLOW,
     .name = "nexus-wheel",
     .summary = "coarse slots, exact deadlines: each is looked at, none cascades",
     .origin = "nexus-timer (Rust), wheel.rs",
@@ -435,7 +435,10 @@ TL_ALGO(nexus_wheel) = {
         "timers. A minimum kept with each slot spares those with nothing due. moves=all moves "
         "what a poll passes to finer levels, as later versions do. Bad at: very many timers that "
         "expire from coarse slots, each looked at again and again.",
-    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(n/w)"},
+    .cost = {.start = "O(1)",
+             .stop = "O(1)",
+             .tick = "O(1)",
+             .expire = "O(n), O(m) with moves=all"},
     .options = wheel_options,
     .create = wheel_create,
     .destroy = wheel_destroy,
