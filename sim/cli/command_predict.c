@@ -5,6 +5,7 @@
 #include "csv_table.h"
 #include "import.h"
 #include "predict.h"
+#include "temporary_file.h"
 #include "text_table.h"
 
 #include <errno.h>
@@ -310,22 +311,6 @@ static bool predict_all(const struct predict_arguments *arguments, const char *p
     return good;
 }
 
-/* A new file of which `path` is the name. */
-static bool make_temporary(char *path, size_t bytes, struct error *error)
-{
-    const char *folder = getenv("TMPDIR");
-    int length =
-        snprintf(path, bytes, "%s/timerlab-predict-XXXXXX", folder != NULL ? folder : "/tmp");
-    errno = ENAMETOOLONG;
-    int file = length > 0 && (size_t)length < bytes ? mkstemp(path) : -1;
-    if (file < 0) {
-        return error_set(error, "the trace could not be written to a file in $TMPDIR or /tmp: %s",
-                         strerror(errno));
-    }
-    (void)close(file);
-    return true;
-}
-
 static bool print(const struct predict_arguments *arguments, const struct predict_row *rows,
                   size_t count, int argc, char **argv)
 {
@@ -353,7 +338,7 @@ static int run(void *at, int argc, char **argv)
     struct recording recording = {0};
     struct error error;
     char path[4096];
-    if (!make_temporary(path, sizeof path, &error)) {
+    if (!temporary_file_make(path, sizeof path, "predict", false, &error)) {
         command_complain(&error);
         return EXIT_FAULT;
     }

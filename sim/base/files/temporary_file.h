@@ -1,0 +1,19 @@
+/*
+ * temporary_file.h: a file for what is needed during one command only.
+ */
+#ifndef SIM_TEMPORARY_FILE_H
+#define SIM_TEMPORARY_FILE_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Makes a new file in $TMPDIR or /tmp and writes its name into `path`, which has room for `bytes`;
+ * `purpose` becomes part of the name. One that is small and written very often (`fleeting`) lies in
+ * memory instead, in /dev/shm, where that is there and $TMPDIR says nothing else. Who asked for it
+ * removes it. False, with `error` set, if there can be none. */
+bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fleeting,
+                         struct error *error);
+
+#endif
