@@ -60,9 +60,9 @@ struct operation {
     struct trace_cause cause;
 };
 
-enum { KINDS_MAX = 4 };
+enum { KINDS_MAX = 5 };
 
-enum { RETRANSMIT, DELAYED_ACK, KEEPALIVE, TIME_WAIT }; /* tcp's */
+enum { RETRANSMIT, DELAYED_ACK, KEEPALIVE, SYN_ACK, TIME_WAIT }; /* tcp's */
 
 struct tally {
     uint64_t starts;
@@ -164,8 +164,8 @@ static void keep_expiry(struct keeper *keeper, uint32_t id)
 }
 
 /* What a firing causes stands at its tick, before its timer is started again. What comes from
- * outside uses no timer that a firing has ended: but for an attack, and for the delayed ACK, which
- * is its connection's as long as there is one. */
+ * outside uses no timer that a firing has ended: but for an attack, and for TCP's retransmission
+ * and delayed ACK, which are their connection's as long as there is one. */
 static void keep_cause(struct keeper *keeper, const struct operation *operation)
 {
     const struct story *story = keeper->story;
@@ -179,7 +179,7 @@ static void keep_cause(struct keeper *keeper, const struct operation *operation)
         return;
     }
     const char *name = story->workload->name;
-    if (strcmp(name, "adversary") != 0 && !(strcmp(name, "tcp") == 0 && kind == DELAYED_ACK)) {
+    if (strcmp(name, "adversary") != 0 && !(strcmp(name, "tcp") == 0 && kind <= DELAYED_ACK)) {
         uint64_t due = keeper->due[operation->id];
         assert_false(keeper->spent[operation->id] || (due != 0 && due <= operation->tick));
     }
@@ -486,33 +486,80 @@ static void test_rpc(void **state)
 
 /* --- tcp ------------------------------------------------------------------------------------- */
 
+/* Both ends of connections that lose nothing: what Linux does to each timer, counted. */
+static void test_tcp_rules(void **state)
+{
+    (void)state;
+    const char *const settings[] = {
+        "ends=both",     "vanish=0",    "rtt_sigma=0",  "jitter=0",      "close=0.05",
+        "keepalive=0.5", "wheel=exact", "quick_acks=1", "reply_sigma=0", NULL};
+    struct story story;
+    tell(&story, "tcp", 5000, 120, settings);
+    double connects = (double)count_of(&story, "connects");
+    double requests = (double)count_of(&story, "requests");
+    double closes = (double)count_of(&story, "time_waits");
+    assert_true(connects > 1000 && requests > 20 * connects * 0.5);
+    /* An ACK stops nothing: only closes do, both ends; and no firing has anything to send. */
+    const struct tally *retransmit = &story.tally[RETRANSMIT];
+    assert_true((double)retransmit->stops == 2 * closes);
+    assert_int_equal(retransmit->caused_starts + retransmit->caused_stops, 0);
+    assert_int_equal(retransmit->expiries, count_of(&story, "idle_expiries"));
+    assert_int_equal(count_of(&story, "retransmissions"), 0);
+    /* Every SYN has 1 s and a tick; a request and its reply 200 ms, a part of a tick for the round
+     * trip, and a tick. The handshake's counts only at the client. */
+    assert_true(starts_between(&story, RETRANSMIT, 1001, 1001) == connects);
+    expect_close(starts_between(&story, RETRANSMIT, 201, 201), connects, 0.02);
+    double moved = (double)count_of(&story, "unchanged_starts");
+    assert_true(starts_between(&story, RETRANSMIT, 201, 202) + moved > 2 * requests);
+    assert_true(starts_between(&story, RETRANSMIT, 201, 202) <= 2 * requests + 2 * closes);
+    /* The handshake's ACK stops the SYN-ACK's. */
+    const struct tally *syn_ack = &story.tally[SYN_ACK];
+    assert_true(starts_between(&story, SYN_ACK, 1001, 1001) == (double)syn_ack->starts);
+    expect_close((double)syn_ack->starts, connects, 0.001);
+    expect_close((double)syn_ack->stops, connects, 0.001);
+    assert_int_equal(syn_ack->expiries, 0);
+    /* 40 ms; a connection's first request is acknowledged at once. The last one's FIN is not, and
+     * the close stops that timer and that of the request before. */
+    const struct tally *delayed = &story.tally[DELAYED_ACK];
+    assert_true(starts_between(&story, DELAYED_ACK, 41, 41) == (double)delayed->starts);
+    expect_close((double)delayed->starts, requests - connects + closes, 0.02);
+    assert_in_range(delayed->stops, (uint64_t)closes, (uint64_t)(2 * closes));
+    /* FIN_WAIT2 moves it where it runs, which is at half of the closes; at the others it starts. */
+    const struct tally *keepalive = &story.tally[KEEPALIVE];
+    assert_true(starts_between(&story, KEEPALIVE, 60001, 60001) == closes);
+    expect_share((double)keepalive->restarts, closes, 0.5);
+    assert_int_equal(keepalive->expiries, keepalive->caused_starts);
+    /* TIME_WAIT always fires, a minute later. */
+    const struct tally *time_wait = &story.tally[TIME_WAIT];
+    assert_true(starts_between(&story, TIME_WAIT, 60001, 60001) == (double)time_wait->starts);
+    assert_true((double)time_wait->starts == closes);
+    assert_int_equal(time_wait->stops + time_wait->restarts, 0);
+    expect_close((double)time_wait->expiries, closes, 0.1);
+    expect_close((double)time_wait->pending_end, (double)time_wait->pending_warm, 0.1);
+    /* As in recordings, few of what ends does not expire. */
+    double ended =
+        (double)(retransmit->expiries + retransmit->stops + delayed->expiries + delayed->stops);
+    assert_true((double)(retransmit->expiries + delayed->expiries) > 0.9 * ended);
+    forget(&story);
+}
+
+/* What is lost is sent again by the timer of who sent it. */
 static void test_tcp_loss(void **state)
 {
     (void)state;
-    /* Every round trip takes 1 ms, and the variation fades: timeouts of 201, 402, 804 ms and so on,
-     * and of 1, 2, 4 s for the SYN. Each doubling takes one loss more. */
-    const char *const settings[] = {"rtt_median_ms=1", "rtt_sigma=0",   "jitter=0",
-                                    "loss=0.2",        "reply_sigma=0", NULL};
+    const char *const settings[] = {"ends=both", "loss=0.1", "vanish=0", "keepalive=0", NULL};
     struct story story;
-    tell(&story, "tcp", 20000, 60, settings);
-    double first = starts_between(&story, RETRANSMIT, 201, 201);
-    assert_true(first > 50000);
-    uint64_t timeout = 201;
-    double share = 1;
-    for (unsigned k = 0; k < 5; k++, timeout *= 2, share *= 0.2) {
-        expect_close(starts_between(&story, RETRANSMIT, timeout, timeout), first * share,
-                     0.01 + 5 / sqrt(first * share));
-    }
-    double syns = starts_between(&story, RETRANSMIT, 1000, 1000);
-    expect_share(starts_between(&story, RETRANSMIT, 2000, 2000), syns, 0.2);
+    tell(&story, "tcp", 5000, 60, settings);
     expect_share((double)count_of(&story, "losses"), (double)count_of(&story, "transmissions"),
-                 0.2);
+                 0.1);
     const struct tally *retransmit = &story.tally[RETRANSMIT];
-    assert_int_equal(retransmit->starts, count_of(&story, "transmissions"));
-    assert_int_equal(retransmit->restarts, 0);
-    assert_int_equal(retransmit->expiries, count_of(&story, "retransmissions"));
-    assert_int_equal(retransmit->caused_starts, count_of(&story, "retransmissions"));
-    assert_int_equal(retransmit->stops, count_of(&story, "acks"));
+    const struct tally *syn_ack = &story.tally[SYN_ACK];
+    assert_true(retransmit->caused_starts > 1000 && syn_ack->caused_starts > 10);
+    assert_int_equal(retransmit->caused_starts + syn_ack->caused_starts,
+                     count_of(&story, "retransmissions"));
+    assert_int_equal(retransmit->expiries, count_of(&story, "idle_expiries") +
+                                               retransmit->caused_starts +
+                                               count_of(&story, "given_up"));
     assert_int_equal(retransmit->caused_stops, 0);
     forget(&story);
 }
@@ -520,56 +567,21 @@ static void test_tcp_loss(void **state)
 static void test_tcp_nothing_arrives(void **state)
 {
     (void)state;
-    /* All is lost, from the first SYN: six times it is repeated, and given up after 127 s. */
-    const char *const settings[] = {"loss=1",    "close=1",       "vanish=0", "rate_per_s=1000",
+    /* All is lost, from the first SYN: it is repeated four times after 1 s each, then after 2 and
+     * 4 s, and given up 11 s after the first one. */
+    const double n = 2000;
+    const char *const settings[] = {"ends=both", "loss=1",        "close=1", "vanish=0",
                                     "retries=2", "time_wait_s=1", NULL};
     struct story story;
-    tell(&story, "tcp", 2000, 512, settings);
-    for (uint64_t timeout = 1000; timeout <= 64000; timeout *= 2) {
-        /* Each takes its turn in a cycle of 127 s and a pause of 1 s; the connections began
-         * together. */
-        expect_close(starts_between(&story, RETRANSMIT, timeout, timeout), 2000 * 512 / 128.0, 0.3);
-    }
-    assert_true(starts_between(&story, RETRANSMIT, 64001, UINT64_MAX) == 0);
+    tell(&story, "tcp", (uint32_t)n, 240, settings);
+    const double cycles = n * 240 / 12.0;
+    expect_close(starts_between(&story, RETRANSMIT, 1001, 1001), 5 * cycles, 0.1);
+    expect_close(starts_between(&story, RETRANSMIT, 2001, 2001), cycles, 0.1);
+    expect_close(starts_between(&story, RETRANSMIT, 4001, 4001), cycles, 0.1);
+    assert_true(starts_between(&story, RETRANSMIT, 4002, UINT64_MAX) == 0);
     assert_int_equal(count_of(&story, "acks"), 0);
-    assert_true(count_of(&story, "given_up") > 2 * 2000);
-    forget(&story);
-}
-
-static void test_tcp_others(void **state)
-{
-    (void)state;
-    const double n = 20000;
-    const char *const settings[] = {"reply_median_ms=100", "reply_sigma=1", NULL};
-    struct story story;
-    tell(&story, "tcp", (uint32_t)n, 100, settings);
-    /* A delayed ACK is stopped if the reply is sooner than a timeout of 40 to 200 ms. */
-    double in_time = 0;
-    for (unsigned i = 0; i < 1000; i++) {
-        double delack_ms = 40 + 160 * (i + 0.5) / 1000;
-        in_time += 0.5 * erfc(-log(delack_ms / 100) / sqrt(2)) / 1000;
-    }
-    const struct tally *delayed = &story.tally[DELAYED_ACK];
-    expect_close((double)delayed->stops / (double)(delayed->stops + delayed->expiries), in_time,
-                 0.02);
-    assert_int_equal(delayed->expiries, count_of(&story, "delayed_acks"));
-    assert_true(starts_between(&story, DELAYED_ACK, 40, 201) == (double)delayed->starts);
-    /* TIME_WAIT: 60 s, and it always fires. One reply in twenty ends a connection. */
-    const struct tally *time_wait = &story.tally[TIME_WAIT];
-    assert_true(starts_between(&story, TIME_WAIT, 60000, 60000) == (double)time_wait->starts);
-    assert_int_equal(time_wait->stops, 0);
-    expect_close((double)time_wait->expiries, (double)time_wait->starts, 0.05);
-    double exchange_s = 10 + 0.1 * exp(0.5) + 0.034 + 0.002;
-    double life_s = exchange_s / 0.0501;
-    double vanished_s = 0.0001 / 0.0501 * (7200 + 9 * 75);
-    double cycle_s = life_s + vanished_s + 60 * 0.05 / 0.0501 + 1 + 0.034 + 0.01;
-    expect_close((double)time_wait->starts, n * 100 / cycle_s * 0.05 / 0.0501, 0.03);
-    expect_close(time_wait->pending_ticks / 1e5, n * 60 / cycle_s, 0.05);
-    expect_close((double)time_wait->pending_end, (double)time_wait->pending_warm, 0.05);
-    const struct tally *keepalive = &story.tally[KEEPALIVE];
-    expect_close((double)keepalive->pending_end, n * (life_s + vanished_s) / cycle_s, 0.02);
-    assert_int_equal(keepalive->restarts, 0);
-    assert_int_equal(keepalive->expiries, count_of(&story, "keepalive_expiries"));
+    assert_int_equal(story.tally[SYN_ACK].starts, 0);
+    expect_close((double)count_of(&story, "given_up"), cycles, 0.1);
     forget(&story);
 }
 
@@ -578,7 +590,16 @@ static void test_tcp_vanished(void **state)
     (void)state;
     /* Peers vanish at their first request: 7200 s, then nine intervals of 75 s, and the end. */
     const double n = 2000;
-    const char *const settings[] = {"tick_us=10000", "vanish=1", "loss=0", "rate_per_s=1", NULL};
+    const char *const settings[] = {"tick_us=10000",
+                                    "vanish=1",
+                                    "loss=0",
+                                    "rate_per_s=1",
+                                    "keepalive=1",
+                                    "keepalive_s=7200",
+                                    "probe_interval_s=75",
+                                    "late_ticks=0",
+                                    "wheel=exact",
+                                    NULL};
     struct story story;
     tell(&story, "tcp", (uint32_t)n, 7878, settings);
     expect_close((double)count_of(&story, "dropped"), n, 0.05);
@@ -596,6 +617,90 @@ static void test_tcp_vanished(void **state)
         bool absolute = start->cause.basis == TRACE_ABSOLUTE;
         assert_true(absolute == rest || start->cause.basis == TRACE_EXTERNAL);
     }
+    forget(&story);
+}
+
+/* Linux's wheel comes round to a timer of 15 s, 3751 jiffies, at a multiple of 64 of them; what its
+ * code then sets is the keepalive time from when the peer was last heard. */
+static void test_tcp_late_keepalive(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"tick_us=4000", "rate_per_s=0.0001",  "vanish=0",
+                                    "keepalive=1",  "probe_interval_s=5", NULL};
+    struct story story;
+    tell(&story, "tcp", 1000, 60, settings);
+    size_t i = 0;
+    unsigned probes = 0;
+    for (const struct operation *start; (start = next_start(&story, &i, KEEPALIVE)) != NULL;) {
+        if (start->cause.basis == TRACE_ABSOLUTE && start->delay < 1251 + 64) {
+            assert_int_equal((start->tick + start->delay - 1251) % 64, 0);
+            probes++;
+        }
+    }
+    assert_true(probes > 1000);
+    forget(&story);
+}
+
+/* A window: all connections open in its second second, and at its fifth half of them close. */
+static void test_tcp_window(void **state)
+{
+    (void)state;
+    const char *const settings[] = {
+        "ends=both",     "vanish=0",       "open_1_s=1", "open_2_s=2",      "open_2=1",
+        "close_1_s=5",   "close_2_s=5.01", "close_2=1",  "close_ended=0.5", "keepalive=0.25",
+        "close_young=1", "close_asked=0",  NULL};
+    struct story story;
+    tell(&story, "tcp", 4000, 10, settings);
+    uint64_t begin = story.header.warmup_end_tick;
+    assert_int_equal(story.tally[SYN_ACK].starts, 4000);
+    assert_int_equal(story.tally[TIME_WAIT].starts, 2000);
+    size_t i = 0;
+    for (const struct operation *start; (start = next_start(&story, &i, SYN_ACK)) != NULL;) {
+        assert_in_range(start->tick - begin, 1000, 2000);
+    }
+    i = 0;
+    for (const struct operation *start; (start = next_start(&story, &i, TIME_WAIT)) != NULL;) {
+        assert_in_range(start->tick - begin, 5000, 5010);
+    }
+    /* Both ends of a quarter have it: those that do not close. */
+    assert_true(starts_between(&story, KEEPALIVE, 15001, 15001) == 2 * 1000);
+    assert_int_equal(story.tally[KEEPALIVE].pending_end, 2 * 1000);
+    assert_int_equal(story.tally[KEEPALIVE].restarts, 0);
+    assert_int_equal(story.tally[RETRANSMIT].pending_warm, 0);
+    forget(&story);
+
+    struct error error;
+    struct gen_part part = {.workload = gen_find("tcp", &error), .connections = 10};
+    struct gen_request request = {.parts = &part, .part_count = 1, .seconds = 1, .seed = 1};
+    struct gen_summary summary;
+    gen_parameters_default(part.workload, part.parameters);
+    assert_true(gen_parameter_set(part.workload, part.parameters, "open_1_s=2", &error));
+    assert_true(gen_parameter_set(part.workload, part.parameters, "open_2=1", &error));
+    assert_false(gen_trace(&request, path, &summary, &error));
+    assert_non_null(strstr(error.text, "must not go down"));
+    gen_parameters_default(part.workload, part.parameters);
+    assert_true(gen_parameter_set(part.workload, part.parameters, "gap_p50=1", &error));
+    assert_false(gen_trace(&request, path, &summary, &error));
+    assert_non_null(strstr(error.text, "gap_p0 to gap_p100 must not go down"));
+}
+
+/* A steady state from the first second on: as many starts in the first fifth as in the last. */
+static void test_tcp_steady(void **state)
+{
+    (void)state;
+    double first = 0;
+    double last = 0;
+    struct story story;
+    tell(&story, "tcp", 20000, 50, NULL);
+    for (size_t i = 0; i < story.count; i++) {
+        const struct operation *operation = &story.operations[i];
+        if (operation->recorded && operation->start) {
+            uint64_t tick = operation->tick - story.header.warmup_end_tick;
+            first += tick < story.window_ticks / 5;
+            last += tick >= story.window_ticks / 5 * 4;
+        }
+    }
+    expect_close(first, last, 0.03);
     forget(&story);
 }
 
@@ -667,7 +772,7 @@ static void test_quic(void **state)
     forget(&story);
 }
 
-/* --- server, tcp and quic -------------------------------------------------------------------- */
+/* --- server and quic ------------------------------------------------------------------------- */
 
 /* An ACK that comes at the very tick at which its timer fires comes from outside all the same, and
  * finds what the firing has started. */
@@ -678,10 +783,8 @@ static void test_ack_at_expiry(void **state)
         const char *name;
         const char *rtt;
         unsigned kind;
-    } cases[] = {{"server", "rtt_median_ms=200", 2},
-                 {"tcp", "rtt_median_ms=1000", RETRANSMIT},
-                 {"quic", "rtt_median_ms=999", PTO}};
-    for (unsigned i = 0; i < 3; i++) {
+    } cases[] = {{"server", "rtt_median_ms=200", 2}, {"quic", "rtt_median_ms=999", PTO}};
+    for (unsigned i = 0; i < 2; i++) {
         const char *const settings[] = {"loss=0", "rtt_sigma=0", cases[i].rtt,
                                         strcmp(cases[i].name, "server") == 0 ? NULL : "jitter=0",
                                         NULL};
@@ -1344,10 +1447,10 @@ static void test_parts(void **state)
     assert_true(gen_trace(&request, path, &summary, &error));
     struct story all = {0};
     read_operations(&all);
-    /* What connects anew has its four timers behind all that were there. */
-    uint32_t begun = 300 + 4 * 200 + 100;
+    /* What connects anew has its five timers behind all that were there. */
+    uint32_t begun = 300 + 5 * 200 + 100;
     assert_true(all.header.ids > begun);
-    assert_int_equal((all.header.ids - begun) % 4, 0);
+    assert_int_equal((all.header.ids - begun) % 5, 0);
     /* The first part is the workload alone, tick by tick. */
     request.part_count = 1;
     assert_true(gen_trace(&request, path, &summary, &error));
@@ -1378,7 +1481,7 @@ static void test_parts(void **state)
     const json_t *told = json_object_get(all.origin, "parts");
     assert_int_equal(json_array_size(told), 3);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(told, 2), "first_id")),
-                     1100);
+                     1300);
     parts[1].parameters[GEN_TICK_US] = 10;
     request.part_count = 2;
     assert_false(gen_trace(&request, path, &summary, &error));
@@ -1470,10 +1573,13 @@ int main(void)
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_server),
         cmocka_unit_test(test_rpc),
+        cmocka_unit_test(test_tcp_rules),
         cmocka_unit_test(test_tcp_loss),
         cmocka_unit_test(test_tcp_nothing_arrives),
-        cmocka_unit_test(test_tcp_others),
         cmocka_unit_test(test_tcp_vanished),
+        cmocka_unit_test(test_tcp_late_keepalive),
+        cmocka_unit_test(test_tcp_window),
+        cmocka_unit_test(test_tcp_steady),
         cmocka_unit_test(test_quic),
         cmocka_unit_test(test_ack_at_expiry),
         cmocka_unit_test(test_heartbeat),

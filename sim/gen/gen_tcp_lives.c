@@ -1,0 +1,172 @@
+#include "gen_tcp_lives.h"
+
+#include <stdlib.h>
+
+const double tcp_gap_shares[TCP_GAP_POINTS] = {0, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1};
+
+bool tcp_curve_read(struct tcp_curve *curve, const double *pairs)
+{
+    *curve = (struct tcp_curve){0};
+    for (unsigned i = 0; i < TCP_CURVE_KNOTS; i++) {
+        curve->time[i] = pairs[(size_t)2 * i];
+        curve->share[i] = pairs[(size_t)2 * i + 1];
+        if (curve->share[i] > 0) {
+            curve->knots = i + 1;
+        }
+    }
+    for (unsigned i = 1; i < curve->knots; i++) {
+        if (curve->time[i] < curve->time[i - 1] || curve->share[i] < curve->share[i - 1]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+double tcp_curve_time(const struct tcp_curve *curve, double u)
+{
+    u *= curve->share[curve->knots - 1];
+    double time = 0;
+    double share = 0;
+    for (unsigned i = 0; i < curve->knots; i++) {
+        if (u <= curve->share[i] && curve->share[i] > share) {
+            return time + (curve->time[i] - time) * (u - share) / (curve->share[i] - share);
+        }
+        time = curve->time[i];
+        share = curve->share[i];
+    }
+    return time;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t one = *(const uint64_t *)a;
+    uint64_t other = *(const uint64_t *)b;
+    return one < other ? -1 : one > other;
+}
+
+/* `count` ticks along a curve, sorted. */
+static void draw_times(const struct tcp_curve *curve, double even, struct random *random,
+                       double per_second, uint64_t *ticks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        double u = random_unit(random);
+        if (random_unit(random) < even) {
+            u = (i + 0.5) / count;
+        }
+        ticks[i] = (uint64_t)(tcp_curve_time(curve, u) * per_second);
+    }
+    qsort(ticks, count, sizeof *ticks, by_value);
+}
+
+bool tcp_lives_assign(const struct tcp_window *window, struct random *random, double per_second,
+                      struct tcp_life *lives, uint32_t count)
+{
+    uint32_t first = window->open.knots > 0 ? (uint32_t)(window->first * count + 0.5) : count;
+    uint32_t ends = window->close.knots > 0 ? (uint32_t)(window->ended * count + 0.5) : 0;
+    uint64_t *ticks = malloc(((size_t)count + ends + 1) * sizeof *ticks);
+    uint32_t *open = malloc(((size_t)count + 1) * sizeof *open);
+    if (ticks == NULL || open == NULL) {
+        free(ticks);
+        free(open);
+        return false;
+    }
+    draw_times(&window->open, window->even, random, per_second, ticks, count - first);
+    draw_times(&window->close, 0, random, per_second, ticks + count, ends);
+    uint32_t opened = 0;
+    uint32_t open_count = 0;
+    for (uint32_t end = 0; end <= ends; end++) {
+        uint64_t close = end < ends ? ticks[count + end] : UINT64_MAX;
+        for (; opened < count; opened++, open_count++) {
+            uint64_t at = opened < first ? 0 : ticks[opened - first];
+            if (at > close) {
+                break;
+            }
+            lives[opened] = (struct tcp_life){.open = at, .close = UINT64_MAX};
+            open[open_count] = opened;
+        }
+        if (end < ends && open_count > 0) {
+            double youngest = window->young * open_count;
+            uint32_t among = youngest < 1 ? 1 : (uint32_t)youngest;
+            uint32_t at = open_count - 1 - (uint32_t)(random_unit(random) * among);
+            lives[open[at]].close = close;
+            /* The youngest takes its place: it is one of the youngest, too. */
+            open[at] = open[--open_count];
+        }
+    }
+    free(ticks);
+    free(open);
+    return true;
+}
+
+/* The mean between two points of the law, whose logarithms these are. */
+static double mean_between(double low, double high)
+{
+    double apart = high - low;
+    return apart > 1e-9 ? (random_exp(high) - random_exp(low)) / apart : random_exp(low);
+}
+
+/* Fills in what gaps up to each point add to the mean, which it returns. */
+static double add_up(struct tcp_gaps *gaps)
+{
+    double sum = 0;
+    gaps->mean_share[0] = 0;
+    for (unsigned i = 1; i < TCP_GAP_POINTS; i++) {
+        sum += (tcp_gap_shares[i] - tcp_gap_shares[i - 1]) *
+               mean_between(gaps->log_value[i - 1], gaps->log_value[i]);
+        gaps->mean_share[i] = sum;
+    }
+    return sum;
+}
+
+double tcp_gaps_mean(const double *values)
+{
+    struct tcp_gaps gaps;
+    for (unsigned i = 0; i < TCP_GAP_POINTS; i++) {
+        gaps.log_value[i] = random_log(values[i]);
+    }
+    return add_up(&gaps);
+}
+
+bool tcp_gaps_make(struct tcp_gaps *gaps, const double *values, double mean)
+{
+    for (unsigned i = 0; i < TCP_GAP_POINTS; i++) {
+        gaps->log_value[i] = random_log(values[i]);
+        if (i > 0 && values[i] < values[i - 1]) {
+            return false;
+        }
+    }
+    double sum = add_up(gaps);
+    for (unsigned i = 0; i < TCP_GAP_POINTS; i++) {
+        gaps->mean_share[i] /= sum;
+        gaps->log_value[i] += random_log(mean / sum);
+    }
+    return true;
+}
+
+/* The first point at or behind `u` of what the shares say, at least the second. */
+static unsigned point_of(const double *shares, double u)
+{
+    unsigned i = 1;
+    while (i < TCP_GAP_POINTS - 1 && shares[i] < u) {
+        i++;
+    }
+    return i;
+}
+
+double tcp_gap_draw(const struct tcp_gaps *gaps, struct random *random)
+{
+    double u = random_unit(random);
+    unsigned i = point_of(tcp_gap_shares, u);
+    double within = (u - tcp_gap_shares[i - 1]) / (tcp_gap_shares[i] - tcp_gap_shares[i - 1]);
+    return random_exp(gaps->log_value[i - 1] +
+                      within * (gaps->log_value[i] - gaps->log_value[i - 1]));
+}
+
+double tcp_gap_met(const struct tcp_gaps *gaps, struct random *random)
+{
+    unsigned i = point_of(gaps->mean_share, random_unit(random));
+    /* Log-uniform, met by its length: uniform. */
+    double low = random_exp(gaps->log_value[i - 1]);
+    double high = random_exp(gaps->log_value[i]);
+    return low + (high - low) * random_unit(random);
+}

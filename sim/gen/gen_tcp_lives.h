@@ -1,0 +1,74 @@
+/*
+ * gen_tcp_lives.h: what the workload tcp draws from curves: when connections open and close in a
+ * window of which that is known, and the gaps from request to request.
+ *
+ * A window's curve has up to so many knots: at each time, the share of all openings (or closings)
+ * that have come by then, evenly in between. Openings and closings are paired afterwards: each
+ * closing ends one of the youngest connections that are open, so that some are short and the rest
+ * last.
+ */
+#ifndef SIM_GEN_TCP_LIVES_H
+#define SIM_GEN_TCP_LIVES_H
+
+#include "random.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TCP_CURVE_KNOTS 8
+#define TCP_GAP_POINTS  10
+
+/* The points at which the law of gaps is given, as shares. */
+extern const double tcp_gap_shares[TCP_GAP_POINTS];
+
+struct tcp_curve {
+    unsigned knots; /* 0: nothing happens */
+    double time[TCP_CURVE_KNOTS];
+    double share[TCP_CURVE_KNOTS];
+};
+
+/* Reads knots from pairs {time, share}; those behind the last share above 0 do not count. False if
+ * times or shares go down. */
+bool tcp_curve_read(struct tcp_curve *curve, const double *pairs);
+
+/* When the share `u`, 0 to 1, has come. */
+double tcp_curve_time(const struct tcp_curve *curve, double u);
+
+/* A connection in the window: ticks from its begin. */
+struct tcp_life {
+    uint64_t open;  /* 0 of those that are open when the window begins */
+    uint64_t close; /* UINT64_MAX: it stays */
+};
+
+struct tcp_window {
+    struct tcp_curve open;
+    struct tcp_curve close;
+    double first; /* share of the connections that are open at the begin */
+    double ended; /* share of all that close */
+    double even;  /* share of the openings that keep to the curve evenly; the others are random */
+    double young; /* closings end one of this share of those open, the youngest */
+};
+
+/* Sets each connection's life; `count` of them, ticks `per_second`. False if memory is short. */
+bool tcp_lives_assign(const struct tcp_window *window, struct random *random, double per_second,
+                      struct tcp_life *lives, uint32_t count);
+
+/* A law by its values at tcp_gap_shares, log-linear in between. */
+struct tcp_gaps {
+    double log_value[TCP_GAP_POINTS];
+    double mean_share[TCP_GAP_POINTS]; /* of all time, what gaps up to this point take */
+};
+
+/* Makes the law with those proportions, rising and above 0, and this mean. False if they fall. */
+bool tcp_gaps_make(struct tcp_gaps *gaps, const double *values, double mean);
+
+/* The mean of the law with these values. */
+double tcp_gaps_mean(const double *values);
+
+/* A gap. */
+double tcp_gap_draw(const struct tcp_gaps *gaps, struct random *random);
+
+/* A gap as it is met at any moment: as often as it is long. */
+double tcp_gap_met(const struct tcp_gaps *gaps, struct random *random);
+
+#endif
