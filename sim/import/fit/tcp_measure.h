@@ -1,0 +1,68 @@
+/*
+ * tcp_measure.h: what a trace says of the timers of TCP, kind by kind. A recording and what was
+ * generated after it are measured by the same code, which sees nothing but operations: a timer
+ * expires where an exact structure fires it. Starts of the timed window count, and what ended them
+ * before the trace's end.
+ */
+#ifndef SIM_TCP_MEASURE_H
+#define SIM_TCP_MEASURE_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In the order of the workload tcp's own kinds. */
+enum tcp_kind { TCP_WRITE, TCP_DELACK, TCP_KEEPALIVE, TCP_SYN_ACK, TCP_TIME_WAIT, TCP_KINDS };
+
+/* A kind's name here, and that of Linux's callback. */
+extern const char *const tcp_kind_names[TCP_KINDS];
+extern const char *const tcp_kind_functions[TCP_KINDS];
+
+/* The statistics of a kind. */
+enum tcp_statistic {
+    TCP_STARTS,
+    TCP_EXPIRED,   /* share of the starts that ended so */
+    TCP_CANCELLED, /* by a stop */
+    TCP_MOVED,     /* by another start */
+    TCP_DELAY_P10_MS,
+    TCP_DELAY_P50_MS,
+    TCP_DELAY_P90_MS,
+    TCP_DELAY_P99_MS,
+    TCP_DISPERSION_100MS, /* NAN: too short a window */
+    TCP_DISPERSION_1S,
+    TCP_BUSIEST, /* most starts of one timer, until it is cancelled: Linux gives the memory of what
+                    ends so to the next connection, so that ids go on where timers do not */
+    TCP_STATISTICS
+};
+
+extern const char *const tcp_statistic_names[TCP_STATISTICS];
+
+struct tcp_measure {
+    double value[TCP_KINDS][TCP_STATISTICS];
+    double seconds; /* of the timed window */
+};
+
+/* What happens to a timer. */
+enum tcp_event_kind { TCP_START, TCP_MOVE, TCP_CANCEL, TCP_EXPIRE };
+
+struct tcp_event {
+    enum tcp_event_kind what;
+    enum tcp_kind kind;
+    uint32_t id;
+    uint64_t tick; /* from the window's begin; of an expiry, when it was due */
+    uint64_t delay_ticks;
+    uint64_t tick_ns; /* what a tick lasts */
+    bool caused;      /* by a firing */
+};
+
+/* Takes what happens in the window to timers that were started in it; of each timer in its order,
+ * each expiry when the timer is seen next, or at the end. */
+typedef void (*tcp_event_fn)(void *ctx, const struct tcp_event *event);
+
+/* Adds a trace whose timers are all of one kind, or, with TCP_KINDS, that of the workload, whose
+ * ids say the kind. `take` may be NULL. False, with `error` set, if it cannot be read. */
+bool tcp_measure_trace(const char *path, enum tcp_kind kind, struct tcp_measure *measure,
+                       tcp_event_fn take, void *ctx, uint64_t *tick_ns, struct error *error);
+
+#endif

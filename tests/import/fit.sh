@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# timerlab trace fit: a recording small enough to count by hand, a workload that is recognised again, and what
+# cannot be fitted.
+set -euo pipefail
+
+scratch=$(mktemp -d)
+cd "$scratch"
+# A thousand small traces are written: where that costs little, if there is such a place.
+TMPDIR=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
+export TMPDIR
+trap 'rm -rf "$scratch" "$TMPDIR"' EXIT
+fail() {
+    printf '%s\n' "$*" >&2
+    for file in out err; do printf -- '--- %s\n' $file >&2 && cat $file >&2; done
+    exit 1
+}
+fit() { "$TIMERLAB" trace fit "$@" >out 2>err </dev/null; }
+said() { grep -qE -- "$1" err || fail "it does not say '$1'"; }
+value() { # KIND STATISTIC SIDE: of the JSON
+    jq -r --arg kind "$1" --arg statistic "$2" ".rows[] | select(.kind == \$kind and .statistic == \$statistic) | .$3" out
+}
+counted() { # KIND STATISTIC WANT: in the recording
+    local got
+    got=$(value "$1" "$2" recorded)
+    awk -v got="$got" -v want="$3" 'BEGIN { exit !(got - want < 1e-9 && want - got < 1e-9) }' || fail "$1 $2: $got, not $3"
+}
+command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
+
+# Ten connections, half a second apart, jiffies of 4 ms. Each: SYN, its ACK, then twelve requests 100 ms, 200 ms, ...
+# apart, which start both ends' write timers and the server's delayed ACK, and a close that cancels both.
+awk 'function at(j) { return sprintf("%d.%06d", 100 + int(j / 250), (j % 250) * 4000 + ++n[j] * 10) }
+    function line(j, text) { events[j] = events[j] sprintf("  sh-7 [000] d..1. %s: %s\n", at(j), text) }
+    function go(j, timer, function_, ticks) {
+        if (due[timer] > j) line(j, "timer_cancel: timer=" timer)
+        line(j, "timer_start: timer=" timer " function=" function_ " expires=" 5000 + j + ticks " [timeout=" ticks \
+            "] bucket_expiry=" 5000 + j + ticks + 1 " cpu=0 idx=0 flags=")
+        due[timer] = j + ticks + 1; kind[timer] = function_; pending[j + ticks + 1] = pending[j + ticks + 1] " " timer
+    }
+    function ends(j, timer) { if (due[timer] > j) { line(j, "timer_cancel: timer=" timer); due[timer] = 0 } }
+    function expire(j, count, i, names) {
+        count = split(pending[j], names, " ")
+        for (i = 1; i <= count; i++)
+            if (due[names[i]] == j) {
+                line(j, "timer_cancel: timer=" names[i])
+                line(j, "timer_expire_entry: timer=" names[i] " function=" kind[names[i]] " now=" 5000 + j " baseclk=" 5000 + j)
+                due[names[i]] = 0
+            }
+    }
+    function plan(j, what, c) { todo[j] = todo[j] " " what ":" c }
+    BEGIN {
+        for (c = 0; c < 10; c++) {
+            j = 10 + 125 * c
+            plan(j, "open", c)
+            for (i = 1; i <= 12; i++) { j += 25 * i; plan(j, "ask", c) }
+            plan(j + 10, "close", c)
+        }
+        for (j = 0; j < 3700; j++) {
+            expire(j)
+            if (j % 250 == 0) { go(j, "0xf0", "delayed_work_timer_fn", 3) }
+            count = split(todo[j], list, " ")
+            for (i = 1; i <= count; i++) {
+                split(list[i], part, ":"); c = part[2]
+                client = "0xa" c; server = "0xb" c; ack = "0xc" c
+                if (part[1] == "open") { go(j, client, "tcp_write_timer", 250); go(j, "0xd" c, "reqsk_timer_handler", 250); ends(j, "0xd" c) }
+                if (part[1] == "ask") { go(j, client, "tcp_write_timer", 51); go(j, server, "tcp_write_timer", 51); go(j, ack, "tcp_delack_timer", 10) }
+                if (part[1] == "close") {
+                    go(j, server, "tcp_write_timer", 51); go(j, client, "tcp_write_timer", 51)
+                    go(j, "0xe" c, "tw_timer_handler", 15000)
+                    ends(j, server); ends(j, client); ends(j, ack)
+                }
+            }
+            printf "%s", events[j]
+        }
+    }' >small.txt
+fit ftrace small.txt --format json -o small.json || fail "status $?"
+# 10 SYNs, 2 * 120 for requests, 20 for FINs; the SYN and the second request of each client, the second of
+# each server, and FINs 40 ms after the last request find the timer running.
+counted write starts 270
+counted write cancelled 0.0740740740740741
+counted write moved 0.185185185185185
+counted write delay_p50_ms 208
+counted delack starts 120
+counted delack expired 0.916666666666667
+counted syn-ack starts 10
+counted syn-ack cancelled 1
+counted time-wait starts 10
+counted time-wait delay_p50_ms 60004
+counted write busiest 14
+said 'small.txt: 10 connections: 10 opened, 0 open at the beginning, 10 closed; ends here: both'
+said 'small.txt: 240 requests and replies, 0 retransmissions'
+said 'small.txt: 15 starts are of timers that are not TCP'
+jq -e '.other_starts == 15' out >/dev/null || fail "the timers that are not TCP's"
+jq -e '.parts[0].connections == 10 and .tick_us == 4000' small.json >/dev/null || fail "the scenario"
+"$TIMERLAB" trace gen --scenario small.json -o small.trace 2>err || fail "the scenario is not taken"
+cp out first
+fit ftrace small.txt --format json || fail "status $?"
+cmp -s out first || fail "the same recording, another fit"
+fit ftrace small.txt || fail "status $?"
+grep -qE '^small.txt +syn-ack +starts +10 +10 +1.000 +too few$' out || fail "ten starts are judged"
+fit ftrace small.txt --format md || fail "status $?"
+grep -qE '^\| small.txt \| write \| starts \| 270 \|' out || fail "no Markdown"
+
+# What cannot be: another format, standard input, nothing of TCP, too little, a place that cannot be written to.
+fit pcap small.txt && fail "packets are fitted to"
+said "a recording of format pcap does not have the kernel's timers of TCP; ftrace has"
+fit ftrace - && fail "standard input is read twice"
+said 'cannot be standard input'
+fit ftrace && fail "no file"
+grep -v tcp_ small.txt | grep -v 0xa | grep -v 0xb | grep -v 0xc >none.txt
+fit ftrace none.txt && fail "fitted to nothing"
+said 'none.txt: no tcp_write_timer was started in it: there is no TCP to fit to; record timer_start'
+grep -E '0xa0|0xf0' small.txt | head -n 25 >little.txt
+fit ftrace little.txt --format json && fail "fitted to little"
+said 'little.txt: [0-9]+ gaps between requests are too few to fit anything to; record for longer'
+fit ftrace nowhere.txt && fail "no such file"
+said 'nowhere.txt: '
+fit ftrace small.txt -o "$scratch/no/such.json" && fail "written nowhere"
+said 'no/such.json'
+[ -z "$(ls "$TMPDIR")" ] || fail "something is left behind: $(ls "$TMPDIR")"
+[ ! -e "$scratch/no" ] || fail "a folder is left behind"
+
+# The recording that comes with timerlab: what its kinds count, as the import has it, and what the fit reaches.
+fit ftrace "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" --format json -o nginx.json || fail "status $?"
+counted write starts 36634
+counted delack starts 19482
+counted keepalive starts 3894
+counted syn-ack starts 488
+counted time-wait starts 503
+jq -e '[.rows[] | select(.note == "beyond 10 %")] | length <= 12' out >/dev/null || fail "more than twelve are off"
+jq -e '.rows[] | select(.kind == "write" and .statistic == "starts") | .ratio > 0.9 and .ratio < 1.1' out >/dev/null ||
+    fail "the write timers' starts are off"
