@@ -26,10 +26,21 @@
  * lives, end with a share of their replies, and come again. With the curves of a window, each
  * opens once and closes at most once, at times that the curves say: so a recording's own load
  * comes and goes. gen_tcp_lives.h has what is drawn from curves.
+ *
+ * Smooth traffic keeps to the law of gaps. With bursts (gen_traffic.h) a client's activity takes
+ * that law's place, and who asks much would close more often, and be in TIME_WAIT instead of
+ * asking: the mean would sink. Therefore a connection then lives for a time that does not depend
+ * on what it asks, as long as others do in the mean, and what comes while it is closed is left out.
+ * A life's end has a request, or the peer vanishes; the others come slower by as much.
+ *
+ * A connection that a deploy closes has its TIME_WAIT, while the slot's next one is there already.
+ * There is room for one of these in a slot: what a deploy closes while the last one runs is reset.
+ * So is what a storm replaces, of which its peer knows nothing any more.
  */
 #include "gen_model.h"
 #include "gen_rtt.h"
 #include "gen_tcp_lives.h"
+#include "gen_traffic.h"
 
 #include <stdlib.h>
 
@@ -70,7 +81,9 @@ enum {
     TIME_WAIT_S,
     LATE_TICKS,
     WHEEL,
-    OPEN_FIRST,
+    ACTIVITY,
+    HERDS = ACTIVITY + GEN_ACTIVITY_ROWS,
+    OPEN_FIRST = HERDS + GEN_HERD_ROWS,
     OPEN_FIRST_SPREAD,
     OPEN_FIRST_PHASE,
     OPEN_EVEN,
@@ -177,6 +190,10 @@ static const struct gen_parameter tcp_parameters[] = {
      "when the code of a keepalive timer runs: on its tick, or late as in Linux's wheel, by up to "
      "an eighth of its delay",
      "Linux's levels", wheel_words},
+    GEN_ACTIVITY_BUT(ACTIVITY, 1,
+                     "chosen: none, the fitted gaps are all; below 1 they do not count", 20,
+                     GEN_TOGETHER_SERVER),
+    GEN_HERDS(HERDS),
     {"open_first", 0, 0, 1, "a window: share of the connections that are open when it begins",
      "chosen: none", NULL},
     {"open_first_spread", 1, 0, 1,
@@ -222,6 +239,8 @@ enum {
     COUNT_GIVEN_UP,
     COUNT_TIME_WAITS,
     COUNT_UNCHANGED,
+    COUNT_DEPLOYED,
+    COUNT_BACK,
 };
 static const char *const tcp_counts[] = {
     [COUNT_CONNECTS] = "connects",
@@ -239,6 +258,8 @@ static const char *const tcp_counts[] = {
     [COUNT_GIVEN_UP] = "given_up",
     [COUNT_TIME_WAITS] = "time_waits",
     [COUNT_UNCHANGED] = "unchanged_starts",
+    [COUNT_DEPLOYED] = "deployed",
+    [COUNT_BACK] = "back",
     NULL,
 };
 
@@ -272,7 +293,10 @@ struct end {
 struct connection {
     uint64_t event_at;
     uint64_t request_at; /* of the last one */
-    uint64_t close_at;   /* in a window; GEN_NEVER: it does not */
+    uint64_t close_at;   /* in a window, and with bursts; GEN_NEVER: it does not */
+    uint64_t return_at;  /* while a deploy closes it; GEN_NEVER: none does */
+    struct gen_activity activity;
+    struct gen_timer left_behind; /* TIME_WAIT of the connection before */
     float rtt_ticks;
     uint32_t delack_ticks;
     uint32_t requests; /* so far */
@@ -323,6 +347,10 @@ struct tcp {
     bool window;
     double window_ticks;
     double pace_end;
+    double life_ticks;  /* with bursts, but in a window: the mean */
+    double vanish_life; /* and how many lives end by vanishing */
+    struct gen_traffic traffic;
+    struct gen_herds herds;
 };
 
 /* The trace's ticks are in phase with the wheel's slots of up to so many. */
@@ -348,6 +376,7 @@ struct visit {
     struct gen_model *model;
     const struct tcp *tcp;
     uint64_t now;
+    uint32_t number;
     struct connection *connection;
     struct end *ends;
     struct end *server; /* NULL: elsewhere */
@@ -361,6 +390,7 @@ static struct visit visit_of(struct gen_model *model, uint64_t now, uint32_t num
     return (struct visit){.model = model,
                           .tcp = tcp,
                           .now = now,
+                          .number = number,
                           .connection = record_connection(tcp, ends),
                           .ends = ends,
                           .server = tcp->server ? ends : NULL,
@@ -401,6 +431,12 @@ static void stop(const struct visit *visit, struct end *end, unsigned kind)
     if (end != NULL) {
         gen_timer_stop(visit->model, visit->now, &end->timers[kind]);
     }
+}
+
+/* Whether a timer that nobody looks after still runs at `now`. */
+static bool is_pending(const struct gen_timer *timer, uint64_t now)
+{
+    return timer->delay_ticks > 0 && timer->due >= now;
 }
 
 /* The timeout of an end's transmission. A handshake's round trip that is too short for the clock
@@ -538,9 +574,16 @@ static double pace(const struct visit *visit)
 
 static void wait_for_request(const struct visit *visit)
 {
+    const struct tcp *tcp = visit->tcp;
     struct connection *connection = visit->connection;
-    double gap = tcp_gap_draw(&visit->tcp->gaps, &visit->model->random) / pace(visit);
-    uint64_t at = connection->request_at + soon(visit->model, gap);
+    uint64_t at;
+    if (tcp->traffic.smooth) {
+        double gap = tcp_gap_draw(&tcp->gaps, &visit->model->random) / pace(visit);
+        at = connection->request_at + soon(visit->model, gap);
+    } else {
+        at = gen_next_request(visit->model, &tcp->traffic, &connection->activity, visit->now,
+                              visit->number);
+    }
     if (at >= connection->close_at || connection->single) {
         at = connection->close_at;
     }
@@ -557,6 +600,12 @@ static void send_request(const struct visit *visit)
     connection->state = STATE_ASKING;
     send(visit, visit->client);
     travel(visit, visit->client, reply_ticks(visit));
+}
+
+/* Whether connections end after a time, rather than with a share of their replies. */
+static bool lives_for_a_time(const struct tcp *tcp)
+{
+    return tcp->window || !tcp->traffic.smooth;
 }
 
 static void begin_close(const struct visit *visit);
@@ -586,7 +635,7 @@ static void take_reply(const struct visit *visit)
     if (tcp->delack_reply > 0 && gen_chance(visit->model, tcp->delack_reply)) {
         start(visit, visit->client, KIND_DELAYED_ACK, connection->delack_ticks);
     }
-    if (connection->last || (!tcp->window && gen_chance(visit->model, tcp->close))) {
+    if (connection->last || (!lives_for_a_time(tcp) && gen_chance(visit->model, tcp->close))) {
         begin_close(visit);
     } else {
         wait_for_request(visit);
@@ -643,6 +692,7 @@ static void begin_connection(const struct visit *visit)
     }
     visit->connection->requests = 0;
     visit->connection->last = false;
+    visit->connection->return_at = GEN_NEVER;
     visit->connection->client_closes = closes_at_client(visit);
     send_syn(visit, 0);
 }
@@ -667,6 +717,8 @@ static void start_keepalive(const struct visit *visit, struct end *end)
 
 static void establish(const struct visit *visit)
 {
+    const struct tcp *tcp = visit->tcp;
+    struct connection *connection = visit->connection;
     stop(visit, visit->server, KIND_SYN_ACK);
     double trip = round_trip(visit);
     if (visit->client != NULL) {
@@ -678,14 +730,21 @@ static void establish(const struct visit *visit)
     if (visit->server != NULL) {
         rtt_sample(&visit->server->estimate, (float)trip);
     }
-    for (uint32_t i = 0; i < visit->tcp->ends; i++) {
+    for (uint32_t i = 0; i < tcp->ends; i++) {
         struct end *end = &visit->ends[i];
         end->waits = false;
         end->backoff = 0;
         hear(visit, end);
         start_keepalive(visit, end);
     }
-    visit->connection->request_at = visit->now;
+    if (!tcp->traffic.smooth) {
+        gen_activity_skip(&tcp->traffic, &connection->activity, connection->request_at, visit->now,
+                          visit->number);
+        if (!tcp->window) {
+            connection->close_at = visit->now + gen_exponential(visit->model, tcp->life_ticks);
+        }
+    }
+    connection->request_at = visit->now;
     wait_for_request(visit);
 }
 
@@ -696,6 +755,30 @@ static void begin_close(const struct visit *visit)
     connection->state = STATE_CLOSING;
     send(visit, closer_of(visit));
     connection->event_at = visit->now + soon(visit->model, round_trip(visit));
+}
+
+/* A slot whose connection is no more is free for the next from `at` on; a window's, as long as it
+ * has not closed by then. */
+static void come_back(const struct visit *visit, uint64_t at)
+{
+    struct connection *connection = visit->connection;
+    bool gone = visit->tcp->window && at >= connection->close_at;
+    connection->return_at = GEN_NEVER;
+    connection->state = gone ? STATE_GONE : STATE_CLOSED;
+    connection->event_at = gone ? GEN_NEVER : at > visit->now ? at : visit->now;
+}
+
+/* The same beside its TIME_WAIT, whose id is its own from now on. */
+static void leave_time_wait(const struct visit *visit, struct end *closer)
+{
+    struct connection *connection = visit->connection;
+    if (closer != NULL) {
+        struct gen_timer *timer = &closer->timers[KIND_TIME_WAIT];
+        connection->left_behind = *timer;
+        timer->delay_ticks = 0;
+        timer->fired = true; /* as good as: the next connection takes other ids */
+    }
+    come_back(visit, connection->return_at);
 }
 
 static void end_close(const struct visit *visit)
@@ -721,12 +804,14 @@ static void end_close(const struct visit *visit)
     connection->state = STATE_TIME_WAIT;
     connection->event_at =
         closer != NULL ? GEN_NEVER : visit->now + gen_whole_ticks((double)tcp->time_wait_ticks);
+    if (connection->return_at != GEN_NEVER) {
+        leave_time_wait(visit, closer);
+    }
 }
 
-/* Nothing is left of it, with or without a farewell. */
-static void forget(const struct visit *visit)
+/* Stops what is still pending, without a farewell. */
+static void reset(const struct visit *visit)
 {
-    struct connection *connection = visit->connection;
     for (uint32_t i = 0; i < visit->tcp->ends; i++) {
         struct end *end = &visit->ends[i];
         end->waits = false;
@@ -734,6 +819,13 @@ static void forget(const struct visit *visit)
             stop(visit, end, kind);
         }
     }
+}
+
+/* Nothing is left of it, with or without a farewell. */
+static void forget(const struct visit *visit)
+{
+    struct connection *connection = visit->connection;
+    reset(visit);
     connection->state = visit->tcp->window ? STATE_GONE : STATE_CLOSED;
     connection->event_at =
         visit->tcp->window ? GEN_NEVER
@@ -857,9 +949,11 @@ static void leave_idleness(const struct visit *visit)
     const struct tcp *tcp = visit->tcp;
     struct connection *connection = visit->connection;
     bool closes = visit->now >= connection->close_at;
-    if (closes && !gen_chance(visit->model, tcp->close_asked)) {
+    bool at_end = !tcp->traffic.smooth && !tcp->window;
+    if (closes && !at_end && !gen_chance(visit->model, tcp->close_asked)) {
         begin_close(visit);
-    } else if (!closes && gen_chance(visit->model, tcp->vanish)) {
+    } else if (closes == at_end &&
+               gen_chance(visit->model, at_end ? tcp->vanish_life : tcp->vanish)) {
         visit->model->counts[COUNT_VANISHED]++;
         connection->state = STATE_VANISHED;
         connection->event_at = GEN_NEVER;
@@ -919,6 +1013,68 @@ static uint64_t next_of(const struct visit *visit)
     return at;
 }
 
+/* Files it under what comes next. */
+static void file_next(const struct visit *visit)
+{
+    uint64_t next = next_of(visit);
+    if (next != GEN_NEVER || visit->tcp->herds.any) {
+        gen_file_herded(visit->model, &visit->tcp->herds, visit->now, next, visit->number);
+    }
+}
+
+/* Whether the next event is what a peer or the network delivers, rather than what an end does that
+ * is here. */
+static bool is_delivered(const struct visit *visit)
+{
+    switch ((enum state)visit->connection->state) {
+    case STATE_CLOSED:
+    case STATE_IDLE:
+        return visit->client == NULL;
+    case STATE_ASKING:
+        return visit->client != NULL; /* the request, with the reply that follows */
+    case STATE_CONNECTING:
+    case STATE_ACCEPTING:
+    case STATE_ANSWERING:
+    case STATE_CLOSING:
+        return true;
+    case STATE_TIME_WAIT:
+    case STATE_VANISHED:
+    case STATE_GONE:
+        break;
+    }
+    return false;
+}
+
+/* The server closes what is open; a peer's new connection replaces what is. */
+static void herd(const struct visit *visit)
+{
+    struct connection *connection = visit->connection;
+    enum gen_herd what = gen_herd_at(&visit->tcp->herds, visit->now, visit->number);
+    bool talks = connection->state == STATE_IDLE || connection->state == STATE_ASKING ||
+                 connection->state == STATE_ANSWERING;
+    bool open = talks || connection->state == STATE_CONNECTING ||
+                connection->state == STATE_ACCEPTING || connection->state == STATE_VANISHED;
+    if (what == GEN_HERD_NONE || !open) {
+        return;
+    }
+    if (what == GEN_HERD_BACK) {
+        visit->model->counts[COUNT_BACK]++;
+        reset(visit);
+        come_back(visit, visit->now);
+        return;
+    }
+    visit->model->counts[COUNT_DEPLOYED]++;
+    uint64_t at = gen_deploy_return(visit->model, &visit->tcp->herds, visit->now);
+    if (talks && !is_pending(&connection->left_behind, visit->now)) {
+        connection->client_closes = false;
+        connection->return_at = at;
+        begin_close(visit);
+    } else {
+        reset(visit);
+        come_back(visit, at);
+    }
+}
+
 static void visit_connection(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct visit visit = visit_of(model, now, number);
@@ -926,14 +1082,17 @@ static void visit_connection(struct gen_model *model, uint64_t now, uint32_t num
         expire(&visit, &visit.ends[i]);
         gen_from_outside(model);
     }
+    herd(&visit);
     /* A round trip may take no tick. */
     while (visit.connection->event_at == now) {
-        happen(&visit);
+        if (is_delivered(&visit)) {
+            visit.connection->event_at = gen_arrival(&visit.tcp->herds, now, number);
+        }
+        if (visit.connection->event_at == now) {
+            happen(&visit);
+        }
     }
-    uint64_t next = next_of(&visit);
-    if (next != GEN_NEVER) {
-        gen_file(model, next, number);
-    }
+    file_next(&visit);
 }
 
 static bool simulate(struct gen_model *model, uint64_t end)
@@ -945,7 +1104,7 @@ static void list_pending(const struct gen_model *model, uint32_t number,
                          struct gen_pending_list *list)
 {
     const struct tcp *tcp = model->state;
-    const struct end *ends = record_ends(model, number);
+    struct end *ends = record_ends(model, number);
     for (uint32_t i = 0; i < tcp->ends; i++) {
         for (unsigned kind = 0; kind < KINDS; kind++) {
             const struct gen_timer *timer = &ends[i].timers[kind];
@@ -953,6 +1112,10 @@ static void list_pending(const struct gen_model *model, uint32_t number,
                 gen_pending_add(list, kind, timer->id, timer->due, timer->delay_ticks);
             }
         }
+    }
+    const struct gen_timer *left = &record_connection(tcp, ends)->left_behind;
+    if (is_pending(left, model->ring.now)) {
+        gen_pending_add(list, KIND_TIME_WAIT, left->id, left->due, left->delay_ticks);
     }
 }
 
@@ -1015,17 +1178,25 @@ static void populate_idle(const struct visit *visit, double mean_life_ticks)
     const struct tcp *tcp = visit->tcp;
     struct gen_model *model = visit->model;
     struct connection *connection = visit->connection;
-    uint64_t gap = gen_whole_ticks(tcp_gap_met(&tcp->gaps, &model->random));
-    uint64_t since = gen_uniform_age(model, gap);
+    const bool smooth = tcp->traffic.smooth;
+    uint64_t gap = smooth ? gen_whole_ticks(tcp_gap_met(&tcp->gaps, &model->random)) : 0;
+    uint64_t since = smooth ? gen_uniform_age(model, gap) : visit->now - connection->request_at;
     uint64_t age = mean_life_ticks < (double)GEN_TICKS_MAX ? gen_exponential(model, mean_life_ticks)
                                                            : age_of_first(model);
-    if (age < since && !tcp->window) {
+    if (age < since && !smooth) {
+        since = age; /* before, there was none */
+    } else if (age < since && !tcp->window) {
         age = since;
     }
     connection->state = STATE_IDLE;
     connection->requests = UINT32_MAX / 2; /* past the first ones */
     connection->request_at = visit->now - since;
-    connection->event_at = visit->now - since + gap;
+    connection->event_at = smooth ? visit->now - since + gap
+                                  : gen_next_request(model, &tcp->traffic, &connection->activity,
+                                                     visit->now - 1, visit->number);
+    if (!smooth && !tcp->window) {
+        connection->close_at = visit->now + gen_exponential(model, mean_life_ticks);
+    }
     if (connection->close_at <= connection->event_at) {
         connection->event_at =
             connection->close_at > visit->now ? connection->close_at : visit->now;
@@ -1059,7 +1230,13 @@ static void equip(const struct visit *visit)
         gen_per_ms(model) *
         (p[DELACK_MIN_MS] + (p[DELACK_MAX_MS] - p[DELACK_MIN_MS]) * random_unit(&model->random)));
     connection->close_at = GEN_NEVER;
+    connection->return_at = GEN_NEVER;
     connection->client_closes = closes_at_client(visit);
+    if (!tcp->traffic.smooth) {
+        uint64_t age = gen_activity_place(model, &tcp->traffic, &connection->activity, visit->now,
+                                          visit->number, tcp->traffic.busy_ticks);
+        connection->request_at = visit->now - age;
+    }
 }
 
 /* A share of the connections has keepalive. */
@@ -1127,7 +1304,7 @@ static void populate_steady(struct gen_model *model, uint64_t now, const struct 
             connection->state = STATE_CLOSED;
             connection->event_at = now - 1 + gen_exponential(model, tcp->pause_ticks);
         }
-        gen_file(model, next_of(&visit), i);
+        file_next(&visit);
     }
 }
 
@@ -1179,7 +1356,7 @@ static bool populate_window(struct gen_model *model, uint64_t now)
             connection->state = STATE_CLOSED;
             connection->event_at = model->warmup_end + lives[i].open;
         }
-        gen_file(model, next_of(&visit), i);
+        file_next(&visit);
     }
     free(lives);
     return true;
@@ -1199,6 +1376,30 @@ static void name_timers(struct gen_model *model)
         }
     }
     model->timer_number = tcp->ends * KINDS * model->connections;
+}
+
+/* Reads the knobs of activity. So many requests a second as there are in smooth traffic: of a
+ * steady life's, in the mean 1 / (close + vanish - close * vanish) waits, the last ends it. */
+static void read_traffic(struct gen_model *model)
+{
+    const double *p = model->parameters;
+    struct tcp *tcp = model->state;
+    const double gap = gen_per_second(model) / p[RATE_PER_S];
+    double stays = (1 - tcp->close) * (1 - tcp->vanish);
+    stays = stays > 1e-9 ? stays : 1e-9;
+    double ends = 1 - stays > 1e-12 ? 1 - stays : 1e-12;
+    tcp->life_ticks = gap / ends;
+    tcp->vanish_life = tcp->vanish / ends;
+    double reply_sigma = tcp->reply_sigma;
+    double rtt_sigma = tcp->rtt_sigma;
+    double again = tcp->loss < 1 ? 2 * tcp->loss / (1 - tcp->loss) * tcp->rto_min_ticks : 0;
+    double busy = tcp->reply_median_ticks * random_exp(reply_sigma * reply_sigma / 2) +
+                  tcp->rtt_median_ticks * random_exp(rtt_sigma * rtt_sigma / 2) + again;
+    double mean = tcp->window ? gap : gap / stays;
+    const struct gen_smooth smooth = {.mean_ticks = mean > busy ? mean : busy,
+                                      .busy_ticks = busy,
+                                      .gap_ticks = mean > 2 * busy ? mean - busy : mean / 2};
+    gen_traffic_read(model, ACTIVITY, &smooth, &tcp->traffic);
 }
 
 static bool read_parameters(struct gen_model *model)
@@ -1259,7 +1460,9 @@ static bool read_parameters(struct gen_model *model)
     if (!tcp_gaps_make(&tcp->gaps, p + GAP_FIRST, per_second / p[RATE_PER_S])) {
         return error_set(model->error, "tcp: gap_p0 to gap_p100 must not go down");
     }
-    return true;
+    read_traffic(model);
+    return tcp->traffic.smooth || !tcp->window || tcp->pace_end == 1 ||
+           error_set(model->error, "tcp: bursts have no pace: set pace_end to 1, or trickle to 1");
 }
 
 static bool create(struct gen_model *model)
@@ -1268,7 +1471,7 @@ static bool create(struct gen_model *model)
         return false;
     }
     const double *p = model->parameters;
-    const struct tcp *tcp = model->state;
+    struct tcp *tcp = model->state;
     /* Some exchanges and connects, until their phases are mixed. */
     double warmup = 3 * ((double)tcp->rto_initial_ticks + tcp->pause_ticks) +
                     10 * (tcp->reply_median_ticks + tcp->rtt_median_ticks);
@@ -1278,7 +1481,8 @@ static bool create(struct gen_model *model)
         warmup_ticks += WHEEL_PHASE_TICKS - warmup_ticks % WHEEL_PHASE_TICKS;
     }
     model->warmup_end = GEN_EPOCH + warmup_ticks;
-    if (!gen_model_begin(model, tcp->ends_bytes + sizeof(struct connection), GEN_EPOCH,
+    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &tcp->herds) ||
+        !gen_model_begin(model, tcp->ends_bytes + sizeof(struct connection), GEN_EPOCH,
                          tcp->time_wait_ticks)) {
         return false;
     }
@@ -1291,7 +1495,7 @@ static bool create(struct gen_model *model)
     populate_steady(
         model, GEN_EPOCH,
         &(struct cycle){
-            .idle = exchange / ends,
+            .idle = tcp->traffic.smooth ? exchange / ends : tcp->life_ticks,
             .vanished = tcp->vanish / ends * tcp->keepalive_share *
                         (double)(tcp->keepalive_ticks + tcp->probes * tcp->probe_interval_ticks),
             .time_wait = tcp->close / ends * (double)tcp->time_wait_ticks,

@@ -266,6 +266,18 @@ uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *tra
     return now + gen_exponential(model, gap);
 }
 
+void gen_activity_skip(const struct gen_traffic *traffic, struct gen_activity *activity,
+                       uint64_t since, uint64_t now, uint32_t number)
+{
+    uint32_t left = activity->left == GEN_BURST_AWAITED ? 0 : activity->left;
+    while (activity->burst_at < now) {
+        since = activity->burst_at;
+        left = take_burst(traffic, activity, number);
+    }
+    double missed = (double)(now - since) / (traffic->gap_ticks + traffic->busy_ticks);
+    activity->left = missed < left ? left - (uint32_t)missed : 0;
+}
+
 uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *traffic,
                             struct gen_activity *activity, uint64_t now, uint32_t number,
                             double busy_ticks)

@@ -56,39 +56,48 @@ enum {
     }
 
 #define GEN_ACTIVITY(first, together, together_source)                                             \
-    [(first) + GEN_TRICKLE] = GEN_ACTIVITY_ROW(                                                    \
-        "trickle", 0.5, 0, 1,                                                                      \
-        "share of requests that come singly, the others in bursts; 1: smooth traffic",             \
-        "kernel timers of three loads: 0.19 to 0.56 of starts are in no row of five, 1 s apart"),  \
-               [(first) + GEN_BURST] = GEN_ACTIVITY_ROW(                                           \
-                   "burst", 30, 1, 1e4, "mean number of a connection's requests in a burst",       \
-                   "TLS clients of WRCCDC: 33 with gaps up to 1 s; DNS clients: 11"),              \
-               [(first) + GEN_BURST_SHAPE] = GEN_ACTIVITY_ROW(                                     \
-                   "burst_shape", 1.2, 0, 10,                                                      \
-                   "tail of that number: a bounded Pareto's shape; 0: exponential",                \
-                   "TLS clients 1.14, HTTP connections 1.16, DNS clients 1.61 (Hill)"),            \
-               [(first) + GEN_BURST_GAP_MS] = GEN_ACTIVITY_ROW(                                    \
-                   "burst_gap_ms", 30, 0.001, 1e6,                                                 \
-                   "mean gap in a burst, exponential; at most half of smooth traffic's",           \
-                   "DNS clients of WRCCDC: 29 ms; HTTP clients: median 32 ms"),                    \
-               [(first) + GEN_SILENCE_SHAPE] =                                                     \
-                   GEN_ACTIVITY_ROW("silence_shape", 1.5, 0, 10,                                   \
-                                    "tail of the time from burst to burst, "                       \
-                                    "likewise",                                                    \
-                                    "DNS clients of WRCCDC: 1.53 beyond 10 s (Hill)"),             \
-               [(first) + GEN_TOGETHER] = GEN_ACTIVITY_ROW(                                        \
-                   "together", together, 1, 1e6,                                                   \
-                   "so many connections are a client's, and have their bursts together",           \
-                   together_source),                                                               \
-               [(first) + GEN_HOT] = GEN_ACTIVITY_ROW(                                             \
-                   "hot", 50, 1, 1e6,                                                              \
-                   "the busiest client has so many times the bursts of the idlest, or what its "   \
-                   "connections "                                                                  \
-                   "can do; 1: all have as many",                                                  \
-                   "hosts of NASA's web log: the busiest has 56 times the median's requests"),     \
-               [(first) + GEN_HOT_SHAPE] = GEN_ACTIVITY_ROW(                                       \
-                   "hot_shape", 2, 0.1, 10, "tail of the clients' rates, likewise",                \
-                   "hosts of NASA's web log: 1.99 (Hill)")
+    GEN_ACTIVITY_BUT(                                                                              \
+        first, 0.5,                                                                                \
+        "kernel timers of three loads: 0.19 to 0.56 of starts are in no row of five, 1 s apart",   \
+        together, together_source)
+
+/* The same with another trickle. */
+#define GEN_ACTIVITY_BUT(first, trickle, trickle_source, together, together_source)                \
+    [(first) +                                                                                     \
+        GEN_TRICKLE] =                                                                             \
+        GEN_ACTIVITY_ROW(                                                                          \
+            "trickle", trickle, 0, 1,                                                              \
+            "share of requests that come singly, the others in bursts; 1: smooth traffic",         \
+            trickle_source),                                                                       \
+        [(first) + GEN_BURST] = GEN_ACTIVITY_ROW(                                                  \
+            "burst", 30, 1, 1e4, "mean number of a connection's requests in a burst",              \
+            "TLS clients of WRCCDC: 33 with gaps up to 1 s; DNS clients: 11"),                     \
+        [(first) + GEN_BURST_SHAPE] =                                                              \
+            GEN_ACTIVITY_ROW("burst_shape", 1.2, 0, 10,                                            \
+                             "tail of that number: a bounded Pareto's shape; 0: exponential",      \
+                             "TLS clients 1.14, HTTP connections 1.16, DNS clients 1.61 (Hill)"),  \
+        [(first) + GEN_BURST_GAP_MS] =                                                             \
+            GEN_ACTIVITY_ROW("burst_gap_ms", 30, 0.001, 1e6,                                       \
+                             "mean gap in a burst, exponential; at most half of smooth traffic's", \
+                             "DNS clients of WRCCDC: 29 ms; HTTP clients: median 32 ms"),          \
+        [(first) + GEN_SILENCE_SHAPE] =                                                            \
+            GEN_ACTIVITY_ROW("silence_shape", 1.5, 0, 10,                                          \
+                             "tail of the time from burst to burst, "                              \
+                             "likewise",                                                           \
+                             "DNS clients of WRCCDC: 1.53 beyond 10 s (Hill)"),                    \
+        [(first) + GEN_TOGETHER] =                                                                 \
+            GEN_ACTIVITY_ROW("together", together, 1, 1e6,                                         \
+                             "so many connections are a client's, and have their bursts together", \
+                             together_source),                                                     \
+        [(first) + GEN_HOT] = GEN_ACTIVITY_ROW(                                                    \
+            "hot", 50, 1, 1e6,                                                                     \
+            "the busiest client has so many times the bursts of the idlest, or what its "          \
+            "connections "                                                                         \
+            "can do; 1: all have as many",                                                         \
+            "hosts of NASA's web log: the busiest has 56 times the median's requests"),            \
+        [(first) + GEN_HOT_SHAPE] =                                                                \
+            GEN_ACTIVITY_ROW("hot_shape", 2, 0.1, 10, "tail of the clients' rates, likewise",      \
+                             "hosts of NASA's web log: 1.99 (Hill)")
 
 /* Where `together` comes from, of servers whose clients open several connections. */
 #define GEN_TOGETHER_SERVER "HTTP clients of a laboratory: 243 connections of 13 within 60 s"
@@ -239,6 +248,11 @@ double gen_connects(const struct gen_traffic *traffic, double timeout_ticks);
  * smooth traffic. */
 uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *traffic,
                           struct gen_activity *activity, uint64_t now, uint32_t number);
+
+/* Brings a connection up to `now` that has asked for nothing since `since`, and was not to: the
+ * requests that would have come are left out. Takes no random number. Not for smooth traffic. */
+void gen_activity_skip(const struct gen_traffic *traffic, struct gen_activity *activity,
+                       uint64_t since, uint64_t now, uint32_t number);
 
 /* Puts a connection, of which a request takes `busy_ticks`, into the steady state at `now`, and
  * returns how many ticks ago its last request was, at least 1. Its next one is what

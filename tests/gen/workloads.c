@@ -682,6 +682,14 @@ static void test_tcp_window(void **state)
     assert_true(gen_parameter_set(part.workload, part.parameters, "gap_p50=1", &error));
     assert_false(gen_trace(&request, path, &summary, &error));
     assert_non_null(strstr(error.text, "gap_p0 to gap_p100 must not go down"));
+    /* Whose requests come ever slower, or in bursts. */
+    gen_parameters_default(part.workload, part.parameters);
+    assert_true(gen_parameter_set(part.workload, part.parameters, "open_first=1", &error));
+    assert_true(gen_parameter_set(part.workload, part.parameters, "pace_end=0.9", &error));
+    assert_true(gen_trace(&request, path, &summary, &error));
+    assert_true(gen_parameter_set(part.workload, part.parameters, "trickle=0.5", &error));
+    assert_false(gen_trace(&request, path, &summary, &error));
+    assert_non_null(strstr(error.text, "pace_end"));
 }
 
 /* A steady state from the first second on: as many starts in the first fifth as in the last. */
@@ -1379,12 +1387,111 @@ static void test_freeze(void **state)
     forget(&story);
 }
 
+/* Open connections of tcp, none of which would close by itself; two deploys of two fifths. */
+static void test_tcp_deploy(void **state)
+{
+    (void)state;
+    const char *const settings[] = {
+        "close=0",       "vanish=0",          "rtt_sigma=0",     "jitter=0",      "deploy=0.4",
+        "deploy_at_s=2", "deploy_every_s=10", "deploy_over_s=3", "keepalive=0.5", NULL};
+    const double n = 6000;
+    struct story story;
+    tell(&story, "tcp", (uint32_t)n, 80, settings);
+    const struct tally *time_wait = &story.tally[TIME_WAIT];
+    uint64_t begin = story.header.warmup_end_tick;
+    /* Every ten seconds, so that a slot's last TIME_WAIT of a minute still runs at five deploys: at
+     * the first, all that are closed have one; at the second, those that were not closed then. */
+    double waits[2] = {0};
+    size_t i = 0;
+    for (const struct operation *start; (start = next_start(&story, &i, TIME_WAIT)) != NULL;) {
+        uint64_t at = start->tick - begin;
+        assert_int_equal(start->delay, 60001);
+        /* A round trip is a twentieth of a tick. */
+        assert_in_range(at % 10000, 2000, 2001);
+        if (at < 20000) {
+            waits[at >= 10000]++;
+        }
+    }
+    expect_share(waits[0], n, 0.4);
+    expect_share(waits[1], n, 0.6 * 0.4);
+    /* They expire, whatever their slots do meanwhile. */
+    assert_int_equal(time_wait->stops + time_wait->restarts, 0);
+    assert_int_equal(time_wait->starts, count_of(&story, "time_waits"));
+    assert_int_equal(time_wait->expiries + time_wait->pending_end, time_wait->starts);
+    assert_true((double)time_wait->expiries >= waits[0] + waits[1]);
+    assert_true((double)story.busiest >= waits[0] * 0.9 && story.busiest_tick % 10000 >= 2000);
+    /* All of them are back within three seconds, by a handshake. */
+    expect_share((double)count_of(&story, "deployed"), n * 8, 0.4);
+    assert_int_equal(count_of(&story, "connects"), count_of(&story, "deployed"));
+    assert_int_equal(story.tally[SYN_ACK].starts, count_of(&story, "deployed"));
+    i = 0;
+    for (const struct operation *start; (start = next_start(&story, &i, SYN_ACK)) != NULL;) {
+        assert_in_range((start->tick - begin) % 10000, 2000, 5001);
+    }
+    assert_int_equal(count_of(&story, "back"), 0);
+    forget(&story);
+}
+
+/* Half of the peers are silent for two seconds, and replace then what they had: without a
+ * TIME_WAIT, by a handshake. */
+static void test_tcp_storm(void **state)
+{
+    (void)state;
+    const double n = 10000;
+    const char *const settings[] = {"close=0",      "vanish=0",       "rtt_sigma=0", "storm=0.5",
+                                    "storm_at_s=3", "storm_away_s=2", NULL};
+    struct story story;
+    tell(&story, "tcp", (uint32_t)n, 8, settings);
+    uint64_t begin = story.header.warmup_end_tick;
+    expect_share((double)count_of(&story, "back"), n, 0.5);
+    assert_int_equal(count_of(&story, "connects"), count_of(&story, "back"));
+    assert_int_equal(story.tally[TIME_WAIT].starts, 0);
+    size_t i = 0;
+    for (const struct operation *start; (start = next_start(&story, &i, SYN_ACK)) != NULL;) {
+        assert_in_range(start->tick - begin, 5000, 5001);
+    }
+    assert_int_equal(story.tally[SYN_ACK].starts, count_of(&story, "back"));
+    expect_close(operations_between(&story, 3010, 5000, true, false),
+                 operations_between(&story, 1010, 3000, true, false) / 2, 0.05);
+    forget(&story);
+}
+
+/* For a second nothing arrives. A server hears no request, and all of them then, at one tick; a
+ * client asks on, each connection once, and asks again when its retransmission timer expires. */
+static void test_tcp_freeze(void **state)
+{
+    (void)state;
+    const double n = 5000;
+    for (unsigned client = 0; client < 2; client++) {
+        const char *const settings[] = {"close=0",
+                                        "vanish=0",
+                                        client ? "ends=client" : "ends=server",
+                                        "freeze=1",
+                                        "freeze_at_s=3",
+                                        "keepalive=0",
+                                        "rtt_sigma=0",
+                                        NULL};
+        struct story story;
+        tell(&story, "tcp", (uint32_t)n, 6, settings);
+        double before = operations_between(&story, 2010, 3000, true, false);
+        double frozen = operations_between(&story, 3010, 4000, true, false);
+        double again = operations_between(&story, 3000, 4100, true, true);
+        double thaw = operations_between(&story, 4000, 4002, true, false);
+        assert_true(before > n / 2 && thaw > n / 4);
+        assert_true(operations_between(&story, 0, 3000, true, true) == 0);
+        assert_true(client ? frozen > n / 4 && frozen <= n : frozen == 0);
+        /* What was asked in the first eight tenths of the second has waited for 200 ms. */
+        assert_true(client ? again > frozen / 2 : again < n / 100);
+        forget(&story);
+    }
+}
+
 /* Every herd at every family that has them, again and again, with bursts: `tell` holds the trace to
  * what no model does, and the counts are of what is asked. */
 static void test_herds_everywhere(void **state)
 {
     (void)state;
-    static const char *const families[] = {"server", "idle", "rpc", "quic", "heartbeat"};
+    static const char *const families[] = {"server", "idle", "rpc", "tcp", "quic", "heartbeat"};
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
         const char *const settings[] = {"deploy=0.5",
                                         "deploy_at_s=1",
@@ -1598,6 +1705,9 @@ int main(void)
         cmocka_unit_test(test_deploy),
         cmocka_unit_test(test_storm),
         cmocka_unit_test(test_freeze),
+        cmocka_unit_test(test_tcp_deploy),
+        cmocka_unit_test(test_tcp_storm),
+        cmocka_unit_test(test_tcp_freeze),
         cmocka_unit_test(test_herds_everywhere),
         cmocka_unit_test(test_herd_refusals),
         cmocka_unit_test(test_parts),
