@@ -109,7 +109,7 @@ fit ftrace && fail "no file"
 grep -v tcp_ small.txt | grep -v 0xa | grep -v 0xb | grep -v 0xc >none.txt
 fit ftrace none.txt && fail "fitted to nothing"
 said 'none.txt: no tcp_write_timer was started in it: there is no TCP to fit to; record timer_start'
-grep -E '0xa0|0xf0' small.txt | head -n 25 >little.txt
+awk '/0xa0|0xf0/ && n++ < 25' small.txt >little.txt
 fit ftrace little.txt --format json && fail "fitted to little"
 said 'little.txt: [0-9]+ gaps between requests are too few to fit anything to; record for longer'
 fit ftrace nowhere.txt && fail "no such file"
