@@ -256,7 +256,7 @@ static bool turn_knob(struct fitter *fitter, const struct turn *turn, bool multi
     const struct tcp_knobs from = *best;
     for (unsigned k = 0; k < count; k++) {
         struct tcp_knobs knobs = from;
-        double *knob = (double *)((char *)&knobs + turn->knob);
+        double *knob = (double *)(void *)((char *)&knobs + turn->knob);
         double had = *knob;
         *knob = multiple ? had * values[k] : values[k];
         *knob = *knob > turn->most ? turn->most : *knob;
