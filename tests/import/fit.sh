@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# timerlab trace fit: a recording small enough to count by hand, a workload that is recognised again, and what
-# cannot be fitted.
+# timerlab trace fit: a recording small enough to count by hand, what is fitted to it and what a scenario is judged
+# by, and what cannot be fitted.
 set -euo pipefail
 
 scratch=$(mktemp -d)
@@ -93,11 +93,31 @@ jq -e '.other_starts == 15' out >/dev/null || fail "the timers that are not TCP'
 jq -e '.parts[0].connections == 10 and .tick_us == 4000' small.json >/dev/null || fail "the scenario"
 "$TIMERLAB" trace gen --scenario small.json -o small.trace 2>err || fail "the scenario is not taken"
 cp out first
-fit ftrace small.txt --format json || fail "status $?"
-cmp -s out first || fail "the same recording, another fit"
-fit ftrace small.txt || fail "status $?"
-grep -qE '^small.txt +syn-ack +starts +10 +10 +1.000 +too few$' out || fail "ten starts are judged"
-fit ftrace small.txt --format md || fail "status $?"
+fit ftrace small.txt --format json -o again.json || fail "status $?"
+{ cmp -s out first && cmp -s small.json again.json; } || fail "the same recording, another fit"
+
+# The file holds all of the fit, so it is judged as that was; how long it says that it lasts is of no account.
+jq '.seconds = 1 | .seed = 77' small.json >shorter.json
+fit ftrace small.txt --scenario shorter.json --format json || fail "status $?"
+cmp -s out first || fail "what was fitted is judged otherwise from its file"
+said 'median of 9 seeds that were not fitted to; 9 traces generated'
+! grep -q 'connections:' err || fail "it is fitted to, though a scenario is given"
+jq -e 'all(.rows[] | select(.generated != null); .least <= .generated and .generated <= .most)' out >/dev/null ||
+    fail "the median is outside the range"
+# Generated are the seeds 1 to 9, one by one; each connection's timers are five, the write timer first.
+for seed in 1 2 3 4 5 6 7 8 9; do
+    jq ".seed = $seed" small.json >seed.json
+    "$TIMERLAB" trace gen --scenario seed.json -o seed.trace 2>err || fail "seed $seed"
+    "$TIMERLAB" trace dump seed.trace >seed.csv
+    awk -F '[, ]+' 'FNR == NR { if ($2 == "warmup_end_tick:") begin = $3; next }
+        $3 == "start" && $2 % 5 == 0 && $1 >= begin { n++ }
+        END { print n + 0 }' seed.csv seed.csv
+done | sort -n >starts
+[ "$(value write starts least) $(value write starts generated) $(value write starts most)" = \
+    "$(sed -n '1p;5p;9p' starts | paste -sd ' ')" ] || fail "write starts are of other seeds than $(paste -sd ' ' starts)"
+fit ftrace small.txt --scenario small.json || fail "status $?"
+grep -qE '^small.txt +syn-ack +starts +10 +10 +10 +10 +1.000 +too few$' out || fail "ten starts are judged"
+fit ftrace small.txt --scenario small.json --format md || fail "status $?"
 grep -qE '^\| small.txt \| write \| starts \| 270 \|' out || fail "no Markdown"
 
 # What cannot be: another format, standard input, nothing of TCP, too little, a place that cannot be written to.
@@ -116,16 +136,26 @@ fit ftrace nowhere.txt && fail "no such file"
 said 'nowhere.txt: '
 fit ftrace small.txt -o "$scratch/no/such.json" && fail "written nowhere"
 said 'no/such.json'
+fit ftrace small.txt --scenario small.json -o x.json && fail "what was not fitted is written"
+said 'with --scenario nothing is'
+fit ftrace small.txt --scenario nowhere.json && fail "no such scenario"
+said 'nowhere.json: '
+jq '.parts += .parts' small.json >two.json
+fit ftrace small.txt --scenario two.json && fail "two parts are held against it"
+said 'two.json: only a scenario of one part, of the workload tcp'
+jq '.parts[0] = {workload: "rpc", connections: 5}' small.json >rpc.json
+fit ftrace small.txt --scenario rpc.json && fail "another workload is held against it"
+said 'rpc.json: only a scenario of one part, of the workload tcp'
 [ -z "$(ls "$TMPDIR")" ] || fail "something is left behind: $(ls "$TMPDIR")"
 [ ! -e "$scratch/no" ] || fail "a folder is left behind"
 
-# The recording that comes with timerlab: what its kinds count, as the import has it, and what the fit reaches.
-fit ftrace "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" --format json -o nginx.json || fail "status $?"
+# The recording that comes with timerlab: what its kinds count, as the import has it.
+fit ftrace "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" --scenario "$SOURCE/tests/data/fit-kernel-nginx.json" \
+    --format json || fail "status $?"
 counted write starts 36634
 counted delack starts 19482
 counted keepalive starts 3894
 counted syn-ack starts 488
 counted time-wait starts 503
-jq -e '[.rows[] | select(.note == "beyond 10 %")] | length <= 12' out >/dev/null || fail "more than twelve are off"
 jq -e '.rows[] | select(.kind == "write" and .statistic == "starts") | .ratio > 0.9 and .ratio < 1.1' out >/dev/null ||
     fail "the write timers' starts are off"

@@ -547,6 +547,10 @@ static void set(struct gen_part *part, const char *name, double value)
     if (row != NULL) {
         if (row->words == NULL) {
             value = value < row->min ? row->min : value > row->max ? row->max : value;
+            /* What a scenario says in few digits is then the very same workload. */
+            char digits[32];
+            (void)snprintf(digits, sizeof digits, "%.7g", value);
+            value = strtod(digits, NULL);
         }
         part->parameters[row - part->workload->parameters] = value;
     }

@@ -1,5 +1,6 @@
 #include "tcp_fit.h"
 
+#include "statistics.h"
 #include "temporary_file.h"
 #include "trace.h"
 
@@ -12,14 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How many other seeds say what is chance. */
-#define OTHER_SEEDS 7
+/* What the search sees; none of them is a seed of the judgement. */
+#define SEARCH_SEED  1000
+#define SEARCH_SEEDS 3
 
 struct fitter {
     const char *input;
-    char path[4096]; /* of the trace that is being made */
+    char path[4096];  /* of the trace that is being made */
+    uint64_t tick_ns; /* of the recording's trace */
     struct tcp_fit *fit;
-    struct tcp_estimate *estimate;
+    struct tcp_estimate *estimate; /* NULL: the workload is given */
     struct error *error;
 };
 
@@ -71,7 +74,7 @@ static bool count_starts(struct fitter *fitter, uint64_t *starts)
     return true;
 }
 
-static bool measure_recording(struct fitter *fitter, struct tcp_knobs *knobs)
+static bool measure_recording(struct fitter *fitter)
 {
     uint64_t starts[TCP_KINDS];
     if (!import_recording(fitter, NULL) || !count_starts(fitter, starts)) {
@@ -84,21 +87,27 @@ static bool measure_recording(struct fitter *fitter, struct tcp_knobs *knobs)
                          "connections are busy",
                          fitter->input);
     }
-    uint64_t tick_ns = 0;
     for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
         if (starts[kind] > 0 &&
             (!import_recording(fitter, tcp_kind_functions[kind]) ||
              !tcp_measure_trace(fitter->path, (enum tcp_kind)kind, &fitter->fit->recorded,
-                                tcp_estimate_take, fitter->estimate, &tick_ns, fitter->error))) {
+                                fitter->estimate != NULL ? tcp_estimate_take : NULL,
+                                fitter->estimate, &fitter->tick_ns, fitter->error))) {
             return false;
         }
     }
+    return true;
+}
+
+/* The workload as the recording has it, but for what is searched. */
+static bool estimate(struct fitter *fitter, struct tcp_knobs *knobs)
+{
+    struct tcp_fit *fit = fitter->fit;
     struct error why;
-    if (!tcp_estimate_finish(fitter->estimate, &fitter->fit->recorded, tick_ns, knobs, &why)) {
+    if (!tcp_estimate_finish(fitter->estimate, &fit->recorded, fitter->tick_ns, knobs, &why)) {
         return error_set(fitter->error, "%s: %s", fitter->input, why.text);
     }
-    fitter->fit->seconds = fitter->fit->recorded.seconds;
-    fitter->fit->note_count = tcp_estimate_notes(fitter->estimate, fitter->fit->notes);
+    fit->note_count = tcp_estimate_notes(fitter->estimate, fit->notes);
     return true;
 }
 
@@ -141,31 +150,68 @@ enum tcp_verdict tcp_fit_judge(const struct tcp_fit *fit, enum tcp_kind kind,
     if (too_few(fit, kind, statistic)) {
         return TCP_FEW;
     }
-    if (fabs(generated - recorded) <= TCP_FIT_WITHIN * recorded) {
-        return TCP_MET;
+    return fabs(generated - recorded) <= TCP_FIT_WITHIN * recorded ? TCP_MET : TCP_BEYOND;
+}
+
+/* --- what is generated ------------------------------------------------------------------------ */
+
+/* Of each statistic, what seeds make of the workload. */
+struct spread {
+    double value[TCP_KINDS][TCP_STATISTICS][TCP_FIT_SEEDS];
+};
+_Static_assert(SEARCH_SEEDS <= TCP_FIT_SEEDS, "a spread has room for either");
+_Static_assert(SEARCH_SEED >= TCP_FIT_SEED + TCP_FIT_SEEDS,
+               "the search sees none of the judgement's");
+
+/* Generates with the seed `first` + `i`, and puts the statistics in their i-th place. */
+static bool generate(struct fitter *fitter, uint64_t first, unsigned i, struct spread *spread)
+{
+    struct tcp_fit *fit = fitter->fit;
+    const struct gen_request request = {
+        .parts = &fit->part, .part_count = 1, .seconds = fit->recorded.seconds, .seed = first + i};
+    struct gen_summary summary;
+    struct tcp_measure measure = {0};
+    uint64_t tick_ns;
+    fit->generations++;
+    if (!gen_trace(&request, fitter->path, &summary, fitter->error) ||
+        !tcp_measure_trace(fitter->path, TCP_KINDS, &measure, NULL, NULL, &tick_ns,
+                           fitter->error)) {
+        return false;
     }
-    return fit->least.value[kind][statistic] <= recorded &&
-                   recorded <= fit->most.value[kind][statistic]
-               ? TCP_CHANCE
-               : TCP_BEYOND;
+    for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
+        for (unsigned s = 0; s < TCP_STATISTICS; s++) {
+            spread->value[kind][s][i] = measure.value[kind][s];
+        }
+    }
+    return true;
+}
+
+/* Holds the workload against the recording, on seeds that the search has not seen. */
+static bool judge(struct fitter *fitter)
+{
+    struct tcp_fit *fit = fitter->fit;
+    struct spread spread;
+    for (unsigned i = 0; i < TCP_FIT_SEEDS; i++) {
+        if (!generate(fitter, TCP_FIT_SEED, i, &spread)) {
+            return false;
+        }
+    }
+    for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
+        for (unsigned s = 0; s < TCP_STATISTICS; s++) {
+            const double *values = spread.value[kind][s];
+            fit->generated.value[kind][s] = stats_median(values, TCP_FIT_SEEDS);
+            fit->least.value[kind][s] = values[0];
+            fit->most.value[kind][s] = values[0];
+            for (unsigned i = 1; i < TCP_FIT_SEEDS; i++) {
+                fit->least.value[kind][s] = fmin(fit->least.value[kind][s], values[i]);
+                fit->most.value[kind][s] = fmax(fit->most.value[kind][s], values[i]);
+            }
+        }
+    }
+    return true;
 }
 
 /* --- the search ------------------------------------------------------------------------------- */
-
-static bool generate(struct fitter *fitter, const struct tcp_knobs *knobs, uint64_t seed,
-                     struct tcp_measure *measure)
-{
-    struct tcp_fit *fit = fitter->fit;
-    struct gen_summary summary;
-    uint64_t tick_ns;
-    tcp_estimate_part(fitter->estimate, knobs, &fit->part);
-    const struct gen_request request = {
-        .parts = &fit->part, .part_count = 1, .seconds = fit->seconds, .seed = seed};
-    fit->generations++;
-    *measure = (struct tcp_measure){0};
-    return gen_trace(&request, fitter->path, &summary, fitter->error) &&
-           tcp_measure_trace(fitter->path, TCP_KINDS, measure, NULL, NULL, &tick_ns, fitter->error);
-}
 
 /* What a statistic weighs in the search: those that say most with least chance in them, most. */
 static const double weights[TCP_STATISTICS] = {
@@ -201,17 +247,52 @@ static double distance(const struct tcp_fit *fit)
 /* A knob is not turned for less. */
 #define TURN_GAIN 0.003
 
-/* Tries knobs, and keeps them if they are better. */
-static bool try_knobs(struct fitter *fitter, const struct tcp_knobs *knobs, struct tcp_knobs *best,
-                      double *least)
+/* What is so much farther by the first seed alone is not tried with the others. */
+#define HOPELESS  0.06
+
+/* What the seeds make of a workload, as one: the mean of each. */
+static void average(const struct spread *spread, unsigned count, struct tcp_measure *measure)
 {
-    if (!generate(fitter, knobs, TCP_FIT_SEED, &fitter->fit->generated)) {
-        return false;
+    for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
+        for (unsigned s = 0; s < TCP_STATISTICS; s++) {
+            double sum = 0;
+            for (unsigned i = 0; i < count; i++) {
+                sum += spread->value[kind][s][i];
+            }
+            measure->value[kind][s] = sum / count;
+        }
     }
-    double off = distance(fitter->fit);
-    if (off < *least - TURN_GAIN) {
-        *least = off;
-        *best = *knobs;
+}
+
+/* The nearest so far. */
+struct best {
+    struct tcp_knobs knobs;
+    double off;       /* how far it is */
+    double off_first; /* by the first seed alone */
+};
+
+/* Tries knobs, and keeps them if they are better: by the mean of the seeds, so that what one of
+ * them happens to hit is not chased. */
+static bool try_knobs(struct fitter *fitter, const struct tcp_knobs *knobs, struct best *best)
+{
+    struct tcp_fit *fit = fitter->fit;
+    struct spread spread;
+    double off_first = 0;
+    double off = 0;
+    tcp_estimate_part(fitter->estimate, knobs, &fit->part);
+    for (unsigned i = 0; i < SEARCH_SEEDS; i++) {
+        if (!generate(fitter, SEARCH_SEED, i, &spread)) {
+            return false;
+        }
+        average(&spread, i + 1, &fit->generated);
+        off = distance(fit);
+        off_first = i == 0 ? off : off_first;
+        if (off_first > best->off_first + HOPELESS) {
+            return true;
+        }
+    }
+    if (off < best->off - TURN_GAIN) {
+        *best = (struct best){*knobs, off, off_first};
     }
     return true;
 }
@@ -245,15 +326,15 @@ static const struct turn {
     {KNOB(tail), true, 20, 6, {0.8, 0.9, 0.95, 1.05, 1.1, 1.2}},
 #undef KNOB
 };
-#define ROUNDS 3
+#define ROUNDS 2
 
 /* In the end, each knob a little down and up. */
-static const double steps[] = {0.85, 0.94, 0.97, 1.03, 1.06, 1.15};
+static const double steps[] = {0.94, 1.06};
 
 static bool turn_knob(struct fitter *fitter, const struct turn *turn, bool multiple,
-                      const double *values, unsigned count, struct tcp_knobs *best, double *least)
+                      const double *values, unsigned count, struct best *best)
 {
-    const struct tcp_knobs from = *best;
+    const struct tcp_knobs from = best->knobs;
     for (unsigned k = 0; k < count; k++) {
         struct tcp_knobs knobs = from;
         double *knob = (double *)(void *)((char *)&knobs + turn->knob);
@@ -261,7 +342,7 @@ static bool turn_knob(struct fitter *fitter, const struct turn *turn, bool multi
         *knob = multiple ? had * values[k] : values[k];
         *knob = *knob > turn->most ? turn->most : *knob;
         bool same = fabs(*knob - had) <= 1e-9 * fabs(had);
-        if (!same && !try_knobs(fitter, &knobs, best, least)) {
+        if (!same && !try_knobs(fitter, &knobs, best)) {
             return false;
         }
     }
@@ -269,85 +350,69 @@ static bool turn_knob(struct fitter *fitter, const struct turn *turn, bool multi
 }
 
 /* Goes through the knobs, from the first to the last or the other way. */
-static bool descend(struct fitter *fitter, bool backward, struct tcp_knobs *best, double *least)
+static bool descend(struct fitter *fitter, const struct tcp_knobs *from, bool backward,
+                    struct best *best)
 {
     const size_t count = sizeof turns / sizeof turns[0];
     const unsigned step_count = sizeof steps / sizeof steps[0];
-    const struct tcp_knobs first = *best;
     double before = INFINITY;
-    *least = INFINITY;
-    bool good = try_knobs(fitter, &first, best, least);
-    for (unsigned round = 0; good && round < ROUNDS && *least < before; round++) {
-        before = *least;
+    *best = (struct best){*from, INFINITY, INFINITY};
+    bool good = try_knobs(fitter, from, best);
+    for (unsigned round = 0; good && round < ROUNDS && best->off < before; round++) {
+        before = best->off;
         for (size_t i = 0; good && i < count; i++) {
             const struct turn *turn = &turns[backward ? count - 1 - i : i];
-            good = turn_knob(fitter, turn, turn->multiple, turn->values, turn->count, best, least);
+            good = turn_knob(fitter, turn, turn->multiple, turn->values, turn->count, best);
         }
         for (size_t i = 0; good && i < count; i++) {
-            good = turn_knob(fitter, &turns[i], true, steps, step_count, best, least);
+            good = turn_knob(fitter, &turns[i], true, steps, step_count, best);
         }
     }
     return good;
 }
 
 /* From the estimate in either order, since each may end where no single knob helps. */
-static bool search(struct fitter *fitter, struct tcp_knobs *best)
+static bool search(struct fitter *fitter, struct tcp_knobs *knobs)
 {
-    struct tcp_knobs other = *best;
-    double least;
-    double other_least;
-    if (!descend(fitter, false, best, &least) || !descend(fitter, true, &other, &other_least)) {
+    const struct tcp_knobs from = *knobs;
+    struct best one;
+    struct best other;
+    if (!descend(fitter, &from, false, &one) || !descend(fitter, &from, true, &other)) {
         return false;
     }
-    if (other_least < least) {
-        *best = other;
-    }
+    *knobs = other.off < one.off ? other.knobs : one.knobs;
     return true;
 }
 
-/* What other seeds make of the same knobs. */
-static bool look_around(struct fitter *fitter, const struct tcp_knobs *knobs)
+static bool fit_all(struct fitter *fitter, const struct gen_part *given)
 {
     struct tcp_fit *fit = fitter->fit;
-    fit->least = fit->generated;
-    fit->most = fit->generated;
-    for (unsigned i = 1; i <= OTHER_SEEDS; i++) {
-        struct tcp_measure other;
-        if (!generate(fitter, knobs, TCP_FIT_SEED + i, &other)) {
+    if (!measure_recording(fitter)) {
+        return false;
+    }
+    if (given != NULL) {
+        fit->part = *given;
+    } else {
+        struct tcp_knobs knobs;
+        if (!estimate(fitter, &knobs) || !search(fitter, &knobs)) {
             return false;
         }
-        for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
-            for (unsigned s = 0; s < TCP_STATISTICS; s++) {
-                double value = other.value[kind][s];
-                fit->least.value[kind][s] = fmin(fit->least.value[kind][s], value);
-                fit->most.value[kind][s] = fmax(fit->most.value[kind][s], value);
-            }
-        }
+        tcp_estimate_part(fitter->estimate, &knobs, &fit->part);
     }
-    return true;
+    return judge(fitter);
 }
 
-static bool fit_all(struct fitter *fitter)
-{
-    struct tcp_fit *fit = fitter->fit;
-    struct tcp_knobs knobs;
-    if (!measure_recording(fitter, &knobs)) {
-        return false;
-    }
-    return search(fitter, &knobs) && generate(fitter, &knobs, TCP_FIT_SEED, &fit->generated) &&
-           look_around(fitter, &knobs);
-}
-
-bool tcp_fit(const char *input, struct tcp_fit *fit, struct error *error)
+bool tcp_fit(const char *input, const struct gen_part *given, struct tcp_fit *fit,
+             struct error *error)
 {
     *fit = (struct tcp_fit){0};
     struct fitter fitter = {.input = input, .fit = fit, .error = error};
     if (!temporary_file_make(fitter.path, sizeof fitter.path, "fit", true, error)) {
         return false;
     }
-    fitter.estimate = tcp_estimate_create();
-    bool good = fitter.estimate != NULL || error_set(error, "out of memory");
-    good = good && fit_all(&fitter);
+    fitter.estimate = given == NULL ? tcp_estimate_create() : NULL;
+    bool good = given != NULL || fitter.estimate != NULL || error_set(error, "out of memory");
+    good = good && fit_all(&fitter, given);
     tcp_estimate_destroy(fitter.estimate);
     (void)unlink(fitter.path);
     return good;
