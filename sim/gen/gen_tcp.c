@@ -809,13 +809,16 @@ static void end_close(const struct visit *visit)
     }
 }
 
-/* Stops what is still pending, without a farewell. */
+/* Stops what is still pending, without a farewell. If one end's firing does it, a late structure
+ * may still hold the other end's timers, too. */
 static void reset(const struct visit *visit)
 {
+    bool by_firing = visit->model->recording && visit->model->cause.basis != TRACE_EXTERNAL;
     for (uint32_t i = 0; i < visit->tcp->ends; i++) {
         struct end *end = &visit->ends[i];
         end->waits = false;
         for (unsigned kind = 0; kind < KINDS; kind++) {
+            end->timers[kind].fired |= by_firing && end->timers[kind].delay_ticks > 0;
             stop(visit, end, kind);
         }
     }

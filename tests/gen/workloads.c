@@ -1515,6 +1515,52 @@ static void test_herds_everywhere(void **state)
     }
 }
 
+/* All of them at each end of tcp, where much is lost; and in a window, from which whoever has
+ * closed does not come back. */
+static void test_tcp_herds_at_all_ends(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"ends=server", "ends=client", "ends=both"};
+    for (unsigned i = 0; i < 6; i++) {
+        const char *const settings[] = {ends[i % 3],
+                                        "trickle=0.3",
+                                        "loss=0.1",
+                                        "vanish=0.01",
+                                        "retries=2",
+                                        "time_wait_s=4",
+                                        "rtt_median_ms=50",
+                                        "keepalive_s=2",
+                                        "deploy=0.5",
+                                        "deploy_at_s=1",
+                                        "deploy_every_s=3",
+                                        "deploy_over_s=2",
+                                        "storm=0.5",
+                                        "storm_at_s=0",
+                                        "storm_every_s=2",
+                                        "storm_away_s=0.5",
+                                        "freeze=0.5",
+                                        "freeze_at_s=0.5",
+                                        "freeze_every_s=1.5",
+                                        "freeze_ms=700",
+                                        i < 3 ? NULL : "open_first=1",
+                                        "close_1_s=3",
+                                        "close_2_s=6",
+                                        "close_2=1",
+                                        "close_ended=1",
+                                        NULL};
+        struct story story;
+        tell(&story, "tcp", 3000, 16, settings);
+        assert_true(count_of(&story, "deployed") > 0 && count_of(&story, "back") > 0);
+        if (i >= 3) {
+            assert_true(operations_between(&story, 3000, 6000, true, false) > 1000);
+            /* One that is vanished, or silent at its close, takes its time. */
+            assert_true(operations_between(&story, 12000, 16000, true, false) <
+                        operations_between(&story, 3000, 6000, true, false) / 10);
+        }
+        forget(&story);
+    }
+}
+
 static void test_herd_refusals(void **state)
 {
     (void)state;
@@ -1709,6 +1755,7 @@ int main(void)
         cmocka_unit_test(test_tcp_storm),
         cmocka_unit_test(test_tcp_freeze),
         cmocka_unit_test(test_herds_everywhere),
+        cmocka_unit_test(test_tcp_herds_at_all_ends),
         cmocka_unit_test(test_herd_refusals),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_every_structure),
