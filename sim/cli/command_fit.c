@@ -57,8 +57,8 @@ static void complete(void *at, struct argp_state *state)
 }
 
 static const struct option_row options[] = {
-    {{"output", 'o', "FILE", 0,
-      "Writes the fitted workload, for `timerlab trace gen --scenario`", 0},
+    {{"output", 'o', "FILE", 0, "Writes the fitted workload, for `timerlab trace gen --scenario`",
+      0},
      OPTION_TEXT,
      OPTION_AT(struct fit_arguments, out_path)},
     {{"scenario", 0, "FILE", 0,
