@@ -2,48 +2,14 @@
  * hold_models.c: the event sets of hold's models markov and up-down, against the laws that they are
  * described by. The trace is looked at start by start; what fires is counted by an exact keeper.
  */
-#include "test.h"
+#include "gen_expect.h"
 
 #include "gen.h"
 #include "trace.h"
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-static char path[] = "/tmp/timerlab-hold-models-XXXXXX";
-
-static int make_path(void **state)
-{
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
-static void expect_close(double got, double want, double relative)
-{
-    if (!(fabs(got - want) <= relative * fabs(want))) {
-        fail_msg("%.17g is not within %g of %.17g", got, relative, want);
-    }
-}
-
-/* A share of n that was drawn n times: within five standard deviations. */
-static void expect_share(double count, double n, double share)
-{
-    double deviation = sqrt(n * share * (1 - share));
-    if (!(fabs(count - n * share) <= 5 * deviation + 1)) {
-        fail_msg("%g of %g is not a share of %g", count, n, share);
-    }
-}
 
 struct start {
     uint64_t tick;

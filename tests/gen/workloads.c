@@ -3,7 +3,7 @@
  * timekeeper that looks at every timer, is what the model says and what its parameters imply. And
  * every structure replays every workload.
  */
-#include "test.h"
+#include "gen_expect.h"
 
 #include "gen.h"
 #include "registry.h"
@@ -13,40 +13,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static char path[] = "/tmp/timerlab-workloads-XXXXXX";
-
-static int make_path(void **state)
-{
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
-static void expect_close(double got, double want, double relative)
-{
-    if (!(fabs(got - want) <= relative * fabs(want))) {
-        fail_msg("%.17g is not within %g of %.17g", got, relative, want);
-    }
-}
-
-/* A share of n that was drawn n times: within five standard deviations. */
-static void expect_share(double count, double n, double share)
-{
-    double deviation = sqrt(n * share * (1 - share));
-    if (!(fabs(count - n * share) <= 5 * deviation + 1)) {
-        fail_msg("%g of %g is not a share of %g", count, n, share);
-    }
-}
 
 /* --- a trace in memory ----------------------------------------------------------------------- */
 

@@ -1,0 +1,43 @@
+/* gen_expect.h: what the tests of the workloads share: a file for the trace, and how near a figure is
+ * to what it should be. */
+#ifndef TESTS_GEN_EXPECT_H
+#define TESTS_GEN_EXPECT_H
+
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/timerlab-trace-XXXXXX";
+
+static inline int make_path(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static inline int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static inline void expect_close(double got, double want, double relative)
+{
+    if (!(fabs(got - want) <= relative * fabs(want))) {
+        fail_msg("%.17g is not within %g of %.17g", got, relative, want);
+    }
+}
+
+/* A share of n that was drawn n times: within five standard deviations. */
+static inline void expect_share(double count, double n, double share)
+{
+    double deviation = sqrt(n * share * (1 - share));
+    if (!(fabs(count - n * share) <= 5 * deviation + 1)) {
+        fail_msg("%g of %g is not a share of %g", count, n, share);
+    }
+}
+
+#endif
