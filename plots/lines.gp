@@ -79,7 +79,7 @@ do for [terminal in TERMINALS] {
         left = ((i - 1) % across) * (1.0 / across)
         top = ((i - 1) / across) * panel_height
         set lmargin at screen left + 78.0 / WIDTH
-        set rmargin at screen left + 1.0 / across - 18.0 / WIDTH
+        set rmargin at screen left + 1.0 / across - 26.0 / WIDTH # half of a label of six digits
         set tmargin at screen share(top + 30)
         set bmargin at screen share(top + panel_height - 70)
         set yrange [y_low[i] / 1.5:y_high[i] * 1.5]
