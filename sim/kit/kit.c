@@ -1,7 +1,7 @@
 #include "kit.h"
 
 #include "clock.h"
-#include "kit_interpreter.h"
+#include "kit_bytes.h"
 #include "kit_run.h"
 #include "kit_sandbox.h"
 #include "kit_shrink.h"

@@ -1,6 +1,6 @@
 #include "kit_cases.h"
 
-#include "kit_interpreter.h"
+#include "kit_values.h"
 
 #include <string.h>
 

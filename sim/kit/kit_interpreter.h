@@ -1,31 +1,33 @@
 /*
- * kit_interpreter.h: runs operations on a subject: those that bytes decide, or those of a trace.
- * Both end by driving the clock on until nothing is pending, and destroy the structure.
+ * kit_interpreter.h: operations (kit_trace.h) done to a subject, those of a trace or as they are
+ * thought up; then the clock is driven on until nothing is pending, and the structure destroyed.
  */
 #ifndef SIM_KIT_INTERPRETER_H
 #define SIM_KIT_INTERPRETER_H
 
 #include "kit_subject.h"
 
-#define KIT_BOUNDARIES_MAX 512u
+struct kit_arms;
 
-/* Numbers of ticks at which timer structures change their mind: powers and round numbers, and
- * the structure's own numeric option values with their products, each with its neighbours; in
- * increasing order, none above `largest`. Knows no structure. Returns how many. */
-size_t kit_boundaries(const struct tl_algo *algo, const int64_t *options, uint64_t largest,
-                      uint64_t values[KIT_BOUNDARIES_MAX]);
+/* A session under way. */
+struct kit_session_run {
+    struct kit_subject subject;
+    struct kit_arms *arms; /* what firings do, by the timer that fires */
+    uint32_t arm_count;
+    uint64_t inspected; /* the witness's count of operations at the last inspection */
+};
 
-/* Values of an option worth trying, within its range: its words, its least, small and round
- * numbers. Returns how many. */
-#define KIT_CANDIDATES_MAX 64u
-size_t kit_option_candidates(const struct tl_option *option, int64_t values[KIT_CANDIDATES_MAX]);
+/* Makes the structure; false if it refused, and then nothing is left. */
+bool kit_session_begin(struct kit_session_run *session, const struct kit_target *target,
+                       const struct kit_session *start, struct kit_witness *witness);
 
-/* Bytes as decisions: every sequence of bytes means some session. The operations done are noted in
- * the witness as they come. Returns false if the structure refused the session's options. */
-bool kit_interpret(const struct kit_target *target, const uint8_t *bytes, size_t size,
-                   struct kit_witness *witness);
+/* Does one operation, ids and capacities brought into range, and inspects now and then. */
+void kit_session_do(struct kit_session_run *session, const struct kit_op *op);
 
-/* The operations of a trace, ids and capacities brought into range. */
+/* Lets everything fire, and destroys the structure. */
+void kit_session_end(struct kit_session_run *session);
+
+/* All operations of a trace. False if the structure refused the session's options. */
 bool kit_execute(const struct kit_target *target, const struct kit_session *session,
                  const struct kit_op *ops, size_t count, struct kit_witness *witness);
 

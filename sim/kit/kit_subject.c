@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOT_PENDING UINT64_MAX
-
 void kit_fail(struct kit_witness *witness, enum fault_kind fault, const char *format, ...)
 {
     va_list arguments;
@@ -33,8 +31,7 @@ bool subject_can(const struct kit_subject *subject, uint32_t capabilities)
     return (subject->algo->capabilities & capabilities) == capabilities;
 }
 
-/* Notes which hook is about to be called, for the case that it never returns. */
-static void enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, uint64_t tick)
+void kit_enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, uint64_t tick)
 {
     struct kit_witness *witness = subject->witness;
     witness->hook = hook;
@@ -76,18 +73,20 @@ static void model_grow(struct kit_subject *subject, uint32_t capacity)
         return;
     }
     struct kit_timer *timers = realloc(subject->timers, capacity * sizeof *timers);
-    uint64_t *limits = realloc(subject->limits, capacity * sizeof *limits);
-    if (timers == NULL || limits == NULL) {
+    subject->timers = timers != NULL ? timers : subject->timers;
+    if (timers == NULL || !kit_urgency_grow(&subject->urgency, capacity)) {
         kit_fail(subject->witness, FAULT_HARNESS, "no memory for a model of %" PRIu32 " timers",
                  capacity);
     }
-    subject->timers = timers;
-    subject->limits = limits;
     for (uint32_t id = subject->usable; id < capacity; id++) {
         timers[id] = (struct kit_timer){.state = KIT_TIMER_NEW};
-        limits[id] = NOT_PENDING;
     }
     subject->usable = capacity;
+}
+
+uint64_t subject_model_bytes(const struct kit_subject *subject)
+{
+    return subject->usable * sizeof *subject->timers + kit_urgency_bytes(&subject->urgency);
 }
 
 static void check_count(struct kit_subject *subject, const char *when)
@@ -131,7 +130,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
         .allocator = &subject->guard.allocator,
     };
     uint64_t refused = subject->guard.refused;
-    enter(subject, KIT_HOOK_CREATE, capacity, now);
+    kit_enter(subject, KIT_HOOK_CREATE, capacity, now);
     subject->self = NULL;
     enum tl_status status = subject->algo->create(&config, &subject->self);
     if (status == TL_OK) {
@@ -164,15 +163,14 @@ void subject_discard(struct kit_subject *subject)
 {
     kit_guard_release(&subject->guard);
     free(subject->timers);
-    free(subject->limits);
+    kit_urgency_release(&subject->urgency);
     subject->timers = NULL;
-    subject->limits = NULL;
     subject->self = NULL;
 }
 
 void subject_destroy(struct kit_subject *subject)
 {
-    enter(subject, KIT_HOOK_DESTROY, 0, subject->clock);
+    kit_enter(subject, KIT_HOOK_DESTROY, 0, subject->clock);
     subject->algo->destroy(subject->self);
     kit_guard_check(&subject->guard);
     if (subject->guard.blocks != 0) {
@@ -187,7 +185,7 @@ void subject_destroy(struct kit_subject *subject)
 bool subject_reserve(struct kit_subject *subject, uint32_t capacity)
 {
     uint64_t refused = subject->guard.refused;
-    enter(subject, KIT_HOOK_RESERVE, capacity, subject->clock);
+    kit_enter(subject, KIT_HOOK_RESERVE, capacity, subject->clock);
     subject->calls++;
     enum tl_status status = subject->algo->reserve(subject->self, capacity);
     bool starved = subject->guard.refused != refused;
@@ -212,7 +210,7 @@ enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t 
     uint64_t allocations = subject->guard.allocations;
     bool may_be_beyond = !subject_can(subject, TL_CAP_UNLIMITED) && deadline > subject->clock;
     bool may_be_full = subject_can(subject, TL_CAP_REFUSES) && subject->serial > 0;
-    enter(subject, KIT_HOOK_START, id, deadline);
+    kit_enter(subject, KIT_HOOK_START, id, deadline);
     subject->calls++;
     enum tl_status status = subject->algo->start(subject->self, id, deadline);
     check_allocations(subject, allocations);
@@ -227,12 +225,11 @@ enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t 
             .deadline = deadline,
             .started_at = subject->clock,
             .early = precision.early_ticks,
+            .limit = due_last(due, precision.late_ticks),
             .serial = subject->serial++,
             .state = KIT_TIMER_PENDING,
         };
-        /* The largest value says "not pending"; a window without end is as good one tick shorter.*/
-        uint64_t limit = due_last(due, precision.late_ticks);
-        subject->limits[id] = limit == NOT_PENDING ? NOT_PENDING - 1 : limit;
+        kit_urgency_set(&subject->urgency, id, (struct kit_urge){timer->limit, timer->serial});
     } else if (!(status == TL_ERR_HORIZON && may_be_beyond) &&
                !(status == TL_ERR_FULL && may_be_full)) {
         kit_fail(subject->witness, FAULT_STATUS,
@@ -249,7 +246,7 @@ enum tl_status subject_stop(struct kit_subject *subject, uint32_t id)
 {
     struct kit_timer *timer = &subject->timers[id];
     uint64_t allocations = subject->guard.allocations;
-    enter(subject, KIT_HOOK_STOP, id, timer->due);
+    kit_enter(subject, KIT_HOOK_STOP, id, timer->due);
     subject->calls++;
     enum tl_status status = subject->algo->stop(subject->self, id);
     check_allocations(subject, allocations);
@@ -265,7 +262,7 @@ enum tl_status subject_stop(struct kit_subject *subject, uint32_t id)
     }
     if (status == TL_OK) {
         timer->state = KIT_TIMER_STOPPED;
-        subject->limits[id] = NOT_PENDING;
+        kit_urgency_clear(&subject->urgency, id);
         subject->pending--;
     }
     check_count(subject, "after a stop");
@@ -358,12 +355,12 @@ static void subject_fired(void *ctx, uint32_t id, uint64_t now)
     subject->fired_hash = (subject->fired_hash ^ id ^ (now << 20)) * UINT64_C(0x100000001b3);
     timer->state = KIT_TIMER_FIRED;
     timer->fired_at = now;
-    subject->limits[id] = NOT_PENDING;
+    kit_urgency_clear(&subject->urgency, id);
     subject->pending--;
     check_count(subject, "inside a callback");
     if (subject->on_fire != NULL) {
         subject->on_fire(subject, id);
-        enter(subject, KIT_HOOK_ADVANCE, id, now);
+        kit_enter(subject, KIT_HOOK_ADVANCE, id, now);
     }
 }
 
@@ -391,8 +388,8 @@ static noreturn void fail_late(struct kit_subject *subject, uint32_t id)
                    "timer %" PRIu32 ", started at %" PRIu64 " with deadline %" PRIu64
                    ", expected at %" PRIu64 " (at most %" PRIu64
                    " late), had not fired after the advance to %" PRIu64,
-                   id, timer->started_at, timer->deadline, timer->due,
-                   subject->limits[id] - timer->due, subject->clock);
+                   id, timer->started_at, timer->deadline, timer->due, timer->limit - timer->due,
+                   subject->clock);
     memcpy(witness->message, text, sizeof text);
     witness->fault = FAULT_LATE;
     struct chase chase = {.id = id};
@@ -411,38 +408,36 @@ static noreturn void fail_late(struct kit_subject *subject, uint32_t id)
              now);
 }
 
-/* After an advance that was not ended by its budget: nothing may be left that had to fire. */
+/* After an advance that was not ended by its budget: nothing may be left that had to fire. What its
+ * callbacks started for now has the later serial, so it is the most urgent only if it is alone. */
 static void check_nothing_overdue(struct kit_subject *subject)
 {
-    for (uint32_t id = 0; id < subject->usable; id++) {
-        if (subject->limits[id] <= subject->clock &&
-            subject->timers[id].serial < subject->first_serial_inside) {
-            fail_late(subject, id);
-        }
+    uint32_t first = kit_urgency_first(&subject->urgency);
+    if (first != KIT_NOBODY && subject->timers[first].limit <= subject->clock &&
+        subject->timers[first].serial < subject->first_serial_inside) {
+        fail_late(subject, first);
     }
 }
 
-/* After an advance that its budget ended: what is left is not before what fired. */
+/* After an advance that its budget ended: what is left is not before what fired. Of a structure
+ * that is exact, the most urgent is the one that is due first. */
 static void check_left_over(struct kit_subject *subject)
 {
-    if (!subject_can(subject, TL_CAP_ORDERED | TL_CAP_EXACT) || subject->fired == 0) {
+    uint32_t first = kit_urgency_first(&subject->urgency);
+    if (!subject_can(subject, TL_CAP_ORDERED | TL_CAP_EXACT) || subject->fired == 0 ||
+        first == KIT_NOBODY) {
         return;
     }
-    for (uint32_t id = 0; id < subject->usable; id++) {
-        const struct kit_timer *timer = &subject->timers[id];
-        if (timer->state != KIT_TIMER_PENDING || timer->serial >= subject->first_serial_inside) {
-            continue;
-        }
-        if (timer->due < subject->last_due ||
-            (subject_can(subject, TL_CAP_FIFO) && timer->due == subject->last_due &&
-             timer->serial < subject->last_serial)) {
-            kit_fail(subject->witness, FAULT_MISORDERED,
-                     "timer %" PRIu32 ", due at %" PRIu64
-                     ", was left over by an advance to %" PRIu64 " with a budget of %" PRIu64
-                     " that fired one due at %" PRIu64 "%s",
-                     id, timer->due, subject->clock, subject->budget, subject->last_due,
-                     timer->due < subject->last_due ? "" : ", started later");
-        }
+    const struct kit_timer *timer = &subject->timers[first];
+    if (timer->serial < subject->first_serial_inside &&
+        (timer->due < subject->last_due ||
+         (subject_can(subject, TL_CAP_FIFO) && timer->due == subject->last_due &&
+          timer->serial < subject->last_serial))) {
+        kit_fail(subject->witness, FAULT_MISORDERED,
+                 "timer %" PRIu32 ", due at %" PRIu64 ", was left over by an advance to %" PRIu64
+                 " with a budget of %" PRIu64 " that fired one due at %" PRIu64 "%s",
+                 first, timer->due, subject->clock, subject->budget, subject->last_due,
+                 timer->due < subject->last_due ? "" : ", started later");
     }
 }
 
@@ -477,7 +472,7 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
     subject->first_serial_inside = subject->serial;
     subject->clock = now;
     subject->advancing = true;
-    enter(subject, KIT_HOOK_ADVANCE, 0, now);
+    kit_enter(subject, KIT_HOOK_ADVANCE, 0, now);
     subject->calls++;
     uint64_t fired =
         subject->algo->advance(subject->self, now, subject->budget, subject_fired, subject);
@@ -502,7 +497,7 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
 
 uint64_t subject_next(struct kit_subject *subject)
 {
-    enter(subject, KIT_HOOK_NEXT, 0, subject->clock);
+    kit_enter(subject, KIT_HOOK_NEXT, 0, subject->clock);
     uint64_t next = subject->algo->next(subject->self);
     if (subject->pending == 0) {
         if (next != TL_NEVER) {
@@ -513,14 +508,8 @@ uint64_t subject_next(struct kit_subject *subject)
         }
         return next;
     }
-    uint64_t limit = UINT64_MAX;
-    uint32_t first = 0;
-    for (uint32_t id = 0; id < subject->usable; id++) {
-        if (subject->limits[id] < limit) {
-            limit = subject->limits[id];
-            first = id;
-        }
-    }
+    uint32_t first = kit_urgency_first(&subject->urgency);
+    uint64_t limit = subject->timers[first].limit;
     uint64_t latest = limit > subject->clock ? limit : subject->clock;
     if (next > latest) {
         kit_fail(subject->witness, FAULT_NEXT,
@@ -538,100 +527,6 @@ uint64_t subject_next(struct kit_subject *subject)
     return next;
 }
 
-/* --- what a structure shows of its inside ---------------------------------------------------- */
-
-/* A walk takes as long as the structure has cells: every so many inspections are enough. */
-#define WALK_EVERY 16
-
-static void see_part(void *ctx, const struct tl_part *part)
-{
-    struct kit_subject *subject = ctx;
-    if (part->name == NULL || part->form > TL_FORM_TREE) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows a part without a name, or of no known form",
-                 subject->clock);
-    }
-    subject->walk_depth = 1;
-}
-
-static void see_cell(void *ctx, const struct tl_cell *cell)
-{
-    struct kit_subject *subject = ctx;
-    if (subject->walk_depth == 0) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows cell %" PRIu64 " before any part", subject->clock,
-                 cell->index);
-    }
-    subject->walk_depth = 2;
-}
-
-static void see_timer(void *ctx, const struct tl_held *held)
-{
-    struct kit_subject *subject = ctx;
-    if (subject->walk_depth < 2 || held->id >= subject->capacity) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows timer %" PRIu32 " %s", subject->clock, held->id,
-                 held->id >= subject->capacity ? "of no such id" : "before any cell of its part");
-    }
-    if ((held->marks & TL_MARK_STALE) == 0) {
-        subject->timers[held->id].shown++;
-    }
-}
-
-static void inspect_walk(struct kit_subject *subject)
-{
-    const struct tl_visitor visitor = {
-        .ctx = subject, .part = see_part, .cell = see_cell, .timer = see_timer};
-    for (uint32_t id = 0; id < subject->capacity; id++) {
-        subject->timers[id].shown = 0;
-    }
-    subject->walk_depth = 0;
-    enter(subject, KIT_HOOK_WALK, 0, subject->clock);
-    subject->algo->walk(subject->self, &visitor);
-    for (uint32_t id = 0; id < subject->capacity; id++) {
-        uint32_t expected = subject->timers[id].state == KIT_TIMER_PENDING;
-        if (subject->timers[id].shown != expected) {
-            kit_fail(subject->witness, FAULT_WALK,
-                     "walk at clock %" PRIu64 " shows timer %" PRIu32 " %" PRIu32
-                     " times, and it is %s",
-                     subject->clock, id, subject->timers[id].shown,
-                     expected ? "pending" : "not pending");
-        }
-    }
-}
-
-void subject_inspect(struct kit_subject *subject)
-{
-    kit_guard_check(&subject->guard);
-    if (subject->algo->check != NULL) {
-        char why[256] = "";
-        enter(subject, KIT_HOOK_CHECK, 0, subject->clock);
-        enum tl_status status = subject->algo->check(subject->self, why, sizeof why);
-        if (status != TL_OK) {
-            why[sizeof why - 1] = '\0';
-            kit_fail(subject->witness, FAULT_CORRUPT, "at clock %" PRIu64 ", check says %s: %s",
-                     subject->clock, tl_status_name(status), why);
-        }
-    }
-    if (subject->algo->walk != NULL && subject->inspections++ % WALK_EVERY == 0) {
-        inspect_walk(subject);
-    }
-    if (subject->algo->place == NULL) {
-        return;
-    }
-    for (uint32_t id = 0; id < subject->capacity; id++) {
-        struct tl_place place = {0};
-        enter(subject, KIT_HOOK_PLACE, id, subject->clock);
-        enum tl_status status = subject->algo->place(subject->self, id, &place);
-        enum tl_status expected = subject->timers[id].state == KIT_TIMER_PENDING ? TL_OK : TL_IDLE;
-        if (status != expected) {
-            kit_fail(subject->witness, FAULT_PLACE,
-                     "place of timer %" PRIu32 " at clock %" PRIu64 " returned %s, expected %s", id,
-                     subject->clock, tl_status_name(status), tl_status_name(expected));
-        }
-    }
-}
-
 void subject_drain(struct kit_subject *subject)
 {
     for (unsigned i = 0; i < 64 && subject_can(subject, TL_CAP_NEXT); i++) {
@@ -644,8 +539,9 @@ void subject_drain(struct kit_subject *subject)
     while (subject->pending > 0) {
         uint64_t latest = subject->clock;
         for (uint32_t id = 0; id < subject->usable; id++) {
-            if (subject->limits[id] != NOT_PENDING && subject->limits[id] > latest) {
-                latest = subject->limits[id];
+            const struct kit_timer *timer = &subject->timers[id];
+            if (timer->state == KIT_TIMER_PENDING && timer->limit > latest) {
+                latest = timer->limit;
             }
         }
         (void)subject_advance(subject, latest, TL_NO_BUDGET);

@@ -12,6 +12,7 @@
 
 #include "kit.h"
 #include "kit_guard.h"
+#include "kit_urgency.h"
 
 #include <stdnoreturn.h>
 
@@ -77,6 +78,7 @@ struct kit_timer {
     uint64_t deadline;   /* as it was given */
     uint64_t started_at; /* the clock then */
     uint64_t early;      /* ticks that it may be early */
+    uint64_t limit;      /* the last tick at which it may fire */
     uint64_t serial;     /* of its start */
     uint64_t fired_at;
     uint32_t shown; /* by the last walk: how often */
@@ -90,12 +92,12 @@ struct kit_subject {
     void *self;
     struct kit_guard guard;
     uint32_t capacity;
-    uint32_t usable; /* ids at hand in `timers` and `limits` */
+    uint32_t usable; /* ids at hand in `timers` and `urgency` */
     uint64_t clock;
     uint64_t pending;
     uint64_t serial; /* starts so far */
     struct kit_timer *timers;
-    uint64_t *limits; /* the last tick at which each may fire; UINT64_MAX: not pending */
+    struct kit_urgency urgency; /* which pending timer must fire first */
     /* the advance under way */
     bool advancing;
     uint64_t budget;
@@ -120,6 +122,10 @@ enum kit_opened {
     KIT_REFUSED, /* these options do not go together, or need more memory than is allowed */
     KIT_UNAVAILABLE,
 };
+
+/* Notes which hook is about to be called, for the case that it never returns. Called by the
+ * functions below, and by whoever calls a hook that has none here. */
+void kit_enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, uint64_t tick);
 
 /* Readies a subject and its guard; subject_create then makes the structure. `options` must outlive
  * it. To be ended by subject_destroy or subject_discard. */
@@ -156,6 +162,9 @@ void subject_inspect(struct kit_subject *subject);
 /* Drives the clock on until every pending timer must have fired, part of the way by next where
  * there is one. */
 void subject_drain(struct kit_subject *subject);
+
+/* What the model has taken by way of malloc. */
+uint64_t subject_model_bytes(const struct kit_subject *subject);
 
 /* Whether the structure promises that. */
 bool subject_can(const struct kit_subject *subject, uint32_t capabilities);

@@ -7,7 +7,8 @@
  */
 #include "test.h"
 
-#include "kit_interpreter.h"
+#include "kit_subject.h"
+#include "kit_values.h"
 #include "replay.h"
 #include "tape.h"
 #include "trace.h"

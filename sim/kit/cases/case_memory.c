@@ -151,8 +151,8 @@ void case_memory_in_sight(struct kit_run *run)
     if (!script_open(run, &subject, MANY, 0)) {
         return;
     }
-    uint64_t model = (uint64_t)MANY * (sizeof(struct kit_timer) + sizeof(uint64_t));
-    uint64_t seen = subject.guard.bytes + subject.guard.blocks * 4352 + model;
+    uint64_t seen =
+        subject.guard.bytes + subject.guard.blocks * 4352 + subject_model_bytes(&subject);
     uint64_t after = heap_bytes();
     if (after > before + seen + SLACK) {
         kit_fail(run->witness, FAULT_MEMORY,
