@@ -209,7 +209,7 @@ static bool check_one(struct check_arguments *arguments, const struct contender 
             progress_end(&progress);
             return error_set(&arguments->error, "out of memory");
         }
-        kit_check_case(&target, &cases[i], &limits, &row->verdict);
+        kit_check_case(&target, &cases[i], &limits, &row->verdict, NULL);
         if (row->verdict.fault == FAULT_HANG) {
             limits.processor_seconds = HANG_SECONDS;
         }

@@ -61,6 +61,7 @@ static void run_case(void *ctx, struct kit_witness *witness)
 {
     struct kit_run *run = ctx;
     run->witness = witness;
+    witness->timed = run->target->algo;
     kit_run_case(run);
 }
 
@@ -78,9 +79,23 @@ static const char *lacking_capability(const struct kit_target *target,
     return lacking != 0 ? row->word : NULL;
 }
 
-void kit_check_case(const struct kit_target *target, const struct kit_case *contract_case,
-                    const struct kit_limits *limits, struct kit_verdict *verdict)
+/* What the witness saw done, made short if it shows the fault again, and empty if it does not. */
+static void tell(const struct kit_target *target, const struct kit_limits *limits,
+                 struct kit_witness *witness, struct kit_trace *trace, struct kit_verdict *verdict)
 {
+    uint64_t seed = witness->seed;
+    kit_log_trace(&witness->log, trace);
+    trace->seed = seed;
+    verdict->repeats = trace->ops != NULL && kit_shrink(target, limits, witness, trace, verdict);
+}
+
+void kit_check_case(const struct kit_target *target, const struct kit_case *contract_case,
+                    const struct kit_limits *limits, struct kit_verdict *verdict,
+                    struct kit_trace *trace)
+{
+    if (trace != NULL) {
+        *trace = (struct kit_trace){.ops = NULL};
+    }
     struct kit_witness *witness = begin(target, verdict);
     if (witness == NULL) {
         return;
@@ -93,6 +108,12 @@ void kit_check_case(const struct kit_target *target, const struct kit_case *cont
         struct kit_run run = {
             .target = target, .contract_case = contract_case, .limit_bytes = limits->bytes};
         kit_sandbox(target->algo, run_case, &run, limits, witness, verdict);
+        if (verdict->result == KIT_FAULT && trace != NULL) {
+            tell(target, limits, witness, trace, verdict);
+            if (!verdict->repeats) {
+                kit_trace_release(trace);
+            }
+        }
     }
     kit_witness_free(witness);
 }
@@ -104,20 +125,8 @@ void kit_replay(const struct kit_target *target, const struct kit_trace *trace,
 {
     struct kit_witness *witness = begin(target, verdict);
     if (witness != NULL) {
-        kit_sandbox_trace(target, &trace->session, trace->ops, trace->count, limits, witness,
-                          verdict);
+        kit_sandbox_trace(target, trace, limits, witness, verdict);
         kit_witness_free(witness);
-    }
-}
-
-/* The operations that a witness saw, as a trace; empty if there is no memory for them. */
-static void trace_of(const struct kit_witness *witness, struct kit_trace *trace)
-{
-    *trace = (struct kit_trace){.session = witness->session, .seed = witness->seed};
-    trace->ops = calloc(witness->op_count + 1, sizeof *trace->ops);
-    if (trace->ops != NULL) {
-        trace->count = witness->op_count;
-        memcpy(trace->ops, witness->ops, trace->count * sizeof *trace->ops);
     }
 }
 
@@ -127,7 +136,7 @@ static const struct tl_algo *running;
 static void abort_with_fault(struct kit_witness *witness)
 {
     struct kit_trace trace;
-    trace_of(witness, &trace);
+    kit_log_trace(&witness->log, &trace);
     (void)fprintf(stderr, "%s: %s: %s\n", running->name, fault_word(witness->fault),
                   witness->message);
     kit_trace_write(&trace, running, stderr);
@@ -137,7 +146,7 @@ static void abort_with_fault(struct kit_witness *witness)
 void kit_run_bytes(const struct kit_target *target, const uint8_t *bytes, size_t size)
 {
     static struct kit_witness witness;
-    memset(&witness, 0, offsetof(struct kit_witness, ops));
+    memset(&witness, 0, KIT_WITNESS_CLEARED);
     witness.give_up = abort_with_fault;
     running = target->algo;
     (void)kit_interpret(target, bytes, size, &witness);
@@ -179,6 +188,14 @@ static void run_batch(void *ctx, struct kit_witness *witness)
     }
 }
 
+void kit_coverage_add(struct kit_coverage *sum, const struct kit_coverage *more)
+{
+    sum->pending = more->pending > sum->pending ? more->pending : sum->pending;
+    sum->callbacks += more->callbacks;
+    sum->ticks += more->ticks;
+    sum->states += more->states;
+}
+
 void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
               const struct kit_limits *limits, struct kit_verdict *verdict, struct kit_trace *trace)
 {
@@ -189,6 +206,7 @@ void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
     }
     struct batch batch = {.target = target, .seed = plan->seed};
     uint64_t operations = 0;
+    struct kit_coverage coverage = {0};
     double begun = seconds_now();
     bool more = true;
     while (more) {
@@ -197,6 +215,7 @@ void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
         batch.seconds = plan->operations > 0 || left > BATCH_SECONDS ? BATCH_SECONDS : left;
         kit_sandbox(target->algo, run_batch, &batch, limits, witness, verdict);
         operations += witness->operations;
+        kit_coverage_add(&coverage, &witness->coverage);
         batch.seed = witness->seed;
         if (plan->progress != NULL) {
             plan->progress(plan->progress_ctx, operations);
@@ -206,10 +225,10 @@ void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
                                      : seconds_now() < begun + plan->seconds);
     }
     verdict->operations = operations;
+    verdict->coverage = coverage;
     verdict->seconds = seconds_now() - begun;
     if (verdict->result == KIT_FAULT) {
-        trace_of(witness, trace);
-        kit_shrink(target, limits, witness, trace, verdict);
+        tell(target, limits, witness, trace, verdict);
     }
     kit_witness_free(witness);
 }

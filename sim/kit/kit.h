@@ -29,6 +29,7 @@ struct kit_target {
     const struct tl_algo *algo;
     const struct tl_algo *counted; /* its build with counters; may be the same */
     int64_t options[TL_OPTIONS_MAX];
+    bool large;  /* with the cases of more than a million timers */
     bool pinned; /* check under these values only, rather than also under others in range */
 };
 
@@ -53,12 +54,26 @@ const struct kit_case *kit_cases(size_t *count);
 /* The case of that name; NULL if there is none. */
 const struct kit_case *kit_case_find(const char *name);
 
+/* What was tried. */
+struct kit_coverage {
+    uint64_t pending;   /* the most timers at once */
+    uint64_t callbacks; /* timers fired */
+    double ticks;       /* that the clocks went */
+    uint64_t states;    /* different ones, where all cases of a kind are gone through */
+};
+
+/* Adds what else was tried; of what is pending at once, the most. */
+void kit_coverage_add(struct kit_coverage *sum, const struct kit_coverage *more);
+
 enum kit_result { KIT_OK, KIT_FAULT, KIT_SKIPPED };
 
 struct kit_verdict {
     enum kit_result result;
     enum fault_kind fault;
-    char message[2048]; /* what happened, or why it was skipped; names options, timer and tick */
+    char message[2048]; /* what happened, or why it was skipped; names options, timer and tick.
+                           Of what is right, what is worth knowing, if anything */
+    bool repeats;       /* of a fault: the trace that was handed out with it shows it again */
+    struct kit_coverage coverage;
     uint64_t operations;
     double seconds;
 };
@@ -72,9 +87,12 @@ struct kit_limits {
 /* Generous for one case, and what `timerlab check` uses. */
 struct kit_limits kit_limits_default(void);
 
-/* Runs one case on one target in a child process. */
+/* Runs one case on one target in a child process. With `trace`, a fault is also told in the fewest
+ * operations that were found to repeat it: verdict and trace are of these then. Where they do not
+ * repeat it the trace is empty. To be released with kit_trace_release. */
 void kit_check_case(const struct kit_target *target, const struct kit_case *contract_case,
-                    const struct kit_limits *limits, struct kit_verdict *verdict);
+                    const struct kit_limits *limits, struct kit_verdict *verdict,
+                    struct kit_trace *trace);
 
 /* How long to fuzz: until `operations` operations are done, or (where that is 0) for `seconds` of
  * time. Sessions are numbered on from `seed`: session k of a run is session 0 of seed + k. */
@@ -87,7 +105,8 @@ struct kit_fuzz_plan {
 };
 
 /* Differential fuzzing of one target. On a fault, `trace` is the shortest failing trace found (to
- * be released with kit_trace_release), and its seed that of the failing session. */
+ * be released with kit_trace_release), and its seed that of the failing session; it is what was
+ * done, and verdict.repeats false, if that did not fail again. */
 void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
               const struct kit_limits *limits, struct kit_verdict *verdict,
               struct kit_trace *trace);

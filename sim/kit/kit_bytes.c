@@ -6,6 +6,14 @@
 
 #include <string.h>
 
+/* A session's structure may take this much; options that ask for more are not what is fuzzed. */
+#define SESSION_BYTES           ((uint64_t)32 << 20)
+
+/* The invariants and the guards are looked at every so many operations, and more seldom the more
+ * memory there is to look at: operations find more faults than looking does. */
+#define INSPECT_EVERY           32u
+#define INSPECT_BYTES_OPERATION 128u
+
 struct bytes {
     const uint8_t *at;
     const uint8_t *end;
@@ -164,7 +172,7 @@ static uint32_t acted_upon(struct bytes *bytes, const struct kit_subject *subjec
 static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
                             const struct kit_subject *subject)
 {
-    struct kit_op op = {.budget = TL_NO_BUDGET};
+    struct kit_op op = kit_op_of(KIT_OP_START, 0);
     uint8_t what = byte(bytes);
     if (what < 86) {
         op.kind = KIT_OP_START;
@@ -190,6 +198,7 @@ static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
     }
     if (subject->capacity > 0) {
         op.id = byte(bytes) % subject->capacity;
+        op.last = op.id;
         if (op.kind == KIT_OP_WHEN_START || op.kind == KIT_OP_WHEN_STOP) {
             op.other = acted_upon(bytes, subject, op.id);
             op.always = byte(bytes) < 64;
@@ -228,6 +237,8 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
                                : TL_DEADLINE_MAX / 2 - byte(bytes);
     uint8_t announced = byte(bytes);
     start->max_delay_ticks = announced < 128 ? 0 : UINT64_C(1) << (announced % 17);
+    start->grants = UINT64_MAX;
+    start->counted = false;
 }
 
 bool kit_interpret(const struct kit_target *target, const uint8_t *data, size_t size,
@@ -238,12 +249,18 @@ bool kit_interpret(const struct kit_target *target, const uint8_t *data, size_t 
     struct mood mood;
     decide_session(&bytes, target, &start, &mood);
     struct kit_session_run session;
-    if (!kit_session_begin(&session, target, &start, witness)) {
+    if (!kit_session_begin(&session, target, &start, SESSION_BYTES, witness)) {
         return false;
     }
-    while (bytes.at < bytes.end && witness->op_count < KIT_OPS_MAX) {
+    uint64_t inspected = witness->operations;
+    while (bytes.at < bytes.end) {
         struct kit_op op = decide(&bytes, &mood, &session.subject);
         kit_session_do(&session, &op);
+        uint64_t pause = INSPECT_EVERY + session.subject.guard.bytes / INSPECT_BYTES_OPERATION;
+        if (witness->operations - inspected >= pause) {
+            inspected = witness->operations;
+            subject_inspect(&session.subject);
+        }
     }
     kit_session_end(&session);
     return true;

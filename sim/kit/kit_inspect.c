@@ -65,6 +65,9 @@ static void inspect_walk(struct kit_subject *subject)
 
 void subject_inspect(struct kit_subject *subject)
 {
+    if (!subject->witness->repeating) {
+        kit_log_op(&subject->witness->log, subject->instance, kit_op_of(KIT_OP_INSPECT, 0));
+    }
     kit_guard_check(&subject->guard);
     if (subject->algo->check != NULL) {
         char why[256] = "";
@@ -76,7 +79,8 @@ void subject_inspect(struct kit_subject *subject)
                      subject->clock, tl_status_name(status), why);
         }
     }
-    if (subject->algo->walk != NULL && subject->inspections++ % WALK_EVERY == 0) {
+    bool walks = subject->witness->repeating || subject->inspections++ % WALK_EVERY == 0;
+    if (subject->algo->walk != NULL && walks) {
         inspect_walk(subject);
     }
     if (subject->algo->place == NULL) {

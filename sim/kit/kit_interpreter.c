@@ -5,53 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A session's structure may take this much; options that ask for more are not what is fuzzed. */
-#define SESSION_BYTES           ((uint64_t)32 << 20)
+/* --- what firings do ---------------------------------------------------------------------------
+ */
 
-/* The invariants and the guards are looked at every so many operations, and more seldom the more
- * memory there is to look at: operations find more faults than looking does. */
-#define INSPECT_EVERY           32u
-#define INSPECT_BYTES_OPERATION 128u
-
-/* What a firing does. */
-struct arm {
+struct kit_arm {
     bool stops;
     bool always;
     uint32_t other;
     int64_t ticks;
 };
 
+/* Of one timer, in the order of the lines. */
 struct kit_arms {
-    size_t count;
-    struct arm of[KIT_ARMS_MAX];
+    uint32_t count;
+    uint32_t room;
+    struct kit_arm *of;
 };
-
-static uint64_t deadline_at(const struct kit_subject *subject, int64_t ticks)
-{
-    uint64_t clock = subject->clock;
-    if (ticks == INT64_MAX) {
-        return TL_DEADLINE_MAX;
-    }
-    if (ticks < 0) {
-        uint64_t back = (uint64_t)0 - (uint64_t)ticks;
-        uint64_t past = back < clock ? clock - back : 0;
-        return past < TL_DEADLINE_MAX ? past : TL_DEADLINE_MAX;
-    }
-    return due_deadline(clock, (uint64_t)ticks);
-}
 
 static void session_fired(struct kit_subject *subject, uint32_t id)
 {
     const struct kit_session_run *session = subject->on_fire_ctx;
     struct kit_arms *arms = &session->arms[id];
-    size_t kept = 0;
-    for (size_t i = 0; i < arms->count; i++) {
-        struct arm arm = arms->of[i];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < arms->count; i++) {
+        struct kit_arm arm = arms->of[i];
         uint32_t other = arm.other % subject->capacity;
         if (arm.stops) {
             (void)subject_stop(subject, other);
         } else {
-            (void)subject_start(subject, other, deadline_at(subject, arm.ticks));
+            (void)subject_start(subject, other, kit_deadline_at(subject->clock, arm.ticks));
         }
         if (arm.always) {
             arms->of[kept++] = arm;
@@ -60,11 +42,23 @@ static void session_fired(struct kit_subject *subject, uint32_t id)
     arms->count = kept;
 }
 
-static void add_arm(struct kit_arms *arms, struct arm arm)
+static noreturn void fail_for_want_of_memory(struct kit_session_run *session)
 {
-    if (arms->count == KIT_ARMS_MAX) {
-        arms->count--;
-        memmove(arms->of, arms->of + 1, arms->count * sizeof arm);
+    kit_fail(session->subject.witness, FAULT_HARNESS, "no memory for a session of %u timers",
+             (unsigned)session->subject.capacity);
+}
+
+static void add_arm(struct kit_session_run *session, uint32_t id, struct kit_arm arm)
+{
+    struct kit_arms *arms = &session->arms[id];
+    if (arms->count == arms->room) {
+        uint32_t room = arms->room > 0 ? 2 * arms->room : 2;
+        struct kit_arm *of = realloc(arms->of, room * sizeof *of);
+        if (of == NULL) {
+            fail_for_want_of_memory(session);
+        }
+        arms->of = of;
+        arms->room = room;
     }
     arms->of[arms->count++] = arm;
 }
@@ -73,49 +67,64 @@ static void add_arm(struct kit_arms *arms, struct arm arm)
 static void let_end(const struct kit_session_run *session)
 {
     for (uint32_t id = 0; id < session->arm_count; id++) {
-        for (size_t i = 0; i < session->arms[id].count; i++) {
+        for (uint32_t i = 0; i < session->arms[id].count; i++) {
             session->arms[id].of[i].always = false;
         }
     }
 }
 
-static bool grow_arms(struct kit_session_run *session)
+static void grow_arms(struct kit_session_run *session)
 {
     uint32_t capacity = session->subject.capacity;
     if (capacity > session->arm_count) {
         struct kit_arms *arms = realloc(session->arms, capacity * sizeof *arms);
         if (arms == NULL) {
-            return false;
+            fail_for_want_of_memory(session);
         }
         memset(arms + session->arm_count, 0, (capacity - session->arm_count) * sizeof *arms);
         session->arms = arms;
         session->arm_count = capacity;
     }
-    return true;
 }
 
+static void free_arms(struct kit_session_run *session)
+{
+    for (uint32_t id = 0; id < session->arm_count; id++) {
+        free(session->arms[id].of);
+    }
+    free(session->arms);
+    session->arms = NULL;
+    session->arm_count = 0;
+}
+
+/* --- a session ---------------------------------------------------------------------------------
+ */
+
 bool kit_session_begin(struct kit_session_run *session, const struct kit_target *target,
-                       const struct kit_session *start, struct kit_witness *witness)
+                       const struct kit_session *start, uint64_t limit_bytes,
+                       struct kit_witness *witness)
 {
     *session = (struct kit_session_run){.arms = NULL};
-    if (witness->session.options != start->options) {
-        witness->session = *start;
-    }
-    witness->op_count = 0;
-    subject_init(&session->subject, target->algo, witness->session.options, SESSION_BYTES, witness);
+    witness->timed = target->algo;
+    memcpy(witness->options, start->options, sizeof witness->options);
+    subject_init(&session->subject, start->counted ? target->counted : target->algo, start->options,
+                 limit_bytes, witness);
     session->subject.on_fire = session_fired;
     session->subject.on_fire_ctx = session;
+    session->subject.guard.grants = start->grants;
     if (subject_create(&session->subject, start->capacity, start->now, start->max_delay_ticks) !=
         KIT_OPENED) {
         subject_discard(&session->subject);
         return false;
     }
-    session->inspected = witness->operations;
-    if (!grow_arms(session)) {
-        kit_fail(witness, FAULT_HARNESS, "no memory for a session of %u timers",
-                 (unsigned)start->capacity);
-    }
+    grow_arms(session);
     return true;
+}
+
+void kit_session_destroy(struct kit_session_run *session)
+{
+    subject_destroy(&session->subject);
+    free_arms(session);
 }
 
 void kit_session_end(struct kit_session_run *session)
@@ -124,8 +133,7 @@ void kit_session_end(struct kit_session_run *session)
     let_end(session);
     subject_drain(&session->subject);
     subject_inspect(&session->subject);
-    subject_destroy(&session->subject);
-    free(session->arms);
+    kit_session_destroy(session);
 }
 
 /* The tick that an advance by `ticks` goes to. The clock stays where deadlines can lie ahead. */
@@ -136,75 +144,151 @@ static uint64_t tick_at(const struct kit_subject *subject, int64_t ticks)
     return now < end ? now : end;
 }
 
+static void advance_to_next(struct kit_subject *subject, uint64_t budget)
+{
+    if (subject_can(subject, TL_CAP_NEXT)) {
+        uint64_t next = subject_next(subject);
+        bool ahead = next != TL_NEVER && next > subject->clock;
+        (void)subject_advance(subject, ahead ? next : subject->clock, budget);
+    }
+}
+
+/* Starts or stops each timer of a range. */
+static void do_range(struct kit_subject *subject, const struct kit_op *op)
+{
+    for (uint64_t at = op->id; at <= op->last; at += op->every) {
+        uint32_t id = (uint32_t)at % subject->capacity;
+        if (op->kind == KIT_OP_START) {
+            (void)subject_start(subject, id, kit_deadline_at(subject->clock, op->ticks));
+        } else {
+            (void)subject_stop(subject, id);
+        }
+        subject->witness->operations += at != op->id;
+    }
+}
+
 void kit_session_do(struct kit_session_run *session, const struct kit_op *op)
 {
     struct kit_subject *subject = &session->subject;
-    struct kit_witness *witness = subject->witness;
-    if (witness->op_count < KIT_OPS_MAX) {
-        witness->ops[witness->op_count++] = *op;
-    }
-    uint32_t id = subject->capacity > 0 ? op->id % subject->capacity : 0;
-    bool names_timer =
-        op->kind != KIT_OP_ADVANCE && op->kind != KIT_OP_NEXT && op->kind != KIT_OP_RESERVE;
-    if (names_timer && subject->capacity == 0) {
-        return;
-    }
+    subject->witness->operations++;
     switch (op->kind) {
+    case KIT_OP_CREATE:
+    case KIT_OP_ON:
+    case KIT_OP_DESTROY:
+    case KIT_OP_REPEAT:
+        break; /* are not about this structure */
     case KIT_OP_START:
-        (void)subject_start(subject, id, deadline_at(subject, op->ticks));
-        break;
     case KIT_OP_STOP:
-        (void)subject_stop(subject, id);
+        if (subject->capacity > 0) {
+            do_range(subject, op);
+        }
         break;
     case KIT_OP_ADVANCE:
         (void)subject_advance(subject, tick_at(subject, op->ticks), op->budget);
         break;
     case KIT_OP_NEXT:
-        if (subject_can(subject, TL_CAP_NEXT)) {
-            uint64_t next = subject_next(subject);
-            bool ahead = next != TL_NEVER && next > subject->clock;
-            uint64_t by = ahead ? next - subject->clock : 0;
-            /* Noted, so that the trace can be run where next says something else. */
-            if (witness->op_count > 0 && by < (uint64_t)INT64_MAX) {
-                witness->ops[witness->op_count - 1].ticks = (int64_t)by;
-            }
-            (void)subject_advance(subject, ahead ? next : subject->clock, op->budget);
-        }
+        advance_to_next(subject, op->budget);
         break;
     case KIT_OP_RESERVE:
-        if (op->id <= KIT_CAPACITY_MAX && subject_reserve(subject, op->id) && !grow_arms(session)) {
-            kit_fail(witness, FAULT_HARNESS, "no memory for a session of %u timers",
-                     (unsigned)op->id);
+        if (op->id <= KIT_CAPACITY_MAX && subject_reserve(subject, op->id)) {
+            grow_arms(session);
         }
+        break;
+    case KIT_OP_ALLOW:
+        subject_allow(subject, op->budget);
+        break;
+    case KIT_OP_INSPECT:
+        subject_inspect(subject);
         break;
     case KIT_OP_WHEN_START:
     case KIT_OP_WHEN_STOP:
-        add_arm(&session->arms[id], (struct arm){
-                                        .stops = op->kind == KIT_OP_WHEN_STOP,
-                                        .always = op->always,
-                                        .other = op->other,
-                                        .ticks = op->ticks,
-                                    });
+        if (subject->capacity > 0) {
+            add_arm(session, op->id % subject->capacity,
+                    (struct kit_arm){
+                        .stops = op->kind == KIT_OP_WHEN_STOP,
+                        .always = op->always,
+                        .other = op->other,
+                        .ticks = op->ticks,
+                    });
+        }
         break;
-    }
-    witness->operations++;
-    if (session->inspected + INSPECT_EVERY + subject->guard.bytes / INSPECT_BYTES_OPERATION <=
-        witness->operations) {
-        session->inspected = witness->operations;
-        subject_inspect(subject);
     }
 }
 
-bool kit_execute(const struct kit_target *target, const struct kit_session *start,
-                 const struct kit_op *ops, size_t count, struct kit_witness *witness)
+/* --- a trace -----------------------------------------------------------------------------------
+ */
+
+/* What a structure of a trace may take: as much as one of a case that a trace may come from. */
+#define TRACE_BYTES ((uint64_t)1 << 30)
+
+struct play {
+    const struct kit_target *target;
+    const struct kit_trace *trace;
+    struct kit_witness *witness;
+    struct kit_session_run of[KIT_INSTANCES_MAX];
+    bool alive[KIT_INSTANCES_MAX];
+    uint32_t current;
+};
+
+static bool play_create(struct play *play, uint32_t instance)
 {
-    struct kit_session_run session;
-    if (!kit_session_begin(&session, target, start, witness)) {
+    const struct kit_session *start = &play->trace->sessions[instance];
+    play->current = instance;
+    if (!play->alive[instance]) {
+        play->alive[instance] =
+            kit_session_begin(&play->of[instance], play->target, start, TRACE_BYTES, play->witness);
+    }
+    return play->alive[instance] || start->grants != UINT64_MAX;
+}
+
+static void play_op(struct play *play, const struct kit_op *op)
+{
+    if (op->kind == KIT_OP_CREATE) {
+        (void)play_create(play, op->id);
+    } else if (op->kind == KIT_OP_ON) {
+        play->current = op->id;
+    } else if (play->alive[play->current] && op->kind == KIT_OP_DESTROY) {
+        play->alive[play->current] = false;
+        kit_session_destroy(&play->of[play->current]);
+    } else if (play->alive[play->current]) {
+        kit_session_do(&play->of[play->current], op);
+    }
+}
+
+/* What stands before it once more; repetitions among that are passed over. */
+static void play_again(struct play *play, size_t at)
+{
+    const struct kit_op *repeat = &play->trace->ops[at];
+    size_t period = repeat->id < at ? repeat->id : at;
+    for (uint64_t k = 0; k < repeat->budget; k++) {
+        for (size_t i = at - period; i < at; i++) {
+            if (play->trace->ops[i].kind != KIT_OP_REPEAT) {
+                play_op(play, &play->trace->ops[i]);
+            }
+        }
+    }
+}
+
+bool kit_execute(const struct kit_target *target, const struct kit_trace *trace,
+                 struct kit_witness *witness)
+{
+    struct play play = {.target = target, .trace = trace, .witness = witness};
+    witness->repeating = true;
+    if (!play_create(&play, 0)) {
         return false;
     }
-    for (size_t i = 0; i < count; i++) {
-        kit_session_do(&session, &ops[i]);
+    for (size_t i = 0; i < trace->count; i++) {
+        witness->done = i + 1;
+        if (trace->ops[i].kind == KIT_OP_REPEAT) {
+            play_again(&play, i);
+        } else {
+            play_op(&play, &trace->ops[i]);
+        }
     }
-    kit_session_end(&session);
+    for (uint32_t i = 0; i < KIT_INSTANCES_MAX; i++) {
+        if (play.alive[i]) {
+            kit_session_end(&play.of[i]);
+        }
+    }
     return true;
 }

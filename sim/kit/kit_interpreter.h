@@ -14,21 +14,26 @@ struct kit_session_run {
     struct kit_subject subject;
     struct kit_arms *arms; /* what firings do, by the timer that fires */
     uint32_t arm_count;
-    uint64_t inspected; /* the witness's count of operations at the last inspection */
 };
 
-/* Makes the structure; false if it refused, and then nothing is left. */
+/* Makes the structure, which may take so much memory; false if it refused, and then nothing is
+ * left. */
 bool kit_session_begin(struct kit_session_run *session, const struct kit_target *target,
-                       const struct kit_session *start, struct kit_witness *witness);
+                       const struct kit_session *start, uint64_t limit_bytes,
+                       struct kit_witness *witness);
 
-/* Does one operation, ids and capacities brought into range, and inspects now and then. */
+/* Does one operation on this structure, ids and capacities brought into range. */
 void kit_session_do(struct kit_session_run *session, const struct kit_op *op);
 
 /* Lets everything fire, and destroys the structure. */
 void kit_session_end(struct kit_session_run *session);
 
-/* All operations of a trace. False if the structure refused the session's options. */
-bool kit_execute(const struct kit_target *target, const struct kit_session *session,
-                 const struct kit_op *ops, size_t count, struct kit_witness *witness);
+/* Destroys the structure as it is. */
+void kit_session_destroy(struct kit_session_run *session);
+
+/* All operations of a trace, on the structures that it makes. False if its first create was
+ * refused, though nothing was said of memory. */
+bool kit_execute(const struct kit_target *target, const struct kit_trace *trace,
+                 struct kit_witness *witness);
 
 #endif

@@ -67,7 +67,8 @@ static void judge(const struct kit_witness *witness, const struct child_outcome 
         verdict->result = witness->unavailable ? KIT_SKIPPED : KIT_OK;
         verdict->fault = FAULT_NONE;
         (void)snprintf(verdict->message, sizeof verdict->message, "%s",
-                       witness->unavailable ? tl_status_text(TL_ERR_UNAVAILABLE) : "");
+                       witness->unavailable ? tl_status_text(TL_ERR_UNAVAILABLE)
+                                            : witness->message);
     }
 }
 
@@ -100,7 +101,7 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
                  struct kit_verdict *verdict)
 {
     *verdict = (struct kit_verdict){.result = KIT_FAULT, .fault = FAULT_HARNESS};
-    memset(witness, 0, offsetof(struct kit_witness, ops));
+    memset(witness, 0, KIT_WITNESS_CLEARED);
     struct life life = {child, ctx, witness};
     /* Processor time, not the clock on the wall: a busy machine makes nothing hang. */
     const struct child_request request = {
@@ -119,6 +120,7 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
     }
     judge(witness, &outcome, verdict);
     verdict->operations = witness->operations;
+    verdict->coverage = witness->coverage;
     verdict->seconds = outcome.seconds;
     if (verdict->result == KIT_FAULT) {
         char options[512];
@@ -133,23 +135,21 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
 
 struct replay {
     const struct kit_target *target;
-    const struct kit_session *session;
-    const struct kit_op *ops;
-    size_t count;
+    const struct kit_trace *trace;
 };
 
 static void run_trace(void *ctx, struct kit_witness *witness)
 {
     const struct replay *replay = ctx;
-    if (!kit_execute(replay->target, replay->session, replay->ops, replay->count, witness)) {
+    if (!kit_execute(replay->target, replay->trace, witness)) {
         kit_fail(witness, FAULT_HARNESS, "the structure refuses these options");
     }
 }
 
-void kit_sandbox_trace(const struct kit_target *target, const struct kit_session *session,
-                       const struct kit_op *ops, size_t count, const struct kit_limits *limits,
-                       struct kit_witness *witness, struct kit_verdict *verdict)
+void kit_sandbox_trace(const struct kit_target *target, const struct kit_trace *trace,
+                       const struct kit_limits *limits, struct kit_witness *witness,
+                       struct kit_verdict *verdict)
 {
-    struct replay replay = {.target = target, .session = session, .ops = ops, .count = count};
+    struct replay replay = {.target = target, .trace = trace};
     kit_sandbox(target->algo, run_trace, &replay, limits, witness, verdict);
 }

@@ -24,8 +24,8 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
                  struct kit_verdict *verdict);
 
 /* The same for the operations of a trace. */
-void kit_sandbox_trace(const struct kit_target *target, const struct kit_session *session,
-                       const struct kit_op *ops, size_t count, const struct kit_limits *limits,
-                       struct kit_witness *witness, struct kit_verdict *verdict);
+void kit_sandbox_trace(const struct kit_target *target, const struct kit_trace *trace,
+                       const struct kit_limits *limits, struct kit_witness *witness,
+                       struct kit_verdict *verdict);
 
 #endif

@@ -3,9 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Enough for the traces that the fuzzer finds; a bound, because a fault can be a hang. */
-#define SHRINK_TRIALS  3000u
-#define SHRINK_SECONDS 15.0
+/* Enough for most traces; a bound, because a fault can be a hang. */
+#define SHRINK_TRIALS   3000u
+#define SHRINK_SECONDS  10.0
+
+/* So many are no longer read one by one. */
+#define MANY_OPERATIONS 40u
+
+/* A trace is short: what takes this long hangs. */
+#define HANG_SECONDS    1.0
 
 struct shrinker {
     const struct kit_target *target;
@@ -38,18 +44,23 @@ static bool still_fails(struct shrinker *shrinker, const struct kit_session *ses
         return false;
     }
     struct kit_verdict verdict;
-    kit_sandbox_trace(shrinker->target, session, ops, count, &shrinker->limits, shrinker->witness,
-                      &verdict);
+    struct kit_trace trace = shrinker->best;
+    trace.sessions[0] = *session;
+    trace.ops = shrinker->candidate;
+    trace.count = count;
+    if (ops != shrinker->candidate) {
+        memcpy(shrinker->candidate, ops, count * sizeof *ops);
+    }
+    kit_sandbox_trace(shrinker->target, &trace, &shrinker->limits, shrinker->witness, &verdict);
     shrinker->trials++;
     shrinker->seconds += verdict.seconds;
     if (verdict.result != KIT_FAULT || !same_way(verdict.fault, shrinker->fault)) {
         return false;
     }
-    shrinker->best.session = *session;
+    shrinker->best.sessions[0] = *session;
     /* What lies behind the operation that failed never ran. */
-    size_t ran = shrinker->witness->op_count < count ? shrinker->witness->op_count : count;
-    memmove(shrinker->best.ops, shrinker->witness->ops, ran * sizeof *ops);
-    shrinker->best.count = ran;
+    shrinker->best.count = shrinker->witness->done;
+    memcpy(shrinker->best.ops, shrinker->candidate, shrinker->best.count * sizeof *ops);
     shrinker->verdict = verdict;
     return true;
 }
@@ -66,7 +77,8 @@ static void drop_operations(struct shrinker *shrinker)
             memcpy(shrinker->candidate, shrinker->best.ops, at * sizeof(struct kit_op));
             memcpy(shrinker->candidate + at, shrinker->best.ops + at + n,
                    rest * sizeof(struct kit_op));
-            if (still_fails(shrinker, &shrinker->best.session, shrinker->candidate, at + rest)) {
+            if (still_fails(shrinker, &shrinker->best.sessions[0], shrinker->candidate,
+                            at + rest)) {
                 dropped = true;
             } else {
                 at += n;
@@ -84,20 +96,16 @@ static bool replace(struct shrinker *shrinker, size_t at, struct kit_op op)
     size_t count = shrinker->best.count;
     memcpy(shrinker->candidate, shrinker->best.ops, count * sizeof op);
     shrinker->candidate[at] = op;
-    return still_fails(shrinker, &shrinker->best.session, shrinker->candidate, count);
+    return still_fails(shrinker, &shrinker->best.sessions[0], shrinker->candidate, count);
 }
 
 /* Leaves out advances while time passes as before: what one moves the clock by goes to the next,
- * or to where the clock begins. An advance to next becomes one by a number. */
+ * or to where the clock begins. */
 static void merge_advances(struct shrinker *shrinker)
 {
     for (size_t i = 0; i < shrinker->best.count && !exhausted(shrinker);) {
         struct kit_op op = shrinker->best.ops[i];
         size_t rest = shrinker->best.count - i - 1;
-        if (op.kind == KIT_OP_NEXT) {
-            op.kind = KIT_OP_ADVANCE;
-            (void)replace(shrinker, i, op);
-        }
         if (op.kind != KIT_OP_ADVANCE || op.ticks == 0) {
             i++;
             continue;
@@ -111,24 +119,19 @@ static void merge_advances(struct shrinker *shrinker)
         }
         if (next < i + rest && op.ticks < INT64_MAX - candidate[next].ticks) {
             candidate[next].ticks += op.ticks;
-            if (still_fails(shrinker, &shrinker->best.session, candidate, i + rest)) {
+            if (still_fails(shrinker, &shrinker->best.sessions[0], candidate, i + rest)) {
                 continue;
             }
             candidate[next].ticks -= op.ticks;
         }
-        struct kit_session session = shrinker->best.session;
+        struct kit_session session = shrinker->best.sessions[0];
         session.now += (uint64_t)op.ticks;
         i += session.now > TL_DEADLINE_MAX || !still_fails(shrinker, &session, candidate, i + rest);
     }
 }
 
-static bool is_advance(const struct kit_op *op)
-{
-    return op->kind == KIT_OP_ADVANCE || op->kind == KIT_OP_NEXT;
-}
-
 /* Tries what the callback of operation `at` does as an operation of its own: in its place, or else
- * behind one of the advances that follow. */
+ * in any other. */
 static bool take_out(struct shrinker *shrinker, size_t at)
 {
     const struct kit_op *ops = shrinker->best.ops;
@@ -136,17 +139,20 @@ static bool take_out(struct shrinker *shrinker, size_t at)
     struct kit_op plain = ops[at];
     plain.kind = plain.kind == KIT_OP_WHEN_STOP ? KIT_OP_STOP : KIT_OP_START;
     plain.id = plain.other;
+    plain.last = plain.other;
     plain.other = 0;
     plain.always = false;
-    for (size_t to = at; to < count && !exhausted(shrinker); to++) {
-        if (to != at && !is_advance(&ops[to])) {
-            continue;
-        }
+    for (size_t i = 0; i < count && !exhausted(shrinker); i++) {
+        size_t to = (at + i) % count;
         struct kit_op *candidate = shrinker->candidate;
         memcpy(candidate, ops, count * sizeof plain);
-        memmove(candidate + at, candidate + at + 1, (to - at) * sizeof plain);
+        if (to > at) {
+            memmove(candidate + at, candidate + at + 1, (to - at) * sizeof plain);
+        } else {
+            memmove(candidate + to + 1, candidate + to, (at - to) * sizeof plain);
+        }
         candidate[to] = plain;
-        if (still_fails(shrinker, &shrinker->best.session, candidate, count)) {
+        if (still_fails(shrinker, &shrinker->best.sessions[0], candidate, count)) {
             return true;
         }
     }
@@ -163,6 +169,56 @@ static void take_out_of_callbacks(struct shrinker *shrinker)
     }
 }
 
+/* A number in an operation that may be made smaller. */
+enum number { TICKS, TIMES, LAST };
+
+/* Its value, and the least that it may have; the same twice if this operation has none. */
+static uint64_t number_of(const struct kit_op *op, enum number which, uint64_t *least)
+{
+    *least = 0;
+    if (which == TICKS && op->ticks > 1 && op->ticks != INT64_MAX) {
+        return (uint64_t)op->ticks;
+    }
+    if (which == TIMES && op->kind == KIT_OP_REPEAT) {
+        return op->budget;
+    }
+    if (which == LAST && op->last != op->id) {
+        *least = op->id;
+        return op->last;
+    }
+    return 0;
+}
+
+static struct kit_op with_number(struct kit_op op, enum number which, uint64_t value)
+{
+    if (which == TICKS) {
+        op.ticks = (int64_t)value;
+    } else if (which == TIMES) {
+        op.budget = value;
+    } else {
+        op.last = (uint32_t)value;
+    }
+    return op;
+}
+
+/* From the far end: the least that still fails is between the least there is and what failed. */
+static void lower(struct shrinker *shrinker, size_t at, enum number which)
+{
+    if (at >= shrinker->best.count) {
+        return;
+    }
+    uint64_t low = 0;
+    uint64_t high = number_of(&shrinker->best.ops[at], which, &low);
+    while (at < shrinker->best.count && high > low + 1 && !exhausted(shrinker)) {
+        uint64_t value = low + (high - low) / 2;
+        if (replace(shrinker, at, with_number(shrinker->best.ops[at], which, value))) {
+            high = value;
+        } else {
+            low = value;
+        }
+    }
+}
+
 /* Makes the numbers in the operations smaller and rounder. */
 static void simplify_operations(struct shrinker *shrinker)
 {
@@ -172,7 +228,7 @@ static void simplify_operations(struct shrinker *shrinker)
             op.always = false;
             op.always = !replace(shrinker, i, op);
         }
-        if (i < shrinker->best.count && op.budget != TL_NO_BUDGET) {
+        if (op.kind == KIT_OP_ADVANCE && op.budget != TL_NO_BUDGET) {
             uint64_t least = op.budget > 1 ? 1 : op.budget;
             op.budget = TL_NO_BUDGET;
             if (!replace(shrinker, i, op)) {
@@ -180,33 +236,60 @@ static void simplify_operations(struct shrinker *shrinker)
                 (void)replace(shrinker, i, op);
             }
         }
-        int64_t whole = i < shrinker->best.count ? shrinker->best.ops[i].ticks : 0;
-        /* From the far end: the least that still fails is between 0 and what failed. */
-        int64_t low = 0;
-        int64_t high = whole;
-        while (i < shrinker->best.count && high - low > 1 && whole > 1 && whole != INT64_MAX &&
-               !exhausted(shrinker)) {
-            op = shrinker->best.ops[i];
-            op.ticks = low + (high - low) / 2;
-            if (replace(shrinker, i, op)) {
-                high = op.ticks;
-            } else {
-                low = op.ticks;
-            }
-        }
+        lower(shrinker, i, TICKS);
+        lower(shrinker, i, TIMES);
+        lower(shrinker, i, LAST);
+    }
+}
+
+/* Of many operations it may be the number that counts: all starts, or all there is, the same is
+ * told in two lines. */
+static void make_alike(struct shrinker *shrinker, bool all)
+{
+    size_t count = shrinker->best.count;
+    const struct kit_op *first = NULL;
+    for (size_t i = 0; i < count && first == NULL; i++) {
+        first = shrinker->best.ops[i].kind == KIT_OP_START ? &shrinker->best.ops[i] : NULL;
+    }
+    if (count < MANY_OPERATIONS || first == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct kit_op *op = &shrinker->best.ops[i];
+        shrinker->candidate[i] = all || op->kind == KIT_OP_START ? *first : *op;
+    }
+    if (still_fails(shrinker, &shrinker->best.sessions[0], shrinker->candidate, count)) {
+        kit_trace_fold(&shrinker->best);
+        drop_operations(shrinker);
+        kit_trace_fold(&shrinker->best);
+    }
+}
+
+/* How many timers an operation names. */
+static size_t timers_named(const struct kit_op *op)
+{
+    switch (op->kind) {
+    case KIT_OP_START:
+    case KIT_OP_STOP:
+        return 1;
+    case KIT_OP_WHEN_START:
+    case KIT_OP_WHEN_STOP:
+        return 2;
+    default:
+        return 0;
     }
 }
 
 static void simplify_session(struct shrinker *shrinker)
 {
-    struct kit_session session = shrinker->best.session;
+    struct kit_session session = shrinker->best.sessions[0];
     session.now = 0;
     (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
-    session = shrinker->best.session;
+    session = shrinker->best.sessions[0];
     session.max_delay_ticks = 0;
     (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
     for (size_t i = 0; i < tl_option_count(shrinker->target->algo); i++) {
-        session = shrinker->best.session;
+        session = shrinker->best.sessions[0];
         if (session.options[i] != shrinker->target->options[i]) {
             session.options[i] = shrinker->target->options[i];
             (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
@@ -215,11 +298,12 @@ static void simplify_session(struct shrinker *shrinker)
     uint32_t needed = 0;
     for (size_t i = 0; i < shrinker->best.count; i++) {
         const struct kit_op *op = &shrinker->best.ops[i];
-        needed = op->id >= needed && op->kind != KIT_OP_RESERVE ? op->id + 1 : needed;
-        needed = op->other >= needed ? op->other + 1 : needed;
+        size_t named = timers_named(op);
+        needed = named > 0 && op->last >= needed ? op->last + 1 : needed;
+        needed = named > 1 && op->other >= needed ? op->other + 1 : needed;
     }
-    session = shrinker->best.session;
-    if (needed < session.capacity) {
+    session = shrinker->best.sessions[0];
+    if (needed != session.capacity) {
         session.capacity = needed;
         (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
     }
@@ -228,32 +312,40 @@ static void simplify_session(struct shrinker *shrinker)
 /* Gives timers the lowest numbers that do, in the order in which they are named. */
 static void renumber(struct shrinker *shrinker)
 {
-    uint32_t names[KIT_CAPACITY_MAX];
+    enum { NAMES_MAX = 256 };
+    uint32_t names[NAMES_MAX];
     uint32_t known = 0;
     size_t count = shrinker->best.count;
     memcpy(shrinker->candidate, shrinker->best.ops, count * sizeof(struct kit_op));
     for (size_t i = 0; i < count; i++) {
         struct kit_op *op = &shrinker->candidate[i];
         uint32_t *fields[] = {&op->id, &op->other};
-        bool two = op->kind == KIT_OP_WHEN_START || op->kind == KIT_OP_WHEN_STOP;
-        size_t field_count = op->kind == KIT_OP_START || op->kind == KIT_OP_STOP ? 1 : two ? 2 : 0;
-        for (size_t f = 0; f < field_count; f++) {
+        size_t named = timers_named(op);
+        if (named > 0 && op->last != op->id) {
+            return; /* a range goes through its timers in their order */
+        }
+        for (size_t f = 0; f < named; f++) {
             uint32_t at = 0;
             while (at < known && names[at] != *fields[f]) {
                 at++;
             }
-            if (at == known && known < KIT_CAPACITY_MAX) {
+            if (at == known) {
+                if (known == NAMES_MAX) {
+                    return; /* too many to be read anyway */
+                }
                 names[known++] = *fields[f];
             }
             *fields[f] = at;
         }
+        op->last = named > 0 ? op->id : op->last;
     }
-    (void)still_fails(shrinker, &shrinker->best.session, shrinker->candidate, count);
+    (void)still_fails(shrinker, &shrinker->best.sessions[0], shrinker->candidate, count);
 }
 
-void kit_shrink(const struct kit_target *target, const struct kit_limits *limits,
+bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits,
                 struct kit_witness *witness, struct kit_trace *trace, struct kit_verdict *verdict)
 {
+    kit_trace_fold(trace);
     struct shrinker shrinker = {
         .target = target,
         .limits = *limits,
@@ -263,25 +355,37 @@ void kit_shrink(const struct kit_target *target, const struct kit_limits *limits
         .verdict = *verdict,
         .candidate = calloc(trace->count + 1, sizeof *shrinker.candidate),
     };
-    /* A trace is short: what takes this long hangs. */
-    shrinker.limits.processor_seconds = 1;
     if (shrinker.candidate == NULL) {
-        return;
+        return false;
     }
-    drop_operations(&shrinker);
-    merge_advances(&shrinker);
-    take_out_of_callbacks(&shrinker);
-    simplify_operations(&shrinker);
-    drop_operations(&shrinker);
-    merge_advances(&shrinker);
-    drop_operations(&shrinker);
-    renumber(&shrinker);
-    simplify_session(&shrinker);
+    if (shrinker.fault == FAULT_HANG) {
+        shrinker.limits.processor_seconds = HANG_SECONDS;
+    }
+    bool repeats =
+        still_fails(&shrinker, &shrinker.best.sessions[0], shrinker.best.ops, shrinker.best.count);
+    if (repeats) {
+        shrinker.limits.processor_seconds = HANG_SECONDS + 2 * shrinker.seconds;
+        drop_operations(&shrinker);
+        make_alike(&shrinker, true);
+        make_alike(&shrinker, false);
+        merge_advances(&shrinker);
+        take_out_of_callbacks(&shrinker);
+        simplify_operations(&shrinker);
+        drop_operations(&shrinker);
+        merge_advances(&shrinker);
+        drop_operations(&shrinker);
+        renumber(&shrinker);
+        simplify_session(&shrinker);
+        drop_operations(&shrinker);
+    }
     free(shrinker.candidate);
     uint64_t operations = verdict->operations;
     double seconds = verdict->seconds;
+    struct kit_coverage coverage = verdict->coverage;
     *trace = shrinker.best;
     *verdict = shrinker.verdict;
     verdict->operations = operations;
     verdict->seconds = seconds;
+    verdict->coverage = coverage;
+    return repeats;
 }

@@ -1,5 +1,5 @@
 /*
- * kit_shrink.h: from the operations with which the fuzzer found a fault to few that still fail in
+ * kit_shrink.h: from the operations with which a fault was found to few that still fail in
  * the same way.
  */
 #ifndef SIM_KIT_SHRINK_H
@@ -7,8 +7,9 @@
 
 #include "kit_sandbox.h"
 
-/* Replaces a failing trace, and the verdict on it, by the smallest found. */
-void kit_shrink(const struct kit_target *target, const struct kit_limits *limits,
+/* Carries out a failing trace again. If it fails in the same way, replaces it, and the verdict on
+ * it, by the smallest found, and returns true; otherwise false, and the verdict stays. */
+bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits,
                 struct kit_witness *witness, struct kit_trace *trace, struct kit_verdict *verdict);
 
 #endif

@@ -18,6 +18,14 @@ void kit_fail(struct kit_witness *witness, enum fault_kind fault, const char *fo
     abort(); /* give_up does not return; the compiler cannot know */
 }
 
+void kit_note(struct kit_witness *witness, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(witness->message, sizeof witness->message, format, arguments);
+    va_end(arguments);
+}
+
 uint64_t kit_random(uint64_t *state)
 {
     uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
@@ -60,7 +68,9 @@ static void guard_report(void *ctx, const char *what)
 void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const int64_t *options,
                   uint64_t limit_bytes, struct kit_witness *witness)
 {
-    *subject = (struct kit_subject){.algo = algo, .options = options, .witness = witness};
+    *subject = (struct kit_subject){
+        .algo = algo, .witness = witness, .instance = KIT_NO_INSTANCE, .firing = KIT_NOBODY};
+    memcpy(subject->options, options, sizeof subject->options);
     kit_guard_init(&subject->guard, guard_report, subject);
     subject->guard.limit_bytes = limit_bytes;
     memcpy(witness->options, options, sizeof witness->options);
@@ -82,6 +92,21 @@ static void model_grow(struct kit_subject *subject, uint32_t capacity)
         timers[id] = (struct kit_timer){.state = KIT_TIMER_NEW};
     }
     subject->usable = capacity;
+}
+
+/* Notes what is about to be done; what a callback does is noted as that. */
+static void note(struct kit_subject *subject, struct kit_op op)
+{
+    if (subject->witness->repeating) {
+        return;
+    }
+    if (subject->firing != KIT_NOBODY && (op.kind == KIT_OP_START || op.kind == KIT_OP_STOP)) {
+        op.kind = op.kind == KIT_OP_START ? KIT_OP_WHEN_START : KIT_OP_WHEN_STOP;
+        op.other = op.id;
+        op.id = subject->firing;
+        op.last = op.id;
+    }
+    kit_log_op(&subject->witness->log, subject->instance, op);
 }
 
 uint64_t subject_model_bytes(const struct kit_subject *subject)
@@ -130,6 +155,15 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
         .allocator = &subject->guard.allocator,
     };
     uint64_t refused = subject->guard.refused;
+    struct kit_session session = {
+        .capacity = capacity,
+        .now = now,
+        .max_delay_ticks = max_delay_ticks,
+        .grants = subject->guard.grants,
+        .counted = subject->algo != subject->witness->timed,
+    };
+    memcpy(session.options, subject->options, sizeof session.options);
+    subject->instance = kit_log_create(&subject->witness->log, &session);
     kit_enter(subject, KIT_HOOK_CREATE, capacity, now);
     subject->self = NULL;
     enum tl_status status = subject->algo->create(&config, &subject->self);
@@ -146,11 +180,15 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
                  "create refused (%s) and left %" PRIu64 " bytes in %" PRIu64 " blocks behind",
                  tl_status_name(status), subject->guard.bytes, subject->guard.blocks);
     }
+    bool starved = subject->guard.refused != refused;
+    if (status == TL_ERR_UNAVAILABLE || status == TL_ERR_OPTION ||
+        (status == TL_ERR_NOMEM && starved)) {
+        kit_log_gone(&subject->witness->log, subject->instance);
+    }
     if (status == TL_ERR_UNAVAILABLE) {
         subject->witness->unavailable = true;
         return KIT_UNAVAILABLE;
     }
-    bool starved = subject->guard.refused != refused;
     if (status == TL_ERR_OPTION || (status == TL_ERR_NOMEM && starved)) {
         return KIT_REFUSED;
     }
@@ -170,6 +208,7 @@ void subject_discard(struct kit_subject *subject)
 
 void subject_destroy(struct kit_subject *subject)
 {
+    note(subject, kit_op_of(KIT_OP_DESTROY, 0));
     kit_enter(subject, KIT_HOOK_DESTROY, 0, subject->clock);
     subject->algo->destroy(subject->self);
     kit_guard_check(&subject->guard);
@@ -179,12 +218,22 @@ void subject_destroy(struct kit_subject *subject)
                  " blocks behind",
                  subject->pending, subject->guard.bytes, subject->guard.blocks);
     }
+    kit_log_gone(&subject->witness->log, subject->instance);
     subject_discard(subject);
+}
+
+void subject_allow(struct kit_subject *subject, uint64_t grants)
+{
+    struct kit_op op = kit_op_of(KIT_OP_ALLOW, 0);
+    op.budget = grants;
+    note(subject, op);
+    subject->guard.grants = grants;
 }
 
 bool subject_reserve(struct kit_subject *subject, uint32_t capacity)
 {
     uint64_t refused = subject->guard.refused;
+    note(subject, kit_op_of(KIT_OP_RESERVE, capacity));
     kit_enter(subject, KIT_HOOK_RESERVE, capacity, subject->clock);
     subject->calls++;
     enum tl_status status = subject->algo->reserve(subject->self, capacity);
@@ -210,6 +259,9 @@ enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t 
     uint64_t allocations = subject->guard.allocations;
     bool may_be_beyond = !subject_can(subject, TL_CAP_UNLIMITED) && deadline > subject->clock;
     bool may_be_full = subject_can(subject, TL_CAP_REFUSES) && subject->serial > 0;
+    struct kit_op op = kit_op_of(KIT_OP_START, id);
+    op.ticks = kit_ticks_to(subject->clock, deadline);
+    note(subject, op);
     kit_enter(subject, KIT_HOOK_START, id, deadline);
     subject->calls++;
     enum tl_status status = subject->algo->start(subject->self, id, deadline);
@@ -220,6 +272,9 @@ enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t 
         struct tl_precision precision =
             tl_algo_precision(subject->algo, subject->options, due_delay(subject->clock, deadline));
         subject->pending += timer->state != KIT_TIMER_PENDING;
+        if (subject->pending > subject->witness->coverage.pending) {
+            subject->witness->coverage.pending = subject->pending;
+        }
         *timer = (struct kit_timer){
             .due = due,
             .deadline = deadline,
@@ -246,6 +301,7 @@ enum tl_status subject_stop(struct kit_subject *subject, uint32_t id)
 {
     struct kit_timer *timer = &subject->timers[id];
     uint64_t allocations = subject->guard.allocations;
+    note(subject, kit_op_of(KIT_OP_STOP, id));
     kit_enter(subject, KIT_HOOK_STOP, id, timer->due);
     subject->calls++;
     enum tl_status status = subject->algo->stop(subject->self, id);
@@ -359,7 +415,9 @@ static void subject_fired(void *ctx, uint32_t id, uint64_t now)
     subject->pending--;
     check_count(subject, "inside a callback");
     if (subject->on_fire != NULL) {
+        subject->firing = id;
         subject->on_fire(subject, id);
+        subject->firing = KIT_NOBODY;
         kit_enter(subject, KIT_HOOK_ADVANCE, id, now);
     }
 }
@@ -470,6 +528,13 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
     subject->budget = subject_can(subject, TL_CAP_BUDGET) ? budget : TL_NO_BUDGET;
     subject->fired = 0;
     subject->first_serial_inside = subject->serial;
+    struct kit_op op = kit_op_of(KIT_OP_ADVANCE, 0);
+    op.ticks = kit_ticks_to(subject->clock, now);
+    op.budget = budget;
+    if (!subject->witness->repeating) {
+        kit_log_advance(&subject->witness->log, subject->instance, op);
+    }
+    subject->witness->coverage.ticks += (double)(now - subject->clock);
     subject->clock = now;
     subject->advancing = true;
     kit_enter(subject, KIT_HOOK_ADVANCE, 0, now);
@@ -477,6 +542,10 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
     uint64_t fired =
         subject->algo->advance(subject->self, now, subject->budget, subject_fired, subject);
     subject->advancing = false;
+    subject->witness->coverage.callbacks += subject->fired;
+    if (!subject->witness->repeating) {
+        kit_log_advanced(&subject->witness->log, subject->instance);
+    }
     check_allocations(subject, allocations);
     if (fired != subject->fired) {
         kit_fail(subject->witness, FAULT_COUNT,

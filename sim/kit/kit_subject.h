@@ -12,6 +12,7 @@
 
 #include "kit.h"
 #include "kit_guard.h"
+#include "kit_log.h"
 #include "kit_urgency.h"
 
 #include <stdnoreturn.h>
@@ -55,15 +56,24 @@ struct kit_witness {
     uint64_t hook_tick;
     uint64_t clock;
     int64_t options[TL_OPTIONS_MAX];
+    const struct tl_algo *timed; /* the build of the target; another one is that with counters */
     uint64_t operations;
-    /* the session under way, when operations come from bytes */
-    uint64_t seed;
-    struct kit_session session;
-    size_t op_count;
+    struct kit_coverage coverage;
+    uint64_t seed;  /* of the fuzzer's session under way */
+    size_t done;    /* of a trace that is carried out: operations begun */
+    bool repeating; /* what is done is known and need not be noted */
     /* ends the run; does not return */
     void (*give_up)(struct kit_witness *witness);
-    struct kit_op ops[KIT_OPS_MAX]; /* last: not cleared between runs */
+    struct kit_log log; /* last: its operations are not cleared between runs */
 };
+
+/* What is cleared between runs. */
+#define KIT_WITNESS_CLEARED (offsetof(struct kit_witness, log) + offsetof(struct kit_log, ops))
+
+/* Something worth knowing of a run that found nothing wrong: how far it came, say. The last counts.
+ */
+void kit_note(struct kit_witness *witness, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Writes what is wrong and ends the run. */
 noreturn void kit_fail(struct kit_witness *witness, enum fault_kind fault, const char *format, ...)
@@ -88,8 +98,9 @@ struct kit_timer {
 struct kit_subject {
     const struct tl_algo *algo;
     struct kit_witness *witness;
-    const int64_t *options;
+    int64_t options[TL_OPTIONS_MAX];
     void *self;
+    uint32_t instance; /* its number in the witness's log */
     struct kit_guard guard;
     uint32_t capacity;
     uint32_t usable; /* ids at hand in `timers` and `urgency` */
@@ -100,6 +111,7 @@ struct kit_subject {
     struct kit_urgency urgency; /* which pending timer must fire first */
     /* the advance under way */
     bool advancing;
+    uint32_t firing; /* inside a callback: the timer */
     uint64_t budget;
     uint64_t fired;
     uint64_t first_serial_inside; /* of what its callbacks start */
@@ -127,8 +139,8 @@ enum kit_opened {
  * functions below, and by whoever calls a hook that has none here. */
 void kit_enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, uint64_t tick);
 
-/* Readies a subject and its guard; subject_create then makes the structure. `options` must outlive
- * it. To be ended by subject_destroy or subject_discard. */
+/* Readies a subject and its guard; subject_create then makes the structure. To be ended by
+ * subject_destroy or subject_discard. */
 void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const int64_t *options,
                   uint64_t limit_bytes, struct kit_witness *witness);
 enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, uint64_t now,
@@ -139,6 +151,9 @@ void subject_destroy(struct kit_subject *subject);
 
 /* Frees the model and the guard of a subject whose structure was not made or is destroyed. */
 void subject_discard(struct kit_subject *subject);
+
+/* So many more requests for memory are granted; UINT64_MAX: any number. */
+void subject_allow(struct kit_subject *subject, uint64_t grants);
 
 /* Returns false if memory was refused by the guard, which leaves everything as it was. */
 bool subject_reserve(struct kit_subject *subject, uint32_t capacity);

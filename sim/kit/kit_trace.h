@@ -7,18 +7,27 @@
  *
  *     create capacity 4 now 0 max-delay 0 options slots=3
  *     start 2 in 17              deadline = clock + 17; a negative number is a deadline in the past
+ *     start 0-69999 in 5         each of them, one after the other
  *     stop 2
+ *     stop 0-69999 every 3       each third of them
  *     advance by 5
  *     advance by 5 budget 1
  *     advance to next            to the tick that the structure's `next` says, if that is ahead
  *     reserve 9
+ *     allow 3                    so many more requests for memory are granted; all: any number
+ *     inspect                    the structure's own check, place and walk, and the guards
  *     when 2 fires start 0 in 3  once, inside the callback
  *     when 2 fires stop 0
  *     when 2 fires start 2 in 5 always   each time; a stop likewise
+ *     repeat 2 operations 65535 times    the two lines above, so often again
+ *     create capacity 8 now 3 max-delay 0    another one beside it, which the next lines are about
+ *     on 0                       the next lines are about the first one again
+ *     destroy                    at once, whatever is pending
  *
- * What one timer's firing does is carried out in the order of the lines, KIT_ARMS_MAX of them at
- * most. Behind the last operation, the clock is driven on until every timer must have fired; what
- * is done always is done once more then.
+ * `create` takes, before options, `allow N` (requests for memory that it is granted) and `counted`
+ * (the build with counters). What one timer's firing does is carried out in the order of the
+ * lines. Behind the last operation the clock is driven on until every timer must have fired, and
+ * what is left is destroyed; what is done always is done once more then.
  */
 #ifndef SIM_KIT_TRACE_H
 #define SIM_KIT_TRACE_H
@@ -32,22 +41,32 @@
 #include <stdio.h>
 
 enum kit_op_kind {
+    KIT_OP_CREATE,
+    KIT_OP_ON,
+    KIT_OP_DESTROY,
     KIT_OP_START,
     KIT_OP_STOP,
     KIT_OP_ADVANCE,
     KIT_OP_NEXT,
     KIT_OP_RESERVE,
+    KIT_OP_ALLOW,
+    KIT_OP_INSPECT,
+    KIT_OP_REPEAT,
     KIT_OP_WHEN_START,
     KIT_OP_WHEN_STOP,
 };
 
 struct kit_op {
     enum kit_op_kind kind;
-    uint32_t id;     /* reserve: the capacity */
+    uint32_t id;     /* reserve: the capacity; create, on: the index of the session; repeat: how
+                        many of the operations before it */
+    uint32_t last;   /* start, stop: of a range that begins with `id`; `id` itself for just one */
+    uint32_t every;  /* of a range: the distance of its timers; at least 1 */
     uint32_t other;  /* when: the timer that the callback acts upon */
     int64_t ticks;   /* start: deadline - clock (INT64_MAX: the last legal deadline);
                         advance: now - clock */
-    uint64_t budget; /* advance; TL_NO_BUDGET: none */
+    uint64_t budget; /* advance: TL_NO_BUDGET is none; allow: how many, UINT64_MAX is all;
+                        repeat: how often */
     bool always;     /* when: each time, not only the next */
 };
 
@@ -56,22 +75,35 @@ struct kit_session {
     uint32_t capacity;
     uint64_t now;
     uint64_t max_delay_ticks;
+    uint64_t grants; /* requests for memory that it is granted; UINT64_MAX: all */
+    bool counted;    /* the build with counters */
     int64_t options[TL_OPTIONS_MAX];
 };
 
+/* So many structures stand side by side. */
+#define KIT_INSTANCES_MAX 4u
+
 struct kit_trace {
-    struct kit_session session;
+    struct kit_session sessions[KIT_INSTANCES_MAX]; /* the first is there from the beginning */
+    size_t session_count;
     struct kit_op *ops; /* owned */
     size_t count;
     uint64_t seed; /* of the session that it comes from; 0: not from a seed */
 };
 
-/* No session has more operations, and none asks for more timers. */
-#define KIT_OPS_MAX      4096u
-#define KIT_CAPACITY_MAX 4096u
+/* No trace asks for more timers, and none has more operations. */
+#define KIT_CAPACITY_MAX (UINT32_C(1) << 21)
+#define KIT_OPS_MAX      (UINT32_C(1) << 22)
 
-/* So much does one timer's firing do; one more takes the place of the oldest. */
-#define KIT_ARMS_MAX     4u
+/* An operation of that kind on that timer; what else it has is to be filled in. */
+struct kit_op kit_op_of(enum kit_op_kind kind, uint32_t id);
+
+/* Ticks from the clock to a deadline as operations have them, and the deadline that they mean. */
+int64_t kit_ticks_to(uint64_t clock, uint64_t deadline);
+uint64_t kit_deadline_at(uint64_t clock, int64_t ticks);
+
+/* Says the same in fewer operations: ranges of timers, and what is done again and again. */
+void kit_trace_fold(struct kit_trace *trace);
 
 /* Writes a trace as text. */
 void kit_trace_write(const struct kit_trace *trace, const struct tl_algo *algo, FILE *stream);

@@ -48,7 +48,7 @@ static void compositions_pass_the_kit(void **state)
         const struct kit_case *cases = kit_cases(&count);
         struct kit_verdict verdict;
         for (size_t k = 0; k < count; k++) {
-            kit_check_case(&target, &cases[k], &limits, &verdict);
+            kit_check_case(&target, &cases[k], &limits, &verdict, NULL);
             if (verdict.result == KIT_FAULT) {
                 fail_msg("%s, case %s: %s", contender->timed->name, cases[k].name, verdict.message);
             }

@@ -47,13 +47,22 @@ static struct kit_limits short_limits(void)
     return limits;
 }
 
+/* In how many operations a fault is told; "-" where operations do not repeat it. */
+static const char *operations_of(const struct kit_verdict *verdict, const struct kit_trace *trace)
+{
+    static char text[24];
+    (void)snprintf(text, sizeof text, "%zu", trace->count);
+    return verdict->repeats ? text : "-";
+}
+
 static void every_wrong_structure_is_caught_by_its_case(void **state)
 {
     (void)state;
     struct kit_limits limits = short_limits();
     unsigned wrong = 0;
     unsigned missed = 0;
-    print_message("%-32s %-22s %-10s %s\n", "wrong structure", "case", "fault", "what was said");
+    print_message("%-32s %-22s %-10s %3s %s\n", "wrong structure", "case", "fault", "ops",
+                  "what was said");
     for (size_t i = 0; i < MADE_COUNT; i++) {
         if (is_right(made[i])) {
             continue;
@@ -66,12 +75,15 @@ static void every_wrong_structure_is_caught_by_its_case(void **state)
         }
         struct kit_target target = kit_target_of(made[i], made[i]);
         struct kit_verdict verdict;
-        kit_check_case(&target, contract_case, &limits, &verdict);
+        struct kit_trace trace;
+        kit_check_case(&target, contract_case, &limits, &verdict, &trace);
         wrong++;
         bool caught = verdict.result == KIT_FAULT && verdict.fault != FAULT_HARNESS;
         missed += !caught;
-        print_message("%-32s %-22s %-10s %s\n", made[i]->name, contract_case->name,
-                      caught ? fault_word(verdict.fault) : "MISSED", verdict.message);
+        print_message("%-32s %-22s %-10s %3s %s\n", made[i]->name, contract_case->name,
+                      caught ? fault_word(verdict.fault) : "MISSED",
+                      operations_of(&verdict, &trace), verdict.message);
+        kit_trace_release(&trace);
     }
     assert_int_equal(missed, 0);
     assert_true(wrong >= 25);
@@ -87,7 +99,7 @@ static void assert_passes(const struct tl_algo *timed, const struct tl_algo *cou
     const struct kit_case *cases = kit_cases(&count);
     for (size_t i = 0; i < count; i++) {
         struct kit_verdict verdict;
-        kit_check_case(&target, &cases[i], &limits, &verdict);
+        kit_check_case(&target, &cases[i], &limits, &verdict, NULL);
         if (verdict.result == KIT_FAULT) {
             fail_msg("%s, case %s: %s", timed->name, cases[i].name, verdict.message);
         }
@@ -135,7 +147,7 @@ static void what_fires_nothing_is_skipped(void **state)
     struct kit_target target = kit_target_of(entry->timed, entry->counted);
     struct kit_limits limits = kit_limits_default();
     struct kit_verdict verdict;
-    kit_check_case(&target, kit_case_find("deadline-now"), &limits, &verdict);
+    kit_check_case(&target, kit_case_find("deadline-now"), &limits, &verdict, NULL);
     assert_int_equal(verdict.result, KIT_SKIPPED);
     assert_non_null(strstr(verdict.message, "fires nothing"));
 }
@@ -147,7 +159,7 @@ static void promises_not_made_are_not_checked(void **state)
     struct kit_target target = kit_target_of(wheel, wheel);
     struct kit_limits limits = kit_limits_default();
     struct kit_verdict verdict;
-    kit_check_case(&target, kit_case_find("fifo"), &limits, &verdict);
+    kit_check_case(&target, kit_case_find("fifo"), &limits, &verdict, NULL);
     assert_int_equal(verdict.result, KIT_SKIPPED);
     assert_non_null(strstr(verdict.message, "`fifo`"));
     assert_null(kit_case_find("no-such-case"));
@@ -161,7 +173,7 @@ static void an_unusable_descriptor_is_named(void **state)
     struct kit_target target = {.algo = &algo, .counted = &algo};
     struct kit_limits limits = kit_limits_default();
     struct kit_verdict verdict;
-    kit_check_case(&target, kit_case_find("create"), &limits, &verdict);
+    kit_check_case(&target, kit_case_find("create"), &limits, &verdict, NULL);
     assert_int_equal(verdict.result, KIT_FAULT);
     assert_int_equal(verdict.fault, FAULT_DESCRIPTOR);
     assert_non_null(strstr(verdict.message, "missing hook: advance"));
@@ -353,7 +365,10 @@ static void traces_are_read_or_refused_with_line(void **state)
         {"# a comment\ncreate capacity 4 now 0 max-delay 9 options slots=3\nstart 2 in -5 # past\n"
          "start 1 in max\nstop 2\nadvance by 5\nadvance by 5 budget 1\nadvance to next\n"
          "advance to next budget 0\nreserve 9\nwhen 2 fires start 0 in 3\nwhen 2 fires stop 0\n"
-         "when 2 fires start 2 in 5 always\nwhen 2 fires stop 1 always\n",
+         "when 2 fires start 2 in 5 always\nwhen 2 fires stop 1 always\nstart 0-3 in 5\n"
+         "stop 0-3 every 2\nrepeat 2 operations 3 times\nallow 4\nallow all\ninspect\n"
+         "create capacity 3 now 5 max-delay 0 allow 9 counted options slots=4\nstart 1 in 1\n"
+         "on 0\nrepeat 1 operation 3 times\ndestroy\n",
          NULL},
         {"", "t: empty"},
         {"start 1 in 2\n", "t, line 1: expected 'create"},
@@ -363,8 +378,12 @@ static void traces_are_read_or_refused_with_line(void **state)
          "t, line 3: 'start 1' is no operation"},
         {"create capacity 4 now 0 max-delay 0\nadvance by -1\n", "t, line 2"},
         {"create capacity 4 now 0 max-delay 0\nstop 1 2\n", "t, line 2"},
-        {"create capacity 4 now 0 max-delay 0\nreserve 99999\n", "t, line 2"},
+        {"create capacity 4 now 0 max-delay 0\nreserve 99999999\n", "t, line 2"},
         {"create capacity 4 now 0 max-delay 0\nstart 1 in 2 always\n", "t, line 2"},
+        {"create capacity 4 now 0 max-delay 0\nstart 3-1 in 2\n", "t, line 2"},
+        {"create capacity 4 now 0 max-delay 0\nstop 1-3 every 0\n", "t, line 2"},
+        {"create capacity 4 now 0 max-delay 0\non 1\n", "t, line 2"},
+        {"create capacity 4 now 0 max-delay 0\nrepeat 2 operations\n", "t, line 2"},
         {"create capacity 4 now 0 max-delay 0\nwhen 1 fires stop 1 never\n", "t, line 2"},
     };
     const struct tl_algo *algo = made_called("right-wheel");
@@ -379,8 +398,10 @@ static void traces_are_read_or_refused_with_line(void **state)
         (void)fclose(stream);
         if (examples[i].complaint == NULL) {
             assert_true(read);
-            assert_int_equal(trace.count, 12);
-            assert_int_equal(trace.session.options[0], 3);
+            assert_int_equal(trace.count, 23);
+            assert_int_equal(trace.session_count, 2);
+            assert_int_equal(trace.sessions[1].options[0], 4);
+            assert_int_equal(trace.sessions[0].options[0], 3);
             struct kit_target target = kit_target_of(algo, algo);
             struct kit_limits limits = kit_limits_default();
             struct kit_verdict verdict;

@@ -40,7 +40,7 @@ void case_reserve_word(struct kit_run *run)
             subject_destroy(&subject);
             continue;
         }
-        subject.guard.grants = 0;
+        subject_allow(&subject, 0);
         script_draw_starts(&traffic, &subject, MANY);
         for (unsigned k = 0; k < 3; k++) {
             script_churn(&traffic, &subject, 300, k % 2 == 0 ? IRREGULARLY : BY_ONE);
@@ -70,7 +70,7 @@ void case_allocation_failure(struct kit_run *run)
     bool opened = false;
     for (uint64_t grants = 0; grants < 500 && !opened; grants++) {
         subject_init(&subject, run->algo, run->options, script_limit_bytes(run), run->witness);
-        subject.guard.grants = grants;
+        subject_allow(&subject, grants);
         enum kit_opened how = subject_create(&subject, 6, 0, 0);
         opened = how == KIT_OPENED;
         if (!opened) {
@@ -88,14 +88,14 @@ void case_allocation_failure(struct kit_run *run)
     }
     bool reserved = false;
     for (uint64_t grants = 0; grants < 500 && !reserved; grants++) {
-        subject.guard.grants = grants;
+        subject_allow(&subject, grants);
         reserved = subject_reserve(&subject, 90);
-        subject.guard.grants = 0;
+        subject_allow(&subject, 0);
         subject_inspect(&subject);
         script_stop(&subject, 5);
         script_start(&subject, 2, script_delays[grants % SCRIPT_DELAYS]);
     }
-    subject.guard.grants = UINT64_MAX;
+    subject_allow(&subject, UINT64_MAX);
     for (uint32_t id = 0; id < subject.capacity; id++) {
         script_start(&subject, id, script_delays[id % SCRIPT_DELAYS]);
     }
