@@ -18,6 +18,12 @@
 /* What hangs once hangs often: after the first time, it is given up sooner. */
 #define HANG_SECONDS    1.0
 
+/* One defect fails many cases: after so many the others are not run, unless all are wanted. */
+#define FAILING_MOST    5u
+
+/* So much of a trace is printed; the whole of it can be saved. */
+#define TRACE_LINES     40u
+
 /* The fuzzer stands beside the cases under this name. */
 static const char fuzz_name[] = "fuzz";
 
@@ -29,6 +35,8 @@ struct check_arguments {
     const char *replay_path;
     const char *save_path;
     bool list;
+    bool all;
+    bool large;
     enum check_format format;
     struct kit_fuzz_plan plan;
     struct kit_limits limits;
@@ -41,13 +49,16 @@ struct check_row {
     const char *name;
     const char *group;
     struct kit_verdict verdict;
-    struct kit_trace trace; /* of the fuzzer's fault */
+    struct kit_trace trace; /* of a fault that is told in full */
+    bool told;              /* a fault is told in full, the others only by name */
+    bool again;             /* where no operations repeat it: the case failed once more */
 };
 
 struct check_report {
     struct check_row *rows;
     size_t count;
     size_t faults;
+    size_t left; /* cases, the fuzzer one of them, that were not run because others had failed */
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -107,7 +118,13 @@ static const struct option_row options[] = {
     {{"replay", 0, "FILE", 0, "Only run this trace; - is standard input", 0},
      OPTION_TEXT,
      AT(replay_path)},
-    {{"save", 0, "FILE", 0, "Write the trace of the first fault that fuzzing finds", 0},
+    {{"large", 0, NULL, 0, "With more than a million timers too: minutes rather than seconds", 0},
+     OPTION_FLAG,
+     AT(large)},
+    {{"all", 0, NULL, 0, "Go on after faults, and tell each of them in full", 0},
+     OPTION_FLAG,
+     AT(all)},
+    {{"save", 0, "FILE", 0, "Write the operations that show the first fault", 0},
      OPTION_TEXT,
      AT(save_path)},
     {{"format", 0, "table|json|md", 0, "What to print (table); md with --list only", 0},
@@ -127,11 +144,13 @@ static const struct command_line syntax = {
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static struct kit_target target_of(const struct contender *contender)
+static struct kit_target target_of(const struct check_arguments *arguments,
+                                   const struct contender *contender)
 {
     struct kit_target target = kit_target_of(contender->timed, contender->counted);
     memcpy(target.options, contender->options, sizeof target.options);
     target.pinned = contender->option_text[0] != '\0';
+    target.large = arguments->large;
     return target;
 }
 
@@ -184,46 +203,99 @@ static bool run_replay(struct check_arguments *arguments, const struct kit_targe
     return read;
 }
 
-/* Everything asked of one structure. False, with the error set, if it could not be carried out. */
-static bool check_one(struct check_arguments *arguments, const struct contender *contender,
-                      struct check_report *report)
+/* Whether anything found wrong in that structure was told in full. */
+static bool has_told(const struct check_report *report, size_t from)
 {
-    struct kit_target target = target_of(contender);
-    struct check_row *row;
-    if (arguments->replay_path != NULL) {
-        row = new_row(report, contender, "replay", "replay");
-        return row != NULL ? run_replay(arguments, &target, row)
-                           : error_set(&arguments->error, "out of memory");
+    for (size_t i = from; i < report->count; i++) {
+        if (report->rows[i].told) {
+            return true;
+        }
     }
+    return false;
+}
+
+/* Runs a case. The first fault of a structure is told in the operations that show it, the others
+ * only if all are wanted. */
+static void run_case(const struct check_arguments *arguments, const struct kit_target *target,
+                     const struct kit_case *contract_case, const struct kit_limits *limits,
+                     bool tell, struct check_row *row)
+{
+    row->told = tell || arguments->all;
+    kit_check_case(target, contract_case, limits, &row->verdict, row->told ? &row->trace : NULL);
+    row->told = row->told && row->verdict.result == KIT_FAULT;
+    if (row->told && !row->verdict.repeats) {
+        struct kit_verdict verdict;
+        kit_check_case(target, contract_case, limits, &verdict, NULL);
+        row->again = verdict.result == KIT_FAULT;
+    }
+}
+
+/* The contract cases. False, with the error set, if there is no memory. */
+static bool run_cases(struct check_arguments *arguments, const struct kit_target *target,
+                      const struct contender *contender, struct check_report *report)
+{
     size_t count = 0;
     const struct kit_case *cases = kit_cases(&count);
     struct kit_limits limits = arguments->limits;
+    size_t from = report->count;
+    unsigned failing = 0;
     struct progress progress;
     progress_begin(&progress, contender->timed->name, "cases", count);
-    for (size_t i = 0; i < count; i++) {
+    bool memory = true;
+    for (size_t i = 0; i < count && memory; i++) {
         if (arguments->case_name != NULL && strcmp(arguments->case_name, cases[i].name) != 0) {
             continue;
         }
-        row = new_row(report, contender, cases[i].group, cases[i].name);
-        if (row == NULL) {
-            progress_end(&progress);
-            return error_set(&arguments->error, "out of memory");
+        if (failing >= FAILING_MOST && !arguments->all) {
+            report->left++;
+            continue;
         }
-        kit_check_case(&target, &cases[i], &limits, &row->verdict, NULL);
-        if (row->verdict.fault == FAULT_HANG) {
-            limits.processor_seconds = HANG_SECONDS;
+        struct check_row *row = new_row(report, contender, cases[i].group, cases[i].name);
+        memory = row != NULL || error_set(&arguments->error, "out of memory");
+        if (memory) {
+            run_case(arguments, target, &cases[i], &limits, !has_told(report, from), row);
+            failing += row->verdict.result == KIT_FAULT;
+            limits.processor_seconds =
+                row->verdict.fault == FAULT_HANG ? HANG_SECONDS : limits.processor_seconds;
         }
         progress_update(&progress, i + 1);
     }
     progress_end(&progress);
-    bool wanted = arguments->case_name == NULL || strcmp(arguments->case_name, fuzz_name) == 0;
-    if (wanted && (arguments->plan.seconds > 0 || arguments->plan.operations > 0)) {
-        row = new_row(report, contender, fuzz_name, fuzz_name);
+    return memory;
+}
+
+/* Everything asked of one structure. False, with the error set, if it could not be carried out. */
+static bool check_one(struct check_arguments *arguments, const struct contender *contender,
+                      struct check_report *report)
+{
+    struct kit_target target = target_of(arguments, contender);
+    struct check_row *row;
+    size_t from = report->count;
+    if (arguments->replay_path != NULL) {
+        row = new_row(report, contender, "replay", "replay");
         if (row == NULL) {
             return error_set(&arguments->error, "out of memory");
         }
-        run_fuzz(arguments, &target, row);
+        row->told = true;
+        return run_replay(arguments, &target, row);
     }
+    if (!run_cases(arguments, &target, contender, report)) {
+        return false;
+    }
+    bool wanted = arguments->case_name == NULL || strcmp(arguments->case_name, fuzz_name) == 0;
+    if (!wanted || (arguments->plan.seconds <= 0 && arguments->plan.operations == 0)) {
+        return true;
+    }
+    if (has_told(report, from) && !arguments->all) {
+        report->left++;
+        return true;
+    }
+    row = new_row(report, contender, fuzz_name, fuzz_name);
+    if (row == NULL) {
+        return error_set(&arguments->error, "out of memory");
+    }
+    run_fuzz(arguments, &target, row);
+    row->told = row->verdict.result == KIT_FAULT;
     return true;
 }
 
@@ -248,32 +320,56 @@ static char *trace_text(const struct check_row *row)
     return text;
 }
 
-static void print_trace(const struct check_row *row, const char *name)
+static void print_trace(const struct check_row *row)
 {
-    if (row->trace.count == 0 || row->name != fuzz_name) {
-        return;
-    }
-    (void)printf("    the shortest trace that fails so, for --replay:\n");
-    (void)fflush(stdout);
     char *text = trace_text(row);
-    if (text != NULL) {
-        for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    size_t lines = 0;
+    for (char *line = text != NULL ? strtok(text, "\n") : NULL; line != NULL;
+         line = strtok(NULL, "\n")) {
+        if (lines++ < TRACE_LINES) {
             (void)printf("        %s\n", line);
         }
     }
+    if (lines > TRACE_LINES) {
+        (void)printf("        ... and %zu more: --save FILE writes them all\n",
+                     lines - TRACE_LINES);
+    }
     free(text);
-    (void)printf("    again: timerlab check -a %s --case fuzz --seed %" PRIu64
-                 " --operations 1 (and --plugin, if it is one)\n",
-                 name, row->trace.seed);
+}
+
+/* What repeats a fault, as far as it repeats. */
+static void print_way(const struct check_row *row, const char *name)
+{
+    bool fuzzed = row->name == fuzz_name;
+    if (row->group != row->name || fuzzed) {
+        if (row->verdict.repeats) {
+            (void)printf("    the fewest operations found that show it, for --replay:\n");
+            print_trace(row);
+        } else if (row->trace.count > 0) {
+            (void)printf("    the same operations did not show it again: it depends on something "
+                         "else, as memory nobody wrote, addresses or the time. They were:\n");
+            print_trace(row);
+        } else if (!row->again) {
+            (void)printf("    the case run again did not show it: it depends on something else "
+                         "than what is done, as memory nobody wrote, addresses or the time\n");
+        } else {
+            (void)printf("    no list of operations shows it, the case does each time\n");
+        }
+        (void)printf("    again: timerlab check -a %s --case %s", name, row->name);
+        if (fuzzed) {
+            (void)printf(" --seed %" PRIu64 " --operations 1", row->trace.seed);
+        }
+        (void)printf(" (and --plugin, if it is one)\n");
+    }
 }
 
 static void print_fault(const struct check_row *row)
 {
     char name[400];
     name_of(row->contender, name, sizeof name);
-    (void)printf("%s, case %s, %s: %s\n", name, row->name, fault_word(row->verdict.fault),
+    (void)printf("\n%s, case %s, %s: %s\n", name, row->name, fault_word(row->verdict.fault),
                  row->verdict.message);
-    print_trace(row, name);
+    print_way(row, name);
 }
 
 /* One line for the rows [first, end), which share a structure and a group. */
@@ -311,6 +407,35 @@ static void print_group(const struct check_row *first, const struct check_row *e
     (void)putchar('\n');
 }
 
+/* What was gone through where nothing is wrong, and what is worth knowing of single cases. */
+static void print_coverage(const struct check_report *report, size_t from)
+{
+    struct kit_coverage sum = {0};
+    unsigned judged = 0;
+    bool fault = false;
+    for (size_t i = from; i < report->count; i++) {
+        const struct kit_verdict *verdict = &report->rows[i].verdict;
+        fault = fault || verdict->result == KIT_FAULT;
+        judged += verdict->result == KIT_OK;
+        kit_coverage_add(&sum, &verdict->coverage);
+    }
+    if (fault || judged == 0) {
+        return;
+    }
+    (void)printf("    covered: up to %" PRIu64 " timers at once, %" PRIu64 " callbacks, %.3g ticks",
+                 sum.pending, sum.callbacks, sum.ticks);
+    if (sum.states > 0) {
+        (void)printf(", %" PRIu64 " states", sum.states);
+    }
+    (void)putchar('\n');
+    for (size_t i = from; i < report->count; i++) {
+        const struct check_row *row = &report->rows[i];
+        if (row->verdict.result == KIT_OK && row->verdict.message[0] != '\0') {
+            (void)printf("    %s: %s\n", row->name, row->verdict.message);
+        }
+    }
+}
+
 /* Prints the groups of the structure whose rows begin at `from`. */
 static void print_structure(const struct check_report *report, size_t from)
 {
@@ -324,16 +449,43 @@ static void print_structure(const struct check_report *report, size_t from)
         print_group(&report->rows[first], &report->rows[end]);
         first = end;
     }
+    print_coverage(report, from);
     (void)fflush(stdout);
+}
+
+/* The faults of one structure: that told in full, and in which cases there were others. */
+static size_t print_faults_of(const struct check_report *report, size_t from)
+{
+    const struct contender *contender = report->rows[from].contender;
+    const char *separator = "    other cases that fail: ";
+    size_t end = from;
+    for (; end < report->count && report->rows[end].contender == contender; end++) {
+        if (report->rows[end].told && report->rows[end].verdict.result == KIT_FAULT) {
+            print_fault(&report->rows[end]);
+        }
+    }
+    for (size_t i = from; i < end; i++) {
+        const struct check_row *row = &report->rows[i];
+        if (row->verdict.result == KIT_FAULT && !row->told) {
+            (void)printf("%s%s (%s)", separator, row->name, fault_word(row->verdict.fault));
+            separator = ", ";
+        }
+    }
+    if (strcmp(separator, ", ") == 0) {
+        (void)putchar('\n');
+    }
+    return end;
 }
 
 static void print_faults(const struct check_report *report)
 {
-    for (size_t i = 0; i < report->count; i++) {
-        if (report->rows[i].verdict.result == KIT_FAULT) {
-            (void)putchar('\n');
-            print_fault(&report->rows[i]);
-        }
+    for (size_t i = 0; i < report->count;) {
+        i = print_faults_of(report, i);
+    }
+    if (report->left > 0) {
+        (void)printf("\n%zu cases were not run because others had failed: --all runs them, and "
+                     "tells each fault in full\n",
+                     report->left);
     }
 }
 
@@ -365,14 +517,25 @@ static bool print_json(const struct check_report *report, int argc, char **argv)
                                           : "skipped",
             "fault", fault ? fault_word(row->verdict.fault) : "", "message", row->verdict.message,
             "operations", (json_int_t)row->verdict.operations, "seconds", row->verdict.seconds);
+        const struct kit_coverage *coverage = &row->verdict.coverage;
+        (void)json_object_set_new(
+            object, "coverage",
+            json_pack("{s:I, s:I, s:f, s:I}", "timers", (json_int_t)coverage->pending, "callbacks",
+                      (json_int_t)coverage->callbacks, "ticks", coverage->ticks, "states",
+                      (json_int_t)coverage->states));
         if (fault && row->name == fuzz_name) {
             (void)json_object_set_new(object, "seed", json_integer((json_int_t)row->trace.seed));
-            (void)json_object_set_new(object, "trace", trace_json(row));
+        }
+        if (row->told) {
+            (void)json_object_set_new(object, "repeats", json_boolean(row->verdict.repeats));
+            (void)json_object_set_new(
+                object, "trace", row->trace.session_count > 0 ? trace_json(row) : json_array());
         }
         (void)json_array_append_new(rows, object);
     }
-    json_t *root = json_pack("{s:s, s:o, s:o}", "schema", "timerlab-check-1", "context",
-                             context_json(argc, argv), "rows", rows);
+    json_t *root =
+        json_pack("{s:s, s:o, s:I, s:o}", "schema", "timerlab-check-1", "context",
+                  context_json(argc, argv), "not_run", (json_int_t)report->left, "rows", rows);
     bool written = root != NULL && json_dumpf(root, stdout, JSON_INDENT(1)) == 0;
     (void)putchar('\n');
     json_decref(root);
@@ -414,16 +577,15 @@ static bool save_trace(const struct check_arguments *arguments, const struct che
 {
     for (size_t i = 0; i < report->count; i++) {
         const struct check_row *row = &report->rows[i];
-        if (row->name != fuzz_name || row->verdict.result != KIT_FAULT || row->trace.count == 0) {
+        if (row->verdict.result != KIT_FAULT || row->trace.session_count == 0) {
             continue;
         }
         struct outfile file;
         if (!outfile_open(&file, arguments->save_path, error)) {
             return false;
         }
-        (void)fprintf(file.stream, "# %s, seed %" PRIu64 "\n# %s: %s\n",
-                      row->contender->timed->name, row->trace.seed, fault_word(row->verdict.fault),
-                      row->verdict.message);
+        (void)fprintf(file.stream, "# %s, case %s\n# %s: %s\n", row->contender->timed->name,
+                      row->name, fault_word(row->verdict.fault), row->verdict.message);
         kit_trace_write(&row->trace, row->contender->timed, file.stream);
         return outfile_commit(&file, error);
     }

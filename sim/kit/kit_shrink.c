@@ -242,29 +242,6 @@ static void simplify_operations(struct shrinker *shrinker)
     }
 }
 
-/* Of many operations it may be the number that counts: all starts, or all there is, the same is
- * told in two lines. */
-static void make_alike(struct shrinker *shrinker, bool all)
-{
-    size_t count = shrinker->best.count;
-    const struct kit_op *first = NULL;
-    for (size_t i = 0; i < count && first == NULL; i++) {
-        first = shrinker->best.ops[i].kind == KIT_OP_START ? &shrinker->best.ops[i] : NULL;
-    }
-    if (count < MANY_OPERATIONS || first == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct kit_op *op = &shrinker->best.ops[i];
-        shrinker->candidate[i] = all || op->kind == KIT_OP_START ? *first : *op;
-    }
-    if (still_fails(shrinker, &shrinker->best.sessions[0], shrinker->candidate, count)) {
-        kit_trace_fold(&shrinker->best);
-        drop_operations(shrinker);
-        kit_trace_fold(&shrinker->best);
-    }
-}
-
 /* How many timers an operation names. */
 static size_t timers_named(const struct kit_op *op)
 {
@@ -277,6 +254,59 @@ static size_t timers_named(const struct kit_op *op)
         return 2;
     default:
         return 0;
+    }
+}
+
+/* Of many operations it may be the number that counts. */
+enum alike { ALL_THE_SAME, STARTS_THE_SAME, DELAYS_THE_SAME };
+
+/* Makes many operations one that is repeated, or all starts one, or gives all starts one delay:
+ * that is told in a line or two. */
+static void make_alike(struct shrinker *shrinker, enum alike how)
+{
+    size_t count = shrinker->best.count;
+    const struct kit_op *first = NULL;
+    for (size_t i = 0; i < count && first == NULL; i++) {
+        first = shrinker->best.ops[i].kind == KIT_OP_START ? &shrinker->best.ops[i] : NULL;
+    }
+    if (count < MANY_OPERATIONS || first == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct kit_op op = shrinker->best.ops[i];
+        if (op.kind == KIT_OP_START && how == DELAYS_THE_SAME) {
+            op.ticks = first->ticks;
+        } else if (op.kind == KIT_OP_START || how == ALL_THE_SAME) {
+            op = *first;
+        }
+        shrinker->candidate[i] = op;
+    }
+    if (still_fails(shrinker, &shrinker->best.sessions[0], shrinker->candidate, count)) {
+        kit_trace_fold(&shrinker->best);
+        drop_operations(shrinker);
+        kit_trace_fold(&shrinker->best);
+    }
+}
+
+/* Tries whether fewer timers will do, two of which may become one. */
+static void fewer_timers(struct shrinker *shrinker)
+{
+    size_t count = shrinker->best.count;
+    for (uint32_t few = 1; few < shrinker->best.sessions[0].capacity && !exhausted(shrinker);
+         few *= 2) {
+        struct kit_session session = shrinker->best.sessions[0];
+        session.capacity = few;
+        for (size_t i = 0; i < count; i++) {
+            struct kit_op op = shrinker->best.ops[i];
+            size_t named = timers_named(&op);
+            op.id = named > 0 ? op.id % few : op.id;
+            op.last = named > 0 && op.last != shrinker->best.ops[i].id ? op.last : op.id;
+            op.other = named > 1 ? op.other % few : op.other;
+            shrinker->candidate[i] = op;
+        }
+        if (still_fails(shrinker, &session, shrinker->candidate, count)) {
+            return;
+        }
     }
 }
 
@@ -358,16 +388,17 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
     if (shrinker.candidate == NULL) {
         return false;
     }
-    if (shrinker.fault == FAULT_HANG) {
-        shrinker.limits.processor_seconds = HANG_SECONDS;
-    }
     bool repeats =
         still_fails(&shrinker, &shrinker.best.sessions[0], shrinker.best.ops, shrinker.best.count);
     if (repeats) {
-        shrinker.limits.processor_seconds = HANG_SECONDS + 2 * shrinker.seconds;
+        shrinker.limits.processor_seconds =
+            shrinker.fault == FAULT_HANG ? HANG_SECONDS : HANG_SECONDS + 2 * shrinker.seconds;
+        shrinker.seconds = 0;
+        fewer_timers(&shrinker);
         drop_operations(&shrinker);
-        make_alike(&shrinker, true);
-        make_alike(&shrinker, false);
+        make_alike(&shrinker, ALL_THE_SAME);
+        make_alike(&shrinker, STARTS_THE_SAME);
+        make_alike(&shrinker, DELAYS_THE_SAME);
         merge_advances(&shrinker);
         take_out_of_callbacks(&shrinker);
         simplify_operations(&shrinker);
