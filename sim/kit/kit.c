@@ -24,7 +24,8 @@ struct kit_target kit_target_of(const struct tl_algo *timed, const struct tl_alg
 
 struct kit_limits kit_limits_default(void)
 {
-    return (struct kit_limits){.processor_seconds = 10, .bytes = UINT64_C(1) << 30};
+    return (struct kit_limits){
+        .processor_seconds = 10, .bytes = UINT64_C(1) << 30, .patience_seconds = 4};
 }
 
 /* Whether the descriptor can be used at all, and the contract applies; if not, the verdict. */
@@ -106,7 +107,11 @@ void kit_check_case(const struct kit_target *target, const struct kit_case *cont
         (void)snprintf(verdict->message, sizeof verdict->message, "does not promise `%s`", lacking);
     } else {
         struct kit_run run = {
-            .target = target, .contract_case = contract_case, .limit_bytes = limits->bytes};
+            .target = target,
+            .contract_case = contract_case,
+            .limit_bytes = limits->bytes,
+            .patience_seconds = limits->patience_seconds,
+        };
         kit_sandbox(target->algo, run_case, &run, limits, witness, verdict);
         if (verdict->result == KIT_FAULT && trace != NULL) {
             tell(target, limits, witness, trace, verdict);

@@ -78,10 +78,13 @@ struct kit_verdict {
     double seconds;
 };
 
-/* Processor time that one child may use, and the memory that a structure may ask for. */
+/* Processor time that one child may use, the memory that a structure may ask for, and how much of
+ * that time a case takes that could go on for ever, or that a slow structure makes long: it then
+ * stops, and says how far it came. */
 struct kit_limits {
     double processor_seconds;
     uint64_t bytes;
+    double patience_seconds;
 };
 
 /* Generous for one case, and what `timerlab check` uses. */

@@ -8,6 +8,7 @@ struct kit_run {
     const struct kit_target *target;
     const struct kit_case *contract_case;
     uint64_t limit_bytes;
+    double patience_seconds; /* as in kit_limits */
     struct kit_witness *witness;
     const struct tl_algo *algo;      /* the build that the case is about */
     int64_t options[TL_OPTIONS_MAX]; /* the values that it is run under just now */
