@@ -198,6 +198,30 @@ static enum fault_kind find_fault(const struct tl_algo *algo, struct kit_trace *
     return verdict.fault;
 }
 
+/* What is written of a trace, to be freed. */
+static char *text_of(const struct kit_trace *trace, const struct tl_algo *algo)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    kit_trace_write(trace, algo, stream);
+    (void)fclose(stream);
+    return text;
+}
+
+static struct kit_trace trace_from(const char *text, const struct tl_algo *algo)
+{
+    FILE *stream = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    assert_non_null(stream);
+    struct kit_trace trace;
+    struct error error;
+    if (!kit_trace_read(&trace, algo, stream, "text", &error)) {
+        fail_msg("%s", error.text);
+    }
+    (void)fclose(stream);
+    return trace;
+}
+
 static void a_fault_is_shrunk_and_replayed(void **state)
 {
     (void)state;
@@ -222,18 +246,8 @@ static void a_fault_is_shrunk_and_replayed(void **state)
         }
 
         /* To text and back, and once more through the structure. */
-        char *text = NULL;
-        size_t bytes = 0;
-        FILE *stream = open_memstream(&text, &bytes);
-        kit_trace_write(&trace, algo, stream);
-        (void)fclose(stream);
-        stream = fmemopen(text, bytes, "r");
-        struct kit_trace again;
-        struct error error;
-        if (!kit_trace_read(&again, algo, stream, "text", &error)) {
-            fail_msg("%s", error.text);
-        }
-        (void)fclose(stream);
+        char *text = text_of(&trace, algo);
+        struct kit_trace again = trace_from(text, algo);
         assert_int_equal(again.count, trace.count);
         struct kit_limits limits = kit_limits_default();
         struct kit_verdict verdict;
@@ -281,19 +295,6 @@ static void the_fuzzer_finds_what_is_wrong_only_inside_callbacks(void **state)
     }
 }
 
-static struct kit_trace trace_from(const char *text, const struct tl_algo *algo)
-{
-    FILE *stream = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-    assert_non_null(stream);
-    struct kit_trace trace;
-    struct error error;
-    if (!kit_trace_read(&trace, algo, stream, "text", &error)) {
-        fail_msg("%s", error.text);
-    }
-    (void)fclose(stream);
-    return trace;
-}
-
 /* Timer 1 goes before timer 0 at tick 3, out of its turn, if it was started in its second callback
  * as in its first. */
 static void what_is_always_done_is_done_each_time(void **state)
@@ -320,15 +321,67 @@ static void what_is_always_done_is_done_each_time(void **state)
         struct kit_verdict verdict;
         kit_replay(&target, &trace, &limits, &verdict);
         assert_int_equal(verdict.fault, examples[i].fault);
-        char *text = NULL;
-        size_t bytes = 0;
-        FILE *stream = open_memstream(&text, &bytes);
-        kit_trace_write(&trace, algo, stream);
-        (void)fclose(stream);
+        char *text = text_of(&trace, algo);
         assert_string_equal(text, examples[i].text);
         free(text);
         kit_trace_release(&trace);
     }
+}
+
+static void what_is_done_often_is_told_once(void **state)
+{
+    (void)state;
+    const struct tl_algo *algo = made_called("right-heap");
+    char text[8192] = "create capacity 90 now 0 max-delay 0\n";
+    for (unsigned id = 0; id < 90; id += 3) {
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "start %u in 7\n", id);
+    }
+    for (unsigned i = 0; i < 40; i++) {
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                       "start 1 in 5\nadvance by 1\nstop 2\n");
+    }
+    struct kit_trace trace = trace_from(text, algo);
+    assert_int_equal(trace.count, 150);
+    kit_trace_fold(&trace);
+    char *folded = text_of(&trace, algo);
+    assert_string_equal(folded, "create capacity 90 now 0 max-delay 0\nstart 0-87 every 3 in 7\n"
+                                "start 1 in 5\nadvance by 1\nstop 2\n"
+                                "repeat 3 operations 39 times\n");
+    /* The same number of operations is done. */
+    struct kit_target target = kit_target_of(algo, algo);
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    kit_replay(&target, &trace, &limits, &verdict);
+    assert_int_equal(verdict.result, KIT_OK);
+    assert_int_equal(verdict.operations, 150);
+    assert_int_equal(verdict.coverage.pending, 31);
+    assert_int_equal(verdict.coverage.callbacks, 31);
+    free(folded);
+    kit_trace_release(&trace);
+}
+
+/* The second structure is told of beside the first, with what it was created with. */
+static void structures_side_by_side_are_told_as_such(void **state)
+{
+    (void)state;
+    const struct tl_algo *algo = made_called("heap-shares-its-clock");
+    struct kit_target target = kit_target_of(algo, algo);
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    struct kit_trace trace;
+    kit_check_case(&target, kit_case_find("two-instances"), &limits, &verdict, &trace);
+    assert_int_equal(verdict.result, KIT_FAULT);
+    assert_true(verdict.repeats);
+    char *text = text_of(&trace, algo);
+    const char *second = strstr(text + 1, "create capacity");
+    assert_non_null(second);
+    struct kit_trace again = trace_from(text, algo);
+    struct kit_verdict replayed;
+    kit_replay(&target, &again, &limits, &replayed);
+    assert_int_equal(replayed.fault, verdict.fault);
+    free(text);
+    kit_trace_release(&again);
+    kit_trace_release(&trace);
 }
 
 static void one_seed_finds_the_same_again(void **state)
@@ -567,6 +620,15 @@ static void the_command_reports_and_exits_accordingly(void **state)
         {"--plugin '" TL_BINARY_DIR "/tests/wrong-plugin.so' -a heap-writes-past-memory "
          "--case memory-guard",
          1, "case memory-guard, guard: wrote outside its memory"},
+        {"--plugin '" TL_BINARY_DIR "/tests/wrong-plugin.so' -a heap-writes-past-memory "
+         "--seconds 0",
+         1, "cases were not run because others had failed: --all runs them"},
+        {"--plugin '" TL_BINARY_DIR "/tests/wrong-plugin.so' -a heap-writes-past-memory "
+         "--seconds 0",
+         1, "other cases that fail: "},
+        {"--plugin '" TL_BINARY_DIR "/tests/wrong-plugin.so' -a heap-writes-past-memory "
+         "--case fifo --format json",
+         1, "\"repeats\": true"},
         {"--plugin '" TL_BINARY_DIR "/tests/wrong-plugin.so' -a heap-writes-past-memory,right-heap"
          " --case fuzz --operations 1000",
          2, "right-heap"},
@@ -630,6 +692,8 @@ int main(void)
         cmocka_unit_test(a_fault_is_shrunk_and_replayed),
         cmocka_unit_test(the_fuzzer_finds_what_is_wrong_only_inside_callbacks),
         cmocka_unit_test(what_is_always_done_is_done_each_time),
+        cmocka_unit_test(what_is_done_often_is_told_once),
+        cmocka_unit_test(structures_side_by_side_are_told_as_such),
         cmocka_unit_test(one_seed_finds_the_same_again),
         cmocka_unit_test(traces_are_read_or_refused_with_line),
         cmocka_unit_test(the_command_reports_and_exits_accordingly),
