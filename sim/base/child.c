@@ -67,18 +67,15 @@ static void limit_child(const struct child_request *request)
     }
     /* What the parent does about signals is not for the child: a test program's handlers would go
      * on with its other tests. */
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
-                                  SIGABRT, SIGSYS, SIGTERM, SIGPROF};
+    static const int signals[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL, SIGABRT,
+                                  SIGSYS,  SIGTERM, SIGPROF, SIGXCPU};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         (void)signal(signals[i], SIG_DFL);
     }
     if (request->processor_seconds > 0) {
-        /* Again and again, lest the first one be lost on a structure that catches it. */
-        struct itimerval timer = {.it_interval = {0, 100000}};
-        timer.it_value.tv_sec = (time_t)request->processor_seconds;
-        timer.it_value.tv_usec =
-            (suseconds_t)((request->processor_seconds - (double)timer.it_value.tv_sec) * 1e6);
-        (void)setitimer(ITIMER_PROF, &timer, NULL);
+        rlim_t seconds = (rlim_t)request->processor_seconds + 1;
+        /* The second signal cannot be caught. */
+        (void)setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
     }
 }
 
@@ -156,7 +153,7 @@ static void judge(const struct child_request *request, const struct note *note, 
 {
     if (!in_time) {
         tell_timeout("", request->timeout_seconds, outcome);
-    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF &&
+    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU &&
                request->processor_seconds > 0) {
         tell_timeout(" of processor time", request->processor_seconds, outcome);
     } else if (WIFSIGNALED(status)) {

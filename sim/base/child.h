@@ -27,7 +27,8 @@ struct child_request {
     void *ctx;
     size_t result_bytes;      /* plain data */
     double timeout_seconds;   /* of the clock on the wall */
-    double processor_seconds; /* limit of its processor time, as kind to a busy machine; 0: none */
+    double processor_seconds; /* limit of its processor time, as kind to a busy machine, in whole
+                                 seconds above; 0: none */
     uint64_t address_space_bytes; /* limit of the process's memory; 0: none */
     bool keep_stderr; /* what it writes to standard error is kept like standard output */
 };

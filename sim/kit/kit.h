@@ -78,9 +78,9 @@ struct kit_verdict {
     double seconds;
 };
 
-/* Processor time that one child may use, the memory that a structure may ask for, and how much of
- * that time a case takes that could go on for ever, or that a slow structure makes long: it then
- * stops, and says how far it came. */
+/* Processor time for one child: a hook that takes an eighth of it hangs; a child that goes on for
+ * twice as long is ended, and what it did counts. The memory that a structure may ask for. And how
+ * much time a case takes that could go on for ever: it then stops, and says how far it came. */
 struct kit_limits {
     double processor_seconds;
     uint64_t bytes;

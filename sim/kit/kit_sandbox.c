@@ -4,8 +4,11 @@
 #include "kit_interpreter.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* Beyond what the allocator gives, for what a structure takes by itself. */
@@ -13,6 +16,15 @@
 
 /* A child that uses no processor time and does not end is waiting for something. */
 #define WAIT_FACTOR 20.0
+
+/* The watch looks so often in the time that a child has. A hook that has not returned in so many
+ * looks hangs; of a child that goes on, what was done until the last look counts. */
+#define LOOKS       16u
+#define LOOKS_HANG  2u
+#define LOOKS_LAST  (2 * LOOKS)
+
+/* A child that keeps the watch from looking has so many times its time. */
+#define LAST_FACTOR 4.0
 
 struct kit_witness *kit_witness_new(void)
 {
@@ -46,7 +58,12 @@ static void judge(const struct kit_witness *witness, const struct child_outcome 
     if (witness->fault != FAULT_NONE) {
         verdict->fault = witness->fault;
         (void)snprintf(verdict->message, sizeof verdict->message, "%s", witness->message);
-    } else if (outcome->end == CHILD_TIMEOUT) {
+    } else if (witness->cut_short) {
+        verdict->result = KIT_OK;
+        (void)snprintf(verdict->message, sizeof verdict->message,
+                       "its time was over after %" PRIu64 " operations: it is slow here",
+                       witness->operations);
+    } else if (witness->hangs || outcome->end == CHILD_TIMEOUT) {
         verdict->fault = FAULT_HANG;
         (void)snprintf(verdict->message, sizeof verdict->message, "did not return, %s", place);
     } else if (outcome->end == CHILD_CRASHED) {
@@ -77,7 +94,48 @@ struct life {
     kit_child_fn child;
     void *ctx;
     struct kit_witness *witness;
+    double seconds; /* of processor time that it has */
 };
+
+/* --- the watch: is it slow, or does it hang? -----------------------------------------------------
+ */
+
+/* In the child, of which there is one, about one thing. */
+static struct {
+    struct kit_witness *witness;
+    uint64_t hooks; /* at the last look */
+    unsigned looks;
+    unsigned same; /* looks since a hook was called */
+} watch;
+
+static void look(int signal)
+{
+    (void)signal;
+    struct kit_witness *witness = watch.witness;
+    watch.looks++;
+    watch.same = witness->hooks == watch.hooks ? watch.same + 1 : 0;
+    watch.hooks = witness->hooks;
+    if (watch.same >= LOOKS_HANG) {
+        witness->hangs = true;
+        _exit(1);
+    }
+    if (watch.looks >= LOOKS_LAST) {
+        witness->cut_short = true;
+        _exit(1);
+    }
+}
+
+static void begin_watch(struct kit_witness *witness, double seconds)
+{
+    watch.witness = witness;
+    struct sigaction action = {.sa_handler = look, .sa_flags = SA_RESTART};
+    (void)sigaction(SIGPROF, &action, NULL);
+    double interval = seconds / LOOKS;
+    struct timeval every = {.tv_sec = (time_t)interval,
+                            .tv_usec = (suseconds_t)((interval - floor(interval)) * 1e6)};
+    struct itimerval timer = {.it_interval = every, .it_value = every};
+    (void)setitimer(ITIMER_PROF, &timer, NULL);
+}
 
 /* The fault is on record. */
 static void leave_with_fault(struct kit_witness *witness)
@@ -92,6 +150,7 @@ static bool live(void *ctx, void *result, struct error *error)
     (void)result;
     (void)error;
     life->witness->give_up = leave_with_fault;
+    begin_watch(life->witness, life->seconds);
     life->child(life->ctx, life->witness);
     return true;
 }
@@ -102,13 +161,13 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
 {
     *verdict = (struct kit_verdict){.result = KIT_FAULT, .fault = FAULT_HARNESS};
     memset(witness, 0, KIT_WITNESS_CLEARED);
-    struct life life = {child, ctx, witness};
+    struct life life = {child, ctx, witness, limits->processor_seconds};
     /* Processor time, not the clock on the wall: a busy machine makes nothing hang. */
     const struct child_request request = {
         .run = live,
         .ctx = &life,
         .timeout_seconds = limits->processor_seconds * WAIT_FACTOR,
-        .processor_seconds = limits->processor_seconds,
+        .processor_seconds = limits->processor_seconds * LAST_FACTOR,
         .address_space_bytes = limits->bytes < UINT64_MAX / 4 ? limits->bytes * 2 + SPARE_BYTES : 0,
         .keep_stderr = true,
     };

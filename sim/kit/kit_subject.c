@@ -42,6 +42,7 @@ bool subject_can(const struct kit_subject *subject, uint32_t capabilities)
 void kit_enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, uint64_t tick)
 {
     struct kit_witness *witness = subject->witness;
+    witness->hooks++;
     witness->hook = hook;
     witness->hook_id = id;
     witness->hook_tick = tick;

@@ -50,7 +50,10 @@ struct kit_witness {
     enum fault_kind fault;
     char message[1024];
     bool unavailable; /* create said TL_ERR_UNAVAILABLE: there is nothing to check here */
+    bool hangs;       /* a hook did not return */
+    bool cut_short;   /* its time was over, though every hook returned */
     /* where it is */
+    volatile uint64_t hooks; /* called so far */
     enum kit_hook hook;
     uint64_t hook_id;
     uint64_t hook_tick;
