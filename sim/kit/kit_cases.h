@@ -34,6 +34,8 @@
     X("deadline-far", "deadlines",                                                                 \
       "deadlines from 2^20 to 2^63 are refused or fire in their time", 0, false,                   \
       case_deadline_far)                                                                           \
+    X("announced", "deadlines", "the longest delay announced, and its neighbours, fire in time",   \
+      0, false, case_announced)                                                                    \
     X("restart-earlier", "restart",                                                                \
       "a pending timer moved to an earlier deadline fires then, once", 0, false,                   \
       case_restart_earlier)                                                                        \
@@ -127,6 +129,23 @@
       case_memory_in_sight)                                                                        \
     X("memory-bounded", "memory", "a few timers restarted for ever need no more and more memory",  \
       0, true, case_memory_bounded)                                                                \
+    X("many-one-tick", "large", "very many timers due at one tick fire, within the budget", 0,     \
+      true, case_many_one_tick)                                                                    \
+    X("many-restarted", "large", "very many timers are restarted, some stopped, the rest fires",   \
+      0, true, case_many_restarted)                                                                \
+    X("many-churn", "large", "with thousands pending, every operation and next are right", 0,      \
+      true, case_many_churn)                                                                       \
+    X("many-reserved", "large",                                                                    \
+      "reserve grows from one timer to very many while they are pending", 0, true,                 \
+      case_many_reserved)                                                                          \
+    X("many-destroyed", "large", "destroy frees everything while very many are pending", 0, true,  \
+      case_many_destroyed)                                                                         \
+    X("callback-crowd", "large", "thousands of callbacks of one advance may start, move and stop", \
+      0, true, case_callback_crowd)                                                                \
+    X("long-life", "large", "one instance is right for more than 2^17 starts, firings and stops",  \
+      0, true, case_long_life)                                                                     \
+    X("number-again", "large", "a start does not act for one of 2^8, 2^16 or 2^17 starts before",  \
+      0, true, case_number_again)                                                                  \
     X("invariants", "inside",                                                                      \
       "the structure's own check, place and walk agree with what was done to it", 0, false,        \
       case_invariants)                                                                             \

@@ -4,7 +4,10 @@
 #include <inttypes.h>
 
 /* A walk takes as long as the structure has cells: every so many inspections are enough. */
-#define WALK_EVERY 16
+#define WALK_EVERY  16
+
+/* To find a place may take as long as there are timers: of very many, so many are asked for. */
+#define PLACES_MOST 600u
 
 static void see_part(void *ctx, const struct tl_part *part)
 {
@@ -86,7 +89,9 @@ void subject_inspect(struct kit_subject *subject)
     if (subject->algo->place == NULL) {
         return;
     }
-    for (uint32_t id = 0; id < subject->capacity; id++) {
+    uint32_t stride = 1 + subject->capacity / PLACES_MOST;
+    for (uint32_t id = (uint32_t)(subject->inspections % stride); id < subject->capacity;
+         id += stride) {
         struct tl_place place = {0};
         kit_enter(subject, KIT_HOOK_PLACE, id, subject->clock);
         enum tl_status status = subject->algo->place(subject->self, id, &place);

@@ -152,9 +152,10 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
         .capacity = capacity,
         .now = now,
         .max_delay_ticks = max_delay_ticks,
-        .options = subject->options,
+        .options = subject->given,
         .allocator = &subject->guard.allocator,
     };
+    memcpy(subject->given, subject->options, sizeof subject->given);
     uint64_t refused = subject->guard.refused;
     struct kit_session session = {
         .capacity = capacity,
@@ -168,6 +169,9 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
     kit_enter(subject, KIT_HOOK_CREATE, capacity, now);
     subject->self = NULL;
     enum tl_status status = subject->algo->create(&config, &subject->self);
+    /* Valid during the call only: whoever kept them reads this. */
+    memset(subject->given, 0x81, sizeof subject->given);
+    memset(&config, 0x81, sizeof config);
     if (status == TL_OK) {
         if (subject->self == NULL) {
             kit_fail(subject->witness, FAULT_STATUS, "create returned TL_OK and no structure");

@@ -102,6 +102,7 @@ struct kit_subject {
     const struct tl_algo *algo;
     struct kit_witness *witness;
     int64_t options[TL_OPTIONS_MAX];
+    int64_t given[TL_OPTIONS_MAX]; /* to create, and overwritten when it has returned */
     void *self;
     uint32_t instance; /* its number in the witness's log */
     struct kit_guard guard;

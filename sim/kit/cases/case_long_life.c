@@ -1,0 +1,176 @@
+/*
+ * Cases: one instance that lives long. What numbers starts in 16 bits takes the 65,537th for the
+ * first; a free list that loses an entry now and then is empty one day.
+ */
+#include "clock.h"
+#include "kit_cases.h"
+#include "kit_script.h"
+
+/* Starts of one instance: more than 2^17, and, where the large cases are wanted, than 2^20. */
+#define STARTS       ((1u << 17) + 300)
+#define STARTS_LARGE ((1u << 20) + 300)
+
+enum { FEW = 6, KEPT = FEW - 1 };
+
+static uint32_t starts_of(const struct kit_run *run)
+{
+    return run->target->large ? STARTS_LARGE : STARTS;
+}
+
+/* The last id is started for as long as the structure takes, and is pending ever after. */
+static void keep_one(struct kit_subject *subject)
+{
+    for (unsigned bit = 40; bit > 0; bit -= 4) {
+        if (subject_start(subject, KEPT, due_deadline(subject->clock, UINT64_C(1) << bit)) ==
+            TL_OK) {
+            return;
+        }
+    }
+}
+
+/* Until there is no time left, or so many steps are done; a step is done with its number. */
+static void live(const struct kit_run *run, struct kit_subject *subject, uint32_t steps,
+                 void (*step)(struct kit_subject *subject, uint32_t number))
+{
+    uint64_t until_ns = clock_processor_ns() + (uint64_t)(run->patience_seconds * 0.25 * 1e9);
+    for (uint32_t i = 0; i < steps; i++) {
+        step(subject, i);
+        if (i % 1024 == 1023 && clock_processor_ns() > until_ns) {
+            kit_note(run->witness, "%u starts, for %u take too long here", i + 1, steps);
+            return;
+        }
+    }
+}
+
+static void start_and_fire(struct kit_subject *subject, uint32_t number)
+{
+    script_start(subject, number % KEPT, 1 + number % 4);
+    script_advance(subject, subject->clock + 1);
+}
+
+static void start_and_stop(struct kit_subject *subject, uint32_t number)
+{
+    uint32_t id = number % KEPT;
+    script_start(subject, id, 3 + number % 900);
+    if (number % 5 != 0) {
+        script_stop(subject, id);
+    }
+    if (number % 4 == 0) {
+        script_advance(subject, subject->clock + 1);
+    }
+}
+
+static void push_back(struct kit_subject *subject, uint32_t number)
+{
+    script_start(subject, number % 2, 400);
+    if (number % 64 == 0) {
+        script_advance(subject, subject->clock + 1);
+    }
+}
+
+static void each_life(struct kit_run *run,
+                      void (*step)(struct kit_subject *subject, uint32_t number))
+{
+    struct kit_subject subject;
+    if (!script_open(run, &subject, FEW, 0)) {
+        return;
+    }
+    keep_one(&subject);
+    live(run, &subject, starts_of(run), step);
+    script_close(&subject);
+}
+
+void case_long_life(struct kit_run *run)
+{
+    each_life(run, start_and_fire);
+    each_life(run, start_and_stop);
+    each_life(run, push_back);
+}
+
+/* What a start of long ago left behind is met when its number comes again. */
+static void come_again(struct kit_run *run, uint32_t starts, unsigned how)
+{
+    struct kit_subject subject;
+    if (!script_open(run, &subject, 3, 11)) {
+        return;
+    }
+    script_start(&subject, 1, 40);
+    script_start(&subject, 0, 50);
+    for (uint32_t i = 0; i < starts; i++) {
+        if (how == 1) {
+            script_stop(&subject, 0);
+        }
+        script_start(&subject, how == 2 ? i % 2 * 2 : 0, 200);
+    }
+    script_stop(&subject, 2);
+    script_settle(&subject);
+    script_close(&subject);
+}
+
+void case_number_again(struct kit_run *run)
+{
+    static const uint32_t wraps[] = {256, 4096, 32768, 65536, 131072};
+    uint64_t until_ns = clock_processor_ns() + (uint64_t)(run->patience_seconds * 0.7 * 1e9);
+    for (unsigned how = 0; how < 3; how++) {
+        for (size_t i = 0; i < LENGTH(wraps) && clock_processor_ns() < until_ns; i++) {
+            for (uint32_t near = 0; near < 3; near++) {
+                come_again(run, wraps[i] - 1 + near, how);
+            }
+        }
+    }
+}
+
+/* --- what was announced ---------------------------------------------------------------------- */
+
+/* Opens a subject that may refuse: a slot for each tick of a long delay may be too much. */
+static bool open_if_taken(struct kit_run *run, struct kit_subject *subject, uint64_t now,
+                          uint64_t announced)
+{
+    subject_init(subject, run->algo, run->options, script_limit_bytes(run), run->witness);
+    if (subject_create(subject, 8, now, announced) == KIT_OPENED) {
+        return true;
+    }
+    subject_discard(subject);
+    return false;
+}
+
+void case_announced(struct kit_run *run)
+{
+    static const uint64_t announced[] = {1,
+                                         2,
+                                         100,
+                                         4096,
+                                         65535,
+                                         65536,
+                                         1000000,
+                                         1u << 20,
+                                         7200000,
+                                         1u << 24,
+                                         UINT64_C(1) << 32,
+                                         UINT64_C(1) << 40};
+    static const uint64_t clocks[] = {0, 12345};
+    for (size_t a = 0; a < LENGTH(announced); a++) {
+        for (size_t c = 0; c < LENGTH(clocks); c++) {
+            struct kit_subject subject;
+            uint64_t longest = announced[a];
+            if (!open_if_taken(run, &subject, clocks[c], longest)) {
+                continue;
+            }
+            const uint64_t delays[] = {longest,     longest - 1, longest / 2, longest / 2 + 1,
+                                       longest / 3, 1,           longest + 1, 2 * longest};
+            for (unsigned round = 0; round < 2; round++) {
+                for (uint32_t id = 0; id < 8; id++) {
+                    script_start(&subject, id, delays[id]);
+                }
+                if (round == 1) {
+                    script_advance(&subject, subject.clock + longest / 5);
+                    script_start(&subject, 2, longest);
+                    script_start(&subject, 5, longest);
+                    script_stop(&subject, 1);
+                }
+                script_settle(&subject);
+            }
+            script_close(&subject);
+        }
+    }
+}
