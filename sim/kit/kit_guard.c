@@ -18,6 +18,7 @@
 /* In memory: [padding] block, canary, payload, canary. */
 struct kit_guard_block {
     uint64_t magic;
+    const struct kit_guard *owner;
     struct kit_guard_block *next;
     struct kit_guard_block *prev;
     void *raw;
@@ -102,8 +103,12 @@ static void *give(struct kit_guard *guard, size_t bytes, size_t align)
     }
     unsigned char *ptr = (unsigned char *)raw + lead;
     struct kit_guard_block *block = block_of(ptr);
-    *block = (struct kit_guard_block){
-        .magic = LIVE_MAGIC, .next = guard->first, .raw = raw, .bytes = bytes, .align = align};
+    *block = (struct kit_guard_block){.magic = LIVE_MAGIC,
+                                      .owner = guard,
+                                      .next = guard->first,
+                                      .raw = raw,
+                                      .bytes = bytes,
+                                      .align = align};
     if (guard->first != NULL) {
         guard->first->prev = block;
     }
@@ -156,6 +161,10 @@ static void *guard_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_byt
     }
     if (block != NULL && block->magic != LIVE_MAGIC) {
         report(guard, "gave back memory that the allocator never gave out");
+    }
+    if (block != NULL && block->owner != guard) {
+        report(guard, "gave back a block of %zu bytes that belongs to another structure",
+               block->bytes);
     }
     if (block != NULL && block->bytes != old_bytes) {
         report(guard, "gave a block of %zu bytes back as one of %lld", block->bytes,
