@@ -270,7 +270,9 @@ struct tl_config {
 
 /*
  * A timer structure. All hooks take the `self` that create gave. Single-threaded: one caller at a
- * time. Required unless marked optional.
+ * time for each `self`. What they share is constant: while a hook is at work, any hook may be
+ * called for another `self`, by another thread, or by the same one inside a callback. Required
+ * unless marked optional.
  */
 struct tl_algo {
     uint32_t abi;            /* TL_ABI */

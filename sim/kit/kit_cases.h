@@ -18,6 +18,9 @@
       case_destroy_pending)                                                                        \
     X("two-instances", "life", "two structures side by side know nothing of each other", 0, false, \
       case_two_instances)                                                                          \
+    X("two-threads", "life",                                                                       \
+      "what one thread does to a structure, at any moment, another's thread does not notice", 0,   \
+      true, case_two_threads)                                                                      \
     X("behaved", "life", "hooks return, print nothing and never end the process", 0, true,         \
       case_behaved)                                                                                \
     X("deadline-now", "deadlines", "a deadline that is now fires in the next advance", 0, false,   \

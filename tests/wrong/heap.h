@@ -37,6 +37,11 @@ enum wrong {
     UNORDERED,
     TRUNCATES_DEADLINES,
     SHARES_ITS_CLOCK,
+    SHARES_ITS_BATCH,
+    SHARES_WHAT_IT_SIFTS,
+    SHARES_FREE_NODES,
+    SHARES_LAST_ID,
+    SHARES_LAST_FOUND,
     READS_UNINITIALISED,
     HIDES_MEMORY,
     STOP_SAYS_OK,
@@ -60,8 +65,14 @@ struct entry {
     uint32_t id;
 };
 
+/* What each pending timer has of its own (SHARES_FREE_NODES). */
+struct node {
+    struct node *next;
+};
+
 struct heap {
     const struct tl_allocator *allocator;
+    struct node *nodes;
     struct entry *entries;
     uint32_t *at; /* by id: index in entries, NOWHERE */
     bool *dead;   /* by id: stopped, and its entry still there (STALE_ENTRY_FIRES) */
@@ -85,6 +96,69 @@ static uint64_t *clock_of(struct heap *heap)
     return WRONG == SHARES_ITS_CLOCK ? &shared_clock : &heap->clock;
 }
 
+/* What was looked up last (SHARES_LAST_ID, SHARES_LAST_FOUND). */
+static struct {
+    const struct heap *heap;
+    uint32_t id;
+    uint32_t index;
+} last = {.id = NOWHERE};
+
+/* A call, so that it is looked up again when it is asked again. */
+__attribute__((noinline)) static uint32_t index_of(const struct heap *heap, uint32_t id)
+{
+    if (WRONG != SHARES_LAST_ID && WRONG != SHARES_LAST_FOUND) {
+        return heap->at[id];
+    }
+    if (last.id != id || (WRONG == SHARES_LAST_FOUND && last.heap != heap)) {
+        last.index = heap->at[id];
+        last.id = id;
+        last.heap = heap;
+    }
+    return last.index;
+}
+
+static void set_index(struct heap *heap, uint32_t id, uint32_t index)
+{
+    heap->at[id] = index;
+    if (last.id == id && (WRONG == SHARES_LAST_ID || last.heap == heap)) {
+        last.id = NOWHERE;
+    }
+}
+
+static struct node *free_nodes;
+
+/* From one list to the other. */
+static void move_node(struct node **from, struct node **to)
+{
+    struct node *node = *from;
+    *from = node->next;
+    node->next = *to;
+    *to = node;
+}
+
+static void drop_free_nodes(const struct heap *heap, uint32_t count)
+{
+    for (; count > 0 && free_nodes != NULL; count--) {
+        struct node *node = free_nodes;
+        free_nodes = node->next;
+        tl_free(heap->allocator, node, sizeof *node, alignof(struct node));
+    }
+}
+
+static bool add_free_nodes(const struct heap *heap, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct node *node = tl_alloc(heap->allocator, sizeof *node, alignof(struct node));
+        if (node == NULL) {
+            drop_free_nodes(heap, i);
+            return false;
+        }
+        node->next = free_nodes;
+        free_nodes = node;
+    }
+    return true;
+}
+
 static bool before(const struct heap *heap, const struct entry *a, const struct entry *b)
 {
     if (WRONG == COMPARES_IDS) {
@@ -102,34 +176,40 @@ static bool before(const struct heap *heap, const struct entry *a, const struct 
 static void put(struct heap *heap, uint32_t index, struct entry entry)
 {
     heap->entries[index] = entry;
-    heap->at[entry.id] = index;
+    set_index(heap, entry.id, index);
 }
+
+static struct entry shared_entry;
 
 static void sift_up(struct heap *heap, uint32_t index)
 {
-    struct entry entry = heap->entries[index];
-    while (index > 0 && before(heap, &entry, &heap->entries[(index - 1) / 2])) {
+    struct entry own;
+    struct entry *entry = WRONG == SHARES_WHAT_IT_SIFTS ? &shared_entry : &own;
+    *entry = heap->entries[index];
+    while (index > 0 && before(heap, entry, &heap->entries[(index - 1) / 2])) {
         put(heap, index, heap->entries[(index - 1) / 2]);
         index = (index - 1) / 2;
     }
-    put(heap, index, entry);
+    put(heap, index, *entry);
 }
 
 static void sift_down(struct heap *heap, uint32_t index)
 {
-    struct entry entry = heap->entries[index];
+    struct entry own;
+    struct entry *entry = WRONG == SHARES_WHAT_IT_SIFTS ? &shared_entry : &own;
+    *entry = heap->entries[index];
     for (uint32_t child = 2 * index + 1; child < heap->size; child = 2 * index + 1) {
         if (child + 1 < heap->size &&
             before(heap, &heap->entries[child + 1], &heap->entries[child])) {
             child++;
         }
-        if (!before(heap, &heap->entries[child], &entry)) {
+        if (!before(heap, &heap->entries[child], entry)) {
             break;
         }
         put(heap, index, heap->entries[child]);
         index = child;
     }
-    put(heap, index, entry);
+    put(heap, index, *entry);
 }
 
 static void remove_at(struct heap *heap, uint32_t index)
@@ -137,7 +217,10 @@ static void remove_at(struct heap *heap, uint32_t index)
     uint32_t id = heap->entries[index].id;
     heap->size--;
     if (WRONG != STALE_INDEX_STOPS_ANOTHER) {
-        heap->at[id] = NOWHERE;
+        set_index(heap, id, NOWHERE);
+    }
+    if (WRONG == SHARES_FREE_NODES) {
+        move_node(&heap->nodes, &free_nodes);
     }
     if (index < heap->size) {
         uint32_t moved = heap->entries[heap->size].id;
@@ -166,7 +249,8 @@ static bool make_room(struct heap *heap, uint32_t capacity)
     uint32_t *at = tl_alloc(heap->allocator, many * sizeof *at, 16);
     bool *dead = tl_alloc(heap->allocator, many * sizeof *dead, 16);
     uint32_t *garbage = tl_alloc(heap->allocator, many * sizeof *garbage, 16);
-    if (entries == NULL || at == NULL || dead == NULL || garbage == NULL) {
+    bool room = entries != NULL && at != NULL && dead != NULL && garbage != NULL;
+    if (!room || (WRONG == SHARES_FREE_NODES && !add_free_nodes(heap, (uint32_t)many - had))) {
         if (WRONG != LEAKS_ON_FAILURE) {
             tl_free(heap->allocator, entries, entries_bytes((uint32_t)many), 16);
             tl_free(heap->allocator, at, many * sizeof *at, 16);
@@ -225,6 +309,12 @@ static void heap_destroy(void *self)
     tl_free(allocator, heap->dead, heap->allocated * sizeof *heap->dead, 16);
     tl_free(allocator, heap->garbage, heap->allocated * sizeof *heap->garbage, 16);
     free(heap->hidden);
+    while (heap->nodes != NULL) {
+        move_node(&heap->nodes, &free_nodes);
+    }
+    if (WRONG == SHARES_FREE_NODES) {
+        drop_free_nodes(heap, heap->allocated);
+    }
     tl_free(allocator, heap, sizeof *heap, alignof(struct heap));
 }
 
@@ -250,7 +340,7 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
 
 static bool is_pending(const struct heap *heap, uint32_t id)
 {
-    uint32_t index = heap->at[id];
+    uint32_t index = index_of(heap, id);
     if (WRONG == STALE_INDEX_STOPS_ANOTHER || WRONG == RESERVE_FORGETS_TO_INITIALISE) {
         return index != NOWHERE && index < heap->size;
     }
@@ -275,7 +365,7 @@ static enum tl_status heap_stop(void *self, uint32_t id)
         heap->dead_count++;
         return TL_OK;
     }
-    remove_at(heap, heap->at[id]);
+    remove_at(heap, index_of(heap, id));
     return TL_OK;
 }
 
@@ -321,8 +411,11 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         return TL_OK;
     }
     if (restart) {
-        remove_at(heap, heap->at[id]);
+        remove_at(heap, index_of(heap, id));
         heap->extra += WRONG == RESTART_COUNTS_TWICE;
+    }
+    if (WRONG == SHARES_FREE_NODES) {
+        move_node(&free_nodes, &heap->nodes);
     }
     uint32_t index = heap->size++;
     if (WRONG == WRITES_PAST_ITS_MEMORY) {
@@ -372,14 +465,17 @@ static uint64_t fire_batch(struct heap *heap, uint64_t now, uint64_t budget, tl_
     return fired;
 }
 
-/* What is due is noted, and each fires if it is pending when its turn comes. */
-static uint64_t fire_noted(struct heap *heap, uint64_t now, uint64_t budget, tl_fire_fn fire,
-                           void *ctx)
+static struct entry shared_batch[512];
+
+/* What is due is noted, and each fires if it is pending when its turn comes, and has not moved. */
+static uint64_t fire_noted(struct heap *heap, uint64_t now, uint64_t budget, uint64_t first_inside,
+                           tl_fire_fn fire, void *ctx)
 {
-    struct entry batch[512];
+    struct entry own_batch[512];
+    struct entry *batch = WRONG == SHARES_ITS_BATCH ? shared_batch : own_batch;
     size_t noted = 0;
     uint64_t fired = 0;
-    while (noted < budget && noted < 512 && may_fire(heap, now, UINT64_MAX)) {
+    while (noted < budget && noted < 512 && may_fire(heap, now, first_inside)) {
         batch[noted++] = heap->entries[0];
         remove_at(heap, 0);
     }
@@ -388,13 +484,18 @@ static uint64_t fire_noted(struct heap *heap, uint64_t now, uint64_t budget, tl_
         sift_up(heap, heap->size++);
     }
     for (size_t i = 0; i < noted; i++) {
-        if (is_pending(heap, batch[i].id)) {
-            remove_at(heap, heap->at[batch[i].id]);
+        uint32_t id = batch[i].id;
+        if (is_pending(heap, id) && (WRONG == FIRES_WHAT_CALLBACKS_MOVE ||
+                                     heap->entries[heap->at[id]].serial == batch[i].serial)) {
+            remove_at(heap, heap->at[id]);
             fired++;
-            fire(ctx, batch[i].id, now);
+            fire(ctx, id, now);
         }
     }
-    return fired;
+    /* What callbacks stopped or moved has left room for others. */
+    return noted == 0 || fired == budget
+               ? fired
+               : fired + fire_noted(heap, now, budget - fired, first_inside, fire, ctx);
 }
 
 static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
@@ -411,8 +512,8 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     if (WRONG == FIRES_WHAT_CALLBACKS_STOP) {
         return fire_batch(heap, now, budget, fire, ctx);
     }
-    if (WRONG == FIRES_WHAT_CALLBACKS_MOVE) {
-        return fire_noted(heap, now, budget, fire, ctx);
+    if (WRONG == FIRES_WHAT_CALLBACKS_MOVE || WRONG == SHARES_ITS_BATCH) {
+        return fire_noted(heap, now, budget, first_inside, fire, ctx);
     }
     while ((fired < budget || WRONG == IGNORES_BUDGET) &&
            (WRONG == UNORDERED ? find_any_due(heap, now, first_inside) != NOWHERE

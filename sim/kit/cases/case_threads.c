@@ -1,0 +1,475 @@
+/*
+ * The case that lets two threads in. One structure is used by this thread, another one by a second
+ * thread, and where the first is in the middle of a hook the second goes through operations of its
+ * own: before any single instruction of the hook (kit_steps.h), where it asks for memory, and
+ * inside its callbacks, where now and then this same thread does what the second would. Only one
+ * of them runs at any time, so that the same happens every time.
+ *
+ * A hook is interrupted before every instruction of it, and in other calls before every 5th or
+ * 25th, beginning with another each time: what is overwritten again and again may hide what a
+ * single interruption shows.
+ */
+#include "kit_cases.h"
+#include "kit_sandbox.h"
+#include "kit_script.h"
+#include "kit_steps.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <string.h>
+#include <time.h>
+
+/* Timers of the first one's structures, one after the other. Few are started and stopped again and
+ * again, of many some are due at the same time. */
+static const uint32_t lives[] = {12, 3, 24};
+
+#define LIFE_OPERATIONS 250u
+#define IDS             12u /* of the second one's */
+
+/* Instructions of one call that are looked at. What a long one does further on it has mostly done
+ * before. */
+#define CALL_STEPS      2000u
+
+/* Instructions of all calls of a hook, spread over the whole case: an instruction that is looked at
+ * costs as much as thousands that are not. */
+static const uint64_t hook_steps[] = {
+    [KIT_HOOK_CREATE] = 4000, [KIT_HOOK_DESTROY] = 2000, [KIT_HOOK_RESERVE] = 3000,
+    [KIT_HOOK_START] = 9000,  [KIT_HOOK_STOP] = 5000,    [KIT_HOOK_ADVANCE] = 15000,
+    [KIT_HOOK_NEXT] = 2000,   [KIT_HOOK_COUNT] = 500,
+};
+
+/* A structure and what is done with it. */
+struct side {
+    struct kit_subject subject;
+    struct traffic traffic;
+};
+
+/* A call of a hook that is under way. */
+struct call {
+    struct call *outer; /* in whose callback it is made */
+    enum kit_hook hook;
+    bool stepped;
+    unsigned stride; /* it is interrupted before every so many instructions */
+    unsigned left;   /* until the next of these */
+    uint64_t steps;  /* so far */
+};
+
+/* There is one case under way in a process, and a signal handler has to find it. */
+static struct {
+    struct kit_run *run;
+    const struct tl_algo *structure;
+    struct tl_algo watched;           /* the same, with hooks that can be interrupted */
+    const struct tl_allocator *given; /* to the first, by the judge */
+    struct tl_allocator allocator;    /* stands before it */
+    struct side here;
+    struct side there;
+    uint64_t done; /* operations of the first, of all its lives */
+    bool steps;    /* can be done */
+    struct {
+        unsigned calls;
+        uint64_t steps;
+    } hooks[LENGTH(hook_steps)];
+    struct call *call; /* the innermost */
+    /* the second thread */
+    pthread_t thread;
+    clockid_t processor_time;
+    sem_t go;
+    sem_t gone;
+    bool over;
+    bool in; /* it is its turn */
+    uint64_t turns;
+    const void *instruction; /* before which it was let in last; NULL: none */
+    sigjmp_buf out;
+    void (*give_up)(struct kit_witness *witness);
+} pair;
+
+/* --- the second thread ----------------------------------------------------------------------- */
+
+/* A structure that comes and goes. */
+static void live_briefly(uint64_t seed)
+{
+    struct kit_run run = *pair.run;
+    run.algo = pair.structure;
+    struct kit_subject subject;
+    if (script_open(&run, &subject, 3, seed)) {
+        script_start_all(&subject, 3, 5);
+        script_advance(&subject, seed + 5);
+        subject_drain(&subject);
+        subject_destroy(&subject);
+    }
+}
+
+static void take_turn(void)
+{
+    pair.turns++;
+    if (pair.turns % 128 == 0) {
+        live_briefly(pair.turns);
+    } else if (pair.turns % 64 == 0 && pair.there.subject.capacity < 4 * IDS) {
+        (void)subject_reserve(&pair.there.subject, pair.there.subject.capacity + 1);
+    }
+    script_churn(&pair.there.traffic, &pair.there.subject, 1,
+                 pair.turns % 4 == 0 ? IRREGULARLY : BY_ONE);
+}
+
+static void *be_second(void *ctx)
+{
+    (void)ctx;
+    while (sem_wait(&pair.go) == 0 && !pair.over) {
+        take_turn();
+        (void)sem_post(&pair.gone);
+    }
+    return NULL;
+}
+
+/* Whether it has come to its end within a second. */
+static bool is_gone(void)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    return sem_timedwait(&pair.gone, &until) == 0;
+}
+
+static uint64_t processor_time_ns(void)
+{
+    struct timespec used = {0};
+    (void)clock_gettime(pair.processor_time, &used);
+    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
+/* The second thread takes its turn, or this one does it in its place. */
+static void let_in(bool same_thread)
+{
+    struct kit_witness *witness = pair.run->witness;
+    enum kit_hook hook = witness->hook;
+    uint64_t hook_id = witness->hook_id;
+    uint64_t hook_tick = witness->hook_tick;
+    uint64_t clock = witness->clock;
+    pair.in = true;
+    if (same_thread) {
+        take_turn();
+    } else {
+        uint64_t used = processor_time_ns();
+        (void)sem_post(&pair.go);
+        while (!is_gone()) {
+            uint64_t used_by_now = processor_time_ns();
+            /* It neither runs nor ends: it waits for the first one to leave a lock. */
+            if (used_by_now == used) {
+                siglongjmp(pair.out, 1);
+            }
+            used = used_by_now;
+        }
+    }
+    pair.in = false;
+    witness->hook = hook;
+    witness->hook_id = hook_id;
+    witness->hook_tick = hook_tick;
+    witness->clock = clock;
+}
+
+/* Says with the fault who was where. */
+static void tell_both(struct kit_witness *witness)
+{
+    size_t length = strlen(witness->message);
+    char *text = witness->message + length;
+    size_t bytes = sizeof witness->message - length;
+    Dl_info object;
+    const char *name = NULL;
+    if (pair.instruction != NULL && dladdr(pair.instruction, &object) != 0) {
+        const char *slash = strrchr(object.dli_fname, '/');
+        name = slash != NULL ? slash + 1 : object.dli_fname;
+    }
+    if (name != NULL && pair.call != NULL) {
+        (void)snprintf(text, bytes,
+                       ". It is used by %s of two threads, each of which has a structure; the "
+                       "second was last let in while the first stood in %s, at %s+0x%" PRIxPTR,
+                       pair.in ? "the second" : "the first", kit_hook_word(pair.call->hook), name,
+                       (uintptr_t)pair.instruction - (uintptr_t)object.dli_fbase);
+    } else {
+        (void)snprintf(text, bytes,
+                       ". It is used by %s of two threads, each of which has a structure",
+                       pair.in ? "the second" : "the first");
+    }
+    witness->log.cut = true; /* how two threads met is no list of operations */
+    pair.give_up(witness);
+}
+
+/* --- the first one's hooks ------------------------------------------------------------------- */
+
+static bool before_instruction(const void *instruction)
+{
+    struct call *call = pair.call;
+    if (call->left-- == 0) {
+        call->left = call->stride - 1;
+        pair.instruction = instruction;
+        let_in(false);
+    }
+    return true;
+}
+
+static void go_on(void)
+{
+    if (pair.call != NULL && pair.call->stepped && pair.call->steps < CALL_STEPS) {
+        kit_steps_begin(CALL_STEPS - pair.call->steps);
+    }
+}
+
+static void hold(void)
+{
+    if (pair.call != NULL && pair.call->stepped) {
+        pair.call->steps += kit_steps_end();
+    }
+}
+
+static void enter(struct call *call, enum kit_hook hook)
+{
+    uint64_t allowed = hook_steps[hook] * (pair.done + 1) / (LENGTH(lives) * LIFE_OPERATIONS);
+    *call = (struct call){.outer = pair.call, .hook = hook};
+    pair.call = call;
+    if (!pair.steps || pair.hooks[hook].steps > allowed) {
+        return;
+    }
+    call->stepped = true;
+    /* In 31 calls once every 1, 5 times every 5, 25 times every 25, each time from another one. */
+    unsigned turn = pair.hooks[hook].calls++ % 31;
+    call->stride = turn == 0 ? 1 : turn <= 5 ? 5 : 25;
+    call->left = turn == 0 ? 0 : turn <= 5 ? turn - 1 : turn - 6;
+    go_on();
+}
+
+static void leave(struct call *call)
+{
+    hold();
+    pair.hooks[call->hook].steps += call->steps;
+    pair.call = call->outer;
+}
+
+static void *watched_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
+{
+    (void)ctx;
+    hold();
+    pair.instruction = NULL;
+    let_in(false);
+    void *memory = pair.given->resize(pair.given->ctx, ptr, old_bytes, new_bytes, align);
+    go_on();
+    return memory;
+}
+
+static enum tl_status watched_create(const struct tl_config *config, void **self)
+{
+    struct call call;
+    struct tl_config watched = *config;
+    pair.given = config->allocator;
+    watched.allocator = &pair.allocator;
+    enter(&call, KIT_HOOK_CREATE);
+    enum tl_status status = pair.structure->create(&watched, self);
+    leave(&call);
+    return status;
+}
+
+static void watched_destroy(void *self)
+{
+    struct call call;
+    enter(&call, KIT_HOOK_DESTROY);
+    pair.structure->destroy(self);
+    leave(&call);
+}
+
+static enum tl_status watched_reserve(void *self, uint32_t capacity)
+{
+    struct call call;
+    enter(&call, KIT_HOOK_RESERVE);
+    enum tl_status status = pair.structure->reserve(self, capacity);
+    leave(&call);
+    return status;
+}
+
+static enum tl_status watched_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct call call;
+    enter(&call, KIT_HOOK_START);
+    enum tl_status status = pair.structure->start(self, id, deadline);
+    leave(&call);
+    return status;
+}
+
+static enum tl_status watched_stop(void *self, uint32_t id)
+{
+    struct call call;
+    enter(&call, KIT_HOOK_STOP);
+    enum tl_status status = pair.structure->stop(self, id);
+    leave(&call);
+    return status;
+}
+
+/* What the judge handed to advance. */
+struct handed {
+    tl_fire_fn fire;
+    void *ctx;
+};
+
+static void watched_fire(void *ctx, uint32_t id, uint64_t now)
+{
+    const struct handed *handed = ctx;
+    hold();
+    pair.instruction = NULL;
+    handed->fire(handed->ctx, id, now);
+    go_on();
+}
+
+static uint64_t watched_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                void *ctx)
+{
+    struct call call;
+    struct handed handed = {fire, ctx};
+    enter(&call, KIT_HOOK_ADVANCE);
+    uint64_t fired = pair.structure->advance(self, now, budget, watched_fire, &handed);
+    leave(&call);
+    return fired;
+}
+
+static uint64_t watched_next(const void *self)
+{
+    struct call call;
+    enter(&call, KIT_HOOK_NEXT);
+    uint64_t next = pair.structure->next(self);
+    leave(&call);
+    return next;
+}
+
+static uint64_t watched_count(const void *self)
+{
+    struct call call;
+    enter(&call, KIT_HOOK_COUNT);
+    uint64_t count = pair.structure->count(self);
+    leave(&call);
+    return count;
+}
+
+/* --- both at once ---------------------------------------------------------------------------- */
+
+#ifdef __SANITIZE_THREAD__
+static void roam(struct kit_subject *subject, struct traffic *traffic)
+{
+    script_churn(traffic, subject, 500, IRREGULARLY);
+    (void)subject_reserve(subject, 2 * IDS);
+    script_churn(traffic, subject, 500, BY_ONE);
+}
+
+static void *go_alone(void *ctx)
+{
+    struct kit_run *run = ctx;
+    (void)script_play(run, IDS, 0, 500, 7, roam);
+    return NULL;
+}
+
+/* Each thread goes its way: the sanitizer sees what both touch, whenever they do. False: there is
+ * none. */
+static bool go_freely(struct kit_run *run)
+{
+    struct kit_run other = *run;
+    pthread_t thread;
+    other.witness = kit_witness_new();
+    if (other.witness == NULL || pthread_create(&thread, NULL, go_alone, &other) != 0) {
+        kit_fail(run->witness, FAULT_HARNESS, "no second thread can be made");
+    }
+    other.witness->give_up = run->witness->give_up;
+    (void)go_alone(run);
+    (void)pthread_join(thread, NULL);
+    kit_witness_free(other.witness);
+    return true;
+}
+#else
+static bool go_freely(struct kit_run *run)
+{
+    (void)run; /* What would come of it would be chance. */
+    return false;
+}
+#endif
+
+/* --- the case -------------------------------------------------------------------------------- */
+
+/* A callback: the other structure's operations, of the second thread or of this one, and one of its
+ * own. */
+static void act_inside(struct kit_subject *subject, uint32_t id)
+{
+    let_in(id % 2 == 0);
+    if (id % 3 == 0) {
+        script_draw_operation(&pair.here.traffic, subject);
+    }
+}
+
+static void live(uint32_t timers)
+{
+    struct kit_subject *subject = &pair.here.subject;
+    if (!script_open(pair.run, subject, timers, 0)) {
+        return;
+    }
+    subject->on_fire = act_inside;
+    for (unsigned i = 0; i < LIFE_OPERATIONS; i++) {
+        script_churn(&pair.here.traffic, subject, 1, i % 2 == 0 ? IRREGULARLY : BY_ONE);
+        if (i % 50 == 49) {
+            (void)subject_reserve(subject, subject->capacity + 1);
+        }
+        pair.done++;
+    }
+    script_close(subject);
+}
+
+static void begin_pair(struct kit_run *run)
+{
+    memset(&pair, 0, sizeof pair);
+    pair.run = run;
+    pair.structure = run->algo;
+    pair.watched = *run->algo;
+    pair.watched.create = watched_create;
+    pair.watched.destroy = watched_destroy;
+    pair.watched.reserve = watched_reserve;
+    pair.watched.start = watched_start;
+    pair.watched.stop = watched_stop;
+    pair.watched.advance = watched_advance;
+    pair.watched.next = run->algo->next != NULL ? watched_next : NULL;
+    pair.watched.count = watched_count;
+    pair.allocator.resize = watched_resize;
+    script_traffic(&pair.here.traffic, run, 300, 5);
+    script_traffic(&pair.there.traffic, run, 500, 6);
+    pair.give_up = run->witness->give_up;
+    run->witness->give_up = tell_both;
+    run->witness->repeating = true; /* there is no replaying how two threads met */
+    const void *code;
+    memcpy(&code, &run->algo->advance, sizeof code);
+    pair.steps = kit_steps_ready(code, before_instruction);
+}
+
+void case_two_threads(struct kit_run *run)
+{
+    if (go_freely(run)) {
+        return;
+    }
+    begin_pair(run);
+    if (!script_open(run, &pair.there.subject, IDS, 1000)) {
+        return;
+    }
+    if (sem_init(&pair.go, 0, 0) != 0 || sem_init(&pair.gone, 0, 0) != 0 ||
+        pthread_create(&pair.thread, NULL, be_second, NULL) != 0 ||
+        pthread_getcpuclockid(pair.thread, &pair.processor_time) != 0) {
+        kit_fail(run->witness, FAULT_HARNESS, "no second thread can be made");
+    }
+    if (sigsetjmp(pair.out, 1) != 0) {
+        kit_note(run->witness, "the second thread waits for the first, as for a lock: what else "
+                               "they share was not seen");
+        return;
+    }
+    run->algo = &pair.watched;
+    for (size_t life = 0; life < LENGTH(lives); life++) {
+        live(lives[life]);
+    }
+    run->algo = pair.structure;
+    pair.over = true;
+    (void)sem_post(&pair.go);
+    (void)pthread_join(pair.thread, NULL);
+    script_close(&pair.there.subject);
+}
