@@ -10,7 +10,6 @@
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -118,20 +117,24 @@ static void read_output(int *fd, struct child_outcome *outcome)
     }
 }
 
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
 /* Reads the child's output until it has ended, or its time has. False: it has not ended. */
-static bool watch(int pid_fd, int *output_fd, double seconds, struct child_outcome *outcome)
+static bool watch(pid_t pid, int *output_fd, double seconds, struct child_outcome *outcome)
 {
     uint64_t begun_ns = clock_now_ns();
-    bool ended = false;
-    while (!ended) {
-        double left = seconds - (double)(clock_now_ns() - begun_ns) / 1e9;
-        if (left <= 0) {
+    while (!has_ended(pid)) {
+        if ((double)(clock_now_ns() - begun_ns) / 1e9 >= seconds) {
             return false;
         }
-        struct pollfd fds[2] = {{pid_fd, POLLIN, 0}, {*output_fd, POLLIN, 0}};
-        int ready = poll(fds, 2, left < 1 ? (int)(left * 1000) + 1 : 1000);
-        ended = ready > 0 && fds[0].revents != 0;
-        if (ready > 0 && fds[1].revents != 0) {
+        /* The output's end is the child's, unless that has left it to others, or goes on without.
+         */
+        struct pollfd output = {*output_fd, POLLIN, 0};
+        if (poll(&output, 1, *output_fd >= 0 ? 100 : 1) > 0) {
             read_output(output_fd, outcome);
         }
     }
@@ -172,9 +175,9 @@ static void judge(const struct child_request *request, const struct note *note, 
     }
 }
 
-/* Makes the process. Its pid, and in *pid_fd and *output_fd what to watch; or -1. */
+/* Makes the process. Its pid, and in *output_fd what to watch; or -1. */
 static pid_t fork_child(const struct child_request *request, const struct shared *shared,
-                        int *pid_fd, int *output_fd)
+                        int *output_fd)
 {
     int output[2];
     /* The reading end never waits; the writing end does, as standard output should. */
@@ -192,13 +195,6 @@ static pid_t fork_child(const struct child_request *request, const struct shared
     int why = errno;
     (void)close(output[1]);
     *output_fd = output[0];
-    *pid_fd = pid > 0 ? pidfd_open(pid, 0) : -1;
-    if (pid > 0 && *pid_fd < 0) {
-        why = errno;
-        (void)kill(pid, SIGKILL);
-        (void)waitpid(pid, NULL, 0);
-        pid = -1;
-    }
     if (pid < 0) {
         (void)close(output[0]);
         errno = why;
@@ -217,15 +213,14 @@ bool child_run(const struct child_request *request, void *result, struct child_o
     }
     shared.result = shared.note + 1;
     uint64_t begun_ns = clock_now_ns();
-    int pid_fd = -1;
     int output_fd = -1;
-    pid_t pid = fork_child(request, &shared, &pid_fd, &output_fd);
+    pid_t pid = fork_child(request, &shared, &output_fd);
     if (pid < 0) {
         (void)error_set(error, "no process can be made: %s", strerror(errno));
         child_memory_free(shared.note, shared.bytes);
         return false;
     }
-    bool in_time = watch(pid_fd, &output_fd, request->timeout_seconds, outcome);
+    bool in_time = watch(pid, &output_fd, request->timeout_seconds, outcome);
     if (!in_time) {
         (void)kill(pid, SIGKILL);
     }
@@ -240,7 +235,6 @@ bool child_run(const struct child_request *request, void *result, struct child_o
     if (output_fd >= 0) {
         (void)close(output_fd);
     }
-    (void)close(pid_fd);
     child_memory_free(shared.note, shared.bytes);
     return true;
 }
