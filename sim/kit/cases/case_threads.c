@@ -15,6 +15,7 @@
 #include "kit_steps.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -117,9 +118,11 @@ static void take_turn(void)
 static void *be_second(void *ctx)
 {
     (void)ctx;
-    while (sem_wait(&pair.go) == 0 && !pair.over) {
-        take_turn();
-        (void)sem_post(&pair.gone);
+    while (!pair.over) {
+        if (sem_wait(&pair.go) == 0 && !pair.over) {
+            take_turn();
+            (void)sem_post(&pair.gone);
+        }
     }
     return NULL;
 }
@@ -130,7 +133,11 @@ static bool is_gone(void)
     struct timespec until;
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
-    return sem_timedwait(&pair.gone, &until) == 0;
+    int status = sem_timedwait(&pair.gone, &until);
+    while (status != 0 && errno == EINTR) {
+        status = sem_timedwait(&pair.gone, &until);
+    }
+    return status == 0;
 }
 
 static uint64_t processor_time_ns(void)
