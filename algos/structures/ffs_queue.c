@@ -473,13 +473,8 @@ static void queue_walk(const void *self, const struct tl_visitor *visitor)
             bool tail = which == 1 && bucket + 1 == queue->buckets;
             bool set = (window->bits[0][bucket / WORD_BITS] >> bucket % WORD_BITS & 1) != 0;
             uint64_t tick = base + bucket;
-            visitor->cell(visitor->ctx,
-                          &(struct tl_cell){.index = bucket,
-                                            .parent = TL_NEVER,
-                                            .from = tick,
-                                            .to = tail ? TL_DEADLINE_MAX : tick,
-                                            .marks = (tick == queue->clock ? TL_MARK_HAND : 0u) |
-                                                     (set ? TL_MARK_FLAGGED : 0u)});
+            walk_span(visitor, bucket, tick, tail ? TL_DEADLINE_MAX : tick,
+                      (tick == queue->clock ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
             lists_walk(queue, window->first + bucket, visitor);
         }
     }
