@@ -2,6 +2,9 @@
 #include "kit_subject.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A walk takes as long as the structure has cells: every so many inspections are enough. */
 #define WALK_EVERY  16
@@ -9,60 +12,264 @@
 /* To find a place may take as long as there are timers: of very many, so many are asked for. */
 #define PLACES_MOST 600u
 
+/* Where a walk showed a pending timer. */
+struct sight {
+    uint32_t times;
+    enum tl_form form;
+    unsigned level; /* as the part's name says; 0: it does not */
+    uint64_t cell;
+    uint64_t rounds;
+};
+
+struct link {
+    uint64_t index;
+    uint64_t parent;
+};
+
+/* A walk under way. */
+struct walk {
+    struct kit_subject *subject;
+    struct sight *sights; /* by id */
+    struct tl_part part;
+    char part_name[48];
+    unsigned level;
+    bool has_part;
+    bool has_cell;
+    struct tl_cell cell;
+    uint64_t cells; /* of the part so far */
+    uint64_t hands;
+    struct link *links; /* the cells */
+    size_t room;
+    bool sorted;
+};
+
+static int by_index(const void *left, const void *right)
+{
+    const struct link *a = left;
+    const struct link *b = right;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* Each cell has an index of its own; a wheel shows all of its slots. */
+static void check_indices(struct walk *walk)
+{
+    struct kit_subject *subject = walk->subject;
+    if (!walk->sorted) {
+        qsort(walk->links, (size_t)walk->cells, sizeof *walk->links, by_index);
+    }
+    for (uint64_t i = 0; i < walk->cells; i++) {
+        uint64_t index = walk->links[i].index;
+        if (i > 0 && index == walk->links[i - 1].index) {
+            kit_fail(subject->witness, FAULT_WALK,
+                     "walk at clock %" PRIu64 " shows two cells %" PRIu64 " in `%s`",
+                     subject->clock, index, walk->part_name);
+        }
+        if (walk->part.form == TL_FORM_WHEEL && index != i) {
+            kit_fail(subject->witness, FAULT_WALK,
+                     "walk at clock %" PRIu64 " shows cell %" PRIu64
+                     " of the wheel `%s`, and no cell %" PRIu64,
+                     subject->clock, index, walk->part_name, i);
+        }
+    }
+}
+
+/* Each cell of a tree hangs from another that is shown, but for the roots; of any other part, from
+ * none. */
+static void check_parents(const struct walk *walk)
+{
+    struct kit_subject *subject = walk->subject;
+    bool has_root = walk->cells == 0;
+    for (uint64_t i = 0; i < walk->cells; i++) {
+        struct link link = walk->links[i];
+        has_root = has_root || link.parent == TL_NEVER;
+        if (link.parent == TL_NEVER) {
+            continue;
+        }
+        struct link parent = {.index = link.parent};
+        bool is_shown =
+            bsearch(&parent, walk->links, (size_t)walk->cells, sizeof parent, by_index) != NULL;
+        if (walk->part.form != TL_FORM_TREE || link.parent == link.index || !is_shown) {
+            kit_fail(subject->witness, FAULT_WALK,
+                     "walk at clock %" PRIu64 " shows cell %" PRIu64
+                     " of `%s` hanging from %" PRIu64 ", %s",
+                     subject->clock, link.index, walk->part_name, link.parent,
+                     walk->part.form != TL_FORM_TREE ? "and the part is no tree"
+                     : is_shown                      ? "itself"
+                                                     : "which is not shown");
+        }
+    }
+    if (!has_root) {
+        kit_fail(subject->witness, FAULT_WALK,
+                 "walk at clock %" PRIu64 " shows a tree `%s` in which every cell hangs from "
+                 "another",
+                 subject->clock, walk->part_name);
+    }
+}
+
+static void end_part(struct walk *walk)
+{
+    struct kit_subject *subject = walk->subject;
+    if (!walk->has_part) {
+        return;
+    }
+    if (walk->part.form == TL_FORM_WHEEL && (walk->cells == 0 || walk->hands > 1)) {
+        kit_fail(subject->witness, FAULT_WALK,
+                 "walk at clock %" PRIu64 " shows a wheel `%s` with %s", subject->clock,
+                 walk->part_name, walk->cells == 0 ? "no cells" : "more than one hand");
+    }
+    check_indices(walk);
+    check_parents(walk);
+}
+
 static void see_part(void *ctx, const struct tl_part *part)
 {
-    struct kit_subject *subject = ctx;
+    struct walk *walk = ctx;
+    struct kit_subject *subject = walk->subject;
+    end_part(walk);
     if (part->name == NULL || part->form > TL_FORM_TREE) {
         kit_fail(subject->witness, FAULT_WALK,
                  "walk at clock %" PRIu64 " shows a part without a name, or of no known form",
                  subject->clock);
     }
-    subject->walk_depth = 1;
+    walk->part = *part;
+    (void)snprintf(walk->part_name, sizeof walk->part_name, "%s", part->name);
+    walk->level = strncmp(part->name, "level ", 6) == 0 ? (unsigned)atoi(part->name + 6) : 0;
+    walk->has_part = true;
+    walk->has_cell = false;
+    walk->cells = 0;
+    walk->sorted = true;
+    walk->hands = 0;
+}
+
+static void keep_link(struct walk *walk, const struct tl_cell *cell)
+{
+    if (walk->cells == walk->room) {
+        walk->room = walk->room * 2 + 64;
+        struct link *links = realloc(walk->links, walk->room * sizeof *links);
+        if (links == NULL) {
+            kit_fail(walk->subject->witness, FAULT_HARNESS, "no memory for a walk of %zu cells",
+                     walk->room);
+        }
+        walk->links = links;
+    }
+    walk->sorted =
+        walk->sorted && (walk->cells == 0 || walk->links[walk->cells - 1].index < cell->index);
+    walk->links[walk->cells] = (struct link){cell->index, cell->parent};
 }
 
 static void see_cell(void *ctx, const struct tl_cell *cell)
 {
-    struct kit_subject *subject = ctx;
-    if (subject->walk_depth == 0) {
+    struct walk *walk = ctx;
+    struct kit_subject *subject = walk->subject;
+    if (!walk->has_part) {
         kit_fail(subject->witness, FAULT_WALK,
                  "walk at clock %" PRIu64 " shows cell %" PRIu64 " before any part", subject->clock,
                  cell->index);
     }
-    subject->walk_depth = 2;
+    keep_link(walk, cell);
+    if (cell->from > cell->to) {
+        kit_fail(subject->witness, FAULT_WALK,
+                 "walk at clock %" PRIu64 " shows cell %" PRIu64 " of `%s`, which stands for ticks "
+                 "%" PRIu64 " to %" PRIu64,
+                 subject->clock, cell->index, walk->part_name, cell->from, cell->to);
+    }
+    walk->cell = *cell;
+    walk->has_cell = true;
+    walk->cells++;
+    walk->hands += (cell->marks & TL_MARK_HAND) != 0;
+}
+
+/* What a cell of a wheel says of a timer that waits in it for no further turn. */
+static void check_held(const struct walk *walk, const struct tl_held *held)
+{
+    struct kit_subject *subject = walk->subject;
+    const struct kit_timer *timer = &subject->timers[held->id];
+    const struct tl_cell *cell = &walk->cell;
+    /* For what is due when it is started, structures keep other ticks than its deadline. */
+    if (timer->state != KIT_TIMER_PENDING || timer->deadline <= timer->started_at) {
+        return;
+    }
+    if (held->at != TL_NEVER && held->at != timer->due &&
+        (held->at > timer->limit || (held->at < timer->due && timer->filed_under == timer->due))) {
+        kit_fail(subject->witness, FAULT_WALK,
+                 "walk at clock %" PRIu64 " shows timer %" PRIu32 " kept with tick %" PRIu64
+                 ", and it is due at %" PRIu64,
+                 subject->clock, held->id, held->at, timer->due);
+    }
+    /* Where memory was refused, a timer may be wherever there was room. */
+    if (subject->guard.refused == 0 && walk->part.form == TL_FORM_WHEEL && held->rounds == 0 &&
+        cell->from != TL_NEVER && cell->from > timer->limit && cell->from > subject->clock) {
+        kit_fail(subject->witness, FAULT_WALK,
+                 "walk at clock %" PRIu64 " shows timer %" PRIu32 ", which is to fire by %" PRIu64
+                 ", in cell %" PRIu64 " of `%s`, which stands for ticks %" PRIu64 " to %" PRIu64,
+                 subject->clock, held->id, timer->limit, cell->index, walk->part_name, cell->from,
+                 cell->to);
+    }
 }
 
 static void see_timer(void *ctx, const struct tl_held *held)
 {
-    struct kit_subject *subject = ctx;
-    if (subject->walk_depth < 2 || held->id >= subject->capacity) {
+    struct walk *walk = ctx;
+    struct kit_subject *subject = walk->subject;
+    if (!walk->has_cell || held->id >= subject->capacity) {
         kit_fail(subject->witness, FAULT_WALK,
                  "walk at clock %" PRIu64 " shows timer %" PRIu32 " %s", subject->clock, held->id,
                  held->id >= subject->capacity ? "of no such id" : "before any cell of its part");
     }
-    if ((held->marks & TL_MARK_STALE) == 0) {
-        subject->timers[held->id].shown++;
+    if ((held->marks & TL_MARK_STALE) != 0) {
+        return;
     }
+    struct sight *sight = &walk->sights[held->id];
+    *sight = (struct sight){.times = sight->times + 1,
+                            .form = walk->part.form,
+                            .level = walk->level,
+                            .cell = walk->cell.index,
+                            .rounds = held->rounds};
+    check_held(walk, held);
 }
 
-static void inspect_walk(struct kit_subject *subject)
+/* Returns where each timer was seen, by id; to be freed. */
+static struct sight *inspect_walk(struct kit_subject *subject)
 {
-    const struct tl_visitor visitor = {
-        .ctx = subject, .part = see_part, .cell = see_cell, .timer = see_timer};
-    for (uint32_t id = 0; id < subject->capacity; id++) {
-        subject->timers[id].shown = 0;
+    struct walk walk = {.subject = subject,
+                        .sights = calloc((size_t)subject->capacity + 1, sizeof *walk.sights)};
+    if (walk.sights == NULL) {
+        kit_fail(subject->witness, FAULT_HARNESS, "no memory for a walk of %" PRIu32 " timers",
+                 subject->capacity);
     }
-    subject->walk_depth = 0;
+    const struct tl_visitor visitor = {
+        .ctx = &walk, .part = see_part, .cell = see_cell, .timer = see_timer};
     kit_enter(subject, KIT_HOOK_WALK, 0, subject->clock);
     subject->algo->walk(subject->self, &visitor);
+    end_part(&walk);
+    free(walk.links);
     for (uint32_t id = 0; id < subject->capacity; id++) {
         uint32_t expected = subject->timers[id].state == KIT_TIMER_PENDING;
-        if (subject->timers[id].shown != expected) {
-            kit_fail(subject->witness, FAULT_WALK,
-                     "walk at clock %" PRIu64 " shows timer %" PRIu32 " %" PRIu32
-                     " times, and it is %s",
-                     subject->clock, id, subject->timers[id].shown,
-                     expected ? "pending" : "not pending");
+        if (walk.sights[id].times != expected) {
+            kit_fail(
+                subject->witness, FAULT_WALK,
+                "walk at clock %" PRIu64 " shows timer %" PRIu32 " %" PRIu32 " times, and it is %s",
+                subject->clock, id, walk.sights[id].times, expected ? "pending" : "not pending");
         }
+    }
+    return walk.sights;
+}
+
+/* What place says of a pending timer, beside where the walk showed it. */
+static void check_place(struct kit_subject *subject, uint32_t id, const struct tl_place *place,
+                        const struct sight *sight)
+{
+    if (place->level == 0 || sight->form != TL_FORM_WHEEL) {
+        return;
+    }
+    if (place->slot != sight->cell || place->rounds != sight->rounds ||
+        (sight->level != 0 && place->level != sight->level)) {
+        kit_fail(subject->witness, FAULT_PLACE,
+                 "at clock %" PRIu64 ", place of timer %" PRIu32 " says level %" PRIu32
+                 ", slot %" PRIu64 ", %" PRIu64 " rounds, and walk shows it in level %u, cell "
+                 "%" PRIu64 ", with %" PRIu64 " rounds",
+                 subject->clock, id, place->level, place->slot, place->rounds,
+                 sight->level != 0 ? sight->level : place->level, sight->cell, sight->rounds);
     }
 }
 
@@ -82,16 +289,13 @@ void subject_inspect(struct kit_subject *subject)
                      subject->clock, tl_status_name(status), why);
         }
     }
-    bool walks = subject->witness->repeating || subject->inspections++ % WALK_EVERY == 0;
-    if (subject->algo->walk != NULL && walks) {
-        inspect_walk(subject);
-    }
-    if (subject->algo->place == NULL) {
-        return;
-    }
-    uint32_t stride = 1 + subject->capacity / PLACES_MOST;
-    for (uint32_t id = (uint32_t)(subject->inspections % stride); id < subject->capacity;
-         id += stride) {
+    bool walks = subject->algo->walk != NULL &&
+                 (subject->witness->repeating || subject->inspections % WALK_EVERY == 0);
+    subject->inspections++;
+    struct sight *sights = walks ? inspect_walk(subject) : NULL;
+    uint32_t stride = subject->algo->place != NULL ? 1 + subject->capacity / PLACES_MOST : 0;
+    for (uint32_t id = stride > 0 ? (uint32_t)(subject->inspections % stride) : subject->capacity;
+         id < subject->capacity; id += stride) {
         struct tl_place place = {0};
         kit_enter(subject, KIT_HOOK_PLACE, id, subject->clock);
         enum tl_status status = subject->algo->place(subject->self, id, &place);
@@ -101,5 +305,9 @@ void subject_inspect(struct kit_subject *subject)
                      "place of timer %" PRIu32 " at clock %" PRIu64 " returned %s, expected %s", id,
                      subject->clock, tl_status_name(status), tl_status_name(expected));
         }
+        if (status == TL_OK && sights != NULL) {
+            check_place(subject, id, &place, &sights[id]);
+        }
     }
+    free(sights);
 }

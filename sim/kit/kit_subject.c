@@ -280,8 +280,10 @@ enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t 
         if (subject->pending > subject->witness->coverage.pending) {
             subject->witness->coverage.pending = subject->pending;
         }
+        bool is_filed = timer->state == KIT_TIMER_PENDING || timer->state == KIT_TIMER_STOPPED;
         *timer = (struct kit_timer){
             .due = due,
+            .filed_under = is_filed && timer->filed_under < due ? timer->filed_under : due,
             .deadline = deadline,
             .started_at = subject->clock,
             .early = precision.early_ticks,

@@ -94,7 +94,8 @@ struct kit_timer {
     uint64_t limit;      /* the last tick at which it may fire */
     uint64_t serial;     /* of its start */
     uint64_t fired_at;
-    uint32_t shown; /* by the last walk: how often */
+    uint64_t filed_under; /* the earliest due tick since it fired: where restarts and stops are
+                             looked at late, it may still be filed by that */
     enum kit_timer_state state;
 };
 
@@ -126,7 +127,6 @@ struct kit_subject {
     uint64_t fired_hash;
     uint64_t calls; /* of hooks that change something */
     uint64_t inspections;
-    unsigned walk_depth; /* while it walks: 0 nothing yet, 1 a part, 2 a cell */
     /* the caller's part of the callback; may be NULL */
     void (*on_fire)(struct kit_subject *subject, uint32_t id);
     void *on_fire_ctx;
