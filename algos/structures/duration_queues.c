@@ -530,7 +530,10 @@ TL_ALGO(duration_queues) = {
         "factor and no minimum, by which Envoy makes all wait shorter under load; stop says "
         "whether the timer was pending, where the three answer the same either way; what is "
         "due at its start waits for the next advance.",
-    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(log t)"},
+    .cost = {.start = "O(1), O(log t) where it is the first of its duration",
+             .stop = "O(1), O(log t) where it was the last",
+             .tick = "O(1)",
+             .expire = "O(log t)"},
     .options = queues_options,
     .create = queues_create,
     .destroy = queues_destroy,

@@ -152,8 +152,13 @@
     X("invariants", "inside",                                                                      \
       "the structure's own check, place and walk agree with what was done to it", 0, false,        \
       case_invariants)                                                                             \
-    X("counters", "inside", "the counters of work done only grow, and not absurdly", 0, true,      \
-      case_counters)                                                                               \
+    X("counters", "inside",                                                                        \
+      "the counters of work done only grow, not absurdly, and each structure has its own", 0,      \
+      true, case_counters)                                                                         \
+    X("undisturbed", "inside", "what is only asked changes nothing, nor does counting", 0, false,  \
+      case_undisturbed)                                                                            \
+    X("cost", "inside", "the work counted grows with the timers as the descriptor says", 0, true,  \
+      case_cost)                                                                                   \
     X("determinism", "inside", "equal operations give equal results, whatever memory held before", \
       0, false, case_determinism)
 

@@ -293,9 +293,10 @@ void subject_inspect(struct kit_subject *subject)
                  (subject->witness->repeating || subject->inspections % WALK_EVERY == 0);
     subject->inspections++;
     struct sight *sights = walks ? inspect_walk(subject) : NULL;
-    uint32_t stride = subject->algo->place != NULL ? 1 + subject->capacity / PLACES_MOST : 0;
-    for (uint32_t id = stride > 0 ? (uint32_t)(subject->inspections % stride) : subject->capacity;
-         id < subject->capacity; id += stride) {
+    uint32_t stride = 1 + subject->capacity / PLACES_MOST;
+    for (uint64_t id64 = subject->inspections % stride;
+         subject->algo->place != NULL && id64 < subject->capacity; id64 += stride) {
+        uint32_t id = (uint32_t)id64;
         struct tl_place place = {0};
         kit_enter(subject, KIT_HOOK_PLACE, id, subject->clock);
         enum tl_status status = subject->algo->place(subject->self, id, &place);

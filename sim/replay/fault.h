@@ -35,6 +35,7 @@
     X(FAULT_WALK, "walk", FAULT_NO_COLUMN,                                                         \
       "`walk` does not show every pending timer once, in a cell of a part")                        \
     X(FAULT_COUNTERS, "counters", FAULT_NO_COLUMN, "the counters of work done are not counts")     \
+    X(FAULT_COST, "cost", FAULT_NO_COLUMN, "the work counted grows faster than the stated cost")   \
     X(FAULT_CORRUPT, "corrupt", FAULT_NO_COLUMN,                                                   \
       "the structure's own `check` found a broken invariant")                                      \
     X(FAULT_RANDOM, "random", FAULT_NO_COLUMN,                                                     \

@@ -77,40 +77,218 @@ void case_determinism(struct kit_run *run)
     }
 }
 
-static void watch_counters(struct kit_subject *subject, struct traffic *traffic)
+/* --- looking changes nothing ----------------------------------------------------------------- */
+
+enum { STEPS = 240, LOOKERS = 20 };
+
+/* What was to be seen of a structure after each step of the same traffic. */
+struct sightings {
+    const char *how;
+    uint64_t fired[STEPS]; /* what fired so far, and what is pending */
+    uint64_t clock[STEPS];
+    uint64_t places; /* a number that depends on where all was, where that was asked */
+    struct tl_counters counters;
+};
+
+static uint64_t places_of(const struct kit_subject *subject)
 {
-    struct tl_counters last = {0};
-    for (unsigned i = 0; i < 500; i++) {
-        script_churn(traffic, subject, 1, i % 2 == 0 ? BY_ONE : IRREGULARLY);
-        struct tl_counters now = {0};
-        subject->witness->hook = KIT_HOOK_COUNTERS;
-        subject->algo->counters(subject->self, &now);
-        const struct {
-            const char *name;
-            uint64_t before;
-            uint64_t after;
-        } pairs[] = {{"compares", last.compares, now.compares},
-                     {"moves", last.moves, now.moves},
-                     {"slots", last.slots, now.slots},
-                     {"cascades", last.cascades, now.cascades}};
-        for (size_t k = 0; k < LENGTH(pairs); k++) {
-            /* No operation of thirty timers does this much work. */
-            if (pairs[k].after < pairs[k].before || pairs[k].after - pairs[k].before > UINT64_C(1)
-                                                                                           << 32) {
-                kit_fail(subject->witness, FAULT_COUNTERS,
-                         "at clock %" PRIu64 ", the counter %s went from %" PRIu64 " to %" PRIu64
-                         " in one operation and one advance",
-                         subject->clock, pairs[k].name, pairs[k].before, pairs[k].after);
-            }
+    uint64_t hash = 0;
+    for (uint32_t id = 0; subject->algo->place != NULL && id < subject->capacity; id++) {
+        struct tl_place place = {0};
+        if (subject->algo->place(subject->self, id, &place) == TL_OK) {
+            hash = (hash ^ place.level ^ place.slot << 8 ^ place.rounds << 24 ^ place.bucket << 32 ^
+                    id) *
+                   UINT64_C(0x100000001b3);
         }
+    }
+    return hash;
+}
+
+static void look(struct kit_subject *subject, struct sightings *seen)
+{
+    subject->inspections = 0; /* walk too */
+    subject_inspect(subject);
+    seen->places = seen->places * 31 + places_of(subject);
+    if (subject->algo->counters != NULL) {
+        subject->algo->counters(subject->self, &seen->counters);
+    }
+}
+
+/* The same traffic each time; `looks`: everything that can be asked is asked after each step. */
+static bool live(struct kit_run *run, const struct tl_algo *algo, bool looks,
+                 struct sightings *seen)
+{
+    struct kit_subject subject;
+    struct traffic traffic;
+    run->algo = algo;
+    script_traffic(&traffic, run, 700, 12);
+    if (!script_open(run, &subject, LOOKERS, 3)) {
+        return false;
+    }
+    unsigned seldom = script_thrift(&subject);
+    for (unsigned k = 0; k < STEPS; k++) {
+        script_draw_operation(&traffic, &subject);
+        if (k % 40 == 39) {
+            (void)subject_reserve(&subject, LOOKERS + k / 40);
+        }
+        if (k % 5 == 2) {
+            (void)subject_advance(&subject, subject.clock + k % 90, 1);
+        } else {
+            script_advance(&subject, subject.clock + (k % 7 == 0 ? 100 : k % 3));
+        }
+        if (looks && k % seldom == 0) {
+            look(&subject, seen);
+        }
+        seen->fired[k] = subject.fired_hash + subject.pending;
+        seen->clock[k] = subject.clock;
+    }
+    if (algo->counters != NULL) {
+        algo->counters(subject.self, &seen->counters);
+    }
+    script_close(&subject);
+    return true;
+}
+
+static void compare(struct kit_run *run, const struct sightings *one, const struct sightings *other)
+{
+    for (unsigned k = 0; k < STEPS; k++) {
+        if (one->fired[k] != other->fired[k]) {
+            kit_fail(run->witness, FAULT_RANDOM,
+                     "the same operations, %s and %s, fire otherwise at clock %" PRIu64, one->how,
+                     other->how, one->clock[k]);
+        }
+    }
+}
+
+void case_undisturbed(struct kit_run *run)
+{
+    const struct tl_algo *counted = run->target->counted;
+    struct tl_algo silent = *counted; /* the judge does not ask its next */
+    silent.capabilities &= ~(uint32_t)(TL_CAP_NEXT | TL_CAP_NEXT_EXACT);
+    struct sightings alone = {.how = "with nothing asked between"};
+    struct sightings asked = {.how = "with check, place, walk and counters asked between"};
+    struct sightings asked_next = {.how = "with next asked between"};
+    struct sightings timed = {.how = "in the build without counters"};
+    if (!live(run, &silent, false, &alone) || !live(run, &silent, true, &asked) ||
+        !live(run, counted, true, &asked_next) || !live(run, run->target->algo, true, &timed)) {
+        return;
+    }
+    compare(run, &alone, &asked);
+    compare(run, &alone, &asked_next);
+    compare(run, &asked_next, &timed);
+    if (memcmp(&alone.counters, &asked.counters, sizeof alone.counters) != 0) {
+        kit_fail(run->witness, FAULT_COUNTERS,
+                 "the same operations count other work when check, place, walk and counters are "
+                 "asked between");
+    }
+    if (asked_next.places != timed.places) {
+        kit_fail(run->witness, FAULT_PLACE,
+                 "place names other places in the build with counters than in that without");
+    }
+}
+
+/* --- counters -------------------------------------------------------------------------------- */
+
+static struct tl_counters read_counters(struct kit_subject *subject)
+{
+    struct tl_counters now = {0};
+    kit_enter(subject, KIT_HOOK_COUNTERS, 0, subject->clock);
+    subject->algo->counters(subject->self, &now);
+    return now;
+}
+
+/* What was counted from one reading to the next. */
+static void check_growth(struct kit_subject *subject, const char *during,
+                         const struct tl_counters *last, const struct tl_counters *now)
+{
+    const struct {
+        const char *name;
+        uint64_t before;
+        uint64_t after;
+    } pairs[] = {{"compares", last->compares, now->compares},
+                 {"moves", last->moves, now->moves},
+                 {"slots", last->slots, now->slots},
+                 {"cascades", last->cascades, now->cascades}};
+    for (size_t k = 0; k < LENGTH(pairs); k++) {
+        /* No operation of thirty timers does this much work. */
+        if (pairs[k].after < pairs[k].before || pairs[k].after - pairs[k].before > UINT64_C(1)
+                                                                                       << 32) {
+            kit_fail(subject->witness, FAULT_COUNTERS,
+                     "at clock %" PRIu64 ", the counter %s went from %" PRIu64 " to %" PRIu64
+                     " in %s",
+                     subject->clock, pairs[k].name, pairs[k].before, pairs[k].after, during);
+        }
+    }
+    if (now->cascades - last->cascades > now->moves - last->moves) {
+        kit_fail(subject->witness, FAULT_COUNTERS,
+                 "at clock %" PRIu64 ", %s counts %" PRIu64 " cascades and only %" PRIu64
+                 " moves: a cascade is a move",
+                 subject->clock, during, now->cascades - last->cascades, now->moves - last->moves);
+    }
+}
+
+static void check_equal(struct kit_subject *subject, const char *during,
+                        const struct tl_counters *last)
+{
+    struct tl_counters now = read_counters(subject);
+    if (memcmp(&now, last, sizeof now) != 0) {
+        kit_fail(subject->witness, FAULT_COUNTERS,
+                 "at clock %" PRIu64 ", %s changed the counters (compares %" PRIu64 " to %" PRIu64
+                 ", moves %" PRIu64 " to %" PRIu64 ")",
+                 subject->clock, during, last->compares, now.compares, last->moves, now.moves);
+    }
+}
+
+/* One structure works, and another, which is asked nothing else, counts nothing. */
+static void watch_counters(struct kit_subject *subject, struct kit_subject *other,
+                           struct traffic *traffic)
+{
+    struct tl_counters last = read_counters(subject);
+    struct tl_counters others = read_counters(other);
+    uint64_t filed = 0;
+    for (unsigned i = 0; i < 500; i++) {
+        uint64_t pending = subject->pending;
+        uint64_t starts = subject->serial;
+        script_draw_operation(traffic, subject);
+        filed += subject->serial > starts && subject->pending > pending;
+        struct tl_counters now = read_counters(subject);
+        check_growth(subject, "a start or stop", &last, &now);
         last = now;
+        uint64_t step = i % 2 == 0 ? 1 : kit_random(&traffic->random) % 64;
+        script_advance(subject, subject->clock + (i % 16 == 5 ? 700 : step));
+        now = read_counters(subject);
+        check_growth(subject, "an advance", &last, &now);
+        last = now;
+        if (i % 50 == 7) {
+            (void)subject_reserve(subject, subject->capacity + i / 50);
+            now = read_counters(subject);
+            check_growth(subject, "a reserve", &last, &now);
+            last = now;
+        }
+        check_equal(subject, "reading them", &last);
+        check_equal(other, "what another structure did", &others);
+    }
+    if (last.moves > 0 && last.moves < filed) {
+        kit_fail(subject->witness, FAULT_COUNTERS,
+                 "%" PRIu64 " starts of timers that were not pending count as %" PRIu64 " moves",
+                 filed, last.moves);
     }
 }
 
 void case_counters(struct kit_run *run)
 {
     run->algo = run->target->counted;
-    if (run->algo->counters != NULL) {
-        (void)script_play(run, 30, 0, 700, 6, watch_counters);
+    struct kit_subject subject;
+    struct kit_subject other;
+    struct traffic traffic;
+    script_traffic(&traffic, run, 700, 6);
+    if (run->algo->counters == NULL || !script_open(run, &subject, 30, 0)) {
+        return;
     }
+    if (script_open(run, &other, 30, 0)) {
+        script_start(&other, 1, 20);
+        watch_counters(&subject, &other, &traffic);
+        script_close(&other);
+    }
+    script_close(&subject);
 }
