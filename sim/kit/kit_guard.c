@@ -1,45 +1,72 @@
 #include "kit_guard.h"
 
 #include <inttypes.h>
+#include <malloc.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 #define CANARY_BYTES     32u
 #define CANARY_PATTERN   0xc9
 #define FRESH_PATTERN    0xa5
 #define FREED_PATTERN    0xdb
-#define LIVE_MAGIC       UINT64_C(0x7469636b6c697665)
-#define FREED_MAGIC      UINT64_C(0x7469636b67626e65)
 /* Freed blocks larger than this go back at once: looking through them again and again is dear. */
 #define QUARANTINE_BYTES 65536u
 
-/* In memory: [padding] block, canary, payload, canary. */
+/* Blocks less aligned are aligned so: their headers lie before them. */
+#define ALIGN_LEAST      8u
+
+/* The sanitizer's, where the program is built with it. */
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): their names for it */
+extern void __asan_poison_memory_region(const volatile void *at, size_t bytes)
+    __attribute__((weak));
+extern void __asan_unpoison_memory_region(const volatile void *at, size_t bytes)
+    __attribute__((weak));
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+/* Between canaries, in memory: [padding] header, canary, payload, canary. Between pages, the header
+ * lies elsewhere: [page] payload [canary] [page]. */
 struct kit_guard_block {
-    uint64_t magic;
+    bool freed;
     const struct kit_guard *owner;
     struct kit_guard_block *next;
     struct kit_guard_block *prev;
+    unsigned char *payload;
     void *raw;
+    size_t raw_bytes; /* of the pages, or of malloc */
     size_t bytes;
     size_t align;
+    uint64_t number;    /* of the request that it was given out for, from 1 */
+    const char *during; /* which hook */
 };
 
 static unsigned char *front_canary(struct kit_guard_block *block)
 {
-    return (unsigned char *)(block + 1);
+    return block->payload - CANARY_BYTES;
 }
 
-static unsigned char *payload(struct kit_guard_block *block)
+static unsigned char *back_canary(struct kit_guard_block *block)
 {
-    return front_canary(block) + CANARY_BYTES;
+    return block->payload + block->bytes;
 }
 
-static struct kit_guard_block *block_of(void *ptr)
+static void poison(const void *at, size_t bytes)
 {
-    return (struct kit_guard_block *)(void *)((unsigned char *)ptr - CANARY_BYTES -
-                                              sizeof(struct kit_guard_block));
+    if (__asan_poison_memory_region != NULL) {
+        __asan_poison_memory_region(at, bytes);
+    }
+}
+
+static void unpoison(const void *at, size_t bytes)
+{
+    if (__asan_unpoison_memory_region != NULL) {
+        __asan_unpoison_memory_region(at, bytes);
+    }
 }
 
 static void report(struct kit_guard *guard, const char *format, ...)
@@ -47,12 +74,25 @@ static void report(struct kit_guard *guard, const char *format, ...)
 
 static void report(struct kit_guard *guard, const char *format, ...)
 {
-    char what[256];
+    char what[320];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     guard->report(guard->report_ctx, what);
+}
+
+#define BLOCK_TEXT_BYTES 120u
+
+/* "a block of 512 bytes, which create asked for (request 3)". */
+static const char *block_text(const struct kit_guard_block *block, char text[BLOCK_TEXT_BYTES])
+{
+    int n = snprintf(text, BLOCK_TEXT_BYTES, "a block of %zu bytes", block->bytes);
+    if (block->during != NULL && n > 0) {
+        (void)snprintf(text + n, BLOCK_TEXT_BYTES - (size_t)n,
+                       ", which %s asked for (request %" PRIu64 ")", block->during, block->number);
+    }
+    return text;
 }
 
 /* The first byte of [at, at + bytes) that is not `pattern`; `bytes` if there is none. */
@@ -68,60 +108,151 @@ static size_t first_other(const unsigned char *at, unsigned char pattern, size_t
     return i;
 }
 
+/* Looks at one canary, `offset` bytes from the payload's beginning. */
+static void check_canary(struct kit_guard *guard, const struct kit_guard_block *block,
+                         const unsigned char *canary, size_t bytes, long long offset)
+{
+    unpoison(canary, bytes);
+    size_t at = first_other(canary, CANARY_PATTERN, bytes);
+    if (at < bytes) {
+        char text[BLOCK_TEXT_BYTES];
+        report(guard, "wrote outside its memory, at offset %lld of %s", offset + (long long)at,
+               block_text(block, text));
+    }
+    poison(canary, bytes);
+}
+
+/* How much lies between a block and the protected page behind it. */
+static size_t tail_bytes(const struct kit_guard_block *block)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const unsigned char *end = (unsigned char *)block->raw + block->raw_bytes - page;
+    return (size_t)(end - (block->payload + block->bytes));
+}
+
 static void check_canaries(struct kit_guard *guard, struct kit_guard_block *block)
 {
-    size_t at = first_other(front_canary(block), CANARY_PATTERN, CANARY_BYTES);
-    if (at < CANARY_BYTES) {
-        report(guard, "wrote outside its memory: a block of %zu bytes was written at offset %lld",
-               block->bytes, (long long)at - (long long)CANARY_BYTES);
-    }
-    at = first_other(payload(block) + block->bytes, CANARY_PATTERN, CANARY_BYTES);
-    if (at < CANARY_BYTES) {
-        report(guard, "wrote outside its memory: a block of %zu bytes was written at offset %lld",
-               block->bytes, (long long)block->bytes + (long long)at);
+    if (guard->place == KIT_GUARD_CANARIES) {
+        check_canary(guard, block, front_canary(block), CANARY_BYTES, -(long long)CANARY_BYTES);
+        check_canary(guard, block, back_canary(block), CANARY_BYTES, (long long)block->bytes);
+    } else {
+        check_canary(guard, block, back_canary(block), tail_bytes(block), (long long)block->bytes);
     }
 }
 
 static void check_freed(struct kit_guard *guard, struct kit_guard_block *block)
 {
-    size_t at = first_other(payload(block), FREED_PATTERN, block->bytes);
+    if (guard->place != KIT_GUARD_CANARIES) {
+        return; /* its pages are protected */
+    }
+    unpoison(block->payload, block->bytes);
+    size_t at = first_other(block->payload, FREED_PATTERN, block->bytes);
     if (at < block->bytes) {
-        report(guard, "wrote to memory it had freed: a block of %zu bytes, at offset %lld",
-               block->bytes, (long long)at);
+        char text[BLOCK_TEXT_BYTES];
+        report(guard, "wrote to memory it had freed, at offset %lld of %s", (long long)at,
+               block_text(block, text));
+    }
+    poison(block->payload, block->bytes);
+}
+
+/* --- given out ---------------------------------------------------------------------------------
+ */
+
+/* Aligned as asked for, and no more: what needs more must ask for it. */
+static struct kit_guard_block *give_between_canaries(size_t bytes, size_t align)
+{
+    size_t unit = align < ALIGN_LEAST ? ALIGN_LEAST : align;
+    size_t front = sizeof(struct kit_guard_block) + CANARY_BYTES;
+    size_t lead = (front + 2 * unit - 1) / (2 * unit) * (2 * unit) + unit;
+    size_t whole = lead + bytes + CANARY_BYTES;
+    void *raw = NULL;
+    if (whole < bytes || posix_memalign(&raw, 2 * unit < 16 ? 16 : 2 * unit, whole) != 0) {
+        return NULL;
+    }
+    unsigned char *payload = (unsigned char *)raw + lead;
+    struct kit_guard_block *block =
+        (struct kit_guard_block *)(void *)(payload - CANARY_BYTES - sizeof *block);
+    *block = (struct kit_guard_block){
+        .payload = payload, .raw = raw, .raw_bytes = malloc_usable_size(raw) + 16};
+    memset(payload - CANARY_BYTES, CANARY_PATTERN, CANARY_BYTES);
+    memset(payload + bytes, CANARY_PATTERN, CANARY_BYTES);
+    return block;
+}
+
+static struct kit_guard_block *give_between_pages(size_t bytes, size_t align, bool behind)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t unit = align > page ? align : page;
+    size_t room = (bytes + page - 1) / page * page;
+    size_t whole = page + room + page + (unit > page ? unit : 0);
+    struct kit_guard_block *block = whole > bytes ? malloc(sizeof *block) : NULL;
+    if (block == NULL) {
+        return NULL;
+    }
+    void *raw = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (raw == MAP_FAILED) {
+        free(block);
+        return NULL;
+    }
+    unsigned char *end = (unsigned char *)raw + whole - page;
+    unsigned char *payload = (unsigned char *)raw + page;
+    if (behind) {
+        payload = end - bytes;
+        payload -= (uintptr_t)payload % align;
+    } else {
+        payload += (unit - (uintptr_t)payload % unit) % unit;
+    }
+    *block = (struct kit_guard_block){.payload = payload, .raw = raw, .raw_bytes = whole};
+    memset(raw, CANARY_PATTERN, whole);
+    (void)mprotect(raw, page, PROT_NONE);
+    (void)mprotect(end, page, PROT_NONE);
+    return block;
+}
+
+static void let_go(struct kit_guard *guard, struct kit_guard_block *block)
+{
+    if (guard->place == KIT_GUARD_CANARIES) {
+        guard->raw_bytes -= block->raw_bytes;
+        unpoison(block->raw, block->raw_bytes - 16);
+        free(block->raw);
+    } else {
+        (void)munmap(block->raw, block->raw_bytes);
+        guard->raw_bytes -= sizeof *block + 16;
+        free(block);
     }
 }
 
 static void *give(struct kit_guard *guard, size_t bytes, size_t align)
 {
-    size_t front = sizeof(struct kit_guard_block) + CANARY_BYTES;
-    size_t unit = align < 16 ? 16 : align;
-    size_t lead = (front + unit - 1) / unit * unit;
-    size_t whole = lead + bytes + CANARY_BYTES;
-    void *raw = NULL;
-    if (whole < bytes || posix_memalign(&raw, unit, whole) != 0) {
+    struct kit_guard_block *block =
+        guard->place == KIT_GUARD_CANARIES
+            ? give_between_canaries(bytes, align)
+            : give_between_pages(bytes, align, guard->place == KIT_GUARD_PAGE_BEHIND);
+    if (block == NULL) {
         return NULL;
     }
-    unsigned char *ptr = (unsigned char *)raw + lead;
-    struct kit_guard_block *block = block_of(ptr);
-    *block = (struct kit_guard_block){.magic = LIVE_MAGIC,
-                                      .owner = guard,
-                                      .next = guard->first,
-                                      .raw = raw,
-                                      .bytes = bytes,
-                                      .align = align};
+    block->owner = guard;
+    block->next = guard->first;
+    block->bytes = bytes;
+    block->align = align;
+    block->number = guard->allocations;
+    block->during = guard->during != NULL ? guard->during(guard->report_ctx) : NULL;
     if (guard->first != NULL) {
         guard->first->prev = block;
     }
     guard->first = block;
-    memset(front_canary(block), CANARY_PATTERN, CANARY_BYTES);
-    memset(ptr, guard->fresh, bytes);
-    memset(ptr + bytes, CANARY_PATTERN, CANARY_BYTES);
+    memset(block->payload, guard->fresh, bytes);
+    if (guard->place == KIT_GUARD_CANARIES) {
+        poison(front_canary(block), CANARY_BYTES);
+        poison(back_canary(block), CANARY_BYTES);
+    }
+    guard->raw_bytes += guard->place == KIT_GUARD_CANARIES ? block->raw_bytes : sizeof *block + 16;
     guard->bytes += bytes;
     guard->blocks++;
     if (guard->bytes > guard->peak_bytes) {
         guard->peak_bytes = guard->bytes;
     }
-    return ptr;
+    return block->payload;
 }
 
 static void take_back(struct kit_guard *guard, struct kit_guard_block *block)
@@ -137,42 +268,79 @@ static void take_back(struct kit_guard *guard, struct kit_guard_block *block)
     }
     guard->bytes -= block->bytes;
     guard->blocks--;
-    block->magic = FREED_MAGIC;
-    memset(payload(block), FREED_PATTERN, block->bytes);
-    if (block->bytes > QUARANTINE_BYTES) {
-        free(block->raw);
+    block->freed = true;
+    if (guard->place != KIT_GUARD_CANARIES) {
+        (void)mprotect(block->raw, block->raw_bytes, PROT_NONE);
+    } else if (block->bytes > QUARANTINE_BYTES) {
+        let_go(guard, block);
         return;
+    } else {
+        memset(block->payload, FREED_PATTERN, block->bytes);
+        poison(block->payload, block->bytes);
     }
     struct kit_guard_block **place = &guard->quarantine[guard->quarantine_at];
     guard->quarantine_at = (guard->quarantine_at + 1) % KIT_GUARD_QUARANTINE;
     if (*place != NULL) {
         check_freed(guard, *place);
-        free((*place)->raw);
+        let_go(guard, *place);
     }
     *place = block;
+}
+
+/* The block that begins there, or, `within`, that has that address on its pages; NULL if none
+ * does. */
+static struct kit_guard_block *find_block(const struct kit_guard *guard, const void *at,
+                                          bool within)
+{
+    uintptr_t address = (uintptr_t)at;
+    for (struct kit_guard_block *block = guard->first; block != NULL; block = block->next) {
+        if (block->payload == at ||
+            (within && address - (uintptr_t)block->raw < block->raw_bytes)) {
+            return block;
+        }
+    }
+    for (size_t i = 0; i < KIT_GUARD_QUARANTINE; i++) {
+        struct kit_guard_block *block = guard->quarantine[i];
+        if (block != NULL && (block->payload == at ||
+                              (within && address - (uintptr_t)block->raw < block->raw_bytes))) {
+            return block;
+        }
+    }
+    return NULL;
+}
+
+/* Known by a mark before its payload, or, where that may be a protected page, by looking through
+ * all. */
+static struct kit_guard_block *block_of(const struct kit_guard *guard, void *ptr)
+{
+    if (ptr == NULL || guard->place != KIT_GUARD_CANARIES) {
+        return ptr != NULL ? find_block(guard, ptr, false) : NULL;
+    }
+    struct kit_guard_block *block =
+        (struct kit_guard_block *)(void *)((unsigned char *)ptr - CANARY_BYTES) - 1;
+    return block->payload == ptr ? block : NULL;
 }
 
 static void *guard_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
 {
     struct kit_guard *guard = ctx;
-    struct kit_guard_block *block = ptr != NULL ? block_of(ptr) : NULL;
-    if (block != NULL && block->magic == FREED_MAGIC) {
-        report(guard, "gave a block of %zu bytes back twice", block->bytes);
-    }
-    if (block != NULL && block->magic != LIVE_MAGIC) {
+    struct kit_guard_block *block = block_of(guard, ptr);
+    char text[BLOCK_TEXT_BYTES];
+    if (ptr != NULL && block == NULL) {
         report(guard, "gave back memory that the allocator never gave out");
     }
+    if (block != NULL && block->freed) {
+        report(guard, "gave back twice %s", block_text(block, text));
+    }
     if (block != NULL && block->owner != guard) {
-        report(guard, "gave back a block of %zu bytes that belongs to another structure",
-               block->bytes);
+        report(guard, "gave back what belongs to another structure, %s", block_text(block, text));
     }
     if (block != NULL && block->bytes != old_bytes) {
-        report(guard, "gave a block of %zu bytes back as one of %lld", block->bytes,
-               (long long)old_bytes);
+        report(guard, "gave back as one of %zu bytes %s", old_bytes, block_text(block, text));
     }
     if (block != NULL && block->align != align) {
-        report(guard, "gave a block aligned to %zu back as one aligned to %lld", block->align,
-               (long long)align);
+        report(guard, "gave back as aligned to %zu what was asked for as aligned to %zu, %s", align,
+               block->align, block_text(block, text));
     }
     if (new_bytes == 0) {
         if (block != NULL) {
@@ -235,14 +403,58 @@ void kit_guard_release(struct kit_guard *guard)
     while (guard->first != NULL) {
         struct kit_guard_block *block = guard->first;
         guard->first = block->next;
-        free(block->raw);
+        let_go(guard, block);
     }
     for (size_t i = 0; i < KIT_GUARD_QUARANTINE; i++) {
         if (guard->quarantine[i] != NULL) {
-            free(guard->quarantine[i]->raw);
+            let_go(guard, guard->quarantine[i]);
             guard->quarantine[i] = NULL;
         }
     }
     guard->bytes = 0;
     guard->blocks = 0;
+}
+
+/* --- protected pages -----------------------------------------------------------------------------
+ */
+
+/* There is one process, and it is about one guard. */
+static struct kit_guard *watched;
+
+/* "read", or "wrote" where the processor says so. */
+static const char *what_was_done(const void *context)
+{
+#if defined(__x86_64__)
+    const ucontext_t *state = context;
+    return (state->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? "wrote" : "read";
+#else
+    (void)context;
+    return "touched";
+#endif
+}
+
+static void tell_signal(int number, siginfo_t *info, void *context)
+{
+    const struct kit_guard_block *block =
+        watched != NULL ? find_block(watched, info->si_addr, true) : NULL;
+    if (block != NULL) {
+        char text[BLOCK_TEXT_BYTES];
+        const char *done = what_was_done(context);
+        long long offset = (long long)((uintptr_t)info->si_addr - (uintptr_t)block->payload);
+        report(watched, "%s %s, at offset %lld of %s", done,
+               block->freed ? "memory it had freed" : "outside its memory", offset,
+               block_text(block, text));
+    }
+    /* It is not about this memory: let it end as it would have. */
+    (void)signal(number, SIG_DFL);
+}
+
+void kit_guard_watch(struct kit_guard *guard)
+{
+    static unsigned char stack[65536];
+    watched = guard;
+    (void)sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    struct sigaction action = {.sa_sigaction = tell_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    (void)sigaction(SIGSEGV, &action, NULL);
+    (void)sigaction(SIGBUS, &action, NULL);
 }

@@ -3,7 +3,10 @@
  * with a pattern when it is given out and another when it is given back, never grows in place, and
  * stays out of use for a while after it was freed: writing outside a block, writing to a freed
  * one, freeing one twice or with the wrong size are noticed, and reading what was never written
- * gives values that make no sense.
+ * gives values that make no sense. Under the address sanitizer, reading there ends the process.
+ *
+ * Reading alone leaves no trace in a canary. So blocks can be given out between protected pages:
+ * then it ends in a signal, which is told as what it was. That takes two pages and more a block.
  */
 #ifndef SIM_KIT_GUARD_H
 #define SIM_KIT_GUARD_H
@@ -21,6 +24,13 @@ struct kit_guard_block;
 
 #define KIT_GUARD_QUARANTINE 64u
 
+/* Where a block lies. */
+enum kit_guard_place {
+    KIT_GUARD_CANARIES,    /* between canaries */
+    KIT_GUARD_PAGE_BEHIND, /* a protected page is behind it, as near as its alignment allows */
+    KIT_GUARD_PAGE_BEFORE  /* a protected page is before it */
+};
+
 /* Treat as opaque but for the documented fields; initialise with kit_guard_init. */
 struct kit_guard {
     struct tl_allocator allocator; /* hand this to create */
@@ -32,6 +42,9 @@ struct kit_guard {
     uint64_t limit_bytes;          /* settable: a request that would pass it is refused */
     uint64_t grants;               /* settable: so many more requests succeed; UINT64_MAX: all */
     uint8_t fresh;                 /* settable: the pattern in new memory */
+    enum kit_guard_place place;    /* settable before anything is given out */
+    uint64_t raw_bytes;            /* what all this has taken by way of malloc */
+    const char *(*during)(void *report_ctx); /* settable: which hook asks; NULL: not known */
     kit_guard_report_fn report;
     void *report_ctx;
     struct kit_guard_block *first;
@@ -40,6 +53,10 @@ struct kit_guard {
 };
 
 void kit_guard_init(struct kit_guard *guard, kit_guard_report_fn report, void *report_ctx);
+
+/* From now on, a signal because of memory is told as what was done to which block of this guard, if
+ * it was one. For a process that is about this guard alone. */
+void kit_guard_watch(struct kit_guard *guard);
 
 /* Looks at every canary, and at the freed blocks that are still at hand; reports what is broken. */
 void kit_guard_check(struct kit_guard *guard);

@@ -66,6 +66,12 @@ static void guard_report(void *ctx, const char *what)
              what, subject->clock, kit_hook_word(subject->witness->hook));
 }
 
+static const char *guard_during(void *ctx)
+{
+    const struct kit_subject *subject = ctx;
+    return kit_hook_word(subject->witness->hook);
+}
+
 void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const int64_t *options,
                   uint64_t limit_bytes, struct kit_witness *witness)
 {
@@ -73,6 +79,7 @@ void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const
         .algo = algo, .witness = witness, .instance = KIT_NO_INSTANCE, .firing = KIT_NOBODY};
     memcpy(subject->options, options, sizeof subject->options);
     kit_guard_init(&subject->guard, guard_report, subject);
+    subject->guard.during = guard_during;
     subject->guard.limit_bytes = limit_bytes;
     memcpy(witness->options, options, sizeof witness->options);
 }
@@ -528,6 +535,12 @@ static void check_next_after(struct kit_subject *subject, uint64_t bound)
 
 uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t budget)
 {
+    struct kit_op op = kit_op_of(KIT_OP_ADVANCE, 0);
+    op.ticks = kit_ticks_to(subject->clock, now);
+    op.budget = budget;
+    if (!subject->witness->repeating) {
+        kit_log_advance(&subject->witness->log, subject->instance, op);
+    }
     bool asks_next = subject_can(subject, TL_CAP_NEXT);
     uint64_t bound = asks_next ? subject_next(subject) : 0;
     uint64_t allocations = subject->guard.allocations;
@@ -535,12 +548,6 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
     subject->budget = subject_can(subject, TL_CAP_BUDGET) ? budget : TL_NO_BUDGET;
     subject->fired = 0;
     subject->first_serial_inside = subject->serial;
-    struct kit_op op = kit_op_of(KIT_OP_ADVANCE, 0);
-    op.ticks = kit_ticks_to(subject->clock, now);
-    op.budget = budget;
-    if (!subject->witness->repeating) {
-        kit_log_advance(&subject->witness->log, subject->instance, op);
-    }
     subject->witness->coverage.ticks += (double)(now - subject->clock);
     subject->clock = now;
     subject->advancing = true;

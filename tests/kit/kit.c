@@ -521,12 +521,12 @@ static void misuse_of_memory_is_noticed(void **state)
 {
     (void)state;
     static const char *const said[] = {
-        "was written at offset 100",
-        "was written at offset -1",
+        "wrote outside its memory, at offset 100 of a block of 100 bytes",
+        "at offset -1 of a block",
         "memory it had freed",
         "back twice",
-        "as one of 99",
-        "as one aligned to 16",
+        "gave back as one of 99 bytes a block of 100 bytes",
+        "as aligned to 16 what was asked for as aligned to 32",
         "which is no power of two",
     };
     /* Volatile: it must live through the jump back. */
