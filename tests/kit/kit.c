@@ -180,6 +180,19 @@ static void an_unusable_descriptor_is_named(void **state)
     assert_non_null(strstr(verdict.message, "missing hook: advance"));
 }
 
+static void a_build_that_counts_and_does_otherwise_is_noticed(void **state)
+{
+    (void)state;
+    /* Two that are right, and fire timers of one tick in different orders. */
+    struct kit_target target = kit_target_of(made_called("right-wheel"), made_called("right-told"));
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    kit_check_case(&target, kit_case_find("undisturbed"), &limits, &verdict, NULL);
+    assert_int_equal(verdict.result, KIT_FAULT);
+    assert_int_equal(verdict.fault, FAULT_RANDOM);
+    assert_non_null(strstr(verdict.message, "in the build without counters"));
+}
+
 /* --- fuzzing, shrinking, replaying ----------------------------------------------------------- */
 
 /* Fuzzes until there is a fault, which must be, and returns it with the shrunk trace. */
@@ -689,6 +702,7 @@ int main(void)
         cmocka_unit_test(what_fires_nothing_is_skipped),
         cmocka_unit_test(promises_not_made_are_not_checked),
         cmocka_unit_test(an_unusable_descriptor_is_named),
+        cmocka_unit_test(a_build_that_counts_and_does_otherwise_is_noticed),
         cmocka_unit_test(a_fault_is_shrunk_and_replayed),
         cmocka_unit_test(the_fuzzer_finds_what_is_wrong_only_inside_callbacks),
         cmocka_unit_test(what_is_always_done_is_done_each_time),
