@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As many timers as any slot should hold. */
+#define CROWD       16u
+
 /* A walk takes as long as the structure has cells: every so many inspections are enough. */
 #define WALK_EVERY  16
 
@@ -196,9 +199,10 @@ static void check_held(const struct walk *walk, const struct tl_held *held)
                  ", and it is due at %" PRIu64,
                  subject->clock, held->id, held->at, timer->due);
     }
-    /* Where memory was refused, a timer may be wherever there was room. */
-    if (subject->guard.refused == 0 && walk->part.form == TL_FORM_WHEEL && held->rounds == 0 &&
-        cell->from != TL_NEVER && cell->from > timer->limit && cell->from > subject->clock) {
+    /* A timer may be wherever there is room, where memory was refused or its slot is crowded. */
+    if (subject->guard.refused == 0 && subject->pending <= CROWD &&
+        walk->part.form == TL_FORM_WHEEL && held->rounds == 0 && cell->from != TL_NEVER &&
+        cell->from > timer->limit && cell->from > subject->clock) {
         kit_fail(subject->witness, FAULT_WALK,
                  "walk at clock %" PRIu64 " shows timer %" PRIu32 ", which is to fire by %" PRIu64
                  ", in cell %" PRIu64 " of `%s`, which stands for ticks %" PRIu64 " to %" PRIu64,
