@@ -125,7 +125,7 @@ static bool live(struct kit_run *run, const struct tl_algo *algo, bool looks,
     if (!script_open(run, &subject, LOOKERS, 3)) {
         return false;
     }
-    unsigned seldom = script_thrift(&subject);
+    unsigned seldom = script_thrift(&subject) * script_thrift(&subject);
     for (unsigned k = 0; k < STEPS; k++) {
         script_draw_operation(&traffic, &subject);
         if (k % 40 == 39) {
