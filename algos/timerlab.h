@@ -141,7 +141,8 @@ struct tl_option {
     X(TL_CAP_BASELINE, 8, "baseline", "a yardstick, not a contender: `all` leaves it out")         \
     X(TL_CAP_FIRES_NOTHING, 9, "fires-nothing", "keeps no timers: measures the harness itself")    \
     X(TL_CAP_SLOW, 10, "slow", "an operation is linear in the timers: for small runs")             \
-    X(TL_CAP_REFUSES, 11, "refuses", "start may refuse a timer when it is full: back-pressure")
+    X(TL_CAP_REFUSES, 11, "refuses", "start may refuse a timer when it is full: back-pressure")    \
+    X(TL_CAP_OWN_MEMORY, 12, "own-memory", "a library beneath takes memory that is not counted")
 
 enum tl_capability {
 #define TL_CAPABILITY_ENUM(code, bit, word, text) code = 1u << (bit),

@@ -322,7 +322,7 @@ static enum tl_status glib_place(const void *self, uint32_t id, struct tl_place 
 TL_ALGO(glib) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED |
-                    TL_CAP_ALLOCATES | TL_CAP_SLOW,
+                    TL_CAP_ALLOCATES | TL_CAP_SLOW | TL_CAP_OWN_MEMORY,
     .name = "glib",
     .summary = GLIB_SUMMARY,
     .origin = "GLib (libglib2.0-dev)",

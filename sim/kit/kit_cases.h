@@ -128,6 +128,10 @@
       false, case_allocation_failure)                                                              \
     X("memory-guard", "memory", "nothing outside its own memory is written or freed", 0, false,    \
       case_memory_guard)                                                                           \
+    X("memory-pages", "memory", "nothing outside its own memory is read, or after it was freed",   \
+      0, false, case_memory_pages)                                                                 \
+    X("memory-sizes", "memory", "room for more timers than there is memory for is refused", 0,     \
+      true, case_memory_sizes)                                                                     \
     X("memory-in-sight", "memory", "all memory comes from the allocator, and goes back", 0, true,  \
       case_memory_in_sight)                                                                        \
     X("memory-bounded", "memory", "a few timers restarted for ever need no more and more memory",  \

@@ -12,6 +12,9 @@
 /* A walk takes as long as the structure has cells: every so many inspections are enough. */
 #define WALK_EVERY  16
 
+/* A structure's check may cost what it likes, so it is asked where there are not too many. */
+#define CHECK_MOST  4096u
+
 /* To find a place may take as long as there are timers: of very many, so many are asked for. */
 #define PLACES_MOST 600u
 
@@ -283,7 +286,7 @@ void subject_inspect(struct kit_subject *subject)
         kit_log_op(&subject->witness->log, subject->instance, kit_op_of(KIT_OP_INSPECT, 0));
     }
     kit_guard_check(&subject->guard);
-    if (subject->algo->check != NULL) {
+    if (subject->algo->check != NULL && subject->pending <= CHECK_MOST) {
         char why[256] = "";
         kit_enter(subject, KIT_HOOK_CHECK, 0, subject->clock);
         enum tl_status status = subject->algo->check(subject->self, why, sizeof why);

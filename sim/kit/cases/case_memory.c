@@ -1,4 +1,5 @@
 /* Cases: where memory comes from, how much, and where it goes. */
+#include "clock.h"
 #include "kit_cases.h"
 #include "kit_script.h"
 
@@ -142,46 +143,178 @@ static uint64_t heap_bytes(void)
     return (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
 }
 
+/* Fails if more has come by way of malloc than the guard and the model have taken. */
+static void check_in_sight(struct kit_subject *subject, uint64_t before, const char *after_what)
+{
+    enum { SLACK = 64 << 10 };
+    uint64_t seen = subject->guard.raw_bytes + subject_model_bytes(subject);
+    uint64_t after = heap_bytes();
+    if (after > before + seen + SLACK && !subject_can(subject, TL_CAP_OWN_MEMORY)) {
+        kit_fail(subject->witness, FAULT_MEMORY,
+                 "after %s, %" PRIu32 " timers have taken %" PRIu64
+                 " bytes from the allocator, and about %" PRIu64 " more behind its back",
+                 after_what, subject->capacity, subject->guard.bytes, after - before - seen);
+    }
+}
+
+/* All hooks, on a few timers. */
+static void visit_briefly(struct kit_subject *subject)
+{
+    for (uint32_t id = 0; id < subject->capacity; id++) {
+        script_start(subject, id, 1 + id);
+    }
+    script_start(subject, 0, 100);
+    script_stop(subject, 1);
+    script_advance(subject, subject->clock + 3);
+    (void)subject_reserve(subject, subject->capacity + 2);
+    script_start(subject, 1, 2000);
+    script_advance(subject, subject->clock + 200);
+}
+
 void case_memory_in_sight(struct kit_run *run)
 {
     /* As many timers as would show, had their memory not come from the allocator. */
-    enum { MANY = 60000, SLACK = 64 << 10 };
+    enum { MANY = 60000, LIVES = 1200, SETTLED = 200, SLACK = 8 << 10 };
     struct kit_subject subject;
     uint64_t before = heap_bytes();
     if (!script_open(run, &subject, MANY, 0)) {
         return;
     }
-    uint64_t seen =
-        subject.guard.bytes + subject.guard.blocks * 4352 + subject_model_bytes(&subject);
-    uint64_t after = heap_bytes();
-    if (after > before + seen + SLACK) {
-        kit_fail(run->witness, FAULT_MEMORY,
-                 "create for %d timers took %" PRIu64
-                 " bytes from the allocator, and about %" PRIu64 " more behind its back",
-                 MANY, subject.guard.bytes, after - before - seen);
-    }
+    check_in_sight(&subject, before, "create");
     if (subject.guard.bytes < MANY) {
         kit_fail(run->witness, FAULT_MEMORY,
                  "create for %d timers took only %" PRIu64
                  " bytes from the allocator: its memory is elsewhere",
                  MANY, subject.guard.bytes);
     }
+    uint64_t until_ns = clock_processor_ns() + (uint64_t)(run->patience_seconds * 0.3e9);
+    for (uint32_t id = 0; id < MANY && (id % 1024 != 0 || clock_processor_ns() < until_ns); id++) {
+        script_start(&subject, id, 10 + id / 16);
+        if (id % 4 == 0) {
+            script_start(&subject, id, 70 + id / 32);
+        }
+    }
+    check_in_sight(&subject, before, "starting them");
+    for (uint32_t id = 0; id < MANY; id += 3) {
+        script_stop(&subject, id);
+    }
+    script_advance(&subject, subject.clock + 60);
+    script_advance(&subject, subject.clock + 4000);
+    check_in_sight(&subject, before, "stops and firings");
     subject_destroy(&subject);
-    /* What create and destroy leave behind outside the allocator adds up. */
-    for (unsigned i = 0; i < 1200; i++) {
+    /* What one life leaves behind outside the allocator adds up. */
+    for (unsigned i = 0; i < LIVES; i++) {
         /* malloc keeps some freed blocks as if in use: no more of them after the first rounds. */
-        before = i == 200 ? heap_bytes() : before;
+        before = i == SETTLED ? heap_bytes() : before;
         if (script_open(run, &subject, 4, 0)) {
-            script_start(&subject, 1, 100);
+            visit_briefly(&subject);
             subject_destroy(&subject);
         }
     }
-    after = heap_bytes();
-    if (after > before + SLACK / 8) {
+    uint64_t after = heap_bytes();
+    if (after > before + SLACK) {
         kit_fail(run->witness, FAULT_LEAK,
-                 "1000 structures made and destroyed left %" PRIu64
+                 "%d structures made and destroyed left %" PRIu64
                  " bytes behind that did not come from the allocator",
-                 after - before);
+                 LIVES - SETTLED, after - before);
+    }
+}
+
+/* --- protected pages ------------------------------------------------------------------------- */
+
+/* Between pages a block costs system calls: little is done, in every hook, at sizes that end at the
+ * page exactly and at sizes that do not. */
+static void between_pages(struct kit_run *run, enum kit_guard_place place, uint32_t capacity)
+{
+    struct kit_subject subject;
+    subject_init(&subject, run->algo, run->options, script_limit_bytes(run), run->witness);
+    subject.guard.place = place;
+    kit_guard_watch(&subject.guard);
+    if (subject_create(&subject, capacity, 7, 0) != KIT_OPENED) {
+        subject_discard(&subject);
+        return;
+    }
+    struct traffic traffic;
+    script_traffic(&traffic, run, 900, capacity);
+    for (uint32_t id = capacity; id-- > 0;) {
+        script_start(&subject, id, script_draw_delay(&traffic, subject.clock));
+    }
+    script_churn(&traffic, &subject, 60, IRREGULARLY);
+    if (subject_reserve(&subject, capacity + 1)) {
+        script_start(&subject, capacity, 64);
+    }
+    if (subject_reserve(&subject, 3 * capacity + 5)) {
+        script_start_all(&subject, 3 * capacity + 5, 30);
+    }
+    script_churn(&traffic, &subject, 60, BY_ONE);
+    for (uint32_t id = 0; id < subject.capacity; id += 2) {
+        script_stop(&subject, id);
+    }
+    subject_inspect(&subject);
+    script_settle(&subject);
+    script_draw_starts(&traffic, &subject, capacity);
+    subject_destroy(&subject);
+}
+
+void case_memory_pages(struct kit_run *run)
+{
+    static const uint32_t capacities[] = {1, 2, 7, 16, 33, 64, 100, 512};
+    size_t count = script_is_default(run) ? LENGTH(capacities) : 2;
+    for (size_t i = 0; i < count; i++) {
+        between_pages(run, KIT_GUARD_PAGE_BEHIND, capacities[i]);
+        between_pages(run, KIT_GUARD_PAGE_BEFORE, capacities[i]);
+    }
+}
+
+/* --- sizes ----------------------------------------------------------------------------------- */
+
+/* What is taken for a size that does not fit is found out by using it: the last timer of a
+ * structure that says it has room for so many. Past the model, which has not. */
+static void use_the_last(struct kit_subject *subject, uint32_t capacity)
+{
+    uint32_t last = capacity - 1;
+    kit_enter(subject, KIT_HOOK_STOP, last, 0);
+    (void)subject->algo->stop(subject->self, last);
+    kit_enter(subject, KIT_HOOK_START, last, 10);
+    (void)subject->algo->start(subject->self, last, subject->clock + 10);
+    kit_guard_check(&subject->guard);
+    kit_enter(subject, KIT_HOOK_STOP, last, 0);
+    if (subject->algo->stop(subject->self, last) != TL_OK) {
+        kit_fail(subject->witness, FAULT_STATUS,
+                 "timer %" PRIu32 ", started after room for %" PRIu32
+                 " timers was said to be there, is not pending",
+                 last, capacity);
+    }
+}
+
+/* Counts of timers whose bytes do not fit into 32 bits, by a little: for timers of 4 bytes to 96.
+ */
+void case_memory_sizes(struct kit_run *run)
+{
+    static const uint32_t timer_bytes[] = {4,  8,  12, 16, 20, 24, 28, 32,
+                                           36, 40, 48, 56, 64, 72, 80, 96};
+    enum { LITTLE = 16 << 20 };
+    for (size_t i = 0; i < LENGTH(timer_bytes); i++) {
+        uint32_t capacity = (uint32_t)((UINT64_C(1) << 32) / timer_bytes[i]) + 2;
+        struct kit_subject subject;
+        subject_init(&subject, run->algo, run->options, LITTLE, run->witness);
+        kit_guard_watch(&subject.guard);
+        if (subject_create(&subject, 4, 0, 0) != KIT_OPENED) {
+            subject_discard(&subject);
+            return;
+        }
+        script_start(&subject, 3, 20);
+        kit_enter(&subject, KIT_HOOK_RESERVE, capacity, 0);
+        enum tl_status status = subject.algo->reserve(subject.self, capacity);
+        if (status == TL_OK) {
+            use_the_last(&subject, capacity);
+        } else if (status != TL_ERR_NOMEM && status != TL_ERR_CAPACITY) {
+            kit_fail(run->witness, FAULT_STATUS,
+                     "reserve(%" PRIu32 ") where there is no memory for it returned %s", capacity,
+                     tl_status_name(status));
+        }
+        script_settle(&subject);
+        subject_destroy(&subject);
     }
 }
 
