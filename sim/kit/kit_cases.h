@@ -18,6 +18,9 @@
       case_destroy_pending)                                                                        \
     X("two-instances", "life", "two structures side by side know nothing of each other", 0, false, \
       case_two_instances)                                                                          \
+    X("several-instances", "life",                                                                 \
+      "three that differ in options, size and clock know nothing of each other", 0, true,          \
+      case_several_instances)                                                                      \
     X("two-threads", "life",                                                                       \
       "what one thread does to a structure, at any moment, another's thread does not notice", 0,   \
       true, case_two_threads)                                                                      \
@@ -138,6 +141,8 @@
       0, true, case_memory_bounded)                                                                \
     X("many-one-tick", "large", "very many timers due at one tick fire, within the budget", 0,     \
       true, case_many_one_tick)                                                                    \
+    X("many-exactly", "large", "2^8, 2^12, 2^15 and 2^16 timers are as right as one more or less", \
+      0, true, case_many_exactly)                                                                  \
     X("many-restarted", "large", "very many timers are restarted, some stopped, the rest fires",   \
       0, true, case_many_restarted)                                                                \
     X("many-churn", "large", "with thousands pending, every operation and next are right", 0,      \

@@ -74,6 +74,8 @@ static void every_wrong_structure_is_caught_by_its_case(void **state)
             fail_msg("%s names the case %s, which there is not", made[i]->name, made[i]->origin);
         }
         struct kit_target target = kit_target_of(made[i], made[i]);
+        /* What goes wrong from the 2^20th timer on. */
+        target.large = strncmp(made[i]->name, "million-", 8) == 0;
         struct kit_verdict verdict;
         struct kit_trace trace;
         kit_check_case(&target, contract_case, &limits, &verdict, &trace);

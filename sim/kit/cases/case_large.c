@@ -87,6 +87,33 @@ void case_many_one_tick(struct kit_run *run)
     tell(run, count);
 }
 
+/* Just as many as a counter of 8, 12, 15 or 16 bits takes for none, or one more or less, all at one
+ * tick and nothing else beside them; then half of them later. */
+void case_many_exactly(struct kit_run *run)
+{
+    static const uint32_t powers[] = {1u << 8, 1u << 12, 1u << 15, 1u << 16, 1u << 20};
+    for (size_t i = 0; i < LENGTH(powers) && powers[i] <= many(run); i++) {
+        struct kit_subject subject;
+        if (!script_open(run, &subject, powers[i] + 1, 0)) {
+            return;
+        }
+        for (unsigned round = 0; round < 4; round++) {
+            uint32_t wanted = powers[i] + (round == 1) - (round == 2);
+            uint32_t count = fill(run, &subject, wanted, 70, round == 3, 2);
+            script_advance(&subject, subject.clock + 70);
+            script_advance(&subject, subject.clock + 1);
+            if (count < wanted) {
+                kit_note(run->witness,
+                         "%" PRIu32 " timers at once, for %" PRIu32 " take too long here", count,
+                         wanted);
+                i = LENGTH(powers);
+                break;
+            }
+        }
+        script_close(&subject);
+    }
+}
+
 /* All restarted, a third of them stopped, and what is left fires in its time. */
 void case_many_restarted(struct kit_run *run)
 {
@@ -144,17 +171,19 @@ void case_many_churn(struct kit_run *run)
     }
 }
 
-/* From one timer to many by reserve, each new id started at once, the old ones pending. */
-void case_many_reserved(struct kit_run *run)
+/* From one timer to many by reserve, each new id started at once, the old ones pending; at the end
+ * some more, when there are many. */
+static void grow_to_many(struct kit_run *run, bool is_destroyed_full)
 {
     struct kit_subject subject;
     if (!script_open(run, &subject, 1, 3)) {
         return;
     }
-    struct pace_of_work work = share_of(run, 0.3);
+    struct pace_of_work work = share_of(run, 0.2);
+    uint32_t most = many(run);
     uint32_t had = 0;
     uint64_t random = 7;
-    for (uint32_t capacity = 1; capacity <= many(run) && !work.over; capacity += 1 + capacity / 2) {
+    for (uint32_t capacity = 1; had < most + 2 && !work.over;) {
         if (!subject_reserve(&subject, capacity)) {
             break;
         }
@@ -163,10 +192,22 @@ void case_many_reserved(struct kit_run *run)
             script_start(&subject, had, 1 + kit_random(&random) % 20000);
         }
         script_advance(&subject, subject.clock + 1);
+        uint32_t larger = capacity + 1 + capacity / 2;
+        capacity = capacity >= most ? capacity + 1 : larger < most ? larger : most;
+    }
+    if (is_destroyed_full) {
+        subject_destroy(&subject);
+        return;
     }
     subject_inspect(&subject);
     script_advance(&subject, subject.clock + 11000);
     script_close(&subject);
+}
+
+void case_many_reserved(struct kit_run *run)
+{
+    grow_to_many(run, false);
+    grow_to_many(run, true);
 }
 
 /* Destroyed full, with what restarts and stops have left behind. */

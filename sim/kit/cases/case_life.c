@@ -1,6 +1,9 @@
 /* Cases: a structure is made, is there, and goes. */
+#include "clock.h"
 #include "kit_cases.h"
 #include "kit_script.h"
+
+#include <string.h>
 
 void case_create(struct kit_run *run)
 {
@@ -75,6 +78,92 @@ void case_two_instances(struct kit_run *run)
     script_close(&two);
     script_churn(&here, &one, 100, BY_ONE);
     script_close(&one);
+}
+
+/* The run under the values that are tried of one option, the `which`th of them all, counted on from
+ * the first again; under its own where there is none other. */
+static struct kit_run under_others(const struct kit_run *run, size_t which)
+{
+    struct kit_run other = *run;
+    size_t total = 0;
+    for (unsigned pass = 0; pass < 2 && !run->target->pinned; pass++) {
+        size_t at = 0;
+        for (size_t i = 0; i < tl_option_count(run->algo); i++) {
+            int64_t values[KIT_CANDIDATES_MAX];
+            size_t count = kit_option_candidates(&run->algo->options[i], values);
+            if (pass == 1 && which % total >= at && which % total - at < count) {
+                other.options[i] = values[which % total - at];
+                return other;
+            }
+            at += count;
+        }
+        total = at;
+        if (total == 0) {
+            break;
+        }
+    }
+    return other;
+}
+
+enum { SIDE_BY_SIDE = 3 };
+
+/* One more structure beside the others, unlike them in all that create is told. */
+static bool open_unlike(struct kit_run *run, struct kit_subject *subject, struct traffic *traffic,
+                        unsigned place, size_t round)
+{
+    static const uint32_t capacities[SIDE_BY_SIDE] = {20, 3, 50};
+    static const uint64_t clocks[SIDE_BY_SIDE] = {0, 77777, 1000};
+    static const uint64_t announced[SIDE_BY_SIDE] = {0, 5000, 100};
+    static const uint64_t spans[SIDE_BY_SIDE] = {500, 3000, 90};
+    struct kit_run other = place > 0 ? under_others(run, round + 3 * place - 3) : *run;
+    script_traffic(traffic, &other, spans[place], round + place);
+    return script_open_announced(&other, subject, capacities[place], clocks[place],
+                                 announced[place]);
+}
+
+static void churn_in_turns(struct kit_subject *subjects, struct traffic *traffics, const bool *open)
+{
+    for (unsigned i = 0; i < 40; i++) {
+        for (unsigned place = 0; place < SIDE_BY_SIDE; place++) {
+            if (open[place]) {
+                script_churn(&traffics[place], &subjects[place], 3,
+                             i % 2 == 0 ? BY_ONE : IRREGULARLY);
+            }
+        }
+    }
+}
+
+void case_several_instances(struct kit_run *run)
+{
+    enum { ROUNDS = 24 };
+    static const unsigned orders[][SIDE_BY_SIDE] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0},
+                                                    {0, 2, 1}, {2, 0, 1}, {1, 0, 2}};
+    uint64_t until_ns = clock_processor_ns() + (uint64_t)(run->patience_seconds * 0.25 * 1e9);
+    for (size_t round = 0; round < ROUNDS && clock_processor_ns() < until_ns; round++) {
+        const unsigned *made = orders[round % LENGTH(orders)];
+        const unsigned *destroyed = orders[round / 2 % LENGTH(orders)];
+        struct kit_subject subjects[SIDE_BY_SIDE];
+        struct traffic traffics[SIDE_BY_SIDE];
+        bool open[SIDE_BY_SIDE] = {false};
+        for (unsigned i = 0; i < SIDE_BY_SIDE; i++) {
+            unsigned place = made[i];
+            open[place] = open_unlike(run, &subjects[place], &traffics[place], place, round);
+            churn_in_turns(subjects, traffics, open);
+        }
+        /* One goes and comes again while the others are there. */
+        unsigned again = destroyed[1];
+        if (open[again]) {
+            subject_destroy(&subjects[again]);
+            open[again] = open_unlike(run, &subjects[again], &traffics[again], again, round);
+        }
+        for (unsigned i = 0; i < SIDE_BY_SIDE; i++) {
+            churn_in_turns(subjects, traffics, open);
+            if (open[destroyed[i]]) {
+                script_close(&subjects[destroyed[i]]);
+                open[destroyed[i]] = false;
+            }
+        }
+    }
 }
 
 /* Long enough that what is written, and how a process ends, has a chance to show. */

@@ -48,6 +48,25 @@ static void start_and_fire(struct kit_subject *subject, uint32_t number)
     script_advance(subject, subject->clock + 1);
 }
 
+/* Whatever start, restart, stop or advance does not do what it should is noticed at once. */
+static void each_counts(struct kit_subject *subject, uint32_t number)
+{
+    uint32_t id = number % 2;
+    script_start(subject, id, 1);
+    script_start(subject, 2, 3);
+    script_start(subject, 2, 1);
+    script_start(subject, 3, 1);
+    script_stop(subject, 3);
+    script_advance(subject, subject->clock + 1);
+}
+
+/* A turn, and more, of wheels that are not large. */
+static void turn(struct kit_subject *subject, uint32_t number)
+{
+    script_start(subject, number % KEPT, 601);
+    script_advance(subject, subject->clock + 601);
+}
+
 static void start_and_stop(struct kit_subject *subject, uint32_t number)
 {
     uint32_t id = number % KEPT;
@@ -83,6 +102,8 @@ static void each_life(struct kit_run *run,
 void case_long_life(struct kit_run *run)
 {
     each_life(run, start_and_fire);
+    each_life(run, each_counts);
+    each_life(run, turn);
     each_life(run, start_and_stop);
     each_life(run, push_back);
 }

@@ -1,0 +1,310 @@
+/*
+ * A wheel of lists with due ticks instead of rounds: exact, in no order. Made to be wrong where
+ * there are many timers or operations, or other structures beside it. Right where WRONG is NOTHING.
+ */
+#include "wrong.h"
+
+#include "lists.h"
+
+enum wrong {
+    NOTHING,
+    COUNTS_SLOT_IN_8_BITS,
+    COUNTS_SLOT_IN_16_BITS,
+    COUNTS_ALL_IN_16_BITS,
+    COUNTS_SLOT_IN_20_BITS,
+    RETURNS_16_BITS,
+    INDEX_OF_16_BITS,
+    INDEX_OF_20_BITS,
+    FIRES_4096_AN_ADVANCE,
+    RESERVE_COPIES_65536,
+    LEAKS_GROWN,
+    START_65536_IS_LATE,
+    ADVANCE_65536_IS_IDLE,
+    TURN_65536_IS_IDLE,
+    STOP_65536_IS_FORGOTTEN,
+    RESTART_65536_KEEPS_PLACE,
+    STALE_GENERATION_OF_16_BITS,
+    WEARS_OUT,
+    DEFERS_64,
+    DEFERS_4000,
+    KEEPS_OPTIONS,
+    KEEPS_CONFIG,
+    SHARES_SLOTS,
+    SHARES_SLOTS_WHEN_LARGER,
+    LATE_AT_ANNOUNCED,
+    EARLY_BEYOND_ANNOUNCED
+};
+
+enum { SLOTS_MOST = 1024, DUE_LIST = SLOTS_MOST, LATE_LIST, LISTS };
+
+/* What a stop left behind (STALE_GENERATION_OF_16_BITS). */
+struct stale {
+    uint64_t due;
+    uint16_t generation;
+    bool is_there;
+};
+
+struct wheel {
+    const struct tl_allocator *allocator;
+    const struct tl_config *config;
+    const int64_t *options;
+    struct node *nodes;
+    struct stale stale; /* of timer 0 */
+    void *grown;
+    uint32_t capacity;
+    uint32_t slots;
+    uint32_t in_slot[SLOTS_MOST];
+    uint64_t announced;
+    uint64_t clock;
+    uint64_t count;
+    uint64_t starts;
+    uint64_t restarts;
+    uint64_t advances;
+    uint64_t turns;
+    uint64_t stops;
+    uint64_t started_inside;
+    uint64_t worn;
+    uint16_t generation; /* of timer 0 */
+    bool firing;
+};
+
+static uint32_t shared_slots;
+
+static uint32_t slots_of(const struct wheel *wheel)
+{
+    if (WRONG == KEEPS_OPTIONS || WRONG == KEEPS_CONFIG) {
+        const int64_t *options = WRONG == KEEPS_OPTIONS ? wheel->options : wheel->config->options;
+        return (uint32_t)options[0];
+    }
+    return WRONG == SHARES_SLOTS || WRONG == SHARES_SLOTS_WHEN_LARGER ? shared_slots : wheel->slots;
+}
+
+/* How many a slot holds, as far as that is kept. */
+static bool is_empty(const struct wheel *wheel, uint32_t slot)
+{
+    uint32_t count = wheel->in_slot[slot];
+    return (WRONG == COUNTS_SLOT_IN_8_BITS && (uint8_t)count == 0) ||
+           (WRONG == COUNTS_SLOT_IN_16_BITS && (uint16_t)count == 0) ||
+           (WRONG == COUNTS_SLOT_IN_20_BITS && count % (1u << 20) == 0) ||
+           (WRONG == COUNTS_ALL_IN_16_BITS && (uint16_t)wheel->count == 0);
+}
+
+static uint32_t index_of(uint32_t id)
+{
+    if (WRONG == INDEX_OF_16_BITS) {
+        id = (uint16_t)id;
+    }
+    return LISTS + (WRONG == INDEX_OF_20_BITS ? id % (1u << 20) : id);
+}
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct wheel *wheel = self;
+    if (capacity <= wheel->capacity) {
+        return TL_OK;
+    }
+    void *grown = NULL;
+    if (WRONG == LEAKS_GROWN && capacity > 65536 && wheel->grown == NULL) {
+        grown = tl_alloc(wheel->allocator, 64, 16);
+        if (grown == NULL) {
+            return TL_ERR_NOMEM;
+        }
+    }
+    if (!grow_nodes(wheel->allocator, &wheel->nodes, LISTS + wheel->capacity, LISTS + capacity)) {
+        tl_free(wheel->allocator, grown, 64, 16);
+        return TL_ERR_NOMEM;
+    }
+    for (uint32_t id = 65536; WRONG == RESERVE_COPIES_65536 && id < wheel->capacity; id++) {
+        wheel->count -= is_linked(wheel->nodes, LISTS + id);
+        unlink_node(wheel->nodes, LISTS + id);
+    }
+    wheel->grown = grown != NULL ? grown : wheel->grown;
+    wheel->capacity = capacity;
+    return TL_OK;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct wheel *wheel = self;
+    if (wheel->count == 0) {
+        tl_free(wheel->allocator, wheel->grown, 64, 16);
+    }
+    tl_free(wheel->allocator, wheel->nodes, (LISTS + wheel->capacity) * sizeof *wheel->nodes,
+            alignof(struct node));
+    tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct wheel));
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct wheel *wheel = tl_alloc(config->allocator, sizeof *wheel, alignof(struct wheel));
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *wheel = (struct wheel){.allocator = config->allocator,
+                            .config = config,
+                            .options = config->options,
+                            .capacity = config->capacity,
+                            .slots = (uint32_t)config->options[0],
+                            .announced = config->max_delay_ticks,
+                            .clock = config->now};
+    if (WRONG != SHARES_SLOTS_WHEN_LARGER || wheel->slots > shared_slots) {
+        shared_slots = wheel->slots;
+    }
+    if (!grow_nodes(wheel->allocator, &wheel->nodes, 0, LISTS + wheel->capacity)) {
+        tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct wheel));
+        return TL_ERR_NOMEM;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+/* Takes a timer out of whatever list it is in. */
+static void take_out(struct wheel *wheel, uint32_t index)
+{
+    wheel->in_slot[wheel->nodes[index].rounds % SLOTS_MOST] -=
+        wheel->nodes[index].rounds < SLOTS_MOST;
+    unlink_node(wheel->nodes, index);
+}
+
+static void put_in(struct wheel *wheel, uint32_t list, uint32_t index)
+{
+    wheel->nodes[index].rounds = list; /* where it is */
+    wheel->in_slot[list % SLOTS_MOST] += list < SLOTS_MOST;
+    append_node(wheel->nodes, list, index);
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct wheel *wheel = self;
+    uint32_t index = index_of(id);
+    if (!is_linked(wheel->nodes, index)) {
+        return TL_IDLE;
+    }
+    if (WRONG == STALE_GENERATION_OF_16_BITS && id == 0 && !wheel->stale.is_there) {
+        wheel->stale = (struct stale){wheel->nodes[index].due, wheel->generation, true};
+    }
+    if (WRONG == STOP_65536_IS_FORGOTTEN && ++wheel->stops % 65536 == 0) {
+        return TL_OK;
+    }
+    take_out(wheel, index);
+    wheel->count--;
+    wheel->worn += WRONG == WEARS_OUT && wheel->starts % 2048 == 0;
+    return TL_OK;
+}
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct wheel *wheel = self;
+    uint32_t index = index_of(id);
+    if (WRONG == WEARS_OUT && wheel->worn > 30) {
+        return TL_ERR_NOMEM;
+    }
+    if (WRONG == RESTART_65536_KEEPS_PLACE && is_linked(wheel->nodes, index) &&
+        ++wheel->restarts % 65536 == 0) {
+        return TL_OK;
+    }
+    (void)wheel_stop(self, id);
+    if (id == 0) {
+        wheel->generation++;
+    }
+    wheel->starts++;
+    wheel->count++;
+    if (WRONG == START_65536_IS_LATE && wheel->starts % 65536 == 0) {
+        deadline++;
+    }
+    uint64_t delay = deadline > wheel->clock ? deadline - wheel->clock : 0;
+    if (wheel->announced > 0) {
+        deadline += WRONG == LATE_AT_ANNOUNCED && delay == wheel->announced && delay >= 1000000;
+        deadline -= WRONG == EARLY_BEYOND_ANNOUNCED && delay > wheel->announced;
+    }
+    wheel->nodes[index].due = deadline;
+    wheel->started_inside += wheel->firing;
+    bool overflows = (WRONG == DEFERS_64 && wheel->started_inside > 64) ||
+                     (WRONG == DEFERS_4000 && wheel->started_inside > 4000);
+    if (overflows && delay == 0) {
+        put_in(wheel, DUE_LIST, index);
+    } else if (delay == 0) {
+        put_in(wheel, LATE_LIST, index);
+    } else {
+        put_in(wheel, (uint32_t)(deadline % slots_of(wheel)), index);
+    }
+    return TL_OK;
+}
+
+/* What is due of a list goes to the due list. */
+static void gather(struct wheel *wheel, uint32_t list, uint64_t now)
+{
+    struct node *nodes = wheel->nodes;
+    for (uint32_t index = nodes[list].next; index != list;) {
+        uint32_t next = nodes[index].next;
+        if (nodes[index].due <= now) {
+            take_out(wheel, index);
+            put_in(wheel, DUE_LIST, index);
+        }
+        index = next;
+    }
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    struct wheel *wheel = self;
+    uint32_t slots = slots_of(wheel);
+    bool is_idle = WRONG == ADVANCE_65536_IS_IDLE && ++wheel->advances % 65536 == 0;
+    wheel->turns += now / slots != wheel->clock / slots;
+    if (WRONG == TURN_65536_IS_IDLE && wheel->turns == 65536) {
+        wheel->turns++;
+        is_idle = true;
+    }
+    if (WRONG == STALE_GENERATION_OF_16_BITS && wheel->stale.is_there && wheel->stale.due <= now) {
+        wheel->stale.is_there = false;
+        if (wheel->stale.generation == wheel->generation && is_linked(wheel->nodes, LISTS)) {
+            wheel->nodes[LISTS].due = now;
+            take_out(wheel, LISTS);
+            put_in(wheel, LATE_LIST, LISTS);
+        }
+    }
+    gather(wheel, LATE_LIST, now);
+    for (uint64_t k = 1; k <= now - wheel->clock && k <= slots && !is_idle; k++) {
+        uint32_t slot = (uint32_t)((wheel->clock + k) % slots);
+        if (!is_empty(wheel, slot)) {
+            gather(wheel, slot, now);
+        }
+    }
+    wheel->clock = now;
+    wheel->started_inside = 0;
+    wheel->firing = true;
+    uint64_t most = WRONG == FIRES_4096_AN_ADVANCE && budget > 4096 ? 4096 : budget;
+    uint64_t fired = 0;
+    while (fired < most && is_linked(wheel->nodes, DUE_LIST)) {
+        uint32_t index = wheel->nodes[DUE_LIST].next;
+        take_out(wheel, index);
+        wheel->count--;
+        fired++;
+        fire(ctx, index - LISTS, now);
+    }
+    wheel->firing = false;
+    return WRONG == RETURNS_16_BITS ? (uint16_t)fired : fired;
+}
+
+static uint64_t wheel_count(const void *self)
+{
+    return ((const struct wheel *)self)->count;
+}
+
+static const struct tl_option wheel_options[] = {
+    {"slots", 256, 1, SLOTS_MOST, NULL, "slots of the wheel"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(WRONG_SYMBOL) = {
+    WRONG_TEXTS(WRONG_HOW, WRONG_CASE),
+    .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .options = wheel_options,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = wheel_reserve,
+    .start = wheel_start,
+    .stop = wheel_stop,
+    .advance = wheel_advance,
+    .count = wheel_count,
+};
