@@ -132,6 +132,27 @@ static void what_is_right_passes(void **state)
     }
 }
 
+/* As far as time allows, which the message says. */
+static void what_is_right_passes_with_a_million_timers(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"right-many", "right-heap"};
+    static const char *const cases[] = {"many-exactly", "many-reserved", "many-one-tick"};
+    struct kit_limits limits = kit_limits_default();
+    limits.processor_seconds = 60;
+    for (size_t i = 0; i < 6; i++) {
+        struct kit_target target =
+            kit_target_of(made_called(names[i % 2]), made_called(names[i % 2]));
+        target.large = true;
+        struct kit_verdict verdict;
+        kit_check_case(&target, kit_case_find(cases[i / 2]), &limits, &verdict, NULL);
+        print_message("%s, %s: %llu timers at once; %s\n", names[i % 2], cases[i / 2],
+                      (unsigned long long)verdict.coverage.pending, verdict.message);
+        assert_int_equal(verdict.result, KIT_OK);
+        assert_true(verdict.coverage.pending > 4096);
+    }
+}
+
 static void every_registered_structure_passes(void **state)
 {
     (void)state;
@@ -700,6 +721,7 @@ int main(void)
         cmocka_unit_test(memory_is_kept_counted_and_refused),
         cmocka_unit_test(every_wrong_structure_is_caught_by_its_case),
         cmocka_unit_test(what_is_right_passes),
+        cmocka_unit_test(what_is_right_passes_with_a_million_timers),
         cmocka_unit_test(every_registered_structure_passes),
         cmocka_unit_test(what_fires_nothing_is_skipped),
         cmocka_unit_test(promises_not_made_are_not_checked),
