@@ -42,6 +42,7 @@
 #include "gen_tcp_lives.h"
 #include "gen_traffic.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -49,7 +50,8 @@ enum {
     ENDS,
     RATE_PER_S,
     GAP_FIRST,
-    REPLY_MEDIAN_MS = GAP_FIRST + TCP_GAP_POINTS,
+    GAP_KEPT = GAP_FIRST + TCP_GAP_POINTS,
+    REPLY_MEDIAN_MS,
     REPLY_SIGMA,
     CLOSE,
     CLOSE_ASKED,
@@ -67,6 +69,8 @@ enum {
     SYN_RETRIES,
     RETRIES,
     QUICK_ACKS,
+    QUICK_AGAIN_MIN,
+    QUICK_AGAIN_MAX,
     DELACK_REPLY,
     DELACK_MIN_MS,
     DELACK_MAX_MS,
@@ -84,11 +88,13 @@ enum {
     ACTIVITY,
     HERDS = ACTIVITY + GEN_ACTIVITY_ROWS,
     OPEN_FIRST = HERDS + GEN_HERD_ROWS,
-    OPEN_FIRST_SPREAD,
-    OPEN_FIRST_PHASE,
+    OPEN_FIRST_S,
+    OPEN_FIRST_OVER_S,
+    OPEN_AGAIN,
     OPEN_EVEN,
     PACE_END,
     CLOSE_ENDED,
+    CLOSE_EVEN,
     CLOSE_YOUNG,
     CLOSE_SINGLE,
     OPEN_CURVE,
@@ -128,13 +134,22 @@ static const struct gen_parameter tcp_parameters[] = {
     GAP_ROW("gap_p0", 20, "gaps from request to request: the least; only proportions count"),
     GAP_ROW("gap_p0.1", 80, "one in a thousand is shorter"),
     GAP_ROW("gap_p1", 180, "1 %"),
+    GAP_ROW("gap_p3", 184, "3 %"),
     GAP_ROW("gap_p10", 196, "10 %"),
-    GAP_ROW("gap_p25", 224, "25 %"),
+    GAP_ROW("gap_p20", 216, "20 %"),
+    GAP_ROW("gap_p30", 236, "30 %"),
+    GAP_ROW("gap_p40", 268, "40 %"),
     GAP_ROW("gap_p50", 308, "half of them"),
-    GAP_ROW("gap_p75", 532, "75 %"),
+    GAP_ROW("gap_p60", 368, "60 %"),
+    GAP_ROW("gap_p70", 460, "70 %"),
+    GAP_ROW("gap_p80", 632, "80 %"),
     GAP_ROW("gap_p90", 1120, "90 %"),
+    GAP_ROW("gap_p95", 1864, "95 %"),
     GAP_ROW("gap_p99", 4840, "99 %"),
     GAP_ROW("gap_p100", 33600, "the longest"),
+    {"gap_kept", 0, 0, 1,
+     "share of its gaps that a connection draws from one eighth of that law, always the same",
+     "chosen: none", NULL},
     {"reply_median_ms", 0.1, 0.001, 1e6, "median of the log-normal reply time", NGINX, NULL},
     {"reply_sigma", 0.5, 0, 5, "standard deviation of its logarithm", "chosen", NULL},
     {"close", 0.0125, 0, 1, "probability that a reply is a connection's last", NGINX, NULL},
@@ -163,7 +178,14 @@ static const struct gen_parameter tcp_parameters[] = {
      "Linux's TCP_RETR2", NULL},
     {"quick_acks", 1, 0, 1e6, "a connection's first requests, which are acknowledged at once",
      NGINX, NULL},
-    {"delack_reply", 0, 0, 1, "share of the replies whose ACK the client delays", NGINX, NULL},
+    {"quick_again_min", 0, 0, 16,
+     "replies that the client acknowledges at once after a silence of its retransmission timeout; "
+     "0: all, however long it was silent; each connection keeps one, uniform from this",
+     "chosen: no pattern; recordings: 1 to 16", NULL},
+    {"quick_again_max", 0, 0, 16, "to this, at most Linux's TCP_MAX_QUICKACKS",
+     "chosen: no pattern; recordings: 1 to 16", NULL},
+    {"delack_reply", 0, 0, 1, "share of the other replies whose ACK it delays as well", NGINX,
+     NULL},
     {"delack_min_ms", 40, 0.001, 1e6, "delayed ACK: each connection keeps one, uniform from this",
      "Linux's TCP_DELACK_MIN", NULL},
     {"delack_max_ms", 40, 0.001, 1e6,
@@ -196,15 +218,20 @@ static const struct gen_parameter tcp_parameters[] = {
     GEN_HERDS(HERDS),
     {"open_first", 0, 0, 1, "a window: share of the connections that are open when it begins",
      "chosen: none", NULL},
-    {"open_first_spread", 1, 0, 1,
-     "these were opened within such a share of their keepalive time: so do its timers lie",
+    {"open_first_s", 0, 0, 1e6,
+     "the first of these were opened so long before; 0: anywhere in their keepalive time",
      "chosen: anywhere", NULL},
-    {"open_first_phase", 0, 0, 1, "and so far in it were the first of them", "chosen", NULL},
+    {"open_first_over_s", 0, 0, 1e6, "and the last of them so much later", "chosen: all at once",
+     NULL},
+    {"open_again", 0, 0, 1, "share of the closings with which another connection opens at once",
+     "chosen: none", NULL},
     {"open_even", 0, 0, 1, "share of its openings that are evenly spaced along the curve",
      "chosen: none", NULL},
     {"pace_end", 1, 0.01, 100, "at its end requests come so many times as fast as at its begin",
      "chosen: steady", NULL},
     {"close_ended", 0, 0, 1, "share of the connections that close in it", "chosen: none", NULL},
+    {"close_even", 0, 0, 1, "share of its closings that are evenly spaced along the curve",
+     "chosen: none", NULL},
     {"close_young", 1, 0, 1, "its closes end one of this share of those open, the youngest",
      "chosen: any", NULL},
     {"close_single", 0, 0, 1,
@@ -286,8 +313,10 @@ struct end {
     uint8_t backoff; /* expiries since then */
     uint8_t probes;  /* of keepalive that were not answered */
     bool waits;      /* something is not acknowledged */
+    uint8_t quick;   /* replies that are still acknowledged at once */
     bool measured;   /* a round trip of what it sent, beyond the handshake */
     bool keepalive;
+    bool unseen; /* its keepalive timer was armed before the window */
 };
 
 struct connection {
@@ -301,8 +330,10 @@ struct connection {
     uint32_t delack_ticks;
     uint32_t requests; /* so far */
     uint8_t state;
-    uint8_t syns; /* repeated */
-    bool last;    /* its request is: closes with the reply */
+    uint8_t syns;        /* repeated */
+    uint8_t part;        /* of the law of gaps */
+    uint8_t quick_again; /* what a silence sets the client's `quick` to */
+    bool last;           /* its request is: closes with the reply */
     bool client_closes;
     bool single; /* it asks once, and closes */
 };
@@ -328,6 +359,8 @@ struct tcp {
     uint32_t syn_retries;
     uint32_t retries;
     uint32_t quick_acks;
+    double quick_again_least;
+    double quick_again_count; /* so many numbers from there */
     double delack_reply;
     double keepalive_share;
     double keepalive_client;
@@ -411,6 +444,14 @@ static uint64_t soon(struct gen_model *model, double ticks)
 
 /* --- timers ---------------------------------------------------------------------------------- */
 
+/* Whether a keepalive timer that is started now is left out. A recording does not have the start of
+ * what was armed before it. It sees such a timer where the kernel's wheel has come round to it and
+ * its code starts it again; so does a window. */
+static bool is_unseen(const struct visit *visit)
+{
+    return visit->tcp->window && visit->tcp->linux_wheel && !visit->model->recording;
+}
+
 /* Starts an end's timer, if that end is here. What would leave the deadline as it is, is none. */
 static void start(const struct visit *visit, struct end *end, unsigned kind, uint64_t ticks)
 {
@@ -419,6 +460,9 @@ static void start(const struct visit *visit, struct end *end, unsigned kind, uin
     }
     struct gen_timer *timer = &end->timers[kind];
     ticks += visit->tcp->late_ticks;
+    if (kind == KIND_KEEPALIVE) {
+        end->unseen = is_unseen(visit);
+    }
     if (timer->delay_ticks > 0 && timer->due > visit->now && timer->due == visit->now + ticks) {
         visit->model->counts[COUNT_UNCHANGED]++;
         return;
@@ -428,7 +472,12 @@ static void start(const struct visit *visit, struct end *end, unsigned kind, uin
 
 static void stop(const struct visit *visit, struct end *end, unsigned kind)
 {
-    if (end != NULL) {
+    if (end == NULL) {
+        return;
+    }
+    if (kind == KIND_KEEPALIVE && end->unseen && visit->model->recording) {
+        end->timers[kind].delay_ticks = 0;
+    } else {
         gen_timer_stop(visit->model, visit->now, &end->timers[kind]);
     }
 }
@@ -578,7 +627,8 @@ static void wait_for_request(const struct visit *visit)
     struct connection *connection = visit->connection;
     uint64_t at;
     if (tcp->traffic.smooth) {
-        double gap = tcp_gap_draw(&tcp->gaps, &visit->model->random) / pace(visit);
+        double gap =
+            tcp_gap_draw(&tcp->gaps, connection->part, &visit->model->random) / pace(visit);
         at = connection->request_at + soon(visit->model, gap);
     } else {
         at = gen_next_request(visit->model, &tcp->traffic, &connection->activity, visit->now,
@@ -624,17 +674,45 @@ static void send_reply(const struct visit *visit)
     travel(visit, visit->server, 0);
 }
 
+/* Whether the client delays the ACK of this reply, as Linux does: a connection whose request came
+ * soon after the reply before is interactive; others acknowledge some replies at once after they
+ * begin, or were silent. */
+static bool delays_ack(const struct visit *visit)
+{
+    const struct tcp *tcp = visit->tcp;
+    const struct connection *connection = visit->connection;
+    struct end *client = visit->client;
+    if (client == NULL) {
+        return false;
+    }
+    if (connection->quick_again == 0) {
+        return tcp->delack_reply > 0 && gen_chance(visit->model, tcp->delack_reply);
+    }
+    if (connection->requests > 1 &&
+        connection->request_at < client->heard_at + connection->delack_ticks) {
+        return true;
+    }
+    if (connection->requests == 1 || visit->now - client->heard_at > rto(tcp, client, 0)) {
+        client->quick = connection->quick_again;
+    }
+    if (client->quick == 0) {
+        return true;
+    }
+    client->quick--;
+    return tcp->delack_reply > 0 && gen_chance(visit->model, tcp->delack_reply);
+}
+
 static void take_reply(const struct visit *visit)
 {
     const struct tcp *tcp = visit->tcp;
     struct connection *connection = visit->connection;
     visit->model->counts[COUNT_ACKS]++;
     double trip = round_trip(visit);
-    acknowledge(visit, visit->client, trip);
-    acknowledge(visit, visit->server, trip);
-    if (tcp->delack_reply > 0 && gen_chance(visit->model, tcp->delack_reply)) {
+    if (delays_ack(visit)) {
         start(visit, visit->client, KIND_DELAYED_ACK, connection->delack_ticks);
     }
+    acknowledge(visit, visit->client, trip);
+    acknowledge(visit, visit->server, trip);
     if (connection->last || (!lives_for_a_time(tcp) && gen_chance(visit->model, tcp->close))) {
         begin_close(visit);
     } else {
@@ -922,6 +1000,8 @@ static void expire_keepalive(const struct visit *visit, struct end *end, uint64_
         }
     }
     basis = late > 0 ? TRACE_ABSOLUTE : basis;
+    basis = end->unseen && visit->model->recording ? TRACE_EXTERNAL : basis;
+    end->unseen = is_unseen(visit);
     gen_timer_start_from(visit->model, visit->now, &end->timers[KIND_KEEPALIVE],
                          late + wait + tcp->late_ticks, basis);
 }
@@ -929,7 +1009,11 @@ static void expire_keepalive(const struct visit *visit, struct end *end, uint64_
 static void expire(const struct visit *visit, struct end *end)
 {
     struct gen_model *model = visit->model;
-    uint64_t keepalive_ticks = end->timers[KIND_KEEPALIVE].delay_ticks;
+    struct gen_timer *keepalive = &end->timers[KIND_KEEPALIVE];
+    uint64_t keepalive_ticks = keepalive->delay_ticks;
+    if (end->unseen && model->recording && keepalive_ticks > 0 && keepalive->due == visit->now) {
+        keepalive->due += wheel_lateness(visit->now, keepalive_ticks);
+    }
     (void)gen_timer_expires(model, &end->timers[KIND_DELAYED_ACK], visit->now);
     if (gen_timer_expires(model, &end->timers[KIND_KEEPALIVE], visit->now)) {
         expire_keepalive(visit, end, keepalive_ticks);
@@ -1111,7 +1195,7 @@ static void list_pending(const struct gen_model *model, uint32_t number,
     for (uint32_t i = 0; i < tcp->ends; i++) {
         for (unsigned kind = 0; kind < KINDS; kind++) {
             const struct gen_timer *timer = &ends[i].timers[kind];
-            if (timer->delay_ticks > 0) {
+            if (timer->delay_ticks > 0 && !(kind == KIND_KEEPALIVE && ends[i].unseen)) {
                 gen_pending_add(list, kind, timer->id, timer->due, timer->delay_ticks);
             }
         }
@@ -1159,22 +1243,6 @@ static void populate_vanished(const struct visit *visit, struct end *end)
     }
 }
 
-/* How long a connection is open when the window begins: where its keepalive timer stands. */
-static uint64_t age_of_first(struct gen_model *model)
-{
-    const struct tcp *tcp = model->state;
-    const double *p = model->parameters;
-    double warmup = (double)(model->warmup_end - model->ring.now);
-    double period = (double)tcp->keepalive_ticks;
-    double part = p[OPEN_FIRST_PHASE] + p[OPEN_FIRST_SPREAD] * random_unit(&model->random);
-    /* At the window's begin, which comes after the warm-up. */
-    double age = part * period - warmup;
-    while (age < 1) {
-        age += period;
-    }
-    return gen_whole_ticks(age);
-}
-
 /* Between two requests, and as old as it may be; GEN_TICKS_MAX: as old as you like. */
 static void populate_idle(const struct visit *visit, double mean_life_ticks)
 {
@@ -1182,10 +1250,12 @@ static void populate_idle(const struct visit *visit, double mean_life_ticks)
     struct gen_model *model = visit->model;
     struct connection *connection = visit->connection;
     const bool smooth = tcp->traffic.smooth;
-    uint64_t gap = smooth ? gen_whole_ticks(tcp_gap_met(&tcp->gaps, &model->random)) : 0;
+    uint64_t gap =
+        smooth ? gen_whole_ticks(tcp_gap_met(&tcp->gaps, connection->part, &model->random)) : 0;
     uint64_t since = smooth ? gen_uniform_age(model, gap) : visit->now - connection->request_at;
-    uint64_t age = mean_life_ticks < (double)GEN_TICKS_MAX ? gen_exponential(model, mean_life_ticks)
-                                                           : age_of_first(model);
+    uint64_t age = mean_life_ticks < (double)GEN_TICKS_MAX
+                       ? gen_exponential(model, mean_life_ticks)
+                       : gen_uniform_age(model, tcp->keepalive_ticks);
     if (age < since && !smooth) {
         since = age; /* before, there was none */
     } else if (age < since && !tcp->window) {
@@ -1207,6 +1277,8 @@ static void populate_idle(const struct visit *visit, double mean_life_ticks)
     for (uint32_t i = 0; i < tcp->ends; i++) {
         struct end *end = &visit->ends[i];
         end->heard_at = visit->now - since;
+        end->unseen = is_unseen(visit);
+        end->quick = connection->quick_again;
         end->estimate = (struct gen_rtt){.smoothed_ticks = connection->rtt_ticks};
         end->measured = true;
         place_running(visit, end, KIND_RETRANSMIT, rto(tcp, end, 0), since);
@@ -1232,6 +1304,11 @@ static void equip(const struct visit *visit)
     connection->delack_ticks = (uint32_t)gen_whole_ticks(
         gen_per_ms(model) *
         (p[DELACK_MIN_MS] + (p[DELACK_MAX_MS] - p[DELACK_MIN_MS]) * random_unit(&model->random)));
+    connection->part = (uint8_t)tcp_gap_part(&tcp->gaps, &model->random);
+    connection->quick_again = (uint8_t)tcp->quick_again_least;
+    if (tcp->quick_again_count > 1) {
+        connection->quick_again += (uint8_t)(tcp->quick_again_count * random_unit(&model->random));
+    }
     connection->close_at = GEN_NEVER;
     connection->return_at = GEN_NEVER;
     connection->client_closes = closes_at_client(visit);
@@ -1330,7 +1407,9 @@ static bool populate_window(struct gen_model *model, uint64_t now)
     const double *p = model->parameters;
     struct tcp_window window = {.first = p[OPEN_FIRST],
                                 .ended = p[CLOSE_ENDED],
-                                .even = p[OPEN_EVEN],
+                                .open_even = p[OPEN_EVEN],
+                                .close_even = p[CLOSE_EVEN],
+                                .again = p[OPEN_AGAIN],
                                 .young = p[CLOSE_YOUNG]};
     if (!tcp_curve_read(&window.open, p + OPEN_CURVE) ||
         !tcp_curve_read(&window.close, p + CLOSE_CURVE)) {
@@ -1343,6 +1422,7 @@ static bool populate_window(struct gen_model *model, uint64_t now)
         return gen_out_of_memory(model);
     }
     qsort(lives, model->connections, sizeof *lives, by_lasting);
+    double first_ticks = p[OPEN_FIRST_S] * gen_per_second(model);
     double with_keepalive = tcp->keepalive_share * model->connections;
     for (uint32_t i = 0; i < model->connections; i++) {
         const struct visit visit = visit_of(model, now, i);
@@ -1353,7 +1433,13 @@ static bool populate_window(struct gen_model *model, uint64_t now)
             lives[i].close == UINT64_MAX ? GEN_NEVER : model->warmup_end + lives[i].close;
         connection->single =
             lives[i].close != UINT64_MAX && i >= (1 - p[CLOSE_SINGLE]) * model->connections;
-        if (lives[i].open == 0) {
+        if (lives[i].open == 0 && first_ticks > 0) {
+            connection->state = STATE_CLOSED;
+            connection->event_at =
+                model->warmup_end -
+                gen_whole_ticks(first_ticks - p[OPEN_FIRST_OVER_S] * gen_per_second(model) *
+                                                  random_unit(&model->random));
+        } else if (lives[i].open == 0) {
             populate_idle(&visit, (double)GEN_TICKS_MAX);
         } else {
             connection->state = STATE_CLOSED;
@@ -1415,7 +1501,9 @@ static bool read_parameters(struct gen_model *model)
     if (p[RTO_INITIAL_MS] > p[RTO_MAX_S] * 1000 || p[RTO_MIN_MS] > p[RTO_MAX_S] * 1000) {
         return error_set(model->error, "tcp: rto_initial_ms or rto_min_ms is above rto_max_s");
     }
-    if (!gen_ordered(model, DELACK_MIN_MS, DELACK_MAX_MS, 1)) {
+    if (!gen_ordered(model, OPEN_FIRST_OVER_S, OPEN_FIRST_S, 1) ||
+        !gen_ordered(model, DELACK_MIN_MS, DELACK_MAX_MS, 1) ||
+        !gen_ordered(model, QUICK_AGAIN_MIN, QUICK_AGAIN_MAX, 1)) {
         return false;
     }
     *tcp = (struct tcp){
@@ -1437,6 +1525,8 @@ static bool read_parameters(struct gen_model *model)
         .syn_retries = (uint32_t)p[SYN_RETRIES],
         .retries = (uint32_t)p[RETRIES],
         .quick_acks = (uint32_t)p[QUICK_ACKS],
+        .quick_again_least = floor(p[QUICK_AGAIN_MIN]),
+        .quick_again_count = floor(p[QUICK_AGAIN_MAX]) - floor(p[QUICK_AGAIN_MIN]) + 1,
         .delack_reply = p[DELACK_REPLY],
         .keepalive_share = p[KEEPALIVE],
         .keepalive_client = p[KEEPALIVE_CLIENT],
@@ -1460,7 +1550,7 @@ static bool read_parameters(struct gen_model *model)
         tcp->window = tcp->window || p[OPEN_CURVE + 2 * i + 1] > 0;
     }
     tcp->ends_bytes = tcp->ends * (uint32_t)sizeof(struct end);
-    if (!tcp_gaps_make(&tcp->gaps, p + GAP_FIRST, per_second / p[RATE_PER_S])) {
+    if (!tcp_gaps_make(&tcp->gaps, p + GAP_FIRST, per_second / p[RATE_PER_S], p[GAP_KEPT])) {
         return error_set(model->error, "tcp: gap_p0 to gap_p100 must not go down");
     }
     read_traffic(model);
@@ -1478,6 +1568,9 @@ static bool create(struct gen_model *model)
     /* Some exchanges and connects, until their phases are mixed. */
     double warmup = 3 * ((double)tcp->rto_initial_ticks + tcp->pause_ticks) +
                     10 * (tcp->reply_median_ticks + tcp->rtt_median_ticks);
+    if (tcp->window) {
+        warmup = fmax(warmup, p[OPEN_FIRST_S] * gen_per_second(model) + 1);
+    }
     uint64_t warmup_ticks = gen_whole_ticks(warmup);
     if (tcp->linux_wheel) {
         model->align_ticks = WHEEL_PHASE_TICKS;

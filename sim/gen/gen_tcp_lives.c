@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-const double tcp_gap_shares[TCP_GAP_POINTS] = {0, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1};
+const double tcp_gap_shares[TCP_GAP_POINTS] = {0,   0.001, 0.01, 0.03, 0.1, 0.2,  0.3,  0.4,
+                                               0.5, 0.6,   0.7,  0.8,  0.9, 0.95, 0.99, 1};
 
 bool tcp_curve_read(struct tcp_curve *curve, const double *pairs)
 {
@@ -58,6 +59,21 @@ static void draw_times(const struct tcp_curve *curve, double even, struct random
     qsort(ticks, count, sizeof *ticks, by_value);
 }
 
+/* With a share of the closings, each as likely, at most `most` openings, which it returns. */
+static uint32_t open_again(double share, struct random *random, const uint64_t *closes,
+                           uint32_t ends, uint64_t *opens, uint32_t most)
+{
+    uint32_t wanted = (uint32_t)(share * ends + 0.5);
+    wanted = wanted < most ? wanted : most;
+    uint32_t opened = 0;
+    for (uint32_t i = 0; i < ends; i++) {
+        if (random_unit(random) * (ends - i) < wanted - opened) {
+            opens[opened++] = closes[i];
+        }
+    }
+    return opened;
+}
+
 bool tcp_lives_assign(const struct tcp_window *window, struct random *random, double per_second,
                       struct tcp_life *lives, uint32_t count)
 {
@@ -70,12 +86,16 @@ bool tcp_lives_assign(const struct tcp_window *window, struct random *random, do
         free(open);
         return false;
     }
-    draw_times(&window->open, window->even, random, per_second, ticks, count - first);
-    draw_times(&window->close, 0, random, per_second, ticks + count, ends);
+    uint64_t *closes = ticks + count;
+    draw_times(&window->close, window->close_even, random, per_second, closes, ends);
+    uint32_t again = open_again(window->again, random, closes, ends, ticks, count - first);
+    draw_times(&window->open, window->open_even, random, per_second, ticks + again,
+               count - first - again);
+    qsort(ticks, count - first, sizeof *ticks, by_value);
     uint32_t opened = 0;
     uint32_t open_count = 0;
     for (uint32_t end = 0; end <= ends; end++) {
-        uint64_t close = end < ends ? ticks[count + end] : UINT64_MAX;
+        uint64_t close = end < ends ? closes[end] : UINT64_MAX;
         for (; opened < count; opened++, open_count++) {
             uint64_t at = opened < first ? 0 : ticks[opened - first];
             if (at > close) {
@@ -127,7 +147,38 @@ double tcp_gaps_mean(const double *values)
     return add_up(&gaps);
 }
 
-bool tcp_gaps_make(struct tcp_gaps *gaps, const double *values, double mean)
+/* The first point at or behind `u` of what the shares say, at least the second. */
+static unsigned point_of(const double *shares, double u)
+{
+    unsigned i = 1;
+    while (i < TCP_GAP_POINTS - 1 && shares[i] < u) {
+        i++;
+    }
+    return i;
+}
+
+/* The gap that a share `u` of all are shorter than; *point is the one at or behind it. */
+static double gap_at(const struct tcp_gaps *gaps, double u, unsigned *point)
+{
+    unsigned i = point_of(tcp_gap_shares, u);
+    double within = (u - tcp_gap_shares[i - 1]) / (tcp_gap_shares[i] - tcp_gap_shares[i - 1]);
+    *point = i;
+    return random_exp(gaps->log_value[i - 1] +
+                      within * (gaps->log_value[i] - gaps->log_value[i - 1]));
+}
+
+/* Of all time, what the shortest gaps take, a share `u` of them. */
+static double time_until(const struct tcp_gaps *gaps, double u)
+{
+    unsigned i;
+    double gap = gap_at(gaps, u, &i);
+    double low = random_exp(gaps->log_value[i - 1]);
+    double high = random_exp(gaps->log_value[i]);
+    double within = high > low ? (gap - low) / (high - low) : 1;
+    return gaps->mean_share[i - 1] + within * (gaps->mean_share[i] - gaps->mean_share[i - 1]);
+}
+
+bool tcp_gaps_make(struct tcp_gaps *gaps, const double *values, double mean, double kept)
 {
     for (unsigned i = 0; i < TCP_GAP_POINTS; i++) {
         gaps->log_value[i] = random_log(values[i]);
@@ -140,33 +191,54 @@ bool tcp_gaps_make(struct tcp_gaps *gaps, const double *values, double mean)
         gaps->mean_share[i] /= sum;
         gaps->log_value[i] += random_log(mean / sum);
     }
+    gaps->kept = kept;
+    for (unsigned part = 0; part <= TCP_GAP_PARTS; part++) {
+        gaps->time_until[part] = time_until(gaps, (double)part / TCP_GAP_PARTS);
+    }
     return true;
 }
 
-/* The first point at or behind `u` of what the shares say, at least the second. */
-static unsigned point_of(const double *shares, double u)
+/* How long the gaps are that a connection draws from its part, of the mean of all. */
+static double length_of(const struct tcp_gaps *gaps, unsigned part)
 {
-    unsigned i = 1;
-    while (i < TCP_GAP_POINTS - 1 && shares[i] < u) {
-        i++;
-    }
-    return i;
+    return (gaps->time_until[part + 1] - gaps->time_until[part]) * TCP_GAP_PARTS;
 }
 
-double tcp_gap_draw(const struct tcp_gaps *gaps, struct random *random)
+unsigned tcp_gap_part(const struct tcp_gaps *gaps, struct random *random)
+{
+    double left = gaps->kept > 0 ? random_unit(random) * TCP_GAP_PARTS : 0;
+    unsigned part = 0;
+    while (part < TCP_GAP_PARTS - 1) {
+        left -= gaps->kept * length_of(gaps, part) + 1 - gaps->kept;
+        if (left < 0) {
+            break;
+        }
+        part++;
+    }
+    return part;
+}
+
+double tcp_gap_draw(const struct tcp_gaps *gaps, unsigned part, struct random *random)
 {
     double u = random_unit(random);
-    unsigned i = point_of(tcp_gap_shares, u);
-    double within = (u - tcp_gap_shares[i - 1]) / (tcp_gap_shares[i] - tcp_gap_shares[i - 1]);
-    return random_exp(gaps->log_value[i - 1] +
-                      within * (gaps->log_value[i] - gaps->log_value[i - 1]));
+    if (gaps->kept > 0 && random_unit(random) < gaps->kept) {
+        u = (part + u) / TCP_GAP_PARTS;
+    }
+    unsigned point;
+    return gap_at(gaps, u, &point);
 }
 
-double tcp_gap_met(const struct tcp_gaps *gaps, struct random *random)
+double tcp_gap_met(const struct tcp_gaps *gaps, unsigned part, struct random *random)
 {
-    unsigned i = point_of(gaps->mean_share, random_unit(random));
+    double u = random_unit(random);
+    double own = gaps->kept * length_of(gaps, part);
+    if (gaps->kept > 0 && random_unit(random) * (own + 1 - gaps->kept) < own) {
+        u = gaps->time_until[part] + u * (gaps->time_until[part + 1] - gaps->time_until[part]);
+    }
+    unsigned i = point_of(gaps->mean_share, u);
     /* Log-uniform, met by its length: uniform. */
     double low = random_exp(gaps->log_value[i - 1]);
     double high = random_exp(gaps->log_value[i]);
-    return low + (high - low) * random_unit(random);
+    double time = gaps->mean_share[i] - gaps->mean_share[i - 1];
+    return time > 0 ? low + (high - low) * (u - gaps->mean_share[i - 1]) / time : low;
 }

@@ -16,7 +16,10 @@
 #include <stdint.h>
 
 #define TCP_CURVE_KNOTS 8
-#define TCP_GAP_POINTS  10
+#define TCP_GAP_POINTS  16
+
+/* Connections that keep to a part of the law keep to one of so many, from the shortest gaps on. */
+#define TCP_GAP_PARTS   8
 
 /* The points at which the law of gaps is given, as shares. */
 extern const double tcp_gap_shares[TCP_GAP_POINTS];
@@ -43,9 +46,12 @@ struct tcp_life {
 struct tcp_window {
     struct tcp_curve open;
     struct tcp_curve close;
-    double first; /* share of the connections that are open at the begin */
-    double ended; /* share of all that close */
-    double even;  /* share of the openings that keep to the curve evenly; the others are random */
+    double first;      /* share of the connections that are open at the begin */
+    double ended;      /* share of all that close */
+    double open_even;  /* share of the openings that keep to their curve evenly; the others are
+                          random */
+    double close_even; /* of the closings */
+    double again; /* share of the closings with which one of the openings comes, off its curve */
     double young; /* closings end one of this share of those open, the youngest */
 };
 
@@ -57,18 +63,25 @@ bool tcp_lives_assign(const struct tcp_window *window, struct random *random, do
 struct tcp_gaps {
     double log_value[TCP_GAP_POINTS];
     double mean_share[TCP_GAP_POINTS]; /* of all time, what gaps up to this point take */
+    double kept;                       /* share of its gaps that a connection draws from its part */
+    double time_until[TCP_GAP_PARTS + 1]; /* of all time, what the gaps before each part take */
 };
 
-/* Makes the law with those proportions, rising and above 0, and this mean. False if they fall. */
-bool tcp_gaps_make(struct tcp_gaps *gaps, const double *values, double mean);
+/* Makes the law with those proportions, rising and above 0, and this mean, of which each connection
+ * keeps to its part with the share `kept` of its gaps. False if the proportions fall. */
+bool tcp_gaps_make(struct tcp_gaps *gaps, const double *values, double mean, double kept);
 
 /* The mean of the law with these values. */
 double tcp_gaps_mean(const double *values);
 
-/* A gap. */
-double tcp_gap_draw(const struct tcp_gaps *gaps, struct random *random);
+/* The part of a connection that is met at any moment: those with long gaps are more, so that all
+ * gaps together have the law. Takes no random number if nothing is kept. */
+unsigned tcp_gap_part(const struct tcp_gaps *gaps, struct random *random);
+
+/* A gap of a connection with that part. */
+double tcp_gap_draw(const struct tcp_gaps *gaps, unsigned part, struct random *random);
 
 /* A gap as it is met at any moment: as often as it is long. */
-double tcp_gap_met(const struct tcp_gaps *gaps, struct random *random);
+double tcp_gap_met(const struct tcp_gaps *gaps, unsigned part, struct random *random);
 
 #endif

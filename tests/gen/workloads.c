@@ -659,6 +659,163 @@ static void test_tcp_window(void **state)
     assert_non_null(strstr(error.text, "pace_end"));
 }
 
+/* A window as a recording has it: its connections were opened 8 s before, all at once, and ask for
+ * nothing. The kernel's wheel comes round to their keepalive timers of 1,251 jiffies at a multiple
+ * of 64, by when 5 s have passed without a word: a probe, and so on. What was armed before the
+ * window begins is not in the trace. */
+static void test_tcp_open_before(void **state)
+{
+    (void)state;
+    const uint32_t n = 500;
+    const char *const settings[] = {"tick_us=4000",
+                                    "rate_per_s=0.0001",
+                                    "gap_p0=33600",
+                                    "gap_p100=33600",
+                                    "vanish=0",
+                                    "keepalive=1",
+                                    "keepalive_s=5",
+                                    "probe_interval_s=1",
+                                    "open_first=1",
+                                    "open_first_s=8",
+                                    "open_first_over_s=0",
+                                    "gap_p0.1=33600",
+                                    "gap_p1=33600",
+                                    "gap_p3=33600",
+                                    "gap_p10=33600",
+                                    "gap_p20=33600",
+                                    "gap_p30=33600",
+                                    "gap_p40=33600",
+                                    "gap_p50=33600",
+                                    "gap_p60=33600",
+                                    "gap_p70=33600",
+                                    "gap_p80=33600",
+                                    "gap_p90=33600",
+                                    "gap_p95=33600",
+                                    "gap_p99=33600",
+                                    NULL};
+    struct story story;
+    tell(&story, "tcp", n, 4, settings);
+    assert_int_equal(story.tally[KEEPALIVE].pending_warm, 0);
+    uint64_t first_tick = 0;
+    uint32_t first = 0;
+    size_t i = 0;
+    for (const struct operation *start; (start = next_start(&story, &i, KEEPALIVE)) != NULL;) {
+        if (start->cause.basis == TRACE_EXTERNAL) {
+            assert_int_equal(start->tick % 64, 0);
+            assert_true(first == 0 || start->tick == first_tick);
+            first_tick = start->tick;
+            first++;
+        } else {
+            assert_true(start->tick > first_tick && first == n);
+        }
+    }
+    assert_int_equal(first, n);
+    assert_true(story.tally[KEEPALIVE].caused_starts > 0);
+    forget(&story);
+}
+
+/* Each closing of a window, at any moment, is followed by an opening at once. */
+static void test_tcp_open_again(void **state)
+{
+    (void)state;
+    const char *const settings[] = {
+        "ends=both",    "vanish=0",      "open_first=0.5", "open_1_s=0", "open_2_s=10",
+        "open_2=1",     "close_1_s=0",   "close_2_s=10",   "close_2=1",  "close_ended=0.5",
+        "open_again=1", "close_asked=0", "open_first_s=1", NULL};
+    struct story story;
+    tell(&story, "tcp", 1000, 10, settings);
+    uint32_t openings[11000] = {0};
+    size_t i = 0;
+    for (const struct operation *start; (start = next_start(&story, &i, SYN_ACK)) != NULL;) {
+        openings[start->tick - story.header.warmup_end_tick]++;
+    }
+    i = 0;
+    unsigned closings = 0;
+    for (const struct operation *start; (start = next_start(&story, &i, TIME_WAIT)) != NULL;) {
+        uint64_t at = start->tick - story.header.warmup_end_tick;
+        assert_true(openings[at] > 0 || (at > 0 && openings[at - 1] > 0) || openings[at + 1] > 0);
+        closings++;
+    }
+    assert_true(closings > 450);
+    forget(&story);
+}
+
+/* A client that asks every 100 ms, less than its retransmission timeout, delays the ACKs of all
+ * replies behind the first three; one that asks every 300 ms, none. */
+static void test_tcp_quick_again(void **state)
+{
+    (void)state;
+    for (unsigned slow = 0; slow < 2; slow++) {
+        const char *const settings[] = {"ends=client",
+                                        "close=0",
+                                        "vanish=0",
+                                        "trickle=1",
+                                        "quick_again_min=3",
+                                        "quick_again_max=3",
+                                        slow ? "rate_per_s=3.3" : "rate_per_s=10",
+                                        "gap_p0=100",
+                                        "gap_p0.1=100",
+                                        "gap_p1=100",
+                                        "gap_p3=100",
+                                        "gap_p10=100",
+                                        "gap_p20=100",
+                                        "gap_p30=100",
+                                        "gap_p40=100",
+                                        "gap_p50=100",
+                                        "gap_p60=100",
+                                        "gap_p70=100",
+                                        "gap_p80=100",
+                                        "gap_p90=100",
+                                        "gap_p95=100",
+                                        "gap_p99=100",
+                                        "gap_p100=100",
+                                        NULL};
+        struct story story;
+        tell(&story, "tcp", 300, 10, settings);
+        double replies = (double)count_of(&story, "replies");
+        assert_true(replies > (slow ? 9000 : 29000));
+        if (slow) {
+            assert_int_equal(story.tally[DELAYED_ACK].starts, 0);
+        } else {
+            expect_close((double)story.tally[DELAYED_ACK].starts, replies, 0.01);
+        }
+        forget(&story);
+    }
+}
+
+/* However much of the law's part a connection keeps to, all have as many requests, and the same
+ * law; but some have far more than others. */
+static void test_tcp_gap_kept(void **state)
+{
+    (void)state;
+    double requests[2];
+    for (unsigned kept = 0; kept < 2; kept++) {
+        const char *const settings[] = {"close=0", "vanish=0", kept ? "gap_kept=0.8" : "gap_kept=0",
+                                        NULL};
+        struct story story;
+        const uint32_t n = 4000;
+        tell(&story, "tcp", n, 60, settings);
+        requests[kept] = (double)count_of(&story, "requests");
+        uint32_t *each = calloc((size_t)n, sizeof *each);
+        assert_non_null(each);
+        size_t i = 0;
+        for (const struct operation *start; (start = next_start(&story, &i, RETRANSMIT)) != NULL;) {
+            each[start->id / story.kinds]++;
+        }
+        double mean = 0;
+        double squares = 0;
+        for (uint32_t k = 0; k < n; k++) {
+            mean += each[k] / (double)n;
+            squares += (double)each[k] * each[k] / n;
+        }
+        double spread = sqrt(squares - mean * mean) / mean;
+        assert_true(kept ? spread > 0.7 : spread < 0.4);
+        free(each);
+        forget(&story);
+    }
+    expect_close(requests[1], requests[0], 0.03);
+}
+
 /* A steady state from the first second on: as many starts in the first fifth as in the last. */
 static void test_tcp_steady(void **state)
 {
@@ -1703,6 +1860,10 @@ int main(void)
         cmocka_unit_test(test_tcp_vanished),
         cmocka_unit_test(test_tcp_late_keepalive),
         cmocka_unit_test(test_tcp_window),
+        cmocka_unit_test(test_tcp_open_before),
+        cmocka_unit_test(test_tcp_open_again),
+        cmocka_unit_test(test_tcp_quick_again),
+        cmocka_unit_test(test_tcp_gap_kept),
         cmocka_unit_test(test_tcp_steady),
         cmocka_unit_test(test_quic),
         cmocka_unit_test(test_ack_at_expiry),

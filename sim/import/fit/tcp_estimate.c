@@ -12,6 +12,9 @@
 /* What follows within so many ticks happened at once. */
 #define AT_ONCE        2
 
+/* Of the wheel's levels whose delays are 512 ticks to 4,095. */
+#define WHEEL_SLOT     64
+
 /* The first timeout of a SYN is 1 s (RFC 6298); with some to spare. */
 #define SYN_TIMEOUT_NS UINT64_C(900000000)
 
@@ -25,10 +28,13 @@ struct numbers {
 struct past {
     uint64_t start; /* tick of the last one */
     uint64_t delay;
-    uint64_t request; /* tick of the last request; UINT64_MAX: none since it was cancelled */
+    uint64_t request;  /* tick of the last request; UINT64_MAX: none since it was cancelled */
+    uint64_t gap;      /* to that; 0: none */
+    uint32_t requests; /* since it was cancelled */
     bool seen;
     bool pending; /* the last start has not been judged */
     bool caused;
+    bool moved;    /* the last start found it pending */
     bool connects; /* its last start, but for repetitions, was a SYN's */
     bool first;    /* it was the first since a cancel, or at all */
 };
@@ -41,12 +47,17 @@ struct tcp_estimate {
 
     struct numbers starts[TCP_KINDS]; /* delays of all */
     struct numbers gaps;
+    struct numbers pairs;      /* gaps of a connection, each with the one behind it */
+    struct numbers rests;      /* delays of keepalive timers that their firing starts again */
     struct numbers syns;       /* ticks */
     struct numbers handshakes; /* likewise: SYN-ACKs that were acknowledged */
     struct numbers closings;   /* of write timers */
     struct numbers waits;      /* TIME_WAITs */
     struct numbers keepalives; /* delays, as they stood at last */
     struct numbers fin_waits;  /* delays */
+    uint64_t fin_waits_moved;  /* of a keepalive timer that was pending */
+    uint64_t lives;            /* of write timers, until they are cancelled */
+    uint64_t single_lives;     /* with one request at most */
     struct numbers requests;   /* ticks */
     uint64_t resent;
     uint64_t syn_resent;
@@ -61,6 +72,9 @@ struct tcp_estimate {
     double opened;
     double closed;
     double pace;
+    double again;
+    double kept;
+    double probe; /* of the keepalive time */
     double delack;
     double quick;
     unsigned ends; /* 0 server, 1 client, 2 both, as the workload's words */
@@ -93,6 +107,8 @@ void tcp_estimate_destroy(struct tcp_estimate *estimate)
         free(estimate->starts[kind].items);
     }
     free(estimate->gaps.items);
+    free(estimate->pairs.items);
+    free(estimate->rests.items);
     free(estimate->requests.items);
     free(estimate->syns.items);
     free(estimate->handshakes.items);
@@ -159,8 +175,17 @@ static void judge_write(struct tcp_estimate *estimate, struct past *past, bool f
     } else if (!fin) {
         past->connects = false;
         append(estimate, &estimate->requests, past->start);
+        past->requests++;
         if (past->request != UINT64_MAX && past->start > past->request) {
-            append(estimate, &estimate->gaps, past->start - past->request);
+            uint64_t gap = past->start - past->request;
+            append(estimate, &estimate->gaps, gap);
+            if (past->gap > 0) {
+                append(estimate, &estimate->pairs, past->gap);
+                append(estimate, &estimate->pairs, gap);
+            }
+            past->gap = gap;
+        } else {
+            past->gap = 0;
         }
         past->request = past->start;
     }
@@ -175,6 +200,9 @@ static void take_write(struct tcp_estimate *estimate, struct past *past,
     judge_write(estimate, past, (cancelled || event->what == TCP_MOVE) && at_once);
     if (cancelled) {
         append(estimate, &estimate->closings, event->tick);
+        estimate->lives++;
+        estimate->single_lives += past->requests <= 1;
+        past->requests = 0;
         past->request = UINT64_MAX;
         past->first = true;
     }
@@ -189,10 +217,13 @@ static void take_keepalive(struct tcp_estimate *estimate, struct past *past,
     past->pending = false;
     bool at_once = event->tick - past->start <= AT_ONCE;
     if (past->caused) {
-        return; /* the rest of a silence, or until the next probe: the trace does not say which */
+        /* The rest of a silence, or until the next probe: the trace does not say which. */
+        append(estimate, &estimate->rests, past->delay);
+        return;
     }
     if (event->what == TCP_CANCEL && at_once) {
         append(estimate, &estimate->fin_waits, past->delay);
+        estimate->fin_waits_moved += past->moved;
     } else if (event->what == TCP_MOVE && at_once && event->delay_ticks < past->delay) {
         estimate->keepalive_reset++;
     } else {
@@ -235,6 +266,7 @@ void tcp_estimate_take(void *ctx, const struct tcp_event *event)
         past->start = event->tick;
         past->delay = event->delay_ticks;
         past->caused = event->caused;
+        past->moved = event->what == TCP_MOVE;
         past->pending = true;
     }
 }
@@ -285,8 +317,12 @@ static double mode_ms(const struct tcp_estimate *estimate, struct numbers *numbe
     return times >= 3 ? delay_ms(estimate, mode) : otherwise;
 }
 
+/* A curve that is off by no more than so many roots of the events between two knots, is off by
+ * chance. */
+#define BY_CHANCE 1.3
+
 /* The knots that bend where sorted ticks do: one after the other is put where the curve is furthest
- * from them. */
+ * from them, as long as that is not by chance. */
 static void draw_curve(const struct numbers *ticks, double tick_ms, double *pairs)
 {
     double time[TCP_CURVE_KNOTS];
@@ -302,7 +338,7 @@ static void draw_curve(const struct numbers *ticks, double tick_ms, double *pair
     time[1] = (double)ticks->items[count - 1] + 1;
     share[1] = 1;
     while (knots < TCP_CURVE_KNOTS) {
-        double worst = 0.5 / count;
+        double worst = 0;
         double worst_time = 0;
         double worst_share = 0;
         for (uint32_t i = 0, next; i < count; i = next) {
@@ -318,14 +354,16 @@ static void draw_curve(const struct numbers *ticks, double tick_ms, double *pair
                 }
                 double drawn = share[k - 1] + (at - time[k - 1]) / (time[k] - time[k - 1]) *
                                                   (share[k] - share[k - 1]);
-                if (fabs(real - drawn) > worst) {
+                double events = (share[k] - share[k - 1]) * count;
+                if (fabs(real - drawn) > worst &&
+                    fabs(real - drawn) * count > BY_CHANCE * sqrt(events)) {
                     worst = fabs(real - drawn);
                     worst_time = at;
                     worst_share = real;
                 }
             }
         }
-        if (worst <= 0.5 / count) {
+        if (!(worst > 0)) {
             break;
         }
         unsigned place = 1;
@@ -363,11 +401,17 @@ static double most_open(const struct numbers *opens, const struct numbers *close
 /* How many of sorted ticks lie before one. */
 static uint32_t count_before(const struct numbers *ticks, double tick)
 {
-    uint32_t n = 0;
-    while (n < ticks->count && (double)ticks->items[n] < tick) {
-        n++;
+    uint32_t low = 0;
+    uint32_t high = ticks->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((double)ticks->items[middle] < tick) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    return n;
+    return low;
 }
 
 /* The sum over sorted ticks of how long before `end` each is. */
@@ -401,6 +445,33 @@ static double measure_pace(struct tcp_estimate *estimate, const struct numbers *
     return pace < 0.1 ? 0.1 : pace > 10 ? 10 : pace;
 }
 
+/* The share of sorted ticks that come within AT_ONCE behind one of `others`, `later` ticks behind.
+ */
+static double share_behind(const struct numbers *ticks, const struct numbers *others,
+                           uint64_t later)
+{
+    uint32_t behind = 0;
+    for (uint32_t i = 0, k = 0; i < ticks->count; i++) {
+        uint64_t at = ticks->items[i];
+        while (k < others->count && others->items[k] + later + AT_ONCE < at) {
+            k++;
+        }
+        behind += k < others->count && others->items[k] + later <= at;
+    }
+    return ticks->count > 0 ? (double)behind / ticks->count : 0;
+}
+
+/* The share of the closings with which another connection opens at once: more often than some time
+ * later, when it does so by chance. */
+static double count_again(const struct numbers *opens, const struct numbers *closes)
+{
+    double at_once = share_behind(opens, closes, 0);
+    double chance = share_behind(opens, closes, (uint64_t)25 * AT_ONCE);
+    double again = chance < 1 ? (at_once - chance) / (1 - chance) : 0;
+    double of_closes = closes->count > 0 ? again * opens->count / closes->count : 0;
+    return of_closes < 0.05 ? 0 : fmin(1, of_closes);
+}
+
 static void count_connections(struct tcp_estimate *estimate)
 {
     double syns = (double)estimate->syns.count;
@@ -423,6 +494,7 @@ static void count_connections(struct tcp_estimate *estimate)
     /* Some memory is always used a little later again. */
     estimate->first = first > 0.05 * all ? first : 0;
     estimate->connections = estimate->first + estimate->opened;
+    estimate->again = count_again(opens, closes);
     estimate->pace = measure_pace(estimate, opens, closes);
     draw_curve(opens, estimate->tick_ms, estimate->open_knots);
     draw_curve(closes, estimate->tick_ms, estimate->close_knots);
@@ -474,6 +546,54 @@ static void count_keepalives(struct tcp_estimate *estimate)
     estimate->time_wait_ms = mode_ms(estimate, &estimate->starts[TCP_TIME_WAIT], 60e3);
 }
 
+/* The interval of probes: what comes after many firings, and is far from the keepalive time. The
+ * delay has how late the kernel's wheel was, too, which is less than a slot. */
+static double count_probes(struct tcp_estimate *estimate)
+{
+    const double otherwise = 1.0 / 3;
+    double keepalive_ticks = estimate->keepalive_ms / estimate->tick_ms;
+    const struct numbers *rests = &estimate->rests;
+    sort(&estimate->rests);
+    uint32_t below = count_before(rests, 0.6 * keepalive_ticks);
+    uint32_t most = 0;
+    uint64_t least = 0;
+    for (uint32_t i = 0, k = 0; i < below; i++) {
+        while (k < below && rests->items[k] < rests->items[i] + WHEEL_SLOT) {
+            k++;
+        }
+        if (k - i > most) {
+            most = k - i;
+            least = rests->items[i];
+        }
+    }
+    return most >= 10 && most * 2 > below ? (double)(least > 1 ? least - 1 : 1) / keepalive_ticks
+                                          : otherwise;
+}
+
+/* In which part of the law a gap is. */
+static unsigned part_of(const struct numbers *gaps, uint64_t gap)
+{
+    return (unsigned)((uint64_t)count_before(gaps, (double)gap) * TCP_GAP_PARTS / gaps->count);
+}
+
+/* What share of its gaps a connection draws from its own part: two of the same part in a row come
+ * of that, or by chance. */
+static double count_kept(const struct tcp_estimate *estimate)
+{
+    const struct numbers *pairs = &estimate->pairs;
+    double same = 0;
+    double chance = 1.0 / TCP_GAP_PARTS;
+    if (pairs->count == 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < pairs->count; i += 2) {
+        same += part_of(&estimate->gaps, pairs->items[i]) ==
+                part_of(&estimate->gaps, pairs->items[i + 1]);
+    }
+    double more = (2 * same / pairs->count - chance) / (1 - chance);
+    return more > 0 ? sqrt(more) : 0;
+}
+
 static void draw_gaps(struct tcp_estimate *estimate)
 {
     sort(&estimate->gaps);
@@ -482,6 +602,23 @@ static void draw_gaps(struct tcp_estimate *estimate)
         estimate->gap_ms[i] =
             (double)estimate->gaps.items[(uint32_t)(at + 0.5)] * estimate->tick_ms;
     }
+}
+
+/* The share of closes that the client begins, if keepalive is the server's alone: then FIN_WAIT2
+ * moves a pending timer where the server does. */
+static double count_client_closes(const struct tcp_estimate *estimate)
+{
+    double fin_waits = (double)estimate->fin_waits.count;
+    if (!(fin_waits > 0) || !(estimate->keepalive > 0) || estimate->keepalive > 1) {
+        return 0;
+    }
+    double at_server = (double)estimate->fin_waits_moved / fin_waits / estimate->keepalive;
+    return at_server < 1 ? 1 - at_server : 0;
+}
+
+static double share_of_single(const struct tcp_estimate *estimate)
+{
+    return estimate->lives > 0 ? (double)estimate->single_lives / (double)estimate->lives : 0;
 }
 
 bool tcp_estimate_finish(struct tcp_estimate *estimate, const struct tcp_measure *recorded,
@@ -513,28 +650,32 @@ bool tcp_estimate_finish(struct tcp_estimate *estimate, const struct tcp_measure
     count_acks(estimate, recorded);
     sort(&estimate->keepalives);
     count_keepalives(estimate);
+    estimate->probe = count_probes(estimate);
     draw_gaps(estimate);
+    estimate->kept = count_kept(estimate);
     estimate->rto_initial_ms = mode_ms(estimate, &estimate->starts[TCP_SYN_ACK], 1000);
     uint32_t times;
     uint64_t timeout = mode_of(&estimate->starts[TCP_WRITE], 0, &times);
     double trip = delay_ms(estimate, timeout) - 200 - estimate->tick_ms;
     estimate->rtt_ms = trip > estimate->tick_ms ? trip : 0.05;
     double sent = (double)estimate->requests.count + (double)estimate->resent;
-    *knobs =
-        (struct tcp_knobs){.tail = 1,
-                           .middle = 1,
-                           .spread = 1,
-                           .probe = 1.0 / 3,
-                           .asked = 1,
-                           .client = 0,
-                           .pace = estimate->pace,
-                           .both = estimate->keepalive > 1 ? fmin(1, estimate->keepalive - 1) : 0,
-                           .quick = estimate->quick,
-                           .delack = estimate->delack,
-                           .young = 1,
-                           .even = 0,
-                           .first = 1,
-                           .loss = (double)estimate->resent / sent};
+    *knobs = (struct tcp_knobs){
+        .tail = 1,
+        .middle = 1,
+        .refill = 16,
+        .kept = estimate->kept,
+        .again = estimate->again,
+        .asked = 1,
+        .client = count_client_closes(estimate),
+        .single = share_of_single(estimate) * fmin(1, estimate->closed / estimate->connections),
+        .pace = estimate->pace,
+        .both = estimate->keepalive > 1 ? fmin(1, estimate->keepalive - 1) : 0,
+        .quick = 1,
+        .delack = 0,
+        .young = 1,
+        .even = 0,
+        .first = 1,
+        .loss = (double)estimate->resent / sent};
     return true;
 }
 
@@ -589,9 +730,13 @@ void tcp_estimate_part(const struct tcp_estimate *estimate, const struct tcp_kno
     set(part, "tick_us", estimate->tick_ms * 1e3);
     set(part, "ends", estimate->ends);
     set(part, "rate_per_s", 1e3 / tcp_gaps_mean(gap_ms));
+    set(part, "gap_kept", knobs->kept);
     set(part, "close_single", knobs->single);
-    set(part, "open_first_spread", knobs->spread);
-    set(part, "open_first_phase", knobs->phase);
+    set(part, "open_first_s", knobs->ago_s);
+    set(part, "open_first_over_s", knobs->ago_s * knobs->over);
+    set(part, "open_again", knobs->again);
+    set(part, "quick_again_min", knobs->refill < 16 ? fmin(1, knobs->refill) : 16);
+    set(part, "quick_again_max", knobs->refill);
     set(part, "close_asked", knobs->asked);
     set(part, "close_client", knobs->client);
     set(part, "pace_end", knobs->pace);
@@ -610,12 +755,13 @@ void tcp_estimate_part(const struct tcp_estimate *estimate, const struct tcp_kno
     set(part, "keepalive_s", estimate->keepalive_ms / 1e3);
     set(part, "keepalive_default", estimate->keepalive_default);
     set(part, "keepalive_set", estimate->keepalive_set);
-    set(part, "probe_interval_s", estimate->keepalive_ms * knobs->probe / 1e3);
+    set(part, "probe_interval_s", estimate->keepalive_ms * estimate->probe / 1e3);
     set(part, "fin_wait2_s", estimate->fin_wait2_ms / 1e3);
     set(part, "time_wait_s", estimate->time_wait_ms / 1e3);
     set(part, "open_first", first / connections);
     set(part, "open_even", knobs->even);
     set(part, "close_ended", fmin(1, estimate->closed / connections));
+    set(part, "close_even", knobs->close_even);
     set(part, "close_young", knobs->young);
     set_curve(part, "open", estimate->open_knots);
     set_curve(part, "close", estimate->close_knots);
@@ -636,5 +782,14 @@ unsigned tcp_estimate_notes(const struct tcp_estimate *estimate,
                    " of SYNs, %u gaps",
                    (unsigned)estimate->requests.count, estimate->resent, estimate->syn_resent,
                    (unsigned)estimate->gaps.count);
+    (void)snprintf(
+        notes[n++], TCP_NOTE_BYTES,
+        "%.2f of the closings are followed by an opening at once; %.2f of a connection's "
+        "gaps are of its own kind; keepalive probes %.2f s apart",
+        estimate->again, estimate->kept, estimate->keepalive_ms * estimate->probe / 1e3);
+    (void)snprintf(notes[n++], TCP_NOTE_BYTES,
+                   "%.2f of the write timers that were cancelled have one request; the client "
+                   "begins %.2f of the closes",
+                   share_of_single(estimate), count_client_closes(estimate));
     return n;
 }

@@ -9,6 +9,10 @@
  *                  two ticks (a FIN's), nor caused by a firing (a retransmission)
  *   gaps           from such a start to the next of the same timer
  *   connections    what is open at once: different write timers, since memory is used again
+ *   opened again   openings within two ticks of a closing, but for those that are so by chance
+ *   kept gaps      gaps that lie in the same eighth of the law as the same timer's last
+ *   probes         where the delays that a firing of the keepalive timer sets are densest, far
+ *                  below the keepalive time
  *   keepalive      starts of its timer that are not FIN_WAIT2's, which the close cancels within
  *                  two ticks
  */
@@ -34,22 +38,25 @@ void tcp_estimate_take(void *estimate, const struct tcp_event *event);
 
 /* Values of the search. */
 struct tcp_knobs {
-    double tail;   /* the longest tenth of the gaps, times this */
-    double middle; /* half to three quarters of them, likewise */
-    double single; /* close_single */
-    double spread; /* open_first_spread */
-    double phase;  /* open_first_phase */
-    double probe;  /* probe_interval_s, as a share of keepalive_s */
-    double asked;  /* close_asked */
-    double client; /* close_client */
-    double pace;   /* pace_end */
-    double both;   /* keepalive_client */
-    double quick;  /* quick_acks */
-    double delack; /* delack_reply */
-    double young;  /* close_young */
-    double even;   /* open_even */
-    double loss;   /* loss */
-    double first;  /* the connections that are open at the begin, times this */
+    double tail;       /* the longest tenth of the gaps, times this */
+    double middle;     /* half to three quarters of them, likewise */
+    double kept;       /* gap_kept */
+    double single;     /* close_single */
+    double ago_s;      /* open_first_s */
+    double over;       /* open_first_over_s, as a share of that */
+    double again;      /* open_again */
+    double refill;     /* quick_again_max; below Linux's 16 the least is 1 */
+    double asked;      /* close_asked */
+    double client;     /* close_client */
+    double pace;       /* pace_end */
+    double both;       /* keepalive_client */
+    double quick;      /* quick_acks */
+    double delack;     /* delack_reply */
+    double young;      /* close_young */
+    double even;       /* open_even */
+    double close_even; /* close_even */
+    double loss;       /* loss */
+    double first;      /* the connections that are open at the begin, times this */
 };
 
 /* The knobs to begin with, once all is taken. False, with `error` set, if there is too little to

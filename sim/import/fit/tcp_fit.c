@@ -1,5 +1,6 @@
 #include "tcp_fit.h"
 
+#include "random.h"
 #include "statistics.h"
 #include "temporary_file.h"
 #include "trace.h"
@@ -14,8 +15,9 @@
 #include <unistd.h>
 
 /* What the search sees; none of them is a seed of the judgement. */
-#define SEARCH_SEED  1000
-#define SEARCH_SEEDS 3
+#define SEARCH_SEED   1000
+#define SEARCH_SEEDS  5
+#define REFINED_SEEDS 9
 
 struct fitter {
     const char *input;
@@ -23,6 +25,7 @@ struct fitter {
     uint64_t tick_ns; /* of the recording's trace */
     struct tcp_fit *fit;
     struct tcp_estimate *estimate; /* NULL: the workload is given */
+    unsigned seeds;                /* by so many is the search */
     struct error *error;
 };
 
@@ -159,7 +162,8 @@ enum tcp_verdict tcp_fit_judge(const struct tcp_fit *fit, enum tcp_kind kind,
 struct spread {
     double value[TCP_KINDS][TCP_STATISTICS][TCP_FIT_SEEDS];
 };
-_Static_assert(SEARCH_SEEDS <= TCP_FIT_SEEDS, "a spread has room for either");
+_Static_assert(SEARCH_SEEDS <= TCP_FIT_SEEDS && REFINED_SEEDS <= TCP_FIT_SEEDS,
+               "a spread has room for either");
 _Static_assert(SEARCH_SEED >= TCP_FIT_SEED + TCP_FIT_SEEDS,
                "the search sees none of the judgement's");
 
@@ -238,28 +242,25 @@ static double distance(const struct tcp_fit *fit)
             double off = recorded > 0 && generated > 0 ? fabs(log(generated / recorded)) : 1.1;
             off = off > 1.1 ? 1.1 : off;
             sum += weights[s] * off * off;
-            sum += off > 0.9 * TCP_FIT_WITHIN ? 0.05 : 0;
+            sum += off > 0.9 * TCP_FIT_WITHIN ? 0.1 : 0;
         }
     }
     return sum;
 }
 
 /* A knob is not turned for less. */
-#define TURN_GAIN 0.003
+#define TURN_GAIN         0.003
 
-/* What is so much farther by the first seed alone is not tried with the others. */
-#define HOPELESS  0.06
+/* What is so much farther by the first seed alone, or by three, is not tried with the others. */
+#define HOPELESS_BY_ONE   0.3
+#define HOPELESS_BY_THREE 0.1
 
-/* What the seeds make of a workload, as one: the mean of each. */
-static void average(const struct spread *spread, unsigned count, struct tcp_measure *measure)
+/* What the first seeds make of a workload, as one: the median of each, as in the judgement. */
+static void take_medians(const struct spread *spread, unsigned count, struct tcp_measure *measure)
 {
     for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
         for (unsigned s = 0; s < TCP_STATISTICS; s++) {
-            double sum = 0;
-            for (unsigned i = 0; i < count; i++) {
-                sum += spread->value[kind][s][i];
-            }
-            measure->value[kind][s] = sum / count;
+            measure->value[kind][s] = stats_median(spread->value[kind][s], count);
         }
     }
 }
@@ -271,7 +272,7 @@ struct best {
     double off_first; /* by the first seed alone */
 };
 
-/* Tries knobs, and keeps them if they are better: by the mean of the seeds, so that what one of
+/* Tries knobs, and keeps them if they are better: by the median of the seeds, so that what one of
  * them happens to hit is not chased. */
 static bool try_knobs(struct fitter *fitter, const struct tcp_knobs *knobs, struct best *best)
 {
@@ -280,14 +281,15 @@ static bool try_knobs(struct fitter *fitter, const struct tcp_knobs *knobs, stru
     double off_first = 0;
     double off = 0;
     tcp_estimate_part(fitter->estimate, knobs, &fit->part);
-    for (unsigned i = 0; i < SEARCH_SEEDS; i++) {
+    for (unsigned i = 0; i < fitter->seeds; i++) {
         if (!generate(fitter, SEARCH_SEED, i, &spread)) {
             return false;
         }
-        average(&spread, i + 1, &fit->generated);
+        take_medians(&spread, i + 1, &fit->generated);
         off = distance(fit);
         off_first = i == 0 ? off : off_first;
-        if (off_first > best->off_first + HOPELESS) {
+        if ((i == 0 && off > best->off_first + HOPELESS_BY_ONE) ||
+            (i == 2 && off > best->off + HOPELESS_BY_THREE)) {
             return true;
         }
     }
@@ -307,29 +309,39 @@ static const struct turn {
 } turns[] = {
 #define KNOB(name) offsetof(struct tcp_knobs, name)
     {KNOB(tail), true, 20, 8, {0.5, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2}},
+    {KNOB(kept), true, 1, 4, {0.6, 0.8, 1.2, 1.4}},
     {KNOB(asked), false, 1, 6, {0, 0.25, 0.5, 0.75, 0.9, 1}},
-    {KNOB(single), false, 1, 9, {0, 0.3, 0.6, 0.8, 0.88, 0.91, 0.94, 0.97, 1}},
+    {KNOB(single), false, 1, 9, {0, 0.3, 0.6, 0.8, 0.9, 0.94, 0.97, 0.99, 1}},
     {KNOB(young), false, 1, 8, {0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1}},
     {KNOB(both), false, 1, 3, {0, 0.5, 1}},
-    {KNOB(client), false, 1, 7, {0, 0.1, 0.25, 0.5, 0.75, 0.9, 1}},
+    {KNOB(client), false, 1, 8, {0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1}},
     {KNOB(quick), false, 1e6, 5, {0, 1, 2, 3, 4}},
     {KNOB(delack), false, 1, 5, {0, 0.01, 0.03, 0.06, 0.1}},
     {KNOB(delack), true, 1, 6, {0.7, 0.85, 0.95, 1.05, 1.15, 1.3}},
-    {KNOB(probe), false, 10, 8, {0.05, 0.1, 0.15, 0.2, 1.0 / 3, 0.5, 1, 5}},
-    {KNOB(spread), false, 1, 7, {0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1}},
-    {KNOB(phase), false, 1, 9, {0, 0.1, 0.2, 0.3, 0.4, 0.55, 0.7, 0.8, 0.9}},
+    {KNOB(ago_s), false, 1e6, 9, {0, 1, 2, 4, 8, 12, 16, 24, 32}},
+    {KNOB(ago_s), true, 1e6, 8, {0.8, 0.86, 0.92, 0.96, 1.04, 1.08, 1.14, 1.2}},
+    {KNOB(over), false, 1, 5, {0, 0.1, 0.25, 0.5, 1}},
+    {KNOB(refill), false, 16, 8, {0, 1, 2, 3, 4, 6, 8, 16}},
     {KNOB(even), false, 1, 5, {0, 0.25, 0.5, 0.75, 1}},
+    {KNOB(close_even), false, 1, 5, {0, 0.25, 0.5, 0.75, 1}},
     {KNOB(loss), true, 1, 6, {0.5, 0.7, 0.85, 1.15, 1.3, 1.6}},
     {KNOB(first), true, 4, 6, {0.7, 0.85, 0.95, 1.05, 1.15, 1.3}},
     {KNOB(middle), true, 4, 6, {0.8, 0.9, 0.95, 1.05, 1.1, 1.25}},
-    {KNOB(pace), true, 100, 4, {0.8, 0.9, 1.1, 1.25}},
+    {KNOB(pace), true, 100, 6, {0.8, 0.9, 0.95, 1.05, 1.1, 1.25}},
     {KNOB(tail), true, 20, 6, {0.8, 0.9, 0.95, 1.05, 1.1, 1.2}},
 #undef KNOB
 };
-#define ROUNDS 2
+#define ROUNDS          2
+#define WANDERS         1000
+#define REFINED_WANDERS 400
 
 /* In the end, each knob a little down and up. */
 static const double steps[] = {0.94, 1.06};
+
+static double *knob_of(struct tcp_knobs *knobs, const struct turn *turn)
+{
+    return (double *)(void *)((char *)knobs + turn->knob);
+}
 
 static bool turn_knob(struct fitter *fitter, const struct turn *turn, bool multiple,
                       const double *values, unsigned count, struct best *best)
@@ -337,7 +349,7 @@ static bool turn_knob(struct fitter *fitter, const struct turn *turn, bool multi
     const struct tcp_knobs from = best->knobs;
     for (unsigned k = 0; k < count; k++) {
         struct tcp_knobs knobs = from;
-        double *knob = (double *)(void *)((char *)&knobs + turn->knob);
+        double *knob = knob_of(&knobs, turn);
         double had = *knob;
         *knob = multiple ? had * values[k] : values[k];
         *knob = *knob > turn->most ? turn->most : *knob;
@@ -349,19 +361,17 @@ static bool turn_knob(struct fitter *fitter, const struct turn *turn, bool multi
     return true;
 }
 
-/* Goes through the knobs, from the first to the last or the other way. */
-static bool descend(struct fitter *fitter, const struct tcp_knobs *from, bool backward,
-                    struct best *best)
+/* Turns knobs one after the other, until none helps. */
+static bool descend(struct fitter *fitter, struct best *best)
 {
     const size_t count = sizeof turns / sizeof turns[0];
     const unsigned step_count = sizeof steps / sizeof steps[0];
     double before = INFINITY;
-    *best = (struct best){*from, INFINITY, INFINITY};
-    bool good = try_knobs(fitter, from, best);
+    bool good = true;
     for (unsigned round = 0; good && round < ROUNDS && best->off < before; round++) {
         before = best->off;
         for (size_t i = 0; good && i < count; i++) {
-            const struct turn *turn = &turns[backward ? count - 1 - i : i];
+            const struct turn *turn = &turns[i];
             good = turn_knob(fitter, turn, turn->multiple, turn->values, turn->count, best);
         }
         for (size_t i = 0; good && i < count; i++) {
@@ -371,17 +381,47 @@ static bool descend(struct fitter *fitter, const struct tcp_knobs *from, bool ba
     return good;
 }
 
-/* From the estimate in either order, since each may end where no single knob helps. */
+/* Turns some at once, by chance, since no single one may help where two would. */
+static bool wander(struct fitter *fitter, struct random *random, unsigned times, struct best *best)
+{
+    const size_t count = sizeof turns / sizeof turns[0];
+    bool good = true;
+    for (unsigned i = 0; good && i < times; i++) {
+        struct tcp_knobs knobs = best->knobs;
+        unsigned at_once = 2 + (unsigned)(random_unit(random) * 2);
+        for (unsigned k = 0; k < at_once; k++) {
+            const struct turn *turn = &turns[(size_t)(random_unit(random) * (double)count)];
+            double *knob = knob_of(&knobs, turn);
+            double value = turn->values[(unsigned)(random_unit(random) * turn->count)];
+            bool step = turn->multiple || random_unit(random) < 0.6;
+            *knob = step ? *knob * (0.75 + 0.5 * random_unit(random)) : value;
+            *knob = *knob > turn->most ? turn->most : *knob;
+        }
+        good = try_knobs(fitter, &knobs, best);
+    }
+    return good;
+}
+
+/* By few seeds first, and from where that ends by more: what few of them have in common by chance
+ * is a lot where connections are few. */
 static bool search(struct fitter *fitter, struct tcp_knobs *knobs)
 {
-    const struct tcp_knobs from = *knobs;
-    struct best one;
-    struct best other;
-    if (!descend(fitter, &from, false, &one) || !descend(fitter, &from, true, &other)) {
-        return false;
+    const unsigned seeds[] = {SEARCH_SEEDS, REFINED_SEEDS};
+    const unsigned wanders[] = {WANDERS, REFINED_WANDERS};
+    struct random random;
+    random_seed(&random, SEARCH_SEED);
+    struct best best = {.knobs = *knobs};
+    bool good = true;
+    for (unsigned stage = 0; good && stage < 2; stage++) {
+        const struct tcp_knobs from = best.knobs;
+        best.off = INFINITY;
+        best.off_first = INFINITY;
+        fitter->seeds = seeds[stage];
+        good = try_knobs(fitter, &from, &best) && descend(fitter, &best) &&
+               wander(fitter, &random, wanders[stage], &best);
     }
-    *knobs = other.off < one.off ? other.knobs : one.knobs;
-    return true;
+    *knobs = best.knobs;
+    return good;
 }
 
 static bool fit_all(struct fitter *fitter, const struct gen_part *given)

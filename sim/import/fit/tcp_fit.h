@@ -3,8 +3,8 @@
  *
  * The recording is imported kind by kind and measured; what can be counted in it becomes the
  * workload's parameters; the few that cannot are searched: small traces of some seeds are
- * generated, measured by the same code, and the values kept whose mean comes nearest. What came out
- * is judged on other seeds. All are fixed, so the same recording gives the same fit.
+ * generated, measured by the same code, and the values kept whose median comes nearest. What came
+ * out is judged on other seeds. All are fixed, so the same recording gives the same fit.
  */
 #ifndef SIM_TCP_FIT_H
 #define SIM_TCP_FIT_H
