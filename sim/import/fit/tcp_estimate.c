@@ -318,8 +318,8 @@ static double mode_ms(const struct tcp_estimate *estimate, struct numbers *numbe
 }
 
 /* A curve that is off by no more than so many roots of the events between two knots, is off by
- * chance. */
-#define BY_CHANCE 1.3
+ * chance, 99 of 100 times (Kolmogorov and Smirnov). */
+#define BY_CHANCE 1.63
 
 /* The knots that bend where sorted ticks do: one after the other is put where the curve is furthest
  * from them, as long as that is not by chance. */

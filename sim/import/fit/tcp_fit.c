@@ -332,8 +332,8 @@ static const struct turn {
 #undef KNOB
 };
 #define ROUNDS          2
-#define WANDERS         1000
-#define REFINED_WANDERS 400
+#define WANDERS         600
+#define REFINED_WANDERS 200
 
 /* In the end, each knob a little down and up. */
 static const double steps[] = {0.94, 1.06};
