@@ -18,6 +18,7 @@ failed=0
 # most RECORDING OFF: the page marks no more of its statistics as off.
 most() {
     awk -F ' *[|] *' -v recording="$1" -v most="$2" '
+        /^<!-- end of fit -->/ { nextfile }
         $2 == recording { found++; for (i = 4; i < NF; i++) off += $i ~ /[*]/ }
         END { if (found != 5 || off > most) { print recording ": " off + 0 " of " found + 0 " kinds are off"; exit 1 } }' \
         "$SOURCE/docs/fitting.md" >&2 || failed=1
@@ -25,5 +26,5 @@ most() {
 most ktimer_nginx_keepalive 0
 most ktimer_loss3_mixed 0
 most ktimer_churn_timewait 2
-most kernel-nginx 9
+most kernel-nginx 7
 exit $failed
