@@ -164,7 +164,8 @@ static void judge(const struct child_request *request, const struct note *note, 
         outcome->signal = WTERMSIG(status);
         (void)snprintf(outcome->reason, sizeof outcome->reason, "killed by signal %d (%s)",
                        outcome->signal, strsignal(outcome->signal));
-    } else if (!note->returned) {
+    } else if (!note->returned || WEXITSTATUS(status) != 0) {
+        /* What has returned ends with 0, unless whoever watches it says otherwise: valgrind. */
         outcome->end = CHILD_EXITED;
         outcome->exit_status = WEXITSTATUS(status);
         (void)snprintf(outcome->reason, sizeof outcome->reason,

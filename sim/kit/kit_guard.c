@@ -11,6 +11,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#else
+#define VALGRIND_MAKE_MEM_UNDEFINED(at, bytes) ((void)0)
+#endif
+
 #define CANARY_BYTES     32u
 #define CANARY_PATTERN   0xc9
 #define FRESH_PATTERN    0xa5
@@ -242,6 +248,8 @@ static void *give(struct kit_guard *guard, size_t bytes, size_t align)
     }
     guard->first = block;
     memset(block->payload, guard->fresh, bytes);
+    /* It is no longer what malloc gave: valgrind is told that it means nothing. */
+    (void)VALGRIND_MAKE_MEM_UNDEFINED(block->payload, bytes);
     if (guard->place == KIT_GUARD_CANARIES) {
         poison(front_canary(block), CANARY_BYTES);
         poison(back_canary(block), CANARY_BYTES);
