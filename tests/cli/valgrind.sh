@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# timerlab check under valgrind: it finds nothing wrong with some structures and the kit, and what reads
+# memory that nobody wrote is found in a case that it passes otherwise.
+set -euo pipefail
+
+[ -z "$SANITIZE" ] || { echo "skipped: valgrind and sanitizers do not go together" >&2 && exit 77; }
+command -v valgrind >/dev/null || { echo "skipped: valgrind is not installed" >&2 && exit 77; }
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+    printf 'valgrind: %s\n' "$1" >&2
+    tail -n 40 "$scratch/log" >&2
+    exit 1
+}
+check() { # ARGUMENTS...
+    valgrind --quiet --trace-children=yes --error-exitcode=9 "$TIMERLAB" check --seconds 0 "$@" \
+        >"$scratch/log" 2>&1
+}
+
+if ! check -a binary-heap --case create && grep -q SIGILL "$scratch/log"; then
+    echo "skipped: built for a processor that valgrind does not know, as the preset native does" >&2 && exit 77
+fi
+for case in callback-mixed two-threads; do
+    check -a binary-heap,hier-wheel,bitmap-wheel --case "$case" || fail "case $case"
+done
+
+if echo '#include <valgrind/memcheck.h>' | "$CC" -E - >/dev/null 2>&1; then
+    "$CC" -std=c17 -O1 -shared -fPIC -I"$SOURCE/algos" "$SOURCE/tests/wrong/heap_reads_uninitialised.c" \
+        -o "$scratch/wrong.so"
+    wrong=(-a heap-reads-uninitialised --plugin "$scratch/wrong.so" --case stop-twice)
+    "$TIMERLAB" check "${wrong[@]}" >"$scratch/log" || fail "stop-twice is no longer a case that it passes"
+    if check "${wrong[@]}" || ! grep -q 'depends on uninitialised value' "$scratch/log"; then
+        fail "memory that nobody wrote is not seen"
+    fi
+fi
