@@ -158,6 +158,8 @@
       0, true, case_long_life)                                                                     \
     X("number-again", "large", "a start does not act for one of 2^8, 2^16 or 2^17 starts before",  \
       0, true, case_number_again)                                                                  \
+    X("small-cases", "small", "all short sequences of operations on few timers, state by state",   \
+      0, true, case_small)                                                                         \
     X("invariants", "inside",                                                                      \
       "the structure's own check, place and walk agree with what was done to it", 0, false,        \
       case_invariants)                                                                             \

@@ -423,6 +423,19 @@ void kit_guard_release(struct kit_guard *guard)
     guard->blocks = 0;
 }
 
+/* The sanitizers bring a malloc of their own, which mallinfo2 knows nothing of. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): their name for it */
+extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
+uint64_t kit_heap_bytes(void)
+{
+    if (__sanitizer_get_current_allocated_bytes != NULL) {
+        return __sanitizer_get_current_allocated_bytes();
+    }
+    struct mallinfo2 info = mallinfo2();
+    return (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
+}
+
 /* --- protected pages -----------------------------------------------------------------------------
  */
 

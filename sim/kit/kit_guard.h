@@ -64,4 +64,7 @@ void kit_guard_check(struct kit_guard *guard);
 /* Gives everything back to the system, blocks still given out included. Checks nothing. */
 void kit_guard_release(struct kit_guard *guard);
 
+/* What the whole process has by way of malloc. */
+uint64_t kit_heap_bytes(void);
+
 #endif

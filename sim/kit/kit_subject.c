@@ -160,7 +160,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
         .now = now,
         .max_delay_ticks = max_delay_ticks,
         .options = subject->given,
-        .allocator = &subject->guard.allocator,
+        .allocator = subject->allocator != NULL ? subject->allocator : &subject->guard.allocator,
     };
     memcpy(subject->given, subject->options, sizeof subject->given);
     uint64_t refused = subject->guard.refused;

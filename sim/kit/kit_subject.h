@@ -107,6 +107,7 @@ struct kit_subject {
     void *self;
     uint32_t instance; /* its number in the witness's log */
     struct kit_guard guard;
+    const struct tl_allocator *allocator; /* settable; NULL: the guard's */
     uint32_t capacity;
     uint32_t usable; /* ids at hand in `timers` and `urgency` */
     uint64_t clock;

@@ -4,7 +4,6 @@
 #include "kit_script.h"
 
 #include <inttypes.h>
-#include <malloc.h>
 
 static void grow(struct kit_subject *subject, struct traffic *traffic)
 {
@@ -129,26 +128,12 @@ void case_memory_guard(struct kit_run *run)
     }
 }
 
-/* The sanitizers bring a malloc of their own, which mallinfo2 knows nothing of. */
-/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): their name for it */
-extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
-
-/* What the process has by way of malloc. */
-static uint64_t heap_bytes(void)
-{
-    if (__sanitizer_get_current_allocated_bytes != NULL) {
-        return __sanitizer_get_current_allocated_bytes();
-    }
-    struct mallinfo2 info = mallinfo2();
-    return (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
-}
-
 /* Fails if more has come by way of malloc than the guard and the model have taken. */
 static void check_in_sight(struct kit_subject *subject, uint64_t before, const char *after_what)
 {
     enum { SLACK = 64 << 10 };
     uint64_t seen = subject->guard.raw_bytes + subject_model_bytes(subject);
-    uint64_t after = heap_bytes();
+    uint64_t after = kit_heap_bytes();
     if (after > before + seen + SLACK && !subject_can(subject, TL_CAP_OWN_MEMORY)) {
         kit_fail(subject->witness, FAULT_MEMORY,
                  "after %s, %" PRIu32 " timers have taken %" PRIu64
@@ -176,7 +161,7 @@ void case_memory_in_sight(struct kit_run *run)
     /* As many timers as would show, had their memory not come from the allocator. */
     enum { MANY = 60000, LIVES = 1200, SETTLED = 200, SLACK = 8 << 10 };
     struct kit_subject subject;
-    uint64_t before = heap_bytes();
+    uint64_t before = kit_heap_bytes();
     if (!script_open(run, &subject, MANY, 0)) {
         return;
     }
@@ -205,13 +190,13 @@ void case_memory_in_sight(struct kit_run *run)
     /* What one life leaves behind outside the allocator adds up. */
     for (unsigned i = 0; i < LIVES; i++) {
         /* malloc keeps some freed blocks as if in use: no more of them after the first rounds. */
-        before = i == SETTLED ? heap_bytes() : before;
+        before = i == SETTLED ? kit_heap_bytes() : before;
         if (script_open(run, &subject, 4, 0)) {
             visit_briefly(&subject);
             subject_destroy(&subject);
         }
     }
-    uint64_t after = heap_bytes();
+    uint64_t after = kit_heap_bytes();
     if (after > before + SLACK) {
         kit_fail(run->witness, FAULT_LEAK,
                  "%d structures made and destroyed left %" PRIu64

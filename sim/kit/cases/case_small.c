@@ -1,0 +1,454 @@
+/*
+ * Case: all small cases, exhaustively. Every sequence of starts, stops, advances and actions of
+ * callbacks up to a length, on two or three timers and a few delays; not some of them, as the
+ * fuzzer does.
+ *
+ * It explores states, not sequences. The structure's memory comes from an arena that always lies at
+ * the same addresses, so what is in it, beside what the model knows, is the whole state: it is kept
+ * by copying and brought back by copying, and where two sequences lead to the same state, what
+ * follows is gone through once. Each operation is judged as in every other case; at the end of each
+ * sequence all timers must fire in their time.
+ *
+ *     start 0 in 1 --- advance by 1 --- ...
+ *          |      \--- start 1 in 1 --- ...
+ *          |       \-- stop 0 --------- (as at the beginning, but for what it left behind)
+ *          + ...
+ *
+ * Sequences of one operation come first, then those of two, and so on while there is time. After:
+ * explicit-state model checking, as in Holzmann's SPIN, of the code itself.
+ */
+#include "clock.h"
+#include "kit_cases.h"
+#include "kit_script.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { TIMERS_MOST = 3, LEAVES = 4, DEPTH_MOST = 12, DELAYS_MOST = 12, STEPS_MOST = 8 };
+
+/* What a structure may take to be copied at every step; one with more is left to the other cases.
+ */
+#define ARENA_BYTES ((size_t)1 << 20)
+#define FRESH       0xa5
+
+/* So many states are known at once, a power of two; of more, some are gone through again. */
+#define KNOWN       ((size_t)1 << 20)
+
+/* --- memory that can be brought back --------------------------------------------------------- */
+
+struct arena {
+    unsigned char *bytes;
+    size_t used;
+    struct kit_guard *guard; /* counts the requests */
+    struct tl_allocator allocator;
+};
+
+static void *arena_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
+{
+    struct arena *arena = ctx;
+    if (new_bytes == 0 || new_bytes <= old_bytes) {
+        return new_bytes == 0 ? NULL : ptr;
+    }
+    arena->guard->allocations++;
+    size_t at = (arena->used + align - 1) / align * align;
+    if (new_bytes > ARENA_BYTES || at > ARENA_BYTES - new_bytes) {
+        arena->guard->refused++;
+        return NULL;
+    }
+    arena->used = at + new_bytes;
+    memset(arena->bytes + at, FRESH, new_bytes);
+    if (ptr != NULL) {
+        memcpy(arena->bytes + at, ptr, old_bytes);
+    }
+    return arena->bytes + at;
+}
+
+/* --- what is gone through -------------------------------------------------------------------- */
+
+/* What a timer's next firing does. */
+struct reaction {
+    enum kit_op_kind kind; /* KIT_OP_INSPECT: nothing */
+    uint32_t other;
+    uint64_t ticks;
+};
+
+/* Numbers that the operations are made of. */
+struct alphabet {
+    uint32_t timers;
+    size_t delay_count;
+    uint64_t delays[DELAYS_MOST];
+    size_t step_count;
+    uint64_t steps[STEPS_MOST];
+    size_t reaction_count; /* of the delays, so many for what callbacks start */
+};
+
+/* All that an operation may change, kept at each depth. */
+struct moment {
+    struct kit_subject subject;
+    struct kit_timer timers[TIMERS_MOST];
+    struct kit_urge urges[LEAVES];
+    uint32_t winners[2 * LEAVES];
+    struct reaction reactions[TIMERS_MOST];
+    uint32_t named;
+    uint32_t log_count;
+    size_t used;
+    unsigned char *bytes;
+};
+
+struct search {
+    struct alphabet alphabet;
+    struct kit_subject subject;
+    struct arena arena;
+    struct reaction reactions[TIMERS_MOST];
+    uint32_t named; /* timers 0 .. named - 1 have been named: the others are all alike */
+    struct moment moments[DEPTH_MOST + 1];
+    uint64_t *known; /* states, with how much was still to come: 0 is none */
+    uint64_t until_ns;
+    uint64_t states;
+    uint64_t sequences;
+    bool over;
+};
+
+static void react(struct kit_subject *subject, uint32_t id)
+{
+    struct search *search = subject->on_fire_ctx;
+    struct reaction reaction = search->reactions[id];
+    search->reactions[id].kind = KIT_OP_INSPECT;
+    if (reaction.kind == KIT_OP_START) {
+        (void)subject_start(subject, reaction.other, subject->clock + reaction.ticks);
+    } else if (reaction.kind == KIT_OP_STOP) {
+        (void)subject_stop(subject, reaction.other);
+    }
+}
+
+static void keep(const struct search *search, struct moment *moment)
+{
+    const struct kit_subject *subject = &search->subject;
+    moment->subject = *subject;
+    memcpy(moment->timers, subject->timers, search->alphabet.timers * sizeof *subject->timers);
+    memcpy(moment->urges, subject->urgency.urges, sizeof moment->urges);
+    memcpy(moment->winners, subject->urgency.winners, sizeof moment->winners);
+    memcpy(moment->reactions, search->reactions, sizeof moment->reactions);
+    moment->named = search->named;
+    moment->log_count = subject->witness->log.count;
+    moment->used = search->arena.used;
+    memcpy(moment->bytes, search->arena.bytes, search->arena.used);
+}
+
+static void bring_back(struct search *search, const struct moment *moment)
+{
+    struct kit_subject *subject = &search->subject;
+    *subject = moment->subject;
+    memcpy(subject->timers, moment->timers, search->alphabet.timers * sizeof *subject->timers);
+    memcpy(subject->urgency.urges, moment->urges, sizeof moment->urges);
+    memcpy(subject->urgency.winners, moment->winners, sizeof moment->winners);
+    memcpy(search->reactions, moment->reactions, sizeof moment->reactions);
+    search->named = moment->named;
+    subject->witness->log.count = moment->log_count;
+    search->arena.used = moment->used;
+    memcpy(search->arena.bytes, moment->bytes, moment->used);
+}
+
+/* A number that stands for the state, never 0. Of serials only their order is of it. */
+static uint64_t state_number(const struct search *search, unsigned left)
+{
+    const struct kit_subject *subject = &search->subject;
+    struct {
+        uint64_t due, limit, fired_at, ahead, reaction, other, ticks;
+    } timers[TIMERS_MOST];
+    memset(timers, 0, sizeof timers);
+    for (uint32_t i = 0; i < search->alphabet.timers; i++) {
+        const struct kit_timer *timer = &subject->timers[i];
+        bool pending = timer->state == KIT_TIMER_PENDING;
+        timers[i].due = pending ? timer->due : 0;
+        timers[i].limit = pending ? timer->limit : (uint64_t)timer->state;
+        for (uint32_t k = 0; pending && k < search->alphabet.timers; k++) {
+            timers[i].ahead += subject->timers[k].serial < timer->serial;
+        }
+        timers[i].reaction = (uint64_t)search->reactions[i].kind;
+        timers[i].other = search->reactions[i].other;
+        timers[i].ticks = search->reactions[i].ticks;
+    }
+    uint64_t seed = subject->clock * DEPTH_MOST + left;
+    seed = XXH3_64bits_withSeed(timers, sizeof timers, seed);
+    return XXH3_64bits_withSeed(search->arena.bytes, search->arena.used, seed) | 1;
+}
+
+/* Whether a state with so many operations left is met for the first time; notes it. */
+static bool is_new(struct search *search, unsigned left)
+{
+    uint64_t number = state_number(search, left);
+    size_t at = number / 2 % KNOWN;
+    for (unsigned i = 0; i < 8; i++, at = (at + 1) % KNOWN) {
+        if (search->known[at] == number) {
+            return false;
+        }
+        if (search->known[at] == 0) {
+            break;
+        }
+    }
+    search->known[at] = number;
+    search->states++;
+    return true;
+}
+
+/* --- the operations -------------------------------------------------------------------------- */
+
+/* Does the `k`th operation there is; false if there are not so many, or it would do nothing. */
+enum done { DONE, IDLE, NO_MORE };
+
+static enum done do_start(struct search *search, size_t k)
+{
+    uint32_t id = (uint32_t)(k / search->alphabet.delay_count);
+    if (id > search->named) {
+        return IDLE;
+    }
+    search->named += id == search->named && search->named + 1 < search->alphabet.timers;
+    script_start(&search->subject, id, search->alphabet.delays[k % search->alphabet.delay_count]);
+    return DONE;
+}
+
+static enum done do_advance(struct search *search, size_t k)
+{
+    struct kit_subject *subject = &search->subject;
+    bool budget = k >= search->alphabet.step_count;
+    uint64_t step = search->alphabet.steps[k % search->alphabet.step_count];
+    if (budget && !subject_can(subject, TL_CAP_BUDGET)) {
+        return IDLE;
+    }
+    subject->witness->operations++;
+    (void)subject_advance(subject, due_deadline(subject->clock, step), budget ? 1 : TL_NO_BUDGET);
+    return DONE;
+}
+
+/* A timer that is pending is to do something to another, or to itself, when it fires. */
+static enum done do_react(struct search *search, size_t k)
+{
+    const struct alphabet *alphabet = &search->alphabet;
+    size_t kinds = alphabet->reaction_count + 1;
+    uint32_t id = (uint32_t)(k / kinds / alphabet->timers);
+    uint32_t other = (uint32_t)(k / kinds % alphabet->timers);
+    size_t what = k % kinds;
+    if (search->subject.timers[id].state != KIT_TIMER_PENDING ||
+        search->reactions[id].kind != KIT_OP_INSPECT || (what == 0 && other == id)) {
+        return IDLE;
+    }
+    search->reactions[id] = (struct reaction){
+        .kind = what == 0 ? KIT_OP_STOP : KIT_OP_START,
+        .other = other,
+        .ticks = what == 0 ? 0 : alphabet->delays[what - 1],
+    };
+    return DONE;
+}
+
+static enum done do_operation(struct search *search, size_t k)
+{
+    const struct alphabet *alphabet = &search->alphabet;
+    size_t starts = alphabet->timers * alphabet->delay_count;
+    size_t advances = 2 * alphabet->step_count;
+    size_t reactions = (size_t)alphabet->timers * alphabet->timers * (alphabet->reaction_count + 1);
+    if (k < starts) {
+        return do_start(search, k);
+    }
+    k -= starts;
+    if (k < alphabet->timers) {
+        script_stop(&search->subject, (uint32_t)k);
+        return DONE;
+    }
+    k -= alphabet->timers;
+    if (k < advances) {
+        return do_advance(search, k);
+    }
+    k -= advances;
+    return k < reactions ? do_react(search, k) : NO_MORE;
+}
+
+/* --- the search ------------------------------------------------------------------------------ */
+
+/* All that can follow in so many operations. */
+static void go_on(struct search *search, unsigned left)
+{
+    struct moment *moment = &search->moments[left];
+    if (left == 0) {
+        keep(search, moment);
+        search->sequences++;
+        subject_drain(&search->subject);
+        bring_back(search, moment);
+        search->over = search->over ||
+                       (search->sequences % 256 == 0 && clock_processor_ns() > search->until_ns);
+        return;
+    }
+    keep(search, moment);
+    enum done done = DONE;
+    for (size_t k = 0; done != NO_MORE && !search->over; k++) {
+        done = do_operation(search, k);
+        if (done == DONE) {
+            if (is_new(search, left - 1)) {
+                go_on(search, left - 1);
+            }
+            bring_back(search, moment);
+        }
+    }
+}
+
+/* Whether its memory is all in the arena: otherwise it cannot be brought back. */
+static bool is_all_in_arena(struct search *search, uint64_t heap_before)
+{
+    struct kit_subject *subject = &search->subject;
+    struct moment *moment = &search->moments[0];
+    enum { MODEL_SLACK = 1024 };
+    bool all = kit_heap_bytes() <= heap_before + subject_model_bytes(subject) + MODEL_SLACK;
+    keep(search, moment);
+    uint64_t before = kit_heap_bytes();
+    for (uint32_t id = 0; id < search->alphabet.timers; id++) {
+        script_start(subject, id, 1 + id);
+    }
+    all = all && kit_heap_bytes() == before;
+    script_advance(subject, subject->clock + 2);
+    script_stop(subject, search->alphabet.timers - 1);
+    all = all && kit_heap_bytes() == before;
+    if (all) {
+        bring_back(search, moment);
+    }
+    return all;
+}
+
+/* Sequences of so many operations at most, while there is time; returns how long they were. */
+static unsigned deepen(struct search *search, double seconds)
+{
+    search->until_ns = clock_processor_ns() + (uint64_t)(seconds * 1e9);
+    unsigned depth = 0;
+    while (!search->over && depth < DEPTH_MOST) {
+        memset(search->known, 0, KNOWN * sizeof *search->known);
+        search->sequences = 0;
+        go_on(search, depth + 1);
+        depth += !search->over;
+    }
+    return depth;
+}
+
+static bool open_search(struct search *search, struct kit_run *run, uint64_t now)
+{
+    struct kit_subject *subject = &search->subject;
+    uint64_t heap_before = kit_heap_bytes();
+    search->arena.used = 0;
+    search->named = 0;
+    search->over = false;
+    for (uint32_t i = 0; i < TIMERS_MOST; i++) {
+        search->reactions[i].kind = KIT_OP_INSPECT;
+    }
+    subject_init(subject, run->algo, run->options, ARENA_BYTES, run->witness);
+    search->arena.guard = &subject->guard;
+    search->arena.allocator = (struct tl_allocator){&search->arena, arena_resize};
+    subject->allocator = &search->arena.allocator;
+    subject->on_fire = react;
+    subject->on_fire_ctx = search;
+    if (subject_create(subject, TIMERS_MOST, now, 0) != KIT_OPENED) {
+        subject_discard(subject);
+        return false;
+    }
+    if (!is_all_in_arena(search, heap_before)) {
+        subject_destroy(subject);
+        return false;
+    }
+    return true;
+}
+
+/* Delays and steps where this structure may change its mind: about its smallest boundary that is
+ * not trivial, and about the next. */
+static void choose(struct alphabet *alphabet, const struct kit_run *run, bool wide)
+{
+    uint64_t slot = 0;
+    uint64_t edge = 0;
+    for (size_t i = 0; i < tl_option_count(run->algo); i++) {
+        int64_t value = run->options[i];
+        if (value > 1 && value <= 70000 && slot == 0) {
+            slot = (uint64_t)value;
+        } else if (value > 1 && value <= 70000 && edge == 0) {
+            edge = slot * (uint64_t)value;
+        }
+    }
+    slot = slot > 0 ? slot : 64;
+    edge = edge > slot ? edge : slot * slot;
+    *alphabet = (struct alphabet){.timers = wide ? 3 : 2};
+    const uint64_t wide_delays[] = {0,        1,    slot - 1, slot,        slot + 1,
+                                    edge - 1, edge, edge + 1, 7 * edge + 3};
+    const uint64_t narrow_delays[] = {0, 1, slot, edge};
+    const uint64_t *delays = wide ? wide_delays : narrow_delays;
+    alphabet->delay_count = wide ? LENGTH(wide_delays) : LENGTH(narrow_delays);
+    memcpy(alphabet->delays, delays, alphabet->delay_count * sizeof *delays);
+    const uint64_t steps[] = {1, 0, slot, slot - 1, edge, 8 * edge};
+    alphabet->step_count = wide ? LENGTH(steps) : 3;
+    memcpy(alphabet->steps, steps, alphabet->step_count * sizeof *steps);
+    alphabet->reaction_count = wide ? 4 : 3;
+}
+
+/* Under one set of options, from one clock; how deep it went, 0 if not at all. */
+static unsigned explore(struct search *search, struct kit_run *run, bool wide, double seconds)
+{
+    choose(&search->alphabet, run, wide);
+    if (!open_search(search, run, wide ? 0 : 13)) {
+        return 0;
+    }
+    unsigned depth = deepen(search, seconds);
+    subject_inspect(&search->subject);
+    subject_destroy(&search->subject);
+    return depth;
+}
+
+/* Under options that make edges come soon, one at a time. */
+static unsigned explore_options(struct search *search, struct kit_run *run, double seconds)
+{
+    unsigned least = DEPTH_MOST;
+    size_t options = tl_option_count(run->algo);
+    for (size_t i = 0; i < options && !run->target->pinned; i++) {
+        int64_t values[KIT_CANDIDATES_MAX];
+        size_t count = kit_option_candidates(&run->algo->options[i], values);
+        count = count < 6 ? count : 6;
+        for (size_t k = 0; k < count; k++) {
+            memcpy(run->options, run->target->options, sizeof run->options);
+            run->options[i] = values[k];
+            double share = seconds / (double)(options * count);
+            unsigned depth = explore(search, run, k % 2 == 0, share);
+            least = depth > 0 && depth < least ? depth : least;
+        }
+    }
+    memcpy(run->options, run->target->options, sizeof run->options);
+    return least;
+}
+
+void case_small(struct kit_run *run)
+{
+    struct search *search = calloc(1, sizeof *search);
+    /* Aligned as anything may be asked for. */
+    unsigned char *bytes = aligned_alloc(ARENA_BYTES, (DEPTH_MOST + 2) * ARENA_BYTES);
+    uint64_t *known = calloc(KNOWN, sizeof *known);
+    if (search == NULL || bytes == NULL || known == NULL) {
+        kit_fail(run->witness, FAULT_HARNESS, "no memory for the states of small cases");
+    }
+    search->arena.bytes = bytes;
+    search->known = known;
+    for (size_t i = 0; i <= DEPTH_MOST; i++) {
+        search->moments[i].bytes = bytes + (i + 1) * ARENA_BYTES;
+    }
+    unsigned wide = explore(search, run, true, run->patience_seconds * 0.3);
+    unsigned narrow = explore(search, run, false, run->patience_seconds * 0.3);
+    unsigned varied = explore_options(search, run, run->patience_seconds * 0.4);
+    run->witness->coverage.states = search->states;
+    if (wide == 0 && narrow == 0) {
+        kit_note(run->witness, "by default its memory cannot be copied at every step, being too "
+                               "much or elsewhere");
+    } else {
+        char other[60] = "";
+        if (varied < DEPTH_MOST) {
+            (void)snprintf(other, sizeof other, ", of %u under other options", varied);
+        }
+        kit_note(run->witness, "right for all sequences of %u operations on 3 timers, of %u on 2%s",
+                 wide, narrow, other);
+    }
+    free(known);
+    free(bytes);
+    free(search);
+}
