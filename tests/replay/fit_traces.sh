@@ -26,5 +26,5 @@ most() {
 most ktimer_nginx_keepalive 0
 most ktimer_loss3_mixed 0
 most ktimer_churn_timewait 2
-most kernel-nginx 7
+most kernel-nginx 6
 exit $failed

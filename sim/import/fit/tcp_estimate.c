@@ -317,9 +317,17 @@ static double mode_ms(const struct tcp_estimate *estimate, struct numbers *numbe
     return times >= 3 ? delay_ms(estimate, mode) : otherwise;
 }
 
-/* A curve that is off by no more than so many roots of the events between two knots, is off by
- * chance, 99 of 100 times (Kolmogorov and Smirnov). */
-#define BY_CHANCE 1.63
+/* A curve that is off by no more than so many standard deviations of how many of the events between
+ * two knots come before a tick, is off by chance: where they are widest, in the middle, that is the
+ * limit of Kolmogorov and Smirnov for one time in a hundred. */
+#define BY_CHANCE 3.26
+
+/* By how many events a curve is off by chance, at most, where it has a part of so many. */
+static double chance_of(double events, double part)
+{
+    double variance = part > 0 && part < 1 ? events * part * (1 - part) : 0;
+    return 1 + BY_CHANCE * sqrt(variance);
+}
 
 /* The knots that bend where sorted ticks do: one after the other is put where the curve is furthest
  * from them, as long as that is not by chance. */
@@ -354,9 +362,10 @@ static void draw_curve(const struct numbers *ticks, double tick_ms, double *pair
                 }
                 double drawn = share[k - 1] + (at - time[k - 1]) / (time[k] - time[k - 1]) *
                                                   (share[k] - share[k - 1]);
-                double events = (share[k] - share[k - 1]) * count;
+                double between = share[k] - share[k - 1];
+                double part = between > 0 ? (drawn - share[k - 1]) / between : 0;
                 if (fabs(real - drawn) > worst &&
-                    fabs(real - drawn) * count > BY_CHANCE * sqrt(events)) {
+                    fabs(real - drawn) * count > chance_of(between * count, part)) {
                     worst = fabs(real - drawn);
                     worst_time = at;
                     worst_share = real;
