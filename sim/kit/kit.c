@@ -24,8 +24,10 @@ struct kit_target kit_target_of(const struct tl_algo *timed, const struct tl_alg
 
 struct kit_limits kit_limits_default(void)
 {
-    return (struct kit_limits){
-        .processor_seconds = 10, .bytes = UINT64_C(1) << 30, .patience_seconds = 4};
+    return (struct kit_limits){.processor_seconds = 10,
+                               .bytes = UINT64_C(1) << 30,
+                               .patience_seconds = 4,
+                               .shrink_seconds = 10};
 }
 
 /* Whether the descriptor can be used at all, and the contract applies; if not, the verdict. */

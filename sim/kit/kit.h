@@ -85,6 +85,7 @@ struct kit_limits {
     double processor_seconds;
     uint64_t bytes;
     double patience_seconds;
+    double shrink_seconds; /* of looking for fewer operations that show a fault */
 };
 
 /* Generous for one case, and what `timerlab check` uses. */

@@ -27,7 +27,8 @@ struct shrinker {
 
 static bool exhausted(const struct shrinker *shrinker)
 {
-    return shrinker->trials >= SHRINK_TRIALS || shrinker->seconds >= SHRINK_SECONDS;
+    return shrinker->trials >= SHRINK_TRIALS ||
+           shrinker->seconds >= shrinker->limits.shrink_seconds;
 }
 
 /* A timer that did not fire in its time failed in one way, whether it came later or never did. */

@@ -44,6 +44,7 @@ static struct kit_limits short_limits(void)
 {
     struct kit_limits limits = kit_limits_default();
     limits.processor_seconds = 2;
+    limits.shrink_seconds = 1;
     return limits;
 }
 

@@ -53,7 +53,16 @@ enum wrong {
     WALK_FORGETS,
     FULL_RIGHTLY,
     FULL_UNDECLARED,
-    FULL_FORGETS
+    FULL_FORGETS,
+    READS_PAST_ITS_MEMORY,
+    READS_BEFORE_ITS_MEMORY,
+    READS_WHAT_IT_FREED,
+    WRITES_FAR_PAST,
+    FREES_TWICE,
+    FREES_AS_SMALLER,
+    SIZES_IN_32_BITS,
+    HIDES_MEMORY_IN_START,
+    LEAKS_UNSEEN_IN_STOP
 };
 
 #define NOWHERE   UINT32_MAX
@@ -78,6 +87,7 @@ struct heap {
     bool *dead;   /* by id: stopped, and its entry still there (STALE_ENTRY_FIRES) */
     uint32_t *garbage;
     void *hidden;
+    uint64_t sum; /* of what was looked at without need */
     uint32_t size;
     uint32_t dead_count;
     uint32_t capacity;
@@ -245,6 +255,10 @@ static bool make_room(struct heap *heap, uint32_t capacity)
     uint32_t had = heap->allocated;
     size_t one = had > 0 ? had : 1;
     size_t many = capacity > 0 ? capacity : 1;
+    if (WRONG == SIZES_IN_32_BITS && (uint32_t)entries_bytes((uint32_t)many) < many) {
+        heap->allocated = (uint32_t)many; /* as if there had been room enough */
+        return true;
+    }
     struct entry *entries = tl_alloc(heap->allocator, entries_bytes((uint32_t)many), 16);
     uint32_t *at = tl_alloc(heap->allocator, many * sizeof *at, 16);
     bool *dead = tl_alloc(heap->allocator, many * sizeof *dead, 16);
@@ -282,6 +296,9 @@ static bool make_room(struct heap *heap, uint32_t capacity)
         if (WRONG == USES_FREED_MEMORY) {
             old.at[0] = NOWHERE;
         }
+        if (WRONG == READS_WHAT_IT_FREED) {
+            heap->sum += old.at[one - 1];
+        }
     }
     return true;
 }
@@ -315,7 +332,11 @@ static void heap_destroy(void *self)
     if (WRONG == SHARES_FREE_NODES) {
         drop_free_nodes(heap, heap->allocated);
     }
-    tl_free(allocator, heap, sizeof *heap, alignof(struct heap));
+    if (WRONG == FREES_TWICE && heap->size > 2) {
+        tl_free(allocator, heap->garbage, heap->allocated * sizeof *heap->garbage, 16);
+    }
+    tl_free(allocator, heap, sizeof *heap - (WRONG == FREES_AS_SMALLER ? 8 : 0),
+            alignof(struct heap));
 }
 
 static enum tl_status heap_create(const struct tl_config *config, void **self)
@@ -360,6 +381,9 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     if (!is_pending(heap, id)) {
         return WRONG == STOP_SAYS_OK ? TL_OK : TL_IDLE;
     }
+    if (WRONG == LEAKS_UNSEEN_IN_STOP) {
+        heap->sum += (uintptr_t)malloc(40);
+    }
     if (WRONG == STALE_ENTRY_FIRES) {
         heap->dead[id] = true;
         heap->dead_count++;
@@ -380,6 +404,18 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
     if (WRONG == ALLOCATES_IN_START) {
         void *scratch = tl_alloc(heap->allocator, 64, 16);
         tl_free(heap->allocator, scratch, 64, 16);
+    }
+    if (WRONG == READS_PAST_ITS_MEMORY) {
+        heap->sum += heap->at[heap->allocated];
+    }
+    if (WRONG == READS_BEFORE_ITS_MEMORY) {
+        heap->sum += *(heap->at - 1);
+    }
+    if (WRONG == WRITES_FAR_PAST && heap->size > 3) {
+        heap->garbage[heap->allocated + 1100] = 1;
+    }
+    if (WRONG == HIDES_MEMORY_IN_START && heap->hidden == NULL && heap->size > 100) {
+        heap->hidden = malloc((size_t)heap->allocated * 8);
     }
     if (WRONG == PRINTS && is_pending(heap, id)) {
         (void)printf("restarted %u\n", (unsigned)id);
