@@ -44,7 +44,7 @@ static void compositions_pass_the_kit(void **state)
         struct kit_target target = kit_target_of(contender->timed, contender->counted);
         struct kit_limits limits = kit_limits_default();
         limits.processor_seconds = 60; /* under a sanitizer everything takes longer */
-        limits.patience_seconds = 0.3;
+        limits.patience_seconds = 0.1;
         size_t count = 0;
         const struct kit_case *cases = kit_cases(&count);
         struct kit_verdict verdict;
