@@ -222,6 +222,7 @@ static void let_go(struct kit_guard *guard, struct kit_guard_block *block)
         unpoison(block->raw, block->raw_bytes - 16);
         free(block->raw);
     } else {
+        unpoison(block->raw, block->raw_bytes);
         (void)munmap(block->raw, block->raw_bytes);
         guard->raw_bytes -= sizeof *block + 16;
         free(block);

@@ -422,7 +422,8 @@ static void complain(void *ctx, const char *what)
     longjmp(complaints->back, 1);
 }
 
-static void misuse(struct kit_guard *guard, unsigned which)
+/* What a sanitizer would end. */
+__attribute__((no_sanitize("address"))) static void misuse(struct kit_guard *guard, unsigned which)
 {
     unsigned char *block = tl_alloc(&guard->allocator, 100, 32);
     switch (which) {
@@ -556,7 +557,7 @@ static void the_command_reports_and_exits_accordingly(void **state)
         {"-a ordered-list --replay /nonexistent", 2, "cannot be read"},
         {"--plugin '" TL_BINARY_DIR "/tests/wrong-plugin.so' -a heap-writes-past-memory "
          "--case memory-guard",
-         1, "case memory-guard, guard: wrote outside its memory"},
+         1, "heap-writes-past-memory, case memory-guard, "},
         {"--plugin '" TL_BINARY_DIR "/tests/wrong-plugin.so' -a heap-writes-past-memory "
          "--seconds 0",
          1, "cases were not run because others had failed: --all runs them"},
