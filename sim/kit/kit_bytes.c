@@ -19,9 +19,20 @@ struct bytes {
     const uint8_t *end;
 };
 
+/* Timeouts as servers and kernels have them, in milliseconds or jiffies: round, few at a time, from
+ * none to a year. */
+static const uint64_t timeouts[] = {
+    0,   1,    4,    10,    40,    50,    52,      200,
+    250, 1000, 3000, 15000, 60000, 75000, 7200000, UINT64_C(31536000000)};
+
+#define TIMEOUTS (sizeof timeouts / sizeof timeouts[0])
+
 /* How a session's numbers are drawn. */
 struct mood {
-    unsigned scale; /* delays and steps go up to about 2^scale */
+    bool traffic; /* as recordings are: a few timeouts, many timers of each, started in bursts, with
+                     pauses between */
+    uint64_t usual[4]; /* the timeouts of such a session */
+    unsigned scale;    /* delays and steps go up to about 2^scale */
     uint64_t boundaries[KIT_BOUNDARIES_MAX];
     size_t boundary_count;
 };
@@ -83,7 +94,14 @@ static int64_t delay(struct bytes *bytes, const struct mood *mood,
                      const struct kit_subject *subject)
 {
     uint64_t mask = (UINT64_C(1) << mood->scale) - 1;
-    switch (byte(bytes) % 16) {
+    uint8_t how = byte(bytes);
+    if (mood->traffic && how < 208) {
+        uint64_t usual = mood->usual[how % 4];
+        return as_ticks(how < 128   ? usual
+                        : how < 168 ? usual + byte(bytes) % 16
+                                    : usual >> byte(bytes) % 8);
+    }
+    switch (how % 16) {
     case 0:
         return 0;
     case 1:
@@ -118,7 +136,11 @@ static int64_t delay(struct bytes *bytes, const struct mood *mood,
 static int64_t step(struct bytes *bytes, const struct mood *mood, const struct kit_subject *subject)
 {
     uint64_t mask = (UINT64_C(1) << mood->scale) - 1;
-    switch (byte(bytes) % 16) {
+    uint8_t how = byte(bytes);
+    if (mood->traffic && how >= 224) {
+        return as_ticks(mood->usual[how % 4] >> byte(bytes) % 4);
+    }
+    switch (how % 16) {
     case 0:
         return 0;
     case 6:
@@ -169,6 +191,16 @@ static uint32_t acted_upon(struct bytes *bytes, const struct kit_subject *subjec
     return any;
 }
 
+/* A burst: the same for many timers. */
+static void widen(struct bytes *bytes, const struct kit_subject *subject, struct kit_op *op)
+{
+    uint8_t how = byte(bytes);
+    uint32_t more = UINT32_C(1) << how % 9;
+    op->every = 1 + (how >> 6) % 3;
+    op->last = op->id + more * op->every;
+    op->last = op->last < subject->capacity ? op->last : subject->capacity - 1;
+}
+
 static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
                             const struct kit_subject *subject)
 {
@@ -197,8 +229,12 @@ static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
         return op;
     }
     if (subject->capacity > 0) {
-        op.id = byte(bytes) % subject->capacity;
+        op.id = (uint32_t)word(bytes, subject->capacity > 256 ? 2 : 1) % subject->capacity;
         op.last = op.id;
+        if (mood->traffic && (op.kind == KIT_OP_START || op.kind == KIT_OP_STOP) &&
+            byte(bytes) < 48) {
+            widen(bytes, subject, &op);
+        }
         if (op.kind == KIT_OP_WHEN_START || op.kind == KIT_OP_WHEN_STOP) {
             op.other = acted_upon(bytes, subject, op.id);
             op.always = byte(bytes) < 64;
@@ -210,6 +246,17 @@ static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
     return op;
 }
 
+/* A value of an option's range: its end, or of any size. */
+static int64_t between(struct bytes *bytes, const struct tl_option *option)
+{
+    uint64_t range = (uint64_t)option->max - (uint64_t)option->min;
+    unsigned bits = 64u - (unsigned)__builtin_clzll(range);
+    uint8_t how = byte(bytes);
+    uint64_t mask = how < 32 ? range : UINT64_MAX >> (63 - how % bits);
+    uint64_t more = how < 32 ? range : word(bytes, 4) & mask;
+    return (int64_t)((uint64_t)option->min + (more < range ? more : range));
+}
+
 static void decide_session(struct bytes *bytes, const struct kit_target *target,
                            struct kit_session *start, struct mood *mood)
 {
@@ -218,9 +265,12 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
     memcpy(start->options, target->options, sizeof start->options);
     for (size_t i = 0; i < tl_option_count(target->algo); i++) {
         uint8_t how = byte(bytes);
-        if (!target->pinned && how >= 96) {
+        const struct tl_option *option = &target->algo->options[i];
+        if (!target->pinned && how >= 224 && option->min < option->max) {
+            start->options[i] = between(bytes, option);
+        } else if (!target->pinned && how >= 96) {
             int64_t values[KIT_CANDIDATES_MAX];
-            size_t count = kit_option_candidates(&target->algo->options[i], values);
+            size_t count = kit_option_candidates(option, values);
             start->options[i] = count > 0 ? values[how % count] : start->options[i];
         }
     }
@@ -228,6 +278,14 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
     mood->boundary_count =
         kit_boundaries(target->algo, start->options, UINT64_C(4) << mood->scale, mood->boundaries);
     start->capacity = capacities[byte(bytes) % 16];
+    mood->traffic = byte(bytes) < 96;
+    for (size_t i = 0; mood->traffic && i < 4; i++) {
+        mood->usual[i] = timeouts[byte(bytes) % TIMEOUTS];
+    }
+    if (mood->traffic) {
+        static const uint32_t crowds[] = {24, 200, 1000, 3000};
+        start->capacity = crowds[byte(bytes) % 4];
+    }
     uint8_t epoch = byte(bytes);
     start->now = epoch < 96    ? 0
                  : epoch < 128 ? byte(bytes)
