@@ -397,7 +397,7 @@ const struct tl_front tl_front_handoff = {
     .needs = TL_CAP_UNLIMITED,
     .bars = TL_CAP_REFUSES,
     .keeps = TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES | TL_CAP_BASELINE |
-             TL_CAP_FIRES_NOTHING | TL_CAP_SLOW,
+             TL_CAP_FIRES_NOTHING | TL_CAP_SLOW | TL_CAP_OWN_MEMORY,
     .precision = handoff_precision,
     .create = handoff_create,
     .hooks =

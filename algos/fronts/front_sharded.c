@@ -311,7 +311,8 @@ const struct tl_front tl_front_sharded = {
     .options = options,
     .for_threads = true,
     .keeps = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES |
-             TL_CAP_BASELINE | TL_CAP_FIRES_NOTHING | TL_CAP_SLOW | TL_CAP_REFUSES,
+             TL_CAP_BASELINE | TL_CAP_FIRES_NOTHING | TL_CAP_SLOW | TL_CAP_REFUSES |
+             TL_CAP_OWN_MEMORY,
     .create = sharded_create,
     .hooks =
         {
