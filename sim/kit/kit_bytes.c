@@ -297,6 +297,7 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
     start->max_delay_ticks = announced < 128 ? 0 : UINT64_C(1) << (announced % 17);
     start->grants = UINT64_MAX;
     start->counted = false;
+    start->place = KIT_GUARD_CANARIES;
 }
 
 bool kit_interpret(const struct kit_target *target, const uint8_t *data, size_t size,

@@ -112,6 +112,10 @@ bool kit_session_begin(struct kit_session_run *session, const struct kit_target 
     session->subject.on_fire = session_fired;
     session->subject.on_fire_ctx = session;
     session->subject.guard.grants = start->grants;
+    session->subject.guard.place = start->place;
+    if (start->place != KIT_GUARD_CANARIES) {
+        kit_guard_watch(&session->subject.guard);
+    }
     if (subject_create(&session->subject, start->capacity, start->now, start->max_delay_ticks) !=
         KIT_OPENED) {
         subject_discard(&session->subject);

@@ -169,6 +169,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
         .now = now,
         .max_delay_ticks = max_delay_ticks,
         .grants = subject->guard.grants,
+        .place = subject->guard.place,
         .counted = subject->algo != subject->witness->timed,
     };
     memcpy(session.options, subject->options, sizeof session.options);

@@ -93,6 +93,10 @@ static void write_create(const struct kit_session *session, const struct tl_algo
     if (session->grants != UINT64_MAX) {
         (void)fprintf(stream, " allow %" PRIu64, session->grants);
     }
+    if (session->place != KIT_GUARD_CANARIES) {
+        (void)fprintf(stream, " page %s",
+                      session->place == KIT_GUARD_PAGE_BEHIND ? "behind" : "before");
+    }
     (void)fprintf(stream, "%s%s%s\n", session->counted ? " counted" : "",
                   options[0] != '\0' ? " options " : "", options);
 }
@@ -256,6 +260,13 @@ static bool read_create(const char *line, const struct tl_algo *algo, struct kit
     session->grants = UINT64_MAX;
     int more = 0;
     if (sscanf(rest, " allow %" SCNu64 "%n", &session->grants, &more) == 1) {
+        rest += more;
+    }
+    if (begins(rest, " page behind", &more)) {
+        session->place = KIT_GUARD_PAGE_BEHIND;
+        rest += more;
+    } else if (begins(rest, " page before", &more)) {
+        session->place = KIT_GUARD_PAGE_BEFORE;
         rest += more;
     }
     session->counted = begins(rest, " counted", &more);

@@ -24,8 +24,9 @@
  *     on 0                       the next lines are about the first one again
  *     destroy                    at once, whatever is pending
  *
- * `create` takes, before options, `allow N` (requests for memory that it is granted) and `counted`
- * (the build with counters). What one timer's firing does is carried out in the order of the
+ * `create` takes, before options, `allow N` (requests for memory that it is granted), `page behind`
+ * or `page before` (where a protected page lies at each block) and `counted` (the build with
+ * counters). What one timer's firing does is carried out in the order of the
  * lines. Behind the last operation the clock is driven on until every timer must have fired, and
  * what is left is destroyed; what is done always is done once more then.
  */
@@ -33,6 +34,7 @@
 #define SIM_KIT_TRACE_H
 
 #include "error.h"
+#include "kit_guard.h"
 #include "registry.h"
 
 #include <stdbool.h>
@@ -75,8 +77,9 @@ struct kit_session {
     uint32_t capacity;
     uint64_t now;
     uint64_t max_delay_ticks;
-    uint64_t grants; /* requests for memory that it is granted; UINT64_MAX: all */
-    bool counted;    /* the build with counters */
+    uint64_t grants;            /* requests for memory that it is granted; UINT64_MAX: all */
+    enum kit_guard_place place; /* of its memory */
+    bool counted;               /* the build with counters */
     int64_t options[TL_OPTIONS_MAX];
 };
 

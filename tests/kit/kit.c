@@ -358,7 +358,8 @@ static void traces_are_read_or_refused_with_line(void **state)
          "advance to next budget 0\nreserve 9\nwhen 2 fires start 0 in 3\nwhen 2 fires stop 0\n"
          "when 2 fires start 2 in 5 always\nwhen 2 fires stop 1 always\nstart 0-3 in 5\n"
          "stop 0-3 every 2\nrepeat 2 operations 3 times\nallow 4\nallow all\ninspect\n"
-         "create capacity 3 now 5 max-delay 0 allow 9 counted options slots=4\nstart 1 in 1\n"
+         "create capacity 3 now 5 max-delay 0 allow 9 page behind counted options slots=4\nstart 1 "
+         "in 1\n"
          "on 0\nrepeat 1 operation 3 times\ndestroy\n",
          NULL},
         {"", "t: empty"},
