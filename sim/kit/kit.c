@@ -160,11 +160,16 @@ static void abort_with_fault(struct kit_witness *witness)
 
 void kit_run_bytes(const struct kit_target *target, const uint8_t *bytes, size_t size)
 {
-    static struct kit_witness witness;
-    memset(&witness, 0, KIT_WITNESS_CLEARED);
-    witness.give_up = abort_with_fault;
+    /* Made with the first session: it is large, and most processes fuzz nothing. */
+    static struct kit_witness *witness;
+    if (witness == NULL && (witness = kit_witness_new()) == NULL) {
+        (void)fputs("no memory to fuzz in\n", stderr);
+        abort();
+    }
+    memset(witness, 0, KIT_WITNESS_CLEARED);
+    witness->give_up = abort_with_fault;
     running = target->algo;
-    (void)kit_interpret(target, bytes, size, &witness);
+    (void)kit_interpret(target, bytes, size, witness);
 }
 
 /* --- fuzzing --------------------------------------------------------------------------------- */

@@ -78,12 +78,13 @@ static void grow_arms(struct kit_session_run *session)
     uint32_t capacity = session->subject.capacity;
     if (capacity > session->arm_count) {
         struct kit_arms *arms = realloc(session->arms, capacity * sizeof *arms);
-        if (arms == NULL) {
+        if (arms != NULL) {
+            memset(arms + session->arm_count, 0, (capacity - session->arm_count) * sizeof *arms);
+            session->arms = arms;
+            session->arm_count = capacity;
+        } else {
             fail_for_want_of_memory(session);
         }
-        memset(arms + session->arm_count, 0, (capacity - session->arm_count) * sizeof *arms);
-        session->arms = arms;
-        session->arm_count = capacity;
     }
 }
 

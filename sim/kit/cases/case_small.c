@@ -419,17 +419,9 @@ static unsigned explore_options(struct search *search, struct kit_run *run, doub
     return least;
 }
 
-void case_small(struct kit_run *run)
+static void search_all(struct kit_run *run, struct search *search, unsigned char *bytes)
 {
-    struct search *search = calloc(1, sizeof *search);
-    /* Aligned as anything may be asked for. */
-    unsigned char *bytes = aligned_alloc(ARENA_BYTES, (DEPTH_MOST + 2) * ARENA_BYTES);
-    uint64_t *known = calloc(KNOWN, sizeof *known);
-    if (search == NULL || bytes == NULL || known == NULL) {
-        kit_fail(run->witness, FAULT_HARNESS, "no memory for the states of small cases");
-    }
     search->arena.bytes = bytes;
-    search->known = known;
     for (size_t i = 0; i <= DEPTH_MOST; i++) {
         search->moments[i].bytes = bytes + (i + 1) * ARENA_BYTES;
     }
@@ -447,6 +439,20 @@ void case_small(struct kit_run *run)
         }
         kit_note(run->witness, "right for all sequences of %u operations on 3 timers, of %u on 2%s",
                  wide, narrow, other);
+    }
+}
+
+void case_small(struct kit_run *run)
+{
+    struct search *search = calloc(1, sizeof *search);
+    /* Aligned as anything may be asked for. */
+    unsigned char *bytes = aligned_alloc(ARENA_BYTES, (DEPTH_MOST + 2) * ARENA_BYTES);
+    uint64_t *known = calloc(KNOWN, sizeof *known);
+    if (search != NULL && bytes != NULL && known != NULL) {
+        search->known = known;
+        search_all(run, search, bytes);
+    } else {
+        kit_fail(run->witness, FAULT_HARNESS, "no memory for the states of small cases");
     }
     free(known);
     free(bytes);
