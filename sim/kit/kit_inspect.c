@@ -297,11 +297,11 @@ void subject_inspect(struct kit_subject *subject)
         }
     }
     bool walks = subject->algo->walk != NULL &&
-                 (subject->witness->repeating || subject->inspections % WALK_EVERY == 0);
-    subject->inspections++;
+                 (subject->witness->repeating || subject->witness->inspections % WALK_EVERY == 0);
+    subject->witness->inspections++;
     struct sight *sights = walks ? inspect_walk(subject) : NULL;
     uint32_t stride = 1 + subject->capacity / PLACES_MOST;
-    for (uint64_t id64 = subject->inspections % stride;
+    for (uint64_t id64 = subject->witness->inspections % stride;
          subject->algo->place != NULL && id64 < subject->capacity; id64 += stride) {
         uint32_t id = (uint32_t)id64;
         struct tl_place place = {0};

@@ -12,19 +12,21 @@
 #include <unistd.h>
 
 /* Beyond what the allocator gives, for what a structure takes by itself. */
-#define SPARE_BYTES ((uint64_t)1 << 30)
+#define SPARE_BYTES    ((uint64_t)1 << 30)
 
 /* A child that uses no processor time and does not end is waiting for something. */
-#define WAIT_FACTOR 20.0
+#define WAIT_FACTOR    20.0
 
 /* The watch looks so often in the time that a child has. A hook that has not returned in so many
- * looks hangs; of a child that goes on, what was done until the last look counts. */
-#define LOOKS       16u
-#define LOOKS_HANG  2u
-#define LOOKS_LAST  (2 * LOOKS)
+ * looks hangs, one that has all memory before it in more; of a child that goes on, what was done
+ * until the last look counts. */
+#define LOOKS          16u
+#define LOOKS_HANG     2u
+#define LOOKS_HANG_ALL LOOKS
+#define LOOKS_LAST     (2 * LOOKS)
 
 /* A child that keeps the watch from looking has so many times its time. */
-#define LAST_FACTOR 4.0
+#define LAST_FACTOR    4.0
 
 struct kit_witness *kit_witness_new(void)
 {
@@ -108,6 +110,11 @@ static struct {
     unsigned same; /* looks since a hook was called */
 } watch;
 
+static bool has_all_memory(enum kit_hook hook)
+{
+    return hook == KIT_HOOK_CREATE || hook == KIT_HOOK_RESERVE || hook == KIT_HOOK_DESTROY;
+}
+
 static void look(int signal)
 {
     (void)signal;
@@ -115,7 +122,7 @@ static void look(int signal)
     watch.looks++;
     watch.same = witness->hooks == watch.hooks ? watch.same + 1 : 0;
     watch.hooks = witness->hooks;
-    if (watch.same >= LOOKS_HANG) {
+    if (watch.same >= (has_all_memory(witness->hook) ? LOOKS_HANG_ALL : LOOKS_HANG)) {
         witness->hangs = true;
         _exit(1);
     }

@@ -65,6 +65,7 @@ struct kit_witness {
     uint64_t seed;  /* of the fuzzer's session under way */
     size_t done;    /* of a trace that is carried out: operations begun */
     bool repeating; /* what is done is known and need not be noted */
+    uint64_t inspections;
     /* ends the run; does not return */
     void (*give_up)(struct kit_witness *witness);
     struct kit_log log; /* last: its operations are not cleared between runs */
@@ -127,7 +128,6 @@ struct kit_subject {
     /* what all advances fired, as a number that depends on ids, ticks and order */
     uint64_t fired_hash;
     uint64_t calls; /* of hooks that change something */
-    uint64_t inspections;
     /* the caller's part of the callback; may be NULL */
     void (*on_fire)(struct kit_subject *subject, uint32_t id);
     void *on_fire_ctx;

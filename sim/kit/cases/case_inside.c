@@ -106,7 +106,7 @@ static uint64_t places_of(const struct kit_subject *subject)
 
 static void look(struct kit_subject *subject, struct sightings *seen)
 {
-    subject->inspections = 0; /* walk too */
+    subject->witness->inspections = 0; /* walk too */
     subject_inspect(subject);
     seen->places = seen->places * 31 + places_of(subject);
     if (subject->algo->counters != NULL) {

@@ -304,16 +304,15 @@ void case_memory_sizes(struct kit_run *run)
 }
 
 /* The same few timers over and over: started far, pulled near, stopped, started again. */
-enum { FEW = 32, ROUNDS = 20000 };
+enum { FEW = 32, ROUNDS = 20000, AGES = 4, FAR = 50000 };
 
-static void restart_for_ever(struct kit_subject *subject, struct traffic *traffic)
+static void restart_often(struct kit_subject *subject, struct traffic *traffic)
 {
-    uint64_t settled = 0;
-    for (unsigned i = 0; i < 4 * ROUNDS; i++) {
+    for (unsigned i = 0; i < ROUNDS; i++) {
         uint32_t id = i % FEW;
         switch (i / FEW % 4) {
         case 0:
-            script_start(subject, id, 50000 + i % 1000);
+            script_start(subject, id, FAR + i % 1000);
             break;
         case 1:
             script_start(subject, id, 1 + i % 90);
@@ -327,15 +326,39 @@ static void restart_for_ever(struct kit_subject *subject, struct traffic *traffi
         if (i % 512 == 0) {
             script_advance(subject, subject->clock + 1);
         }
-        if (i == ROUNDS) {
-            settled = subject->guard.bytes;
-        }
     }
-    if (subject->guard.bytes > 2 * settled + (64 << 10)) {
-        kit_fail(subject->witness, FAULT_MEMORY,
-                 "%d timers took %" PRIu64 " bytes after %d operations, and %" PRIu64
-                 " after %d: restarts and stops pile up",
-                 FEW, settled, ROUNDS, subject->guard.bytes, 4 * ROUNDS);
+}
+
+static bool is_more(uint64_t bytes, uint64_t than_bytes)
+{
+    return bytes > 2 * than_bytes + (64 << 10);
+}
+
+/* What a restart leaves behind may stay until the tick at which it was due, as in a heap that
+ * deletes lazily; that is told. After that tick it is gone. */
+static void restart_for_ever(struct kit_subject *subject, struct traffic *traffic)
+{
+    uint64_t reserved = subject->guard.bytes;
+    uint64_t first = 0;
+    for (unsigned age = 0; age < AGES; age++) {
+        restart_often(subject, traffic);
+        uint64_t bytes = subject->guard.bytes;
+        first = age == 0 ? bytes : first;
+        if (is_more(bytes, first)) {
+            kit_fail(subject->witness, FAULT_MEMORY,
+                     "%d timers took %" PRIu64 " bytes after %d operations, and %" PRIu64
+                     " after %d, though nothing of the former was still to be due: restarts and "
+                     "stops pile up",
+                     FEW, first, ROUNDS, bytes, (int)(age + 1) * ROUNDS);
+        }
+        script_settle(subject);
+        script_advance(subject, subject->clock + 2 * FAR);
+    }
+    if (is_more(first, reserved)) {
+        kit_note(subject->witness,
+                 "restarts and stops pile up until their ticks have passed: %" PRIu64
+                 " bytes for %d timers, %d operations after %" PRIu64,
+                 first, FEW, ROUNDS, reserved);
     }
 }
 
