@@ -27,6 +27,20 @@ stats data using (panels = joined(panels, strcol(panel_column)), \
     here = number(value), \
     present = here > 0 ? joined(present, strcol(panel_column)."/".strcol("series")) : present, \
     0) nooutput
+# Where in the data the rows of a series in a panel lie, so that its line need not look at all others'.
+place(panel, name) = (sum [p = 1:words(panels)] (word(panels, p) eq panel) * (p - 1)) * words(series) \
+    + (sum [s = 1:words(series)] (word(series, s) eq name) * s)
+array first_row[words(panels) * words(series)]
+array last_row[words(panels) * words(series)]
+do for [k = 1:|first_row|] { first_row[k] = -1; last_row[k] = -1 }
+before = ""; at = 0
+stats data using (key = strcol(panel_column)."/".strcol("series"), \
+    at = key eq before ? at : place(strcol(panel_column), strcol("series")), \
+    before = key, \
+    first_row[at] = first_row[at] < 0 ? column(0) : first_row[at], \
+    last_row[at] = column(0), \
+    0) nooutput
+
 array y_low[words(panels)]
 array y_high[words(panels)]
 do for [i = 1:words(panels)] {
@@ -98,15 +112,17 @@ do for [terminal in TERMINALS] {
         # The first are drawn last, on top of the others.
         which(k) = int(word(chosen, words(chosen) + 1 - k))
         style_of(k) = int(word(styles, which(k)))
+        from_row(k) = int(first_row[(i - 1) * words(series) + which(k)])
+        to_row(k) = int(last_row[(i - 1) * words(series) + which(k)])
         if (i == words(panels)) { load FOLDER."/legend.gp" }
-        plot for [k = 1:(spread eq "" ? 0 : words(chosen))] data \
+        plot for [k = 1:(spread eq "" ? 0 : words(chosen))] data every ::from_row(k)::to_row(k) \
                 using (mine(which(k)) ? x_of(0) : NaN):(column(value)):(column(spread)) \
                 with yerrorbars pt 0 lw 1.2 lc rgb colour(style_of(k)), \
-            for [k = 1:words(chosen)] data \
+            for [k = 1:words(chosen)] data every ::from_row(k)::to_row(k) \
                 using (mine(which(k)) ? x_of(0) : NaN):(column(value)) \
                 with linespoints lw (style_of(k) == MUTED ? 1 : 1.8) ps 0.8 pn 9 lc rgb colour(style_of(k)) \
                 dt dash(style_of(k)) pt marker(style_of(k)), \
-            for [k = 1:(terminal eq "svg" ? words(chosen) : 0)] data \
+            for [k = 1:(terminal eq "svg" ? words(chosen) : 0)] data every ::from_row(k)::to_row(k) \
                 using (mine(which(k)) && is_said(0) ? x_of(0) : NaN):(column(value)): \
                     (strcol("series").": ".said(0)) \
                 with labels hypertext point pt 7 ps 1 lc rgb SELECTED
