@@ -6,7 +6,7 @@
 
 #include "catalog.h"
 #include "front.h"
-#include "kit.h"
+#include "kit/passes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,26 +41,7 @@ static void compositions_pass_the_kit(void **state)
         "lazy(binary-heap),lazy(coarse-wheel),lazy(hier-wheel),lazy(duration-queues)");
     for (size_t i = 0; i < trial.contenders.count; i++) {
         const struct contender *contender = &trial.contenders.items[i];
-        struct kit_target target = kit_target_of(contender->timed, contender->counted);
-        struct kit_limits limits = kit_limits_default();
-        limits.processor_seconds = 60; /* under a sanitizer everything takes longer */
-        limits.patience_seconds = 0.1;
-        size_t count = 0;
-        const struct kit_case *cases = kit_cases(&count);
-        struct kit_verdict verdict;
-        for (size_t k = 0; k < count; k++) {
-            kit_check_case(&target, &cases[k], &limits, &verdict, NULL);
-            if (verdict.result == KIT_FAULT) {
-                fail_msg("%s, case %s: %s", contender->timed->name, cases[k].name, verdict.message);
-            }
-        }
-        struct kit_fuzz_plan plan = {.seed = 7, .operations = 30000};
-        struct kit_trace trace;
-        kit_fuzz(&target, &plan, &limits, &verdict, &trace);
-        if (verdict.result == KIT_FAULT) {
-            fail_msg("%s, fuzz: %s", contender->timed->name, verdict.message);
-        }
-        kit_trace_release(&trace);
+        assert_passes(contender->timed, contender->counted, !SANITIZED);
     }
     end(&trial);
 }

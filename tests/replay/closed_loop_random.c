@@ -20,7 +20,7 @@
 
 enum {
 #ifdef __SANITIZE_ADDRESS__
-    STREAMS = 100, /* each takes four times as long */
+    STREAMS = 50, /* each takes four times as long */
 #else
     STREAMS = 300,
 #endif
