@@ -259,12 +259,20 @@ static void print_faults(const struct simulation *simulation)
     }
 }
 
-/* Which traces do not say what a firing causes. */
-static void tell_open_loops(const struct simulation *simulation)
+/* Which traces do not say what a firing causes, and which have stretches that were not driven. */
+static void tell_of_traces(const struct simulation *simulation)
 {
     for (size_t i = 0; i < simulation->trace_count; i++) {
-        if (!simulation->traces[i].causes_known) {
-            (void)fprintf(stderr, "%s: " TRACE_OPEN_LOOP_NOTE "\n", simulation->traces[i].name);
+        const struct trace_row *trace = &simulation->traces[i];
+        if (!trace->causes_known) {
+            (void)fprintf(stderr, "%s: " TRACE_OPEN_LOOP_NOTE "\n", trace->name);
+        }
+        if (trace->empty_ticks > 0) {
+            (void)fprintf(stderr,
+                          "%s: in stretches of %" PRIu64 " ticks nothing was pending: what has no "
+                          "`next` passed them in one step; wakeups count each tick, times and work "
+                          "do not\n",
+                          trace->name, trace->empty_ticks);
         }
     }
 }
@@ -359,7 +367,7 @@ static int run(void *at, int argc, char **argv)
         (void)json_object_set_new(context, "drive", json_string(drive_text));
         if (done) {
             all_right = compare_fired_sets(&simulation, request.drive.budget, context) && all_right;
-            tell_open_loops(&simulation);
+            tell_of_traces(&simulation);
             simulation_describe_traces(&simulation, context);
             (void)json_object_set_new(context, "worst", latency_worst(&simulation));
             print_faults(&simulation);

@@ -309,7 +309,7 @@ static int compare_windows(const void *a, const void *b)
 {
     const struct due_window *x = a;
     const struct due_window *y = b;
-    return (x->due > y->due) - (x->due < y->due);
+    return (x->first > y->first) - (x->first < y->first);
 }
 
 bool oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count)
@@ -322,9 +322,11 @@ bool oracle_due_windows(const struct oracle *oracle, struct due_window **windows
     for (uint32_t id = 0; id < oracle->ids; id++) {
         const struct timer *timer = &oracle->timers[id];
         if (timer->state == PENDING) {
-            (*windows)[(*count)++] = (struct due_window){
-                .due = timer->due,
-                .last = due_last(timer->due, precision_of(oracle, timer).late_ticks)};
+            struct tl_precision precision = precision_of(oracle, timer);
+            uint64_t early = precision.early_ticks;
+            (*windows)[(*count)++] =
+                (struct due_window){.first = timer->due - (early < timer->due ? early : timer->due),
+                                    .last = due_last(timer->due, precision.late_ticks)};
         }
     }
     qsort(*windows, *count, sizeof **windows, compare_windows);

@@ -112,10 +112,10 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now);
 /* How many timers it holds to be pending. */
 uint64_t oracle_pending(const struct oracle *oracle);
 
-/* The due ticks of all pending timers, sorted, each with the last tick at which it may fire, into
+/* For each pending timer the first tick at which it may fire, in order of these, and the last, into
  * an array that the caller frees. False if out of memory. */
 struct due_window {
-    uint64_t due;
+    uint64_t first;
     uint64_t last;
 };
 bool oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count);

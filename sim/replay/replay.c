@@ -30,6 +30,17 @@ void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enu
     replay->refused_deadline = deadline;
 }
 
+void replay_give_up(struct replay *replay, uint64_t from_tick, uint64_t to_tick, double seconds)
+{
+    replay->refused = TL_ERR_UNAVAILABLE;
+    (void)snprintf(replay->result->reason, sizeof replay->result->reason,
+                   "from tick %" PRIu64 " on %" PRIu64
+                   " ticks in which nothing comes are to be driven while timers are pending, "
+                   "%.0f s a pass, where --timeout allows %.0f%s",
+                   from_tick, to_tick - from_tick, seconds, replay->request->patience_seconds,
+                   replay->use_next ? "" : "; it has no `next` to sleep by");
+}
+
 static const struct pass *const passes[] = {
     [PASS_CHECK] = &check_pass,
     [PASS_THROUGHPUT] = &throughput_pass,
@@ -52,6 +63,9 @@ static void report_refusal(struct replay *replay)
 {
     struct replay_result *result = replay->result;
     result->status = replay->refused == TL_ERR_NOMEM ? REPLAY_NO_MEMORY : REPLAY_UNSUPPORTED;
+    if (result->reason[0] != '\0') {
+        return; /* it was given up, with a word why */
+    }
     if (replay->refused == TL_ERR_HORIZON) {
         (void)snprintf(result->reason, sizeof result->reason,
                        "operation %" PRIu64 ": a delay of %" PRIu64 " ticks: %s",

@@ -90,6 +90,7 @@ struct replay_request {
     struct replay_drive drive;
     struct replay_window window;
     uint64_t memory_limit_bytes;
+    double patience_seconds; /* what a stretch of ticks may take; 0: as long as it does */
     struct tape *tape; /* what the check pass writes and the others play; these need it if the trace
                           has reactions; NULL: none */
 };
@@ -107,7 +108,8 @@ struct replay_result {
     uint64_t window_processor_ns; /* the same without what the processor did for other programs */
     uint64_t wakeups;
     uint64_t idle_wakeups;
-    uint64_t digest; /* of the (id, tick) fired up to the end tick, in any order */
+    uint64_t empty_ticks; /* of those, counted and not made: nothing was pending for very long */
+    uint64_t digest;      /* of the (id, tick) fired up to the end tick, in any order */
 
     struct verdict verdict;     /* check */
     uint64_t operations_digest; /* check: of the reactions as they were carried out, in any order */

@@ -197,9 +197,9 @@ static bool check_groups(struct replay *replay, size_t from, size_t to)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Drives what is pending to its end, outside the window. A structure with `next` is asked; one
- * without is driven at each tick at which one of its timers may still fire: what lies between is
- * empty for it, and can be days. */
+/* Drives what is pending to its end, outside the window: at each tick at which one of the timers
+ * may still fire, but for those that `next` leaves out. What lies between is empty, and can be
+ * years. */
 static bool drain(struct replay *replay, struct error *error)
 {
     struct due_window *windows = NULL;
@@ -209,29 +209,21 @@ static bool drain(struct replay *replay, struct error *error)
     }
     const struct replay_drive *drive = &replay->request->drive;
     uint64_t end_tick = replay->header->end_tick;
+    bool has_next = (replay->algo->capabilities & TL_CAP_NEXT) != 0;
     replay->draining = true;
     if (replay->used_up) {
         (void)drive_to(replay, drive_awake(drive, end_tick, replay->now + 1), advance_checked);
     }
-    uint64_t last = replay->now;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count && oracle_pending(replay->oracle) > 0; i++) {
         uint64_t chance = drive_chance(drive, end_tick, windows[i].last);
-        last = chance > last ? chance : last;
-    }
-    if ((replay->algo->capabilities & TL_CAP_NEXT) != 0) {
-        while (oracle_pending(replay->oracle) > 0 && replay->now < last) {
-            uint64_t wake = replay->algo->next(replay->self);
-            wake = drive_chance(drive, end_tick, wake > replay->now ? wake : replay->now + 1);
-            (void)drive_to(replay, wake < last ? wake : last, advance_checked);
-        }
-    } else {
-        for (uint64_t i = 0; i < count && oracle_pending(replay->oracle) > 0; i++) {
-            uint64_t first = due_in_replay(replay->now, windows[i].due);
-            uint64_t tick = drive_chance(drive, end_tick, first);
-            uint64_t chance = drive_chance(drive, end_tick, windows[i].last);
-            for (; tick <= chance; tick = drive_chance(drive, end_tick, tick + 1)) {
+        uint64_t tick = due_in_replay(replay->now, windows[i].first);
+        while ((tick = drive_chance(drive, end_tick, tick)) <= chance) {
+            uint64_t wake = has_next ? replay->algo->next(replay->self) : tick;
+            if (wake <= tick) {
                 (void)drive_to(replay, tick, advance_checked);
+                wake = tick + 1;
             }
+            tick = wake;
         }
     }
     free(windows);

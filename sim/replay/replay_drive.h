@@ -6,6 +6,7 @@
 #ifndef SIM_REPLAY_DRIVE_H
 #define SIM_REPLAY_DRIVE_H
 
+#include "clock.h"
 #include "replay_pass.h"
 
 /* Advances the structure to `tick`; returns how many fired. */
@@ -33,12 +34,73 @@ static inline uint64_t next_round(const struct replay *replay)
     return wake == TL_NEVER ? wake : drive_awake(drive, end_tick, wake > soonest ? wake : soonest);
 }
 
+/* So many ticks in which nothing comes are a long stretch: some, with a clock of years. */
+#define LONG_STRETCH_TICKS (UINT64_C(1) << 24)
+
+/* A stretch that is driven round by round. */
+struct long_stretch {
+    uint64_t from;
+    uint64_t to;
+    uint64_t begun_ns;
+    uint64_t rounds;
+};
+
+/* After a round: gives the replay up where, at the pace so far, the stretch would take longer than
+ * the check may. The timed passes have no need to: what they do the check has done. */
+static inline void keep_pace(struct replay *replay, struct long_stretch *stretch)
+{
+    enum { LOOK_EVERY = 1 << 20 };
+    if (replay->oracle == NULL || stretch->rounds++ % LOOK_EVERY != 0) {
+        return;
+    }
+    if (stretch->rounds == 1) {
+        stretch->from = replay->now;
+        stretch->begun_ns = clock_now_ns();
+        return;
+    }
+    double seconds = (double)(clock_now_ns() - stretch->begun_ns) / 1e9;
+    double whole =
+        seconds * ((double)(stretch->to - stretch->from) / (double)(replay->now - stretch->from));
+    double patience = replay->request->patience_seconds;
+    if (patience > 0 && whole > patience) {
+        replay_give_up(replay, stretch->from, stretch->to, whole);
+    }
+}
+
+/* As pass_time does it, over a long stretch. A loop that comes round at every tick does so whether
+ * anything is pending or not; where nothing is, its rounds are counted, and not made. */
+static __attribute__((noinline)) void pass_long(struct replay *replay, uint64_t tick,
+                                                advance_fn *advance)
+{
+    struct long_stretch stretch = {.to = tick};
+    uint64_t fired = 1;
+    while (replay->now < tick && replay->refused == TL_OK) {
+        if (!replay->use_next && fired > 0 && replay->algo->count(replay->self) == 0) {
+            uint64_t ticks = tick - replay->now;
+            replay->wakeups += ticks;
+            replay->idle_wakeups += ticks;
+            replay->result->empty_ticks += ticks;
+            (void)drive_to(replay, tick, advance);
+            return;
+        }
+        uint64_t wake = next_round(replay);
+        if (wake > tick) {
+            return;
+        }
+        fired = drive_to(replay, wake, advance);
+        replay->wakeups++;
+        replay->idle_wakeups += fired == 0;
+        keep_pace(replay, &stretch);
+    }
+}
+
 /* As pass_time does it, for all that is not plain. Not in the way of what is. */
 static __attribute__((noinline)) void pass_paced(struct replay *replay, uint64_t tick, bool comes,
                                                  advance_fn *advance)
 {
     const struct replay_drive *drive = &replay->request->drive;
-    while (replay->now < tick) {
+    struct long_stretch stretch = {.to = tick};
+    while (replay->now < tick && replay->refused == TL_OK) {
         uint64_t wake = next_round(replay);
         if (wake > tick) {
             break;
@@ -47,6 +109,7 @@ static __attribute__((noinline)) void pass_paced(struct replay *replay, uint64_t
         replay->wakeups++;
         replay->idle_wakeups += fired == 0;
         replay->used_up = fired >= replay->budget;
+        keep_pace(replay, &stretch);
     }
     if (comes && drive->kind == DRIVE_SLEEP && replay->now < tick &&
         drive_awake(drive, replay->header->end_tick, tick) == tick) {
@@ -63,6 +126,12 @@ static inline __attribute__((always_inline)) bool pass_time(struct replay *repla
     if (__builtin_expect(!replay->plain, false)) {
         pass_paced(replay, tick, comes, advance);
         return false;
+    }
+    if (__builtin_expect(tick > replay->now && tick - replay->now > LONG_STRETCH_TICKS, false)) {
+        pass_long(replay, tick, advance);
+        if (!replay->use_next || replay->refused != TL_OK) {
+            return true;
+        }
     }
     if (replay->use_next) {
         /* Once it has come to the tick it need not be asked: nothing more can happen there. */

@@ -168,4 +168,7 @@ void check_carry(void *ctx, const struct loop_operation *operation, uint64_t now
 /* Notes the operation that the structure refused: its number in the trace, and its deadline. */
 void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enum tl_status status);
 
+/* Gives up a stretch of ticks that would take so many seconds. */
+void replay_give_up(struct replay *replay, uint64_t from_tick, uint64_t to_tick, double seconds);
+
 #endif

@@ -47,6 +47,7 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
         .drive = request->drive,
         .window = request->window,
         .memory_limit_bytes = request->memory_limit_bytes,
+        .patience_seconds = request->timeout_seconds,
         .tape = subject->tape,
     };
     struct child_request child = {
@@ -139,6 +140,9 @@ static bool check_all(struct job *job, const struct trace_header *header, struct
             continue;
         }
         subject->check = result;
+        struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
+        trace->empty_ticks =
+            result->empty_ticks > trace->empty_ticks ? result->empty_ticks : trace->empty_ticks;
         if (subject->judged && !keep_faults(job, subject, error)) {
             return false;
         }

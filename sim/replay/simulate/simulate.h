@@ -83,6 +83,7 @@ struct trace_row {
     uint64_t reactions;
     bool causes_known; /* false: open loop */
     uint32_t ids;
+    uint64_t empty_ticks; /* that structures without `next` passed in one step, nothing pending */
 };
 
 struct simulation {
