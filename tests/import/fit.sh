@@ -93,8 +93,10 @@ jq -e '.other_starts == 15' out >/dev/null || fail "the timers that are not TCP'
 jq -e '.parts[0].connections == 10 and .tick_us == 4000' small.json >/dev/null || fail "the scenario"
 "$TIMERLAB" trace gen --scenario small.json -o small.trace 2>err || fail "the scenario is not taken"
 cp out first
-fit ftrace small.txt --format json -o again.json || fail "status $?"
-{ cmp -s out first && cmp -s small.json again.json; } || fail "the same recording, another fit"
+if [ -z "$SANITIZE" ]; then # slow there, and nothing that the first did not do
+    fit ftrace small.txt --format json -o again.json || fail "status $?"
+    { cmp -s out first && cmp -s small.json again.json; } || fail "the same recording, another fit"
+fi
 
 # The file holds all of the fit, so it is judged as that was; how long it says that it lasts is of no account.
 jq '.seconds = 1 | .seed = 77' small.json >shorter.json

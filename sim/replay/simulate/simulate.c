@@ -1,5 +1,6 @@
 /* Which pass of which structure runs when, and what becomes of one that fails. */
 #include "simulate_job.h"
+#include "trace_labels.h"
 
 #include "child.h"
 #include "tape.h"
@@ -365,6 +366,9 @@ bool simulate(const struct simulate_request *request, struct simulation *simulat
 {
     *simulation = (struct simulation){0};
     *all_right = true;
+    if (!trace_labels_check(request->traces, request->trace_count, error)) {
+        return false;
+    }
     uint64_t passes_done = 0;
     uint64_t passes = request->trace_count * (request->contenders->count + 1) *
                       (1 + request->runs * (request->latency ? 2u : 1u));

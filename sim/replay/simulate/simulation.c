@@ -1,5 +1,6 @@
 /* What a simulation keeps beside its rows. */
 #include "simulate_job.h"
+#include "trace_labels.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -133,8 +134,8 @@ bool keep_trace(struct job *job, struct trace_reader *reader, struct error *erro
     }
     simulation->traces = rows;
     struct trace_row *row = &rows[simulation->trace_count++];
-    const char *slash = strrchr(job->trace_path, '/');
-    *row = (struct trace_row){.name = strdup(slash != NULL ? slash + 1 : job->trace_path),
+    *row = (struct trace_row){.name = trace_label(job->request->traces, job->request->trace_count,
+                                                  simulation->trace_count - 1),
                               .path = strdup(job->trace_path),
                               .tick_ns = header->tick_ns,
                               .events = header->events,

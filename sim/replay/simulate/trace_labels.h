@@ -1,0 +1,21 @@
+/*
+ * trace_labels.h: what each of several traces is called in results, where everything that is said
+ * of a trace goes by its name.
+ */
+#ifndef SIM_TRACE_LABELS_H
+#define SIM_TRACE_LABELS_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* False, with `error` set, if two of the paths are one file, which would be taken for two traces.
+ */
+bool trace_labels_check(const char *const *paths, size_t count, struct error *error);
+
+/* The name of the path's file, behind it as many of its folders, FOLDER:FILE, as tell it from the
+ * others. To be freed; NULL if out of memory. */
+char *trace_label(const char *const *paths, size_t count, size_t index);
+
+#endif
