@@ -280,6 +280,7 @@ static uint64_t lazy_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     lazy->bounded = budget != TL_NO_BUDGET;
     uint64_t left = budget;
     uint64_t handed = lazy->inner->advance(lazy->self, now, left, inner_fired, lazy);
+    bool any = handed > 0;
     /* What fires for nothing in the structure uses up its budget, but not the caller's. */
     while (handed == left && lazy->fired < budget) {
         left = budget - lazy->fired;
@@ -287,7 +288,7 @@ static uint64_t lazy_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     }
     lazy->advancing = false;
     start_waiting(lazy);
-    if (lazy->fired == 0 && handed > 0 && (lazy->inner->capabilities & TL_CAP_NEXT) != 0 &&
+    if (lazy->fired == 0 && any && (lazy->inner->capabilities & TL_CAP_NEXT) != 0 &&
         lazy->inner->next(lazy->self) <= now) {
         /* A bound that grows only when nothing fires at it. Nobody's callback has run. */
         (void)lazy->inner->advance(lazy->self, now, budget, inner_fired, lazy);

@@ -219,6 +219,26 @@ static void a_later_restart_is_found_out_when_it_fires(void **state)
     end_lazy(&lazy);
 }
 
+/* Where the structure's bound does not grow by what fires in it for nothing, as the wheels of Kafka
+ * stand behind the clock, an advance that fires nothing has the lazy one's grow all the same. */
+static void next_grows_if_only_restarts_are_found(void **state)
+{
+    (void)state;
+    static const uint64_t budgets[] = {1, 2, TL_NO_BUDGET};
+    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++) {
+        struct lazy_trial lazy;
+        begin_lazy(&lazy, "lazy(hier-wheel):rounding=ceil:clock=bucket");
+        (void)fired_by(&lazy, 32);
+        start_at(&lazy, 32);
+        start_at(&lazy, 33);
+        assert_true(lazy.algo->next(lazy.self) <= 32);
+        assert_int_equal(lazy.algo->advance(lazy.self, 32, budgets[i], note_fired, &lazy), 0);
+        assert_int_equal(lazy.algo->next(lazy.self), 33);
+        assert_int_equal(fired_by(&lazy, 33), 33);
+        end_lazy(&lazy);
+    }
+}
+
 /* nginx's rule: within the slack of the kept deadline, however often, that one stays. */
 static void slack_counts_from_the_deadline_that_is_kept(void **state)
 {
@@ -354,6 +374,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_is_declared),
         cmocka_unit_test(a_flood_is_handed_over_by_and_by),
         cmocka_unit_test(a_later_restart_is_found_out_when_it_fires),
+        cmocka_unit_test(next_grows_if_only_restarts_are_found),
         cmocka_unit_test(slack_counts_from_the_deadline_that_is_kept),
         cmocka_unit_test(a_stop_can_be_found_out_too),
         cmocka_unit_test(lateness_is_promised_for_the_last_start),

@@ -40,7 +40,10 @@ char *trace_label(const char *const *paths, size_t count, size_t index)
         }
     }
     char *label = strdup(tail(paths[index], folders));
-    for (char *at = label; at != NULL && (at = strchr(at, '/')) != NULL;) {
+    if (label == NULL) {
+        return NULL;
+    }
+    for (char *at = strchr(label, '/'); at != NULL; at = strchr(at, '/')) {
         *at = ':'; /* names of files are made of it */
     }
     return label;
