@@ -5,6 +5,7 @@
 #include "bench_shim.h"
 #include "build_info.h"
 #include "flags.h"
+#include "foreign.h"
 #include "plugin.h"
 #include "registry.h"
 #include "suite.h"
@@ -32,6 +33,8 @@ struct selection {
 };
 
 static struct selection selection;
+
+#define LOAD_SECONDS 10.0 /* for what runs in a plug-in when it comes and goes */
 
 static const char program[] = "timerlab-bench";
 
@@ -139,7 +142,9 @@ static bool load_plugin(const char *spec)
         return false;
     }
     char why[512];
+    foreign_enter(LOAD_SECONDS, "%s, while it was loaded", spec);
     struct tl_plugin *plugin = tl_plugin_open(spec, why, sizeof why);
+    foreign_leave();
     if (plugin == NULL) {
         (void)fprintf(stderr, "timerlab-bench: %s\n", why);
         return false;
@@ -429,9 +434,11 @@ static int measure(int *argc, char **argv)
         (void)fprintf(stderr, "timerlab-bench: out of memory\n");
         return STATUS_FAULT;
     }
+    foreign_enter(0, "a structure that was measured");
     size_t selected = bench_run();
     uint64_t failures = suite_failures();
     suite_end();
+    foreign_leave();
     if (selected == 0) {
         (void)fprintf(stderr, "timerlab-bench: no row is selected; --benchmark_list_tests lists "
                               "all\n");
@@ -445,15 +452,30 @@ static int measure(int *argc, char **argv)
     return STATUS_OK;
 }
 
-int main(int argc, char **argv)
+struct arguments {
+    int count;
+    char **texts;
+};
+
+static int measure_all(void *ctx)
 {
-    int status = measure(&argc, argv);
+    struct arguments *arguments = ctx;
+    int status = measure(&arguments->count, arguments->texts);
     for (size_t i = 0; i < selection.plugin_count; i++) {
+        foreign_enter(LOAD_SECONDS, "%s, while it was unloaded",
+                      tl_plugin_file(selection.plugins[i]));
         tl_plugin_close(selection.plugins[i]);
+        foreign_leave();
     }
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
         (void)fprintf(stderr, "timerlab-bench: standard output could not be written completely\n");
         return status == STATUS_OK ? STATUS_FAULT : status;
     }
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {argc, argv};
+    return foreign_supervise(program, measure_all, &arguments, STATUS_FAULT);
 }

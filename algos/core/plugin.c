@@ -9,9 +9,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct tl_plugin {
@@ -28,15 +30,48 @@ struct elf_start {
     uint16_t machine;
 };
 
-/* Returns 0 or an errno; ENOEXEC if the file is too short to have the header. */
+/* How far the segments of an object of this machine's kind reach into the file: what is shorter
+ * was cut off, and whoever touches what is mapped beyond its end is ended. */
+static uint64_t segments_end(int fd)
+{
+    ElfW(Ehdr) head;
+    uint64_t end = 0;
+    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+        head.e_phentsize != sizeof(ElfW(Phdr))) {
+        return 0;
+    }
+    for (unsigned i = 0; i < head.e_phnum; i++) {
+        ElfW(Phdr) segment;
+        uint64_t at = head.e_phoff + (uint64_t)i * sizeof segment;
+        if (pread(fd, &segment, sizeof segment, (off_t)at) != (ssize_t)sizeof segment) {
+            return UINT64_MAX;
+        }
+        uint64_t to = segment.p_offset + segment.p_filesz;
+        end = segment.p_type == PT_LOAD && to > end ? to : end;
+    }
+    return end;
+}
+
+/* Returns 0 or an errno; ENOEXEC if the file is too short to have the header, ENODATA if it ends
+ * before what the header speaks of, EINVAL if it is no file. */
 static int read_elf_start(const char *path, struct elf_start *start)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* What is a pipe would be waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
     if (fd < 0) {
         return errno;
     }
-    ssize_t n = read(fd, start, sizeof *start);
-    int failure = n < 0 ? errno : (size_t)n < sizeof *start ? ENOEXEC : 0;
+    int failure = fstat(fd, &info) != 0 ? errno : S_ISREG(info.st_mode) ? 0 : EINVAL;
+    if (failure == 0) {
+        ssize_t n = read(fd, start, sizeof *start);
+        failure = n < 0 ? errno : (size_t)n < sizeof *start ? ENOEXEC : 0;
+    }
+    bool native = failure == 0 && memcmp(start->ident, ELFMAG, SELFMAG) == 0 &&
+                  start->ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+    if (native && segments_end(fd) > (uint64_t)info.st_size) {
+        failure = ENODATA;
+    }
     (void)close(fd);
     return failure;
 }
@@ -48,6 +83,18 @@ static bool can_be_loaded(const char *file, const char *path, char *why, size_t 
     struct elf_start theirs;
     struct elf_start ours;
     int failure = read_elf_start(path, &theirs);
+    if (failure == EINVAL) {
+        (void)snprintf(why, why_bytes, "%s: is a folder, a device or a pipe, not a shared object",
+                       file);
+        return false;
+    }
+    if (failure == ENODATA) {
+        (void)snprintf(why, why_bytes,
+                       "%s: was cut off: the file ends before what is to be loaded of it; build "
+                       "or copy it anew",
+                       file);
+        return false;
+    }
     if (failure != 0 && failure != ENOEXEC) {
         (void)snprintf(why, why_bytes, "%s: no such plug-in, or it cannot be read (%s)", file,
                        strerror(failure));

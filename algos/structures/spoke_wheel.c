@@ -132,12 +132,17 @@ static inline void place_put(struct spoke_wheel *wheel, uint32_t place, uint64_t
     TL_COUNT(wheel, moves, 1);
 }
 
+static bool is_astray(const struct spoke_wheel *wheel, uint32_t place)
+{
+    return place >> wheel->allocation_shift != spoke_of(wheel, wheel->deadlines[place]);
+}
+
 /* Takes the timer at a place out of the wheel; the last of the spoke fills the gap. */
 static void place_clear(struct spoke_wheel *wheel, uint32_t place)
 {
     uint32_t spoke = place >> wheel->allocation_shift;
     uint32_t last = (spoke << wheel->allocation_shift) + --wheel->used[spoke];
-    wheel->astray -= spoke != spoke_of(wheel, wheel->deadlines[place]);
+    wheel->astray -= is_astray(wheel, place);
     wheel->where[wheel->ids[place]] = IDLE;
     TL_COUNT(wheel, moves, 1);
     if (place != last) {
@@ -504,6 +509,19 @@ static uint64_t rounds_of(const struct spoke_wheel *wheel, uint64_t deadline)
     return ticks / wheel->spokes;
 }
 
+/* A spoke's timers: its own, or those that have gone astray to it. */
+static void walk_spoke(const struct spoke_wheel *wheel, const struct tl_visitor *visitor,
+                       uint32_t spoke, bool astray)
+{
+    uint32_t first = spoke << wheel->allocation_shift;
+    for (uint32_t place = first; place < first + wheel->used[spoke]; place++) {
+        uint64_t deadline = wheel->deadlines[place];
+        if (is_astray(wheel, place) == astray) {
+            walk_timer(visitor, wheel->ids[place], deadline, rounds_of(wheel, deadline));
+        }
+    }
+}
+
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct spoke_wheel *wheel = self;
@@ -522,10 +540,13 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         uint64_t ahead = (spoke - now) & (wheel->spokes - 1);
         walk_slot(visitor, spoke, ((now + ahead) << wheel->tick_shift) + (spoke_ticks - 1),
                   spoke_ticks, ahead == 0 ? TL_MARK_HAND : 0u);
-        uint32_t first = spoke << wheel->allocation_shift;
-        for (uint32_t i = 0; i < wheel->used[spoke]; i++) {
-            uint64_t deadline = wheel->deadlines[first + i];
-            walk_timer(visitor, wheel->ids[first + i], deadline, rounds_of(wheel, deadline));
+        walk_spoke(wheel, visitor, spoke, false);
+    }
+    if (wheel->astray > 0) {
+        walk_part(visitor, "astray", TL_FORM_LIST, 0);
+        for (uint32_t spoke = 0; spoke < wheel->spokes; spoke++) {
+            walk_node(visitor, spoke, TL_NEVER);
+            walk_spoke(wheel, visitor, spoke, true);
         }
     }
 }
@@ -542,7 +563,7 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
         return TL_OK;
     }
     *out = (struct tl_place){
-        .level = 1,
+        .level = is_astray(wheel, place) ? 2 : 1,
         .slot = place >> wheel->allocation_shift,
         .rounds = rounds_of(wheel, wheel->deadlines[place]),
         .bucket = wheel->deadlines[place],

@@ -54,6 +54,11 @@ void child_memory_free(void *memory, size_t bytes)
     }
 }
 
+void child_signal_text(int number, char *text, size_t text_bytes)
+{
+    (void)snprintf(text, text_bytes, "killed by signal %d (%s)", number, strsignal(number));
+}
+
 /* --- in the child ---------------------------------------------------------------------------- */
 
 static void limit_child(const struct child_request *request)
@@ -162,8 +167,7 @@ static void judge(const struct child_request *request, const struct note *note, 
     } else if (WIFSIGNALED(status)) {
         outcome->end = CHILD_CRASHED;
         outcome->signal = WTERMSIG(status);
-        (void)snprintf(outcome->reason, sizeof outcome->reason, "killed by signal %d (%s)",
-                       outcome->signal, strsignal(outcome->signal));
+        child_signal_text(outcome->signal, outcome->reason, sizeof outcome->reason);
     } else if (!note->returned || WEXITSTATUS(status) != 0) {
         /* What has returned ends with 0, unless whoever watches it says otherwise: valgrind. */
         outcome->end = CHILD_EXITED;

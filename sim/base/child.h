@@ -51,6 +51,9 @@ struct child_outcome {
 bool child_run(const struct child_request *request, void *result, struct child_outcome *outcome,
                struct error *error);
 
+/* "killed by signal 11 (Segmentation fault)". */
+void child_signal_text(int number, char *text, size_t text_bytes);
+
 /* Memory, all zero, that children share with the parent: what one has written there is there
  * whatever ends it. NULL if there is none. */
 void *child_memory_new(size_t bytes);

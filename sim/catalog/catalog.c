@@ -1,11 +1,15 @@
 #include "catalog.h"
 
+#include "foreign.h"
 #include "front.h"
 #include "plugin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* For what runs in a plug-in when it comes and goes. */
+#define LOAD_SECONDS 10.0
 
 /* A structure behind a front end. */
 struct catalog_composition {
@@ -170,7 +174,9 @@ bool catalog_add_plugin(struct catalog *catalog, const char *spec, struct error 
     }
     catalog->plugins = plugins;
     char why[sizeof error->text];
+    foreign_enter(LOAD_SECONDS, "%s, while it was loaded", spec);
     struct tl_plugin *plugin = tl_plugin_open(spec, why, sizeof why);
+    foreign_leave();
     if (plugin == NULL) {
         return error_set(error, "%s", why);
     }
@@ -289,7 +295,10 @@ void contender_list_free(struct contender_list *list)
 void catalog_free(struct catalog *catalog)
 {
     for (size_t i = 0; i < catalog->plugin_count; i++) {
+        foreign_enter(LOAD_SECONDS, "%s, while it was unloaded",
+                      tl_plugin_file(catalog->plugins[i]));
         tl_plugin_close(catalog->plugins[i]);
+        foreign_leave();
     }
     free(catalog->plugins);
     free(catalog->entries);

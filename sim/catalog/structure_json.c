@@ -1,6 +1,9 @@
 #include "structure_json.h"
 
+#include "foreign.h"
 #include "front.h"
+
+#define FOOTPRINT_SECONDS 60.0 /* on a busy machine, under a sanitizer */
 
 /* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds. */
 static enum tl_status bytes_with(const struct tl_algo *algo, const int64_t *options,
@@ -74,6 +77,7 @@ struct footprint footprint_measure(const struct tl_algo *algo)
     tl_options_default(algo, options);
     struct footprint footprint = {0};
     uint64_t loaded = 0;
+    foreign_enter(FOOTPRINT_SECONDS, "%s, while its memory was measured", algo->name);
     footprint.status = bytes_with(algo, options, 0, &footprint.bytes_fixed);
     if (footprint.status == TL_OK) {
         footprint.status = bytes_with(algo, options, FOOTPRINT_TIMERS, &loaded);
@@ -83,6 +87,7 @@ struct footprint footprint_measure(const struct tl_algo *algo)
             ((double)loaded - (double)footprint.bytes_fixed) / FOOTPRINT_TIMERS;
         footprint.status = measure_horizon(algo, options, &footprint.horizon_ticks);
     }
+    foreign_leave();
     return footprint;
 }
 

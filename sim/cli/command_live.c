@@ -3,8 +3,9 @@
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
+#include "foreign.h"
 #include "live.h"
-#include "outfile.h"
+#include "outfolder.h"
 #include "progress.h"
 #include "results.h"
 
@@ -168,7 +169,7 @@ static void format_value(const json_t *value, bool table, char *text, size_t tex
     }
 }
 
-static void print_csv(FILE *stream, json_t *rows)
+static void print_csv(FILE *stream, const json_t *rows)
 {
     for (size_t i = 0; i <= json_array_size(rows); i++) {
         json_t *row = json_array_get(rows, i > 0 ? i - 1 : 0);
@@ -191,7 +192,7 @@ static void print_csv(FILE *stream, json_t *rows)
 }
 
 /* The distribution of the lateness, a line for each share of the timers. */
-static void print_lateness(FILE *stream, json_t *rows)
+static void print_lateness(FILE *stream, const json_t *rows)
 {
     (void)fputs("algo,options,drive,share,lateness_us\n", stream);
     for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -252,6 +253,7 @@ static void print_table(json_t *rows)
 
 static void show_progress(void *ctx, uint64_t done_ns)
 {
+    foreign_alive();
     progress_update(ctx, done_ns / 1000000);
 }
 
@@ -272,7 +274,9 @@ static bool run_one(const struct live_arguments *arguments, const struct contend
     }
     struct live_clock clock = live_epoll_clock(&loop);
     progress_begin(&progress, contender->timed->name, "milliseconds", plan.duration_ns / 1000000);
+    foreign_enter(60, "%s, while it was driven", contender->timed->name);
     bool done = live_run(&plan, &clock, result, error);
+    foreign_leave();
     progress_end(&progress);
     live_epoll_close(&loop);
     return done;
@@ -306,24 +310,31 @@ static bool run_all(const struct live_arguments *arguments, json_t *rows, bool *
     return done;
 }
 
-static bool write_file(const char *dir, const char *name, json_t *rows, json_t *document,
-                       struct error *error)
+static void write_document(const void *document, FILE *stream)
 {
-    char path[4096];
-    struct outfile file;
-    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
-    if (!outfile_open(&file, path, error)) {
-        return false;
-    }
-    if (document != NULL) {
-        (void)json_dumpf(document, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-        (void)putc('\n', file.stream);
-    } else if (strcmp(name, "lateness.csv") == 0) {
-        print_lateness(file.stream, rows);
-    } else {
-        print_csv(file.stream, rows);
-    }
-    return outfile_commit(&file, error);
+    (void)json_dumpf(document, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    (void)putc('\n', stream);
+}
+
+static void write_csv(const void *rows, FILE *stream)
+{
+    print_csv(stream, rows);
+}
+
+static void write_lateness(const void *rows, FILE *stream)
+{
+    print_lateness(stream, rows);
+}
+
+static bool write_folder(struct outfolder *folder, const json_t *document, struct error *error)
+{
+    const json_t *rows = json_object_get(document, "rows");
+    bool done = outfolder_write(folder, "live.csv", write_csv, rows, error) &&
+                outfolder_write(folder, "lateness.csv", write_lateness, rows, error);
+    (void)json_object_set_new(json_object_get(document, "context"), "files",
+                              outfolder_sums(folder));
+    return done && outfolder_write(folder, "live.json", write_document, document, error) &&
+           outfolder_commit(folder, live_files, error);
 }
 
 static int run(void *at, int argc, char **argv)
@@ -332,22 +343,19 @@ static int run(void *at, int argc, char **argv)
     struct error *error = &arguments->error;
     json_t *rows = json_array();
     bool right = true;
-    struct folder folder = {0};
-    bool done = (arguments->out_dir == NULL || folder_open(&folder, arguments->out_dir, error)) &&
-                run_all(arguments, rows, &right, error);
+    struct outfolder folder = {0};
+    bool done =
+        (arguments->out_dir == NULL || outfolder_open(&folder, arguments->out_dir, error)) &&
+        run_all(arguments, rows, &right, error);
     json_t *document = json_pack("{s:o, s:O}", "context", context_json(argc, argv), "rows", rows);
-    const char *dir = arguments->out_dir;
-    if (done && dir != NULL) {
-        done = write_file(dir, "live.csv", rows, NULL, error) &&
-               write_file(dir, "lateness.csv", rows, NULL, error) &&
-               write_file(dir, "live.json", rows, document, error);
+    if (done && arguments->out_dir != NULL) {
+        done = write_folder(&folder, document, error);
     }
     if (!done) {
-        folder_abort(&folder);
+        outfolder_abort(&folder);
         command_complain(error);
     } else if (arguments->format == FORMAT_JSON) {
-        (void)json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-        (void)putchar('\n');
+        write_document(document, stdout);
     } else if (arguments->format == FORMAT_CSV) {
         print_csv(stdout, rows);
     } else {

@@ -1,6 +1,7 @@
 #include "command_option.h"
 
 #include "command.h"
+#include "foreign.h"
 #include "progress.h"
 
 #include <stdlib.h>
@@ -247,20 +248,38 @@ void command_structures_find(struct command_structures *structures, structure_se
     }
 }
 
-int command_structures_run(const struct command_line *line, int argc, char **argv, void *arguments,
-                           struct command_structures *structures,
-                           int (*run)(void *arguments, int argc, char **argv))
+/* What a command with structures is made of. */
+struct work {
+    const struct command_line *line;
+    int argc;
+    char **argv;
+    void *arguments;
+    struct command_structures *structures;
+    int (*run)(void *arguments, int argc, char **argv);
+};
+
+static int do_work(void *ctx)
 {
+    const struct work *work = ctx;
+    struct command_structures *structures = work->structures;
     struct error error;
     int status = EXIT_USAGE;
     if (!catalog_init(&structures->catalog, &error)) {
         command_complain(&error);
         status = EXIT_FAULT;
-    } else if (command_line_read(line, argc, argv, arguments)) {
-        status = run(arguments, argc, argv);
+    } else if (command_line_read(work->line, work->argc, work->argv, work->arguments)) {
+        status = work->run(work->arguments, work->argc, work->argv);
     }
     contender_list_free(&structures->contenders);
     free((void *)structures->selections.items);
     catalog_free(&structures->catalog);
     return status;
+}
+
+int command_structures_run(const struct command_line *line, int argc, char **argv, void *arguments,
+                           struct command_structures *structures,
+                           int (*run)(void *arguments, int argc, char **argv))
+{
+    struct work work = {line, argc, argv, arguments, structures, run};
+    return foreign_supervise(argv[0], do_work, &work, EXIT_FAULT);
 }

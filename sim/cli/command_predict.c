@@ -3,6 +3,7 @@
 #include "command_option.h"
 #include "context.h"
 #include "csv_table.h"
+#include "foreign.h"
 #include "import.h"
 #include "predict.h"
 #include "temporary_file.h"
@@ -299,7 +300,9 @@ static bool predict_all(const struct predict_arguments *arguments, const char *p
         struct predict_row *row = &rows[*count];
         (void)snprintf(row->algo, sizeof row->algo, "%s%s%s", contender->timed->name,
                        contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
+        foreign_enter(60, "%s, while the recording was replayed", row->algo);
         good = predict(predictor, contender, &row->prediction, error);
+        foreign_leave();
         if (good && row->prediction.refusal[0] != '\0') {
             (void)error_set(error, "%s", row->prediction.refusal);
             command_complain(error);
@@ -338,7 +341,7 @@ static int run(void *at, int argc, char **argv)
     struct recording recording = {0};
     struct error error;
     char path[4096];
-    if (!temporary_file_make(path, sizeof path, "predict", false, &error)) {
+    if (!temporary_file_make(path, sizeof path, "predict", false, NULL, &error)) {
         command_complain(&error);
         return EXIT_FAULT;
     }
@@ -347,7 +350,7 @@ static int run(void *at, int argc, char **argv)
     bool good = rows != NULL || error_set(&error, "out of memory");
     good = good && read_recording(arguments, path, &recording, &error) == IMPORT_DONE &&
            predict_all(arguments, path, &recording, rows, &count, &error);
-    (void)unlink(path);
+    temporary_file_remove(path);
     if (good && !print(arguments, rows, count, argc, argv)) {
         good = error_set(&error, "out of memory");
     }

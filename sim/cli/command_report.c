@@ -6,6 +6,7 @@
 #include "plots_folder.h"
 #include "report.h"
 #include "structure_json.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -120,15 +121,16 @@ static bool write_structures(const struct report_data *data, char path[PATH_MAX]
     {
         (void)json_array_append(list, structure);
     }
-    const char *folder = getenv("TMPDIR");
-    (void)snprintf(path, PATH_MAX, "%s/timerlab-report-XXXXXX", folder != NULL ? folder : "/tmp");
-    int file = mkstemp(path);
-    bool done = append_yardsticks(list, data->structures, error);
-    if (done && (file < 0 || json_dumpfd(list, file, 0) != 0)) {
-        done = error_set(error, "%s: cannot be written: %s", path, strerror(errno));
-    }
-    if (file >= 0) {
+    int file = -1;
+    bool done = append_yardsticks(list, data->structures, error) &&
+                temporary_file_make(path, PATH_MAX, "structures", true, &file, error);
+    if (done) {
+        done = json_dumpfd(list, file, 0) == 0 ||
+               error_set(error, "%s: cannot be written: %s", path, strerror(errno));
         (void)close(file);
+        if (!done) {
+            temporary_file_remove(path);
+        }
     }
     json_decref(list);
     return done;
@@ -161,8 +163,10 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
             /* The spawned program's copy: posix_spawn does not write to it. */
             words[count++] = (char *)arguments->folders.items[i];
         }
-        done = done && run_draw(words, error);
-        (void)unlink(structures);
+        if (done) {
+            done = run_draw(words, error);
+            temporary_file_remove(structures);
+        }
     }
     free(words);
     free(folder);

@@ -1,6 +1,7 @@
 /* timerlab show: a structure watched step by step. */
 #include "command.h"
 #include "command_option.h"
+#include "foreign.h"
 #include "outfile.h"
 #include "progress.h"
 #include "show.h"
@@ -263,9 +264,12 @@ static int run(void *at, int argc, char **argv)
     (void)argv;
     struct show show = {0};
     struct show_script script = {0};
+    foreign_enter(60, "%s, while it was shown",
+                  arguments->structures.contenders.items[0].timed->name);
     bool good = arguments->trace != NULL
                     ? show_trace(arguments, &show, &arguments->error)
                     : show_script(arguments, &script, &show, &arguments->error);
+    foreign_leave();
     /* What happened before something went wrong explains it. */
     if (!arguments->silent && show.step_count > 0) {
         show_write_text(&show, stdout);
@@ -279,7 +283,10 @@ static int run(void *at, int argc, char **argv)
         (void)fprintf(stderr, "timerlab: more than %d steps: the rest is not shown\n",
                       SHOW_STEPS_MAX);
     }
+    foreign_enter(60, "%s, while it was destroyed",
+                  arguments->structures.contenders.items[0].timed->name);
     show_close(&show);
+    foreign_leave();
     show_script_free(&script);
     return good ? EXIT_OK : EXIT_FAULT;
 }

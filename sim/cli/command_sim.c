@@ -3,7 +3,7 @@
 #include "command_option.h"
 #include "context.h"
 #include "latency_report.h"
-#include "outfile.h"
+#include "outfolder.h"
 #include "progress.h"
 #include "simulate.h"
 #include "trace.h"
@@ -129,8 +129,9 @@ static const struct command_line syntax = {
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static void write_faults(const struct simulation *simulation, FILE *stream)
+static void write_faults(const void *at, FILE *stream)
 {
+    const struct simulation *simulation = at;
     (void)fprintf(stream, "trace,algo,options,fault,timer,tick,due,event,detail\n");
     for (size_t i = 0; i < simulation->fault_count; i++) {
         const struct fault_row *row = &simulation->faults[i];
@@ -147,8 +148,9 @@ static void write_faults(const struct simulation *simulation, FILE *stream)
 }
 
 /* One line a stretch of ticks. Work is the sum of all counts. */
-static void write_work(const struct simulation *simulation, FILE *stream)
+static void write_work(const void *at, FILE *stream)
 {
+    const struct simulation *simulation = at;
     (void)fprintf(stream, "trace,algo,options,from_tick,to_tick,fired,n_compares,n_moves,n_slots,"
                           "n_cascades,work_per_tick,operations_work,worst_tick,worst_work,"
                           "worst_cascades,worst_fired\n");
@@ -179,66 +181,47 @@ static void write_work(const struct simulation *simulation, FILE *stream)
     }
 }
 
-struct output {
-    const struct simulation *simulation;
-    const json_t *context;
-};
-
-static void write_results_csv(const struct output *output, FILE *stream)
+static void write_results_csv(const void *simulation, FILE *stream)
 {
-    results_write_csv(&output->simulation->results, stream);
+    results_write_csv(&((const struct simulation *)simulation)->results, stream);
 }
 
-static void write_results_json(const struct output *output, FILE *stream)
+static void write_latency_csv(const void *simulation, FILE *stream)
 {
+    latency_write_csv(simulation, LATENCY_SERVICE, stream);
+}
+
+static void write_response_csv(const void *simulation, FILE *stream)
+{
+    latency_write_csv(simulation, LATENCY_RESPONSE, stream);
+}
+
+struct output {
+    const struct simulation *simulation;
+    json_t *context;
+};
+
+static void write_results_json(const void *at, FILE *stream)
+{
+    const struct output *output = at;
     results_write_json(&output->simulation->results, output->context, stream);
 }
 
-static void write_latency_csv(const struct output *output, FILE *stream)
-{
-    latency_write_csv(output->simulation, LATENCY_SERVICE, stream);
-}
-
-static void write_response_csv(const struct output *output, FILE *stream)
-{
-    latency_write_csv(output->simulation, LATENCY_RESPONSE, stream);
-}
-
-static void write_work_csv(const struct output *output, FILE *stream)
-{
-    write_work(output->simulation, stream);
-}
-
-static void write_faults_csv(const struct output *output, FILE *stream)
-{
-    write_faults(output->simulation, stream);
-}
-
-static bool write_file(const char *dir, const char *name, const struct output *output,
-                       void (*write)(const struct output *, FILE *), struct error *error)
-{
-    char path[4096];
-    struct outfile file;
-    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
-    if (!outfile_open(&file, path, error)) {
-        return false;
-    }
-    write(output, file.stream);
-    return outfile_commit(&file, error);
-}
-
 static bool write_folder(const struct sim_arguments *arguments, const struct output *output,
-                         struct error *error)
+                         struct outfolder *folder, struct error *error)
 {
-    const char *dir = arguments->out_dir;
-    return write_file(dir, "results.csv", output, write_results_csv, error) &&
-           write_file(dir, "results.json", output, write_results_json, error) &&
-           write_file(dir, "work.csv", output, write_work_csv, error) &&
-           write_file(dir, "faults.csv", output, write_faults_csv, error) &&
-           (!arguments->latency ||
-            (write_file(dir, "latency.csv", output, write_latency_csv, error) &&
-             write_file(dir, "response.csv", output, write_response_csv, error) &&
-             latency_write_histograms(output->simulation, dir, error)));
+    const struct simulation *simulation = output->simulation;
+    bool done = outfolder_write(folder, "results.csv", write_results_csv, simulation, error) &&
+                outfolder_write(folder, "work.csv", write_work, simulation, error) &&
+                outfolder_write(folder, "faults.csv", write_faults, simulation, error);
+    if (done && arguments->latency) {
+        done = outfolder_write(folder, "latency.csv", write_latency_csv, simulation, error) &&
+               outfolder_write(folder, "response.csv", write_response_csv, simulation, error) &&
+               latency_write_histograms(simulation, folder, error);
+    }
+    (void)json_object_set_new(output->context, "files", outfolder_sums(folder));
+    return done && outfolder_write(folder, "results.json", write_results_json, output, error) &&
+           outfolder_commit(folder, result_files, error);
 }
 
 /* --- what is said beside the data ------------------------------------------------------------ */
@@ -338,8 +321,8 @@ static int run(void *at, int argc, char **argv)
 {
     struct sim_arguments *arguments = at;
     struct error *error = &arguments->error;
-    struct folder folder = {0};
-    if (arguments->out_dir != NULL && !folder_open(&folder, arguments->out_dir, error)) {
+    struct outfolder folder = {0};
+    if (arguments->out_dir != NULL && !outfolder_open(&folder, arguments->out_dir, error)) {
         command_complain(error);
         return EXIT_FAULT;
     }
@@ -373,20 +356,20 @@ static int run(void *at, int argc, char **argv)
             print_faults(&simulation);
             struct output output = {&simulation, context};
             if (arguments->format == FORMAT_CSV) {
-                write_results_csv(&output, stdout);
+                write_results_csv(&simulation, stdout);
             } else if (arguments->format == FORMAT_JSON) {
                 write_results_json(&output, stdout);
             } else {
                 results_write_table(&simulation.results, stdout);
                 latency_write_worst(&simulation, stdout);
             }
-            done = arguments->out_dir == NULL || write_folder(arguments, &output, error);
+            done = arguments->out_dir == NULL || write_folder(arguments, &output, &folder, error);
         }
         simulation_free(&simulation);
     }
     json_decref(context);
     if (!done) {
-        folder_abort(&folder);
+        outfolder_abort(&folder);
         command_complain(error);
         return EXIT_FAULT;
     }

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "concurrent.h"
+#include "foreign.h"
 #include "front.h"
 #include "progress.h"
 
@@ -198,7 +199,9 @@ static int run(void *at, int argc, char **argv)
         plan.threads = arguments->threads.items[cell / shares % counts];
         plan.cancelled_percent = arguments->cancelled.items[cell % shares];
         plan.timers = arguments->timers / plan.threads > 0 ? arguments->timers / plan.threads : 1;
+        foreign_enter(60, "%s, under %u threads", contender->timed->name, plan.threads);
         done = concurrent_run(&plan, &result, &arguments->error);
+        foreign_leave();
         if (done) {
             progress_end(&progress);
             print_row(arguments, contender, &plan, &result);

@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "due.h"
+#include "foreign.h"
 #include "histogram.h"
 #include "live_draw.h"
 
@@ -239,6 +240,9 @@ static void *work(void *arg)
            worker->faults == 0) {
         waits = step(worker, index) ? 0 : waits + 1;
         index = index + 1 < plan->timers ? index + 1 : 0;
+        if (index % 1024 == 0) {
+            foreign_alive();
+        }
         if (waits > 0 && waits % plan->timers == 0) {
             (void)sched_yield();
         }

@@ -193,6 +193,9 @@ bool live_run(const struct live_plan *plan, const struct live_clock *clock,
     for (uint32_t c = 0; c < plan->connections; c++) {
         double share = 0.05 + 0.95 * (c + 1) / plan->connections;
         (void)start(&run, c, begun_ns + (uint64_t)((double)plan->timeout_ns * share));
+        if (c % 4096 == 0 && plan->progress != NULL) {
+            plan->progress(plan->progress_ctx, 0);
+        }
     }
     bool done = drive(&run) || error_set(error, "the kernel's timers failed");
     if (done && (plan->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0) {

@@ -1,5 +1,7 @@
 #include "tape.h"
 
+#include "temporary_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,20 +17,17 @@ struct tape {
 
 struct tape *tape_create(struct error *error)
 {
-    const char *folder = getenv("TMPDIR");
     char path[4096];
     struct tape *tape = malloc(sizeof *tape);
-    int length =
-        snprintf(path, sizeof path, "%s/timerlab-tape-XXXXXX", folder != NULL ? folder : "/tmp");
-    errno = ENAMETOOLONG;
-    int file = length > 0 && (size_t)length < sizeof path ? mkstemp(path) : -1;
-    if (tape == NULL || file < 0) {
-        (void)error_set(error, WRITTEN, strerror(tape == NULL ? ENOMEM : errno));
+    if (tape == NULL) {
+        (void)error_set(error, WRITTEN, strerror(ENOMEM));
+        return NULL;
+    }
+    if (!temporary_file_make(path, sizeof path, "tape", false, &tape->file, error)) {
         free(tape);
         return NULL;
     }
-    (void)unlink(path);
-    tape->file = file;
+    temporary_file_remove(path); /* the open file is enough */
     return tape;
 }
 

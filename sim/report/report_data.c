@@ -3,6 +3,9 @@
 #include "bench_table.h"
 #include "catalog.h"
 #include "csv_table.h"
+#include "outfolder.h"
+#include "result_set.h"
+#include "results.h"
 #include "structure_json.h"
 
 #include <errno.h>
@@ -11,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* A commands.txt of more is not one. */
 #define COMMANDS_BYTES_MAX ((size_t)1 << 20)
@@ -93,6 +97,38 @@ static bool find_file(char path[4096], const char *folder, const char *name)
            S_ISREG(info.st_mode) && info.st_size > 0;
 }
 
+/* Which run a file is from: what its context says of that or, without one, when it was written. */
+static void note_run(struct report_set *set, const char *path, const char *by,
+                     const json_t *context)
+{
+    char written[64] = "";
+    struct stat info;
+    struct tm utc;
+    const char *date = json_string_value(json_object_get(context, "date"));
+    if (date == NULL && stat(path, &info) == 0 && gmtime_r(&info.st_mtime, &utc) != NULL) {
+        (void)strftime(written, sizeof written, "written %Y-%m-%dT%H:%M:%SZ", &utc);
+    }
+    (void)json_array_append_new(set->files,
+                                json_pack("{s:s, s:s, s:s}", "file", trace_base(path), "by", by,
+                                          "date", date != NULL ? date : written));
+}
+
+/* "timerlab sim", of results. */
+static void note_results(struct report_set *set, const char *path)
+{
+    char by[64];
+    const json_t *words = json_object_get(set->context, "command_line");
+    const char *command = json_string_value(json_array_get(words, 0));
+    (void)snprintf(by, sizeof by, "%s", command != NULL ? trace_base(command) : "-");
+    const char *name = NULL;
+    json_t *sum = NULL;
+    note_run(set, path, by, set->context);
+    json_object_foreach(json_object_get(set->context, "files"), name, sum)
+    {
+        note_run(set, name, by, set->context);
+    }
+}
+
 /* NULL with `error` set. */
 static json_t *read_json(const char *path, struct error *error)
 {
@@ -128,6 +164,11 @@ static bool read_results(struct report_data *data, struct report_set *set, struc
     if (whole == NULL) {
         return false;
     }
+    const json_t *sums = json_object_get(json_object_get(whole, "context"), "files");
+    if (!outfolder_agrees(set->folder, "results.json", sums, result_files, error)) {
+        json_decref(whole);
+        return false;
+    }
     const json_t *rows = json_object_get(whole, "rows");
     bool good = json_is_array(rows);
     size_t i = 0;
@@ -141,6 +182,7 @@ static bool read_results(struct report_data *data, struct report_set *set, struc
     } else {
         take_rows(data->rows, rows, set->mark);
         (void)json_object_update(set->context, json_object_get(whole, "context"));
+        note_results(set, path);
     }
     json_decref(whole);
     return good;
@@ -166,6 +208,17 @@ static bool read_table(const struct report_set *set, const char *name, json_t *a
 static bool read_bench(struct report_data *data, struct report_set *set, struct error *error)
 {
     char path[4096];
+    struct result_set bench = {0};
+    struct error none;
+    if (find_file(path, set->folder, "bench.json")) {
+        /* What is wrong with it is told by who reads its rows. */
+        bool read = result_set_load(&bench, path, &none) && bench.count > 0;
+        note_run(set, path, "timerlab-bench", read ? bench.sessions[0].context : NULL);
+        result_set_free(&bench);
+    }
+    if (find_file(path, set->folder, "bench.csv")) {
+        note_run(set, path, "scripts/bench-to-csv", NULL);
+    }
     if (find_file(path, set->folder, "bench.csv") || !find_file(path, set->folder, "bench.json")) {
         return read_table(set, "bench.csv", data->bench, error);
     }
@@ -193,14 +246,14 @@ static bool occurs(const json_t *rows, const char *name)
 }
 
 /* Newer descriptions win over those of folders before. */
-static bool read_structures(struct report_data *data, const struct report_set *set,
-                            struct error *error)
+static bool read_structures(struct report_data *data, struct report_set *set, struct error *error)
 {
     char path[4096];
     if (!find_file(path, set->folder, "structures.json")) {
         return true;
     }
     json_t *rows = read_json(path, error);
+    note_run(set, path, "timerlab list", NULL);
     size_t i = 0;
     json_t *row = NULL;
     json_array_foreach(rows, i, row)
@@ -304,6 +357,7 @@ bool report_data_read(struct report_data *data, const char *const *folders, size
     for (size_t i = 0; done && i < folder_count; i++) {
         struct report_set *set = &data->sets[i];
         set->folder = folders[i];
+        set->files = json_array();
         if (folder_count > 1 && i < 26) {
             (void)snprintf(set->mark, sizeof set->mark, "%c", 'A' + (int)i);
         } else if (folder_count > 1) {
@@ -322,6 +376,7 @@ void report_data_free(struct report_data *data)
 {
     for (size_t i = 0; data->sets != NULL && i < data->set_count; i++) {
         json_decref(data->sets[i].context);
+        json_decref(data->sets[i].files);
         free(data->sets[i].commands);
     }
     free(data->sets);

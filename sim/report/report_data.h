@@ -18,6 +18,7 @@ struct report_set {
     char mark[8];    /* "A", "B", ... where there are several folders, else "" */
     json_t *context; /* of results.json: an object, empty if there is none */
     char *commands;  /* commands.txt, "" if there is none */
+    json_t *files;   /* what was read: file, and the run that it is from, as `by` and `date` */
 };
 
 /* Everything that is known. A row is an object by the names of its columns, and has its folder's

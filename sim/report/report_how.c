@@ -122,6 +122,25 @@ static void write_context(struct report *report, const struct report_set *set, s
                 "Nothing is known of what measured it.");
 }
 
+/* Which run each file is from: in a folder they may have come together one by one. */
+static void write_files(struct report *report, const struct report_set *set, size_t index)
+{
+    static const struct shown_column columns[] = {{"file", "file", NULL, "", NULL},
+                                                  {"by", "by", NULL, "", NULL},
+                                                  {"run", "date", NULL, "", NULL}};
+    struct table table = {.report = report};
+    size_t i = 0;
+    const json_t *file = NULL;
+    table_columns(&table, columns, COUNT_OF(columns));
+    json_array_foreach(set->files, i, file)
+    {
+        table_row(&table, ROW_PLAIN);
+        table_cells(&table, file, columns, COUNT_OF(columns));
+    }
+    table_write(&table, pool_format(&report->pool, "files-%zu", index),
+                "Which run each file is from", "There was no file.");
+}
+
 /* The traces, and by what to recognise them. */
 static void write_trace_list(struct report *report)
 {
@@ -169,6 +188,7 @@ void section_how(struct report *report)
     page->form->heading(page, 2, "How it was measured", "context");
     for (size_t s = 0; s < report->data->set_count; s++) {
         write_context(report, &report->data->sets[s], s);
+        write_files(report, &report->data->sets[s], s);
     }
     write_trace_list(report);
     bool headed = false;

@@ -2,6 +2,7 @@
 
 #include "csv_table.h"
 #include "plots_folder.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -50,22 +51,16 @@ json_t *bench_table_read(const char *path, struct error *error)
 {
     char program[PATH_MAX];
     char table[PATH_MAX];
-    const char *folder = getenv("TMPDIR");
+    int file = -1;
     json_t *rows = NULL;
-    if (!plots_find(CONVERTER, program, error)) {
-        return NULL;
-    }
-    (void)snprintf(table, sizeof table, "%s/timerlab-bench-XXXXXX",
-                   folder != NULL ? folder : "/tmp");
-    int file = mkstemp(table);
-    if (file < 0) {
-        (void)error_set(error, "%s: cannot be written: %s", table, strerror(errno));
+    if (!plots_find(CONVERTER, program, error) ||
+        !temporary_file_make(table, sizeof table, "bench", true, &file, error)) {
         return NULL;
     }
     if (convert(program, path, file, error)) {
         rows = csv_table_read(table, error);
     }
     (void)close(file);
-    (void)unlink(table);
+    temporary_file_remove(table);
     return rows;
 }

@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const live_files[] = {"live.json", "live.csv", "lateness.csv", NULL};
+
+const char *const result_files[] = {
+    "results.json", "results.csv", "work.csv",  "faults.csv", "latency.csv", "response.csv",
+    "latency",      "report.html", "report.md", "pictures",   NULL,
+};
+
 const struct column_info result_columns[COLUMNS] = {
 #define COLUMN_ROW(code, name, digits, help) {name, digits, help},
     COLUMN_MAP(COLUMN_ROW)

@@ -2,7 +2,7 @@
 #include "sweep_work.h"
 
 #include "number.h"
-#include "outfile.h"
+#include "outfolder.h"
 #include "results.h"
 #include "text_table.h"
 
@@ -161,24 +161,36 @@ void sweep_write_table(const json_t *rows, const struct sweep_knobs *knobs, FILE
     text_table_free(&table);
 }
 
+struct table {
+    const struct sweep_request *request;
+    json_t *rows;
+    json_t *context;
+};
+
+static void write_csv(const void *at, FILE *stream)
+{
+    const struct table *table = at;
+    sweep_write_csv(table->rows, table->request->knobs, stream);
+}
+
+static void write_json(const void *at, FILE *stream)
+{
+    const struct table *table = at;
+    results_write_rows(table->rows, table->context, stream);
+}
+
 bool sweep_write_tables(const struct sweep_request *request, json_t *rows, struct error *error)
 {
-    static const char *const names[] = {"results.csv", "results.json"};
-    for (int i = 0; i < 2; i++) {
-        char path[PATH_MAX];
-        struct outfile file;
-        (void)snprintf(path, sizeof path, "%s/%s", request->dir, names[i]);
-        if (!outfile_open(&file, path, error)) {
-            return false;
-        }
-        if (i == 0) {
-            sweep_write_csv(rows, request->knobs, file.stream);
-        } else {
-            results_write_rows(rows, request->context, file.stream);
-        }
-        if (!outfile_commit(&file, error)) {
-            return false;
-        }
+    struct outfolder out;
+    struct table table = {request, rows, json_copy((json_t *)request->context)};
+    bool done = outfolder_open(&out, request->dir, error) &&
+                outfolder_write(&out, "results.csv", write_csv, &table, error);
+    (void)json_object_set_new(table.context, "files", outfolder_sums(&out));
+    done = done && outfolder_write(&out, "results.json", write_json, &table, error) &&
+           outfolder_commit(&out, result_files, error);
+    if (!done) {
+        outfolder_abort(&out);
     }
-    return true;
+    json_decref(table.context);
+    return done;
 }

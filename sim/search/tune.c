@@ -2,12 +2,12 @@
 #include "tune_work.h"
 
 #include "clock.h"
+#include "temporary_file.h"
 #include "trace.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define REFINE_ROUNDS 2
 #define SEARCH_EVENTS UINT64_C(500000) /* of the window of a trace that has twice as many */
@@ -64,14 +64,15 @@ static bool copy_beginning(struct trace_reader *reader, struct trace_writer *wri
 /* Makes the beginning of a long trace the one that is searched with. `path` is the new file. */
 static bool cut(struct tuner *tuner, char *path, struct error *error)
 {
-    const char *folder = getenv("TMPDIR");
     struct tune_result *result = tuner->result;
     struct trace_reader *reader = trace_reader_open(tuner->request->trace_path, error);
     if (reader == NULL) {
         return false;
     }
-    (void)snprintf(path, PATH_MAX, "%s/timerlab-tune-%ld.trace", folder != NULL ? folder : "/tmp",
-                   (long)getpid());
+    if (!temporary_file_make(path, PATH_MAX, "tune", false, NULL, error)) {
+        trace_reader_close(reader);
+        return false;
+    }
     const struct trace_header *header = trace_reader_header(reader);
     struct trace_writer *writer = trace_writer_open(path, header->tick_ns, error);
     uint64_t end_tick = 0;
@@ -159,7 +160,7 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
     good = good && (request->by_counts ? tuner_choose_by_counts(&tuner, error)
                                        : tuner_compete(&tuner, error));
     if (path[0] != '\0') {
-        (void)unlink(path);
+        temporary_file_remove(path);
     }
     free(tuner.best);
     if (!good) {

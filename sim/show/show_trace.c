@@ -1,6 +1,7 @@
 #include "show_trace.h"
 
 #include "closed_loop.h"
+#include "foreign.h"
 #include "progress.h"
 
 #include <inttypes.h>
@@ -204,6 +205,7 @@ static bool run_window(struct window_run *run, struct trace_reader *reader)
                    trace_reader_header(reader)->events);
     show_set_quiet(run->show, true);
     while (run->good && !over && (got = trace_reader_next(reader, &block, run->error)) == 1) {
+        foreign_alive();
         over = apply_block(run, &block);
         progress_update(&progress, block.first_event + block.record_count);
     }

@@ -1,5 +1,7 @@
 #include "outfile.h"
 
+#include "leavings.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,12 @@ static void release(struct outfile *file)
     free(file->path);
     free(file->temporary);
     *file = (struct outfile){0};
+}
+
+static void remove_temporary(const struct outfile *file)
+{
+    (void)unlink(file->temporary);
+    leavings_forget(file->temporary);
 }
 
 bool outfile_open(struct outfile *file, const char *path, struct error *error)
@@ -37,6 +45,7 @@ bool outfile_open(struct outfile *file, const char *path, struct error *error)
                          "%s: cannot be written: %s; its folder must be there, and be writable",
                          path, strerror(why));
     }
+    leavings_add(file->temporary);
     /* mkstemps is stricter than a new file ordinarily is. */
     mode_t mask = umask(0);
     (void)umask(mask);
@@ -44,7 +53,7 @@ bool outfile_open(struct outfile *file, const char *path, struct error *error)
     file->stream = fdopen(fd, "w+b");
     if (file->stream == NULL) {
         (void)close(fd);
-        (void)unlink(file->temporary);
+        remove_temporary(file);
         release(file);
         return error_set(error, "%s: out of memory", path);
     }
@@ -77,6 +86,7 @@ bool outfile_commit(struct outfile *file, struct error *error)
         why = errno;
         failed = true;
     }
+    leavings_forget(file->temporary);
     if (failed) {
         (void)unlink(file->temporary);
         (void)error_set(error, "%s: could not be written completely: %s; nothing was left behind",
@@ -90,7 +100,7 @@ void outfile_abort(struct outfile *file)
 {
     if (file->stream != NULL) {
         (void)fclose(file->stream);
-        (void)unlink(file->temporary);
+        remove_temporary(file);
     }
     release(file);
 }
@@ -101,6 +111,9 @@ static bool make_part(struct folder *folder, size_t bytes)
     char rest = folder->path[bytes];
     folder->path[bytes] = '\0';
     bool made = mkdir(folder->path, 0777) == 0;
+    if (made) {
+        leavings_add(folder->path);
+    }
     folder->path[bytes] = rest;
     if (made && folder->first_bytes == 0) {
         folder->first_bytes = bytes;
@@ -138,6 +151,7 @@ void folder_abort(const struct folder *folder)
         if (part[i] == '/' || part[i] == '\0') {
             part[i] = '\0';
             (void)rmdir(part);
+            leavings_forget(part);
         }
     }
 }

@@ -1,12 +1,14 @@
 #include "temporary_file.h"
 
+#include "leavings.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fleeting,
+bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fleeting, int *file,
                          struct error *error)
 {
     static const char memory[] = "/dev/shm";
@@ -16,11 +18,22 @@ bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fle
     }
     int length = snprintf(path, bytes, "%s/timerlab-%s-XXXXXX", folder, purpose);
     errno = ENAMETOOLONG;
-    int file = length > 0 && (size_t)length < bytes ? mkstemp(path) : -1;
-    if (file < 0) {
-        return error_set(error, "the trace could not be written to a file in $TMPDIR or /tmp: %s",
+    int made = length > 0 && (size_t)length < bytes ? mkstemp(path) : -1;
+    if (made < 0) {
+        return error_set(error, "no temporary file can be made in $TMPDIR or /tmp: %s",
                          strerror(errno));
     }
-    (void)close(file);
+    leavings_add(path);
+    if (file != NULL) {
+        *file = made;
+    } else {
+        (void)close(made);
+    }
     return true;
+}
+
+void temporary_file_remove(const char *path)
+{
+    (void)unlink(path);
+    leavings_forget(path);
 }

@@ -12,8 +12,11 @@
 /* Makes a new file in $TMPDIR or /tmp and writes its name into `path`, which has room for `bytes`;
  * `purpose` becomes part of the name. One that is small and written very often (`fleeting`) lies in
  * memory instead, in /dev/shm, where that is there and $TMPDIR says nothing else. Who asked for it
- * removes it. False, with `error` set, if there can be none. */
-bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fleeting,
+ * removes it; what a signal ends does not leave it behind (leavings.h). `file`, if not NULL, gets
+ * the open file. False, with `error` set, if there can be none. */
+bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fleeting, int *file,
                          struct error *error);
+
+void temporary_file_remove(const char *path);
 
 #endif

@@ -447,13 +447,13 @@ bool tcp_fit(const char *input, const struct gen_part *given, struct tcp_fit *fi
 {
     *fit = (struct tcp_fit){0};
     struct fitter fitter = {.input = input, .fit = fit, .error = error};
-    if (!temporary_file_make(fitter.path, sizeof fitter.path, "fit", true, error)) {
+    if (!temporary_file_make(fitter.path, sizeof fitter.path, "fit", true, NULL, error)) {
         return false;
     }
     fitter.estimate = given == NULL ? tcp_estimate_create() : NULL;
     bool good = given != NULL || fitter.estimate != NULL || error_set(error, "out of memory");
     good = good && fit_all(&fitter, given);
     tcp_estimate_destroy(fitter.estimate);
-    (void)unlink(fitter.path);
+    temporary_file_remove(fitter.path);
     return good;
 }

@@ -1,7 +1,5 @@
 #include "latency_report.h"
 
-#include "outfile.h"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -66,37 +64,34 @@ static void tame(char *name)
     }
 }
 
-static bool write_histogram(const struct latency_row *row, enum latency_time time, int op,
-                            const char *folder, struct error *error)
+static void write_histogram(const void *at, FILE *stream)
 {
-    char name[512];
-    char path[4096 + 512];
-    struct outfile file;
-    const char *options = contender_options(row->contender);
-    (void)snprintf(name, sizeof name, "%s.%s%s%s.%s.%s.hgrm", row->trace,
-                   contender_name(row->contender), options[0] != '\0' ? "_" : "", options,
-                   latency_op_word((enum latency_op)op), time_word(time));
-    tame(name);
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (!outfile_open(&file, path, error)) {
-        return false;
-    }
-    histogram_write_percentiles(distribution(row, time, op), file.stream);
-    return outfile_commit(&file, error);
+    histogram_write_percentiles(at, stream);
 }
 
-bool latency_write_histograms(const struct simulation *simulation, const char *dir,
+static bool add_histogram(const struct latency_row *row, enum latency_time time, int op,
+                          struct outfolder *folder, struct error *error)
+{
+    char name[512] = "latency/";
+    char *own = name + strlen(name);
+    const char *options = contender_options(row->contender);
+    (void)snprintf(own, sizeof name - strlen(name), "%s.%s%s%s.%s.%s.hgrm", row->trace,
+                   contender_name(row->contender), options[0] != '\0' ? "_" : "", options,
+                   latency_op_word((enum latency_op)op), time_word(time));
+    tame(own);
+    return outfolder_write(folder, name, write_histogram, distribution(row, time, op), error);
+}
+
+bool latency_write_histograms(const struct simulation *simulation, struct outfolder *folder,
                               struct error *error)
 {
-    char folder[4096];
-    (void)snprintf(folder, sizeof folder, "%s/latency", dir);
-    bool written = folder_make(folder, error);
+    bool written = true;
     for (size_t i = 0; i < simulation->latency_count && written; i++) {
         const struct latency_row *row = &simulation->latencies[i];
         for (int op = 0; op < LATENCY_OPS && written; op++) {
             for (int time = 0; time < LATENCY_TIMES && written; time++) {
                 if (row->ns[op].total > 0) {
-                    written = write_histogram(row, (enum latency_time)time, op, folder, error);
+                    written = add_histogram(row, (enum latency_time)time, op, folder, error);
                 }
             }
         }

@@ -6,6 +6,7 @@
 #define SIM_LATENCY_REPORT_H
 
 #include "error.h"
+#include "outfolder.h"
 #include "simulate.h"
 
 #include <jansson.h>
@@ -28,10 +29,10 @@ void latency_write_key(const char *trace, const struct contender *contender, FIL
 /* The curve of each structure and operation as CSV: at 1 - 2^-(k/4), down to single values. */
 void latency_write_csv(const struct simulation *simulation, enum latency_time time, FILE *stream);
 
-/* Writes dir/latency/TRACE.STRUCTURE.OPERATION.TIME.hgrm, in HdrHistogram's percentile format and
+/* Writes latency/TRACE.STRUCTURE.OPERATION.TIME.hgrm, in HdrHistogram's percentile format and
  * in nanoseconds, for all that was measured. False, with `error` set, if a file cannot be written.
  */
-bool latency_write_histograms(const struct simulation *simulation, const char *dir,
+bool latency_write_histograms(const struct simulation *simulation, struct outfolder *folder,
                               struct error *error);
 
 /* The longest call of each structure and operation, as an array of objects with trace, algo,
