@@ -17,13 +17,13 @@ complain() {
 # AddressSanitizer would speak of a crash in its own words, and end the process itself.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_abort=0:detect_leaks=0
 
-"$TIMERLAB" new evil 2>/dev/null | head -n 1 >command
+"$TIMERLAB" new evil 2>/dev/null | head -n 1 >commands
 
 # make NAME [SED SCRIPT]: evil.c, with that done to it, and what comes on standard input behind it.
 make_plugin() {
     sed -e "${2-}" evil.c >"$1.c"
     cat >>"$1.c"
-    sed "s|^cc|$CC|; s|\./evil\.c|./$1.c|; s|-o \./evil\.so|-o ./$1.so|" command | sh 2>said ||
+    sed "s|^cc|$CC|; s|\./evil\.c|./$1.c|; s|-o \./evil\.so|-o ./$1.so|" commands | sh 2>said ||
         complain "$1 does not compile: $(cat said)"
 }
 
