@@ -142,6 +142,9 @@ static void subtract_marks(const struct replay *replay, const struct marks *begi
         .slots = end.counters.slots - begin->counters.slots,
         .cascades = end.counters.cascades - begin->counters.cascades,
     };
+    result->counts =
+        replay->algo->counters != NULL &&
+        (work_total(&end.counters) > 0 || (replay->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0);
     result->allocations = end.allocations - begin->allocations;
     result->wakeups = end.wakeups - begin->wakeups;
     result->idle_wakeups = end.idle_wakeups - begin->idle_wakeups;

@@ -12,8 +12,10 @@
  * with; the final runs have all of it.
  *
  * Counts come first because they are free of noise, the same everywhere, and one replay is enough;
- * but a structure is chosen by time. What breaks a limit is left out, and says which one it was;
- * what would do the least if timers might be later is run side by side with the best, and named.
+ * but a structure is chosen by time. What differs by less than TUNE_PRACTICAL is one answer:
+ * options that gain no more are left as they were, and round numbers go before others. What breaks
+ * a limit is left out, and says which one it was; what would do the least if timers might be later
+ * is run side by side with the best, and named.
  *
  * Who fires fewer timers, or leaves operations undone that their firings cause, does less: work and
  * time are those for as many operations and firings as an exact structure has of the trace.
@@ -33,6 +35,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A difference, as a share, that does not matter in practice: who is not shown to take longer by
+ * more than that is as good, and the answer is the smallest, the one that wakes up least often, or
+ * at last the plainest of these. */
+#define TUNE_PRACTICAL 0.05
 
 /* What a structure must keep to. */
 struct tune_limits {
@@ -109,7 +116,7 @@ bool tune_candidate_fits(const struct tune_candidate *candidate);
     X(TUNE_ALONE, "alone", "nothing else keeps to the limits")                                     \
     X(TUNE_COUNTED_ONLY, "counts", "judged by counts alone: no times were taken")                  \
     X(TUNE_SURE, "sure", "faster in runs side by side, beyond their spread")                       \
-    X(TUNE_TIED, "tied", "as fast, as far as can be told; chosen for what else it costs")
+    X(TUNE_TIED, "tied", "not shown to be slower by 5 % and more; chosen for what else it costs")
 
 enum tune_certainty {
 #define TUNE_CERTAINTY_ENUM(code, word, text) code,

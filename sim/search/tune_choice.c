@@ -1,6 +1,7 @@
 /* The choice among the first few: by runs side by side, or by counts alone. */
 #include "tune_work.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,72 +12,113 @@
 #define FINAL_RUNS_MIN   9
 #define FINAL_RUNS_MAX   25
 #define CONFIDENCE       0.95
-#define TIE_EFFECT       0.01 /* what is not surely slower by more than this is as fast */
+#define ALIKE            1.1 /* so many times the memory, or the wakeups, are about as much */
 
 /* How much longer b takes than a, from runs in the same rounds. False if it cannot be told. */
 static bool compare_runs(const struct tune_candidate *a, const struct tune_candidate *b,
                          struct judgement *judgement)
 {
     static const struct judge_settings settings = {.confidence = CONFIDENCE,
-                                                   .min_effect = TIE_EFFECT};
+                                                   .min_effect = TUNE_PRACTICAL};
     size_t count = a->run_count < b->run_count ? a->run_count : b->run_count;
     return count > 0 &&
            judge_paired(a->ns_per_event, b->ns_per_event, count, &settings, judgement) &&
            judgement->obstacle == JUDGE_CLEAR;
 }
 
-/* Of two that are as fast, whether `a` costs less otherwise; says in what. */
-static bool costs_less(const struct tune_candidate *a, const struct tune_candidate *b,
-                       const char **what)
+/* Whether it is to be looked at beside what is left: what comes late leaves work undone, and is not
+ * as good as what is as fast and exact. */
+static bool leaves_less(const struct tune_candidate *candidate, bool exact)
 {
-    if ((double)a->bytes_peak < 0.9 * (double)b->bytes_peak) {
-        *what = "memory";
-        return true;
+    return !exact || firing_is_exact(&candidate->firing);
+}
+
+/* Of some that are as good in time or work, the one to take: what is exact, of these the one with
+ * the least memory, or else the fewest wakeups, with a tenth more counting as no more, or else the
+ * plainest options, or else the first that was named. Figures without noise, so that the same comes
+ * out again. */
+static const struct tune_candidate *cheapest(const struct tuner *tuner,
+                                             const struct tune_candidate *const *tied, size_t count,
+                                             const char **what)
+{
+    const struct tune_candidate *best = NULL;
+    double bytes = INFINITY;
+    double wakeups = INFINITY;
+    size_t small = 0;
+    size_t exact = 0;
+    for (size_t i = 0; i < count; i++) {
+        exact += firing_is_exact(&tied[i]->firing);
     }
-    if ((double)b->bytes_peak < 0.9 * (double)a->bytes_peak) {
-        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (leaves_less(tied[i], exact > 0)) {
+            bytes = fmin(bytes, (double)tied[i]->bytes_peak);
+        }
     }
-    if ((double)a->wakeups < 0.9 * (double)b->wakeups) {
-        *what = "wakeups";
-        return true;
+    for (size_t i = 0; i < count; i++) {
+        if (leaves_less(tied[i], exact > 0) && (double)tied[i]->bytes_peak <= ALIKE * bytes) {
+            wakeups = fmin(wakeups, (double)tied[i]->wakeups);
+            small++;
+        }
     }
-    return false;
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_candidate *it = tied[i];
+        if (!leaves_less(it, exact > 0) || (double)it->bytes_peak > ALIKE * bytes ||
+            (double)it->wakeups > ALIKE * wakeups) {
+            continue;
+        }
+        left++;
+        unsigned oddness = tuner_oddness(tuner, it);
+        unsigned best_oddness = best != NULL ? tuner_oddness(tuner, best) : UINT_MAX;
+        if (oddness < best_oddness ||
+            (oddness == best_oddness && it->structure < best->structure)) {
+            best = it;
+        }
+    }
+    *what = exact == 1   ? "the only exact one"
+            : small == 1 ? "memory"
+            : left == 1  ? "wakeups"
+                         : "the plainest";
+    return best;
 }
 
 /* The final runs have been made: the fastest, or among what is as fast the cheapest. */
-static void choose(struct tuner *tuner, const size_t *finals, size_t count)
+static bool choose(struct tuner *tuner, const size_t *finals, size_t count)
 {
     struct tune_result *result = tuner->result;
-    const struct tune_candidate *best = &result->candidates[finals[0]];
-    const struct tune_candidate *fastest = best;
-    const char *what = "speed, by a little";
-    bool tied = false;
+    const struct tune_candidate *fastest = &result->candidates[finals[0]];
+    const struct tune_candidate **tied = malloc((count + 1) * sizeof *tied);
+    const char *what = "";
+    size_t tied_count = 0;
+    if (tied == NULL) {
+        return false;
+    }
+    tied[tied_count++] = fastest;
     for (size_t i = 1; i < count && tune_candidate_fits(&result->candidates[finals[i]]); i++) {
         const struct tune_candidate *other = &result->candidates[finals[i]];
         struct judgement judgement;
-        if (compare_runs(fastest, other, &judgement) && judgement.p <= 1 - CONFIDENCE) {
-            continue;
-        }
-        tied = true;
-        if (costs_less(other, best, &what)) {
-            best = other;
+        if (!compare_runs(fastest, other, &judgement) || judgement.p > 1 - CONFIDENCE) {
+            tied[tied_count++] = other;
         }
     }
-    result->best = best;
+    result->best = cheapest(tuner, tied, tied_count, &what);
+    free((void *)tied);
     for (size_t i = 0; i < count && result->second == NULL; i++) {
         const struct tune_candidate *other = &result->candidates[finals[i]];
-        if (other != best && tune_candidate_fits(other)) {
+        if (other != result->best && tune_candidate_fits(other)) {
             result->second = other;
         }
     }
-    result->certainty = result->second == NULL ? TUNE_ALONE : tied ? TUNE_TIED : TUNE_SURE;
-    if (tied) {
-        (void)snprintf(result->tie_break, sizeof result->tie_break, "%s",
-                       best == fastest && strcmp(what, "speed, by a little") != 0 ? "speed" : what);
+    result->certainty = result->second == NULL ? TUNE_ALONE
+                        : tied_count > 1       ? TUNE_TIED
+                                               : TUNE_SURE;
+    if (tied_count > 1) {
+        (void)snprintf(result->tie_break, sizeof result->tie_break, "%s of %zu", what, tied_count);
     }
     if (result->second != NULL) {
-        result->judged = compare_runs(best, result->second, &result->difference);
+        result->judged = compare_runs(result->best, result->second, &result->difference);
     }
+    return true;
 }
 
 /* Of what keeps to all limits but that on lateness, the one that works least; SIZE_MAX: none. */
@@ -126,9 +168,12 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
     while (good && tuner->result->best == NULL) {
         size_t count = 0;
         size_t all = tuner_fastest_of_each(tuner, finals);
-        for (size_t i = 0; i < all && count < FINAL_STRUCTURES; i++) {
-            if (tuner->result->candidates[finals[i]].ns <
-                2 * tuner->result->candidates[finals[0]].ns) {
+        double least = all > 0 ? tuner->result->candidates[finals[0]].ns : NAN;
+        for (size_t i = 0; i < all; i++) {
+            double ns = tuner->result->candidates[finals[i]].ns;
+            /* Few runs do not tell who is the fourth, and who has the same figure is the fourth
+             * too. */
+            if (ns < (count < FINAL_STRUCTURES ? 2 : 1 + 2 * TUNE_PRACTICAL) * least) {
                 finals[count++] = finals[i];
             }
         }
@@ -149,7 +194,7 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
         good = good && tuner_run(tuner, finals, running, TUNE_FINAL, (unsigned)runs, false, error);
         tuner_sort_by_time(tuner, finals, count);
         if (good && tune_candidate_fits(&tuner->result->candidates[finals[0]])) {
-            choose(tuner, finals, count);
+            good = choose(tuner, finals, count) || error_set(error, "out of memory");
         }
     }
     judge_later(tuner, later);
@@ -172,6 +217,35 @@ static size_t least_of_all(const struct tuner *tuner, const bool *taken)
     return least;
 }
 
+static void choose_by_counts(struct tuner *tuner, const size_t *finals, size_t count)
+{
+    struct tune_result *result = tuner->result;
+    const struct tune_candidate *fitting[FINAL_STRUCTURES + 1];
+    const struct tune_candidate *tied[FINAL_STRUCTURES + 1];
+    const char *what = "";
+    double least = INFINITY;
+    size_t fitting_count = 0;
+    size_t tied_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (tune_candidate_fits(&result->candidates[finals[i]])) {
+            fitting[fitting_count++] = &result->candidates[finals[i]];
+            least = fmin(least, result->candidates[finals[i]].cost);
+        }
+    }
+    for (size_t i = 0; i < fitting_count; i++) {
+        if (fitting[i]->cost <= least * (1 + TUNE_PRACTICAL)) {
+            tied[tied_count++] = fitting[i];
+        }
+    }
+    result->best = cheapest(tuner, tied, tied_count, &what);
+    for (size_t i = 0; i < fitting_count; i++) {
+        if (fitting[i] != result->best &&
+            (result->second == NULL || fitting[i]->cost < result->second->cost)) {
+            result->second = fitting[i];
+        }
+    }
+}
+
 bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
 {
     struct tune_result *result = tuner->result;
@@ -186,25 +260,23 @@ bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
             break;
         }
         taken[structure] = true;
-        finals[count++] = tuner->best[structure];
+        finals[count++] = tuner_plainest_by_counts(tuner, structure);
     }
     free(taken);
+    for (size_t s = 0; good && count == 0 && s < tuner->request->structures->count; s++) {
+        const struct tune_candidate *candidate = &result->candidates[tuner->best[s]];
+        if (tune_candidate_fits(candidate)) {
+            good = error_set(error,
+                             "%s does not count its work, nor does any that keeps to the "
+                             "limits: it can be chosen by time only, without --counts",
+                             candidate->contender.timed->name);
+        }
+    }
     if (later != SIZE_MAX) {
         finals[count++] = later;
     }
     good = good && tuner_run(tuner, finals, count, TUNE_FINAL, 0, false, error);
-    for (size_t i = 0; good && i < count; i++) {
-        const struct tune_candidate *candidate = &result->candidates[finals[i]];
-        if (!tune_candidate_fits(candidate)) {
-            continue;
-        }
-        if (result->best == NULL || candidate->cost < result->best->cost) {
-            result->second = result->best;
-            result->best = candidate;
-        } else if (result->second == NULL || candidate->cost < result->second->cost) {
-            result->second = candidate;
-        }
-    }
+    choose_by_counts(tuner, finals, good ? count : 0);
     result->certainty = result->second != NULL ? TUNE_COUNTED_ONLY : TUNE_ALONE;
     judge_later(tuner, later);
     return good;

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VARY_ROUNDS       8
-#define VARY_COST_FACTOR  10.0 /* whoever counts more than this times the best is not varied */
-#define TIME_COST_FACTOR  30.0 /* nor timed */
-#define TOO_SLOW_MAX      2 /* so many variants of a structure may take too long before it is left */
-#define BETTER_COST       0.98 /* of the cost: more is not worth another option */
-#define OPTION_RATIO      1.02 /* of the time: nor is a smaller gain */
-#define TIMED_RUNS        3
-#define REFINE_STRUCTURES 4
-#define COUNT_SHARE       0.4 /* of the time: when counting ends */
-#define REFINE_SHARE      0.7 /* and refining */
-#define PROPOSALS_MAX     64  /* variants of one candidate */
+#define VARY_ROUNDS          8
+#define VARY_COST_FACTOR     10.0 /* whoever counts more than this times the best is not varied */
+#define TIME_COST_FACTOR     30.0 /* nor timed */
+#define TOO_SLOW_MAX         2 /* so many variants of a structure may take too long before it is left */
+#define BETTER_COST          0.98 /* of the cost: more is not worth another option */
+#define TIMED_RUNS           3
+#define REFINE_STRUCTURES    4
+#define COUNT_SHARE          0.4 /* of the time: when counting ends */
+#define REFINE_SHARE         0.7 /* and refining */
+#define PROPOSALS_MAX        64  /* variants of one candidate */
+#define ODDNESS_OF_AN_OPTION 100 /* more than any number's digits */
 
 /* Whether the share of the time that a stage may end at is over; remembers that it was. */
 static bool is_over(struct tuner *tuner, double share)
@@ -237,6 +237,75 @@ bool tuner_count_all(struct tuner *tuner, struct error *error)
     return good;
 }
 
+/* --- what is plain --------------------------------------------------------------------------- */
+
+/* How many digits a number takes at least to write, in twos or in tens: of 4096 and 3000 one. */
+static unsigned digits_of(int64_t value)
+{
+    uint64_t twos = (uint64_t)llabs(value);
+    uint64_t tens = twos;
+    unsigned digits = 0;
+    unsigned bits = 0;
+    while (tens > 0 && tens % 10 == 0) {
+        tens /= 10;
+    }
+    while (twos > 0 && twos % 2 == 0) {
+        twos /= 2;
+    }
+    for (; tens > 0; tens /= 10) {
+        digits++;
+    }
+    for (; twos > 0; twos /= 2) {
+        bits++;
+    }
+    return bits < digits ? bits : digits;
+}
+
+unsigned tuner_oddness(const struct tuner *tuner, const struct tune_candidate *candidate)
+{
+    const struct contender *given = &tuner->request->structures->items[candidate->structure];
+    unsigned oddness = 0;
+    for (size_t o = 0; o < tl_option_count(given->timed); o++) {
+        if (candidate->contender.options[o] != given->options[o]) {
+            oddness += ODDNESS_OF_AN_OPTION + digits_of(candidate->contender.options[o]);
+        }
+    }
+    return oddness;
+}
+
+/* Of a structure's candidates that take no more than another by a difference that does not matter,
+ * the plainest. */
+static size_t plainest(const struct tuner *tuner, size_t best,
+                       double (*taken_by)(const struct tune_candidate *))
+{
+    const struct tune_candidate *candidates = tuner->result->candidates;
+    size_t found = best;
+    for (size_t i = 0; i < tuner->result->candidate_count; i++) {
+        const struct tune_candidate *candidate = &candidates[i];
+        if (candidate->structure == candidates[best].structure && tune_candidate_fits(candidate) &&
+            taken_by(candidate) <= taken_by(&candidates[best]) * (1 + TUNE_PRACTICAL) &&
+            tuner_oddness(tuner, candidate) < tuner_oddness(tuner, &candidates[found])) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+static double ns_of(const struct tune_candidate *candidate)
+{
+    return candidate->ns;
+}
+
+static double cost_of(const struct tune_candidate *candidate)
+{
+    return candidate->cost;
+}
+
+size_t tuner_plainest_by_counts(const struct tuner *tuner, size_t structure)
+{
+    return plainest(tuner, tuner->best[structure], cost_of);
+}
+
 /* --- timing ---------------------------------------------------------------------------------- */
 
 void tuner_sort_by_time(const struct tuner *tuner, size_t *indices, size_t count)
@@ -274,15 +343,8 @@ size_t tuner_fastest_of_each(const struct tuner *tuner, size_t *indices)
                 fastest = i;
             }
         }
-        for (size_t i = 0; fastest != SIZE_MAX && i < fastest; i++) {
-            const struct tune_candidate *candidate = &result->candidates[i];
-            if (candidate->structure == s && tune_candidate_fits(candidate) &&
-                candidate->ns <= result->candidates[fastest].ns * OPTION_RATIO) {
-                fastest = i;
-            }
-        }
         if (fastest != SIZE_MAX) {
-            indices[count++] = fastest;
+            indices[count++] = plainest(tuner, fastest, ns_of);
         }
     }
     tuner_sort_by_time(tuner, indices, count);

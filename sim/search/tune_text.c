@@ -146,7 +146,9 @@ static void write_because(FILE *stream, const struct tune_request *request,
     count_usable(request, result, &structures, &sets);
     (void)fputs("because    ", stream);
     if (isnan(best->ns)) {
-        (void)fprintf(stream, "it does the least work, %.1f by the counts,", best->cost);
+        bool tied = result->second != NULL && result->second->cost < best->cost;
+        (void)fprintf(stream, "it does %s work, %.1f by the counts,",
+                      tied ? "within 5 % of the least" : "the least", best->cost);
     } else {
         (void)fprintf(stream, "it takes %.1f ns an operation, %s,", best->ns,
                       result->certainty == TUNE_TIED ? "as little as the fastest" : "the least");
@@ -426,9 +428,7 @@ static json_t *candidate_json(const struct tune_candidate *candidate, double exa
     (void)json_object_update_new(
         json,
         json_pack(
-            "{s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, "
-            "s:I, s:I, "
-            "s:I, s:I}",
+            "{s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f}",
             "cost", json_real_or_null(candidate->cost), "ns_per_event",
             json_real_or_null(candidate->ns), "stall_ns", json_real_or_null(candidate->stall_ns),
             "bytes_per_timer", json_real_or_null(candidate->bytes_per_timer), "bytes_peak",
@@ -441,9 +441,19 @@ static json_t *candidate_json(const struct tune_candidate *candidate, double exa
             whole_or_null(firing->averted), "averted_share",
             json_real_or_null(firing_averted_share(firing, exact_fired)), "reactions",
             whole_or_null(firing->reactions), "not_reached", whole_or_null(firing->not_reached),
-            "done", candidate->done, "n_compares", (json_int_t)candidate->work.compares, "n_moves",
-            (json_int_t)candidate->work.moves, "n_slots", (json_int_t)candidate->work.slots,
-            "n_cascades", (json_int_t)candidate->work.cascades));
+            "done", candidate->done));
+    const struct {
+        const char *name;
+        uint64_t count;
+    } counts[] = {{"n_compares", candidate->work.compares},
+                  {"n_moves", candidate->work.moves},
+                  {"n_slots", candidate->work.slots},
+                  {"n_cascades", candidate->work.cascades}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        (void)json_object_set_new(
+            json, counts[i].name,
+            isnan(candidate->cost) ? json_null() : json_integer((json_int_t)counts[i].count));
+    }
     json_t *runs = json_array();
     for (size_t i = 0; i < candidate->run_count; i++) {
         (void)json_array_append_new(runs, json_real(candidate->ns_per_event[i]));

@@ -51,10 +51,11 @@ bool trace_origin_valid(const char *text, size_t bytes, const char **why)
     }
     json_error_t where;
     json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where);
+    bool memory = json == NULL && json_error_code(&where) == json_error_out_of_memory;
     bool valid = json_is_object(json);
     json_decref(json);
     if (!valid) {
-        *why = "it is not a JSON object";
+        *why = memory ? "there is not enough memory to read it" : "it is not a JSON object";
     }
     return valid;
 }

@@ -90,9 +90,13 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
     case REPLAY_UNSUPPORTED:
         fail(subject, "unsupported", result->reason);
         break;
-    case REPLAY_NO_MEMORY:
-        fail(subject, "crashed", result->reason);
+    case REPLAY_NO_MEMORY: {
+        char reason[sizeof subject->reason];
+        (void)snprintf(reason, sizeof reason, "%s, with %" PRIu64 " bytes (--memory-limit)",
+                       result->reason, request->memory_limit_bytes);
+        fail(subject, "unsupported", reason);
         break;
+    }
     }
     if (outcome.output_bytes > 0 && subject->right) {
         char reason[128];
@@ -271,8 +275,8 @@ static bool fill_rows(struct job *job, const struct trace_header *header, bool *
         if (!add_result_row(job, subject, header, floor, error)) {
             return false;
         }
-        if (subject->right && subject->judged && subject->check->work.count > 0 &&
-            !keep_work(job, subject, error)) {
+        if (subject->right && subject->judged && subject->check->counts &&
+            subject->check->work.count > 0 && !keep_work(job, subject, error)) {
             return false;
         }
         *all_right = *all_right && (subject->right || strcmp(subject->status, "unsupported") == 0);
@@ -353,6 +357,15 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
         return false;
     }
     const struct trace_header *header = trace_reader_header(reader);
+    const struct replay_window *window = &job->request->window;
+    if (window->asked && window->from_tick > header->end_tick) {
+        (void)error_set(error,
+                        "--window: it begins at tick %" PRIu64 ", behind the end of %s at tick "
+                        "%" PRIu64,
+                        window->from_tick, job->trace_path, header->end_tick);
+        trace_reader_close(reader);
+        return false;
+    }
     bool done = keep_trace(job, reader, error) &&
                 open_subjects(job, header->reactions > 0, error) && check_all(job, header, error) &&
                 time_all(job, error) && fill_rows(job, header, all_right, error);

@@ -111,7 +111,7 @@ static void fill_work(struct row *row, const struct subject *subject)
         row_set_real(row, COL_BYTES_PER_TIMER,
                      ((double)check->bytes_peak - (double)check->bytes_fixed) / check->ids);
     }
-    if (subject->counted->counters != NULL) {
+    if (check->counts) {
         row_set_integer(row, COL_N_COMPARES, check->counters.compares);
         row_set_integer(row, COL_N_MOVES, check->counters.moves);
         row_set_integer(row, COL_N_SLOTS, check->counters.slots);
