@@ -60,6 +60,12 @@ struct event_log {
     uint64_t activities;
     uint64_t requests;
     uint64_t unanswered;
+    uint64_t taken_ns; /* the time of the latest event in order, and how many there are at it */
+    uint64_t at_once;
+    uint64_t most_at_once;
+    uint64_t gap_ns; /* the longest time without an event, and where it begins */
+    uint64_t gap_from_ns;
+    bool finer_than_seconds; /* a time is not of a whole second */
     bool finished;
 };
 
@@ -77,11 +83,24 @@ bool event_log_settings(const struct import_job *job, struct event_log_settings 
            import_setting_count(job, "tick-ns", 1, TRACE_TICK_NS_MAX, &settings->tick_ns, error);
 }
 
+static void see_time(struct event_log *log, uint64_t time_ns)
+{
+    if (log->at_once > 0 && time_ns - log->taken_ns > log->gap_ns) {
+        log->gap_ns = time_ns - log->taken_ns;
+        log->gap_from_ns = log->taken_ns;
+    }
+    log->at_once = log->at_once > 0 && time_ns == log->taken_ns ? log->at_once + 1 : 1;
+    log->most_at_once = log->at_once > log->most_at_once ? log->at_once : log->most_at_once;
+    log->taken_ns = time_ns;
+    log->finer_than_seconds = log->finer_than_seconds || time_ns % NS_PER_SECOND != 0;
+}
+
 /* The reorder's events come here in order. */
 static bool take(void *ctx, uint64_t time_ns, const void *event)
 {
     struct event_log *log = ctx;
     const struct waiting *waiting = event;
+    see_time(log, time_ns);
     if (!timer_model_advance(log->model, time_ns, log->error)) {
         return false;
     }
@@ -251,17 +270,8 @@ bool event_log_activity_of(struct event_log *log, uint64_t time_ns, const struct
     if (count == 1) {
         return event_log_activity(log, time_ns, parts[0].text, parts[0].length, error);
     }
-    size_t used = 0;
-    for (size_t i = 0; i < count && used < KEY_BYTES_MAX; i++) {
-        if (i > 0) {
-            log->joined_key[used++] = '\0';
-        }
-        size_t room = KEY_BYTES_MAX - used; /* what is longer does not count */
-        size_t length = parts[i].length < room ? parts[i].length : room;
-        memcpy(log->joined_key + used, parts[i].text, length);
-        used += length;
-    }
-    return event_log_activity(log, time_ns, log->joined_key, used, error);
+    size_t length = log_values_join(parts, count, log->joined_key, KEY_BYTES_MAX);
+    return event_log_activity(log, time_ns, log->joined_key, length, error);
 }
 
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,
@@ -353,6 +363,29 @@ static bool judge(const struct event_log *log, struct error *error)
     return true;
 }
 
+/* What makes the trace another one than the traffic was. */
+static void doubt(struct event_log *log)
+{
+    const struct reorder_counts *order = reorder_counts(log->reorder);
+    uint64_t span_ns = order->last_ns - order->first_ns;
+    if (!log->finer_than_seconds && log->settings.tick_ns < NS_PER_SECOND && span_ns > 0) {
+        import_doubt(&log->tally,
+                     "its times are whole seconds, so that all of a second happens in one tick, "
+                     "up to %" PRIu64 " events: the bursts and pauses of the trace are the "
+                     "clock's, not the traffic's; record milliseconds, as nginx's $msec or "
+                     "Apache's %%{msec}t do",
+                     log->most_at_once);
+    }
+    if (span_ns < log->settings.tick_ns && order->events > 1) {
+        import_doubt(&log->tally,
+                     "all of it, %" PRIu64 " events, happens in one tick of %" PRIu64
+                     " ns: no timer runs in it; give the right unit of time, or a shorter "
+                     "--tick-ns",
+                     order->events, log->settings.tick_ns);
+    }
+    import_doubt_gap(&log->tally, log->gap_ns, log->gap_from_ns - order->first_ns, span_ns);
+}
+
 static void print_summary(const struct event_log *log, const struct import_count *counts,
                           size_t count)
 {
@@ -388,6 +421,7 @@ bool event_log_finish(struct event_log *log, const char *format, json_t *details
     }
     struct import_count counts[COUNTS_MAX];
     size_t count = list_counts(log, counts);
+    doubt(log);
     const struct reorder_counts *order = reorder_counts(log->reorder);
     json_t *origin = import_origin(&log->tally, format, counts, count);
     (void)json_object_update_missing(origin, details);
@@ -440,6 +474,7 @@ void event_log_close(struct event_log *log)
     if (!log->finished) {
         import_tally_print(&log->tally);
     }
+    import_tally_free(&log->tally);
     timer_model_close(log->model);
     reorder_destroy(log->reorder);
     key_table_destroy(log->keys);

@@ -13,10 +13,12 @@ static const struct import_format formats[] = {
      import_pcap_options, import_pcap},
     {"access-log", "a web server's log: Common, Combined, or any format of Apache or nginx",
      import_access_log_options, import_access_log},
-    {"events", "a table of events with named columns: CSV, TSV or a Zeek log",
+    {"events",
+     "a table of events, or of timers' own operations, with named columns: CSV, TSV, Zeek",
      import_events_options, import_events},
-    {"csv", "rows of tick,id,op,delay,cause: what `timerlab trace dump` writes", import_csv_options,
-     import_csv},
+    {"csv",
+     "a trace's own text, as `timerlab trace dump` writes it: columns tick,id,op,delay[,cause]",
+     import_csv_options, import_csv},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -6,6 +6,10 @@
 #include "trace.h"
 #include "trace_text.h"
 
+#include <inttypes.h>
+
+#define SPARSE 16u /* so many ids for each timer that there can be are too many */
+
 const struct import_option import_csv_options[] = {
     {"end-tick", "TICK", false,
      "where the trace ends (default: as the text says, or else behind "
@@ -29,6 +33,13 @@ static bool report_causes(const struct import_job *job, struct error *error)
     const struct import_tally tally = {.job = job};
     import_causes_print(&tally, header->reactions,
                         header->causes_known ? "as column cause says" : TRACE_OPEN_LOOP_NOTE);
+    if (header->ids / SPARSE > header->starts) {
+        (void)fprintf(job->report,
+                      "warning: %s: its ids go up to %" PRIu32 ", though no more than %" PRIu64
+                      " timers can be in it: whoever replays it keeps room for all ids. `import "
+                      "events --time tick --key id --op op` numbers them anew\n",
+                      job->input, header->ids - 1, header->starts);
+    }
     trace_reader_close(reader);
     return true;
 }

@@ -8,19 +8,27 @@
 #include "import_settings.h"
 #include "log_time.h"
 #include "timer_model.h"
+#include "timer_rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define KEYS_MAX      8u
+#define NS_PER_SECOND  UINT64_C(1000000000)
+#define KEYS_MAX       8u
+#define KEY_JOINED_MAX 4096u /* of an operation's key: what is longer counts as its beginning */
 
 const struct import_option import_events_options[] = {
+    {"delay", "COLUMN", false, "with --op, the column of the delay (default: delay)"},
+    {"delay-unit", "UNIT", false, "s, ms, us or ns (default: that of the time)"},
     {"duration", "COLUMN", false,
      "the column that says how long a request took: each has a timer of its own, stopped then"},
     {"duration-unit", "UNIT", false, "s, ms, us or ns (default: that of the time)"},
     {"key", "COLUMN[,COLUMN]", false, "the columns that say whose idle timer an event restarts"},
+    {"op", "COLUMN", false,
+     "the rows are timers' own operations, of those that --key names: the column that says which: "
+     "start (restart, arm, set, reset, add, schedule), stop (cancel, del, clear) or fire (expire, "
+     "timeout)"},
     {"time", "COLUMN", false, "the column of the time (default: ts)"},
     {"time-unit", "UNIT", false, "s, ms, us, ns since whenever, or iso: a date (default: s)"},
     {"timeout", "SECONDS", false, "the requests' timeout, from 1e-9 s on (default: 5)"},
@@ -35,14 +43,18 @@ struct column {
 };
 
 struct events_import {
-    struct event_log *log;
+    struct event_log *log;   /* of the two one */
+    struct timer_rows *rows; /* of operations */
     struct column time;
     struct column duration; /* without a name: there are no requests */
+    struct column op;       /* without a name: rows are no operations */
+    struct column delay;
     struct column keys[KEYS_MAX];
     size_t key_count;      /* 0: there are no idle timers */
     size_t cells;          /* as many as must be looked at */
     uint64_t time_unit_ns; /* 0: dates */
     uint64_t duration_unit_ns;
+    uint64_t delay_unit_ns;
     char separator;
     bool has_header;
     bool zeek;
@@ -73,19 +85,27 @@ static bool read_unit(const struct import_job *job, const char *name, bool dates
                      dates ? "s, ms, us, ns or iso" : "s, ms, us or ns");
 }
 
+static void name_column(const struct import_job *job, const char *option, const char *otherwise,
+                        struct column *column)
+{
+    const char *text = import_setting(job, option);
+    column->name.text = text != NULL ? text : otherwise;
+    column->name.length = column->name.text != NULL ? strlen(column->name.text) : 0;
+}
+
 static bool read_settings(const struct import_job *job, struct events_import *import,
                           struct event_log_settings *settings, struct error *error)
 {
     if (!event_log_settings(job, settings, error)) {
         return false;
     }
-    const char *time = import_setting(job, "time");
     const char *duration = import_setting(job, "duration");
     const char *keys = import_setting(job, "key");
-    import->time.name.text = time != NULL ? time : "ts";
-    import->time.name.length = strlen(import->time.name.text);
-    import->duration.name.text = duration;
-    import->duration.name.length = duration != NULL ? strlen(duration) : 0;
+    const char *op = import_setting(job, "op");
+    name_column(job, "time", "ts", &import->time);
+    name_column(job, "duration", NULL, &import->duration);
+    name_column(job, "op", NULL, &import->op);
+    name_column(job, "delay", op != NULL ? "delay" : NULL, &import->delay);
     while (keys != NULL) {
         if (import->key_count == KEYS_MAX) {
             return error_set(error, "--key %s: more than %u columns", keys, KEYS_MAX);
@@ -104,9 +124,26 @@ static bool read_settings(const struct import_job *job, struct events_import *im
         return false;
     }
     import->duration_unit_ns = import->time_unit_ns != 0 ? import->time_unit_ns : NS_PER_SECOND;
+    import->delay_unit_ns = import->duration_unit_ns;
+    if (op != NULL && duration != NULL) {
+        return error_set(error, "--op and --duration do not go together: rows are operations, or "
+                                "requests");
+    }
+    if (op == NULL &&
+        (import->delay.name.text != NULL || import_setting(job, "delay-unit") != NULL)) {
+        return error_set(error,
+                         "--delay and --delay-unit belong to --op, whose column says what was "
+                         "done to a timer");
+    }
     settings->request_ns = 5 * NS_PER_SECOND;
-    return read_unit(job, "duration-unit", false, &import->duration_unit_ns, error) &&
+    return read_unit(job, "delay-unit", false, &import->delay_unit_ns, error) &&
+           read_unit(job, "duration-unit", false, &import->duration_unit_ns, error) &&
            import_setting_time(job, "timeout", NS_PER_SECOND, 1, &settings->request_ns, error);
+}
+
+static struct import_tally *tally_of(struct events_import *import)
+{
+    return import->rows != NULL ? timer_rows_tally(import->rows) : event_log_tally(import->log);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -175,18 +212,20 @@ static bool find_column(struct events_import *import, const char *header, const 
                                  cell.length < 64 ? (int)cell.length : 64, cell.text);
         }
     }
-    return error_set(error, "%s: has no column '%.*s'; its columns are %s",
-                     event_log_tally(import->log)->name, (int)column->name.length,
-                     column->name.text, names);
+    return error_set(error, "%s: has no column '%.*s'; its columns are %s", tally_of(import)->name,
+                     (int)column->name.length, column->name.text, names);
 }
 
 static bool take_header(struct events_import *import, const char *text, const char *end,
                         struct error *error)
 {
     import->cells = 0;
-    bool good = find_column(import, text, end, &import->time, error) &&
-                (import->duration.name.text == NULL ||
-                 find_column(import, text, end, &import->duration, error));
+    struct column *const columns[] = {&import->time, &import->duration, &import->op,
+                                      &import->delay};
+    bool good = true;
+    for (size_t i = 0; good && i < sizeof columns / sizeof columns[0]; i++) {
+        good = columns[i]->name.text == NULL || find_column(import, text, end, columns[i], error);
+    }
     for (size_t i = 0; good && i < import->key_count; i++) {
         good = find_column(import, text, end, &import->keys[i], error);
     }
@@ -196,7 +235,7 @@ static bool take_header(struct events_import *import, const char *text, const ch
     /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): a header has a column at least */
     struct log_value *row = realloc(import->row, import->cells * sizeof *row);
     if (row == NULL) {
-        return error_set(error, "%s: out of memory", event_log_tally(import->log)->name);
+        return error_set(error, "%s: out of memory", tally_of(import)->name);
     }
     import->row = row;
     import->has_header = true;
@@ -284,9 +323,34 @@ static bool take_key(const struct events_import *import, struct log_value *parts
     return true;
 }
 
+/* A row that is an operation. NULL, with *good as what became of it, or why it is none. */
+static const char *take_operation(struct events_import *import, uint64_t time_ns, bool *good,
+                                  struct error *error)
+{
+    struct log_value key[KEYS_MAX];
+    char joined[KEY_JOINED_MAX];
+    struct log_value word = import->row[import->op.index];
+    struct log_value delay = import->row[import->delay.index];
+    enum timer_row_op op;
+    uint64_t delay_ns = 0;
+    if (!take_key(import, key)) {
+        return "no timer in the columns of the key";
+    }
+    if (!timer_row_op_read(word.text, word.length, &op)) {
+        return "no operation in its column: start, stop or fire, or another word for one";
+    }
+    if (op == TIMER_ROW_START &&
+        !log_time_parse_number(delay.text, delay.length, import->delay_unit_ns, &delay_ns)) {
+        return "no delay in the column of the delay";
+    }
+    size_t length = log_values_join(key, import->key_count, joined, sizeof joined);
+    *good = timer_rows_add(import->rows, time_ns, joined, length, op, delay_ns, error);
+    return NULL;
+}
+
 static bool take_row(struct events_import *import, const struct line *line, struct error *error)
 {
-    struct import_tally *tally = event_log_tally(import->log);
+    struct import_tally *tally = tally_of(import);
     const char *why = NULL;
     const char *at = line->text;
     for (size_t i = 0; why == NULL && i < import->cells; i++) {
@@ -312,6 +376,13 @@ static bool take_row(struct events_import *import, const struct line *line, stru
             why = "no duration in the column of the duration";
         }
     }
+    if (why == NULL && import->rows != NULL) {
+        bool good = true;
+        why = take_operation(import, time_ns, &good, error);
+        if (why == NULL) {
+            return good;
+        }
+    }
     if (why != NULL) {
         import_tally_malformed(tally, line->number, line->text, line->length, why);
         return true;
@@ -334,7 +405,7 @@ static bool take_row(struct events_import *import, const struct line *line, stru
 static bool take_line(void *ctx, const struct line *line, struct error *error)
 {
     struct events_import *import = ctx;
-    struct import_tally *tally = event_log_tally(import->log);
+    struct import_tally *tally = tally_of(import);
     bool comment =
         line->length > 0 && line->text[0] == '#' && (import->zeek || !import->has_header);
     if (line->length == 0 || comment) {
@@ -348,10 +419,25 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
         return error_set(error,
                          "%s: line %" PRIu64 ": a row before the #fields that name its "
                          "columns",
-                         event_log_tally(import->log)->name, line->number);
+                         tally_of(import)->name, line->number);
     }
     tally->blank++;
     return take_first_line(import, line, error);
+}
+
+static bool import_operations(struct events_import *import, const struct import_job *job,
+                              const struct event_log_settings *settings, struct error *error)
+{
+    struct line_reader *reader = line_reader_open(job->input, error);
+    import->rows =
+        reader != NULL ? timer_rows_open(job, line_reader_name(reader), settings, error) : NULL;
+    bool good =
+        import->rows != NULL &&
+        import_tally_read(timer_rows_tally(import->rows), reader, take_line, import, error) &&
+        timer_rows_finish(import->rows, error);
+    timer_rows_close(import->rows);
+    line_reader_close(reader);
+    return good;
 }
 
 enum import_result import_events(const struct import_job *job, struct error *error)
@@ -361,8 +447,10 @@ enum import_result import_events(const struct import_job *job, struct error *err
     if (!read_settings(job, &import, &settings, error)) {
         return IMPORT_USAGE;
     }
-    bool good = event_log_import(job, &settings, "events", json_object(), take_line, &import,
-                                 &import.log, error);
+    bool good = import.op.name.text != NULL
+                    ? import_operations(&import, job, &settings, error)
+                    : event_log_import(job, &settings, "events", json_object(), take_line, &import,
+                                       &import.log, error);
     free(import.row);
     return good ? IMPORT_DONE : IMPORT_FAILED;
 }

@@ -727,7 +727,9 @@ static bool conclude(struct process_import *import, struct error *error)
     free(text);
     if (good) {
         import_tally_print(tally);
-        (void)fprintf(import->job->report, "%s: %" PRIu64 " %ss, %.6f s, tick %" PRIu64 " ns\n\n",
+        (void)fprintf(import->job->report,
+                      "%s: %" PRIu64 " %ss, %.6f s from the first timer's on, tick %" PRIu64
+                      " ns\n\n",
                       tally->name, tally->lines, tally->unit,
                       (double)(import->latest_ns - import->first_ns) / 1e9, import->tick_ns);
         import_counts_print(import->job->report, all, count);

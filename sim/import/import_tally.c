@@ -3,12 +3,15 @@
 #include "progress.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A file of which more than half is malformed after so many lines is not what it is said to be: no
  * need to read the rest. */
 #define HOPELESS_LINES 10000u
+
+#define DAY_NS         (UINT64_C(86400) * 1000000000)
 
 void import_tally_malformed(struct import_tally *tally, uint64_t number, const char *text,
                             size_t length, const char *why)
@@ -70,6 +73,37 @@ bool import_tally_read(struct import_tally *tally, struct line_reader *reader, t
     }
     progress_end(&progress);
     return good && status == 0;
+}
+
+void import_doubt(struct import_tally *tally, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    (void)fprintf(tally->job->report, "warning: %s: %s\n", tally->name, text);
+    if (tally->doubts == NULL) {
+        tally->doubts = json_array();
+    }
+    (void)json_array_append_new(tally->doubts, import_printable(text));
+}
+
+void import_doubt_gap(struct import_tally *tally, uint64_t gap_ns, uint64_t at_ns, uint64_t span_ns)
+{
+    if (gap_ns > DAY_NS && gap_ns > span_ns / 2) {
+        import_doubt(tally,
+                     "nothing happens for %.1f days, from %.6f s after its beginning on: are two "
+                     "recordings joined, or is a time stamp wrong? What is pending expires in "
+                     "between, and rates are those of the whole time; cut it there",
+                     (double)gap_ns / (double)DAY_NS, (double)at_ns / 1e9);
+    }
+}
+
+void import_tally_free(struct import_tally *tally)
+{
+    json_decref(tally->doubts);
+    tally->doubts = NULL;
 }
 
 void import_tally_print(const struct import_tally *tally)
@@ -139,6 +173,9 @@ json_t *import_origin(const struct import_tally *tally, const char *format,
         (void)json_object_set_new(numbers, counts[i].name, import_json_count(counts[i].count));
     }
     (void)json_object_set_new(origin, "counts", numbers);
+    if (tally->doubts != NULL) {
+        (void)json_object_set(origin, "warnings", tally->doubts);
+    }
     return origin;
 }
 

@@ -34,7 +34,22 @@ struct import_tally {
     uint64_t blank;       /* of these, those that need not say anything: comments, headings */
     uint64_t malformed;
     struct tally_sample samples[TALLY_SAMPLES];
+    json_t *doubts; /* what import_doubt said, or NULL */
 };
+
+/* A warning about a recording that can be read and may not be what it seems: says it in the report,
+ * ahead of all else, and keeps it for the origin, as "warnings". The format begins with what is
+ * seen, and goes on with what that does to the result. */
+__attribute__((format(printf, 2, 3))) void import_doubt(struct import_tally *tally,
+                                                        const char *format, ...);
+
+/* Doubts a recording in which so much time is most of it, and more than a day: nothing happens in
+ * it from `at_ns` on, counted from its beginning. */
+void import_doubt_gap(struct import_tally *tally, uint64_t gap_ns, uint64_t at_ns,
+                      uint64_t span_ns);
+
+/* Frees what the tally keeps. */
+void import_tally_free(struct import_tally *tally);
 
 /* What --max-malformed is where it is not given. */
 #define TALLY_MAX_MALFORMED 0.01

@@ -191,3 +191,18 @@ bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns)
     *time_ns = (uint64_t)(seconds * NS_PER_SECOND) + fraction_ns;
     return true;
 }
+
+size_t log_values_join(const struct log_value *parts, size_t count, char *key, size_t room)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < room; i++) {
+        if (i > 0) {
+            key[used++] = '\0';
+        }
+        size_t left = room - used;
+        size_t length = parts[i].length < left ? parts[i].length : left;
+        memcpy(key + used, parts[i].text, length);
+        used += length;
+    }
+    return used;
+}

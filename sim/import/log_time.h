@@ -12,6 +12,9 @@ struct log_value {
     size_t length;
 };
 
+/* Several fields as one key, with a zero byte between, cut off after `room` bytes. Its length. */
+size_t log_values_join(const struct log_value *parts, size_t count, char *key, size_t room);
+
 /* Neighbouring lines have most of their date in common: what the last one was. Zero at first. */
 struct log_time_cache {
     char date[12]; /* "17/May/2015:" */

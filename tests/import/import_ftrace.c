@@ -81,6 +81,11 @@ static void events_of_the_three_shapes(void **state)
          "function=hrtimer_wakeup/0x0 now=1546040070000",
          KERNEL_HRTIMER_EXPIRE, 0, 22174, UINT64_C(1546040072123), 0xffff888627d27600,
          "hrtimer_wakeup", 0, 1546040070000},
+        /* Of trace-cmd's own making, with the time in front. */
+        {"    nginx-22174 [000]  1546.040072: hrtimer_expire_entry: hrtimer=0xffff888627d27600 "
+         "now=1546040070000 function=hrtimer_wakeup/0x0",
+         KERNEL_HRTIMER_EXPIRE, 0, 22174, NS(1546, 40072), 0xffff888627d27600, "hrtimer_wakeup", 0,
+         1546040070000},
         /* perf script */
         {"         swapper     0 [000]  1658.775991:       timer:hrtimer_cancel: "
          "hrtimer=0xffff888627c1c6f8",
@@ -666,6 +671,61 @@ static void high_resolution_timers(void **state)
                    "0,0,start,1000\n0,1,start,1500\n1000,0,start,1000 by 0a\n1530,1,start,1470\n");
 }
 
+static void assert_doubts(const char *text, const char *const *settings, const char *doubt)
+{
+    struct import_run run =
+        import_run("ftrace", temporary_file("recording.txt", text, strlen(text)), settings);
+    if (run.result != IMPORT_DONE) {
+        fail_msg("%s", run.error.text);
+    }
+    const json_t *kept = json_object_get(run.origin, "warnings");
+    if (doubt == NULL) {
+        assert_null(strstr(run.report, "warning"));
+        assert_null(kept);
+    } else {
+        /* On the first line, and kept. */
+        assert_int_equal(strncmp(run.report, "warning: ", 9), 0);
+        const char *first = json_string_value(json_array_get(kept, 0));
+        if (strstr(run.report, doubt) == NULL || first == NULL || strstr(first, doubt) == NULL) {
+            fail_msg("'%s' is not in '%s'", doubt, run.report);
+        }
+    }
+    import_run_free(&run);
+}
+
+static void what_may_not_be_what_it_seems(void **state)
+{
+    (void)state;
+    static const char *const hz[] = {"hz", "100", NULL};
+    static const char sound[] = LINE("0", "10.00", START("a1", "red", "1005", "5"))
+        LINE("0", "10.02", START("b2", "red", "1012", "10"))
+            LINE("0", "10.03", "timer_cancel: timer=b2");
+    static const char lost[] = LINE("0", "10.00", START("a1", "red", "1005", "5"))
+        LINE("0", "10.02", START("a1", "red", "1012", "10"))
+            LINE("0", "10.03", "timer_cancel: timer=a1");
+    static const char back[] = LINE("0", "10.00", START("a1", "red", "1005", "5"))
+        LINE("0", "10.02", START("b2", "red", "1012", "10"))
+            LINE("0", "10.01", "timer_cancel: timer=b2");
+    static const char gap[] = LINE("0", "10.00", START("a1", "red", "1005", "5"))
+        LINE("0", "100000.00", START("b2", "red", "10000005", "5"));
+    static const char reversed[] = LINE("0", "10.03", START("a1", "red", "1005", "5"))
+        LINE("0", "10.02", START("b2", "red", "1012", "10"))
+            LINE("0", "10.01", "timer_cancel: timer=b2");
+    static const char other[] = LINE("0", "10.00", START("a1", "red", "1005", "5"))
+        LINE("0", "10.02", "hrtimer_expire_entry: hrtimer=c3 in a form of next year's");
+    assert_doubts(sound, hz, NULL);
+    assert_doubts(lost, hz, "1 of 2 starts find the timer armed");
+    assert_doubts(back, hz, "1 of 3 lines are earlier than one before them");
+    assert_doubts(gap, hz, "nothing happens for 1.2 days, from 0.000000 s after its beginning on");
+    /* Of the other kind of timers nothing is asked: it is not malformed. */
+    assert_doubts(other, hz, NULL);
+    struct import_run run =
+        import_run("ftrace", temporary_file("recording.txt", reversed, strlen(reversed)), hz);
+    assert_int_equal(run.result, IMPORT_FAILED);
+    assert_non_null(strstr(run.error.text, "runs backwards"));
+    import_run_free(&run);
+}
+
 static void assert_refused(const char *text, size_t length, const char *const *settings,
                            enum import_result result, const char *complaint)
 {
@@ -881,6 +941,7 @@ int main(void)
         cmocka_unit_test(a_timer_of_interest_ends_when_its_memory_is_reused),
         cmocka_unit_test(reactions_stand_at_their_causes),
         cmocka_unit_test(high_resolution_timers),
+        cmocka_unit_test(what_may_not_be_what_it_seems),
         cmocka_unit_test(odd_files_are_refused),
         cmocka_unit_test(some_malformed_lines_are_borne),
         cmocka_unit_test(the_shipped_recording),

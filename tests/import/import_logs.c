@@ -467,6 +467,78 @@ static void requests_of_a_table(void **state)
     import_run_free(&run);
 }
 
+static void operations_of_a_table(void **state)
+{
+    (void)state;
+    static const char table[] = "at,conn,what,ms\n"
+                                "1.000,a,start,50\n"
+                                "1.010,b:1,arm,100\n"
+                                "1.050,a,Fire,\n"
+                                "1.050,a,start,50\n" /* by its firing */
+                                "1.060,b:1,cancel,\n"
+                                "1.070,b:1,cancel,\n" /* idle */
+                                "1.100,a,start,50\n"  /* due, but nobody says that it fired */
+                                "1.120,a,restart,10\n"
+                                "1.135,a,expired,\n" /* late: it was due at 1.130 */
+                                "1.135,a,start,7\n"
+                                "1.1405,a,start,10\n"; /* due at 1.1505: in tick 151 */
+    const char *const settings[] = {"time",  "at", "key",        "conn", "op", "what",
+                                    "delay", "ms", "delay-unit", "ms",   NULL};
+    assert_operations("events", table, settings,
+                      "0,0,start,50\n10,1,start,100\n50,0,start,50 by 0\n60,1,stop\n"
+                      "100,0,start,50\n120,0,start,10\n135,0,start,7\n140,0,start,11\n");
+    struct import_run run = import_text("events", table, settings);
+    assert_true(run.header.causes_known);
+    assert_int_equal(import_run_number(&run, "counts.reactions"), 1);
+    assert_int_equal(import_run_number(&run, "counts.restarts"), 2);
+    assert_int_equal(import_run_number(&run, "counts.stops_of_idle"), 1);
+    assert_int_equal(import_run_number(&run, "counts.fired_when_due"), 1);
+    assert_int_equal(import_run_number(&run, "counts.fired_late"), 1);
+    assert_int_equal(import_run_number(&run, "counts.due_and_not_told"), 1);
+    assert_non_null(strstr(run.report, "1 of 2 firings are not in the tick"));
+    import_run_check_causes(&run);
+    import_run_free(&run);
+    assert_refused("events", table, (const char *const[]){"op", "what", NULL}, IMPORT_USAGE,
+                   "--key is needed");
+    assert_refused("events", table, (const char *const[]){"key", "conn", "delay", "ms", NULL},
+                   IMPORT_USAGE, "--delay and --delay-unit belong to --op");
+    assert_refused("events", "ts,k,op,delay\n1,a,begin,5\n",
+                   (const char *const[]){"key", "k", "op", "op", NULL}, IMPORT_FAILED,
+                   "no operation in its column");
+    assert_refused("events", "ts,k,op,delay\n1,a,start,\n",
+                   (const char *const[]){"key", "k", "op", "op", NULL}, IMPORT_FAILED,
+                   "no delay in the column");
+    assert_refused("events", "ts,k,op,delay\n1,a,stop,\n",
+                   (const char *const[]){"key", "k", "op", "op", NULL}, IMPORT_FAILED,
+                   "starts a timer");
+}
+
+static void logs_that_may_not_be_what_they_seem(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *table;
+        const char *doubt; /* NULL: none */
+    } cases[] = {
+        {"ts,k\n1.5,a\n2,b\n3,a\n", NULL},
+        {"ts,k\n1,a\n1,b\n2,c\n", "up to 2 events"},
+        {"ts,k\n1.0001,a\n1.0002,b\n", "happens in one tick of 1000000 ns"},
+        {"ts,k\n1.5,a\n2,a\n126230402,b\n", "nothing happens for 1461.0 days"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct import_run run =
+            import_text("events", cases[i].table, (const char *const[]){"key", "k", NULL});
+        assert_int_equal(run.result, IMPORT_DONE);
+        bool doubts = strncmp(run.report, "warning: ", 9) == 0;
+        assert_int_equal(doubts, cases[i].doubt != NULL);
+        assert_int_equal(json_object_get(run.origin, "warnings") != NULL, doubts);
+        if (doubts && strstr(run.report, cases[i].doubt) == NULL) {
+            fail_msg("'%s' is not in '%s'", cases[i].doubt, run.report);
+        }
+        import_run_free(&run);
+    }
+}
+
 static void odd_tables_are_refused(void **state)
 {
     (void)state;
@@ -531,6 +603,8 @@ int main(void)
         cmocka_unit_test(lines_far_out_of_order),
         cmocka_unit_test(tables_in_several_shapes),
         cmocka_unit_test(requests_of_a_table),
+        cmocka_unit_test(operations_of_a_table),
+        cmocka_unit_test(logs_that_may_not_be_what_they_seem),
         cmocka_unit_test(odd_tables_are_refused),
         cmocka_unit_test(text_says_whether_causes_are_known),
     };

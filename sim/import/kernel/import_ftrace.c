@@ -27,6 +27,7 @@
 
 #define NS_PER_SECOND        UINT64_C(1000000000)
 #define HRTIMER_TICK_NS      1000u
+#define DOUBTFUL_SHARE       0.01 /* of lines or starts that should not be there */
 
 #define FUNCTIONS_IN_ORIGIN  256u
 #define FUNCTIONS_IN_SUMMARY 20u
@@ -88,6 +89,8 @@ struct ftrace_import {
     struct line_counts lines;
     uint64_t first_ns;
     uint64_t latest_ns; /* latest so far */
+    uint64_t gap_ns;    /* the longest time without an event, and where it begins */
+    uint64_t gap_from_ns;
 
     struct kernel_clock clock;
 
@@ -274,6 +277,10 @@ static void observe_time(struct ftrace_import *import, uint64_t time_ns)
     } else if (time_ns < import->latest_ns) {
         import->lines.time_goes_back++;
     } else {
+        if (time_ns - import->latest_ns > import->gap_ns) {
+            import->gap_ns = time_ns - import->latest_ns;
+            import->gap_from_ns = import->latest_ns;
+        }
         import->latest_ns = time_ns;
     }
 }
@@ -301,6 +308,12 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
         return true;
     case KERNEL_LINE_MALFORMED:
     default:
+        if (result.named && (result.event.kind >= KERNEL_HRTIMER_START) != import->hrtimer) {
+            /* It is of the other kind of timers, of which nothing is asked. */
+            observe_time(import, result.event.time_ns);
+            lines->other_events++;
+            return true;
+        }
         import_tally_malformed(&import->tally, line->number, line->text, line->length, result.why);
         return true;
     }
@@ -491,6 +504,29 @@ static char *describe_origin(const struct ftrace_import *import,
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+/* What can be read, and may not be what it seems. */
+static void doubt(struct ftrace_import *import)
+{
+    const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
+    const struct line_counts *lines = &import->lines;
+    if ((double)kernel->start_on_armed > DOUBTFUL_SHARE * (double)kernel->starts) {
+        import_doubt(&import->tally,
+                     "%" PRIu64 " of %" PRIu64 " starts find the timer armed, which the kernel "
+                     "does not do: events were lost%s; timers that were cancelled or expired "
+                     "count as restarted, and fire late or never. Record with a larger buffer",
+                     kernel->start_on_armed, kernel->starts,
+                     lines->lost_markers > 0 ? ", as the recording says itself" : "");
+    }
+    if ((double)lines->time_goes_back > DOUBTFUL_SHARE * (double)import->tally.lines) {
+        import_doubt(&import->tally,
+                     "%" PRIu64 " of %" PRIu64 " lines are earlier than one before them, and are "
+                     "taken to be at that one's time; sort it by time",
+                     lines->time_goes_back, import->tally.lines);
+    }
+    import_doubt_gap(&import->tally, import->gap_ns, import->gap_from_ns - import->first_ns,
+                     import->latest_ns - import->first_ns);
+}
+
 /* After the last line: is it a recording, and of one HZ? */
 static bool judge(const struct ftrace_import *import, struct error *error)
 {
@@ -499,6 +535,12 @@ static bool judge(const struct ftrace_import *import, struct error *error)
     }
     if (!import_tally_bearable(&import->tally, true, error)) {
         return false;
+    }
+    if (import->lines.time_goes_back > import->tally.lines / 2) {
+        return error_set(error,
+                         "%s: most of its lines are earlier than one before them: it runs "
+                         "backwards; turn it round with tac, or sort it by time",
+                         import->name);
     }
     const uint64_t *events = import->hrtimer ? import->lines.hrtimer : import->lines.wheel;
     if (events[0] + events[1] + events[2] == 0) {
@@ -666,6 +708,7 @@ static bool write_trace(struct ftrace_import *import, struct error *error)
         trace_writer_declare_causes(writer);
     }
     uint64_t end_tick = 0;
+    doubt(import);
     bool good = writer != NULL && write_steps(import, writer, &end_tick, error);
     char *origin = good ? describe_origin(import, functions, function_count, error) : NULL;
     if (origin != NULL) {
@@ -684,6 +727,7 @@ static bool write_trace(struct ftrace_import *import, struct error *error)
 
 static void release(struct ftrace_import *import)
 {
+    import_tally_free(&import->tally);
     kernel_classifier_destroy(import->classifier);
     kernel_steps_free(&import->steps);
     free(import->timers);

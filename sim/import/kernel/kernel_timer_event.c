@@ -337,6 +337,16 @@ static bool take_timer_start(struct cursor *cursor, struct kernel_event *event)
 
 static bool take_expire(struct cursor *cursor, struct kernel_event *event)
 {
+    /* trace-cmd has a form of its own for hrtimers, in which the time comes first. */
+    bool time_first = TAKE(cursor, "now=");
+    if (time_first) {
+        if (!take_long_number(cursor, &event->now)) {
+            return false;
+        }
+        skip_blanks(cursor);
+        event->bucket = event->now;
+        return take_function(cursor, event);
+    }
     if (!take_function(cursor, event) || !TAKE(cursor, "now=") ||
         !take_long_number(cursor, &event->now)) {
         return false;
@@ -464,6 +474,7 @@ static enum kernel_line parse_event(struct cursor *cursor, struct kernel_line_re
         }
     }
     result->event.kind = (enum kernel_event_kind)kind;
+    result->named = true;
     if (!take_fields(cursor, &result->event)) {
         result->why = timer_events[kind].why;
         return KERNEL_LINE_MALFORMED;
@@ -504,6 +515,7 @@ enum kernel_line kernel_line_parse(const char *text, size_t length,
 {
     const char *end = text + length;
     struct cursor cursor = {text, end};
+    result->named = false;
     /* A task's name may look like a CPU column; only the real one has a time stamp behind it. */
     for (;;) {
         const char *bracket = memchr(cursor.at, '[', (size_t)(end - cursor.at));

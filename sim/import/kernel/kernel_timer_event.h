@@ -73,6 +73,7 @@ struct kernel_line_result {
     struct kernel_event event;
     uint64_t lost_events; /* 0 if the marker does not say */
     const char *why;
+    bool named; /* event.kind is the line's, of one that is not understood too */
 };
 
 /* Takes a line apart (no newline at its end). Reads nothing outside it, allocates nothing. */
