@@ -8,6 +8,7 @@
 #include "foreign.h"
 #include "plugin.h"
 #include "registry.h"
+#include "standard_files.h"
 #include "suite.h"
 #include "workload.h"
 
@@ -477,5 +478,6 @@ static int measure_all(void *ctx)
 int main(int argc, char **argv)
 {
     struct arguments arguments = {argc, argv};
+    standard_files_fill();
     return foreign_supervise(program, measure_all, &arguments, STATUS_FAULT);
 }

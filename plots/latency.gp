@@ -4,7 +4,8 @@
 # Columns: series style op percentile (0 to 100) latency_ns
 load system("dirname '".ARG0."'")."/style.gp"
 panel_column = "op"
-heading(name) = headed(name)
+if (!exists("kind")) { kind = "Service time of " }
+heading(name) = headed(kind.name)
 stats data using (column("percentile") < 100 ? column("percentile") : NaN) nooutput
 end = 100.0 / (100.0 - STATS_max) * 3
 x_of(dummy) = column("percentile") < 100 ? 100.0 / (100.0 - column("percentile")) : end

@@ -28,7 +28,7 @@ do for [terminal in TERMINALS] {
     set rmargin at screen 0.965
     set tmargin at screen 1 - 30.0 / height
     set bmargin at screen 1 - (30.0 + panel) / height
-    set title headed("Lateness") offset 0,-0.4
+    set title headed("Lateness") noenhanced offset 0,-0.4
     set label 1 "ticks after (before: negative) the due tick: line, all; dot, median; bar, 99 %" \
         at screen 0.5, screen 40.0 / height center tc rgb INK
     set label 2 (promises ? "[ ]: what is promised for the delays of the trace" : "") \

@@ -33,7 +33,7 @@ set lmargin at screen (names_width * CHARACTER + 16) / WIDTH
 set rmargin at screen 0.965
 set tmargin at screen panel_top
 set bmargin at screen panel_bottom
-set title panel_title offset 0,-0.4
+set title panel_title noenhanced offset 0,-0.4
 set label 1 unit_label at screen 0.5, screen panel_bottom - 42.0 / height center tc rgb INK
 set yrange [-row_count + 0.4 : 0.6]
 unset ytics

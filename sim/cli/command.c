@@ -2,13 +2,16 @@
 
 #include "error.h"
 #include "registry.h"
+#include "standard_files.h"
 
 #include <stdio.h>
 #include <string.h>
 
 void command_complain(const struct error *error)
 {
-    (void)fprintf(stderr, "timerlab: %s\n", error->text);
+    (void)fputs("timerlab: ", stderr);
+    standard_files_say(stderr, error->text);
+    (void)fputc('\n', stderr);
 }
 
 static void print_table(FILE *stream, const char *program, const struct command *table)

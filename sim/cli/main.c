@@ -1,5 +1,6 @@
 /* timerlab: the command. */
 #include "command.h"
+#include "standard_files.h"
 
 #include <argp.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@ static void check_output(int status, void *unused)
 
 int main(int argc, char **argv)
 {
+    standard_files_fill();
     (void)on_exit(check_output, NULL);
     argp_err_exit_status = EXIT_USAGE;
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {

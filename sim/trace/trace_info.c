@@ -1,6 +1,7 @@
 #include "trace_info.h"
 
 #include "progress.h"
+#include "standard_files.h"
 #include "trace_dispersion.h"
 
 #include <inttypes.h>
@@ -419,7 +420,8 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
     char b[32];
     char d[32];
     const uint64_t ns = header->tick_ns;
-    (void)fprintf(stream, "%s\n", path);
+    standard_files_say(stream, path);
+    (void)fputc('\n', stream);
     (void)fprintf(stream,
                   "  operations        %" PRIu64 ": %" PRIu64 " starts (%" PRIu64
                   " of them restarts), %" PRIu64 " stops (%" PRIu64 " of nothing)\n",

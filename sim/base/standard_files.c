@@ -1,0 +1,28 @@
+#include "standard_files.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+void standard_files_fill(void)
+{
+    /* open takes the lowest place that is free. What is opened for reading refuses writes. */
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
+        if (fcntl(file, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != file) {
+            return;
+        }
+    }
+}
+
+void standard_files_say(FILE *stream, const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+        /* In UTF-8 the control characters of C1 begin with a byte of their own. */
+        bool c1 = *at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0;
+        if (c1 || (*at < ' ' && *at != '\n' && *at != '\t') || *at == 0x7F) {
+            (void)fprintf(stream, "\\x%02X", c1 ? *++at : *at);
+        } else {
+            (void)fputc(*at, stream);
+        }
+    }
+}

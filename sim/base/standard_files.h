@@ -1,0 +1,17 @@
+/*
+ * standard_files.h: a program's input, output and errors, as whoever started it has left them.
+ */
+#ifndef SIM_STANDARD_FILES_H
+#define SIM_STANDARD_FILES_H
+
+#include <stdio.h>
+
+/* Fills the places of those that are closed, so that no other file comes to stand there and gets
+ * what is meant for them: input is then empty, and writing fails. To be called first of all. */
+void standard_files_fill(void);
+
+/* Writes text that may hold anything, such as a file's name, so that it does nothing to a terminal:
+ * control characters but line ends and tabs as \xHH. */
+void standard_files_say(FILE *stream, const char *text);
+
+#endif
