@@ -17,9 +17,10 @@ set_target_properties(timerlab_shared PROPERTIES
     OUTPUT_NAME timerlab SOVERSION ${abi} VERSION ${abi}.${PROJECT_VERSION})
 
 set(library_headers core/registry.h core/plugin.h fronts/front.h)
-install(FILES timerlab.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(FILES ${library_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/timerlab")
-install(TARGETS timerlab timerlab_shared OPTIONAL)
+install(FILES timerlab.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT runtime)
+install(FILES ${library_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/timerlab" COMPONENT devel)
+install(TARGETS timerlab timerlab_shared OPTIONAL
+    LIBRARY COMPONENT devel ARCHIVE COMPONENT devel)
 
 # The same layout in the build folder, for a `timerlab` that is not installed.
 file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/include/timerlab")
@@ -39,7 +40,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/timerlab-config-ve
 install(FILES
     "${CMAKE_CURRENT_BINARY_DIR}/timerlab-config.cmake"
     "${CMAKE_CURRENT_BINARY_DIR}/timerlab-config-version.cmake"
-    DESTINATION "${package_dir}")
+    DESTINATION "${package_dir}" COMPONENT devel)
 
 # Paths relative to the file itself, so that an installation can be given another prefix at install
 # time, or moved.
@@ -47,4 +48,4 @@ file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
 configure_file(timerlab.pc.in "${CMAKE_CURRENT_BINARY_DIR}/timerlab.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/timerlab.pc"
-    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT devel)

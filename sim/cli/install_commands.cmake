@@ -1,8 +1,12 @@
 # The programs, their manual pages, which are made of what they say of themselves, and the
 # completion of command lines in bash. What has not been built is left out.
-install(TARGETS timerlab_command OPTIONAL)
+install(TARGETS timerlab_command OPTIONAL COMPONENT runtime)
 install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/completion.bash"
-    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME timerlab)
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME timerlab
+    COMPONENT runtime)
+
+install(FILES LICENSE CHANGELOG.md docs/third-party.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    COMPONENT runtime)
 
 # tl_manual(PROGRAM VARIABLE): the pages of a program, which man.awk knows by that variable.
 find_program(AWK NAMES mawk awk)
@@ -25,10 +29,10 @@ function(tl_manual program variable)
         VERBATIM)
     add_custom_target(man_${variable} ALL DEPENDS "${folder}/made")
     install(DIRECTORY "${folder}/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
-        OPTIONAL FILES_MATCHING PATTERN "*.1")
+        COMPONENT runtime OPTIONAL FILES_MATCHING PATTERN "*.1")
 endfunction()
 tl_manual(timerlab_command timerlab)
 if(TARGET timerlab-bench)
-    install(TARGETS timerlab-bench OPTIONAL)
+    install(TARGETS timerlab-bench OPTIONAL COMPONENT runtime)
     tl_manual(timerlab-bench bench)
 endif()
