@@ -31,6 +31,7 @@ struct selection {
     bool list_rows;
     bool list_suites;
     bool help;
+    bool version;
 };
 
 static struct selection selection;
@@ -257,6 +258,8 @@ static bool take_flags(int *argc, char **argv)
         }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             selection.help = true;
+        } else if (strcmp(argv[i], "--version") == 0) {
+            selection.version = true;
         } else if ((value = flag_value("--algo", *argc, argv, &i)) != NULL) {
             if (!select_structure(value)) {
                 return false;
@@ -312,6 +315,7 @@ static void print_help(void)
         "                          that; the steady states have a fixed number of operations;\n"
         "                          0: as short as can be, only to see that all works\n"
         "  --list-suites           what each suite measures, and why, and end\n"
+        "  --version               which timerlab this is, and end\n"
         "\n"
         "structures:");
     const struct tl_algo *algo = NULL;
@@ -404,6 +408,10 @@ static int measure(int *argc, char **argv)
 {
     if (!take_plugins(argc, argv) || !take_flags(argc, argv)) {
         return STATUS_USAGE;
+    }
+    if (selection.version) {
+        (void)printf("%s %s\n", program, BUILD_VERSION);
+        return STATUS_OK;
     }
     if (selection.help) {
         print_help();

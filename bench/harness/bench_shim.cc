@@ -105,8 +105,13 @@ bool bench_initialize(int *argc, char **argv, int exit_usage)
     char no_minimum[] = "--benchmark_min_time=0";
     char repeated[] = "--benchmark_repetitions=5";
     char interleaved[] = "--benchmark_enable_random_interleaving=true";
-    char *defaults[] = {program, no_minimum, repeated, interleaved, nullptr};
-    int default_count = 4;
+    // https://no-color.org
+    const char *no_colour = std::getenv("NO_COLOR");
+    char colour[] = "--benchmark_color=auto";
+    char no[] = "--benchmark_color=false";
+    bool plain = no_colour != nullptr && no_colour[0] != '\0';
+    char *defaults[] = {program, no_minimum, repeated, interleaved, plain ? no : colour, nullptr};
+    int default_count = 5;
     benchmark::Initialize(&default_count, defaults, refuse_flag);
     benchmark::Initialize(argc, argv, refuse_flag);
     return !benchmark::ReportUnrecognizedArguments(*argc, argv);

@@ -9,6 +9,8 @@
 
 /* Rows without a letter get these keys, beyond all letters. */
 #define KEY_FIRST 256
+/* As of the table of commands; argp itself has but -?. */
+#define KEY_HELP  'h'
 
 struct reading {
     const struct command_line *line;
@@ -160,6 +162,9 @@ static error_t parse_argument(int key, char *text, struct argp_state *state)
         line->complete(reading->arguments, state);
         return 0;
     }
+    if (key == KEY_HELP) {
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+    }
     for (const struct option_row *row = line->options; key > 0 && !is_last(row); row++) {
         if (key == key_of(line, row)) {
             take_option(reading, row, text, state);
@@ -175,12 +180,15 @@ bool command_line_read(const struct command_line *line, int argc, char **argv, v
     while (!is_last(&line->options[count])) {
         count++;
     }
-    struct argp_option *options = calloc(count + 1, sizeof *options);
+    struct argp_option *options = calloc(count + 2, sizeof *options);
     struct reading reading = {line, arguments, calloc(count + 1, sizeof *reading.given)};
     bool good = options != NULL && reading.given != NULL;
     for (size_t i = 0; good && i < count; i++) {
         options[i] = line->options[i].option;
         options[i].key = key_of(line, &line->options[i]);
+    }
+    if (good) {
+        options[count] = (struct argp_option){.key = KEY_HELP, .flags = OPTION_HIDDEN};
     }
     const struct argp parser = {
         .options = options, .parser = parse_argument, .args_doc = line->form, .doc = line->text};

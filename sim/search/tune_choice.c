@@ -232,6 +232,9 @@ static void choose_by_counts(struct tuner *tuner, const size_t *finals, size_t c
             least = fmin(least, result->candidates[finals[i]].cost);
         }
     }
+    if (fitting_count == 0) {
+        return;
+    }
     for (size_t i = 0; i < fitting_count; i++) {
         if (fitting[i]->cost <= least * (1 + TUNE_PRACTICAL)) {
             tied[tied_count++] = fitting[i];
