@@ -242,6 +242,88 @@ static void print_faults(const struct simulation *simulation)
     }
 }
 
+#define VERDICT_PLACES 4u
+
+static bool is_baseline(const struct contender_list *contenders, const char *name)
+{
+    for (size_t i = 0; i < contenders->count; i++) {
+        const struct tl_algo *algo = contenders->items[i].timed;
+        if (strcmp(algo->name, name) == 0) {
+            return (algo->capabilities & TL_CAP_BASELINE) != 0;
+        }
+    }
+    return false;
+}
+
+/* Of a trace's rows that were timed, the next in time behind `after`, which is NULL at first. */
+static const struct row *next_in_time(const struct results *results, const char *trace,
+                                      const struct contender_list *contenders,
+                                      const struct row *after)
+{
+    const struct row *next = NULL;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct row *row = &results->rows[i];
+        double ns = row->cells[COL_NS_PER_EVENT].value.real;
+        bool timed = strcmp(row_text(row, COL_TRACE), trace) == 0 &&
+                     row->cells[COL_NS_PER_EVENT].kind == CELL_REAL &&
+                     !is_baseline(contenders, row_text(row, COL_ALGO));
+        bool behind = after == NULL || ns > after->cells[COL_NS_PER_EVENT].value.real ||
+                      (!(ns < after->cells[COL_NS_PER_EVENT].value.real) && row > after);
+        if (timed && behind && (next == NULL || ns < next->cells[COL_NS_PER_EVENT].value.real)) {
+            next = row;
+        }
+    }
+    return next;
+}
+
+/* A structure, and that it was late, if it was: what it leaves undone saves time. */
+static void write_name(const struct row *row, FILE *stream)
+{
+    const char *given = row_text(row, COL_OPTIONS);
+    const struct cell *late = &row->cells[COL_LATENESS_MAX];
+    (void)fprintf(stream, "%s%s%s%s", row_text(row, COL_ALGO), given[0] != '\0' ? ":" : "", given,
+                  late->kind == CELL_INTEGER && late->value.integer > 0 ? " (late)" : "");
+}
+
+/* What it comes to, of each trace: how many were right, and which took the least time. */
+static void write_verdict(const struct simulation *simulation,
+                          const struct contender_list *contenders, FILE *stream)
+{
+    const struct results *results = &simulation->results;
+    for (size_t t = 0; t < simulation->trace_count; t++) {
+        const char *trace = simulation->traces[t].name;
+        unsigned ok = 0;
+        unsigned unsupported = 0;
+        unsigned wrong = 0;
+        for (size_t i = 0; i < results->count; i++) {
+            const char *status = row_text(&results->rows[i], COL_STATUS);
+            bool here = strcmp(row_text(&results->rows[i], COL_TRACE), trace) == 0;
+            ok += here && strcmp(status, "ok") == 0;
+            unsupported += here && strcmp(status, "unsupported") == 0;
+            wrong += here && strcmp(status, "ok") != 0 && strcmp(status, "unsupported") != 0;
+        }
+        (void)fprintf(stream, "\n%s: %u right, %u wrong, %u unsupported", trace, ok, wrong,
+                      unsupported);
+        const struct row *first = next_in_time(results, trace, contenders, NULL);
+        const struct row *row = first;
+        for (unsigned place = 0; row != NULL && place < VERDICT_PLACES; place++) {
+            double ns = row->cells[COL_NS_PER_EVENT].value.real;
+            double least = first->cells[COL_NS_PER_EVENT].value.real;
+            if (place == 0) {
+                (void)fputs("; the least time takes ", stream);
+                write_name(row, stream);
+                (void)fprintf(stream, ", %.2f ns an operation", ns);
+            } else {
+                (void)fputs(place == 1 ? ", then " : ", ", stream);
+                write_name(row, stream);
+                (void)fprintf(stream, " %.2fx", ns / least);
+            }
+            row = next_in_time(results, trace, contenders, row);
+        }
+        (void)fputc('\n', stream);
+    }
+}
+
 /* Which traces do not say what a firing causes, and which have stretches that were not driven. */
 static void tell_of_traces(const struct simulation *simulation)
 {
@@ -362,6 +444,7 @@ static int run(void *at, int argc, char **argv)
             } else {
                 results_write_table(&simulation.results, stdout);
                 latency_write_worst(&simulation, stdout);
+                write_verdict(&simulation, &arguments->structures.contenders, stdout);
             }
             done = arguments->out_dir == NULL || write_folder(arguments, &output, &folder, error);
         }

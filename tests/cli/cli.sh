@@ -30,6 +30,13 @@ matches() {
     if [ -z "$2" ]; then [ ! -s "$1" ]; else grep -qE -- "$2" "$1"; fi
 }
 
+# What every command knows.
+for command in list describe show record sim sweep compare tune predict live threads new check report \
+    'trace gen' 'trace import' 'trace scale' 'trace fit' 'trace info' 'trace validate'; do
+    # shellcheck disable=SC2086 # two words
+    expect 0 "^Usage: timerlab $command" "" $command -h
+done
+
 cat >trace.csv <<'EOF'
 tick,id,op,delay,cause
 0,0,start,5,
