@@ -74,14 +74,16 @@ static void pass_on(int number)
 }
 
 /* What is said to the program is said to the one that works: it knows what is to be tidied up. */
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+#define PASSED_ON (sizeof passed_on / sizeof passed_on[0])
+
 static void pass_signals_on(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    for (size_t i = 0; i < PASSED_ON; i++) {
         struct sigaction action;
-        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
+        if (sigaction(passed_on[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
             action.sa_handler = pass_on;
-            (void)sigaction(signals[i], &action, NULL);
+            (void)sigaction(passed_on[i], &action, NULL);
         }
     }
 }
@@ -156,11 +158,16 @@ static int judge(const char *program, int status, bool in_time, int failed)
 int foreign_supervise(const char *program, int (*work)(void *ctx), void *ctx, int failed)
 {
     sigset_t child_signal;
+    sigset_t held; /* until each process has made up its mind about them */
     sigset_t before;
     struct watched *shared = child_memory_new(sizeof *shared);
     (void)sigemptyset(&child_signal);
     (void)sigaddset(&child_signal, SIGCHLD);
-    (void)sigprocmask(SIG_BLOCK, &child_signal, &before);
+    held = child_signal;
+    for (size_t i = 0; i < PASSED_ON; i++) {
+        (void)sigaddset(&held, passed_on[i]);
+    }
+    (void)sigprocmask(SIG_BLOCK, &held, &before);
     (void)fflush(NULL);
     pid_t pid = shared != NULL ? fork() : -1;
     if (pid <= 0) {
@@ -182,6 +189,8 @@ int foreign_supervise(const char *program, int (*work)(void *ctx), void *ctx, in
     }
     worker = pid;
     pass_signals_on();
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    (void)sigprocmask(SIG_BLOCK, &child_signal, NULL);
     bool in_time = true;
     int status = wait_for(pid, &child_signal, &in_time);
     status = judge(program, status, in_time, failed);

@@ -5,7 +5,11 @@
 #include "trace.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
+
+/* What a quiet machine takes for itself. */
+#define BUSY_SHARE 0.05
 
 static bool same_series(const json_t *a, const json_t *b)
 {
@@ -19,18 +23,16 @@ static bool is_won(const struct contest *contest)
     return contest->count > 0 && contest->tied_count == 0;
 }
 
-/* Whether contest `index` is the first that its structure won, or, if ties count, stands first in.
- */
-static bool is_first(const struct contest_list *list, size_t index, bool ties)
+/* Whether contest `index` is the first that its structure won. */
+static bool is_first(const struct contest_list *list, size_t index)
 {
     for (size_t i = 0; i < index; i++) {
         const struct contest *contest = &list->items[i];
-        if ((ties ? contest->count > 0 : is_won(contest)) &&
-            same_series(contest->rows[0], list->items[index].rows[0])) {
+        if (is_won(contest) && same_series(contest->rows[0], list->items[index].rows[0])) {
             return false;
         }
     }
-    return ties ? list->items[index].count > 0 : is_won(&list->items[index]);
+    return is_won(&list->items[index]);
 }
 
 /* The name of a winner: without the folder, which stands beside the trace. */
@@ -147,7 +149,7 @@ static void add_winners(struct text *text, const struct contest_list *list)
 {
     size_t said = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (is_first(list, i, false)) {
+        if (is_first(list, i)) {
             text_add(text, "%s", said++ > 0 ? "; " : "");
             add_wins(text, list, list->items[i].rows[0]);
         }
@@ -155,7 +157,18 @@ static void add_winners(struct text *text, const struct contest_list *list)
     add_undecided(text, list, said);
 }
 
-/* What a structure costs where it stands first: the worst of those contests. */
+/* The row of a structure in a contest in which it stands first, or with the first; else NULL. */
+static const json_t *leading_row(const struct contest *contest, const json_t *series)
+{
+    for (size_t i = 0; i < contest->count; i++) {
+        if ((i == 0 || contest->tied[i]) && same_series(contest->rows[i], series)) {
+            return contest->rows[i];
+        }
+    }
+    return NULL;
+}
+
+/* What a structure costs where it stands first, or with the first: the worst of those contests. */
 struct worst {
     double value;
     double least; /* of all, in the contest of the value */
@@ -168,10 +181,8 @@ static struct worst find_worst(const struct contest_list *list, const json_t *fi
     struct worst worst = {NAN, NAN, NULL};
     for (size_t i = 0; i < list->count; i++) {
         const struct contest *contest = &list->items[i];
-        if (contest->count == 0 || !same_series(contest->rows[0], first)) {
-            continue;
-        }
-        double value = row_number(contest->rows[0], column);
+        const json_t *row = leading_row(contest, first);
+        double value = row != NULL ? row_number(row, column) : NAN;
         if (!isnan(value) && (isnan(worst.value) || value > worst.value)) {
             size_t having = 0;
             (void)contest_least(contest, column, &worst.least_row, &having);
@@ -201,26 +212,27 @@ static const char *worst_lateness(struct pool *pool, const struct contest_list *
     double most = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct contest *contest = &list->items[i];
-        if (contest->count == 0 || !same_series(contest->rows[0], first)) {
+        const json_t *row = leading_row(contest, first);
+        if (row == NULL) {
             continue;
         }
-        struct firing firing = firing_of_json(contest->rows[0]);
+        struct firing firing = firing_of_json(row);
         if (!firing_is_exact(&firing) && (worst == NULL || firing_lateness(&firing) > most)) {
             worst = contest;
             most = firing_lateness(&firing);
         }
     }
-    return worst != NULL ? firing_text(pool, worst, worst->rows[0]) : NULL;
+    return worst != NULL ? firing_text(pool, worst, leading_row(worst, first)) : NULL;
 }
 
 static void add_price(struct text *text, const struct report_data *data,
                       const struct contest_list *list, const json_t *first)
 {
-    struct worst bytes = find_worst(list, first, "bytes_per_timer");
+    struct worst bytes = find_worst(list, first, "bytes_peak");
     struct worst stall = find_worst(list, first, "stall_ns");
     text_add(text, "%s costs ", winner_text(text->pool, first));
     if (!isnan(bytes.value)) {
-        text_add(text, "%s bytes a timer", figure_text(bytes.value, FIGURE));
+        text_add(text, "%s of memory", size_text(bytes.value, FIGURE));
         add_compared(text, bytes);
         text_add(text, ", ");
     }
@@ -237,15 +249,29 @@ static void add_price(struct text *text, const struct report_data *data,
                      : "");
 }
 
+/* Whether a structure stands first, or with the first, in a contest before this one. */
+static bool led_before(const struct contest_list *list, size_t index, const json_t *series)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (leading_row(&list->items[i], series) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *what_it_costs(struct pool *pool, const struct report_data *data,
                                  const struct contest_list *list)
 {
     struct text text = {.pool = pool};
     size_t said = 0;
-    for (size_t i = 0; i < list->count && said < LISTED_MAX; i++) {
-        if (is_first(list, i, true)) {
-            text_add(&text, "%s", said++ > 0 ? "; " : "");
-            add_price(&text, data, list, list->items[i].rows[0]);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct contest *contest = &list->items[i];
+        for (size_t k = 0; k < contest->count && said < LISTED_MAX; k++) {
+            if ((k == 0 || contest->tied[k]) && !led_before(list, i, contest->rows[k])) {
+                text_add(&text, "%s", said++ > 0 ? "; " : "");
+                add_price(&text, data, list, contest->rows[k]);
+            }
         }
     }
     text_add(&text, "%s", said > 0 ? "." : "");
@@ -272,6 +298,56 @@ static void add_reservations(struct text *text, const struct contest_list *list)
     }
 }
 
+/* How many compete, and for what. */
+static void add_field(struct text *text, const struct contest_list *list)
+{
+    size_t least = SIZE_MAX;
+    size_t most = 0;
+    bool unpunctual = false;
+    for (size_t i = 0; i < list->count; i++) {
+        size_t count = list->items[i].count;
+        least = count < least ? count : least;
+        most = count > most ? count : most;
+        unpunctual = unpunctual || list->items[i].unpunctual > 0;
+    }
+    if (most < 2 && !unpunctual) {
+        return; /* alone, as is said */
+    }
+    text_add(text, "Of ");
+    if (least < most) {
+        text_add(text, "%zu to ", least);
+    }
+    text_add(text, "%zu structure%s%s%s, ", most, most == 1 ? "" : "s",
+             unpunctual ? " that promise to fire every timer " : "",
+             unpunctual ? punctual_text(text->pool, list) : "");
+}
+
+/* What the machine did beside: so much of the time that passed was not spent on this. */
+static void add_disturbance(struct text *text, const struct contest_list *list)
+{
+    double passed = 0;
+    double spent = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        for (size_t k = 0; k < list->items[i].count; k++) {
+            const json_t *samples = json_object_get(list->items[i].rows[k], "samples");
+            const json_t *wall = json_object_get(samples, "ns_per_event");
+            const json_t *own = json_object_get(samples, "processor_ns_per_event");
+            for (size_t run = 0; run < json_array_size(wall) && run < json_array_size(own); run++) {
+                double ns = json_number_value(json_array_get(wall, run));
+                passed += 1;
+                spent += ns > 0 ? json_number_value(json_array_get(own, run)) / ns : 1;
+            }
+        }
+    }
+    double away = passed > 0 ? 1 - spent / passed : 0;
+    if (away > BUSY_SHARE) {
+        text_add(text,
+                 " The machine was busy with other things: %.0f %% of the time that passed was not "
+                 "spent on what is measured here; measure again on a quiet one.",
+                 100 * away);
+    }
+}
+
 const char *verdict_text(struct pool *pool, const struct report_data *data,
                          const struct contest_list *list)
 {
@@ -282,16 +358,11 @@ const char *verdict_text(struct pool *pool, const struct report_data *data,
                    : "There are no results here.";
     }
     struct text text = {.pool = pool};
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].unpunctual > 0) {
-            text_add(&text, "Of the structures that promise to fire every timer %s, ",
-                     punctual_text(pool, list));
-            break;
-        }
-    }
+    add_field(&text, list);
     add_winners(&text, list);
     add_faster_unpunctual(&text, list);
     text_add(&text, ". %s", what_it_costs(pool, data, list));
     add_reservations(&text, list);
+    add_disturbance(&text, list);
     return text_end(&text);
 }

@@ -105,16 +105,16 @@ grep -q 'broken/results.json, line 1: ' said || complain "half a file is not nam
 [ -e nowhere ] && complain "a report that fails makes a folder"
 
 # The first two sentences.
-says won '**`quick` is the fastest** on day.one.trace (40.0 ns per event; the next, `middling:size=3`, takes 1.50 times as long). `quick` costs 20.0 bytes a timer (none takes less), a longest stall of 40.0 µs (none takes less), and no lateness.'
+says won 'Of 3 structures, **`quick` is the fastest** on day.one.trace (40.0 ns per event; the next, `middling:size=3`, takes 1.50 times as long). `quick` costs 5.00 MB of memory (none takes less), a longest stall of 40.0 µs (none takes less), and no lateness.'
 says close 'on day.one.trace **cannot tell** which is the fastest of `quick` and `middling:size=3` (57.0 ns per event at best). `quick` costs'
-says wrong '(60.0 ns per event; nothing else ran it). `middling:size=3` costs 30.0 bytes a timer (none takes less), a longest stall of 60.0 µs (none takes less), and firing up to 2 ticks early and up to 1 tick late.'
+says wrong '(60.0 ns per event; nothing else ran it). `middling:size=3` costs 5.00 MB of memory (none takes less), a longest stall of 60.0 µs (none takes less), and firing up to 2 ticks early and up to 1 tick late.'
 says wrong '**1 row was wrong**; 1 row could not be run: see'
 says none 'on day.one.trace nothing ran to its end'
 
 # Who fires late does less: the verdict is on those that do not, and names it.
 results late '.[2] |= (.lateness_max = 1234)' '.[].trace_checksum = "00ff"'
 report late
-says late 'Of the structures that promise to fire every timer on its due tick, **`middling:size=3` is the fastest** on day.one.trace (60.0 ns per event; the next, `slow:one|two`, takes 83.3 times as long); faster only by not being punctual: `quick` on day.one.trace (40.0 ns: up to 1,234 ticks late). `middling:size=3` costs'
+says late 'Of 2 structures that promise to fire every timer on its due tick, **`middling:size=3` is the fastest** on day.one.trace (60.0 ns per event; the next, `slow:one|two`, takes 83.3 times as long); faster only by not being punctual: `quick` on day.one.trace (40.0 ns: up to 1,234 ticks late). `middling:size=3` costs'
 says late 'Some results are older, and do not say what was promised: what was measured stands for it.'
 
 # What is promised decides, and not what was seen; it is told in the trace's time, with what is not fired.
@@ -133,14 +133,14 @@ silent promised 'Some results are older'
 # What bears it has it, by ticks or by time.
 for lateness in 8 32ms; do
     "$TIMERLAB" report --no-pictures --max-lateness "$lateness" promised 2>said || complain "no report: $(cat said)"
-    says promised '**`quick` is the fastest** on day.one.trace (40.0 ns per event; the next, `middling:size=3`, takes 1.50 times as long). `quick` costs 20.0 bytes a timer (none takes less), a longest stall of 40.0 µs (none takes less), and firing up to 5 ticks (20.0 ms) late, by its promise at most 8 ticks (32.0 ms) late; 10 % averted, 100 of 900 reactions not reached.'
+    says promised '**`quick` is the fastest** on day.one.trace (40.0 ns per event; the next, `middling:size=3`, takes 1.50 times as long). `quick` costs 5.00 MB of memory (none takes less), a longest stall of 40.0 µs (none takes less), and firing up to 5 ticks (20.0 ms) late, by its promise at most 8 ticks (32.0 ms) late; 10 % averted, 100 of 900 reactions not reached.'
     says promised '- fired: 350,000 of the 400,000 timers that exact structures fire (10 % averted, 100 of 900 reactions not reached)'
 done
 results tied "$promise" '.[2] |= (.declared_late = 8 | .lateness_max = 5 | .averted = 40000 | .ns_per_event = 57)'
 "$TIMERLAB" report --no-pictures --max-lateness 8 tied 2>said || complain "no report: $(cat said)"
 says tied '**cannot tell** which is the fastest of `quick` (10 % averted) and `middling:size=3` (57.0 ns per event at best)'
 "$TIMERLAB" report --no-pictures --max-lateness 31ms promised 2>said || complain "no report: $(cat said)"
-says promised 'Of the structures that promise to fire every timer at most 31.0 ms after its due tick, **`middling:size=3` is the fastest**'
+says promised 'Of 2 structures that promise to fire every timer at most 31.0 ms after its due tick, **`middling:size=3` is the fastest**'
 "$TIMERLAB" report --no-pictures --max-lateness 31ms late 2>said && complain "a time is taken where no tick is known"
 grep -q 'do not say how long a tick of day.one.trace is' said || complain "what is missing is not told: $(cat said)"
 results lone "$promise" '.[1, 3].declared_late = 8'
@@ -171,6 +171,11 @@ results same_word '.[1, 2, 3].samples = {ns_per_event: [range(8) | 50 + .], proc
     '.[2].samples.processor_ns_per_event = [range(8) | 40 + .]' \
     '.[3].samples.processor_ns_per_event = [range(8) | 40.1 + .]'
 report same_word
+says same_word 'The machine was busy with other things: 1'
+says same_word 'Of 3 structures, on day.one.trace'
+# Whoever cannot be told from the first is priced like the first.
+says same_word '`quick` costs 5.00 MB of memory (none takes less), a longest stall of 40.0 µs (none takes less), and no lateness; `slow:one|two` costs 5.00 MB'
+silent same_word '`middling:size=3` costs'
 says same_word '**cannot tell** which is the fastest of `quick` and `slow:one|two` (40.0 ns per event at best)'
 "$TIMERLAB" compare --by algo --base quick same_word >compared 2>said || complain "no comparison: $(cat said)"
 grep -q 'middling:size=3 vs quick .* slower' compared || complain "compare says otherwise: $(cat compared)"

@@ -122,7 +122,7 @@ shot wide
 
 expect "the title" '"Which timer structure?"' 'return document.title'
 expect "the verdict" true \
-    'return document.querySelector(".verdict").innerText.startsWith("quick is the fastest on day.one")'
+    'return document.querySelector(".verdict").innerText.startsWith("Of 2 structures, quick is the fastest on day.one")'
 expect "verdict and table are on the first screen" true \
     'return document.querySelector("#all tbody tr:last-child").getBoundingClientRect().bottom < innerHeight'
 expect "what did not run is in plain sight" true \

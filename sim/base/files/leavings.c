@@ -11,7 +11,7 @@
  * it is freed. */
 struct leaving {
     char *path;
-    _Atomic(struct leaving *) before;
+    _Atomic(struct leaving *) earlier;
 };
 
 static _Atomic(struct leaving *) latest;
@@ -21,7 +21,7 @@ static void sweep_up(int number)
 {
     int kept = errno;
     for (const struct leaving *at = atomic_load(&latest); owner == getpid() && at != NULL;
-         at = atomic_load(&at->before)) {
+         at = atomic_load(&at->earlier)) {
         if (unlink(at->path) != 0) {
             (void)rmdir(at->path);
         }
@@ -43,6 +43,22 @@ static void watch_signals(void)
     }
 }
 
+static sigset_t unheld; /* the signals that were blocked before the hold */
+
+void leavings_hold(void)
+{
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, &unheld);
+}
+
+void leavings_release(void)
+{
+    int kept = errno;
+    (void)sigprocmask(SIG_SETMASK, &unheld, NULL);
+    errno = kept;
+}
+
 void leavings_add(const char *path)
 {
     if (owner != getpid()) {
@@ -59,7 +75,7 @@ void leavings_add(const char *path)
         return;
     }
     entry->path = copy;
-    atomic_store(&entry->before, atomic_load(&latest));
+    atomic_store(&entry->earlier, atomic_load(&latest));
     atomic_store(&latest, entry);
 }
 
@@ -68,11 +84,11 @@ void leavings_forget(const char *path)
     _Atomic(struct leaving *) *from = &latest;
     struct leaving *at = atomic_load(from);
     while (at != NULL && strcmp(at->path, path) != 0) {
-        from = &at->before;
+        from = &at->earlier;
         at = atomic_load(from);
     }
     if (owner == getpid() && at != NULL) {
-        atomic_store(from, atomic_load(&at->before));
+        atomic_store(from, atomic_load(&at->earlier));
         free(at->path);
         free(at);
     }

@@ -3,6 +3,9 @@
  * were made for what did not come. Whoever makes one says so here first, and takes it back when it
  * is removed or has become what it was to be.
  *
+ * A signal that came between making one and saying so would leave it: the two stand between
+ * leavings_hold and leavings_release.
+ *
  * The first that is said makes SIGINT, SIGTERM and SIGHUP remove what is left before they end the
  * process, unless the process ignores them or has handlers of its own. A process made by fork
  * removes nothing of its parent's.
@@ -13,6 +16,10 @@
 /* One that is out of memory is not known, and stays. Folders after those that they lie in: the
  * latest goes first. Not for several threads at a time. */
 void leavings_add(const char *path);
+
+/* Signals wait from the one to the other; what was held already stays so. */
+void leavings_hold(void);
+void leavings_release(void);
 
 /* Harmless for what is not known. */
 void leavings_forget(const char *path);

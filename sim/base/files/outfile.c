@@ -37,15 +37,19 @@ bool outfile_open(struct outfile *file, const char *path, struct error *error)
         release(file);
         return error_set(error, "%s: out of memory", path);
     }
+    leavings_hold();
     int fd = mkstemps(file->temporary, 4);
+    int why = errno;
+    if (fd >= 0) {
+        leavings_add(file->temporary);
+    }
+    leavings_release();
     if (fd < 0) {
-        int why = errno;
         release(file);
         return error_set(error,
                          "%s: cannot be written: %s; its folder must be there, and be writable",
                          path, strerror(why));
     }
-    leavings_add(file->temporary);
     /* mkstemps is stricter than a new file ordinarily is. */
     mode_t mask = umask(0);
     (void)umask(mask);
@@ -110,10 +114,12 @@ static bool make_part(struct folder *folder, size_t bytes)
 {
     char rest = folder->path[bytes];
     folder->path[bytes] = '\0';
+    leavings_hold();
     bool made = mkdir(folder->path, 0777) == 0;
     if (made) {
         leavings_add(folder->path);
     }
+    leavings_release();
     folder->path[bytes] = rest;
     if (made && folder->first_bytes == 0) {
         folder->first_bytes = bytes;

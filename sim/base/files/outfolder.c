@@ -30,11 +30,16 @@ static bool make_stage(struct outfolder *out, struct error *error)
     }
     int length = snprintf(out->stage, sizeof out->stage, "%s/.new-XXXXXX", out->folder.path);
     errno = ENAMETOOLONG;
-    if (length < 0 || length >= (int)sizeof out->stage || mkdtemp(out->stage) == NULL) {
+    leavings_hold();
+    bool made = length > 0 && length < (int)sizeof out->stage && mkdtemp(out->stage) != NULL;
+    if (made) {
+        leavings_add(out->stage);
+    }
+    leavings_release();
+    if (!made) {
         out->stage[0] = '\0';
         return error_set(error, "%s: cannot be written to: %s", out->folder.path, strerror(errno));
     }
-    leavings_add(out->stage);
     return true;
 }
 
@@ -69,20 +74,23 @@ bool outfolder_write(struct outfolder *out, const char *name, outfolder_writer w
     const char *slash = strchr(name, '/');
     if (slash != NULL) {
         (void)snprintf(path, sizeof path, "%s/%.*s", out->stage, (int)(slash - name), name);
+        leavings_hold();
         if (mkdir(path, 0777) == 0) {
             leavings_add(path);
         }
+        leavings_release();
     }
     (void)snprintf(path, sizeof path, "%s/%s", out->stage, name);
     if (!outfile_open(&file, path, error)) {
         return false;
     }
     write(ctx, file.stream);
+    leavings_add(path); /* what is there under the temporary name comes to be there */
     if (!outfile_commit(&file, error)) {
+        leavings_forget(path);
         return error_set(error, "%s/%s: could not be written; the folder is as it was",
                          out->folder.path, name);
     }
-    leavings_add(path);
     char sum[17];
     if (slash == NULL && sum_file(path, sum)) {
         (void)json_object_set_new(out->sums, name, json_string(sum));

@@ -18,12 +18,16 @@ bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fle
     }
     int length = snprintf(path, bytes, "%s/timerlab-%s-XXXXXX", folder, purpose);
     errno = ENAMETOOLONG;
+    leavings_hold();
     int made = length > 0 && (size_t)length < bytes ? mkstemp(path) : -1;
+    if (made >= 0) {
+        leavings_add(path);
+    }
+    leavings_release();
     if (made < 0) {
         return error_set(error, "no temporary file can be made in $TMPDIR or /tmp: %s",
                          strerror(errno));
     }
-    leavings_add(path);
     if (file != NULL) {
         *file = made;
     } else {
