@@ -173,6 +173,13 @@ static void counts_follow_from_the_trace(void **state)
         assert_int_equal(integer(&trial, 0, COL_IDLE_WAKEUPS), drive == DRIVE_SLEEP ? 0 : 34);
         assert_int_equal(trial.simulation.fired_set_count, 1);
         assert_true(trial.simulation.fired_sets[0].exact);
+        /* An instance for no timers is no timer's. */
+        int64_t fixed = integer(&trial, 0, COL_BYTES_FIXED);
+        int64_t peak = integer(&trial, 0, COL_BYTES_PEAK);
+        const struct cell *each = &trial.simulation.results.rows[0].cells[COL_BYTES_PER_TIMER];
+        assert_true(fixed > 0 && peak > fixed);
+        assert_int_equal(each->kind, CELL_REAL);
+        assert_float_equal(each->value.real, (double)(peak - fixed) / 10, 1e-9);
         end_trial(&trial);
     }
 }
@@ -448,6 +455,23 @@ static void histograms_are_right_to_a_percent(void **state)
     }
     assert_int_equal(histogram_quantile(&histogram[0], 1), 3700000);
     assert_int_equal(histogram_quantile(&histogram[0], 0), 37);
+    /* The least is that of both, whichever it comes from, and of nothing there is none. */
+    static struct histogram low;
+    static struct histogram high;
+    static struct histogram none;
+    histogram_add(&low, 3);
+    histogram_add(&high, 500);
+    histogram_merge(&high, &low);
+    assert_int_equal(histogram_quantile(&high, 0), 3);
+    assert_int_equal(high.min, 3);
+    histogram_merge(&low, &none);
+    assert_int_equal(low.min, 3);
+    histogram_merge(&none, &high);
+    assert_int_equal(none.min, 3);
+    assert_int_equal(none.max, 500);
+    histogram_merge(&none, &low);
+    assert_int_equal(none.min, 3);
+    assert_int_equal(none.total, 3);
     histogram_merge(&histogram[1], &histogram[0]);
     histogram_add(&histogram[1], UINT64_MAX);
     assert_int_equal(histogram[1].total, 100001);

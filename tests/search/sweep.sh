@@ -122,6 +122,18 @@ sweeps 1 idle --plugin "$BUILD/tests/faulty-crash.so" -a binary-heap,faulty-cras
     -p rate_per_s=1 -p timeout_min_s=60,0.5 -p timeout_max_s=1,60 -o bad --runs 1 --retry
 is "$(stat -c '%n %i %Y' bad/cells/* | diff - first | grep -c '^>')" 3 "crashed cells that were tried again"
 
+# a plug-in that was built anew is another structure
+"$timerlab" new mine 2>/dev/null | sed -n "1s|^cc|$CC|p" >build_it
+sh build_it
+sweeps 0 idle --plugin ./mine.so -a binary-heap,mine -n 50 --seconds 20 -o anew --runs 0
+stat -c '%n %i %Y' anew/cells/* >first
+sweeps 0 idle --plugin ./mine.so -a binary-heap,mine -n 50 --seconds 20 -o anew --runs 0
+stat -c '%n %i %Y' anew/cells/* | cmp -s - first || complain "cells of a plug-in that is the same were made again"
+sed -i 's/\.summary = "/&now: /' mine.c
+sh build_it
+sweeps 0 idle --plugin ./mine.so -a binary-heap,mine -n 50 --seconds 20 -o anew --runs 0
+is "$(stat -c '%n %i %Y' anew/cells/* | diff - first | grep -c '^<')" 1 "cells made for a plug-in that was built anew"
+
 # traces that are there, both ways of driving
 printf 'tick,id,op,delay\n0,0,start,5\n3,1,start,9\n' >a.csv
 printf 'tick,id,op,delay\n0,0,start,7\n' >b.csv
