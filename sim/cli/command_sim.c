@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define DEFAULT_RUNS            5
 #define DEFAULT_TIMEOUT_SECONDS 600.0
@@ -24,6 +25,7 @@ struct sim_arguments {
     struct replay_window window;
     bool latency;
     bool slow;
+    bool wide;
     unsigned runs;
     double timeout_seconds;
     uint64_t memory_limit_bytes;
@@ -111,6 +113,10 @@ static const struct option_row options[] = {
       0},
      OPTION_FLAG,
      AT(slow)},
+    {{"wide", 0, NULL, 0,
+      "On a terminal, too, show columns in which all is zero, as they are in a file or a pipe", 0},
+     OPTION_FLAG,
+     AT(wide)},
     {{"columns", 0, NULL, 0, "Explain the columns of the results, and end", 0},
      .take = take_columns},
     OPTION_ROW_END,
@@ -442,7 +448,8 @@ static int run(void *at, int argc, char **argv)
             } else if (arguments->format == FORMAT_JSON) {
                 write_results_json(&output, stdout);
             } else {
-                results_write_table(&simulation.results, stdout);
+                results_write_table(&simulation.results,
+                                    arguments->wide || isatty(STDOUT_FILENO) == 0, stdout);
                 latency_write_worst(&simulation, stdout);
                 write_verdict(&simulation, &arguments->structures.contenders, stdout);
             }

@@ -316,8 +316,20 @@ static const char *cell_show(const struct results *results, const struct row *ro
     return text;
 }
 
+/* Whether a column tells rows apart, or anything at all: it is neither empty nor zero in all. */
+static bool tells(const struct results *results, enum column column)
+{
+    char text[64];
+    bool told = column == COL_ALGO || column == COL_STATUS;
+    for (size_t i = 0; i < results->count && !told; i++) {
+        const char *shown = cell_show(results, &results->rows[i], column, text, sizeof text);
+        told = strspn(shown, "-0.") != strlen(shown);
+    }
+    return told;
+}
+
 static void write_theme(const struct results *results, const char *trace, const struct theme *theme,
-                        FILE *stream)
+                        const bool *shown, FILE *stream)
 {
     if (!theme_has_values(results, trace, theme)) {
         return;
@@ -326,6 +338,9 @@ static void write_theme(const struct results *results, const char *trace, const 
     struct text_table table = {0};
     char text[64];
     for (const enum column *c = theme->columns; *c != COLUMNS; c++) {
+        if (!shown[*c]) {
+            continue;
+        }
         size_t *width = &table.width[table.columns];
         table.right[table.columns++] = *c != COL_ALGO && *c != COL_OPTIONS && *c != COL_STATUS;
         text_table_add(&table, "%s", result_columns[*c].name);
@@ -338,7 +353,7 @@ static void write_theme(const struct results *results, const char *trace, const 
     for (size_t i = 0; i < results->count; i++) {
         const struct row *row = &results->rows[i];
         for (const enum column *c = theme->columns; *c != COLUMNS; c++) {
-            if (strcmp(row_text(row, COL_TRACE), trace) == 0) {
+            if (shown[*c] && strcmp(row_text(row, COL_TRACE), trace) == 0) {
                 text_table_add(&table, "%s", cell_show(results, row, *c, text, sizeof text));
             }
         }
@@ -347,8 +362,35 @@ static void write_theme(const struct results *results, const char *trace, const 
     text_table_free(&table);
 }
 
-void results_write_table(const struct results *results, FILE *stream)
+/* What the tables of this width leave out, by name. */
+static void write_left_out(const struct results *results, const bool *shown, FILE *stream)
 {
+    const char *separator = "\nwithout columns in which all is nothing (--wide shows them): ";
+    bool named[COLUMNS] = {false};
+    for (size_t t = 0; t < sizeof themes / sizeof themes[0]; t++) {
+        bool any = false;
+        for (size_t i = 0; i < results->count && !any; i++) {
+            any = theme_has_values(results, row_text(&results->rows[i], COL_TRACE), &themes[t]);
+        }
+        for (const enum column *c = themes[t].columns; any && *c != COLUMNS; c++) {
+            if (!shown[*c] && !named[*c]) {
+                (void)fprintf(stream, "%s%s", separator, result_columns[*c].name);
+                separator = ", ";
+                named[*c] = true;
+            }
+        }
+    }
+    if (separator[0] == ',') {
+        (void)fputc('\n', stream);
+    }
+}
+
+void results_write_table(const struct results *results, bool wide, FILE *stream)
+{
+    bool shown[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++) {
+        shown[c] = wide || tells(results, (enum column)c);
+    }
     for (size_t i = 0; i < results->count; i++) {
         const char *trace = row_text(&results->rows[i], COL_TRACE);
         bool seen = false;
@@ -356,9 +398,10 @@ void results_write_table(const struct results *results, FILE *stream)
             seen = strcmp(row_text(&results->rows[k], COL_TRACE), trace) == 0;
         }
         for (size_t t = 0; !seen && t < sizeof themes / sizeof themes[0]; t++) {
-            write_theme(results, trace, &themes[t], stream);
+            write_theme(results, trace, &themes[t], shown, stream);
         }
     }
+    write_left_out(results, shown, stream);
     bool heading = false;
     for (size_t i = 0; i < results->count; i++) {
         const struct row *row = &results->rows[i];
