@@ -12,12 +12,17 @@ late = folder."/lateness.csv"
 stats file using 0 nooutput
 rows = int(STATS_records)
 ROW = 26
-height = 2 * (rows * ROW + 95) + 400
+KEY_COLUMNS = 3
+key_height = 22 * ceil(rows / (1.0 * KEY_COLUMNS)) + 20
+height = 2 * (rows * ROW + 95) + 400 + key_height
 share(pixels) = 1.0 - pixels / (1.0 * height)
 SLEEP = 0x2a78d6
 POLL = 0xeb6834
 INK = 0x333333
 name(algo, options, drive) = algo.(strlen(options) > 0 ? ":".options : "").", ".drive
+array NAMES[rows]
+keep(i, text) = (NAMES[i] = text, 0)
+stats file using (keep(int($0) + 1, name(strcol("algo"), strcol("options"), strcol("drive")))) nooutput
 tint(drive) = drive eq "sleep" ? SLEEP : POLL
 
 do for [terminal in "svg pngcairo"] {
@@ -61,7 +66,7 @@ do for [terminal in "svg pngcairo"] {
 
     # How late: every row's distribution, the worst to the right.
     set tmargin screen share(50 + 2 * (rows * ROW + 95))
-    set bmargin screen share(height - 60)
+    set bmargin screen share(height - 60 - key_height)
     set lmargin screen 0.10
     set title "lateness in microseconds, by share of the timers that fired (blue: asleep until the next; orange: every tick)" textcolor rgb INK noenhanced
     set yrange [*:*]
@@ -72,7 +77,8 @@ do for [terminal in "svg pngcairo"] {
     set grid ytics
     mark = 0
     x(share) = share >= 0.99995 ? NaN : -log10(1 - share)
-    plot for [i = 0:rows - 1] late using (x(column("share"))):(column("lateness_us") > 0 ? column("lateness_us") : NaN):(tint(strcol("drive"))) every ::(12 * i)::(12 * i + 11) with linespoints lc rgb variable pt (i + 4) ps 0.5 lw 1.2
+    set key at screen 0.5, share(height - key_height + 8) center top horizontal maxcols KEY_COLUMNS width 2 samplen 2 textcolor rgb INK noenhanced
+    plot for [i = 0:rows - 1] late using (x(column("share"))):(column("lateness_us") > 0 ? column("lateness_us") : NaN):(tint(strcol("drive"))) every ::(12 * i)::(12 * i + 11) with linespoints lc rgb variable pt (i + 4) ps 0.7 lw 1.2 title NAMES[i + 1]
     unset multiplot
     unset output
 }
