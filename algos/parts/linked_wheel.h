@@ -28,8 +28,8 @@
  *
  * Ticks in nodes are the low 32 bits. A node's are near the clock, so that which is before which is
  * plain: deadlines of 2^28 ticks or more ahead wait in FAR, and their high bits apart; it is
- * searched when one of them comes near, and every 2^29 ticks. An advance by 2^28 ticks or more
- * makes everything due that is not in FAR.
+ * searched when one of them comes near, and by an advance 2^29 ticks or more after the last. An
+ * advance by 2^28 ticks or more makes everything due that is not in FAR.
  *
  * DUE holds what an advance over several slots has collected, or its budget left; LATE what was
  * started when already due, for the next advance. `work_at` is the tick before which an advance has
@@ -122,6 +122,7 @@ struct linked_wheel {
         uint32_t stripe; /* of an index, the bits that make the difference between lists' heads */
     } lower[2];          /* the first two levels, as filing needs them */
     uint64_t far_at;     /* when FAR is to be searched */
+    uint64_t far_near;   /* when the first of FAR comes near, or before */
     uint64_t due_since;  /* the clock before which nothing in DUE was due */
     uint64_t occupied[LINKED_WORDS];
     uint32_t *far_highs; /* of a timer in FAR, the high half of its deadline */
@@ -273,6 +274,7 @@ static void linked_file_far(struct linked_wheel *wheel, uint32_t index, uint64_t
     linked_append(wheel, LINKED_FAR, index);
     uint64_t near = deadline - LINKED_NEAR / 2;
     uint64_t latest = wheel->clock + 2 * LINKED_NEAR;
+    wheel->far_near = near < wheel->far_near ? near : wheel->far_near;
     uint64_t at = near < latest ? near : latest;
     if (at < wheel->far_at) {
         wheel->far_at = at;
@@ -565,6 +567,7 @@ static void linked_search_far(struct linked_wheel *wheel)
     uint32_t index = nodes[LINKED_FAR].next;
     linked_clear(wheel, LINKED_FAR);
     wheel->far_at = TL_NEVER;
+    wheel->far_near = TL_NEVER;
     while (index != LINKED_FAR) {
         uint32_t next = nodes[index].next;
         uint64_t deadline = linked_far_deadline(wheel, index);
@@ -719,7 +722,9 @@ static uint64_t linked_next(const struct linked_wheel *wheel)
     if (!linked_is_empty(wheel, LINKED_DUE) || !linked_is_empty(wheel, LINKED_LATE)) {
         return wheel->clock;
     }
-    uint64_t next = wheel->far_at;
+    /* That FAR is searched every so often is for the clock's sake: while that stands, nobody need.
+     */
+    uint64_t next = wheel->far_near;
     for (uint32_t level = linked_first_is_known(wheel, &next) ? 1 : 0; level < LINKED_LEVELS;
          level++) {
         uint64_t from = wheel->clock >> linked_levels[level].shift;
@@ -757,6 +762,7 @@ static inline void linked_init(struct linked_wheel *wheel, uint64_t now,
     *wheel = (struct linked_wheel){
         .clock = now,
         .far_at = TL_NEVER,
+        .far_near = TL_NEVER,
         .due_since = now,
         .allocator = allocator,
     };
@@ -870,7 +876,8 @@ static const char *linked_check_list(const struct linked_wheel *wheel, uint32_t 
             wrong = linked_check_node(wheel, slot, &wheel->nodes[index]);
         } else if (slot == LINKED_FAR) {
             uint64_t deadline = linked_far_deadline(wheel, index);
-            wrong = deadline <= wheel->clock || wheel->far_at > deadline - LINKED_NEAR / 2
+            wrong = deadline <= wheel->clock || wheel->far_at > wheel->far_near ||
+                            wheel->far_near > deadline - LINKED_NEAR / 2
                         ? "what is far is searched too late"
                         : NULL;
         } else if (wheel->work_at != 0) {
