@@ -252,6 +252,22 @@ static uint64_t next_random(uint64_t *random)
     return *random;
 }
 
+/* What is long says the same, however long it is. */
+static void lines_of_any_length(void **state)
+{
+    (void)state;
+    for (int length = 60; length < 600; length++) {
+        char text[1400];
+        (void)snprintf(text, sizeof text, "%-*s\n%-*s\n", length,
+                       "1000000 7 add 0xa timeout_us=2000 events=0x0", length, "2000000 7 del 0xa");
+        struct import_run run = import_good(text, NULL);
+        char *operations = import_run_operations(&run);
+        assert_string_equal(operations, "0,0,start,2\n1,0,stop\n");
+        free(operations);
+        import_run_free(&run);
+    }
+}
+
 /* Whatever the lines say, a reaction stands where an exact structure fires its cause. */
 static void lines_in_any_order(void **state)
 {
@@ -310,6 +326,7 @@ int main(void)
         cmocka_unit_test(memory_used_again_is_another_timer),
         cmocka_unit_test(deadlines_by_a_coarse_clock),
         cmocka_unit_test(records_say_whose_callback_it_was),
+        cmocka_unit_test(lines_of_any_length),
         cmocka_unit_test(lines_in_any_order),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

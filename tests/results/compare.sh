@@ -134,6 +134,9 @@ done
 jq '.context.traces[].open_loop = true' late.json >open.json
 run 0 --by algo --base heap open.json
 says err 'warning: day.trace: open loop: the trace does not say what a firing causes'
+# on whichever side the late one is
+run 0 open.json:wheel open.json:heap
+says err 'warning: day.trace: open loop: the trace does not say what a firing causes'
 run 0 --by algo --base heap late.json
 silent err 'open loop'
 # nor as the base, nor is it taken for one without being asked for
