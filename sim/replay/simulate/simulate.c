@@ -35,6 +35,16 @@ static void fail(struct subject *subject, const char *status, const char *reason
     (void)snprintf(subject->reason, sizeof subject->reason, "%s", reason);
 }
 
+/* How long passes take, about, against one another: the checked one has the oracle beside it, that
+ * with latencies the clock. */
+static const uint64_t pass_weights[] = {
+    [PASS_CHECK] = 4, [PASS_THROUGHPUT] = 1, [PASS_LATENCY] = 2};
+
+static uint64_t run_weight(const struct simulate_request *request)
+{
+    return pass_weights[PASS_THROUGHPUT] + (request->latency ? pass_weights[PASS_LATENCY] : 0);
+}
+
 /* One pass in a child. True if `result` is to be used. */
 static bool run_pass(struct job *job, struct subject *subject, enum replay_pass pass,
                      struct replay_result *result, bool *usable, struct error *error)
@@ -65,7 +75,8 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
     if (!child_run(&child, result, &outcome, error)) {
         return false;
     }
-    progress_update(job->progress, ++*job->passes_done);
+    *job->work_done += job->events * pass_weights[pass];
+    progress_update(job->progress, *job->work_done);
     switch (outcome.end) {
     case CHILD_FAILED:
         /* The trace or the replay itself: not the structure's doing. */
@@ -129,6 +140,7 @@ static bool check_all(struct job *job, const struct trace_header *header, struct
     for (size_t i = 0; i < job->subject_count; i++) {
         struct subject *subject = &job->subjects[i];
         if (is_too_slow(job, subject, header->ids)) {
+            *job->work_done += job->events * pass_weights[PASS_CHECK];
             continue;
         }
         struct replay_result *result = malloc(sizeof *result);
@@ -241,7 +253,7 @@ static bool time_all(struct job *job, struct error *error)
             if (subject->right) {
                 done = time_one(job, subject, result, error);
             } else {
-                *job->passes_done += job->request->latency ? 2 : 1;
+                *job->work_done += job->events * run_weight(job->request);
             }
         }
     }
@@ -358,6 +370,7 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
     }
     const struct trace_header *header = trace_reader_header(reader);
     const struct replay_window *window = &job->request->window;
+    job->events = header->events + 1;
     if (window->asked && window->from_tick > header->end_tick) {
         (void)error_set(error,
                         "--window: it begins at tick %" PRIu64 ", behind the end of %s at tick "
@@ -374,6 +387,21 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
     return done;
 }
 
+/* All that there is to do. What of the traces cannot be read is told when its turn comes. */
+static uint64_t expect_work(const struct simulate_request *request)
+{
+    uint64_t work = 0;
+    for (size_t i = 0; i < request->trace_count; i++) {
+        struct error unread;
+        struct trace_reader *reader = trace_reader_open(request->traces[i], &unread);
+        uint64_t events = reader != NULL ? trace_reader_header(reader)->events + 1 : 0;
+        work += events * (request->contenders->count + 1) *
+                (pass_weights[PASS_CHECK] + request->runs * run_weight(request));
+        trace_reader_close(reader);
+    }
+    return work;
+}
+
 bool simulate(const struct simulate_request *request, struct simulation *simulation,
               bool *all_right, struct error *error)
 {
@@ -382,18 +410,16 @@ bool simulate(const struct simulate_request *request, struct simulation *simulat
     if (!trace_labels_check(request->traces, request->trace_count, error)) {
         return false;
     }
-    uint64_t passes_done = 0;
-    uint64_t passes = request->trace_count * (request->contenders->count + 1) *
-                      (1 + request->runs * (request->latency ? 2u : 1u));
+    uint64_t work_done = 0;
     struct progress progress;
-    progress_begin(&progress, "replaying", "passes", passes);
+    progress_begin(&progress, "replaying", "operations", expect_work(request));
     bool done = true;
     for (size_t i = 0; i < request->trace_count && done; i++) {
         struct job job = {.request = request,
                           .simulation = simulation,
                           .trace_path = request->traces[i],
                           .progress = &progress,
-                          .passes_done = &passes_done};
+                          .work_done = &work_done};
         done = simulate_trace(&job, all_right, error);
     }
     progress_end(&progress);

@@ -41,7 +41,8 @@ struct job {
     struct subject *subjects;
     size_t subject_count;
     struct progress *progress;
-    uint64_t *passes_done;
+    uint64_t events;     /* of the trace */
+    uint64_t *work_done; /* of what progress shows: operations, each as often as it weighs */
 };
 
 /* --- the figures: simulate_row.c ------------------------------------------------------------- */
