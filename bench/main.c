@@ -7,6 +7,7 @@
 #include "flags.h"
 #include "foreign.h"
 #include "plugin.h"
+#include "progress.h"
 #include "registry.h"
 #include "standard_files.h"
 #include "suite.h"
@@ -14,6 +15,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STATUS_OK = 0, STATUS_FAULT = 1, STATUS_USAGE = 2 };
@@ -32,9 +34,10 @@ struct selection {
     bool list_suites;
     bool help;
     bool version;
+    uint64_t repetitions; /* of each row, as bench_shim.h has it */
 };
 
-static struct selection selection;
+static struct selection selection = {.repetitions = 5};
 
 #define LOAD_SECONDS 10.0 /* for what runs in a plug-in when it comes and goes */
 
@@ -246,6 +249,7 @@ static bool take_plugins(int *argc, char **argv)
 static bool take_flags(int *argc, char **argv)
 {
     static const char list_flag[] = "--benchmark_list_tests";
+    static const char repetitions_flag[] = "--benchmark_repetitions=";
     int kept = 1;
     for (int i = 1; i < *argc; i++) {
         const char *value = NULL;
@@ -270,9 +274,14 @@ static bool take_flags(int *argc, char **argv)
             }
         } else if (strcmp(argv[i], "--plain") == 0) {
             selection.plain = true;
+        } else if (strcmp(argv[i], "--progress") == 0) {
+            progress_set_mode(PROGRESS_ALWAYS);
         } else if (strcmp(argv[i], "--list-suites") == 0) {
             selection.list_suites = true;
         } else {
+            if (strncmp(argv[i], repetitions_flag, strlen(repetitions_flag)) == 0) {
+                selection.repetitions = strtoull(argv[i] + strlen(repetitions_flag), NULL, 10);
+            }
             selection.list_rows =
                 selection.list_rows || strncmp(argv[i], list_flag, strlen(list_flag)) == 0;
             argv[kept++] = argv[i];
@@ -315,6 +324,7 @@ static void print_help(void)
         "                          that; the steady states have a fixed number of operations;\n"
         "                          0: as short as can be, only to see that all works\n"
         "  --list-suites           what each suite measures, and why, and end\n"
+        "  --progress              show progress even where there is no terminal\n"
         "  --version               which timerlab this is, and end\n"
         "\n"
         "structures:");
@@ -443,6 +453,7 @@ static int measure(int *argc, char **argv)
         (void)fprintf(stderr, "timerlab-bench: out of memory\n");
         return STATUS_FAULT;
     }
+    suite_watch(bench_has_filter() ? 0 : selection.repetitions);
     foreign_enter(0, "a structure that was measured");
     size_t selected = bench_run();
     uint64_t failures = suite_failures();

@@ -6,6 +6,7 @@
 
 #include "cache.h"
 #include "floor.h"
+#include "progress.h"
 #include "stream.h"
 
 #include <inttypes.h>
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* --- the forms of rows ----------------------------------------------------------------------- */
 
@@ -428,19 +428,12 @@ static void end_fixture(struct fixture *fixture)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static void show_progress(const struct row *row)
-{
-    if (isatty(STDERR_FILENO) != 0) {
-        (void)fprintf(stderr, "\r\033[K%s/%s/n:%" PRIu32, row->suite->text.name, row->subject->name,
-                      row->n);
-    }
-}
+static struct progress progress;
+static uint64_t runs_done;
 
-static void clear_progress(void)
+void suite_watch(uint64_t repetitions)
 {
-    if (isatty(STDERR_FILENO) != 0) {
-        (void)fprintf(stderr, "\r\033[K");
-    }
+    progress_begin(&progress, "measuring", "rows", repetitions * row_count);
 }
 
 /* What stands behind a row of a structure that declares itself slow. */
@@ -475,10 +468,9 @@ static const char *run_row(void *arg, struct bench_measured *out)
     static char error[sizeof((struct fixture *)NULL)->error];
     struct row *row = arg;
     struct fixture fixture = {.timers = 1};
-    show_progress(row);
+    progress_update(&progress, runs_done++);
     bool measured = measure_row(&fixture, row, out);
     end_fixture(&fixture);
-    clear_progress();
     /* A rate needs a time, however short. */
     out->elapsed_ns += out->elapsed_ns == 0;
     if (!measured) {
@@ -617,6 +609,7 @@ uint64_t suite_failures(void)
 
 void suite_end(void)
 {
+    progress_end(&progress);
     for (size_t i = 0; i < row_count; i++) {
         free(rows[i].least_ns);
     }

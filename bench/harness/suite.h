@@ -269,6 +269,10 @@ struct suite_selection {
  * memory. */
 bool suite_register(const struct suite_selection *selection);
 
+/* Shows how far the rows are, each to be measured so often (0: nobody knows how many will be),
+ * where progress is shown. */
+void suite_watch(uint64_t repetitions);
+
 /* How many runs ended because a structure failed or fired something wrong. What is left out,
  * because it would take too long or its library is not in this build, does not count. */
 uint64_t suite_failures(void);
