@@ -587,6 +587,43 @@ static void a_window_times_its_own_ticks_only(void **state)
     free(row);
 }
 
+/* A distribution of one value has its line, and says how it is divided. */
+static void a_distribution_of_one_value(void **state)
+{
+    (void)state;
+    static struct histogram one;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    histogram_add(&one, 7);
+    histogram_write_percentiles(&one, stream);
+    assert_int_equal(fclose(stream), 0);
+    assert_non_null(strstr(text, "\n       7.000 1.000000000000          1\n"));
+    assert_non_null(strstr(text, "Max     =        7.000, Total count    =            1]"));
+    char divided[80];
+    (void)snprintf(divided, sizeof divided, "#[Buckets = %12d, SubBuckets     = %12d]",
+                   HISTOGRAM_VALUE_BITS - HISTOGRAM_SUB_BITS + 1, 1 << HISTOGRAM_SUB_BITS);
+    assert_non_null(strstr(text, divided));
+    free(text);
+}
+
+/* Each kind of fault has its word, and what is none is the harness's. */
+static void faults_have_words_of_their_own(void **state)
+{
+    (void)state;
+    assert_string_equal(fault_word(FAULT_EARLY), "early");
+    assert_string_equal(fault_word(FAULT_HARNESS), "harness");
+    assert_string_equal(fault_word(FAULT_KINDS), "harness");
+    assert_int_equal(fault_column(FAULT_LOST), COL_LOST);
+    for (int one = 0; one < FAULT_KINDS; one++) {
+        for (int other = 0; other < one; other++) {
+            assert_string_not_equal(fault_word((enum fault_kind)one),
+                                    fault_word((enum fault_kind)other));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -600,6 +637,8 @@ int main(void)
         cmocka_unit_test(bad_plugins_are_refused),
         cmocka_unit_test(histograms_are_right_to_a_percent),
         cmocka_unit_test(distributions_are_written_as_hdrhistogram_does),
+        cmocka_unit_test(a_distribution_of_one_value),
+        cmocka_unit_test(faults_have_words_of_their_own),
         cmocka_unit_test(one_who_comes_on_schedule_waits_behind_a_long_call),
         cmocka_unit_test(the_longest_calls_can_be_found_in_the_trace),
         cmocka_unit_test(a_window_times_its_own_ticks_only),
