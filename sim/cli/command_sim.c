@@ -411,6 +411,7 @@ static int run(void *at, int argc, char **argv)
     struct error *error = &arguments->error;
     struct outfolder folder = {0};
     if (arguments->out_dir != NULL && !outfolder_open(&folder, arguments->out_dir, error)) {
+        outfolder_abort(&folder);
         command_complain(error);
         return EXIT_FAULT;
     }

@@ -21,9 +21,9 @@
 /* Of the JSON. Goes up when a name changes its meaning or goes away; what is added leaves it. */
 #define RESULTS_SCHEMA 1
 
-/* What a run of timerlab leaves in a folder of results, and what is made of that, up to a NULL: it
- * is replaced as a whole (outfolder.h), and the context of results.json has the checksums of the
- * others as `files`. */
+/* What a run of timerlab leaves in a folder of results, and what is made of that, up to a NULL; of
+ * the pictures their list, without which they are nobody's. It is replaced as a whole
+ * (outfolder.h), and the context of results.json has the checksums of the others as `files`. */
 extern const char *const result_files[];
 
 /* The same of `timerlab live`, with the sums in live.json. */

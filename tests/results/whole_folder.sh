@@ -33,12 +33,14 @@ untouched() {
 
 # What an earlier run has left goes; what is somebody else's stays.
 "$TIMERLAB" sim t.trace -a binary-heap,simple-wheel --runs 1 --latency -o r >out 2>err
-printf 'mine\n' >r/notes.txt
+mkdir -p r/pictures
+printf 'mine\n' | tee r/notes.txt >r/pictures/mine.png
+printf 'picture,trace,title,about\nold,"","Old","of the run before"\n' >r/pictures/pictures.csv
 "$TIMERLAB" report --no-pictures r >out 2>err || complain "report: $(cat err)"
 "$TIMERLAB" sim short.trace -a binary-heap --runs 1 -o r >out 2>err
-[ "$(ls r)" = "$(printf '%s\n' faults.csv notes.txt results.csv results.json work.csv)" ] ||
+[ "$(ls r)" = "$(printf '%s\n' faults.csv notes.txt pictures results.csv results.json work.csv)" ] ||
     complain "after a run without latencies: $(ls r)"
-[ "$(cat r/notes.txt)" = mine ] || complain "notes.txt is not what it was"
+[ "$(cat r/notes.txt r/pictures/*)" = "$(printf 'mine\nmine')" ] || complain "what is mine is not what it was: $(ls r/pictures)"
 "$TIMERLAB" report --no-pictures r >out 2>err || complain "report: $(cat err)"
 grep -q '^| work.csv | timerlab sim | 20..-' r/report.md || complain "the report does not say which run work.csv is from"
 

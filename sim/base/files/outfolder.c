@@ -162,6 +162,9 @@ static bool move_away(const struct outfolder *out, struct moves *moves, const ch
     char to[PATH_BYTES];
     (void)snprintf(from, sizeof from, "%s/%s", out->folder.path, name);
     (void)snprintf(to, sizeof to, "%s/.old-%s", out->stage, name);
+    for (char *at = strchr(to + strlen(out->stage) + 1, '/'); at != NULL; at = strchr(at, '/')) {
+        *at = '-';
+    }
     return !is_there(from) || is_there(to) || move(moves, from, to);
 }
 
@@ -212,13 +215,15 @@ bool outfolder_commit(struct outfolder *out, const char *const *kinds, struct er
             leavings_forget(moves.paths[i][0]);
         }
         free((void *)moves.paths);
+        end(out);
         (void)sigprocmask(SIG_SETMASK, &before, NULL);
         if (!done) {
             (void)error_set(error, "%s: its files cannot be replaced: %s; they are as they were",
                             out->folder.path, strerror(why));
         }
+    } else {
+        end(out);
     }
-    end(out);
     return done;
 }
 
@@ -253,8 +258,8 @@ bool outfolder_agrees(const char *path, const char *from, const json_t *sums,
     }
     for (size_t i = 0; json_is_object(sums) && kinds[i] != NULL; i++) {
         (void)snprintf(file, sizeof file, "%s/%s", path, kinds[i]);
-        if (strstr(kinds[i], ".csv") != NULL && json_object_get(sums, kinds[i]) == NULL &&
-            is_there(file)) {
+        if (strstr(kinds[i], ".csv") != NULL && strchr(kinds[i], '/') == NULL &&
+            json_object_get(sums, kinds[i]) == NULL && is_there(file)) {
             return error_set(error, "%s: is of another run than %s/%s; remove it, or measure anew",
                              file, path, from);
         }

@@ -40,8 +40,9 @@ bool outfolder_write(struct outfolder *out, const char *name, outfolder_writer w
  * it. */
 json_t *outfolder_sums(const struct outfolder *out);
 
-/* Puts all in its place. Of `kinds`, names of files and folders up to a NULL, what was not written
- * now is removed. On failure all is as it was before. Ends the outfolder either way. */
+/* Puts all in its place. Of `kinds`, names of files and folders, or FOLDER/FILE, up to a NULL, what
+ * was not written now is removed. On failure all is as it was before. Ends the outfolder either
+ * way. */
 bool outfolder_commit(struct outfolder *out, const char *const *kinds, struct error *error);
 
 /* Removes what was written, and the folder if it was made for this. Harmless on one that is ended
@@ -50,7 +51,8 @@ void outfolder_abort(struct outfolder *out);
 
 /* Whether a folder's files are those of one run, by what outfolder_sums said of them, which stands
  * in the file `from`: each that is named there is unchanged, and of `kinds` there is no table
- * (.csv) that is not. Without sums (NULL) nothing can be said, and it is true. */
+ * (.csv) in the folder itself that is not. Without sums (NULL) nothing can be said, and it is true.
+ */
 bool outfolder_agrees(const char *path, const char *from, const json_t *sums,
                       const char *const *kinds, struct error *error);
 
