@@ -33,10 +33,10 @@ untouched() {
 
 # What an earlier run has left goes; what is somebody else's stays.
 "$TIMERLAB" sim t.trace -a binary-heap,simple-wheel --runs 1 --latency -o r >out 2>err
+"$TIMERLAB" report --no-pictures r >out 2>err || complain "report: $(cat err)"
 mkdir -p r/pictures
 printf 'mine\n' | tee r/notes.txt >r/pictures/mine.png
 printf 'picture,trace,title,about\nold,"","Old","of the run before"\n' >r/pictures/pictures.csv
-"$TIMERLAB" report --no-pictures r >out 2>err || complain "report: $(cat err)"
 "$TIMERLAB" sim short.trace -a binary-heap --runs 1 -o r >out 2>err
 [ "$(ls r)" = "$(printf '%s\n' faults.csv notes.txt pictures results.csv results.json work.csv)" ] ||
     complain "after a run without latencies: $(ls r)"
