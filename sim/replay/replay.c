@@ -68,12 +68,9 @@ static void report_refusal(struct replay *replay)
     }
     if (replay->refused == TL_ERR_HORIZON) {
         (void)snprintf(result->reason, sizeof result->reason,
-                       "operation %" PRIu64 ": a delay of %" PRIu64 " ticks: %s%s",
+                       "operation %" PRIu64 ": a delay of %" PRIu64 " ticks: %s",
                        replay->refused_event, replay->refused_deadline - replay->now,
-                       tl_status_text(replay->refused),
-                       tl_option_count(replay->algo) > 0
-                           ? "; `timerlab describe` says which option has it reach further"
-                           : "");
+                       tl_status_text(replay->refused));
     } else {
         (void)snprintf(result->reason, sizeof result->reason,
                        "operation %" PRIu64 " at tick %" PRIu64 ": %s", replay->refused_event,
