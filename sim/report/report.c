@@ -152,7 +152,7 @@ static bool write_page(struct report *report, struct error *error)
         return false;
     }
     if (report->contests.count > 0) {
-        page->form->heading(page, 2, "Trace by trace", "traces");
+        page->form->background(page, "Trace by trace", "traces");
     }
     for (size_t c = 0; c < report->contests.count; c++) {
         section_trace(report, &report->contests.items[c], c);

@@ -209,7 +209,7 @@ void section_bench(struct report *report)
     if (json_array_size(bench) == 0) {
         return;
     }
-    page->form->heading(page, 2, "One operation at a time", "operations");
+    page->form->background(page, "One operation at a time", "operations");
     double *sizes = bench_sizes(report, &size_count);
     struct table table = {.report = report, .page.filter = true};
     table_column(&table, "structure", false, "");

@@ -53,7 +53,7 @@ void section_structures(struct report *report)
     struct page *page = &report->page;
     const char *name = NULL;
     json_t *structure = NULL;
-    page->form->heading(page, 2, "The structures", "structures");
+    page->form->background(page, "The structures", "structures");
     json_object_foreach(report->data->structures, name, structure)
     {
         page->form->fold_begin(page,
@@ -185,7 +185,7 @@ static void write_trace_list(struct report *report)
 void section_how(struct report *report)
 {
     struct page *page = &report->page;
-    page->form->heading(page, 2, "How it was measured", "context");
+    page->form->background(page, "How it was measured", "context");
     for (size_t s = 0; s < report->data->set_count; s++) {
         write_context(report, &report->data->sets[s], s);
         write_files(report, &report->data->sets[s], s);
@@ -198,7 +198,7 @@ void section_how(struct report *report)
             continue;
         }
         if (!headed) {
-            page->form->heading(page, 2, "The same again", "again");
+            page->form->background(page, "The same again", "again");
             headed = true;
         }
         if (set->mark[0] != '\0') {

@@ -159,6 +159,11 @@ static void html_heading(struct page *page, unsigned level, const char *text, co
     (void)fprintf(page->stream, "</h%u>\n", level);
 }
 
+static void html_background(struct page *page, const char *text, const char *id)
+{
+    html_heading(page, 2, text, id); /* what is long in it is folded by itself */
+}
+
 static void html_paragraph(struct page *page, const char *text)
 {
     put(page, "<p>");
@@ -385,6 +390,7 @@ const struct page_form page_html = {
     .begin = html_begin,
     .verdict = html_verdict,
     .heading = html_heading,
+    .background = html_background,
     .paragraph = html_paragraph,
     .list = html_list,
     .table = html_table,

@@ -34,12 +34,34 @@ static void markdown_begin(struct page *page, const char *title)
     (void)fputc('\n', page->stream);
 }
 
+/* Ends what is folded away. */
+static void end_section(struct page *page)
+{
+    if (page->in_section) {
+        (void)fputs("\n</details>\n", page->stream);
+        page->in_section = false;
+    }
+}
+
 static void markdown_heading(struct page *page, unsigned level, const char *text, const char *id)
 {
     (void)id;
+    if (level == 2) {
+        end_section(page);
+    }
     (void)fprintf(page->stream, "\n%.*s ", (int)level, "####");
     write_text(page, text, false);
     (void)fputc('\n', page->stream);
+}
+
+/* Between blank lines a summary can hold a heading, to which others can link. */
+static void markdown_background(struct page *page, const char *text, const char *id)
+{
+    end_section(page);
+    (void)fputs("\n<details>\n<summary>\n", page->stream);
+    markdown_heading(page, 2, text, id);
+    (void)fputs("\n</summary>\n", page->stream);
+    page->in_section = true;
 }
 
 static void markdown_paragraph(struct page *page, const char *text)
@@ -110,10 +132,16 @@ static void markdown_fold_end(struct page *page)
     (void)page;
 }
 
+static void markdown_end(struct page *page)
+{
+    end_section(page);
+}
+
 const struct page_form page_markdown = {
     .begin = markdown_begin,
     .verdict = markdown_paragraph,
     .heading = markdown_heading,
+    .background = markdown_background,
     .paragraph = markdown_paragraph,
     .list = markdown_list,
     .table = markdown_table,
@@ -123,5 +151,5 @@ const struct page_form page_markdown = {
     .commands = markdown_commands,
     .fold_begin = markdown_fold_begin,
     .fold_end = markdown_fold_end,
-    .end = markdown_fold_end,
+    .end = markdown_end,
 };

@@ -72,6 +72,9 @@ struct page_form {
     void (*pictures_end)(struct page *page);
     /* Lines for a shell. */
     void (*commands)(struct page *page, const char *lines);
+    /* A heading of the second level, of what need not be read to decide: where the form can, all of
+     * it is folded away, up to the next of that level. */
+    void (*background)(struct page *page, const char *text, const char *id);
     /* What belongs to it can be folded away; `id` is for links to it. */
     void (*fold_begin)(struct page *page, const char *text, const char *id);
     void (*fold_end)(struct page *page);

@@ -111,6 +111,12 @@ says wrong '(60.0 ns per event; nothing else ran it). `middling:size=3` costs 5.
 says wrong '**1 row was wrong**; 1 row could not be run: see'
 says none 'on day.one.trace nothing ran to its end'
 
+# What decides comes first; what need not be read to decide is folded away, and every fold ends.
+[ "$(sed -n '1,/^<details>/s/^## //p' won/report.md | paste -sd ,)" = 'The table,Faults, and what did not run,In words,Pictures' ] ||
+    complain "before the first fold: $(sed -n '1,/^<details>/s/^## //p' won/report.md | paste -sd ,)"
+[ "$(grep -c '^<details>$' won/report.md)" -ge 3 ] || complain "not much is folded away"
+[ "$(grep -c '^<details>$' won/report.md)" = "$(grep -c '^</details>$' won/report.md)" ] || complain "a fold does not end"
+
 # Who fires late does less: the verdict is on those that do not, and names it.
 results late '.[2] |= (.lateness_max = 1234)' '.[].trace_checksum = "00ff"'
 report late
