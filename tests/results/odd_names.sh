@@ -22,6 +22,13 @@ cat out err r/*.csv r/results.json >all
 ! grep -q $'\e' all || complain "an escape character reaches the terminal or the tables"
 iconv -f UTF-8 -t UTF-8 all >/dev/null 2>&1 || complain "what is written is not UTF-8"
 grep -qF '%2Dbad%5Cna%0Ame_v2 %3Cscript%3E%7C%1B[31m%FF%C2%9B%25.trace' out || complain "the trace's name: $(head -n 2 out)"
+# What is text stays as it is, of two, three and four bytes; halves of it do not.
+plain=$'caf\xc3\xa9\xc2\xa0\xe2\x82\xac\xf0\x9f\x95\x92.trace'
+cp t.trace "$plain"
+cp t.trace $'half\xe2\x82\xed\xa0\x80\xc0\xaf.trace'
+"$TIMERLAB" sim -a binary-heap --runs 1 "$plain" half* >out 2>err || complain "sim: $(cat err)"
+grep -qF "$plain: speed" out || complain "the name of text: $(cat out)"
+grep -qF 'half%E2%82%ED%A0%80%C0%AF.trace: speed' out || complain "the name of halves: $(cat out)"
 "$TIMERLAB" compare r r >out 2>err || complain "compare: status $?: $(cat err)"
 [ "$(grep -c 'cannot tell' out)" -ge 4 ] || complain "compare: $(cat out)"
 if command -v gnuplot >/dev/null; then
