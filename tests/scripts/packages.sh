@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# The packages of a release: what is in which, what they depend on, one version in all; unpacked, the
+# program runs and finds its parts; and the sources are those of the project, whole.
+set -euo pipefail
+
+[ -z "$SANITIZE" ] || { echo "skipped: sanitizers see nothing here that they do not elsewhere" >&2 && exit 77; }
+command -v dpkg-shlibdeps >/dev/null || { echo "skipped: dpkg-shlibdeps, of dpkg-dev, is not installed" >&2 && exit 77; }
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+complain() {
+    printf 'packages: %s\n' "$*"
+    failures=$((failures + 1))
+}
+# holds LIST NAME...: all of these are in the list.
+holds() {
+    local list=$1 name
+    shift
+    for name; do
+        grep -qE "/$name\$" "$list" || complain "$(basename "$list") is without $name"
+    done
+}
+
+cd "$BUILD"
+cpack --config CPackConfig.cmake -B "$scratch" >"$scratch/log" 2>&1 || complain "no packages: $(tail -n 5 "$scratch/log")"
+version=$("$TIMERLAB" --version)
+version=${version#timerlab }
+cd "$scratch"
+for package in timerlab timerlab-dev; do
+    deb=$(echo "$package"_"$version"_*.deb)
+    [ -f "$deb" ] || { complain "no $package of version $version: $(ls)" && continue; }
+    [ -f "$deb.sha256" ] || complain "no checksum of $deb"
+    dpkg-deb -c "$deb" | awk '{ print $6 }' >"$package.list"
+    dpkg-deb -x "$deb" "$package"
+done
+holds timerlab.list bin/timerlab bin/timerlab-bench include/timerlab.h timerlab-recorder.so plots/draw plots/style.gp \
+    scripts/bench-to-csv scripts/record-kernel-timers recordings/kernel-nginx.ftrace.txt.zst doc/timerlab/LICENSE \
+    doc/timerlab/third-party.md doc/timerlab/CHANGELOG.md completions/timerlab
+holds timerlab-dev.list include/timerlab/registry.h libtimerlab.a timerlab.pc timerlab-config.cmake
+! grep -q 'include/timerlab.h$' timerlab-dev.list || complain "two packages have timerlab.h"
+dpkg-deb -f timerlab_*.deb Depends >depends
+for needed in gnuplot-nox jq libjansson4 libzstd1; do
+    grep -q "$needed" depends || complain "timerlab does not depend on $needed: $(cat depends)"
+done
+dpkg-deb -f timerlab-dev_*.deb Depends | grep -qx "timerlab (= $version)" || complain "timerlab-dev goes with any timerlab"
+
+# Unpacked anywhere.
+installed=$scratch/timerlab/usr
+"$installed/bin/timerlab" trace import ftrace "$installed/share/timerlab/recordings/kernel-nginx.ftrace.txt.zst" -o k.trace 2>err ||
+    complain "import: $(cat err)"
+"$installed/bin/timerlab" sim k.trace -a binary-heap --runs 1 -o r >out 2>err || complain "sim: $(cat err)"
+if command -v gnuplot >/dev/null; then
+    "$installed/bin/timerlab" report r >out 2>err || complain "report: $(cat err)"
+    [ -s r/pictures/throughput-k.png ] || complain "no pictures: $(cat err)"
+fi
+"$installed/bin/timerlab" new mine 2>/dev/null | grep -qF -- "-I$installed/include" || complain "timerlab new does not know its header"
+
+# The sources.
+cpack --config "$BUILD/CPackSourceConfig.cmake" -B "$scratch" >log 2>&1 || complain "no sources: $(tail -n 5 log)"
+tar -tf "timerlab-$version.tar.xz" | grep -v '/$' | sed 's|^[^/]*/||' | sort >packed
+"$SOURCE/scripts/files" | tr '\0' '\n' | sort >wanted
+comm -13 packed wanted >missing
+[ ! -s missing ] || complain "missing in the sources: $(head -n 5 missing)"
+! grep -E '^(build|results|\.git)/' packed >surplus || complain "in the sources: $(head -n 5 surplus)"
+
+if [ $failures -gt 0 ]; then
+    printf '%d failures\n' $failures
+    exit 1
+fi
