@@ -231,15 +231,16 @@ void contest_list_free(struct contest_list *list)
     *list = (struct contest_list){0};
 }
 
-bool contest_least(const struct contest *contest, const char *column, const json_t **least,
-                   size_t *having)
+bool contest_least(const struct contest *contest, const struct report_data *data,
+                   const char *column, const json_t **least, size_t *having)
 {
+    bool memory = strncmp(column, "bytes_", 6) == 0;
     double highest = NAN;
     *least = NULL;
     *having = 0;
     for (size_t i = 0; i < contest->count; i++) {
         double value = row_number(contest->rows[i], column);
-        if (isnan(value)) {
+        if (isnan(value) || (memory && row_hides_memory(data, contest->rows[i]))) {
             continue;
         }
         if (*least == NULL || value < row_number(*least, column)) {

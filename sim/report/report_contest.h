@@ -57,9 +57,10 @@ size_t contest_rows(const struct contest *contest, const struct report_data *dat
                     enum rows_wanted wanted, const json_t **rows);
 
 /* The least of a column among a contest's rows that have it, and how many have it; false if all
- * have the same. */
-bool contest_least(const struct contest *contest, const char *column, const json_t **least,
-                   size_t *having);
+ * have the same. Of memory a row does not have it whose structure keeps some that is not counted.
+ */
+bool contest_least(const struct contest *contest, const struct report_data *data,
+                   const char *column, const json_t **least, size_t *having);
 
 /* A figure of a row, without its single runs. */
 struct measured {

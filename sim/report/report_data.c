@@ -65,6 +65,11 @@ bool row_promises(const struct report_data *data, const json_t *row, const char 
     return false;
 }
 
+bool row_hides_memory(const struct report_data *data, const json_t *row)
+{
+    return row_promises(data, row, "own-memory");
+}
+
 bool row_competes(const struct report_data *data, const json_t *row)
 {
     return strcmp(row_string(row, "status"), "ok") == 0 &&

@@ -53,6 +53,10 @@ int row_order(const json_t *a, const json_t *b, const char *column);
 /* Whether the row's structure declares this capability. */
 bool row_promises(const struct report_data *data, const json_t *row, const char *capability);
 
+/* Whether its structure keeps memory that its columns of bytes do not have: they are not to be held
+ * against others'. */
+bool row_hides_memory(const struct report_data *data, const json_t *row);
+
 /* A row that ran to its end without a fault, was timed, and is no baseline. */
 bool row_competes(const struct report_data *data, const json_t *row);
 

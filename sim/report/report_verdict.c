@@ -175,8 +175,8 @@ struct worst {
     const json_t *least_row;
 };
 
-static struct worst find_worst(const struct contest_list *list, const json_t *first,
-                               const char *column)
+static struct worst find_worst(const struct report_data *data, const struct contest_list *list,
+                               const json_t *first, const char *column)
 {
     struct worst worst = {NAN, NAN, NULL};
     for (size_t i = 0; i < list->count; i++) {
@@ -185,9 +185,9 @@ static struct worst find_worst(const struct contest_list *list, const json_t *fi
         double value = row != NULL ? row_number(row, column) : NAN;
         if (!isnan(value) && (isnan(worst.value) || value > worst.value)) {
             size_t having = 0;
-            (void)contest_least(contest, column, &worst.least_row, &having);
+            (void)contest_least(contest, data, column, &worst.least_row, &having);
             worst.value = value;
-            worst.least = row_number(worst.least_row, column);
+            worst.least = worst.least_row != NULL ? row_number(worst.least_row, column) : NAN;
         }
     }
     return worst;
@@ -228,12 +228,16 @@ static const char *worst_lateness(struct pool *pool, const struct contest_list *
 static void add_price(struct text *text, const struct report_data *data,
                       const struct contest_list *list, const json_t *first)
 {
-    struct worst bytes = find_worst(list, first, "bytes_peak");
-    struct worst stall = find_worst(list, first, "stall_ns");
+    struct worst bytes = find_worst(data, list, first, "bytes_peak");
+    struct worst stall = find_worst(data, list, first, "stall_ns");
     text_add(text, "%s costs ", winner_text(text->pool, first));
     if (!isnan(bytes.value)) {
-        text_add(text, "%s of memory", size_text(bytes.value, FIGURE));
-        add_compared(text, bytes);
+        bool hidden = row_hides_memory(data, first);
+        text_add(text, "%s of memory%s", size_text(bytes.value, FIGURE),
+                 hidden ? ", and what its library takes uncounted" : "");
+        if (!hidden) {
+            add_compared(text, bytes);
+        }
         text_add(text, ", ");
     }
     if (!isnan(stall.value)) {

@@ -74,17 +74,21 @@ const char *place_text(struct pool *pool, const struct contest *contest)
 }
 
 /* "24.0 bytes a timer (the least of 4)", "24.0 ns (the least: 12.0 ns, `other`)". */
-static const char *standing(struct pool *pool, const struct contest *contest, const char *column,
+static const char *standing(struct pool *pool, const struct report_data *data,
+                            const struct contest *contest, const char *column,
                             const char *(*figure)(double, char[FIGURE_BYTES]), const char *unit)
 {
     double mine = row_number(contest->rows[0], column);
     const json_t *least = NULL;
     size_t having = 0;
-    bool differing = contest_least(contest, column, &least, &having);
+    bool differing = contest_least(contest, data, column, &least, &having);
     if (isnan(mine)) {
         return "not measured";
     }
     const char *text = pool_format(pool, "%s%s", figure(mine, FIGURE), unit);
+    if (strncmp(column, "bytes_", 6) == 0 && row_hides_memory(data, contest->rows[0])) {
+        return pool_format(pool, "%s, and what its library takes uncounted", text);
+    }
     if (having < 2) {
         return text;
     }
@@ -142,14 +146,14 @@ void contest_costs(struct pool *pool, const struct report_data *data, const stru
 {
     items[0] =
         pool_format(pool, "memory: %s; at the peak %s",
-                    standing(pool, contest, "bytes_per_timer", figure_text, " bytes a timer"),
-                    standing(pool, contest, "bytes_peak", size_text, ""));
+                    standing(pool, data, contest, "bytes_per_timer", figure_text, " bytes a timer"),
+                    standing(pool, data, contest, "bytes_peak", size_text, ""));
     items[1] =
         pool_format(pool, "stall, the longest single advance of a run, median of the runs: %s",
-                    standing(pool, contest, "stall_ns", duration_text, ""));
+                    standing(pool, data, contest, "stall_ns", duration_text, ""));
     items[2] = pool_format(pool, "wakeups: %s, of these idle: %s",
-                           standing(pool, contest, "wakeups", grouped_text, ""),
-                           standing(pool, contest, "idle_wakeups", grouped_text, ""));
+                           standing(pool, data, contest, "wakeups", grouped_text, ""),
+                           standing(pool, data, contest, "idle_wakeups", grouped_text, ""));
     items[3] = pool_format(pool, "lateness: %s", lateness_text(pool, contest, contest->rows[0]));
     items[4] = pool_format(pool, "fired: %s", share_text(pool, contest, contest->rows[0]));
     items[5] = row_has_horizon(data, contest->rows[0])

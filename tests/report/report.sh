@@ -117,6 +117,19 @@ says none 'on day.one.trace nothing ran to its end'
 [ "$(grep -c '^<details>$' won/report.md)" -ge 3 ] || complain "not much is folded away"
 [ "$(grep -c '^<details>$' won/report.md)" = "$(grep -c '^</details>$' won/report.md)" ] || complain "a fold does not end"
 
+# Memory that is not counted wins nothing.
+results hides '.[2].bytes_peak = 1000 | .[2].bytes_per_timer = 1'
+jq '(.[] | select(.name == "quick")).capabilities = ["own-memory"]' hides/structures.json >noted.json
+mv noted.json hides/structures.json
+report hides
+says hides '`quick` costs 1.00 kB of memory, and what its library takes uncounted, a longest stall'
+says hides 'memory: 1.00 bytes a timer, and what its library takes uncounted; at the peak 1.00 kB, and what'
+results beside '.[2].bytes_peak = 7000000' '.[1].bytes_peak = 1000'
+jq '(.[] | select(.name == "middling")).capabilities = ["own-memory"]' beside/structures.json >noted.json
+mv noted.json beside/structures.json
+report beside
+says beside '`quick` costs 7.00 MB of memory (1.40 times that of `slow:one|two`), '
+
 # Who fires late does less: the verdict is on those that do not, and names it.
 results late '.[2] |= (.lateness_max = 1234)' '.[].trace_checksum = "00ff"'
 report late
