@@ -6,8 +6,10 @@
 #include "outfolder.h"
 #include "progress.h"
 #include "simulate.h"
+#include "tolerance.h"
 #include "trace.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -261,34 +263,74 @@ static bool is_baseline(const struct contender_list *contenders, const char *nam
     return false;
 }
 
-/* Of a trace's rows that were timed, the next in time behind `after`, which is NULL at first. */
+static double ns_of(const struct row *row)
+{
+    return row->cells[COL_NS_PER_EVENT].value.real;
+}
+
+/* Of a trace's rows that were timed, and promise to be exact on it or do not, the next in time
+ * behind `after`, which is NULL at first. */
 static const struct row *next_in_time(const struct results *results, const char *trace,
-                                      const struct contender_list *contenders,
+                                      const struct contender_list *contenders, bool exact,
                                       const struct row *after)
 {
     const struct row *next = NULL;
     for (size_t i = 0; i < results->count; i++) {
         const struct row *row = &results->rows[i];
-        double ns = row->cells[COL_NS_PER_EVENT].value.real;
+        struct firing firing = firing_of_row(row);
         bool timed = strcmp(row_text(row, COL_TRACE), trace) == 0 &&
                      row->cells[COL_NS_PER_EVENT].kind == CELL_REAL &&
+                     firing_is_exact(&firing) == exact &&
                      !is_baseline(contenders, row_text(row, COL_ALGO));
-        bool behind = after == NULL || ns > after->cells[COL_NS_PER_EVENT].value.real ||
-                      (!(ns < after->cells[COL_NS_PER_EVENT].value.real) && row > after);
-        if (timed && behind && (next == NULL || ns < next->cells[COL_NS_PER_EVENT].value.real)) {
+        bool behind = after == NULL || ns_of(row) > ns_of(after) ||
+                      (!(ns_of(row) < ns_of(after)) && row > after);
+        if (timed && behind && (next == NULL || ns_of(row) < ns_of(next))) {
             next = row;
         }
     }
     return next;
 }
 
-/* A structure, and that it was late, if it was: what it leaves undone saves time. */
 static void write_name(const struct row *row, FILE *stream)
 {
     const char *given = row_text(row, COL_OPTIONS);
-    const struct cell *late = &row->cells[COL_LATENESS_MAX];
-    (void)fprintf(stream, "%s%s%s%s", row_text(row, COL_ALGO), given[0] != '\0' ? ":" : "", given,
-                  late->kind == CELL_INTEGER && late->value.integer > 0 ? " (late)" : "");
+    (void)fprintf(stream, "%s%s%s", row_text(row, COL_ALGO), given[0] != '\0' ? ":" : "", given);
+}
+
+/* The first few of those that are exact; and who is faster for not being, with what it left undone.
+ */
+static void write_fastest(const struct results *results, const char *trace,
+                          const struct contender_list *contenders, FILE *stream)
+{
+    const struct row *first = next_in_time(results, trace, contenders, true, NULL);
+    const struct row *late = next_in_time(results, trace, contenders, false, NULL);
+    const struct row *row = first;
+    for (unsigned place = 0; row != NULL && place < VERDICT_PLACES; place++) {
+        if (place == 0) {
+            (void)fputs("; of the exact ones the least time takes ", stream);
+            write_name(row, stream);
+            (void)fprintf(stream, ", %.2f ns an operation", ns_of(row));
+        } else {
+            (void)fputs(place == 1 ? ", then " : ", ", stream);
+            write_name(row, stream);
+            (void)fprintf(stream, " %.2fx", ns_of(row) / ns_of(first));
+        }
+        row = next_in_time(results, trace, contenders, true, row);
+    }
+    if (late != NULL && (first == NULL || ns_of(late) < ns_of(first))) {
+        char undone[FIRING_BYTES];
+        struct firing firing = firing_of_row(late);
+        struct firing_frame frame = {.tick_ns = NAN, .exact_fired = NAN};
+        if (first != NULL) {
+            frame.exact_fired = firing_of_row(first).fired;
+        }
+        (void)firing_undone_words(&firing, &frame, undone);
+        (void)fputs(first != NULL ? "; faster only by not being exact: " : "; none is exact: ",
+                    stream);
+        write_name(late, stream);
+        (void)fprintf(stream, ", %.2f ns%s%s%s", ns_of(late), undone[0] != '\0' ? " (" : "", undone,
+                      undone[0] != '\0' ? ")" : "");
+    }
 }
 
 /* What it comes to, of each trace: how many were right, and which took the least time. */
@@ -310,22 +352,7 @@ static void write_verdict(const struct simulation *simulation,
         }
         (void)fprintf(stream, "\n%s: %u right, %u wrong, %u unsupported", trace, ok, wrong,
                       unsupported);
-        const struct row *first = next_in_time(results, trace, contenders, NULL);
-        const struct row *row = first;
-        for (unsigned place = 0; row != NULL && place < VERDICT_PLACES; place++) {
-            double ns = row->cells[COL_NS_PER_EVENT].value.real;
-            double least = first->cells[COL_NS_PER_EVENT].value.real;
-            if (place == 0) {
-                (void)fputs("; the least time takes ", stream);
-                write_name(row, stream);
-                (void)fprintf(stream, ", %.2f ns an operation", ns);
-            } else {
-                (void)fputs(place == 1 ? ", then " : ", ", stream);
-                write_name(row, stream);
-                (void)fprintf(stream, " %.2fx", ns / least);
-            }
-            row = next_in_time(results, trace, contenders, row);
-        }
+        write_fastest(results, trace, contenders, stream);
         (void)fputc('\n', stream);
     }
 }

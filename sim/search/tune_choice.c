@@ -33,6 +33,13 @@ static bool leaves_less(const struct tune_candidate *candidate, bool exact)
     return !exact || firing_is_exact(&candidate->firing);
 }
 
+/* The memory that it goes by; what keeps some uncounted has no figure. */
+static double bytes_of(const struct tune_candidate *candidate)
+{
+    bool hidden = (candidate->contender.timed->capabilities & TL_CAP_OWN_MEMORY) != 0;
+    return hidden ? (double)UINT64_MAX : (double)candidate->bytes_peak;
+}
+
 /* Of some that are as good in time or work, the one to take: what is exact, of these the one with
  * the least memory, or else the fewest wakeups, with a tenth more counting as no more, or else the
  * plainest options, or else the first that was named. Figures without noise, so that the same comes
@@ -51,11 +58,11 @@ static const struct tune_candidate *cheapest(const struct tuner *tuner,
     }
     for (size_t i = 0; i < count; i++) {
         if (leaves_less(tied[i], exact > 0)) {
-            bytes = fmin(bytes, (double)tied[i]->bytes_peak);
+            bytes = fmin(bytes, bytes_of(tied[i]));
         }
     }
     for (size_t i = 0; i < count; i++) {
-        if (leaves_less(tied[i], exact > 0) && (double)tied[i]->bytes_peak <= ALIKE * bytes) {
+        if (leaves_less(tied[i], exact > 0) && bytes_of(tied[i]) <= ALIKE * bytes) {
             wakeups = fmin(wakeups, (double)tied[i]->wakeups);
             small++;
         }
@@ -63,7 +70,7 @@ static const struct tune_candidate *cheapest(const struct tuner *tuner,
     size_t left = 0;
     for (size_t i = 0; i < count; i++) {
         const struct tune_candidate *it = tied[i];
-        if (!leaves_less(it, exact > 0) || (double)it->bytes_peak > ALIKE * bytes ||
+        if (!leaves_less(it, exact > 0) || bytes_of(it) > ALIKE * bytes ||
             (double)it->wakeups > ALIKE * wakeups) {
             continue;
         }
