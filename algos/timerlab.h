@@ -263,7 +263,9 @@ typedef void (*tl_fire_fn)(void *ctx, uint32_t id, uint64_t now);
 /* The caller's own records, one for each id: a table of connections, say, which a server reads
  * anyway. In each of them lie the embedded_bytes of its timer, so that an operation waits for no
  * line of memory besides. Those of timer `id` begin at base + id * stride_bytes + offset_bytes, an
- * address that is a multiple of 8. */
+ * address that is a multiple of TL_EMBEDDED_ALIGN; so then is the stride. */
+#define TL_EMBEDDED_ALIGN 8u
+
 struct tl_records {
     void *base;
     size_t stride_bytes;
@@ -381,7 +383,8 @@ struct tl_algo {
     const char *differs;
 
     /* Optional, since abi 4. So many bytes of each timer may lie in the caller's records, where
-     * config->records says so. 0: none may. */
+     * config->records says so: a multiple of TL_EMBEDDED_ALIGN, so that another timer's may follow
+     * in the same record. 0: none may. */
     size_t embedded_bytes;
 
     /* Since abi 4, required with embedded_bytes > 0. The records have come to lie elsewhere, or
@@ -393,11 +396,13 @@ struct tl_algo {
 
 /*
  * Defines the file's descriptor. Outside timerlab's own build it is the one symbol that a plug-in
- * exports, `timerlab_algo`. Inside, each file is compiled twice, without and with counters, and
- * the name keeps the two and their fellows apart.
+ * exports, `timerlab_algo`. Inside, each file is compiled without and with counters, and once more
+ * to take records (TL_EMBEDDED), and the name keeps these and their fellows apart.
  */
 #if defined(TL_IN_TREE) && defined(TL_COUNTERS)
 #define TL_ALGO_SYMBOL(symbol) tl_counted_##symbol
+#elif defined(TL_IN_TREE) && defined(TL_EMBEDDED)
+#define TL_ALGO_SYMBOL(symbol) tl_embedded_##symbol
 #elif defined(TL_IN_TREE)
 #define TL_ALGO_SYMBOL(symbol) tl_algo_##symbol
 #else
