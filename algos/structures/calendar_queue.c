@@ -48,12 +48,10 @@
  */
 #include "timerlab.h"
 
-#include "records.h"
-
 #define DAYS_MIN 2u
 
 struct calendar_queue {
-    struct timer *timers AND_RECORDS;
+    struct timer *timers;
     struct node *heads;
     uint32_t capacity;
     uint32_t days;
@@ -139,6 +137,4 @@ TL_ALGO(calendar_queue) = {
     .check = queue_check,
     .place = queue_place,
     .walk = queue_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
-    .moved = EMBEDDED_HOOK(lists_moved),
 };

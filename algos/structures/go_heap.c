@@ -45,7 +45,6 @@
 #include <inttypes.h>
 
 #include "check.h"
-#include "records.h"
 #include "walk.h"
 
 #define ARITY        4u
@@ -75,7 +74,7 @@ struct entry {
 };
 
 struct go_heap {
-    struct node *nodes AND_RECORDS;
+    struct node *nodes;
     struct entry *entries; /* from ROOT to `end` */
     size_t end;
     size_t unlocked; /* the entries when others could last see them: Go's `len` */
@@ -91,11 +90,11 @@ struct go_heap {
     struct tl_counters counters;
 };
 
+#define STRUCTURE struct go_heap
+#include "structure.h"
 #define NODE_ARRAY  struct go_heap
 #define NODES_FIRST ((uint32_t)0)
 #include "node_array.h"
-#define STRUCTURE struct go_heap
-#include "structure.h"
 
 /* --- the heap -------------------------------------------------------------------------------- */
 
@@ -150,7 +149,7 @@ static void sift_down(struct go_heap *heap, size_t hole, struct entry entry)
 
 static inline struct node *node_at(const struct go_heap *heap, size_t index)
 {
-    return node_at(heap, heap->entries[index].id);
+    return &heap->nodes[heap->entries[index].id];
 }
 
 static inline void forget_entry(struct go_heap *heap, struct node *node)
@@ -242,7 +241,7 @@ static inline bool has_many_zombies(const struct go_heap *heap)
 /* Makes a timer that may have an entry pending. */
 static void modify(struct go_heap *heap, uint32_t id, uint64_t when)
 {
-    struct node *node = node_at(heap, id);
+    struct node *node = &heap->nodes[id];
     node->when = when;
     TL_COUNT(heap, moves, 1);
     if ((node->state & HEAPED) != 0) {
@@ -269,7 +268,7 @@ static void bury(struct go_heap *heap, struct node *node)
 
 static void hold_back(struct go_heap *heap, uint32_t id)
 {
-    struct node *node = node_at(heap, id);
+    struct node *node = &heap->nodes[id];
     bury(heap, node);
     node->state |= HELD_BACK;
     if ((node->state & IN_QUEUE) != 0) {
@@ -280,7 +279,7 @@ static void hold_back(struct go_heap *heap, uint32_t id)
     if (heap->held_first == NONE) {
         heap->held_first = id;
     } else {
-        node_at(heap, heap->held_last)->behind = id;
+        heap->nodes[heap->held_last].behind = id;
     }
     heap->held_last = id;
 }
@@ -290,7 +289,7 @@ static void let_go(struct go_heap *heap)
 {
     while (heap->held_first != NONE) {
         uint32_t id = heap->held_first;
-        struct node *node = node_at(heap, id);
+        struct node *node = &heap->nodes[id];
         heap->held_first = node->behind;
         bool held = (node->state & HELD_BACK) != 0;
         node->state &= (uint8_t) ~(IN_QUEUE | HELD_BACK);
@@ -303,7 +302,7 @@ static void let_go(struct go_heap *heap)
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct go_heap *heap = self;
-    struct node *node = node_at(heap, id);
+    struct node *node = &heap->nodes[id];
     heap->count += (node->state & PENDING) == 0;
     node->state |= PENDING;
     if (heap->firing && deadline <= heap->clock) {
@@ -319,7 +318,7 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status heap_stop(void *self, uint32_t id)
 {
     struct go_heap *heap = self;
-    struct node *node = node_at(heap, id);
+    struct node *node = &heap->nodes[id];
     if ((node->state & PENDING) == 0) {
         return TL_IDLE;
     }
@@ -366,7 +365,7 @@ static __attribute__((noinline)) uint64_t run(struct go_heap *heap, uint64_t now
     while (fired < budget && top_is_due(heap, now)) {
         uint32_t id = heap->entries[ROOT].id;
         delete_min(heap);
-        node_at(heap, id)->state &= (uint8_t)~PENDING;
+        heap->nodes[id].state &= (uint8_t)~PENDING;
         heap->count--;
         heap->unlocked = heap->end - ROOT;
         fired++;
@@ -456,7 +455,7 @@ static void heap_destroy(void *self)
 static enum tl_status check_entry(const struct go_heap *heap, size_t i, char *why, size_t why_bytes)
 {
     struct entry entry = heap->entries[i];
-    const struct node *node = node_at(heap, entry.id);
+    const struct node *node = &heap->nodes[entry.id];
     if (i > ROOT && entry.when < heap->entries[parent_of(i)].when) {
         return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one", entry.id);
     }
@@ -484,9 +483,9 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
     uint64_t pending = 0;
     uint64_t zombies = 0;
     for (uint32_t id = 0; id < heap->capacity; id++) {
-        in_heap += (node_at(heap, id)->state & HEAPED) != 0;
-        pending += (node_at(heap, id)->state & PENDING) != 0;
-        zombies += (node_at(heap, id)->state & ZOMBIE) != 0;
+        in_heap += (heap->nodes[id].state & HEAPED) != 0;
+        pending += (heap->nodes[id].state & PENDING) != 0;
+        zombies += (heap->nodes[id].state & ZOMBIE) != 0;
     }
     if (status == TL_OK && (in_heap != heap->end - ROOT || pending != heap->count ||
                             zombies != heap->zombies || pending + zombies != in_heap)) {
@@ -505,7 +504,7 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     walk_part(visitor, "heap", TL_FORM_TREE, 0);
     for (size_t i = ROOT; i < heap->end; i++) {
         struct entry entry = heap->entries[i];
-        const struct node *node = node_at(heap, entry.id);
+        const struct node *node = &heap->nodes[entry.id];
         walk_node(visitor, i - ROOT, i > ROOT ? parent_of(i) - ROOT : TL_NEVER);
         if ((node->state & MODIFIED) != 0) {
             walk_stale(visitor, entry.id, entry.when); /* the tick by which it stands here */
@@ -520,14 +519,14 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
 static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct go_heap *heap = self;
-    if ((node_at(heap, id)->state & PENDING) == 0) {
+    if ((heap->nodes[id].state & PENDING) == 0) {
         return TL_IDLE;
     }
     size_t i = ROOT;
     while (heap->entries[i].id != id) {
         i++;
     }
-    *out = (struct tl_place){.slot = i - ROOT, .bucket = node_at(heap, id)->when};
+    *out = (struct tl_place){.slot = i - ROOT, .bucket = heap->nodes[id].when};
     return TL_OK;
 }
 
@@ -566,6 +565,4 @@ TL_ALGO(go_heap) = {
         "a callback starts when already due waits for the next advance, where the original "
         "runs it if it is not after the time that was asked for before; no periods, no "
         "channels, which the original keeps out of the heap while nobody waits for them.",
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -2,7 +2,7 @@
  * The machine's own limits, measured in the same run as the structures: what memory, calls and
  * clocks cost where nothing else is done. The footprint is that of n records.
  */
-#include "stretch.h"
+#include "suite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,12 +69,11 @@ static void repeat(struct fixture *fixture, struct bench_measured *out, struct f
     uint64_t sum = pass(field);
     do {
         uint64_t rounds = (BATCH_STEPS + operations - 1) / operations;
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
+        uint64_t begun = cpu_now_ns();
         for (uint64_t i = 0; i < rounds; i++) {
             sum += pass(field);
         }
-        (void)stretch_end(&stretch);
+        out->elapsed_ns += cpu_since_ns(begun);
         out->operations += operations * rounds;
         out->batches++;
     } while (out->elapsed_ns < suite_min_time_ns());
@@ -180,12 +179,11 @@ static bool measure_indirect_call(struct fixture *fixture, struct bench_measured
     uint64_t calls = 0;
     (void)fixture;
     do {
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
+        uint64_t begun = cpu_now_ns();
         for (uint64_t i = 0; i < CALLS; i++) {
             (void)call(&calls, i);
         }
-        (void)stretch_end(&stretch);
+        out->elapsed_ns += cpu_since_ns(begun);
         out->operations += CALLS;
         out->batches++;
     } while (out->elapsed_ns < suite_min_time_ns());
@@ -204,8 +202,7 @@ static bool measure_clock(struct fixture *fixture, struct bench_measured *out)
     uint64_t which = fixture->row->shape.at[AXIS_CLOCK];
     uint64_t sum = 0;
     do {
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
+        uint64_t begun = cpu_now_ns();
         for (int i = 0; i < READINGS; i++) {
             if (which == CLOCK_CYCLES) {
                 sum += cycles_now();
@@ -214,7 +211,7 @@ static bool measure_clock(struct fixture *fixture, struct bench_measured *out)
                     read_clock(which == CLOCK_THREAD ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
             }
         }
-        (void)stretch_end(&stretch);
+        out->elapsed_ns += cpu_since_ns(begun);
         out->operations += READINGS;
         out->batches++;
     } while (out->elapsed_ns < suite_min_time_ns());

@@ -2,7 +2,7 @@
  * Operations alone. A batch prepares, times, verifies; only the middle part is between the clocks.
  * Batches follow until their timed parts have lasted long enough.
  */
-#include "stretch.h"
+#include "suite.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -144,13 +144,12 @@ static bool verify_next(struct fixture *fixture)
 /* --- the operations -------------------------------------------------------------------------- */
 
 /* Stops all timers again, none of which may fire then. Structures that leave stopped timers where
- * they are get the time to drop them. The stops are timed, unless `out` is NULL. */
-static bool stop_and_verify(struct fixture *fixture, struct bench_measured *out)
+ * they are get the time to drop them. *elapsed_ns gets the time of the stops. */
+static bool stop_and_verify(struct fixture *fixture, uint64_t *elapsed_ns)
 {
-    struct stretch stretch;
-    stretch_begin(&stretch, out);
+    uint64_t begun = cpu_now_ns();
     uint64_t stopped = stop_all(fixture);
-    (void)stretch_end(&stretch);
+    *elapsed_ns = cpu_since_ns(begun);
     if (fixture->fires && stopped != fixture->workload->n) {
         return fail(fixture, "%" PRIu64 " of %" PRIu32 " pending timers could be stopped", stopped,
                     fixture->workload->n);
@@ -167,18 +166,19 @@ static bool stop_and_verify(struct fixture *fixture, struct bench_measured *out)
 
 static bool warm_up_memory(struct fixture *fixture)
 {
+    uint64_t untold = 0;
     fill(fixture);
-    return verify_started(fixture, fixture->workload->n) && stop_and_verify(fixture, NULL);
+    return verify_started(fixture, fixture->workload->n) && stop_and_verify(fixture, &untold);
 }
 
 static bool batch_start(struct fixture *fixture, struct bench_measured *out)
 {
     for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
+        uint64_t untold = 0;
+        uint64_t begun = cpu_now_ns();
         fill(fixture);
-        (void)stretch_end(&stretch);
-        if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, NULL)) {
+        out->elapsed_ns += cpu_since_ns(begun);
+        if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, &untold)) {
             return false;
         }
     }
@@ -211,10 +211,9 @@ static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
         if (!cancel(fixture)) {
             return false;
         }
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
+        uint64_t begun = cpu_now_ns();
         drain(fixture);
-        (void)stretch_end(&stretch);
+        out->elapsed_ns += cpu_since_ns(begun);
         if (!verify_drained(fixture, &fixture->workload->expected)) {
             return false;
         }
@@ -226,33 +225,36 @@ static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
 static bool batch_stop(struct fixture *fixture, struct bench_measured *out)
 {
     for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
+        uint64_t elapsed_ns = 0;
         fill(fixture);
-        if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, out)) {
+        if (!verify_started(fixture, fixture->workload->n) ||
+            !stop_and_verify(fixture, &elapsed_ns)) {
             return false;
         }
+        out->elapsed_ns += elapsed_ns;
     }
     out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
     return true;
 }
 
-/* Generates and applies rounds of restarts; the latter is timed, unless `out` is NULL. */
-static bool restart_rounds(struct fixture *fixture, uint32_t rounds, struct bench_measured *out)
+/* Generates and applies rounds of restarts; *elapsed_ns gets the time of the latter. */
+static bool restart_rounds(struct fixture *fixture, uint32_t rounds, uint64_t *elapsed_ns)
 {
     uint32_t earliest = workload_restart_rounds(fixture->workload, fixture->round, rounds);
     fixture->round += rounds;
     fixture->earliest = fixture->clock + earliest;
     reset_fired(fixture);
-    struct stretch stretch;
-    stretch_begin(&stretch, out);
+    uint64_t begun = cpu_now_ns();
     restart(fixture, rounds);
-    (void)stretch_end(&stretch);
+    *elapsed_ns = cpu_since_ns(begun);
     return verify_started(fixture, fixture->workload->n) && verify_nothing_fired(fixture);
 }
 
 static bool warm_up_restarts(struct fixture *fixture)
 {
     for (uint32_t round = 0; round < WARM_UP_ROUNDS; round++) {
-        if (!restart_rounds(fixture, 1, NULL)) {
+        uint64_t untold = 0;
+        if (!restart_rounds(fixture, 1, &untold)) {
             return false;
         }
     }
@@ -262,9 +264,11 @@ static bool warm_up_restarts(struct fixture *fixture)
 static bool batch_restart(struct fixture *fixture, struct bench_measured *out)
 {
     uint32_t rounds = batch_rounds(fixture);
-    if (!restart_rounds(fixture, rounds, out)) {
+    uint64_t elapsed_ns = 0;
+    if (!restart_rounds(fixture, rounds, &elapsed_ns)) {
         return false;
     }
+    out->elapsed_ns += elapsed_ns;
     out->operations += (uint64_t)fixture->workload->n * rounds;
     return true;
 }
@@ -275,13 +279,13 @@ static bool batch_idle(struct fixture *fixture, struct bench_measured *out,
 {
     uint32_t rounds = batch_rounds(fixture) < IDLE_ROUNDS ? batch_rounds(fixture) : IDLE_ROUNDS;
     for (uint32_t round = 0; round < rounds; round++) {
-        if (!restart_rounds(fixture, 1, NULL)) {
+        uint64_t untold = 0;
+        if (!restart_rounds(fixture, 1, &untold)) {
             return false;
         }
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
+        uint64_t begun = cpu_now_ns();
         pass(fixture, IDLE_TICKS);
-        (void)stretch_end(&stretch);
+        out->elapsed_ns += cpu_since_ns(begun);
         if (!verify_nothing_fired(fixture)) {
             return false;
         }

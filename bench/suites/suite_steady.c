@@ -5,7 +5,6 @@
  * then a stretch with a clock around every advance, for the longest.
  */
 #include "stream.h"
-#include "stretch.h"
 #include "watched.h"
 
 #include <inttypes.h>
@@ -199,10 +198,9 @@ static bool measure_stream(struct fixture *fixture, struct bench_measured *out,
     bool whole = true;
     for (uint64_t round = 0; round < rounds && whole; round++) {
         begin_period(fixture, &cursor);
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
+        uint64_t begun = cpu_now_ns();
         play(fixture, &cursor, timed, NULL);
-        (void)stretch_end(&stretch);
+        out->elapsed_ns += cpu_since_ns(begun);
         out->operations += operations;
         out->batches++;
         whole = play_watched(fixture, &cursor, stream->tick_count - timed, &stall);
@@ -359,17 +357,16 @@ static bool measure_fill_drain(struct fixture *fixture, struct bench_measured *o
         return false;
     }
     for (uint64_t round = 0; round < rounds; round++) {
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
+        uint64_t begun = cpu_now_ns();
         fill(fixture, 0, workload->n);
-        fill_ns += stretch_end(&stretch);
+        fill_ns += cpu_since_ns(begun);
         if (!verify_started(fixture, workload->n)) {
             return false;
         }
         schedule_drain(fixture, workload);
-        stretch_begin(&stretch, out);
+        begun = cpu_now_ns();
         (void)drain_loop(fixture, NULL, false);
-        drain_ns += stretch_end(&stretch);
+        drain_ns += cpu_since_ns(begun);
         if (!verify_drained(fixture, &workload->expected)) {
             return false;
         }
@@ -379,6 +376,7 @@ static bool measure_fill_drain(struct fixture *fixture, struct bench_measured *o
     }
     out->batches = rounds;
     out->operations = workload->n * rounds;
+    out->elapsed_ns = fill_ns + drain_ns;
     bench_add_counter(out, "start_ns", (double)fill_ns / (double)out->operations);
     bench_add_counter(out, "expire_ns", (double)drain_ns / (double)out->operations);
     report_stall(&stall, out);
@@ -420,11 +418,10 @@ static bool measure_far_jump(struct fixture *fixture, struct bench_measured *out
         if (!start_far(fixture, ticks)) {
             return false;
         }
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
+        uint64_t begun = cpu_now_ns();
         (void)fixture->algo->advance(fixture->self, fixture->clock + ticks, TL_NO_BUDGET, on_fire,
                                      &fixture->fired);
-        (void)stretch_end(&stretch);
+        out->elapsed_ns += cpu_since_ns(begun);
         fixture->clock += ticks;
         out->operations++;
         out->batches++;
@@ -449,12 +446,11 @@ static bool measure_empty_ticks(struct fixture *fixture, struct bench_measured *
             return false;
         }
         uint64_t end = fixture->clock + EMPTY_TICKS;
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
+        uint64_t begun = cpu_now_ns();
         for (uint64_t now = fixture->clock + 1; now <= end; now++) {
             advance_once(fixture, now, on_fire, &fixture->fired, NULL);
         }
-        (void)stretch_end(&stretch);
+        out->elapsed_ns += cpu_since_ns(begun);
         fixture->clock = end;
         out->operations += EMPTY_TICKS;
         out->batches++;

@@ -51,7 +51,7 @@ static void start(const struct tcp_visit *visit, struct tcp_end *end, unsigned k
         return;
     }
     struct gen_timer *timer = &end->timers[kind];
-    ticks += kind == KIND_PACE ? 0 : visit->tcp->late_ticks;
+    ticks += visit->tcp->late_ticks;
     if (kind == KIND_KEEPALIVE) {
         end->unseen = tcp_is_unseen(visit);
     }
@@ -211,44 +211,6 @@ static double pace(const struct tcp_visit *visit)
     return first + (first * tcp->pace_end - first) * done;
 }
 
-void tcp_close_if_idle(const struct tcp_visit *visit, uint64_t since)
-{
-    struct tcp_connection *connection = visit->connection;
-    double until = (double)since + visit->tcp->close_idle_ticks;
-    connection->silent = (double)connection->event_at > until;
-    if (connection->silent) {
-        uint64_t at = (uint64_t)until;
-        connection->event_at = at > visit->now ? at : visit->now + 1;
-    }
-}
-
-/* The client's next plan, of those that it has and one more. */
-static uint64_t plan_next(const struct tcp_visit *visit, uint64_t at)
-{
-    struct tcp_plans *plans = tcp_record_plans(visit->connection);
-    if (plans->count < TCP_PLANS) {
-        plans->at[plans->count++] = at;
-    }
-    uint64_t next = plans->at[0];
-    for (uint32_t i = 1; i < plans->count; i++) {
-        next = plans->at[i] < next ? plans->at[i] : next;
-    }
-    return next;
-}
-
-/* It does what it has planned first, or never will. */
-static void drop_next_plan(const struct tcp_visit *visit)
-{
-    struct tcp_plans *plans = tcp_record_plans(visit->connection);
-    uint32_t next = 0;
-    for (uint32_t i = 1; i < plans->count; i++) {
-        next = plans->at[i] < plans->at[next] ? i : next;
-    }
-    if (plans->count > 0) {
-        plans->at[next] = plans->at[--plans->count];
-    }
-}
-
 static void wait_for_request(const struct tcp_visit *visit)
 {
     const struct tcp *tcp = visit->tcp;
@@ -257,9 +219,7 @@ static void wait_for_request(const struct tcp_visit *visit)
     if (tcp->traffic.smooth) {
         double gap =
             tcp_gap_draw(&tcp->gaps, connection->part, &visit->model->random) / pace(visit);
-        gap *= connection->slow ? tcp->slow_times : 1;
         at = connection->request_at + soon(visit->model, gap);
-        at = tcp->plan_kept > 0 ? plan_next(visit, at) : at;
     } else {
         at = gen_next_request(visit->model, &tcp->traffic, &connection->activity, visit->now,
                               visit->number);
@@ -269,11 +229,6 @@ static void wait_for_request(const struct tcp_visit *visit)
     }
     connection->state = STATE_IDLE;
     connection->event_at = at > visit->now ? at : visit->now + 1;
-    connection->silent = false;
-    /* Before the first request, a server waits for longer. */
-    if (connection->requests > 0 && at < connection->close_at) {
-        tcp_close_if_idle(visit, visit->now);
-    }
 }
 
 static void send_request(const struct tcp_visit *visit)
@@ -282,9 +237,6 @@ static void send_request(const struct tcp_visit *visit)
     visit->model->counts[COUNT_REQUESTS]++;
     connection->requests++;
     connection->request_at = visit->now;
-    if (visit->tcp->plan_kept > 0) {
-        drop_next_plan(visit);
-    }
     connection->state = STATE_ASKING;
     send(visit, visit->client);
     travel(visit, visit->client, reply_ticks(visit));
@@ -297,25 +249,6 @@ static bool lives_for_a_time(const struct tcp *tcp)
 }
 
 static void begin_close(const struct tcp_visit *visit);
-static void close_by_itself(const struct tcp_visit *visit);
-
-/* A burst of the reply. Linux starts the timer only if more is to be sent; it always expires. */
-static void send_burst(const struct tcp_visit *visit)
-{
-    const struct tcp *tcp = visit->tcp;
-    struct tcp_connection *connection = visit->connection;
-    send(visit, visit->server);
-    if (connection->bursts > 0 && visit->server != NULL) {
-        connection->bursts--;
-        visit->model->counts[COUNT_BURSTS]++;
-        connection->state = STATE_PACING;
-        connection->event_at = GEN_NEVER;
-        start(visit, visit->server, KIND_PACE, tcp->pacing_ticks);
-        return;
-    }
-    connection->state = STATE_ANSWERING;
-    travel(visit, visit->server, (double)connection->bursts * (double)tcp->pacing_ticks);
-}
 
 static void send_reply(const struct tcp_visit *visit)
 {
@@ -326,14 +259,9 @@ static void send_reply(const struct tcp_visit *visit)
     if (connection->requests > tcp->quick_acks) {
         start(visit, visit->server, KIND_DELAYED_ACK, connection->delack_ticks);
     }
-    connection->bursts = 0;
-    if (connection->paced && tcp->pacing_bursts > 1) {
-        /* Geometric: the whole part of an exponential number. */
-        double mean = 1 / random_log(1 + 1 / (tcp->pacing_bursts - 1));
-        double more = random_exponential(&visit->model->random, mean);
-        connection->bursts = more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
-    }
-    send_burst(visit);
+    connection->state = STATE_ANSWERING;
+    send(visit, visit->server);
+    travel(visit, visit->server, 0);
 }
 
 /* Whether the client delays the ACK of this reply, as Linux does: a connection whose request came
@@ -375,10 +303,7 @@ static void take_reply(const struct tcp_visit *visit)
     }
     acknowledge(visit, visit->client, trip);
     acknowledge(visit, visit->server, trip);
-    if (connection->requests >= tcp->close_requests) {
-        visit->model->counts[COUNT_CLOSED_FULL]++;
-        close_by_itself(visit);
-    } else if (connection->last || (!lives_for_a_time(tcp) && gen_chance(visit->model, tcp->close))) {
+    if (connection->last || (!lives_for_a_time(tcp) && gen_chance(visit->model, tcp->close))) {
         begin_close(visit);
     } else {
         wait_for_request(visit);
@@ -434,7 +359,6 @@ static void begin_connection(const struct tcp_visit *visit)
     }
     visit->connection->requests = 0;
     visit->connection->last = false;
-    visit->connection->again = false;
     visit->connection->return_at = GEN_NEVER;
     visit->connection->client_closes = tcp_closes_at_client(visit);
     send_syn(visit, 0);
@@ -500,48 +424,6 @@ static void begin_close(const struct tcp_visit *visit)
     connection->event_at = visit->now + soon(visit->model, round_trip(visit));
 }
 
-/* The server does, for what a connection has asked, or has not. In a window a share of these open
- * again, while a spare slot has their TIME_WAIT. */
-static void close_by_itself(const struct tcp_visit *visit)
-{
-    const struct tcp *tcp = visit->tcp;
-    struct tcp_connection *connection = visit->connection;
-    connection->client_closes = false;
-    connection->again = tcp->window && tcp->open_again > 0 &&
-                        gen_chance(visit->model, tcp->open_again);
-    begin_close(visit);
-}
-
-void tcp_put_spare(const struct tcp_visit *visit)
-{
-    struct tcp *tcp = visit->model->state;
-    visit->connection->state = STATE_GONE;
-    visit->connection->event_at = GEN_NEVER;
-    visit->connection->spare = true;
-    visit->connection->next_spare = tcp->spare;
-    tcp->spare = visit->number;
-}
-
-/* The TIME_WAIT of a server's close, in a spare slot; false if there is none. */
-static bool wait_elsewhere(const struct tcp_visit *visit)
-{
-    struct tcp *tcp = visit->model->state;
-    if (visit->server == NULL) {
-        return true;
-    }
-    if (tcp->spare == NO_SPARE) {
-        return false;
-    }
-    const struct tcp_visit spare = tcp_visit_of(visit->model, visit->now, tcp->spare);
-    tcp->spare = spare.connection->next_spare;
-    gen_timers_renew(visit->model, spare.server->timers);
-    start(&spare, spare.server, KIND_TIME_WAIT, tcp->time_wait_ticks);
-    spare.connection->state = STATE_TIME_WAIT;
-    spare.connection->event_at = GEN_NEVER;
-    tcp_file_next(&spare);
-    return true;
-}
-
 /* A slot whose connection is no more is free for the next from `at` on; a window's, as long as it
  * has not closed by then. */
 static void come_back(const struct tcp_visit *visit, uint64_t at)
@@ -578,22 +460,13 @@ static void end_close(const struct tcp_visit *visit)
         start(visit, closer, KIND_KEEPALIVE, tcp->fin_wait2_ticks);
     }
     visit->model->counts[COUNT_TIME_WAITS]++;
-    bool again = connection->again && wait_elsewhere(visit);
-    if (!again) {
-        start(visit, closer, KIND_TIME_WAIT, tcp->time_wait_ticks);
-    }
-    connection->again = false;
+    start(visit, closer, KIND_TIME_WAIT, tcp->time_wait_ticks);
     for (uint32_t i = 0; i < tcp->ends; i++) {
         struct tcp_end *end = &visit->ends[i];
         end->waits = false;
         stop(visit, end, KIND_RETRANSMIT);
         stop(visit, end, KIND_DELAYED_ACK);
         stop(visit, end, KIND_KEEPALIVE);
-        stop(visit, end, KIND_PACE);
-    }
-    if (again) {
-        come_back(visit, visit->now + 1);
-        return;
     }
     connection->state = STATE_TIME_WAIT;
     connection->event_at =
@@ -623,10 +496,6 @@ static void forget(const struct tcp_visit *visit)
 {
     struct tcp_connection *connection = visit->connection;
     reset(visit);
-    if (connection->spare) {
-        tcp_put_spare(visit);
-        return;
-    }
     connection->state = visit->tcp->window ? STATE_GONE : STATE_CLOSED;
     connection->event_at =
         visit->tcp->window ? GEN_NEVER
@@ -657,14 +526,7 @@ static void expire_retransmit(const struct tcp_visit *visit, struct tcp_end *end
         return;
     }
     unsigned doublings = end->backoff - 1U; /* the first one sends a probe */
-    uint64_t timeout = tcp_rto(tcp, end, doublings);
-    if (doublings == 0 && connection->state == STATE_ANSWERING && end == visit->server &&
-        tcp->reply_large > 0 && gen_chance(visit->model, tcp->reply_large)) {
-        /* The probe is the last segment; the first one's time runs on. */
-        uint64_t had = visit->now - end->sent_at;
-        timeout = timeout > had ? timeout - had : 1;
-    }
-    start(visit, end, KIND_RETRANSMIT, timeout);
+    start(visit, end, KIND_RETRANSMIT, tcp_rto(tcp, end, doublings));
     /* Only what has not arrived yet is worth telling. */
     bool lost = connection->event_at == GEN_NEVER;
     if (lost && connection->state == STATE_ASKING && end == visit->client) {
@@ -752,10 +614,6 @@ static void expire(const struct tcp_visit *visit, struct tcp_end *end)
     if (gen_timer_expires(model, &end->timers[KIND_SYN_ACK], visit->now)) {
         expire_syn_ack(visit, end);
     }
-    if (gen_timer_expires(model, &end->timers[KIND_PACE], visit->now) &&
-        visit->connection->state == STATE_PACING) {
-        send_burst(visit);
-    }
     if (gen_timer_expires(model, &end->timers[KIND_TIME_WAIT], visit->now)) {
         forget(visit);
     }
@@ -767,16 +625,6 @@ static void leave_idleness(const struct tcp_visit *visit)
 {
     const struct tcp *tcp = visit->tcp;
     struct tcp_connection *connection = visit->connection;
-    if (connection->silent) {
-        visit->model->counts[COUNT_CLOSED_IDLE]++;
-        connection->silent = false;
-        close_by_itself(visit);
-        if (tcp->plan_kept > 0 &&
-            !(connection->again && gen_chance(visit->model, tcp->plan_kept))) {
-            drop_next_plan(visit);
-        }
-        return;
-    }
     bool closes = visit->now >= connection->close_at;
     bool at_end = !tcp->traffic.smooth && !tcp->window;
     if (closes && !at_end && !gen_chance(visit->model, tcp->close_asked)) {
@@ -827,7 +675,6 @@ static void happen(const struct tcp_visit *visit)
     case STATE_TIME_WAIT: /* of a closer elsewhere */
         forget(visit);
         break;
-    case STATE_PACING:
     case STATE_VANISHED:
     case STATE_GONE:
         break;
@@ -867,7 +714,6 @@ static bool is_delivered(const struct tcp_visit *visit)
     case STATE_CLOSING:
         return true;
     case STATE_TIME_WAIT:
-    case STATE_PACING:
     case STATE_VANISHED:
     case STATE_GONE:
         break;
@@ -881,7 +727,7 @@ static void herd(const struct tcp_visit *visit)
     struct tcp_connection *connection = visit->connection;
     enum gen_herd what = gen_herd_at(&visit->tcp->herds, visit->now, visit->number);
     bool talks = connection->state == STATE_IDLE || connection->state == STATE_ASKING ||
-                 connection->state == STATE_PACING || connection->state == STATE_ANSWERING;
+                 connection->state == STATE_ANSWERING;
     bool open = talks || connection->state == STATE_CONNECTING ||
                 connection->state == STATE_ACCEPTING || connection->state == STATE_VANISHED;
     if (what == GEN_HERD_NONE || !open) {

@@ -198,26 +198,6 @@ bool tcp_gaps_make(struct tcp_gaps *gaps, const double *values, double mean, dou
     return true;
 }
 
-double tcp_gaps_waited(const struct tcp_gaps *gaps, double most, double *longer)
-{
-    const double log_most = random_log(most);
-    double sum = 0;
-    double shorter = 0;
-    for (unsigned i = 1; i < TCP_GAP_POINTS && gaps->log_value[i - 1] < log_most; i++) {
-        double low = gaps->log_value[i - 1];
-        double high = gaps->log_value[i];
-        double share = tcp_gap_shares[i] - tcp_gap_shares[i - 1];
-        if (high > log_most) {
-            share *= (log_most - low) / (high - low);
-            high = log_most;
-        }
-        sum += share * mean_between(low, high);
-        shorter += share;
-    }
-    *longer = shorter < 1 ? 1 - shorter : 0;
-    return sum + *longer * most;
-}
-
 /* How long the gaps are that a connection draws from its part, of the mean of all. */
 static double length_of(const struct tcp_gaps *gaps, unsigned part)
 {
