@@ -6,6 +6,7 @@
 #include "build_info.h"
 #include "flags.h"
 #include "foreign.h"
+#include "hardware_counters.h"
 #include "plugin.h"
 #include "progress.h"
 #include "registry.h"
@@ -391,6 +392,7 @@ static void add_context(void)
     char text[320];
     (void)snprintf(text, sizeof text, "%" PRIu64, suite_clock_overhead_ns());
     bench_context("clock_overhead_ns", text);
+    bench_context("hardware_counters", hardware_counters_open());
     for (size_t i = 0; i < selection.subject_count; i++) {
         const struct suite_subject *subject = &selection.subjects[i];
         if ((subject->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {

@@ -14,7 +14,23 @@
 extern "C" {
 #endif
 
-enum { BENCH_COUNTERS_MAX = 8 };
+enum { BENCH_COUNTERS_MAX = 16 };
+
+/* What a processor can count by itself. */
+enum bench_event {
+    BENCH_INSTRUCTIONS,
+    BENCH_CYCLES,
+    BENCH_CACHE_MISSES,
+    BENCH_BRANCH_MISSES,
+    BENCH_EVENTS
+};
+
+/* What it has counted in user space; where it counts nothing, zeros. */
+struct bench_counts {
+    uint64_t of[BENCH_EVENTS];
+    uint64_t enabled_ns; /* for how long it was to count, */
+    uint64_t running_ns; /* and for how long it could */
+};
 
 /* A figure beside the time. */
 struct bench_counter {
@@ -24,11 +40,12 @@ struct bench_counter {
 
 /* What a benchmark measured. */
 struct bench_measured {
-    uint64_t batches;       /* how many equal batches of operations were timed */
-    uint64_t operations;    /* in all of them */
-    uint64_t elapsed_ns;    /* in all of them, preparations left out */
-    double bytes_per_timer; /* all of the structure's memory at its peak, per timer */
-    const char *label;      /* a remark for the row, or NULL; outlives the run */
+    uint64_t batches;           /* how many equal batches of operations were timed */
+    uint64_t operations;        /* in all of them */
+    uint64_t elapsed_ns;        /* in all of them, preparations left out */
+    struct bench_counts counts; /* the same */
+    double bytes_per_timer;     /* all of the structure's memory at its peak, per timer */
+    const char *label;          /* a remark for the row, or NULL; outlives the run */
     struct bench_counter counters[BENCH_COUNTERS_MAX];
     size_t counter_count;
 };

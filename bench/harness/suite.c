@@ -8,6 +8,7 @@
 #include "floor.h"
 #include "progress.h"
 #include "stream.h"
+#include "stretch.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -443,7 +444,7 @@ static bool measure_row(struct fixture *fixture, struct row *row, struct bench_m
 {
     if (row->subject == NULL) {
         fixture->row = row;
-        return row->suite->measure(fixture, out);
+        return row->suite->measure(fixture, out) && (stretch_report(out), true);
     }
     if ((row->subject->algo->capabilities & TL_CAP_SLOW) != 0 && row->n > SUITE_SLOW_N_MAX) {
         return leave_out(fixture, "the structure declares itself slow, and is run up to %d timers",
@@ -455,6 +456,7 @@ static bool measure_row(struct fixture *fixture, struct row *row, struct bench_m
     if (!make_fixture(fixture, row) || !row->suite->measure(fixture, out)) {
         return false;
     }
+    stretch_report(out);
     out->bytes_per_timer = (double)fixture->memory.peak_bytes / (double)fixture->ids;
     out->label = fixture->slow            ? SLOW_LABEL
                  : !fixture->fires        ? row->suite->floor_label

@@ -7,6 +7,7 @@
  * others, from the same table.
  */
 #include "stream.h"
+#include "stretch.h"
 #include "watched.h"
 
 #include <inttypes.h>
@@ -208,9 +209,10 @@ static bool measure_hold(struct fixture *fixture, struct bench_measured *out)
     begin_stretch(fixture);
     struct way way = timed_way(fixture, &hold->timed);
     uint64_t from = fixture->clock;
-    uint64_t begun = cpu_now_ns();
+    struct stretch stretch;
+    stretch_begin(&stretch, out);
     hold_way(fixture, &way, NULL);
-    out->elapsed_ns = cpu_since_ns(begun);
+    (void)stretch_end(&stretch);
     out->operations = fixture->fired.count;
     out->batches = 1;
     if (fixture->fires && !fixture->exact) {

@@ -2,7 +2,7 @@
  * The machine's own limits, measured in the same run as the structures: what memory, calls and
  * clocks cost where nothing else is done. The footprint is that of n records.
  */
-#include "suite.h"
+#include "stretch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,11 +69,12 @@ static void repeat(struct fixture *fixture, struct bench_measured *out, struct f
     uint64_t sum = pass(field);
     do {
         uint64_t rounds = (BATCH_STEPS + operations - 1) / operations;
-        uint64_t begun = cpu_now_ns();
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
         for (uint64_t i = 0; i < rounds; i++) {
             sum += pass(field);
         }
-        out->elapsed_ns += cpu_since_ns(begun);
+        (void)stretch_end(&stretch);
         out->operations += operations * rounds;
         out->batches++;
     } while (out->elapsed_ns < suite_min_time_ns());
@@ -179,11 +180,12 @@ static bool measure_indirect_call(struct fixture *fixture, struct bench_measured
     uint64_t calls = 0;
     (void)fixture;
     do {
-        uint64_t begun = cpu_now_ns();
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
         for (uint64_t i = 0; i < CALLS; i++) {
             (void)call(&calls, i);
         }
-        out->elapsed_ns += cpu_since_ns(begun);
+        (void)stretch_end(&stretch);
         out->operations += CALLS;
         out->batches++;
     } while (out->elapsed_ns < suite_min_time_ns());
@@ -202,7 +204,8 @@ static bool measure_clock(struct fixture *fixture, struct bench_measured *out)
     uint64_t which = fixture->row->shape.at[AXIS_CLOCK];
     uint64_t sum = 0;
     do {
-        uint64_t begun = cpu_now_ns();
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
         for (int i = 0; i < READINGS; i++) {
             if (which == CLOCK_CYCLES) {
                 sum += cycles_now();
@@ -211,7 +214,7 @@ static bool measure_clock(struct fixture *fixture, struct bench_measured *out)
                     read_clock(which == CLOCK_THREAD ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
             }
         }
-        out->elapsed_ns += cpu_since_ns(begun);
+        (void)stretch_end(&stretch);
         out->operations += READINGS;
         out->batches++;
     } while (out->elapsed_ns < suite_min_time_ns());

@@ -2,7 +2,7 @@
  * Operations alone. A batch prepares, times, verifies; only the middle part is between the clocks.
  * Batches follow until their timed parts have lasted long enough.
  */
-#include "suite.h"
+#include "stretch.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -144,12 +144,13 @@ static bool verify_next(struct fixture *fixture)
 /* --- the operations -------------------------------------------------------------------------- */
 
 /* Stops all timers again, none of which may fire then. Structures that leave stopped timers where
- * they are get the time to drop them. *elapsed_ns gets the time of the stops. */
-static bool stop_and_verify(struct fixture *fixture, uint64_t *elapsed_ns)
+ * they are get the time to drop them. The stops are timed, unless `out` is NULL. */
+static bool stop_and_verify(struct fixture *fixture, struct bench_measured *out)
 {
-    uint64_t begun = cpu_now_ns();
+    struct stretch stretch;
+    stretch_begin(&stretch, out);
     uint64_t stopped = stop_all(fixture);
-    *elapsed_ns = cpu_since_ns(begun);
+    (void)stretch_end(&stretch);
     if (fixture->fires && stopped != fixture->workload->n) {
         return fail(fixture, "%" PRIu64 " of %" PRIu32 " pending timers could be stopped", stopped,
                     fixture->workload->n);
@@ -166,19 +167,18 @@ static bool stop_and_verify(struct fixture *fixture, uint64_t *elapsed_ns)
 
 static bool warm_up_memory(struct fixture *fixture)
 {
-    uint64_t untold = 0;
     fill(fixture);
-    return verify_started(fixture, fixture->workload->n) && stop_and_verify(fixture, &untold);
+    return verify_started(fixture, fixture->workload->n) && stop_and_verify(fixture, NULL);
 }
 
 static bool batch_start(struct fixture *fixture, struct bench_measured *out)
 {
     for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        uint64_t untold = 0;
-        uint64_t begun = cpu_now_ns();
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
         fill(fixture);
-        out->elapsed_ns += cpu_since_ns(begun);
-        if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, &untold)) {
+        (void)stretch_end(&stretch);
+        if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, NULL)) {
             return false;
         }
     }
@@ -211,9 +211,10 @@ static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
         if (!cancel(fixture)) {
             return false;
         }
-        uint64_t begun = cpu_now_ns();
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
         drain(fixture);
-        out->elapsed_ns += cpu_since_ns(begun);
+        (void)stretch_end(&stretch);
         if (!verify_drained(fixture, &fixture->workload->expected)) {
             return false;
         }
@@ -225,36 +226,33 @@ static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
 static bool batch_stop(struct fixture *fixture, struct bench_measured *out)
 {
     for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        uint64_t elapsed_ns = 0;
         fill(fixture);
-        if (!verify_started(fixture, fixture->workload->n) ||
-            !stop_and_verify(fixture, &elapsed_ns)) {
+        if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, out)) {
             return false;
         }
-        out->elapsed_ns += elapsed_ns;
     }
     out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
     return true;
 }
 
-/* Generates and applies rounds of restarts; *elapsed_ns gets the time of the latter. */
-static bool restart_rounds(struct fixture *fixture, uint32_t rounds, uint64_t *elapsed_ns)
+/* Generates and applies rounds of restarts; the latter is timed, unless `out` is NULL. */
+static bool restart_rounds(struct fixture *fixture, uint32_t rounds, struct bench_measured *out)
 {
     uint32_t earliest = workload_restart_rounds(fixture->workload, fixture->round, rounds);
     fixture->round += rounds;
     fixture->earliest = fixture->clock + earliest;
     reset_fired(fixture);
-    uint64_t begun = cpu_now_ns();
+    struct stretch stretch;
+    stretch_begin(&stretch, out);
     restart(fixture, rounds);
-    *elapsed_ns = cpu_since_ns(begun);
+    (void)stretch_end(&stretch);
     return verify_started(fixture, fixture->workload->n) && verify_nothing_fired(fixture);
 }
 
 static bool warm_up_restarts(struct fixture *fixture)
 {
     for (uint32_t round = 0; round < WARM_UP_ROUNDS; round++) {
-        uint64_t untold = 0;
-        if (!restart_rounds(fixture, 1, &untold)) {
+        if (!restart_rounds(fixture, 1, NULL)) {
             return false;
         }
     }
@@ -264,11 +262,9 @@ static bool warm_up_restarts(struct fixture *fixture)
 static bool batch_restart(struct fixture *fixture, struct bench_measured *out)
 {
     uint32_t rounds = batch_rounds(fixture);
-    uint64_t elapsed_ns = 0;
-    if (!restart_rounds(fixture, rounds, &elapsed_ns)) {
+    if (!restart_rounds(fixture, rounds, out)) {
         return false;
     }
-    out->elapsed_ns += elapsed_ns;
     out->operations += (uint64_t)fixture->workload->n * rounds;
     return true;
 }
@@ -279,13 +275,13 @@ static bool batch_idle(struct fixture *fixture, struct bench_measured *out,
 {
     uint32_t rounds = batch_rounds(fixture) < IDLE_ROUNDS ? batch_rounds(fixture) : IDLE_ROUNDS;
     for (uint32_t round = 0; round < rounds; round++) {
-        uint64_t untold = 0;
-        if (!restart_rounds(fixture, 1, &untold)) {
+        if (!restart_rounds(fixture, 1, NULL)) {
             return false;
         }
-        uint64_t begun = cpu_now_ns();
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
         pass(fixture, IDLE_TICKS);
-        out->elapsed_ns += cpu_since_ns(begun);
+        (void)stretch_end(&stretch);
         if (!verify_nothing_fired(fixture)) {
             return false;
         }

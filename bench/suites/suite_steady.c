@@ -5,6 +5,7 @@
  * then a stretch with a clock around every advance, for the longest.
  */
 #include "stream.h"
+#include "stretch.h"
 #include "watched.h"
 
 #include <inttypes.h>
@@ -198,9 +199,10 @@ static bool measure_stream(struct fixture *fixture, struct bench_measured *out,
     bool whole = true;
     for (uint64_t round = 0; round < rounds && whole; round++) {
         begin_period(fixture, &cursor);
-        uint64_t begun = cpu_now_ns();
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
         play(fixture, &cursor, timed, NULL);
-        out->elapsed_ns += cpu_since_ns(begun);
+        (void)stretch_end(&stretch);
         out->operations += operations;
         out->batches++;
         whole = play_watched(fixture, &cursor, stream->tick_count - timed, &stall);
@@ -357,16 +359,17 @@ static bool measure_fill_drain(struct fixture *fixture, struct bench_measured *o
         return false;
     }
     for (uint64_t round = 0; round < rounds; round++) {
-        uint64_t begun = cpu_now_ns();
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
         fill(fixture, 0, workload->n);
-        fill_ns += cpu_since_ns(begun);
+        fill_ns += stretch_end(&stretch);
         if (!verify_started(fixture, workload->n)) {
             return false;
         }
         schedule_drain(fixture, workload);
-        begun = cpu_now_ns();
+        stretch_begin(&stretch, out);
         (void)drain_loop(fixture, NULL, false);
-        drain_ns += cpu_since_ns(begun);
+        drain_ns += stretch_end(&stretch);
         if (!verify_drained(fixture, &workload->expected)) {
             return false;
         }
@@ -376,7 +379,6 @@ static bool measure_fill_drain(struct fixture *fixture, struct bench_measured *o
     }
     out->batches = rounds;
     out->operations = workload->n * rounds;
-    out->elapsed_ns = fill_ns + drain_ns;
     bench_add_counter(out, "start_ns", (double)fill_ns / (double)out->operations);
     bench_add_counter(out, "expire_ns", (double)drain_ns / (double)out->operations);
     report_stall(&stall, out);
@@ -418,10 +420,11 @@ static bool measure_far_jump(struct fixture *fixture, struct bench_measured *out
         if (!start_far(fixture, ticks)) {
             return false;
         }
-        uint64_t begun = cpu_now_ns();
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
         (void)fixture->algo->advance(fixture->self, fixture->clock + ticks, TL_NO_BUDGET, on_fire,
                                      &fixture->fired);
-        out->elapsed_ns += cpu_since_ns(begun);
+        (void)stretch_end(&stretch);
         fixture->clock += ticks;
         out->operations++;
         out->batches++;
@@ -446,11 +449,12 @@ static bool measure_empty_ticks(struct fixture *fixture, struct bench_measured *
             return false;
         }
         uint64_t end = fixture->clock + EMPTY_TICKS;
-        uint64_t begun = cpu_now_ns();
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
         for (uint64_t now = fixture->clock + 1; now <= end; now++) {
             advance_once(fixture, now, on_fire, &fixture->fired, NULL);
         }
-        out->elapsed_ns += cpu_since_ns(begun);
+        (void)stretch_end(&stretch);
         fixture->clock = end;
         out->operations += EMPTY_TICKS;
         out->batches++;

@@ -1,0 +1,215 @@
+#include "hardware_counters.h"
+
+#include "stretch.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MISSES_OF(cache)                                                                           \
+    ((cache) | PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16)
+
+/* In the order in which they are given up where a processor cannot count all at a time. Of what a
+ * column can be, the first that the kernel gives is taken. */
+static const struct event {
+    enum bench_event column;
+    uint32_t type;
+    uint64_t config;
+    const char *what;
+} events[] = {
+    {BENCH_INSTRUCTIONS, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, "instructions"},
+    {BENCH_CYCLES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "cycles"},
+    {BENCH_CACHE_MISSES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES,
+     "cache misses (the kernel's general event)"},
+    {BENCH_CACHE_MISSES, PERF_TYPE_HW_CACHE, MISSES_OF(PERF_COUNT_HW_CACHE_LL),
+     "cache misses (reads, last level)"},
+    {BENCH_CACHE_MISSES, PERF_TYPE_HW_CACHE, MISSES_OF(PERF_COUNT_HW_CACHE_L1D),
+     "cache misses (reads, first level)"},
+    {BENCH_BRANCH_MISSES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, "branch misses"},
+};
+enum { EVENTS = sizeof events / sizeof events[0] };
+
+static const char *const columns[BENCH_EVENTS] = {
+    [BENCH_INSTRUCTIONS] = "instructions_per_op",
+    [BENCH_CYCLES] = "cycles_per_op",
+    [BENCH_CACHE_MISSES] = "cache_misses_per_op",
+    [BENCH_BRANCH_MISSES] = "branch_misses_per_op",
+};
+
+/* What is open: one group, so that all of it counts at the same times. */
+static struct {
+    const struct event *events[BENCH_EVENTS];
+    int files[BENCH_EVENTS];
+    size_t count;
+    struct bench_counts empty; /* what an empty stretch counts */
+} group;
+
+static void close_last(void)
+{
+    (void)close(group.files[--group.count]);
+}
+
+/* False, with errno, if the kernel does not give it. */
+static bool open_event(const struct event *event)
+{
+    struct perf_event_attr attributes = {
+        .type = event->type,
+        .size = sizeof attributes,
+        .config = event->config,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+        .read_format =
+            PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+    };
+    long file = syscall(SYS_perf_event_open, &attributes, 0, -1,
+                        group.count > 0 ? group.files[0] : -1, PERF_FLAG_FD_CLOEXEC);
+    if (file < 0) {
+        return false;
+    }
+    group.events[group.count] = event;
+    group.files[group.count++] = (int)file;
+    return true;
+}
+
+/* Whether all that is open counts at the same time. A virtual machine may take the call and count
+ * nothing. */
+static bool counts_something(void)
+{
+    struct bench_counts before;
+    struct bench_counts after;
+    volatile uint64_t sum = 0;
+    hardware_counters_read(&before);
+    for (uint64_t i = 0; i < 100000; i++) {
+        sum += i;
+    }
+    hardware_counters_read(&after);
+    return after.running_ns > before.running_ns &&
+           after.of[BENCH_INSTRUCTIONS] > before.of[BENCH_INSTRUCTIONS];
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of many. */
+static void measure_empty(void)
+{
+    enum { STRETCHES = 101 };
+    static uint64_t counted[BENCH_EVENTS][STRETCHES];
+    for (size_t i = 0; i < STRETCHES; i++) {
+        struct bench_measured empty = {.operations = 0};
+        struct stretch stretch;
+        stretch_begin(&stretch, &empty);
+        (void)stretch_end(&stretch);
+        for (size_t k = 0; k < BENCH_EVENTS; k++) {
+            counted[k][i] = empty.counts.of[k];
+        }
+    }
+    for (size_t k = 0; k < BENCH_EVENTS; k++) {
+        qsort(counted[k], STRETCHES, sizeof counted[k][0], compare_counts);
+        group.empty.of[k] = counted[k][STRETCHES / 2];
+    }
+}
+
+static const char *why_not(int error)
+{
+    switch (error) {
+    case EACCES:
+    case EPERM:
+        return "none: not permitted; /proc/sys/kernel/perf_event_paranoid must be 2 or less, and "
+               "a container must allow perf_event_open";
+    case ENOENT:
+    case EOPNOTSUPP:
+    case ENODEV:
+        return "none: the processor has none, as most virtual machines'";
+    case ENOSYS:
+        return "none: the kernel has no perf_event_open";
+    default:
+        return strerror(error);
+    }
+}
+
+const char *hardware_counters_open(void)
+{
+    static char line[256];
+    bool open[BENCH_EVENTS] = {false};
+    for (size_t i = 0; i < EVENTS; i++) {
+        if (open[events[i].column]) {
+            continue;
+        }
+        open[events[i].column] = open_event(&events[i]);
+        if (group.count == 0) { /* without instructions, which all processors count, nothing */
+            return why_not(errno);
+        }
+    }
+    while (!counts_something()) {
+        close_last();
+        if (group.count == 0) {
+            return "none: the kernel takes the call, but nothing is counted";
+        }
+    }
+    measure_empty();
+    size_t used = 0;
+    for (size_t i = 0; i < group.count; i++) {
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", i > 0 ? ", " : "",
+                                 group.events[i]->what);
+    }
+    (void)snprintf(line + used, sizeof line - used, "; in user space");
+    return line;
+}
+
+void hardware_counters_read(struct bench_counts *now)
+{
+    struct {
+        uint64_t count;
+        uint64_t enabled_ns;
+        uint64_t running_ns;
+        uint64_t of[BENCH_EVENTS];
+    } reading;
+    memset(now, 0, sizeof *now);
+    if (group.count == 0 || read(group.files[0], &reading, sizeof reading) < 0) {
+        return;
+    }
+    now->enabled_ns = reading.enabled_ns;
+    now->running_ns = reading.running_ns;
+    for (size_t i = 0; i < group.count; i++) {
+        now->of[group.events[i]->column] = reading.of[i];
+    }
+}
+
+void hardware_counters_add(const struct bench_counts *before, struct bench_measured *out)
+{
+    struct bench_counts now;
+    hardware_counters_read(&now);
+    out->counts.enabled_ns += now.enabled_ns - before->enabled_ns;
+    out->counts.running_ns += now.running_ns - before->running_ns;
+    for (size_t i = 0; i < BENCH_EVENTS; i++) {
+        uint64_t counted = now.of[i] - before->of[i];
+        out->counts.of[i] += counted > group.empty.of[i] ? counted - group.empty.of[i] : 0;
+    }
+}
+
+void hardware_counters_report(struct bench_measured *out)
+{
+    const struct bench_counts *counts = &out->counts;
+    if (counts->enabled_ns == 0 || out->operations == 0) {
+        return;
+    }
+    if (counts->running_ns < counts->enabled_ns) {
+        bench_add_counter(out, "uncounted_share",
+                          1 - (double)counts->running_ns / (double)counts->enabled_ns);
+        return;
+    }
+    for (size_t i = 0; i < group.count; i++) {
+        enum bench_event column = group.events[i]->column;
+        bench_add_counter(out, columns[column],
+                          (double)counts->of[column] / (double)out->operations);
+    }
+}
