@@ -40,8 +40,9 @@ extern "C" {
  *
  *   1   up to the hook place
  *   2   the hook walk
- *   3   the text differs */
-#define TL_ABI          3u
+ *   3   the text differs
+ *   4   records, and what lies in them: embedded_bytes, the hook moved */
+#define TL_ABI          4u
 #define TL_ABI_OLDEST   1u
 
 /* Every deadline handed to a structure is at most this. */
@@ -259,14 +260,33 @@ typedef void (*tl_fire_fn)(void *ctx, uint32_t id, uint64_t now);
 
 /* --- the descriptor -------------------------------------------------------------------------- */
 
+/* The caller's own records, one for each id: a table of connections, say, which a server reads
+ * anyway. In each of them lie the embedded_bytes of its timer, so that an operation waits for no
+ * line of memory besides. Those of timer `id` begin at base + id * stride_bytes + offset_bytes, an
+ * address that is a multiple of TL_EMBEDDED_ALIGN; so then is the stride. */
+#define TL_EMBEDDED_ALIGN 8u
+
+struct tl_records {
+    void *base;
+    size_t stride_bytes;
+    size_t offset_bytes;
+};
+
 /* What `create` is told. Valid during the call only, but for `allocator`, which outlives the
- * structure. */
+ * structure, and for the memory of the records. */
 struct tl_config {
     uint32_t capacity;        /* ids 0 .. capacity-1 are usable at once; may be 0 */
     uint64_t now;             /* the clock's first value */
     uint64_t max_delay_ticks; /* longest delay the caller announces; 0: unknown */
     const int64_t *options;   /* one value per row of the option table */
     const struct tl_allocator *allocator;
+
+    /* Since abi 4, and only handed to a structure with embedded_bytes > 0. Not NULL: its timers lie
+     * in these records, of which there is one for each id below the capacity, and their bytes are
+     * all zero when create, or the reserve that makes room for the id, is called. From then on
+     * until destroy they are the structure's, and nobody else writes to them. NULL: they lie in
+     * memory of its own. */
+    const struct tl_records *records;
 };
 
 /*
@@ -361,15 +381,28 @@ struct tl_algo {
      * few, each without the subject: "no cap on pending timers; fires at the tick, ...". NULL: it
      * has no original. */
     const char *differs;
+
+    /* Optional, since abi 4. So many bytes of each timer may lie in the caller's records, where
+     * config->records says so: a multiple of TL_EMBEDDED_ALIGN, so that another timer's may follow
+     * in the same record. 0: none may. */
+    size_t embedded_bytes;
+
+    /* Since abi 4, required with embedded_bytes > 0. The records have come to lie elsewhere, or
+     * further apart, and what they held has been copied along: from now on they are there. The
+     * caller who enlarges his table moves it, calls this, and then reserve. Only for a structure
+     * that was given records; not called inside a callback. */
+    void (*moved)(void *self, const struct tl_records *records);
 };
 
 /*
  * Defines the file's descriptor. Outside timerlab's own build it is the one symbol that a plug-in
- * exports, `timerlab_algo`. Inside, each file is compiled twice, without and with counters, and
- * the name keeps the two and their fellows apart.
+ * exports, `timerlab_algo`. Inside, each file is compiled without and with counters, and once more
+ * to take records (TL_EMBEDDED), and the name keeps these and their fellows apart.
  */
 #if defined(TL_IN_TREE) && defined(TL_COUNTERS)
 #define TL_ALGO_SYMBOL(symbol) tl_counted_##symbol
+#elif defined(TL_IN_TREE) && defined(TL_EMBEDDED)
+#define TL_ALGO_SYMBOL(symbol) tl_embedded_##symbol
 #elif defined(TL_IN_TREE)
 #define TL_ALGO_SYMBOL(symbol) tl_algo_##symbol
 #else

@@ -148,7 +148,8 @@ static struct tl_algo as_of_today(const struct tl_algo *algo)
 {
     static const size_t bytes_of[] = {[1] = offsetof(struct tl_algo, walk),
                                       [2] = offsetof(struct tl_algo, differs),
-                                      [3] = sizeof(struct tl_algo)};
+                                      [3] = offsetof(struct tl_algo, embedded_bytes),
+                                      [4] = sizeof(struct tl_algo)};
     static_assert(sizeof bytes_of / sizeof bytes_of[0] == TL_ABI + 1, "each abi has an end");
     struct tl_algo today = {0};
     memcpy(&today, algo, bytes_of[algo->abi]);

@@ -1,6 +1,7 @@
 /*
  * The registry: built from the list in algos/structures/CMakeLists.txt, by way of the generated
- * file registry_list.h, which holds one line TL_REGISTER(symbol) for each structure.
+ * file registry_list.h, which holds one line for each structure: TL_REGISTER(symbol), or
+ * TL_REGISTER_WRAPPED(symbol) if another library's.
  */
 #include "registry.h"
 
@@ -11,14 +12,21 @@
 
 #define TL_REGISTER(symbol)                                                                        \
     extern const struct tl_algo tl_algo_##symbol;                                                  \
+    extern const struct tl_algo tl_counted_##symbol;                                               \
+    extern const struct tl_algo tl_embedded_##symbol;
+#define TL_REGISTER_WRAPPED(symbol)                                                                \
+    extern const struct tl_algo tl_algo_##symbol;                                                  \
     extern const struct tl_algo tl_counted_##symbol;
 #include "registry_list.h"
 #undef TL_REGISTER
+#undef TL_REGISTER_WRAPPED
 
 static const struct tl_entry entries[] = {
-#define TL_REGISTER(symbol) {&tl_algo_##symbol, &tl_counted_##symbol},
+#define TL_REGISTER(symbol)         {&tl_algo_##symbol, &tl_counted_##symbol, &tl_embedded_##symbol},
+#define TL_REGISTER_WRAPPED(symbol) {&tl_algo_##symbol, &tl_counted_##symbol, NULL},
 #include "registry_list.h"
 #undef TL_REGISTER
+#undef TL_REGISTER_WRAPPED
 };
 
 size_t tl_registry_count(void)
@@ -39,6 +47,12 @@ const struct tl_entry *tl_registry_find(const char *name)
         }
     }
     return NULL;
+}
+
+const struct tl_algo *tl_entry_for_records(const struct tl_entry *entry)
+{
+    const struct tl_algo *algo = entry->embedded != NULL ? entry->embedded : entry->timed;
+    return algo->embedded_bytes > 0 ? algo : NULL;
 }
 
 /* --- texts ----------------------------------------------------------------------------------- */
@@ -158,6 +172,20 @@ static void validate_options(const struct tl_algo *algo, struct text *complaint)
     }
 }
 
+/* Of a descriptor that has these members. */
+static void validate_embedding(const struct tl_algo *algo, struct text *complaint)
+{
+    if ((algo->embedded_bytes > 0) != (algo->moved != NULL)) {
+        complain(complaint, "the hook moved and embedded_bytes go together", "");
+    }
+    if (algo->embedded_bytes % TL_EMBEDDED_ALIGN != 0) {
+        complain(complaint,
+                 "embedded_bytes is not a multiple of 8, so that a timer behind it in the same "
+                 "record would not be aligned",
+                 "");
+    }
+}
+
 enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t why_bytes)
 {
     struct text complaint = text_in(why, why_bytes);
@@ -228,6 +256,9 @@ enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t wh
     if ((caps & TL_CAP_EXACT) == 0 && algo->precision == NULL &&
         (caps & TL_CAP_FIRES_NOTHING) == 0) {
         complain(&complaint, "neither the capability `exact` nor a precision hook", "");
+    }
+    if (algo->abi >= 4) {
+        validate_embedding(algo, &complaint);
     }
     validate_options(algo, &complaint);
     return complaint.used == 0 ? TL_OK : TL_ERR_DESCRIPTOR;

@@ -45,12 +45,19 @@ enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t wh
 /* Whether a name is what the contract asks for: lower-case words and digits, joined by dashes. */
 bool tl_name_is_well_formed(const char *name);
 
-/* A structure in two builds of the same source: `timed` without counters, `counted` with them.
- * A plug-in has only the one it was compiled as, in both places. */
+/* A structure in the builds of one source: `timed` without counters, `counted` with them, and
+ * `embedded`, which takes records (tl_config.records) or none, for the price of addresses that are
+ * known at run time only. NULL: the build is not there, or is the first. A plug-in has only the one
+ * it was compiled as. */
 struct tl_entry {
     const struct tl_algo *timed;
     const struct tl_algo *counted;
+    const struct tl_algo *embedded;
 };
+
+/* The descriptor to use with records of the caller's, whose embedded_bytes is not 0; NULL: the
+ * structure takes none. */
+const struct tl_algo *tl_entry_for_records(const struct tl_entry *entry);
 
 /* The built-in structures, in the order of the list in algos/structures/CMakeLists.txt. */
 size_t tl_registry_count(void);

@@ -6,7 +6,7 @@
  *
  *   DAYS_MIN   days that a calendar begins with, and has at least: a power of two
  *   CALENDAR   its own struct, with the members
- *                struct timer *timers
+ *                struct timer *timers AND_RECORDS
  *                struct node *heads    LATE and the pages, in one block behind the timers
  *                uint32_t capacity
  *                uint32_t days         of a year, a power of two
@@ -59,7 +59,7 @@ static inline uint32_t page_of(const CALENDAR *queue, uint64_t day)
  * timers it looked at for that. */
 static uint32_t file(CALENDAR *queue, uint32_t id)
 {
-    uint64_t due = queue->timers[id].due;
+    uint64_t due = timer_at(queue, id)->due;
     uint64_t day = due >> queue->shift;
     uint32_t page = page_of(queue, day);
     uint32_t after = page; /* what the timer goes before */
@@ -71,7 +71,7 @@ static uint32_t file(CALENDAR *queue, uint32_t id)
         }
         seen++;
         TL_COUNT(queue, compares, 1);
-        if (queue->timers[last].due <= due) {
+        if (timer_at(queue, last)->due <= due) {
             break;
         }
         after = last;
@@ -96,8 +96,8 @@ static uint32_t find_first(CALENDAR *queue)
         uint32_t page = page_of(queue, queue->today);
         uint32_t id = slot_node(queue, page)->next;
         TL_COUNT(queue, slots, 1);
-        if (id != page && queue->timers[id].due >> queue->shift == queue->today) {
-            queue->bound = queue->timers[id].due;
+        if (id != page && timer_at(queue, id)->due >> queue->shift == queue->today) {
+            queue->bound = timer_at(queue, id)->due;
             calendar_turned(queue, turned);
             return id;
         }
@@ -108,11 +108,11 @@ static uint32_t find_first(CALENDAR *queue)
         uint32_t id = slot_node(queue, page)->next;
         TL_COUNT(queue, slots, 1);
         if (id != page &&
-            (first == SLOT_NONE || queue->timers[id].due < queue->timers[first].due)) {
+            (first == SLOT_NONE || timer_at(queue, id)->due < timer_at(queue, first)->due)) {
             first = id;
         }
     }
-    queue->bound = queue->timers[first].due;
+    queue->bound = timer_at(queue, first)->due;
     queue->today = queue->bound >> queue->shift;
     return first;
 }
@@ -159,10 +159,10 @@ static uint32_t sample_day(CALENDAR *queue, uint32_t **end)
                                             : SAMPLES_MAX;
     for (uint32_t i = 0; i < samples; i++) {
         uint32_t id = find_first(queue);
-        due[i] = queue->timers[id].due;
+        due[i] = timer_at(queue, id)->due;
         slot_remove(queue, id);
         **end = id;
-        *end = &queue->timers[id].links.next;
+        *end = &timer_at(queue, id)->links.next;
     }
     return day_for(due, samples);
 }
@@ -193,9 +193,9 @@ static void refill(CALENDAR *queue, uint32_t days, uint32_t shift, uint32_t chai
     TL_COUNT(queue, slots, days);
     while (chain != SLOT_NONE) {
         uint32_t id = chain;
-        chain = queue->timers[id].links.next;
+        chain = timer_at(queue, id)->links.next;
         if (chain != SLOT_NONE) {
-            __builtin_prefetch(&queue->timers[chain], 1);
+            __builtin_prefetch(timer_at(queue, chain), 1);
         }
         (void)file(queue, id);
     }
@@ -217,7 +217,7 @@ static void add(CALENDAR *queue, uint32_t id)
 /* Takes a pending timer out of its list. */
 static void take(CALENDAR *queue, uint32_t id)
 {
-    bool late = queue->timers[id].due == TL_NEVER;
+    bool late = timer_at(queue, id)->due == TL_NEVER;
     slot_remove(queue, id);
     queue->count--;
     queue->paged -= !late;
@@ -245,10 +245,10 @@ static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
     }
     queue->count++;
     if (deadline > queue->clock) {
-        queue->timers[id].due = deadline;
+        timer_at(queue, id)->due = deadline;
         add(queue, id);
     } else {
-        queue->timers[id].due = TL_NEVER; /* marks it as in LATE; due at the clock */
+        timer_at(queue, id)->due = TL_NEVER; /* marks it as in LATE; due at the clock */
         slot_append(queue, LATE, id);
         TL_COUNT(queue, moves, 1);
         shrink(queue);
@@ -273,7 +273,7 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     while (!slot_is_empty(queue, LATE)) {
         uint32_t id = slot_node(queue, LATE)->next;
         slot_remove(queue, id);
-        queue->timers[id].due = queue->clock;
+        timer_at(queue, id)->due = queue->clock;
         TL_COUNT(queue, cascades, 1);
         add(queue, id);
     }
@@ -282,7 +282,7 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     while (fired < budget && queue->paged > 0 && queue->bound <= now) {
         uint32_t id = find_first(queue);
         TL_COUNT(queue, compares, 1);
-        if (queue->timers[id].due > now) {
+        if (timer_at(queue, id)->due > now) {
             break;
         }
         calendar_fires(queue, id);
@@ -331,8 +331,7 @@ static enum tl_status calendar_create(const struct tl_config *config, CALENDAR e
 static void queue_destroy(void *self)
 {
     CALENDAR *queue = self;
-    tl_free(queue->allocator, queue->timers,
-            lists_bytes(queue->capacity, heads_of(queue->capacity)), BLOCK_ALIGN);
+    lists_free(queue, heads_of(queue->capacity));
     structure_free(queue, queue->allocator);
 }
 
@@ -341,8 +340,8 @@ static bool page_is_right(const CALENDAR *queue, uint32_t page)
 {
     uint64_t last = 0;
     for (uint32_t id = slot_node(queue, page)->next; id != page;
-         id = queue->timers[id].links.next) {
-        uint64_t due = queue->timers[id].due;
+         id = timer_at(queue, id)->links.next) {
+        uint64_t due = timer_at(queue, id)->due;
         if (due < last || due < queue->bound || due >> queue->shift < queue->today ||
             page_of(queue, due >> queue->shift) != page) {
             return false;
@@ -401,8 +400,8 @@ static void queue_walk(const void *self, const struct tl_visitor *visitor)
         walk_span(visitor, i, from, from + (day_ticks - 1),
                   page == page_of(queue, hand) ? TL_MARK_HAND : 0u);
         for (uint32_t id = slot_node(queue, page)->next; id != page;
-             id = queue->timers[id].links.next) {
-            uint64_t due = queue->timers[id].due;
+             id = timer_at(queue, id)->links.next) {
+            uint64_t due = timer_at(queue, id)->due;
             walk_timer(visitor, id, due, ((due >> queue->shift) - first) / queue->days);
         }
     }
@@ -415,7 +414,7 @@ static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place
     if (!slot_is_linked(queue, id)) {
         return TL_IDLE;
     }
-    uint64_t due = queue->timers[id].due;
+    uint64_t due = timer_at(queue, id)->due;
     if (due == TL_NEVER) {
         *out = (struct tl_place){.bucket = queue->clock};
         return TL_OK;

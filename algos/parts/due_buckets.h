@@ -21,7 +21,7 @@ struct node {
 static inline bool bucket_sort_out(struct timer_buckets *buckets, uint32_t index)
 {
     TL_COUNT(buckets, compares, 1);
-    if (buckets->nodes[index].due <= buckets->clock) {
+    if (node_at(buckets, index)->due <= buckets->clock) {
         bucket_append(buckets, DUE, index);
         return true;
     }
@@ -33,7 +33,7 @@ static inline bool bucket_sort_out(struct timer_buckets *buckets, uint32_t index
 static inline void keep_due(const struct timer_buckets *buckets, uint32_t index,
                             struct tl_held *held)
 {
-    held->at = buckets->nodes[index].due;
+    held->at = node_at(buckets, index)->due;
 }
 
 #endif

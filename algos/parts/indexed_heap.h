@@ -3,9 +3,10 @@
  *
  *   entries   [before every other] [root] ... [last]          positions   [4, 2, 5, -, 3, ...]
  *
- * `positions` is a back-index, 0 for an id that is not pending, in one block with the entries. How
- * entries rise and sink is the including file's; here is what does not depend on it: firing, with
- * the place of what fires left vacant for what its callback starts, numbering anew, and memory.
+ * `positions` is a back-index, 0 for an id that is not pending, in one block with the entries, or
+ * in the records that the structure was given (records.h). How entries rise and sink is the
+ * including file's; here is what does not depend on it: firing, with the place of what fires left
+ * vacant for what its callback starts, numbering anew, and memory.
  *
  * Internal to the structures, and a template. The including file first defines
  *
@@ -18,6 +19,7 @@
 
 #include "check.h"
 #include "heap_entry.h"
+#include "records.h"
 #include "timerlab.h"
 #include "walk.h"
 
@@ -30,6 +32,16 @@
 
 #define HEAP_CAPACITY_MAX (UINT32_C(1) << 31)
 #define FIRST_SERIAL      (UINT32_MAX - 100) /* the first numbering anew comes early */
+
+/* Where the timer of that id stands. */
+#ifdef TL_EMBEDDED
+static inline uint32_t *position_at(const INDEXED_HEAP *heap, uint32_t id)
+{
+    return record_at(&heap->records, id);
+}
+#else
+#define position_at(heap, id) (&(heap)->positions[id])
+#endif
 
 /* The index of the root, and the one behind the last entry. The including file's, like the rest. */
 static inline size_t heap_root(const INDEXED_HEAP *heap);
@@ -46,7 +58,7 @@ static void close_root(INDEXED_HEAP *heap);
 static inline void put(INDEXED_HEAP *heap, size_t index, heap_entry entry)
 {
     heap->entries[index] = entry;
-    heap->positions[heap_entry_id(entry)] = (uint32_t)index;
+    *position_at(heap, heap_entry_id(entry)) = (uint32_t)index;
 }
 
 /* Numbers the entries from 0 in the heap's order, and the fence with them. */
@@ -95,7 +107,7 @@ static NEVER_INLINE uint64_t expire(INDEXED_HEAP *heap, uint64_t now, uint64_t b
         if (!heap_entry_before(root, heap->fence)) {
             break;
         }
-        heap->positions[heap_entry_id(root)] = 0;
+        *position_at(heap, heap_entry_id(root)) = 0;
         heap->vacant = true;
         fired++;
         fire(ctx, heap_entry_id(root), now);
@@ -134,7 +146,8 @@ static uint64_t heap_count(const void *self)
 
 static size_t block_bytes(const INDEXED_HEAP *heap, uint32_t capacity)
 {
-    return (heap_root(heap) + capacity) * sizeof(heap_entry) + (size_t)capacity * sizeof(uint32_t);
+    return (heap_root(heap) + capacity) * sizeof(heap_entry) +
+           (size_t)OWN_ENTRIES(heap, capacity) * sizeof(uint32_t);
 }
 
 static enum tl_status heap_reserve(void *self, uint32_t capacity)
@@ -152,15 +165,17 @@ static enum tl_status heap_reserve(void *self, uint32_t capacity)
     }
     size_t root = heap_root(heap);
     uint32_t *positions = (uint32_t *)(void *)&entries[root + capacity];
-    memset(positions, 0, (size_t)capacity * sizeof *positions);
+    memset(positions, 0, (size_t)OWN_ENTRIES(heap, capacity) * sizeof *positions);
     if (heap->entries != NULL) {
         memcpy(&entries[root], &heap->entries[root], (heap_end(heap) - root) * sizeof *entries);
-        memcpy(positions, heap->positions, (size_t)heap->capacity * sizeof *positions);
+        memcpy(positions, heap->positions,
+               (size_t)OWN_ENTRIES(heap, heap->capacity) * sizeof *positions);
         tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), HEAP_ENTRY_LINE);
     }
     entries[root - 1] = heap_entry_make(0, 0, 0); /* before every other */
     heap->entries = entries;
     heap->positions = positions;
+    OWN_ARRAY(heap, positions, sizeof *positions);
     heap->capacity = capacity;
     return TL_OK;
 }
@@ -177,6 +192,14 @@ static void heap_counters(const void *self, struct tl_counters *out)
     *out = ((const INDEXED_HEAP *)self)->counters;
 }
 
+#ifdef TL_EMBEDDED
+static inline void heap_moved(void *self, const struct tl_records *records)
+{
+    records_give(&((INDEXED_HEAP *)self)->records, records);
+}
+#define STRUCTURE_MOVED heap_moved
+#endif
+
 static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
 {
     const INDEXED_HEAP *heap = self;
@@ -187,13 +210,13 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
         if (i > root && heap_entry_before(entry, heap->entries[heap_parent(heap, i)])) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one", id);
         }
-        if (id >= heap->capacity || heap->positions[id] != i) {
+        if (id >= heap->capacity || *position_at(heap, id) != i) {
             return corrupt(why, why_bytes, "the back-index of timer %" PRIu32 " is not %zu", id, i);
         }
     }
     size_t placed = 0;
     for (uint32_t id = 0; id < heap->capacity; id++) {
-        placed += heap->positions[id] != 0;
+        placed += *position_at(heap, id) != 0;
     }
     if (placed != heap_end(heap) - root) {
         return corrupt(why, why_bytes, "%zu timers have a place, %zu are in the heap", placed,
@@ -216,7 +239,7 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
 static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const INDEXED_HEAP *heap = self;
-    size_t position = heap->positions[id];
+    size_t position = *position_at(heap, id);
     if (position == 0) {
         return TL_IDLE;
     }

@@ -3,12 +3,16 @@
  *
  *   nodes   [heads of lists, or one for none] [timer 0] [timer 1] ... [timer capacity-1]
  *
+ * Of a structure that was given records (records.h), the timers lie there, and only what stands in
+ * front of them is in the array.
+ *
  * Internal, and a template. The including file first defines
  *
  *   struct node
  *   NODES_FIRST     the index of timer 0; may depend on `array`
  *   NODE_ARRAY      the struct that holds the nodes, with the members
- *                     struct node *nodes; uint32_t capacity; uint64_t count (timers pending);
+ *                     struct node *nodes AND_RECORDS; uint32_t capacity; uint64_t count (timers
+ *                     pending);
  *                     const struct tl_allocator *allocator; struct tl_counters counters
  *
  * Nodes in front of timer 0's are the including file's to set, once, after the first nodes_reserve.
@@ -16,18 +20,30 @@
 #ifndef ALGOS_NODE_ARRAY_H
 #define ALGOS_NODE_ARRAY_H
 
+#include "records.h"
 #include "timerlab.h"
 
 #include <stdalign.h>
 
 #define NODES_ALIGN 64
 
+/* The node of that index. */
+#ifdef TL_EMBEDDED
+static inline struct node *node_at(const NODE_ARRAY *array, uint32_t index)
+{
+    uint32_t first = NODES_FIRST;
+    return index < first ? &array->nodes[index] : record_at(&array->records, index - first);
+}
+#else
+#define node_at(array, index) (&(array)->nodes[index])
+#endif
+
 /* Never nothing. */
 static inline size_t nodes_bytes(const NODE_ARRAY *array, uint32_t capacity)
 {
     (void)array;
     size_t first = NODES_FIRST;
-    return ((first > 0 ? first : 1) + capacity) * sizeof(struct node);
+    return ((first > 0 ? first : 1) + OWN_ENTRIES(array, capacity)) * sizeof(struct node);
 }
 
 /* For the hook `reserve`, and for the first nodes: grows to `capacity` timers, which are no more
@@ -48,10 +64,11 @@ static inline enum tl_status nodes_reserve(NODE_ARRAY *array, uint32_t capacity,
     if (nodes == NULL) {
         return TL_ERR_NOMEM;
     }
-    for (uint32_t id = array->capacity; id < capacity; id++) {
-        nodes[NODES_FIRST + id] = idle;
-    }
     array->nodes = nodes;
+    OWN_ARRAY(array, &nodes[NODES_FIRST], sizeof *nodes);
+    for (uint32_t id = array->capacity; id < capacity; id++) {
+        *node_at(array, NODES_FIRST + id) = idle;
+    }
     array->capacity = capacity;
     return TL_OK;
 }
@@ -81,5 +98,15 @@ static inline void nodes_counters(const void *self, struct tl_counters *out)
 {
     *out = ((const NODE_ARRAY *)self)->counters;
 }
+
+#ifdef TL_EMBEDDED
+static inline void nodes_moved(void *self, const struct tl_records *records)
+{
+    records_give(&((NODE_ARRAY *)self)->records, records);
+}
+#ifndef STRUCTURE_MOVED
+#define STRUCTURE_MOVED nodes_moved
+#endif
+#endif
 
 #endif

@@ -17,6 +17,8 @@
 #ifndef ALGOS_SLOT_LIST_H
 #define ALGOS_SLOT_LIST_H
 
+#include "records.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,7 +1,8 @@
 /*
  * structure.h: making and freeing a structure.
  *
- * Internal, and a template: the including file first defines STRUCTURE, its own struct.
+ * Internal, and a template: the including file first defines STRUCTURE, its own struct. What it has
+ * included before may define STRUCTURE_MOVED: the hook `moved`, by which it is told of its records.
  */
 #ifndef ALGOS_STRUCTURE_H
 #define ALGOS_STRUCTURE_H
@@ -28,6 +29,11 @@ static inline enum tl_status structure_create(const struct tl_config *config,
         return TL_ERR_NOMEM;
     }
     *structure = *empty;
+#if defined(TL_EMBEDDED) && defined(STRUCTURE_MOVED)
+    if (config->records != NULL) {
+        STRUCTURE_MOVED(structure, config->records);
+    }
+#endif
     enum tl_status status = reserve(structure, config->capacity);
     if (status != TL_OK) {
         structure_free(structure, config->allocator);

@@ -15,18 +15,19 @@
 #ifndef ALGOS_TIMER_BUCKETS_H
 #define ALGOS_TIMER_BUCKETS_H
 
+#include "records.h"
 #include "timerlab.h"
 
 #ifndef SLOT_LISTS
 #define SLOT_LISTS struct timer_buckets
 
 struct timer_buckets {
-    struct node *nodes;    /* the heads, then the timers */
-    uint32_t first_timer;  /* index of timer 0: the number of heads */
-    uint32_t bucket_count; /* DUE and LATE included */
-    uint32_t stripes[2];   /* the bits of an index that say its list in a bucket, and in one that
-                              is near */
-    uint64_t count;        /* timers pending */
+    struct node *nodes AND_RECORDS; /* the heads, then the timers */
+    uint32_t first_timer;           /* index of timer 0: the number of heads */
+    uint32_t bucket_count;          /* DUE and LATE included */
+    uint32_t stripes[2]; /* the bits of an index that say its list in a bucket, and in one that
+                            is near */
+    uint64_t count;      /* timers pending */
     uint32_t capacity;
     const struct tl_allocator *allocator;
     struct tl_counters counters;
@@ -59,7 +60,7 @@ static inline struct timer_buckets buckets_empty(const struct tl_config *config,
 
 static inline struct node *slot_node(const SLOT_LISTS *buckets, uint32_t index)
 {
-    return &buckets->nodes[index];
+    return node_at(buckets, index);
 }
 
 static inline bool slot_is_timer(const SLOT_LISTS *buckets, uint32_t index)

@@ -4,18 +4,20 @@
  *   timers   [timer 0] [timer 1] ...            indices 0, 1, ...
  *   heads    [LATE] [one list] [another] ...    indices HEAD_BIT, HEAD_BIT + 1, ...
  *
- * The list LATE takes what is due at its start; the next advance files it.
+ * The list LATE takes what is due at its start; the next advance files it. Of a structure that was
+ * given records (records.h), the timers lie there.
  *
  * Internal to the structures, and a template: the including file first defines
  *
  *   SLOT_LISTS    the struct that holds the lists, with the members
- *                   struct timer *timers; struct node *heads; uint32_t capacity;
+ *                   struct timer *timers AND_RECORDS; struct node *heads; uint32_t capacity;
  *                   uint64_t count (timers pending); const struct tl_allocator *allocator;
  *                   struct tl_counters counters
  */
 #ifndef ALGOS_TIMER_LISTS_H
 #define ALGOS_TIMER_LISTS_H
 
+#include "records.h"
 #include "timerlab.h"
 #include "walk.h"
 
@@ -37,26 +39,44 @@ struct timer {
 
 #include "slot_list.h"
 
+#ifdef TL_EMBEDDED
+static inline struct timer *timer_at(const SLOT_LISTS *lists, uint32_t id)
+{
+    return record_at(&lists->records, id);
+}
+#else
+#define timer_at(lists, id) (&(lists)->timers[id])
+#endif
+
 static inline struct node *slot_node(const SLOT_LISTS *lists, uint32_t index)
 {
-    return (index & HEAD_BIT) != 0 ? &lists->heads[index ^ HEAD_BIT] : &lists->timers[index].links;
+    return (index & HEAD_BIT) != 0 ? &lists->heads[index ^ HEAD_BIT]
+                                   : &timer_at(lists, index)->links;
 }
 
 /* What follows a timer in its list; a timer's memory is asked for. */
 static inline uint32_t timer_next(const SLOT_LISTS *lists, uint32_t id)
 {
-    uint32_t next = lists->timers[id].links.next;
+    uint32_t next = timer_at(lists, id)->links.next;
     if ((next & HEAD_BIT) == 0) {
-        __builtin_prefetch(&lists->timers[next], 1);
+        __builtin_prefetch(timer_at(lists, next), 1);
     }
     return next;
 }
 
 /* --- memory: the timers, and in one block behind them the heads ------------------------------- */
 
-static inline size_t lists_bytes(uint32_t capacity, size_t heads)
+static inline size_t lists_bytes(const SLOT_LISTS *lists, uint32_t capacity, size_t heads)
 {
-    return (size_t)capacity * sizeof(struct timer) + heads * sizeof(struct node);
+    (void)lists;
+    return (size_t)OWN_ENTRIES(lists, capacity) * sizeof(struct timer) +
+           heads * sizeof(struct node);
+}
+
+static inline void lists_free(SLOT_LISTS *lists, size_t heads)
+{
+    tl_free(lists->allocator, lists->timers, lists_bytes(lists, lists->capacity, heads),
+            BLOCK_ALIGN);
 }
 
 /* For the hook `reserve`, and for the first timers: grows to `capacity` timers, no more than
@@ -73,21 +93,21 @@ static inline enum tl_status lists_reserve(SLOT_LISTS *lists, uint32_t capacity,
         return TL_ERR_CAPACITY;
     }
     struct timer *timers =
-        tl_alloc(lists->allocator, lists_bytes(capacity, heads_of(capacity)), BLOCK_ALIGN);
+        tl_alloc(lists->allocator, lists_bytes(lists, capacity, heads_of(capacity)), BLOCK_ALIGN);
     if (timers == NULL) {
         return TL_ERR_NOMEM;
     }
-    struct node *heads = (struct node *)(void *)&timers[capacity];
+    struct node *heads = (struct node *)(void *)&timers[OWN_ENTRIES(lists, capacity)];
     if (!fresh) {
-        memcpy(timers, lists->timers, (size_t)lists->capacity * sizeof *timers);
+        memcpy(timers, lists->timers, (size_t)OWN_ENTRIES(lists, lists->capacity) * sizeof *timers);
         memcpy(heads, lists->heads, heads_kept * sizeof *heads);
-        tl_free(lists->allocator, lists->timers,
-                lists_bytes(lists->capacity, heads_of(lists->capacity)), BLOCK_ALIGN);
-    }
-    for (uint32_t id = lists->capacity; id < capacity; id++) {
-        timers[id] = (struct timer){.links = {.next = SLOT_NONE, .prev = SLOT_NONE}};
+        lists_free(lists, heads_of(lists->capacity));
     }
     lists->timers = timers;
+    OWN_ARRAY(lists, timers, sizeof *timers);
+    for (uint32_t id = lists->capacity; id < capacity; id++) {
+        *timer_at(lists, id) = (struct timer){.links = {.next = SLOT_NONE, .prev = SLOT_NONE}};
+    }
     lists->heads = heads;
     lists->capacity = capacity;
     return TL_OK;
@@ -105,6 +125,14 @@ static inline void lists_counters(const void *self, struct tl_counters *out)
     *out = ((const SLOT_LISTS *)self)->counters;
 }
 
+#ifdef TL_EMBEDDED
+static inline void lists_moved(void *self, const struct tl_records *records)
+{
+    records_give(&((SLOT_LISTS *)self)->records, records);
+}
+#define STRUCTURE_MOVED lists_moved
+#endif
+
 /* For the hook `check`: how many timers are in some list. */
 static inline uint64_t lists_linked(const SLOT_LISTS *lists)
 {
@@ -120,8 +148,8 @@ static inline void lists_walk(const SLOT_LISTS *lists, uint32_t list,
                               const struct tl_visitor *visitor)
 {
     for (uint32_t id = slot_node(lists, list)->next; id != list;
-         id = lists->timers[id].links.next) {
-        walk_timer(visitor, id, list == LATE ? TL_NEVER : lists->timers[id].due, 0);
+         id = timer_at(lists, id)->links.next) {
+        walk_timer(visitor, id, list == LATE ? TL_NEVER : timer_at(lists, id)->due, 0);
     }
 }
 

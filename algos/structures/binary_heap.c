@@ -46,12 +46,13 @@
 #include "timerlab.h"
 
 #include "heap_entry.h"
+#include "records.h"
 
 #define ROOT ((size_t)1)
 
 struct binary_heap {
     heap_entry *entries; /* [0] is before every other; followed by the positions, in one block */
-    uint32_t *positions;
+    uint32_t *positions AND_RECORDS;
     uint64_t clock;
     uint32_t count;   /* of the entries */
     bool vacant;      /* the timer at the root has fired, and its place is not taken yet */
@@ -219,7 +220,7 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
     }
     uint64_t due = deadline > heap->clock ? deadline : heap->clock;
     heap_entry entry = heap_entry_make(due, heap->serial++, id);
-    size_t position = heap->positions[id];
+    size_t position = *position_at(heap, id);
     if (position == 0) {
         if (heap->vacant) {
             replace_root(heap, entry);
@@ -240,11 +241,11 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status heap_stop(void *self, uint32_t id)
 {
     struct binary_heap *heap = self;
-    size_t position = heap->positions[id];
+    size_t position = *position_at(heap, id);
     if (position == 0) {
         return TL_IDLE;
     }
-    heap->positions[id] = 0;
+    *position_at(heap, id) = 0;
     heap_entry last = heap->entries[heap->count--];
     if (position <= heap->count) {
         TL_COUNT(heap, compares, 1);
@@ -298,4 +299,6 @@ TL_ALGO(binary_heap) = {
     .check = heap_check,
     .place = heap_place,
     .walk = heap_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(uint32_t)),
+    .moved = EMBEDDED_HOOK(heap_moved),
 };

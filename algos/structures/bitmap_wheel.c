@@ -135,7 +135,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct bitmap_wheel *wheel = self;
     uint32_t index = take_for_start(wheel, id);
-    wheel->buckets.nodes[index].due = deadline;
+    node_at(&wheel->buckets, index)->due = deadline;
     if (deadline > wheel->buckets.clock) {
         uint64_t at = file_timer(wheel, index, deadline);
         if (__builtin_expect(at < wheel->work_at, 0)) {
@@ -160,7 +160,7 @@ static inline void file_again(void *self, uint32_t index)
 {
     struct bitmap_wheel *wheel = self;
     if (!bucket_sort_out(&wheel->buckets, index)) {
-        (void)file_timer(wheel, index, wheel->buckets.nodes[index].due);
+        (void)file_timer(wheel, index, node_at(&wheel->buckets, index)->due);
     }
 }
 
@@ -345,7 +345,7 @@ static enum tl_status check_slot(const struct bitmap_wheel *wheel, uint32_t leve
     }
     for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
          i = bucket_after(buckets, bucket, i)) {
-        if (buckets->nodes[i].due < slot_expires(wheel, level, slot)) {
+        if (node_at(buckets, i)->due < slot_expires(wheel, level, slot)) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is due before its slot",
                            timer_id(buckets, i));
         }
@@ -437,4 +437,6 @@ TL_ALGO(bitmap_wheel) = {
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

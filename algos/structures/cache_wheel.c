@@ -120,7 +120,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     struct cache_wheel *wheel = self;
     uint32_t index = take_for_start(wheel, id);
     uint64_t due = deadline > wheel->buckets.clock ? deadline : wheel->buckets.clock;
-    wheel->buckets.nodes[index].due = due;
+    node_at(&wheel->buckets, index)->due = due;
     file_timer(wheel, index, due);
     return TL_OK;
 }
@@ -130,7 +130,7 @@ static void file_again(void *self, uint32_t index)
 {
     struct cache_wheel *wheel = self;
     if (!bucket_sort_out(&wheel->buckets, index)) {
-        file_timer(wheel, index, wheel->buckets.nodes[index].due);
+        file_timer(wheel, index, node_at(&wheel->buckets, index)->due);
     }
 }
 
@@ -274,7 +274,7 @@ static enum tl_status check_bucket(const struct cache_wheel *wheel, uint32_t n, 
     }
     for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
          i = bucket_after(buckets, bucket, i)) {
-        uint64_t due = buckets->nodes[i].due;
+        uint64_t due = node_at(buckets, i)->due;
         if (due >> shift < buckets->clock >> shift ||
             (due >> shift & (levels[n].buckets - 1)) != slot) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong bucket",
@@ -368,4 +368,6 @@ TL_ALGO(cache_wheel) = {
         "first "
         "callback, so what that starts when already due waits for the next bucket; an entry that "
         "the cache will not let go is not scheduled again.",
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -48,10 +48,12 @@
  */
 #include "timerlab.h"
 
+#include "records.h"
+
 #define DAYS_MIN 2u
 
 struct calendar_queue {
-    struct timer *timers;
+    struct timer *timers AND_RECORDS;
     struct node *heads;
     uint32_t capacity;
     uint32_t days;
@@ -137,4 +139,6 @@ TL_ALGO(calendar_queue) = {
     .check = queue_check,
     .place = queue_place,
     .walk = queue_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
+    .moved = EMBEDDED_HOOK(lists_moved),
 };

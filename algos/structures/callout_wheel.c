@@ -101,11 +101,11 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     uint32_t index = timer_index(buckets, id);
     uint64_t delay = deadline > buckets->clock ? deadline - buckets->clock : 0;
     (void)buckets_take(buckets, index);
-    struct node *node = &buckets->nodes[index];
+    struct node *node = node_at(buckets, index);
     node->due = deadline > wheel->last_scan ? deadline : wheel->last_scan;
     node->latest = node->due + window_of(wheel->precision, wheel->deviation, delay);
     uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot_of(wheel, node->due), 0);
-    slot_append(buckets, buckets->nodes[head].next, index); /* in front of the others */
+    slot_append(buckets, node_at(buckets, head)->next, index); /* in front of the others */
     TL_COUNT(buckets, moves, 1);
     if (node->latest < wheel->work_at) {
         wheel->work_at = node->latest;
@@ -126,12 +126,12 @@ static void scan_bucket(struct callout_wheel *wheel, uint64_t bucket, struct sca
     struct timer_buckets *buckets = &wheel->buckets;
     uint32_t slot = (uint32_t)bucket & (wheel->slots - 1);
     uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
-    uint32_t index = buckets->nodes[head].next;
+    uint32_t index = node_at(buckets, head)->next;
     TL_COUNT(buckets, slots, 1);
     while (index != head) {
-        const struct node *node = &buckets->nodes[index];
+        const struct node *node = node_at(buckets, index);
         uint32_t next = node->next;
-        __builtin_prefetch(&buckets->nodes[next], 1);
+        __builtin_prefetch(node_at(buckets, next), 1);
         TL_COUNT(buckets, compares, 1);
         if (node->due <= buckets->clock) {
             slot_remove(buckets, index);
@@ -241,7 +241,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     for (uint32_t slot = 0; slot < wheel->slots; slot++) {
         for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
              i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
-            const struct node *node = &buckets->nodes[i];
+            const struct node *node = node_at(buckets, i);
             if (slot_of(wheel, node->due) != slot || node->due < wheel->last_scan) {
                 return corrupt(why, why_bytes, "timer %" PRIu32 " is in bucket %" PRIu32,
                                timer_id(buckets, i), slot);
@@ -267,7 +267,7 @@ static uint64_t slot_block(const struct callout_wheel *wheel, uint32_t slot)
 /* Turns of the wheel before a timer's own, for a timer in a bucket. */
 static uint64_t rounds_of(const struct callout_wheel *wheel, uint32_t slot, uint32_t index)
 {
-    uint64_t block = wheel->buckets.nodes[index].due >> wheel->shift;
+    uint64_t block = node_at(&wheel->buckets, index)->due >> wheel->shift;
     return (block - slot_block(wheel, slot)) / wheel->slots;
 }
 
@@ -282,8 +282,8 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
         *out = (struct tl_place){.level = 1,
                                  .slot = slot,
                                  .rounds = rounds_of(wheel, slot, index),
-                                 .bucket = wheel->buckets.nodes[index].due >> wheel->shift
-                                                                                  << wheel->shift};
+                                 .bucket = node_at(&wheel->buckets, index)->due >>
+                                           wheel->shift << wheel->shift};
     }
     return status;
 }
@@ -301,7 +301,7 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
                   slot == slot_of(wheel, wheel->last_scan) ? TL_MARK_HAND : 0u);
         for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
              i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
-            walk_timer(visitor, timer_id(buckets, i), buckets->nodes[i].due,
+            walk_timer(visitor, timer_id(buckets, i), node_at(buckets, i)->due,
                        rounds_of(wheel, slot, i));
         }
     }
@@ -345,4 +345,6 @@ TL_ALGO(callout_wheel) = {
         "goes twice as far as the last, where it wakes up again and again; and after a pause of "
         "nearly a turn it sees all that comes next, where timers of a later turn may hide it. A "
         "bucket's head takes 24 bytes, not 8.",
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

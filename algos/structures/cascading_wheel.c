@@ -163,7 +163,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     struct cascading_wheel *wheel = self;
     uint32_t index = wheel->buckets.first_timer + id;
     (void)buckets_take(&wheel->buckets, index);
-    wheel->buckets.nodes[index].due = deadline;
+    node_at(&wheel->buckets, index)->due = deadline;
     if (deadline > wheel->buckets.clock) {
         file_timer(wheel, index, deadline, wheel->buckets.clock + 1); /* the hand's next tick */
     } else {
@@ -178,7 +178,7 @@ static inline void file_again(void *self, uint32_t index)
 {
     struct cascading_wheel *wheel = self;
     if (!bucket_sort_out(&wheel->buckets, index)) {
-        file_timer(wheel, index, wheel->buckets.nodes[index].due, wheel->buckets.clock);
+        file_timer(wheel, index, node_at(&wheel->buckets, index)->due, wheel->buckets.clock);
     }
 }
 
@@ -389,6 +389,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     wheel->by_digit = config->options[OPTION_LEVEL] == BY_DIGIT;
     uint32_t buckets = make_levels(wheel, config->options, config->now);
     wheel->buckets = buckets_empty(config, buckets);
+    TAKE_RECORDS(&wheel->buckets, config);
     enum tl_status status = buckets_reserve(wheel, config->capacity);
     if (status != TL_OK) {
         tl_free(config->allocator, wheel, bytes, alignof(struct cascading_wheel));
@@ -438,7 +439,7 @@ static enum tl_status check_slot(const struct cascading_wheel *wheel, const stru
     bool last = level == &wheel->levels[wheel->level_count - 1];
     for (uint32_t i = bucket_first(buckets, level->first + slot); i != SLOT_NONE;
          i = bucket_after(buckets, level->first + slot, i)) {
-        uint64_t due = buckets->nodes[i].due;
+        uint64_t due = node_at(buckets, i)->due;
         if (due < starts || (due - starts >= level->width && !(last && wheel->overfilled))) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is not due within its slot",
                            timer_id(buckets, i));
@@ -548,4 +549,6 @@ TL_ALGO(cascading_wheel) = {
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

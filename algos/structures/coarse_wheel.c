@@ -123,7 +123,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct coarse_wheel *wheel = self;
     uint32_t index = take_for_start(wheel, id);
-    wheel->buckets.nodes[index].due = deadline;
+    node_at(&wheel->buckets, index)->due = deadline;
     if (deadline > wheel->buckets.clock) {
         uint64_t at = file_timer(wheel, index, deadline);
         if (__builtin_expect(at < wheel->work_at, 0)) {
@@ -148,7 +148,7 @@ static void file_again(void *self, uint32_t index)
 {
     struct coarse_wheel *wheel = self;
     if (!bucket_sort_out(&wheel->buckets, index)) {
-        (void)file_timer(wheel, index, wheel->buckets.nodes[index].due);
+        (void)file_timer(wheel, index, node_at(&wheel->buckets, index)->due);
     }
 }
 
@@ -283,7 +283,7 @@ static enum tl_status check_slot(const struct coarse_wheel *wheel, uint32_t leve
     uint64_t late = (UINT64_C(1) << (level * CLOCK_SHIFT)) - wheel->ceil;
     for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
          i = bucket_after(buckets, bucket, i)) {
-        uint64_t due = buckets->nodes[i].due;
+        uint64_t due = node_at(buckets, i)->due;
         if ((due > at && level + 1 < wheel->level_count) || at > due + late) {
             return corrupt(why, why_bytes,
                            "timer %" PRIu32 ", due at %" PRIu64 ", fires at %" PRIu64,
@@ -379,4 +379,6 @@ TL_ALGO(coarse_wheel) = {
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -46,12 +46,13 @@
 #include "timerlab.h"
 
 #include "heap_entry.h"
+#include "records.h"
 
 enum option { OPTION_ARITY };
 
 struct dary_heap {
     heap_entry *entries; /* [arity - 1] is the root; followed by the positions, in one block */
-    uint32_t *positions;
+    uint32_t *positions AND_RECORDS;
     size_t root;
     size_t end; /* the index behind the last entry */
     unsigned arity;
@@ -218,7 +219,7 @@ static ALWAYS_INLINE enum tl_status start_by(struct dary_heap *heap, uint32_t id
 {
     uint64_t due = deadline > heap->clock ? deadline : heap->clock;
     heap_entry entry = heap_entry_make(due, heap->serial++, id);
-    size_t position = heap->positions[id];
+    size_t position = *position_at(heap, id);
     if (position == 0) {
         if (heap->vacant) {
             replace_root(heap, entry);
@@ -247,11 +248,11 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 
 static ALWAYS_INLINE enum tl_status stop_by(struct dary_heap *heap, uint32_t id, unsigned arity)
 {
-    size_t position = heap->positions[id];
+    size_t position = *position_at(heap, id);
     if (position == 0) {
         return TL_IDLE;
     }
-    heap->positions[id] = 0;
+    *position_at(heap, id) = 0;
     heap_entry last = heap->entries[--heap->end];
     if (position < heap->end) {
         TL_COUNT(heap, compares, 1);
@@ -321,4 +322,6 @@ TL_ALGO(dary_heap) = {
     .check = heap_check,
     .place = heap_place,
     .walk = heap_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(uint32_t)),
+    .moved = EMBEDDED_HOOK(heap_moved),
 };

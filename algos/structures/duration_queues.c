@@ -103,7 +103,7 @@ static inline struct queue *queue_of(const struct duration_queues *q, uint32_t h
 
 static inline uint64_t heap_due(const struct duration_queues *q, uint32_t place)
 {
-    return q->buckets.nodes[q->heap[place]].at;
+    return node_at(&q->buckets, q->heap[place])->at;
 }
 
 static inline void heap_put(struct duration_queues *q, uint32_t place, uint32_t index)
@@ -112,7 +112,7 @@ static inline void heap_put(struct duration_queues *q, uint32_t place, uint32_t 
     if (is_queue(q, index)) {
         queue_of(q, index)->place = place;
     } else {
-        q->buckets.nodes[index].prev = place;
+        node_at(&q->buckets, index)->prev = place;
         TL_COUNT(&q->buckets, moves, 1);
     }
 }
@@ -120,7 +120,7 @@ static inline void heap_put(struct duration_queues *q, uint32_t place, uint32_t 
 /* Puts an entry where it belongs, from the hole at `place` up or down. */
 static void heap_settle(struct duration_queues *q, uint32_t place, uint32_t index)
 {
-    uint64_t at = q->buckets.nodes[index].at;
+    uint64_t at = node_at(&q->buckets, index)->at;
     if (q->scan) {
         q->bound = at < q->bound ? at : q->bound;
         heap_put(q, place, index);
@@ -197,13 +197,13 @@ static void file_timer(struct duration_queues *q, uint32_t index, uint64_t due)
         q->idle = queue_of(q, head)->place;
         q->table[slot] = head;
         queue_of(q, head)->duration = duration;
-        q->buckets.nodes[head].at = due;
+        node_at(&q->buckets, head)->at = due;
         heap_settle(q, q->heap_count++, head);
     }
     if (head != NO_QUEUE) {
         bucket_append(&q->buckets, head, index);
     } else {
-        q->buckets.nodes[index].next = IN_HEAP;
+        node_at(&q->buckets, index)->next = IN_HEAP;
         heap_settle(q, q->heap_count++, index);
     }
 }
@@ -211,7 +211,7 @@ static void file_timer(struct duration_queues *q, uint32_t index, uint64_t due)
 /* Takes a pending timer out of where it is. */
 static inline void take_out(struct duration_queues *q, uint32_t index)
 {
-    struct node *node = &q->buckets.nodes[index];
+    struct node *node = node_at(&q->buckets, index);
     if (node->next == IN_HEAP) {
         node->next = SLOT_NONE;
         TL_COUNT(&q->buckets, moves, 1);
@@ -228,7 +228,7 @@ static enum tl_status queues_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct duration_queues *q = self;
     uint32_t index = take_for_start(q, id);
-    q->buckets.nodes[index].at = deadline;
+    node_at(&q->buckets, index)->at = deadline;
     if (deadline > q->buckets.clock) {
         file_timer(q, index, deadline);
     } else {
@@ -244,22 +244,22 @@ static bool take_due(struct duration_queues *q, uint32_t index, uint64_t now)
     struct timer_buckets *buckets = &q->buckets;
     TL_COUNT(buckets, slots, 1);
     if (!is_queue(q, index)) {
-        if (buckets->nodes[index].at > now) {
+        if (node_at(buckets, index)->at > now) {
             return false;
         }
         take_out(q, index);
         bucket_append(buckets, DUE, index);
         return true;
     }
-    uint32_t first = buckets->nodes[index].next;
+    uint32_t first = node_at(buckets, index)->next;
     while (first != index) {
         TL_COUNT(buckets, compares, 1);
-        if (buckets->nodes[first].at > now) {
-            buckets->nodes[index].at = buckets->nodes[first].at;
+        if (node_at(buckets, first)->at > now) {
+            node_at(buckets, index)->at = node_at(buckets, first)->at;
             return false;
         }
-        uint32_t next = buckets->nodes[first].next;
-        __builtin_prefetch(&buckets->nodes[next]);
+        uint32_t next = node_at(buckets, first)->next;
+        __builtin_prefetch(node_at(buckets, next));
         slot_remove(buckets, first);
         bucket_append(buckets, DUE, first);
         first = next;
@@ -289,7 +289,7 @@ static void collect_due(struct duration_queues *q, uint64_t now)
     for (uint32_t place = 0; place < q->heap_count;) {
         uint32_t index = q->heap[place];
         if (!take_due(q, index, now)) { /* else another has taken its place */
-            uint64_t at = q->buckets.nodes[index].at;
+            uint64_t at = node_at(&q->buckets, index)->at;
             q->bound = at < q->bound ? at : q->bound;
             place++;
         }
@@ -403,7 +403,6 @@ static const struct tl_option queues_options[] = {
 /* A queue that holds timers: its place, its order, its time. */
 static bool check_queue(const struct duration_queues *q, uint32_t head, uint32_t place)
 {
-    const struct node *nodes = q->buckets.nodes;
     const struct queue *queue = queue_of(q, head);
     uint32_t slot = table_slot(q, queue->duration);
     while (q->table[slot] != head) {
@@ -412,14 +411,18 @@ static bool check_queue(const struct duration_queues *q, uint32_t head, uint32_t
         }
         slot = (slot + 1) & q->table_mask;
     }
-    uint64_t before = nodes[head].at > q->buckets.clock ? nodes[head].at : q->buckets.clock + 1;
-    for (uint32_t i = nodes[head].next; i != head; i = nodes[i].next) {
-        if (nodes[i].at < before || nodes[i].at - queue->duration > q->buckets.clock) {
+    uint64_t before = node_at(&q->buckets, head)->at > q->buckets.clock
+                          ? node_at(&q->buckets, head)->at
+                          : q->buckets.clock + 1;
+    for (uint32_t i = node_at(&q->buckets, head)->next; i != head;
+         i = node_at(&q->buckets, i)->next) {
+        if (node_at(&q->buckets, i)->at < before ||
+            node_at(&q->buckets, i)->at - queue->duration > q->buckets.clock) {
             return false;
         }
-        before = nodes[i].at;
+        before = node_at(&q->buckets, i)->at;
     }
-    return queue->place == place && nodes[head].next != head;
+    return queue->place == place && node_at(&q->buckets, head)->next != head;
 }
 
 static enum tl_status queues_check(const void *self, char *why, size_t why_bytes)
@@ -434,7 +437,7 @@ static enum tl_status queues_check(const void *self, char *why, size_t why_bytes
             busy++;
             right = right && check_queue(q, index, place);
         } else {
-            const struct node *node = &q->buckets.nodes[index];
+            const struct node *node = node_at(&q->buckets, index);
             right = right && node->next == IN_HEAP && node->prev == place &&
                     node->at > q->buckets.clock;
         }
@@ -461,9 +464,10 @@ static void walk_queue(const struct duration_queues *q, uint32_t head,
     (void)snprintf(name, sizeof name, "for %" PRIu64 " ticks", queue_of(q, head)->duration);
     walk_part(visitor, name, TL_FORM_LIST, 0);
     uint64_t index = 0;
-    for (uint32_t i = q->buckets.nodes[head].next; i != head; i = q->buckets.nodes[i].next) {
+    for (uint32_t i = node_at(&q->buckets, head)->next; i != head;
+         i = node_at(&q->buckets, i)->next) {
         walk_node(visitor, index++, TL_NEVER);
-        walk_timer(visitor, i - q->buckets.first_timer, q->buckets.nodes[i].at, 0);
+        walk_timer(visitor, i - q->buckets.first_timer, node_at(&q->buckets, i)->at, 0);
     }
 }
 
@@ -495,7 +499,7 @@ static void queues_walk(const void *self, const struct tl_visitor *visitor)
 static enum tl_status queues_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct duration_queues *q = self;
-    const struct node *node = &q->buckets.nodes[q->buckets.first_timer + id];
+    const struct node *node = node_at(&q->buckets, q->buckets.first_timer + id);
     if (node->next == SLOT_NONE) {
         return TL_IDLE;
     }
@@ -547,4 +551,6 @@ TL_ALGO(duration_queues) = {
     .check = queues_check,
     .place = queues_place,
     .walk = queues_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -58,6 +58,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 /* Which of a timer's two things a branch leads to, and on which side of its parent each hangs, is
@@ -87,7 +88,7 @@ struct node {
 };
 
 struct ebtree {
-    struct node *nodes;
+    struct node *nodes AND_RECORDS;
     uint32_t capacity;
     uint32_t key_bits;
     uint64_t key_mask;
@@ -107,7 +108,7 @@ struct ebtree {
 
 static inline struct node *slot_node(const struct ebtree *tree, uint32_t index)
 {
-    return &tree->nodes[index];
+    return node_at(tree, index);
 }
 
 /* --- the tree -------------------------------------------------------------------------------- */
@@ -115,14 +116,14 @@ static inline struct node *slot_node(const struct ebtree *tree, uint32_t index)
 /* Where a branch's leaf or fork keeps the link to its parent. */
 static inline uint32_t *up_of(const struct ebtree *tree, uint32_t branch)
 {
-    struct node *node = &tree->nodes[branch >> 1];
+    struct node *node = node_at(tree, branch >> 1);
     return (branch & 1) == FORK ? &node->up_fork : &node->up_leaf;
 }
 
 /* Hangs a leaf or fork from the side of a parent that the link `up` says. */
 static inline void hang(struct ebtree *tree, uint32_t branch, uint32_t up)
 {
-    tree->nodes[up >> 1].branch[up & 1] = branch;
+    node_at(tree, up >> 1)->branch[up & 1] = branch;
     *up_of(tree, branch) = up;
 }
 
@@ -131,7 +132,7 @@ static void put_above(struct ebtree *tree, uint32_t below, uint32_t index, int32
                       uint32_t side)
 {
     uint32_t up = *up_of(tree, below);
-    tree->nodes[index].bit = bit;
+    node_at(tree, index)->bit = bit;
     hang(tree, below, index << 1 | (side ^ 1));
     hang(tree, index << 1 | LEAF, index << 1 | side);
     hang(tree, index << 1 | FORK, up);
@@ -143,47 +144,45 @@ static void put_above(struct ebtree *tree, uint32_t below, uint32_t index, int32
  * right end rise by one where there is no room for a fork between. */
 static void put_behind_equals(struct ebtree *tree, uint32_t top, uint32_t index)
 {
-    const struct node *nodes = tree->nodes;
     uint32_t full = top;
     uint32_t at = top;
     for (;;) {
-        uint32_t right = nodes[at].branch[1];
+        uint32_t right = node_at(tree, at)->branch[1];
         TL_COUNT(tree, compares, 1);
         if ((right & 1) == LEAF) {
             break;
         }
-        if (nodes[right >> 1].bit > nodes[at].bit + 1) {
+        if (node_at(tree, right >> 1)->bit > node_at(tree, at)->bit + 1) {
             full = right >> 1;
         }
         at = right >> 1;
     }
-    if (nodes[at].bit < -1) {
-        put_above(tree, nodes[at].branch[1], index, -1, 1);
+    if (node_at(tree, at)->bit < -1) {
+        put_above(tree, node_at(tree, at)->branch[1], index, -1, 1);
     } else {
-        put_above(tree, full << 1 | FORK, index, nodes[full].bit - 1, 1);
+        put_above(tree, full << 1 | FORK, index, node_at(tree, full)->bit - 1, 1);
     }
 }
 
 /* Puts a timer that is not pending into the tree, by its key. */
 static void put(struct ebtree *tree, uint32_t index)
 {
-    const struct node *nodes = tree->nodes;
-    uint64_t key = nodes[index].key;
-    uint32_t at = nodes[ROOT].branch[0];
+    uint64_t key = node_at(tree, index)->key;
+    uint32_t at = node_at(tree, ROOT)->branch[0];
     if (at == NO_BRANCH) {
         hang(tree, index << 1 | LEAF, ROOT << 1);
         TL_COUNT(tree, moves, 1);
         return;
     }
     while ((at & 1) == FORK) {
-        const struct node *fork = &nodes[at >> 1];
+        const struct node *fork = node_at(tree, at >> 1);
         TL_COUNT(tree, compares, 1);
         if (fork->bit < 0 || (key ^ fork->key) >> fork->bit > 1) {
             break;
         }
         at = fork->branch[key >> fork->bit & 1];
     }
-    uint64_t there = nodes[at >> 1].key;
+    uint64_t there = node_at(tree, at >> 1)->key;
     TL_COUNT(tree, compares, 1);
     if (key != there) {
         put_above(tree, at, index, 63 - __builtin_clzll(key ^ there), key > there);
@@ -197,16 +196,16 @@ static void put(struct ebtree *tree, uint32_t index)
 /* Takes a timer out of the tree. */
 static void take(struct ebtree *tree, uint32_t index)
 {
-    struct node *node = &tree->nodes[index];
+    struct node *node = node_at(tree, index);
     uint32_t up = node->up_leaf;
     uint32_t parent = up >> 1;
     node->up_leaf = UNUSED;
     TL_COUNT(tree, moves, 1);
     if (parent == ROOT) {
-        tree->nodes[ROOT].branch[0] = NO_BRANCH;
+        node_at(tree, ROOT)->branch[0] = NO_BRANCH;
         return;
     }
-    struct node *spare = &tree->nodes[parent];
+    struct node *spare = node_at(tree, parent);
     hang(tree, spare->branch[~up & 1], spare->up_fork);
     spare->up_fork = UNUSED;
     if (node->up_fork != UNUSED) {
@@ -222,14 +221,13 @@ static void take(struct ebtree *tree, uint32_t index)
 /* The timer of the tree that is due first, or ROOT if there is none. */
 static uint32_t find_first(const struct ebtree *tree)
 {
-    const struct node *nodes = tree->nodes;
-    uint32_t at = nodes[ROOT].branch[0];
+    uint32_t at = node_at(tree, ROOT)->branch[0];
     int32_t highest = (int32_t)tree->key_bits - 1;
-    if ((at & 1) == FORK && nodes[at >> 1].bit == highest) {
-        at = nodes[at >> 1].branch[tree->clock >> highest & 1];
+    if ((at & 1) == FORK && node_at(tree, at >> 1)->bit == highest) {
+        at = node_at(tree, at >> 1)->branch[tree->clock >> highest & 1];
     }
     while ((at & 1) == FORK) {
-        at = nodes[at >> 1].branch[0];
+        at = node_at(tree, at >> 1)->branch[0];
     }
     return at >> 1;
 }
@@ -237,21 +235,21 @@ static uint32_t find_first(const struct ebtree *tree)
 /* The tick at which a timer of the tree is due: its key, in the turn that begins at the clock. */
 static inline uint64_t due_of(const struct ebtree *tree, uint32_t index)
 {
-    return tree->clock + ((tree->nodes[index].key - tree->clock) & tree->key_mask);
+    return tree->clock + ((node_at(tree, index)->key - tree->clock) & tree->key_mask);
 }
 
 /* --- hooks ----------------------------------------------------------------------------------- */
 
 static inline bool is_pending(const struct ebtree *tree, uint32_t index)
 {
-    return tree->nodes[index].up_leaf != UNUSED;
+    return node_at(tree, index)->up_leaf != UNUSED;
 }
 
 static void take_out(struct ebtree *tree, uint32_t index)
 {
-    if (tree->nodes[index].up_leaf == IN_DUE) {
+    if (node_at(tree, index)->up_leaf == IN_DUE) {
         slot_remove(tree, index);
-        tree->nodes[index].up_leaf = UNUSED;
+        node_at(tree, index)->up_leaf = UNUSED;
         TL_COUNT(tree, moves, 1);
     } else {
         take(tree, index);
@@ -277,7 +275,7 @@ static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
     } else {
         tree->count++;
     }
-    tree->nodes[index].key = (deadline > tree->clock ? deadline : tree->clock) & tree->key_mask;
+    node_at(tree, index)->key = (deadline > tree->clock ? deadline : tree->clock) & tree->key_mask;
     put(tree, index);
     return TL_OK;
 }
@@ -303,7 +301,7 @@ static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
             break;
         }
         take(tree, first);
-        tree->nodes[first].up_leaf = IN_DUE;
+        node_at(tree, first)->up_leaf = IN_DUE;
         slot_append(tree, DUE, first);
     }
     tree->clock = now;
@@ -335,8 +333,8 @@ static enum tl_status tree_reserve(void *self, uint32_t capacity)
     enum tl_status status = nodes_reserve(tree, capacity, UINT32_MAX / 2 - FIRST,
                                           (struct node){.up_fork = UNUSED, .up_leaf = UNUSED});
     if (status == TL_OK && fresh) {
-        tree->nodes[ROOT] = (struct node){.branch = {NO_BRANCH, NO_BRANCH}};
-        tree->nodes[DUE] = (struct node){.up_fork = UNUSED, .up_leaf = UNUSED};
+        *node_at(tree, ROOT) = (struct node){.branch = {NO_BRANCH, NO_BRANCH}};
+        *node_at(tree, DUE) = (struct node){.up_fork = UNUSED, .up_leaf = UNUSED};
         slot_clear(tree, DUE);
     }
     return status;
@@ -370,7 +368,7 @@ static enum tl_status tree_create(const struct tl_config *config, void **self)
 /* Whether a fork, and the branch of it that `up` says, suit a leaf with that key below. */
 static bool fork_suits(const struct ebtree *tree, uint32_t up, uint64_t key)
 {
-    const struct node *fork = &tree->nodes[up >> 1];
+    const struct node *fork = node_at(tree, up >> 1);
     if (fork->bit < 0) {
         return fork->key == key;
     }
@@ -387,23 +385,23 @@ static bool bits_suit(const struct node *above, const struct node *below)
 /* Climbs from a leaf to the root; NULL, or what is wrong. *depth is the number of forks. */
 static const char *climb(const struct ebtree *tree, uint32_t index, uint64_t *depth)
 {
-    const struct node *nodes = tree->nodes;
-    bool own = nodes[index].up_fork == UNUSED;
+    bool own = node_at(tree, index)->up_fork == UNUSED;
     uint32_t branch = index << 1 | LEAF;
     *depth = 0;
     for (;;) {
         uint32_t up = *up_of(tree, branch);
         if (up >> 1 >= FIRST + (uint64_t)tree->capacity ||
-            nodes[up >> 1].branch[up & 1] != branch) {
+            node_at(tree, up >> 1)->branch[up & 1] != branch) {
             return "the links do not agree";
         }
         if (up >> 1 == ROOT) {
             return own ? NULL : "its fork is not above it";
         }
-        if (!fork_suits(tree, up, nodes[index].key)) {
+        if (!fork_suits(tree, up, node_at(tree, index)->key)) {
             return "its key does not belong there";
         }
-        if ((branch & 1) == FORK && !bits_suit(&nodes[up >> 1], &nodes[branch >> 1])) {
+        if ((branch & 1) == FORK &&
+            !bits_suit(node_at(tree, up >> 1), node_at(tree, branch >> 1))) {
             return "forks decide on bits in a wrong order";
         }
         if (++*depth > tree->count) {
@@ -422,7 +420,7 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
     uint64_t forks = 0;
     bool linked_right = slot_walk(tree, DUE, tree->count, &due);
     for (uint32_t id = 0; linked_right && id < tree->capacity; id++) {
-        const struct node *node = &tree->nodes[FIRST + id];
+        const struct node *node = node_at(tree, FIRST + id);
         forks += node->up_fork != UNUSED;
         if (node->up_leaf == UNUSED || node->up_leaf == IN_DUE) {
             continue;
@@ -455,7 +453,7 @@ static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place 
         return TL_IDLE;
     }
     *out = (struct tl_place){.bucket = tree->clock};
-    if (tree->nodes[index].up_leaf != IN_DUE) {
+    if (node_at(tree, index)->up_leaf != IN_DUE) {
         out->bucket = due_of(tree, index);
         (void)climb(tree, index, &out->slot);
     }
@@ -480,13 +478,13 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
     if (!slot_is_empty(tree, DUE)) {
         walk_due_part(visitor);
         walk_node(visitor, 0, TL_NEVER);
-        for (uint32_t i = tree->nodes[DUE].next; i != DUE; i = tree->nodes[i].next) {
+        for (uint32_t i = node_at(tree, DUE)->next; i != DUE; i = node_at(tree, i)->next) {
             walk_timer(visitor, i - FIRST, TL_NEVER, 0);
         }
     }
     walk_part(visitor, "tree", TL_FORM_TREE, 0);
     for (uint32_t id = 0; id < tree->capacity; id++) {
-        const struct node *node = &tree->nodes[FIRST + id];
+        const struct node *node = node_at(tree, FIRST + id);
         if (node->up_fork != UNUSED) {
             walk_branch(tree, (FIRST + id) << 1 | FORK, visitor);
         }
@@ -537,4 +535,6 @@ TL_ALGO(ebtree) = {
     .check = tree_check,
     .place = tree_place,
     .walk = tree_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

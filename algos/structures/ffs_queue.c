@@ -42,6 +42,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #define FIRST_BUCKET (HEAD_BIT + 1) /* of window 0 */
@@ -57,7 +58,7 @@ struct window {
 };
 
 struct ffs_queue {
-    struct timer *timers;
+    struct timer *timers AND_RECORDS;
     struct node *heads; /* LATE, the buckets of both windows */
     uint64_t *words;    /* the bitmaps of both, in one block with the heads */
     struct window windows[2];
@@ -132,7 +133,7 @@ static inline struct window *window_of(struct ffs_queue *queue, uint64_t due, ui
 /* Puts a timer, whose `due` is set and which is in no list, into its bucket. */
 static void file(struct ffs_queue *queue, uint32_t id)
 {
-    uint64_t due = queue->timers[id].due;
+    uint64_t due = timer_at(queue, id)->due;
     uint32_t bucket = 0;
     struct window *window = window_of(queue, due, &bucket);
     uint32_t list = window->first + bucket;
@@ -151,13 +152,13 @@ static void file(struct ffs_queue *queue, uint32_t id)
 /* Takes a pending timer out of its list. */
 static void take(struct ffs_queue *queue, uint32_t id)
 {
-    struct node links = queue->timers[id].links;
+    struct node links = timer_at(queue, id)->links;
     slot_remove(queue, id);
     queue->count--;
     TL_COUNT(queue, moves, 1);
     if (links.next == links.prev && links.next != LATE && (links.next & HEAD_BIT) != 0) {
         uint32_t bucket = 0; /* it was alone there */
-        struct window *window = window_of(queue, queue->timers[id].due, &bucket);
+        struct window *window = window_of(queue, timer_at(queue, id)->due, &bucket);
         clear_bit(queue, window, bucket);
     }
 }
@@ -170,10 +171,10 @@ static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
     }
     queue->count++;
     if (deadline > queue->clock) {
-        queue->timers[id].due = deadline;
+        timer_at(queue, id)->due = deadline;
         file(queue, id);
     } else {
-        queue->timers[id].due = queue->clock;
+        timer_at(queue, id)->due = queue->clock;
         slot_append(queue, LATE, id);
         TL_COUNT(queue, moves, 1);
     }
@@ -312,9 +313,10 @@ static size_t block_bytes(const struct ffs_queue *queue)
     return words_of(queue) * sizeof(uint64_t) + heads_of(queue) * sizeof(struct node);
 }
 
-static size_t timers_bytes(uint32_t capacity)
+static size_t timers_bytes(const struct ffs_queue *queue, uint32_t capacity)
 {
-    return ((size_t)capacity + 1) * sizeof(struct timer); /* never nothing */
+    (void)queue;
+    return ((size_t)OWN_ENTRIES(queue, capacity) + 1) * sizeof(struct timer); /* never nothing */
 }
 
 static enum tl_status queue_reserve(void *self, uint32_t capacity)
@@ -328,15 +330,16 @@ static enum tl_status queue_reserve(void *self, uint32_t capacity)
     }
     struct timer *timers =
         queue->allocator->resize(queue->allocator->ctx, queue->timers,
-                                 queue->timers != NULL ? timers_bytes(queue->capacity) : 0,
-                                 timers_bytes(capacity), BLOCK_ALIGN);
+                                 queue->timers != NULL ? timers_bytes(queue, queue->capacity) : 0,
+                                 timers_bytes(queue, capacity), BLOCK_ALIGN);
     if (timers == NULL) {
         return TL_ERR_NOMEM;
     }
-    for (uint32_t id = queue->capacity; id < capacity; id++) {
-        timers[id] = (struct timer){.links = {.next = SLOT_NONE, .prev = SLOT_NONE}};
-    }
     queue->timers = timers;
+    OWN_ARRAY(queue, timers, sizeof *timers);
+    for (uint32_t id = queue->capacity; id < capacity; id++) {
+        *timer_at(queue, id) = (struct timer){.links = {.next = SLOT_NONE, .prev = SLOT_NONE}};
+    }
     queue->capacity = capacity;
     return TL_OK;
 }
@@ -344,7 +347,7 @@ static enum tl_status queue_reserve(void *self, uint32_t capacity)
 static void queue_destroy(void *self)
 {
     struct ffs_queue *queue = self;
-    tl_free(queue->allocator, queue->timers, timers_bytes(queue->capacity), BLOCK_ALIGN);
+    tl_free(queue->allocator, queue->timers, timers_bytes(queue, queue->capacity), BLOCK_ALIGN);
     tl_free(queue->allocator, queue->words, block_bytes(queue), BLOCK_ALIGN);
     structure_free(queue, queue->allocator);
 }
@@ -362,6 +365,7 @@ static enum tl_status queue_create(const struct tl_config *config, void **self)
         .clock = config->now,
         .allocator = config->allocator,
     };
+    TAKE_RECORDS(queue, config);
     while (level_words(queue->buckets, queue->levels - 1) > 1) {
         queue->levels++;
     }
@@ -422,8 +426,8 @@ static bool dues_agree(const struct ffs_queue *queue, uint32_t which, uint32_t b
     uint64_t tick = queue->base + (uint64_t)which * queue->buckets + bucket;
     bool is_tail = which == 1 && bucket == queue->buckets - 1;
     for (uint32_t id = slot_node(queue, list)->next; id != list;
-         id = queue->timers[id].links.next) {
-        uint64_t due = queue->timers[id].due;
+         id = timer_at(queue, id)->links.next) {
+        uint64_t due = timer_at(queue, id)->due;
         if (is_tail ? due < tick || due < queue->tail_earliest : due != tick) {
             return false;
         }
@@ -489,7 +493,7 @@ static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place
     }
     uint32_t at = id;
     while ((at & HEAD_BIT) == 0) {
-        at = queue->timers[at].links.next;
+        at = timer_at(queue, at)->links.next;
     }
     if (at == LATE) {
         *out = (struct tl_place){.bucket = queue->clock};
@@ -540,4 +544,6 @@ TL_ALGO(ffs_queue) = {
     .check = queue_check,
     .place = queue_place,
     .walk = queue_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
+    .moved = EMBEDDED_HOOK(lists_moved),
 };

@@ -227,4 +227,6 @@ TL_ALGO(fixed_wheel) = {
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -45,6 +45,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #define ARITY        4u
@@ -74,7 +75,7 @@ struct entry {
 };
 
 struct go_heap {
-    struct node *nodes;
+    struct node *nodes AND_RECORDS;
     struct entry *entries; /* from ROOT to `end` */
     size_t end;
     size_t unlocked; /* the entries when others could last see them: Go's `len` */
@@ -90,11 +91,11 @@ struct go_heap {
     struct tl_counters counters;
 };
 
-#define STRUCTURE struct go_heap
-#include "structure.h"
 #define NODE_ARRAY  struct go_heap
 #define NODES_FIRST ((uint32_t)0)
 #include "node_array.h"
+#define STRUCTURE struct go_heap
+#include "structure.h"
 
 /* --- the heap -------------------------------------------------------------------------------- */
 
@@ -147,9 +148,9 @@ static void sift_down(struct go_heap *heap, size_t hole, struct entry entry)
     put(heap, hole, entry);
 }
 
-static inline struct node *node_at(const struct go_heap *heap, size_t index)
+static inline struct node *entry_node(const struct go_heap *heap, size_t index)
 {
-    return &heap->nodes[heap->entries[index].id];
+    return node_at(heap, heap->entries[index].id);
 }
 
 static inline void forget_entry(struct go_heap *heap, struct node *node)
@@ -160,7 +161,7 @@ static inline void forget_entry(struct go_heap *heap, struct node *node)
 
 static void delete_min(struct go_heap *heap)
 {
-    forget_entry(heap, node_at(heap, ROOT));
+    forget_entry(heap, entry_node(heap, ROOT));
     struct entry last = heap->entries[--heap->end];
     if (heap->end > ROOT) {
         sift_down(heap, ROOT, last);
@@ -172,7 +173,7 @@ static void delete_min(struct go_heap *heap)
 /* Deals with a marked entry at the top. False: it is not marked. */
 static bool update_top(struct go_heap *heap)
 {
-    struct node *node = node_at(heap, ROOT);
+    struct node *node = entry_node(heap, ROOT);
     if ((node->state & ZOMBIE) != 0) {
         delete_min(heap);
         return true;
@@ -191,7 +192,7 @@ static bool update_top(struct go_heap *heap)
 static void clean_head(struct go_heap *heap)
 {
     while (heap->end > ROOT) {
-        struct node *last = node_at(heap, heap->end - 1);
+        struct node *last = entry_node(heap, heap->end - 1);
         TL_COUNT(heap, compares, 1);
         if ((last->state & ZOMBIE) != 0) {
             forget_entry(heap, last);
@@ -208,7 +209,7 @@ static void adjust(struct go_heap *heap)
     bool changed = false;
     heap->first_modified = TL_NEVER;
     for (size_t i = ROOT; i < heap->end;) {
-        struct node *node = node_at(heap, i);
+        struct node *node = entry_node(heap, i);
         TL_COUNT(heap, compares, 1);
         if ((node->state & ZOMBIE) != 0) {
             forget_entry(heap, node);
@@ -241,7 +242,7 @@ static inline bool has_many_zombies(const struct go_heap *heap)
 /* Makes a timer that may have an entry pending. */
 static void modify(struct go_heap *heap, uint32_t id, uint64_t when)
 {
-    struct node *node = &heap->nodes[id];
+    struct node *node = node_at(heap, id);
     node->when = when;
     TL_COUNT(heap, moves, 1);
     if ((node->state & HEAPED) != 0) {
@@ -268,7 +269,7 @@ static void bury(struct go_heap *heap, struct node *node)
 
 static void hold_back(struct go_heap *heap, uint32_t id)
 {
-    struct node *node = &heap->nodes[id];
+    struct node *node = node_at(heap, id);
     bury(heap, node);
     node->state |= HELD_BACK;
     if ((node->state & IN_QUEUE) != 0) {
@@ -279,7 +280,7 @@ static void hold_back(struct go_heap *heap, uint32_t id)
     if (heap->held_first == NONE) {
         heap->held_first = id;
     } else {
-        heap->nodes[heap->held_last].behind = id;
+        node_at(heap, heap->held_last)->behind = id;
     }
     heap->held_last = id;
 }
@@ -289,7 +290,7 @@ static void let_go(struct go_heap *heap)
 {
     while (heap->held_first != NONE) {
         uint32_t id = heap->held_first;
-        struct node *node = &heap->nodes[id];
+        struct node *node = node_at(heap, id);
         heap->held_first = node->behind;
         bool held = (node->state & HELD_BACK) != 0;
         node->state &= (uint8_t) ~(IN_QUEUE | HELD_BACK);
@@ -302,7 +303,7 @@ static void let_go(struct go_heap *heap)
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct go_heap *heap = self;
-    struct node *node = &heap->nodes[id];
+    struct node *node = node_at(heap, id);
     heap->count += (node->state & PENDING) == 0;
     node->state |= PENDING;
     if (heap->firing && deadline <= heap->clock) {
@@ -318,7 +319,7 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status heap_stop(void *self, uint32_t id)
 {
     struct go_heap *heap = self;
-    struct node *node = &heap->nodes[id];
+    struct node *node = node_at(heap, id);
     if ((node->state & PENDING) == 0) {
         return TL_IDLE;
     }
@@ -335,7 +336,7 @@ static enum tl_status heap_stop(void *self, uint32_t id)
 static bool top_is_due(struct go_heap *heap, uint64_t now)
 {
     while (heap->end > ROOT) {
-        bool marked = (node_at(heap, ROOT)->state & (MODIFIED | ZOMBIE)) != 0;
+        bool marked = (entry_node(heap, ROOT)->state & (MODIFIED | ZOMBIE)) != 0;
         TL_COUNT(heap, compares, 1);
         if (!marked) {
             return heap->entries[ROOT].when <= now;
@@ -365,7 +366,7 @@ static __attribute__((noinline)) uint64_t run(struct go_heap *heap, uint64_t now
     while (fired < budget && top_is_due(heap, now)) {
         uint32_t id = heap->entries[ROOT].id;
         delete_min(heap);
-        heap->nodes[id].state &= (uint8_t)~PENDING;
+        node_at(heap, id)->state &= (uint8_t)~PENDING;
         heap->count--;
         heap->unlocked = heap->end - ROOT;
         fired++;
@@ -455,7 +456,7 @@ static void heap_destroy(void *self)
 static enum tl_status check_entry(const struct go_heap *heap, size_t i, char *why, size_t why_bytes)
 {
     struct entry entry = heap->entries[i];
-    const struct node *node = &heap->nodes[entry.id];
+    const struct node *node = node_at(heap, entry.id);
     if (i > ROOT && entry.when < heap->entries[parent_of(i)].when) {
         return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one", entry.id);
     }
@@ -483,9 +484,9 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
     uint64_t pending = 0;
     uint64_t zombies = 0;
     for (uint32_t id = 0; id < heap->capacity; id++) {
-        in_heap += (heap->nodes[id].state & HEAPED) != 0;
-        pending += (heap->nodes[id].state & PENDING) != 0;
-        zombies += (heap->nodes[id].state & ZOMBIE) != 0;
+        in_heap += (node_at(heap, id)->state & HEAPED) != 0;
+        pending += (node_at(heap, id)->state & PENDING) != 0;
+        zombies += (node_at(heap, id)->state & ZOMBIE) != 0;
     }
     if (status == TL_OK && (in_heap != heap->end - ROOT || pending != heap->count ||
                             zombies != heap->zombies || pending + zombies != in_heap)) {
@@ -504,7 +505,7 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     walk_part(visitor, "heap", TL_FORM_TREE, 0);
     for (size_t i = ROOT; i < heap->end; i++) {
         struct entry entry = heap->entries[i];
-        const struct node *node = &heap->nodes[entry.id];
+        const struct node *node = node_at(heap, entry.id);
         walk_node(visitor, i - ROOT, i > ROOT ? parent_of(i) - ROOT : TL_NEVER);
         if ((node->state & MODIFIED) != 0) {
             walk_stale(visitor, entry.id, entry.when); /* the tick by which it stands here */
@@ -519,14 +520,14 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
 static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct go_heap *heap = self;
-    if ((heap->nodes[id].state & PENDING) == 0) {
+    if ((node_at(heap, id)->state & PENDING) == 0) {
         return TL_IDLE;
     }
     size_t i = ROOT;
     while (heap->entries[i].id != id) {
         i++;
     }
-    *out = (struct tl_place){.slot = i - ROOT, .bucket = heap->nodes[id].when};
+    *out = (struct tl_place){.slot = i - ROOT, .bucket = node_at(heap, id)->when};
     return TL_OK;
 }
 
@@ -565,4 +566,6 @@ TL_ALGO(go_heap) = {
         "a callback starts when already due waits for the next advance, where the original "
         "runs it if it is not after the time that was asked for before; no periods, no "
         "channels, which the original keeps out of the heap while nobody waits for them.",
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -62,16 +62,16 @@ static void file_timer(struct hashed_wheel *wheel, uint32_t index, uint64_t due)
 {
     struct timer_buckets *buckets = &wheel->buckets;
     uint32_t head = bucket_head(buckets, FIRST_SLOT + ((uint32_t)due & (wheel->slots - 1)), 0);
-    uint32_t before = buckets->nodes[head].prev;
-    while (before != head && buckets->nodes[before].due > due) {
+    uint32_t before = node_at(buckets, head)->prev;
+    while (before != head && node_at(buckets, before)->due > due) {
         TL_COUNT(buckets, compares, 1);
-        before = buckets->nodes[before].prev;
+        before = node_at(buckets, before)->prev;
     }
     TL_COUNT(buckets, compares, before != head);
-    uint32_t after = buckets->nodes[before].next;
-    buckets->nodes[index] = (struct node){.due = due, .next = after, .prev = before};
-    buckets->nodes[before].next = index;
-    buckets->nodes[after].prev = index;
+    uint32_t after = node_at(buckets, before)->next;
+    *node_at(buckets, index) = (struct node){.due = due, .next = after, .prev = before};
+    node_at(buckets, before)->next = index;
+    node_at(buckets, after)->prev = index;
     TL_COUNT(buckets, moves, 1);
 }
 
@@ -93,16 +93,16 @@ static void visit_slot(struct hashed_wheel *wheel, uint32_t bucket, uint64_t now
 {
     struct timer_buckets *buckets = &wheel->buckets;
     uint32_t head = bucket_head(buckets, bucket, 0);
-    uint32_t index = buckets->nodes[head].next;
+    uint32_t index = node_at(buckets, head)->next;
     while (index != head) {
         TL_COUNT(buckets, compares, 1);
         slot_scout_step(buckets, &wheel->scouts);
-        if (buckets->nodes[index].due > now) {
+        if (node_at(buckets, index)->due > now) {
             break;
         }
         slot_remove(buckets, index);
         bucket_append(buckets, DUE, index);
-        index = buckets->nodes[head].next;
+        index = node_at(buckets, head)->next;
     }
     TL_COUNT(buckets, slots, 1);
 }
@@ -170,8 +170,8 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     for (uint32_t slot = 0; slot < wheel->slots; slot++) {
         uint32_t head = bucket_head(buckets, FIRST_SLOT + slot, 0);
         uint64_t before = wheel->buckets.clock + 1;
-        for (uint32_t i = buckets->nodes[head].next; i != head; i = buckets->nodes[i].next) {
-            uint64_t due = buckets->nodes[i].due;
+        for (uint32_t i = node_at(buckets, head)->next; i != head; i = node_at(buckets, i)->next) {
+            uint64_t due = node_at(buckets, i)->due;
             if (due < before || (due & (wheel->slots - 1)) != slot) {
                 return corrupt(why, why_bytes,
                                "timer %" PRIu32 " is not in its place in slot %" PRIu32,
@@ -191,7 +191,7 @@ static uint64_t rounds_of(const struct hashed_wheel *wheel, uint64_t due)
 
 static void keep_rounds(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
 {
-    held->at = buckets->nodes[index].due;
+    held->at = node_at(buckets, index)->due;
     held->rounds = rounds_of((const void *)buckets, held->at);
 }
 
@@ -207,7 +207,7 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     uint32_t bucket;
     enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
     if (bucket != BUCKET_NONE) {
-        uint64_t due = wheel->buckets.nodes[wheel->buckets.first_timer + id].due;
+        uint64_t due = node_at(&wheel->buckets, wheel->buckets.first_timer + id)->due;
         *out = (struct tl_place){
             .level = 1,
             .slot = bucket - FIRST_SLOT,
@@ -248,4 +248,6 @@ TL_ALGO(hashed_ordered_wheel) = {
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -45,13 +45,14 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #define LIST  (HEAD_BIT + 1)
 #define HEADS 2u
 
 struct henriksen {
-    struct timer *timers;
+    struct timer *timers AND_RECORDS;
     struct node *heads; /* LATE and LIST, in one block behind the timers */
     uint32_t capacity;
     uint32_t pull;
@@ -109,7 +110,7 @@ static inline bool is_true(const struct henriksen *list, uint32_t entry)
 {
     uint32_t id = list->ids[entry];
     return entry == 0 || id == LIST ||
-           (slot_is_linked(list, id) && list->timers[id].due == list->ticks[entry]);
+           (slot_is_linked(list, id) && timer_at(list, id)->due == list->ticks[entry]);
 }
 
 /* The entry itself, or the first one behind it whose timer is where it was. Those between are then
@@ -131,7 +132,7 @@ static uint32_t true_entry(struct henriksen *list, uint32_t entry)
 /* Puts a timer that is in no list, and whose `due` is after all that has passed, into its place. */
 static void file(struct henriksen *list, uint32_t id)
 {
-    uint64_t due = list->timers[id].due;
+    uint64_t due = timer_at(list, id)->due;
     uint32_t entry = true_entry(list, search(list, due));
     uint32_t after = list->ids[entry]; /* what the timer goes before */
     uint32_t scanned = 0;
@@ -141,7 +142,7 @@ static void file(struct henriksen *list, uint32_t id)
             break;
         }
         TL_COUNT(list, compares, 1);
-        if (list->timers[before].due <= due) {
+        if (timer_at(list, before)->due <= due) {
             break;
         }
         after = before;
@@ -149,7 +150,7 @@ static void file(struct henriksen *list, uint32_t id)
         if (scanned == list->pull && (entry + 1 < list->entries || grow(list))) {
             entry++;
             scanned = 0;
-            list->ticks[entry] = list->timers[after].due;
+            list->ticks[entry] = timer_at(list, after)->due;
             list->ids[entry] = after;
             TL_COUNT(list, slots, 1);
         }
@@ -175,10 +176,10 @@ static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
     }
     list->count++;
     if (deadline > list->clock) {
-        list->timers[id].due = deadline;
+        timer_at(list, id)->due = deadline;
         file(list, id);
     } else {
-        list->timers[id].due = TL_NEVER; /* marks it as in LATE; due at the clock */
+        timer_at(list, id)->due = TL_NEVER; /* marks it as in LATE; due at the clock */
         slot_append(list, LATE, id);
         TL_COUNT(list, moves, 1);
     }
@@ -201,7 +202,7 @@ static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     while (!slot_is_empty(list, LATE)) {
         uint32_t id = slot_node(list, LATE)->next;
         slot_remove(list, id);
-        list->timers[id].due = list->clock;
+        timer_at(list, id)->due = list->clock;
         TL_COUNT(list, cascades, 1);
         file(list, id);
     }
@@ -209,7 +210,7 @@ static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     uint64_t fired = 0;
     while (fired < budget && !slot_is_empty(list, LIST)) {
         uint32_t id = slot_node(list, LIST)->next;
-        uint64_t due = list->timers[id].due;
+        uint64_t due = timer_at(list, id)->due;
         TL_COUNT(list, compares, 1);
         if (due > now) {
             break;
@@ -231,7 +232,7 @@ static uint64_t list_next(const void *self)
         return list->clock;
     }
     uint32_t first = slot_node(list, LIST)->next;
-    return first != LIST ? list->timers[first].due : TL_NEVER;
+    return first != LIST ? timer_at(list, first)->due : TL_NEVER;
 }
 
 static size_t heads_of(uint32_t capacity)
@@ -300,7 +301,7 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
 static void list_destroy(void *self)
 {
     struct henriksen *list = self;
-    tl_free(list->allocator, list->timers, lists_bytes(list->capacity, HEADS), BLOCK_ALIGN);
+    lists_free(list, HEADS);
     tl_free(list->allocator, list->ticks, index_bytes(list->entries_max), BLOCK_ALIGN);
     structure_free(list, list->allocator);
 }
@@ -318,11 +319,12 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
                        seen, lists_linked(list), list->count);
     }
     uint64_t last = 0;
-    for (uint32_t id = slot_node(list, LIST)->next; id != LIST; id = list->timers[id].links.next) {
-        if (list->timers[id].due < last) {
+    for (uint32_t id = slot_node(list, LIST)->next; id != LIST;
+         id = timer_at(list, id)->links.next) {
+        if (timer_at(list, id)->due < last) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is out of order", id);
         }
-        last = list->timers[id].due;
+        last = timer_at(list, id)->due;
     }
     for (uint32_t i = 1; i < list->entries; i++) {
         if (list->ticks[i] > list->ticks[i - 1]) {
@@ -345,10 +347,10 @@ static enum tl_status list_place(const void *self, uint32_t id, struct tl_place 
         return TL_IDLE;
     }
     *out = (struct tl_place){.bucket = list->clock};
-    if (list->timers[id].due != TL_NEVER) {
-        out->bucket = list->timers[id].due;
+    if (timer_at(list, id)->due != TL_NEVER) {
+        out->bucket = timer_at(list, id)->due;
         for (uint32_t at = slot_node(list, LIST)->next; at != id;
-             at = list->timers[at].links.next) {
+             at = timer_at(list, at)->links.next) {
             out->slot++;
         }
     }
@@ -362,9 +364,10 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
     lists_walk_late(list, visitor);
     walk_part(visitor, "list", TL_FORM_LIST, 0);
     uint64_t at = 0;
-    for (uint32_t id = slot_node(list, LIST)->next; id != LIST; id = list->timers[id].links.next) {
+    for (uint32_t id = slot_node(list, LIST)->next; id != LIST;
+         id = timer_at(list, id)->links.next) {
         walk_node(visitor, at++, TL_NEVER);
-        walk_timer(visitor, id, list->timers[id].due, 0);
+        walk_timer(visitor, id, timer_at(list, id)->due, 0);
     }
     walk_part(visitor, "index", TL_FORM_LIST, 0);
     uint64_t shown = 0;
@@ -414,4 +417,6 @@ TL_ALGO(henriksen_list) = {
     .check = list_check,
     .place = list_place,
     .walk = list_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
+    .moved = EMBEDDED_HOOK(lists_moved),
 };

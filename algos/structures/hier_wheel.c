@@ -82,6 +82,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "records.h"
+
 #define BLOCK_ALIGN  64
 #define INNER_CACHES (UINT32_C(4) << 20) /* bytes of timers that fit there */
 #define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
@@ -120,8 +122,9 @@ struct timing_wheel {
 };
 
 struct system_timer {
-    struct node *parts[2]; /* TIMERS; HEADS of DUE, LATE, the wheels' buckets, with the delay queue
-                              behind them in one block */
+    /* TIMERS; HEADS of DUE, LATE, the wheels' buckets, with the delay queue behind them in one
+     * block. */
+    struct node *parts[2] AND_RECORDS;
     struct delayed *delay_queue; /* binary heap of the buckets that are to expire, the first at 0 */
     uint32_t queued;
     uint32_t wheel_count;
@@ -151,10 +154,26 @@ struct system_timer {
 #include "work_at.h"
 
 /* Whether a link names a list or a timer is a toss-up, so there is no branch. */
+#ifdef TL_EMBEDDED
+static inline struct node *slot_node(const struct system_timer *timer, uint32_t index)
+{
+    bool head = index / HEAD_BIT != 0;
+    char *first = head ? (char *)timer->parts[HEADS] : timer->records.first;
+    size_t stride = head ? sizeof(struct node) : timer->records.stride;
+    return (struct node *)(void *)(first + index % HEAD_BIT * stride);
+}
+
+static inline struct node *timer_at(const struct system_timer *timer, uint32_t id)
+{
+    return record_at(&timer->records, id);
+}
+#else
 static inline struct node *slot_node(const struct system_timer *timer, uint32_t index)
 {
     return &timer->parts[index / HEAD_BIT][index % HEAD_BIT];
 }
+#define timer_at(timer, id) (&(timer)->parts[TIMERS][id])
+#endif
 
 static inline bool slot_is_timer(const struct system_timer *timer, uint32_t index)
 {
@@ -367,7 +386,7 @@ static inline void bucket_add(struct system_timer *timer, uint32_t n, uint32_t i
     /* A branch would be a toss-up. */
     slot -= timer->wheel_size & (0 - (uint64_t)(slot >= timer->wheel_size));
     uint32_t bucket = wheel->first + (uint32_t)slot;
-    timer->parts[TIMERS][index].at = due;
+    timer_at(timer, index)->at = due;
     bucket_append(timer, bucket, index % HEAD_BIT);
     if (__builtin_expect(*bucket_expiration(timer, bucket) == NOT_QUEUED, 0)) {
         uint64_t at = wheel->current_time + ahead * wheel->tick;
@@ -487,7 +506,7 @@ static inline void reinsert_or_expire(void *ctx, uint32_t index)
 {
     const struct flush *flush = ctx;
     struct system_timer *timer = flush->timer;
-    uint64_t due = timer->parts[TIMERS][index].at;
+    uint64_t due = timer_at(timer, index)->at;
     TL_COUNT(timer, compares, 1);
     if (due <= flush->target) {
         bucket_append(timer, DUE, index);
@@ -586,18 +605,21 @@ static enum tl_status timer_reserve(void *self, uint32_t capacity)
     if (capacity > HEAD_BIT) {
         return TL_ERR_CAPACITY;
     }
-    struct node *nodes = timer->allocator->resize(timer->allocator->ctx, timer->parts[TIMERS],
-                                                  timer->capacity * sizeof *nodes,
-                                                  capacity * sizeof *nodes, BLOCK_ALIGN);
-    if (nodes == NULL) {
-        return TL_ERR_NOMEM;
+    if (OWN_ENTRIES(timer, capacity) > 0) {
+        struct node *nodes = timer->allocator->resize(timer->allocator->ctx, timer->parts[TIMERS],
+                                                      timer->capacity * sizeof *nodes,
+                                                      capacity * sizeof *nodes, BLOCK_ALIGN);
+        if (nodes == NULL) {
+            return TL_ERR_NOMEM;
+        }
+        timer->parts[TIMERS] = nodes;
+        OWN_ARRAY(timer, nodes, sizeof *nodes);
     }
     for (uint32_t id = timer->capacity; id < capacity; id++) {
-        nodes[id] = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
+        *timer_at(timer, id) = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
     }
-    timer->parts[TIMERS] = nodes;
     timer->capacity = capacity;
-    timer->stripes = capacity * sizeof *nodes > INNER_CACHES ? BUCKET_STRIPES - 1 : 0;
+    timer->stripes = capacity * sizeof(struct node) > INNER_CACHES ? BUCKET_STRIPES - 1 : 0;
     return TL_OK;
 }
 
@@ -610,6 +632,13 @@ static void timer_destroy(void *self)
             BLOCK_ALIGN);
     tl_free(timer->allocator, timer, sizeof *timer, alignof(struct system_timer));
 }
+
+#ifdef TL_EMBEDDED
+static void timer_moved(void *self, const struct tl_records *records)
+{
+    records_give(&((struct system_timer *)self)->records, records);
+}
+#endif
 
 enum option { OPTION_TICK, OPTION_SLOTS, OPTION_ROUNDING, OPTION_CLOCK };
 enum rounding { ROUNDING_FLOOR, ROUNDING_CEIL };
@@ -630,6 +659,7 @@ static enum tl_status timer_create(const struct tl_config *config, void **self)
         .unit = (uint64_t)config->options[OPTION_TICK],
         .allocator = config->allocator,
     };
+    TAKE_RECORDS(timer, config);
     enum tl_status status = add_overflow_wheel(timer, config->now / timer->unit)
                                 ? timer_reserve(timer, config->capacity)
                                 : TL_ERR_NOMEM;
@@ -696,7 +726,7 @@ static enum tl_status check_bucket(const struct system_timer *timer,
     }
     for (uint32_t i = bucket_first(timer, bucket); i != SLOT_NONE;
          i = bucket_after(timer, bucket, i)) {
-        uint64_t due = timer->parts[TIMERS][i].at;
+        uint64_t due = timer_at(timer, i)->at;
         if (due < at || (due - at >= wheel->tick && !timer->overfilled)) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is not due within its bucket", i);
         }
@@ -755,7 +785,7 @@ static enum tl_status timer_check(const void *self, char *why, size_t why_bytes)
 /* The unit in which a timer is due is its deadline for a unit of 1. */
 static void keep_due(const struct system_timer *timer, uint32_t index, struct tl_held *held)
 {
-    held->at = timer->unit == 1 ? timer->parts[TIMERS][index].at : TL_NEVER;
+    held->at = timer->unit == 1 ? timer_at(timer, index)->at : TL_NEVER;
 }
 
 static void timer_walk(const void *self, const struct tl_visitor *visitor)
@@ -839,4 +869,6 @@ TL_ALGO(hier_wheel) = {
         "the next advance, where the original runs it when it is added; timers of one advance fire "
         "in another order; stop of a timer that has expired and not fired yet is in time; where a "
         "level cannot be allocated, its timers wait on the one below; no thread, no locks.",
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(timer_moved),
 };

@@ -40,6 +40,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #define TOP         (HEAD_BIT + 1)
@@ -60,7 +61,7 @@ struct rung {
 };
 
 struct ladder_queue {
-    struct timer *timers;
+    struct timer *timers AND_RECORDS;
     struct node *heads; /* LATE, TOP, BOTTOM, the buckets; in one block behind the timers */
     uint32_t capacity;
     uint32_t rung_count;
@@ -150,7 +151,7 @@ static void deal_out(struct ladder_queue *queue, uint32_t list)
     slot_clear(queue, list);
     while (id != list) {
         uint32_t next = timer_next(queue, id);
-        uint64_t bucket = (queue->timers[id].due - rung->start) / rung->width;
+        uint64_t bucket = (timer_at(queue, id)->due - rung->start) / rung->width;
         slot_append(queue, rung->first + (uint32_t)bucket, id);
         TL_COUNT(queue, moves, 1);
         TL_COUNT(queue, cascades, 1);
@@ -161,8 +162,8 @@ static void deal_out(struct ladder_queue *queue, uint32_t list)
 /* Makes a rung of a BOTTOM that has grown too long, if it is not all due at one tick. */
 static void raise_bottom(struct ladder_queue *queue)
 {
-    uint64_t start = queue->timers[slot_node(queue, BOTTOM)->next].due;
-    uint64_t last = queue->timers[slot_node(queue, BOTTOM)->prev].due;
+    uint64_t start = timer_at(queue, slot_node(queue, BOTTOM)->next)->due;
+    uint64_t last = timer_at(queue, slot_node(queue, BOTTOM)->prev)->due;
     if (queue->rung_count == RUNGS_MAX || start == last) {
         return;
     }
@@ -175,7 +176,7 @@ static void raise_bottom(struct ladder_queue *queue)
 /* Puts a timer, whose `due` is set and which is in no list, where it belongs. */
 static void file(struct ladder_queue *queue, uint32_t id)
 {
-    uint64_t due = queue->timers[id].due;
+    uint64_t due = timer_at(queue, id)->due;
     uint32_t list = list_of(queue, due);
     TL_COUNT(queue, moves, 1);
     if (list == TOP) {
@@ -187,9 +188,9 @@ static void file(struct ladder_queue *queue, uint32_t id)
         queue->top_latest = due > queue->top_latest ? due : queue->top_latest;
     } else if (list == BOTTOM) {
         uint32_t last = slot_node(queue, BOTTOM)->prev;
-        while (last != BOTTOM && queue->timers[last].due > due) {
+        while (last != BOTTOM && timer_at(queue, last)->due > due) {
             TL_COUNT(queue, compares, 1);
-            last = queue->timers[last].links.prev;
+            last = timer_at(queue, last)->links.prev;
         }
         TL_COUNT(queue, compares, last != BOTTOM);
         list = slot_node(queue, last)->next; /* its end is the place */
@@ -205,7 +206,7 @@ static void file(struct ladder_queue *queue, uint32_t id)
 /* Takes a pending timer out of its list. */
 static inline void take(struct ladder_queue *queue, uint32_t id)
 {
-    uint64_t due = queue->timers[id].due;
+    uint64_t due = timer_at(queue, id)->due;
     slot_remove(queue, id);
     queue->count--;
     if (due == TL_NEVER) {
@@ -226,10 +227,10 @@ static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
     }
     queue->count++;
     if (deadline > queue->clock) {
-        queue->timers[id].due = deadline;
+        timer_at(queue, id)->due = deadline;
         file(queue, id);
     } else {
-        queue->timers[id].due = TL_NEVER; /* marks it as in LATE; due at the clock */
+        timer_at(queue, id)->due = TL_NEVER; /* marks it as in LATE; due at the clock */
         queue->late_count++;
         slot_append(queue, LATE, id);
         TL_COUNT(queue, moves, 1);
@@ -254,9 +255,9 @@ static uint32_t merge(struct ladder_queue *queue, uint32_t a, uint32_t b)
     uint32_t *end = &chain;
     while (a != SLOT_NONE && b != SLOT_NONE) {
         TL_COUNT(queue, compares, 1);
-        uint32_t *first = queue->timers[b].due < queue->timers[a].due ? &b : &a;
+        uint32_t *first = timer_at(queue, b)->due < timer_at(queue, a)->due ? &b : &a;
         *end = *first;
-        end = &queue->timers[*first].links.next;
+        end = &timer_at(queue, *first)->links.next;
         *first = *end;
     }
     *end = a != SLOT_NONE ? a : b;
@@ -272,8 +273,8 @@ static void sort_to_bottom(struct ladder_queue *queue, uint32_t list)
     slot_clear(queue, list);
     while (id != list) {
         uint32_t chain = id;
-        id = queue->timers[id].links.next;
-        queue->timers[chain].links.next = SLOT_NONE;
+        id = timer_at(queue, id)->links.next;
+        timer_at(queue, chain)->links.next = SLOT_NONE;
         uint32_t i = 0;
         for (; bins[i] != SLOT_NONE; i++) {
             chain = merge(queue, bins[i], chain);
@@ -286,7 +287,7 @@ static void sort_to_bottom(struct ladder_queue *queue, uint32_t list)
         chain = merge(queue, bins[i], chain);
     }
     while (chain != SLOT_NONE) {
-        uint32_t next = queue->timers[chain].links.next;
+        uint32_t next = timer_at(queue, chain)->links.next;
         slot_append(queue, BOTTOM, chain);
         queue->bottom_count++;
         TL_COUNT(queue, moves, 1);
@@ -337,7 +338,7 @@ static bool refill(struct ladder_queue *queue)
     pass_bucket(queue);
     uint32_t timers = 0;
     for (uint32_t id = slot_node(queue, list)->next; id != list && timers <= THRESHOLD; timers++) {
-        id = queue->timers[id].links.next;
+        id = timer_at(queue, id)->links.next;
     }
     if (timers > THRESHOLD && rung->width > 1 && queue->rung_count < RUNGS_MAX) {
         add_rung(queue, start, rung->current, (rung->width + THRESHOLD - 1) / THRESHOLD);
@@ -355,7 +356,7 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
         uint32_t id = slot_node(queue, LATE)->next;
         slot_remove(queue, id);
         queue->late_count--;
-        queue->timers[id].due = queue->clock;
+        timer_at(queue, id)->due = queue->clock;
         TL_COUNT(queue, cascades, 1);
         file(queue, id);
     }
@@ -370,7 +371,7 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
         }
         uint32_t id = slot_node(queue, BOTTOM)->next;
         TL_COUNT(queue, compares, 1);
-        if (queue->timers[id].due > now) {
+        if (timer_at(queue, id)->due > now) {
             break;
         }
         (void)timer_next(queue, id); /* asks for its memory */
@@ -391,7 +392,7 @@ static uint64_t queue_next(const void *self)
         return queue->clock;
     }
     if (queue->bottom_count > 0) {
-        return queue->timers[slot_node(queue, BOTTOM)->next].due;
+        return timer_at(queue, slot_node(queue, BOTTOM)->next)->due;
     }
     return queue->rung_count > 0 ? queue->rungs[queue->rung_count - 1].current
                                  : queue->top_earliest;
@@ -423,8 +424,7 @@ static enum tl_status queue_create(const struct tl_config *config, void **self)
 static void queue_destroy(void *self)
 {
     struct ladder_queue *queue = self;
-    tl_free(queue->allocator, queue->timers,
-            lists_bytes(queue->capacity, heads_of(queue->capacity)), BLOCK_ALIGN);
+    lists_free(queue, heads_of(queue->capacity));
     structure_free(queue, queue->allocator);
 }
 
@@ -436,8 +436,8 @@ static bool list_is_right(const struct ladder_queue *queue, uint32_t list, uint6
     }
     uint64_t last = 0;
     for (uint32_t id = slot_node(queue, list)->next; id != list;
-         id = queue->timers[id].links.next) {
-        uint64_t due = queue->timers[id].due;
+         id = timer_at(queue, id)->links.next) {
+        uint64_t due = timer_at(queue, id)->due;
         bool right = list == LATE ? due == TL_NEVER : list_of(queue, due) == list;
         if (!right || (list == BOTTOM && due < last) ||
             (list == TOP && (due < queue->top_earliest || due > queue->top_latest))) {
@@ -488,9 +488,9 @@ static void walk_list(const struct ladder_queue *queue, uint32_t list, const cha
     walk_part(visitor, name, TL_FORM_LIST, 0);
     uint64_t index = 0;
     for (uint32_t id = slot_node(queue, list)->next; id != list;
-         id = queue->timers[id].links.next) {
+         id = timer_at(queue, id)->links.next) {
         walk_node(visitor, index++, TL_NEVER);
-        walk_timer(visitor, id, queue->timers[id].due, 0); /* TL_NEVER in LATE */
+        walk_timer(visitor, id, timer_at(queue, id)->due, 0); /* TL_NEVER in LATE */
     }
 }
 
@@ -536,7 +536,7 @@ static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place
     if (!slot_is_linked(queue, id)) {
         return TL_IDLE;
     }
-    uint64_t due = queue->timers[id].due;
+    uint64_t due = timer_at(queue, id)->due;
     *out = (struct tl_place){.bucket = due == TL_NEVER ? queue->clock : due};
     if (due == TL_NEVER) {
         return TL_OK;
@@ -589,4 +589,6 @@ TL_ALGO(ladder_queue) = {
     .check = queue_check,
     .place = queue_place,
     .walk = queue_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
+    .moved = EMBEDDED_HOOK(lists_moved),
 };

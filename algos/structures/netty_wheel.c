@@ -66,10 +66,10 @@ struct node {
 #include "slot_list.h"
 
 struct netty_wheel {
-    struct node *nodes;   /* DUE, the queue, the slots, the timers */
-    uint32_t first_timer; /* index of timer 0 */
-    uint32_t slots;       /* a power of two */
-    uint64_t tick_ticks;  /* ticks of the caller in one of the wheel */
+    struct node *nodes AND_RECORDS; /* DUE, the queue, the slots, the timers */
+    uint32_t first_timer;           /* index of timer 0 */
+    uint32_t slots;                 /* a power of two */
+    uint64_t tick_ticks;            /* ticks of the caller in one of the wheel */
     uint64_t transfer;
     uint64_t pending_max; /* 0: none */
     uint64_t cancelled;
@@ -114,7 +114,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         wheel->cancelled++;
     }
     (void)buckets_take(wheel, index);
-    wheel->nodes[index].deadline = deadline > wheel->began_at ? deadline - wheel->began_at : 0;
+    node_at(wheel, index)->deadline = deadline > wheel->began_at ? deadline - wheel->began_at : 0;
     bucket_append(wheel, QUEUE, index);
     return TL_OK;
 }
@@ -134,7 +134,7 @@ static void transfer_timeouts(struct netty_wheel *wheel)
 {
     for (uint64_t i = 0; i < wheel->transfer && !bucket_is_empty(wheel, QUEUE); i++) {
         uint32_t index = bucket_first(wheel, QUEUE);
-        struct node *node = &wheel->nodes[index];
+        struct node *node = node_at(wheel, index);
         uint64_t due = node->deadline / wheel->tick_ticks;
         due = due > wheel->tick ? due : wheel->tick;
         node->rounds = (due - wheel->tick) / wheel->slots;
@@ -147,10 +147,10 @@ static void transfer_timeouts(struct netty_wheel *wheel)
 /* Moves what has no turn left in a slot to DUE, and takes one from the rest. */
 static void expire_timeouts(struct netty_wheel *wheel, uint32_t head)
 {
-    uint32_t index = wheel->nodes[head].next;
+    uint32_t index = node_at(wheel, head)->next;
     TL_COUNT(wheel, slots, 1);
     while (index != head) {
-        struct node *node = &wheel->nodes[index];
+        struct node *node = node_at(wheel, index);
         uint32_t next = node->next;
         TL_COUNT(wheel, compares, 1);
         if (node->rounds > 0) {
@@ -181,7 +181,7 @@ static void pass_turns(struct netty_wheel *wheel, uint64_t target)
             uint32_t bucket = FIRST_SLOT + slot;
             for (uint32_t i = bucket_first(wheel, bucket); i != SLOT_NONE;
                  i = bucket_after(wheel, bucket, i)) {
-                struct node *node = &wheel->nodes[i];
+                struct node *node = node_at(wheel, i);
                 TL_COUNT(wheel, compares, 1);
                 if (pass == 1) {
                     node->rounds -= turns;
@@ -323,7 +323,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
         uint32_t bucket = FIRST_SLOT + slot;
         for (uint32_t i = bucket_first(wheel, bucket); i != SLOT_NONE;
              i = bucket_after(wheel, bucket, i)) {
-            const struct node *node = &wheel->nodes[i];
+            const struct node *node = node_at(wheel, i);
             uint64_t fires = next_visit(wheel, slot) + node->rounds * wheel->slots;
             if (fires < node->deadline / wheel->tick_ticks || fires > TL_DEADLINE_MAX) {
                 return corrupt(why, why_bytes, "timer %" PRIu32 " fires in tick %" PRIu64,
@@ -336,7 +336,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 
 static void keep_deadline(const struct netty_wheel *wheel, uint32_t index, struct tl_held *held)
 {
-    const struct node *node = &wheel->nodes[index];
+    const struct node *node = node_at(wheel, index);
     /* A deadline from before the worker was started is not known any more. */
     held->at = node->deadline > 0 ? wheel->began_at + node->deadline : TL_NEVER;
     held->rounds = node->rounds;
@@ -373,7 +373,7 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     enum tl_status status = buckets_place(wheel, id, &bucket, out);
     if (bucket != BUCKET_NONE) {
         uint32_t slot = bucket - FIRST_SLOT;
-        uint64_t rounds = wheel->nodes[timer_index(wheel, id)].rounds;
+        uint64_t rounds = node_at(wheel, timer_index(wheel, id))->rounds;
         uint64_t fires = next_visit(wheel, slot) + rounds * wheel->slots;
         *out = (struct tl_place){.level = 1,
                                  .slot = slot,
@@ -420,4 +420,6 @@ TL_ALGO(netty_wheel) = {
         "ticks that an advance passes have been worked off, where the original runs those of each "
         "tick before the next; destroy leaves what is pending unsaid, where the original's stop "
         "returns it; a tick may be shorter than 1 ms; no thread, so nothing fires but in advance.",
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -98,7 +98,7 @@ static void mark_empty(struct nexus_wheel *wheel, uint32_t slot)
 /* If it was what `least` stood for, that is not known any more. */
 static inline void take_out(struct nexus_wheel *wheel, uint32_t index)
 {
-    if (wheel->buckets.nodes[index].due == wheel->least) {
+    if (node_at(&wheel->buckets, index)->due == wheel->least) {
         wheel->least_known = false;
     }
     uint32_t bucket = bucket_remove(&wheel->buckets, index);
@@ -110,7 +110,7 @@ static inline void take_out(struct nexus_wheel *wheel, uint32_t index)
 /* Files a timer that is in no list, due or not. */
 static inline void file_timer(struct nexus_wheel *wheel, uint32_t index)
 {
-    uint64_t due = wheel->buckets.nodes[index].due;
+    uint64_t due = node_at(&wheel->buckets, index)->due;
     uint64_t clock = wheel->buckets.clock;
     uint32_t level = level_of(wheel, due > clock ? due - clock : 0);
     uint32_t number = (uint32_t)(due >> (level * wheel->step)) & slot_mask(wheel);
@@ -131,7 +131,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         wheel->least = TL_NEVER;
     }
     uint32_t index = take_for_start(wheel, id);
-    wheel->buckets.nodes[index].due = deadline;
+    node_at(&wheel->buckets, index)->due = deadline;
     if (wheel->holding && deadline <= wheel->buckets.clock) {
         bucket_append(&wheel->buckets, LATE, index);
     } else {
@@ -165,11 +165,11 @@ static uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t level, uint32_t
     uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
     uint64_t minimum = TL_NEVER;
     uint64_t found = 0;
-    uint32_t index = buckets->nodes[head].next;
+    uint32_t index = node_at(buckets, head)->next;
     while (index != head && found < room) {
-        uint32_t next = buckets->nodes[index].next;
-        uint64_t due = buckets->nodes[index].due;
-        __builtin_prefetch(&buckets->nodes[next], 1);
+        uint32_t next = node_at(buckets, index)->next;
+        uint64_t due = node_at(buckets, index)->due;
+        __builtin_prefetch(node_at(buckets, next), 1);
         TL_COUNT(buckets, compares, 1);
         if (due <= buckets->clock) {
             slot_remove(buckets, index);
@@ -318,7 +318,7 @@ static uint64_t slot_block(const struct nexus_wheel *wheel, uint32_t level, uint
     uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + number;
     for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
          i = bucket_after(buckets, bucket, i)) {
-        uint64_t block = buckets->nodes[i].due >> shift;
+        uint64_t block = node_at(buckets, i)->due >> shift;
         first = block < first ? block : first;
     }
     return first;
@@ -339,7 +339,7 @@ static enum tl_status check_slot(const struct nexus_wheel *wheel, uint32_t slot,
     }
     for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
          i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
-        uint64_t due = buckets->nodes[i].due;
+        uint64_t due = node_at(buckets, i)->due;
         if (((due >> (level * wheel->step)) & slot_mask(wheel)) != number) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is in the slot of another tick",
                            timer_id(buckets, i));
@@ -383,7 +383,7 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
         uint32_t level = (bucket - FIRST_BUCKET) >> wheel->bits;
         uint32_t number = (bucket - FIRST_BUCKET) & slot_mask(wheel);
         uint32_t shift = level * wheel->step;
-        uint64_t block = wheel->buckets.nodes[timer_index(&wheel->buckets, id)].due >> shift;
+        uint64_t block = node_at(&wheel->buckets, timer_index(&wheel->buckets, id))->due >> shift;
         *out =
             (struct tl_place){.level = level + 1,
                               .slot = number,
@@ -406,7 +406,7 @@ static void walk_one_slot(const struct nexus_wheel *wheel, uint32_t level, uint3
               (number == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
     for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
          i = bucket_after(buckets, bucket, i)) {
-        uint64_t due = buckets->nodes[i].due;
+        uint64_t due = node_at(buckets, i)->due;
         walk_timer(visitor, timer_id(buckets, i), due, ((due >> shift) - first) >> wheel->bits);
     }
 }
@@ -458,4 +458,6 @@ TL_ALGO(nexus_wheel) = {
         "though a stop has made it too early; here next does not. Timers are named by ids: no "
         "handles, and no wheel that refuses beyond a number of timers. The separate call that "
         "moves timers ahead of time is left out.",
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -26,6 +26,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #define UNLINKED UINT32_MAX
@@ -43,7 +44,7 @@ struct node {
 struct ordered_list {
     struct tl_counters counters;
     const struct tl_allocator *allocator;
-    struct node *nodes;
+    struct node *nodes AND_RECORDS;
     uint32_t capacity;
     uint64_t clock;
     uint64_t serial;
@@ -58,14 +59,14 @@ struct ordered_list {
 
 static inline bool is_linked(const struct ordered_list *list, uint32_t index)
 {
-    return list->nodes[index].next != UNLINKED;
+    return node_at(list, index)->next != UNLINKED;
 }
 
 static void unlink_node(struct ordered_list *list, uint32_t index)
 {
-    struct node *node = &list->nodes[index];
-    list->nodes[node->prev].next = node->next;
-    list->nodes[node->next].prev = node->prev;
+    struct node *node = node_at(list, index);
+    node_at(list, node->prev)->next = node->next;
+    node_at(list, node->next)->prev = node->prev;
     node->next = UNLINKED;
     list->count--;
     TL_COUNT(list, moves, 1);
@@ -78,17 +79,17 @@ static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
         unlink_node(list, id + 1);
     }
     uint64_t due = deadline > list->clock ? deadline : list->clock;
-    uint32_t before = list->nodes[HEAD].prev;
-    while (before != HEAD && list->nodes[before].due > due) {
+    uint32_t before = node_at(list, HEAD)->prev;
+    while (before != HEAD && node_at(list, before)->due > due) {
         TL_COUNT(list, compares, 1);
-        before = list->nodes[before].prev;
+        before = node_at(list, before)->prev;
     }
     TL_COUNT(list, compares, before != HEAD);
-    struct node *node = &list->nodes[id + 1];
+    struct node *node = node_at(list, id + 1);
     *node = (struct node){
-        .due = due, .serial = list->serial++, .next = list->nodes[before].next, .prev = before};
-    list->nodes[node->next].prev = id + 1;
-    list->nodes[before].next = id + 1;
+        .due = due, .serial = list->serial++, .next = node_at(list, before)->next, .prev = before};
+    node_at(list, node->next)->prev = id + 1;
+    node_at(list, before)->next = id + 1;
     list->count++;
     TL_COUNT(list, moves, 1);
     return TL_OK;
@@ -111,9 +112,9 @@ static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     uint64_t serials = list->serial;
     uint64_t fired = 0;
     while (fired < budget) {
-        uint32_t index = list->nodes[HEAD].next;
+        uint32_t index = node_at(list, HEAD)->next;
         TL_COUNT(list, compares, index != HEAD);
-        if (index == HEAD || !is_due(&list->nodes[index], now, serials)) {
+        if (index == HEAD || !is_due(node_at(list, index), now, serials)) {
             break;
         }
         unlink_node(list, index);
@@ -126,8 +127,8 @@ static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
 static uint64_t list_next(const void *self)
 {
     const struct ordered_list *list = self;
-    uint32_t index = list->nodes[HEAD].next;
-    return index != HEAD ? list->nodes[index].due : TL_NEVER;
+    uint32_t index = node_at(list, HEAD)->next;
+    return index != HEAD ? node_at(list, index)->due : TL_NEVER;
 }
 
 static enum tl_status list_reserve(void *self, uint32_t capacity)
@@ -142,7 +143,7 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
     enum tl_status status = structure_create(config, &empty, list_reserve, self);
     if (status == TL_OK) {
         struct ordered_list *list = *self;
-        list->nodes[HEAD] = (struct node){.next = HEAD, .prev = HEAD};
+        *node_at(list, HEAD) = (struct node){.next = HEAD, .prev = HEAD};
     }
     return status;
 }
@@ -166,9 +167,9 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
 {
     const struct ordered_list *list = self;
     uint64_t seen = 0;
-    for (uint32_t i = list->nodes[HEAD].next; i != HEAD; i = list->nodes[i].next) {
-        const struct node *node = &list->nodes[i];
-        const struct node *next = &list->nodes[node->next];
+    for (uint32_t i = node_at(list, HEAD)->next; i != HEAD; i = node_at(list, i)->next) {
+        const struct node *node = node_at(list, i);
+        const struct node *next = node_at(list, node->next);
         if (next->prev != i || ++seen > list->count) {
             return corrupt(why, why_bytes, "the links around timer %" PRIu32 " do not agree",
                            i - 1);
@@ -189,9 +190,9 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
     const struct ordered_list *list = self;
     walk_part(visitor, "list", TL_FORM_LIST, 0);
     uint64_t index = 0;
-    for (uint32_t i = list->nodes[HEAD].next; i != HEAD; i = list->nodes[i].next) {
+    for (uint32_t i = node_at(list, HEAD)->next; i != HEAD; i = node_at(list, i)->next) {
         walk_node(visitor, index++, TL_NEVER);
-        walk_timer(visitor, i - 1, list->nodes[i].due, 0);
+        walk_timer(visitor, i - 1, node_at(list, i)->due, 0);
     }
 }
 
@@ -201,8 +202,8 @@ static enum tl_status list_place(const void *self, uint32_t id, struct tl_place 
     if (!is_linked(list, id + 1)) {
         return TL_IDLE;
     }
-    *out = (struct tl_place){.bucket = list->nodes[id + 1].due};
-    for (uint32_t i = list->nodes[HEAD].next; i != id + 1; i = list->nodes[i].next) {
+    *out = (struct tl_place){.bucket = node_at(list, id + 1)->due};
+    for (uint32_t i = node_at(list, HEAD)->next; i != id + 1; i = node_at(list, i)->next) {
         out->slot++;
     }
     return TL_OK;
@@ -232,4 +233,6 @@ TL_ALGO(ordered_list) = {
     .check = list_check,
     .place = list_place,
     .walk = list_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

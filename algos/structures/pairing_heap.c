@@ -36,6 +36,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #define NONE UINT32_MAX
@@ -51,7 +52,7 @@ struct node {
 #include "start_order.h"
 
 struct pairing_heap {
-    struct node *nodes;
+    struct node *nodes AND_RECORDS;
     uint32_t root; /* NONE if empty */
     uint32_t capacity;
     uint64_t count;
@@ -69,7 +70,7 @@ struct pairing_heap {
 
 static inline bool is_pending(const struct pairing_heap *heap, uint32_t id)
 {
-    return heap->root == id || heap->nodes[id].prev != NONE;
+    return heap->root == id || node_at(heap, id)->prev != NONE;
 }
 
 /* Links two roots, the later below the earlier, and returns that. */
@@ -77,15 +78,15 @@ static inline uint32_t link_roots(struct pairing_heap *heap, uint32_t a, uint32_
 {
     TL_COUNT(heap, compares, 1);
     TL_COUNT(heap, moves, 1);
-    bool swap = is_before(&heap->nodes[b], &heap->nodes[a]);
+    bool swap = is_before(node_at(heap, b), node_at(heap, a));
     uint32_t parent = swap ? b : a;
     uint32_t below = swap ? a : b;
-    struct node *up = &heap->nodes[parent];
-    struct node *down = &heap->nodes[below];
+    struct node *up = node_at(heap, parent);
+    struct node *down = node_at(heap, below);
     down->next = up->child;
     down->prev = parent;
     if (up->child != NONE) {
-        heap->nodes[up->child].prev = below;
+        node_at(heap, up->child)->prev = below;
     }
     up->child = below;
     return parent;
@@ -95,23 +96,23 @@ static inline uint32_t link_roots(struct pairing_heap *heap, uint32_t a, uint32_
 static void add_tree(struct pairing_heap *heap, uint32_t tree)
 {
     uint32_t root = heap->root == NONE ? tree : link_roots(heap, heap->root, tree);
-    heap->nodes[root].next = NONE;
-    heap->nodes[root].prev = NONE;
+    node_at(heap, root)->next = NONE;
+    node_at(heap, root)->prev = NONE;
     heap->root = root;
 }
 
 /* Takes a node that is not the root from its siblings, with all below it. */
 static void cut(struct pairing_heap *heap, uint32_t id)
 {
-    struct node *node = &heap->nodes[id];
-    struct node *prev = &heap->nodes[node->prev];
+    struct node *node = node_at(heap, id);
+    struct node *prev = node_at(heap, node->prev);
     if (prev->child == id) {
         prev->child = node->next;
     } else {
         prev->next = node->next;
     }
     if (node->next != NONE) {
-        heap->nodes[node->next].prev = node->prev;
+        node_at(heap, node->next)->prev = node->prev;
     }
     node->prev = NONE;
     node->next = NONE;
@@ -124,27 +125,27 @@ static uint32_t link_siblings(struct pairing_heap *heap, uint32_t first)
     uint32_t pairs = NONE; /* in reverse, by `next` */
     while (first != NONE) {
         uint32_t a = first;
-        uint32_t b = heap->nodes[a].next;
+        uint32_t b = node_at(heap, a)->next;
         if (b == NONE) {
-            heap->nodes[a].next = pairs;
+            node_at(heap, a)->next = pairs;
             pairs = a;
             break;
         }
-        first = heap->nodes[b].next;
+        first = node_at(heap, b)->next;
         if (first != NONE) {
-            __builtin_prefetch(&heap->nodes[first], 1);
+            __builtin_prefetch(node_at(heap, first), 1);
         }
         uint32_t pair = link_roots(heap, a, b);
-        heap->nodes[pair].next = pairs;
+        node_at(heap, pair)->next = pairs;
         pairs = pair;
     }
     uint32_t tree = pairs;
     if (tree != NONE) {
-        pairs = heap->nodes[tree].next;
+        pairs = node_at(heap, tree)->next;
     }
     while (pairs != NONE) {
         uint32_t pair = pairs;
-        pairs = heap->nodes[pair].next;
+        pairs = node_at(heap, pair)->next;
         tree = link_roots(heap, tree, pair);
     }
     return tree;
@@ -153,7 +154,7 @@ static uint32_t link_siblings(struct pairing_heap *heap, uint32_t first)
 /* Takes a pending timer out of the heap. */
 static void take(struct pairing_heap *heap, uint32_t id)
 {
-    struct node *node = &heap->nodes[id];
+    struct node *node = node_at(heap, id);
     TL_COUNT(heap, moves, 1);
     heap->count--;
     if (heap->root == id) {
@@ -172,7 +173,7 @@ static void take(struct pairing_heap *heap, uint32_t id)
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct pairing_heap *heap = self;
-    struct node *node = &heap->nodes[id];
+    struct node *node = node_at(heap, id);
     uint64_t due = deadline > heap->clock ? deadline : heap->clock;
     if (is_pending(heap, id)) {
         if (due < node->due) { /* what is below stays below */
@@ -214,7 +215,7 @@ static __attribute__((noinline)) uint64_t expire(struct pairing_heap *heap, uint
     while (fired < budget && heap->root != NONE) {
         uint32_t id = heap->root;
         TL_COUNT(heap, compares, 1);
-        if (!is_due(&heap->nodes[id], now, serials)) {
+        if (!is_due(node_at(heap, id), now, serials)) {
             break;
         }
         take(heap, id);
@@ -232,13 +233,13 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
         return 0;
     }
     TL_COUNT(heap, compares, 1);
-    return heap->nodes[heap->root].due <= now ? expire(heap, now, budget, fire, ctx) : 0;
+    return node_at(heap, heap->root)->due <= now ? expire(heap, now, budget, fire, ctx) : 0;
 }
 
 static uint64_t heap_next(const void *self)
 {
     const struct pairing_heap *heap = self;
-    return heap->root != NONE ? heap->nodes[heap->root].due : TL_NEVER;
+    return heap->root != NONE ? node_at(heap, heap->root)->due : TL_NEVER;
 }
 
 static enum tl_status heap_reserve(void *self, uint32_t capacity)
@@ -259,19 +260,19 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
     const struct pairing_heap *heap = self;
     uint64_t pending = 0;
     for (uint32_t id = 0; id < heap->capacity; id++) {
-        const struct node *node = &heap->nodes[id];
+        const struct node *node = node_at(heap, id);
         pending += is_pending(heap, id);
-        if (heap->root != id && node->prev != NONE && heap->nodes[node->prev].child != id &&
-            heap->nodes[node->prev].next != id) {
+        if (heap->root != id && node->prev != NONE && node_at(heap, node->prev)->child != id &&
+            node_at(heap, node->prev)->next != id) {
             return corrupt(why, why_bytes, "the links before timer %" PRIu32 " do not agree", id);
         }
         uint32_t left = id;
-        for (uint32_t child = node->child; child != NONE; child = heap->nodes[child].next) {
-            if (!is_pending(heap, id) || heap->nodes[child].prev != left) {
+        for (uint32_t child = node->child; child != NONE; child = node_at(heap, child)->next) {
+            if (!is_pending(heap, id) || node_at(heap, child)->prev != left) {
                 return corrupt(why, why_bytes, "the links below timer %" PRIu32 " do not agree",
                                id);
             }
-            if (is_before(&heap->nodes[child], node)) {
+            if (is_before(node_at(heap, child), node)) {
                 return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one", child);
             }
             left = child;
@@ -291,13 +292,13 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     walk_part(visitor, "heap", TL_FORM_TREE, 0);
     if (heap->root != NONE) {
         walk_node(visitor, heap->root, TL_NEVER);
-        walk_timer(visitor, heap->root, heap->nodes[heap->root].due, 0);
+        walk_timer(visitor, heap->root, node_at(heap, heap->root)->due, 0);
     }
     for (uint32_t id = 0; id < heap->capacity; id++) {
-        uint32_t child = is_pending(heap, id) ? heap->nodes[id].child : NONE;
-        for (; child != NONE; child = heap->nodes[child].next) {
+        uint32_t child = is_pending(heap, id) ? node_at(heap, id)->child : NONE;
+        for (; child != NONE; child = node_at(heap, child)->next) {
             walk_node(visitor, child, id);
-            walk_timer(visitor, child, heap->nodes[child].due, 0);
+            walk_timer(visitor, child, node_at(heap, child)->due, 0);
         }
     }
 }
@@ -309,9 +310,9 @@ static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place 
     if (!is_pending(heap, id)) {
         return TL_IDLE;
     }
-    *out = (struct tl_place){.bucket = heap->nodes[id].due};
-    for (uint32_t at = id; at != heap->root; at = heap->nodes[at].prev) {
-        out->slot += heap->nodes[heap->nodes[at].prev].child == at;
+    *out = (struct tl_place){.bucket = node_at(heap, id)->due};
+    for (uint32_t at = id; at != heap->root; at = node_at(heap, at)->prev) {
+        out->slot += node_at(heap, node_at(heap, at)->prev)->child == at;
     }
     return TL_OK;
 }
@@ -346,4 +347,6 @@ TL_ALGO(pairing_heap) = {
     .check = heap_check,
     .place = heap_place,
     .walk = heap_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -87,30 +87,30 @@ struct probing_wheel {
 
 static inline uint64_t heap_due(const struct probing_wheel *wheel, uint32_t place)
 {
-    return wheel->buckets.nodes[wheel->heap[place]].due >> wheel->shift;
+    return node_at(&wheel->buckets, wheel->heap[place])->due >> wheel->shift;
 }
 
 static inline void heap_put(struct probing_wheel *wheel, uint32_t place, uint32_t index)
 {
     wheel->heap[place] = index;
-    wheel->buckets.nodes[index].prev = place;
+    node_at(&wheel->buckets, index)->prev = place;
     TL_COUNT(&wheel->buckets, moves, 1);
 }
 
 static void heap_add(struct probing_wheel *wheel, uint32_t index)
 {
-    struct node *node = &wheel->buckets.nodes[index];
+    struct node *node = node_at(&wheel->buckets, index);
     node->next = IN_HEAP;
     heap_sift(wheel, wheel->heap_count++, index, node->due >> wheel->shift);
 }
 
 static void heap_remove(struct probing_wheel *wheel, uint32_t index)
 {
-    uint32_t place = wheel->buckets.nodes[index].prev;
+    uint32_t place = node_at(&wheel->buckets, index)->prev;
     uint32_t last = wheel->heap[--wheel->heap_count];
-    wheel->buckets.nodes[index].next = SLOT_NONE;
+    node_at(&wheel->buckets, index)->next = SLOT_NONE;
     if (last != index) {
-        heap_sift(wheel, place, last, wheel->buckets.nodes[last].due >> wheel->shift);
+        heap_sift(wheel, place, last, node_at(&wheel->buckets, last)->due >> wheel->shift);
     }
 }
 
@@ -153,7 +153,7 @@ static inline uint32_t find_slot(struct probing_wheel *wheel, uint32_t gear, uin
 
 static void leave_slot(struct probing_wheel *wheel, uint32_t index)
 {
-    struct node *node = &wheel->buckets.nodes[index];
+    struct node *node = node_at(&wheel->buckets, index);
     uint32_t slot = node->slot;
     node->slot = NO_SLOT;
     if (slot != NO_SLOT && --wheel->counts[slot] == 0) {
@@ -163,7 +163,7 @@ static void leave_slot(struct probing_wheel *wheel, uint32_t index)
 
 static inline void take_out(struct probing_wheel *wheel, uint32_t index)
 {
-    if (wheel->buckets.nodes[index].next == IN_HEAP) {
+    if (node_at(&wheel->buckets, index)->next == IN_HEAP) {
         heap_remove(wheel, index);
         return;
     }
@@ -176,9 +176,9 @@ static void enter_slot(struct probing_wheel *wheel, uint32_t slot, uint32_t inde
 {
     struct timer_buckets *buckets = &wheel->buckets;
     uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
-    slot_append(buckets, buckets->nodes[head].next, index);
+    slot_append(buckets, node_at(buckets, head)->next, index);
     TL_COUNT(buckets, moves, 1);
-    buckets->nodes[index].slot = slot;
+    node_at(buckets, index)->slot = slot;
     wheel->counts[slot]++;
     wheel->occupied[slot / SLOTS] |= UINT64_C(1) << slot % SLOTS;
 }
@@ -203,7 +203,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     struct probing_wheel *wheel = self;
     uint64_t tick = wheel_tick(wheel);
     uint64_t due = deadline >> wheel->shift;
-    struct node *node = &wheel->buckets.nodes[timer_index(&wheel->buckets, id)];
+    struct node *node = node_at(&wheel->buckets, timer_index(&wheel->buckets, id));
     uint32_t slot = NO_SLOT;
     if (due > tick) {
         uint32_t gear = gear_of(due - tick);
@@ -248,7 +248,7 @@ static void slot_comes(struct probing_wheel *wheel, uint32_t slot)
     uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
     TL_COUNT(buckets, slots, 1);
     while (wheel->counts[slot] > 0) {
-        uint32_t index = buckets->nodes[head].next;
+        uint32_t index = node_at(buckets, head)->next;
         take_out(wheel, index);
         bucket_append(buckets, DUE, index);
     }
@@ -337,7 +337,7 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     enum tl_status status = wheel->failover && capacity > 0 ? heap_reserve(wheel, 0, capacity)
                                                             : buckets_reserve(wheel, capacity);
     for (uint32_t id = old; status == TL_OK && id < capacity; id++) {
-        wheel->buckets.nodes[timer_index(&wheel->buckets, id)].slot = NO_SLOT;
+        node_at(&wheel->buckets, timer_index(&wheel->buckets, id))->slot = NO_SLOT;
     }
     return status;
 }
@@ -436,7 +436,7 @@ static enum tl_status check_slot(const struct probing_wheel *wheel, uint32_t slo
     uint32_t count = 0;
     for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
          i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
-        const struct node *node = &buckets->nodes[i];
+        const struct node *node = node_at(buckets, i);
         count++;
         if (node->slot != slot || node->due < slot_from(wheel, slot) ||
             node->due > slot_to(wheel, slot)) {
@@ -462,7 +462,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
         status = check_slot(wheel, slot, why, why_bytes);
     }
     for (uint32_t place = 0; status == TL_OK && place < wheel->heap_count; place++) {
-        const struct node *node = &wheel->buckets.nodes[wheel->heap[place]];
+        const struct node *node = node_at(&wheel->buckets, wheel->heap[place]);
         if (node->next != IN_HEAP || node->prev != place || node->slot != NO_SLOT ||
             heap_due(wheel, (place > 0 ? place - 1 : 0) / 2) > heap_due(wheel, place)) {
             status = corrupt(why, why_bytes, "the heap is wrong at place %" PRIu32, place);
@@ -478,7 +478,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct probing_wheel *wheel = self;
-    const struct node *node = &wheel->buckets.nodes[timer_index(&wheel->buckets, id)];
+    const struct node *node = node_at(&wheel->buckets, timer_index(&wheel->buckets, id));
     if (node->next == SLOT_NONE) {
         return TL_IDLE;
     }
@@ -494,7 +494,7 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
 
 static void keep_deadline(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
 {
-    held->at = buckets->nodes[index].due;
+    held->at = node_at(buckets, index)->due;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -515,7 +515,7 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     for (uint32_t place = 0; place < wheel->heap_count; place++) {
         walk_node(visitor, place, place > 0 ? (place - 1) / 2 : TL_NEVER);
         walk_timer(visitor, timer_id(&wheel->buckets, wheel->heap[place]),
-                   wheel->buckets.nodes[wheel->heap[place]].due, 0);
+                   node_at(&wheel->buckets, wheel->heap[place])->due, 0);
     }
 }
 
@@ -558,4 +558,6 @@ TL_ALGO(probing_wheel) = {
         "timer behind its deadline cannot be cancelled. next knows of stops at once, and of the "
         "deadlines in the heap. In the heap, timers of one tick have no order. Memory is for the "
         "timers, not for all that the slots could hold. The resolution is 4 ms by default.",
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

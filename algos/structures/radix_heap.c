@@ -45,6 +45,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #define BUCKETS     65u
@@ -63,7 +64,7 @@ struct node {
 #include "slot_list.h"
 
 struct radix_heap {
-    struct node *nodes; /* the buckets' lists, DUE, LATE, the timers */
+    struct node *nodes AND_RECORDS; /* the buckets' lists, DUE, LATE, the timers */
     uint32_t capacity;
     uint64_t count;
     uint64_t clock;
@@ -82,7 +83,7 @@ struct radix_heap {
 
 static inline struct node *slot_node(const struct radix_heap *heap, uint32_t index)
 {
-    return &heap->nodes[index];
+    return node_at(heap, index);
 }
 
 /* The bucket of what is due after `last`: 1 to 64. */
@@ -98,7 +99,7 @@ static inline uint32_t stripe_of(uint32_t bucket, uint32_t number)
 
 static void file(struct radix_heap *heap, uint32_t index)
 {
-    uint64_t due = heap->nodes[index].due;
+    uint64_t due = node_at(heap, index)->due;
     uint32_t bucket = bucket_of(heap, due);
     uint64_t bit = UINT64_C(1) << (bucket - 1);
     if ((heap->occupied & bit) == 0 || due < heap->earliest[bucket]) {
@@ -128,11 +129,11 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
     (void)take(heap, index);
     heap->count++;
     if (deadline <= heap->clock) {
-        heap->nodes[index].due = heap->clock;
+        node_at(heap, index)->due = heap->clock;
         slot_append(heap, LATE, index);
         TL_COUNT(heap, moves, 1);
     } else {
-        heap->nodes[index].due = deadline;
+        node_at(heap, index)->due = deadline;
         file(heap, index);
     }
     return TL_OK;
@@ -148,7 +149,7 @@ static void deal_out(struct radix_heap *heap, uint32_t bucket)
 {
     uint32_t at[STRIPES];
     for (uint32_t i = 0; i < STRIPES; i++) {
-        at[i] = heap->nodes[stripe_of(bucket, i)].next;
+        at[i] = node_at(heap, stripe_of(bucket, i))->next;
     }
     for (uint32_t open = STRIPES; open > 0;) {
         open = 0;
@@ -158,11 +159,11 @@ static void deal_out(struct radix_heap *heap, uint32_t bucket)
                 continue;
             }
             open++;
-            at[i] = heap->nodes[index].next;
-            __builtin_prefetch(&heap->nodes[at[i]], 1);
+            at[i] = node_at(heap, index)->next;
+            __builtin_prefetch(node_at(heap, at[i]), 1);
             TL_COUNT(heap, compares, 1);
-            TL_COUNT(heap, cascades, heap->nodes[index].due > heap->last);
-            if (heap->nodes[index].due <= heap->last) {
+            TL_COUNT(heap, cascades, node_at(heap, index)->due > heap->last);
+            if (node_at(heap, index)->due <= heap->last) {
                 slot_append(heap, DUE, index);
                 TL_COUNT(heap, moves, 1);
             } else {
@@ -213,8 +214,8 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     collect_due(heap);
     uint64_t fired = 0;
     while (fired < budget && !slot_is_empty(heap, DUE)) {
-        uint32_t index = heap->nodes[DUE].next;
-        __builtin_prefetch(&heap->nodes[heap->nodes[index].next], 1);
+        uint32_t index = node_at(heap, DUE)->next;
+        __builtin_prefetch(node_at(heap, node_at(heap, index)->next), 1);
         slot_remove(heap, index);
         heap->count--;
         TL_COUNT(heap, moves, 1);
@@ -262,9 +263,9 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
             return corrupt(why, why_bytes, "the links of list %" PRIu32 " do not agree", head);
         }
         uint32_t bucket = head / STRIPES;
-        for (uint32_t at = heap->nodes[head].next; head < DUE && at != head;
-             at = heap->nodes[at].next) {
-            uint64_t due = heap->nodes[at].due;
+        for (uint32_t at = node_at(heap, head)->next; head < DUE && at != head;
+             at = node_at(heap, at)->next) {
+            uint64_t due = node_at(heap, at)->due;
             if (due <= heap->last || bucket_of(heap, due) != bucket ||
                 due < heap->earliest[bucket] || (heap->occupied >> (bucket - 1) & 1) == 0) {
                 return corrupt(why, why_bytes,
@@ -288,8 +289,8 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
 static void walk_list(const struct radix_heap *heap, uint32_t head,
                       const struct tl_visitor *visitor)
 {
-    for (uint32_t i = heap->nodes[head].next; i != head; i = heap->nodes[i].next) {
-        walk_timer(visitor, i - FIRST_TIMER, head < DUE ? heap->nodes[i].due : TL_NEVER, 0);
+    for (uint32_t i = node_at(heap, head)->next; i != head; i = node_at(heap, i)->next) {
+        walk_timer(visitor, i - FIRST_TIMER, head < DUE ? node_at(heap, i)->due : TL_NEVER, 0);
     }
 }
 
@@ -329,7 +330,7 @@ static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place 
     if (!slot_is_linked(heap, FIRST_TIMER + id)) {
         return TL_IDLE;
     }
-    uint64_t due = heap->nodes[FIRST_TIMER + id].due;
+    uint64_t due = node_at(heap, FIRST_TIMER + id)->due;
     *out = (struct tl_place){.slot = due > heap->last ? bucket_of(heap, due) : 0, .bucket = due};
     return TL_OK;
 }
@@ -370,4 +371,6 @@ TL_ALGO(radix_heap) = {
     .check = heap_check,
     .place = heap_place,
     .walk = heap_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

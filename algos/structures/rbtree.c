@@ -16,8 +16,8 @@
  *
  * The order is (due tick, serial of the start), so equal ticks fire in the order of their starts.
  *
- * The library links by pointers: 48 bytes a node. All nodes stand in one slab by id; growing the
- * slab moves it, and the links are moved along.
+ * The library links by pointers: 48 bytes a node. All nodes stand in one slab by id, or in the
+ * caller's records; when these move the links are moved along.
  *
  * Invariants
  *   - those of red-black trees: the root is black, a red node's children are black, and all paths
@@ -39,6 +39,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #include <bsd/sys/tree.h>
@@ -59,7 +60,7 @@ RB_HEAD(node_tree, node);
 struct rbtree {
     struct node_tree tree;
     struct node *first;
-    struct node *nodes;
+    struct node *nodes AND_RECORDS;
     uint32_t capacity;
     uint64_t count;
     uint64_t clock;
@@ -68,6 +69,10 @@ struct rbtree {
     struct tl_counters counters;
 };
 
+#ifdef TL_EMBEDDED
+static void tree_moved(void *self, const struct tl_records *records);
+#define STRUCTURE_MOVED tree_moved
+#endif
 #define NODES_FIRST 0u
 #define NODE_ARRAY  struct rbtree
 #include "node_array.h"
@@ -82,6 +87,16 @@ static inline int compare_nodes(const struct node *a, const struct node *b)
 
 /* RB_GENERATE_STATIC relies on a word of BSD compilers. */
 RB_GENERATE_INTERNAL(node_tree, node, links, compare_nodes, static __attribute__((unused)))
+
+#ifdef TL_EMBEDDED
+static inline uint32_t id_of(const struct rbtree *rbtree, const struct node *node)
+{
+    return (uint32_t)((size_t)((const char *)node - rbtree->records.first) /
+                      rbtree->records.stride);
+}
+#else
+#define id_of(rbtree, node) ((uint32_t)((node) - (rbtree)->nodes))
+#endif
 
 static inline bool is_pending(const struct node *node)
 {
@@ -128,7 +143,7 @@ static void take(struct rbtree *rbtree, struct node *node)
 static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct rbtree *rbtree = self;
-    struct node *node = &rbtree->nodes[id];
+    struct node *node = node_at(rbtree, id);
     if (is_pending(node)) {
         take(rbtree, node);
     }
@@ -141,10 +156,10 @@ static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status tree_stop(void *self, uint32_t id)
 {
     struct rbtree *rbtree = self;
-    if (!is_pending(&rbtree->nodes[id])) {
+    if (!is_pending(node_at(rbtree, id))) {
         return TL_IDLE;
     }
-    take(rbtree, &rbtree->nodes[id]);
+    take(rbtree, node_at(rbtree, id));
     return TL_OK;
 }
 
@@ -162,7 +177,7 @@ static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
         }
         take(rbtree, node);
         fired++;
-        fire(ctx, (uint32_t)(node - rbtree->nodes), now);
+        fire(ctx, id_of(rbtree, node), now);
     }
     return fired;
 }
@@ -173,42 +188,62 @@ static uint64_t tree_next(const void *self)
     return rbtree->first != NULL ? rbtree->first->due : TL_NEVER;
 }
 
-/* Where a node is in the new slab. */
-static struct node *moved(const struct rbtree *rbtree, struct node *nodes, const struct node *node)
+static struct timer_records records_of(const struct rbtree *rbtree)
 {
-    return node == NULL ? NULL : &nodes[node - rbtree->nodes];
+#ifdef TL_EMBEDDED
+    return rbtree->records;
+#else
+    return (struct timer_records){.first = (char *)rbtree->nodes, .stride = sizeof(struct node)};
+#endif
+}
+
+/* Where a node is that was in `from`, when they have come to lie elsewhere. */
+static struct node *moved(const struct rbtree *rbtree, const struct timer_records *from,
+                          const struct node *node)
+{
+    if (node == NULL) {
+        return NULL; /* as all are before the first nodes_reserve, when the stride is 0 */
+    }
+    size_t id = ((uintptr_t)node - (uintptr_t)from->first) / from->stride;
+    return node_at(rbtree, (uint32_t)id);
+}
+
+/* The nodes, and what they hold, were in `from`: moves the links along. */
+static void move_links(struct rbtree *rbtree, const struct timer_records *from)
+{
+    for (uint32_t id = 0; id < rbtree->capacity; id++) {
+        struct node *node = node_at(rbtree, id);
+        if (is_pending(node)) {
+            RB_LEFT(node, links) = moved(rbtree, from, RB_LEFT(node, links));
+            RB_RIGHT(node, links) = moved(rbtree, from, RB_RIGHT(node, links));
+            RB_PARENT(node, links) = moved(rbtree, from, RB_PARENT(node, links));
+        }
+    }
+    RB_ROOT(&rbtree->tree) = moved(rbtree, from, RB_ROOT(&rbtree->tree));
+    rbtree->first = moved(rbtree, from, rbtree->first);
 }
 
 static enum tl_status tree_reserve(void *self, uint32_t capacity)
 {
     struct rbtree *rbtree = self;
-    if (capacity <= rbtree->capacity && rbtree->nodes != NULL) {
-        return TL_OK;
+    struct timer_records before = records_of(rbtree);
+    enum tl_status status =
+        nodes_reserve(rbtree, capacity, CAPACITY_MAX, (struct node){.serial = NOT_PENDING});
+    if (status == TL_OK && before.first != NULL && records_of(rbtree).first != before.first) {
+        move_links(rbtree, &before);
     }
-    if (capacity > CAPACITY_MAX) {
-        return TL_ERR_CAPACITY;
-    }
-    struct node *nodes = tl_alloc(rbtree->allocator, nodes_bytes(rbtree, capacity), NODES_ALIGN);
-    if (nodes == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    for (uint32_t id = 0; id < capacity; id++) {
-        if (id >= rbtree->capacity || !is_pending(&rbtree->nodes[id])) {
-            nodes[id] = (struct node){.serial = NOT_PENDING};
-            continue;
-        }
-        nodes[id] = rbtree->nodes[id];
-        RB_LEFT(&nodes[id], links) = moved(rbtree, nodes, RB_LEFT(&nodes[id], links));
-        RB_RIGHT(&nodes[id], links) = moved(rbtree, nodes, RB_RIGHT(&nodes[id], links));
-        RB_PARENT(&nodes[id], links) = moved(rbtree, nodes, RB_PARENT(&nodes[id], links));
-    }
-    RB_ROOT(&rbtree->tree) = moved(rbtree, nodes, RB_ROOT(&rbtree->tree));
-    rbtree->first = moved(rbtree, nodes, rbtree->first);
-    nodes_free(rbtree);
-    rbtree->nodes = nodes;
-    rbtree->capacity = capacity;
-    return TL_OK;
+    return status;
 }
+
+#ifdef TL_EMBEDDED
+static void tree_moved(void *self, const struct tl_records *records)
+{
+    struct rbtree *rbtree = self;
+    struct timer_records before = rbtree->records;
+    records_give(&rbtree->records, records);
+    move_links(rbtree, &before);
+}
+#endif
 
 static enum tl_status tree_create(const struct tl_config *config, void **self)
 {
@@ -238,7 +273,7 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
     uint64_t pending = 0;
     uint64_t links = RB_ROOT(&rbtree->tree) != NULL;
     for (uint32_t id = 0; id < rbtree->capacity; id++) {
-        const struct node *node = &rbtree->nodes[id];
+        const struct node *node = node_at(rbtree, id);
         if (!is_pending(node)) {
             continue;
         }
@@ -272,7 +307,7 @@ static void walk_below(const struct rbtree *rbtree, const struct node *node, uin
                        const struct tl_visitor *visitor)
 {
     if (node != NULL) {
-        uint32_t id = (uint32_t)(node - rbtree->nodes);
+        uint32_t id = id_of(rbtree, node);
         walk_node(visitor, id, parent);
         walk_timer(visitor, id, node->due, 0);
     }
@@ -285,7 +320,7 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
     walk_part(visitor, "tree", TL_FORM_TREE, 0);
     walk_below(rbtree, RB_ROOT(&rbtree->tree), TL_NEVER, visitor);
     for (uint32_t id = 0; id < rbtree->capacity; id++) {
-        const struct node *node = &rbtree->nodes[id];
+        const struct node *node = node_at(rbtree, id);
         if (is_pending(node)) {
             walk_below(rbtree, RB_LEFT(node, links), id, visitor);
             walk_below(rbtree, RB_RIGHT(node, links), id, visitor);
@@ -297,7 +332,7 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
 static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct rbtree *rbtree = self;
-    const struct node *node = &rbtree->nodes[id];
+    const struct node *node = node_at(rbtree, id);
     if (!is_pending(node)) {
         return TL_IDLE;
     }
@@ -309,17 +344,21 @@ static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place 
     return TL_OK;
 }
 
-#define RBTREE_SUMMARY "a red-black tree, balanced by the BSDs' tree macros, leftmost cached"
+#define TREE_EMBEDDED_BYTES EMBEDDED_BYTES(sizeof(struct node))
+#define TREE_MOVED          EMBEDDED_HOOK(tree_moved)
+#define RBTREE_SUMMARY      "a red-black tree, balanced by the BSDs' tree macros, leftmost cached"
 
 #else
 
 #define UNAVAILABLE(hook) tree_##hook
 #include "unavailable.h"
-#define nodes_destroy  tree_destroy
-#define nodes_count    tree_count
-#define nodes_counters tree_counters
+#define nodes_destroy       tree_destroy
+#define nodes_count         tree_count
+#define nodes_counters      tree_counters
 
-#define RBTREE_SUMMARY "a red-black tree (not in this build, which lacked libbsd-dev)"
+#define TREE_EMBEDDED_BYTES 0
+#define TREE_MOVED          NULL
+#define RBTREE_SUMMARY      "a red-black tree (not in this build, which lacked libbsd-dev)"
 
 #endif
 
@@ -355,4 +394,6 @@ TL_ALGO(rbtree) = {
     .check = tree_check,
     .place = tree_place,
     .walk = tree_walk,
+    .embedded_bytes = TREE_EMBEDDED_BYTES,
+    .moved = TREE_MOVED,
 };

@@ -60,8 +60,8 @@ struct node {
 #include "slot_scouts.h"
 
 struct round_wheel {
-    struct node *nodes;   /* DUE, LATE, the slots, the timers */
-    uint32_t first_timer; /* index of timer 0 */
+    struct node *nodes AND_RECORDS; /* DUE, LATE, the slots, the timers */
+    uint32_t first_timer;           /* index of timer 0 */
     uint32_t slots;
     uint32_t shift; /* log2 of slots, where pow2 */
     bool pow2;      /* slots is a power of two, and treated as one */
@@ -98,7 +98,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     if (deadline > wheel->clock) {
         /* After the clock, so rounded up to `current` at the least. */
         uint64_t bucket = wheel->tick == 1 ? deadline : (deadline + wheel->tick - 1) / wheel->tick;
-        wheel->nodes[index].rounds = turns_of(wheel, bucket - wheel->current);
+        node_at(wheel, index)->rounds = turns_of(wheel, bucket - wheel->current);
         list = FIRST_SLOT + slot_of(wheel, bucket);
     }
     bucket_append(wheel, list, index);
@@ -108,9 +108,9 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 /* The hand at a slot, for `turns` turns at once: what has fewer rounds left is due. */
 static void visit_slot(struct round_wheel *wheel, uint32_t head, uint64_t turns)
 {
-    uint32_t index = wheel->nodes[head].next;
+    uint32_t index = node_at(wheel, head)->next;
     while (index != head) {
-        struct node *node = &wheel->nodes[index];
+        struct node *node = node_at(wheel, index);
         uint32_t next = node->next;
         slot_scout_step(wheel, &wheel->scouts);
         TL_COUNT(wheel, compares, 1);
@@ -207,7 +207,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     }
     for (uint32_t id = 0; id < wheel->capacity; id++) {
         uint32_t index = wheel->first_timer + id;
-        uint64_t rounds = wheel->nodes[index].rounds;
+        uint64_t rounds = node_at(wheel, index)->rounds;
         if (slot_is_linked(wheel, index) && rounds > turns_of(wheel, TL_DEADLINE_MAX)) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " waits for %" PRIu64 " rounds", id,
                            rounds);
@@ -218,7 +218,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 
 static void keep_rounds(const struct round_wheel *wheel, uint32_t index, struct tl_held *held)
 {
-    held->rounds = wheel->nodes[index].rounds;
+    held->rounds = node_at(wheel, index)->rounds;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -234,7 +234,7 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     enum tl_status status = buckets_place(wheel, id, &bucket, out);
     if (bucket != BUCKET_NONE) {
         uint32_t slot = bucket - FIRST_SLOT;
-        uint64_t rounds = wheel->nodes[wheel->first_timer + id].rounds;
+        uint64_t rounds = node_at(wheel, wheel->first_timer + id)->rounds;
         uint64_t visit = wheel->current - 1; /* the bucket that the hand is at */
         visit += slots_ahead(slot_of(wheel, visit), slot, wheel->slots) + rounds * wheel->slots;
         *out = (struct tl_place){
@@ -272,4 +272,6 @@ TL_ALGO(round_wheel) = {
                "first, so a callback never meets a slot half visited, and several turns that one "
                "advance passes are taken off a timer at once; a deadline that is not after the "
                "clock fires at the next advance, where the original asks for one ahead.",
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

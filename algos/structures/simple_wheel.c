@@ -54,10 +54,10 @@ struct node {
 #include "slot_scouts.h"
 
 struct simple_wheel {
-    struct node *nodes;   /* DUE, LATE, the slots, the timers */
-    uint32_t first_timer; /* index of timer 0 */
-    uint32_t ring;        /* slots in the array, the spare one included */
-    uint32_t hand;        /* slot of `current` */
+    struct node *nodes AND_RECORDS; /* DUE, LATE, the slots, the timers */
+    uint32_t first_timer;           /* index of timer 0 */
+    uint32_t ring;                  /* slots in the array, the spare one included */
+    uint32_t hand;                  /* slot of `current` */
     uint32_t capacity;
     uint64_t clock;
     uint64_t current; /* clock / tick */
@@ -216,4 +216,6 @@ TL_ALGO(simple_wheel) = {
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

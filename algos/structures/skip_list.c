@@ -34,6 +34,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #define HEAD         0u /* the list's own node, and its end; timer `id` is node id + 1 */
@@ -50,7 +51,7 @@ struct node {
 #include "start_order.h"
 
 struct skip_list {
-    struct node *nodes;
+    struct node *nodes AND_RECORDS;
     uint32_t lanes;
     uint32_t capacity;
     uint64_t random; /* the generator's state */
@@ -70,18 +71,17 @@ struct skip_list {
 /* The last node before `key` in each lane in use; the other lanes are left as they are, at HEAD. */
 static void search(struct skip_list *list, const struct node *key, uint32_t before[LANES_MAX])
 {
-    const struct node *nodes = list->nodes;
     uint32_t at = HEAD;
     uint32_t beyond = HEAD; /* what the lane above found not to be before the key */
     for (uint32_t lane = list->lanes; lane-- > 0;) {
-        uint32_t next = nodes[at].next[lane];
+        uint32_t next = node_at(list, at)->next[lane];
         while (next != beyond) {
             TL_COUNT(list, compares, 1);
-            if (!is_before(&nodes[next], key)) {
+            if (!is_before(node_at(list, next), key)) {
                 break;
             }
             at = next;
-            next = nodes[at].next[lane];
+            next = node_at(list, at)->next[lane];
         }
         beyond = next;
         before[lane] = at;
@@ -91,12 +91,11 @@ static void search(struct skip_list *list, const struct node *key, uint32_t befo
 /* Unlinks a node that `before` comes before in its lanes. */
 static void unlink_node(struct skip_list *list, uint32_t index, const uint32_t before[LANES_MAX])
 {
-    struct node *nodes = list->nodes;
-    for (uint32_t lane = 0; lane < nodes[index].height; lane++) {
-        nodes[before[lane]].next[lane] = nodes[index].next[lane];
+    for (uint32_t lane = 0; lane < node_at(list, index)->height; lane++) {
+        node_at(list, before[lane])->next[lane] = node_at(list, index)->next[lane];
     }
-    nodes[index].height = 0;
-    while (list->lanes > 0 && nodes[HEAD].next[list->lanes - 1] == HEAD) {
+    node_at(list, index)->height = 0;
+    while (list->lanes > 0 && node_at(list, HEAD)->next[list->lanes - 1] == HEAD) {
         list->lanes--;
     }
     list->count--;
@@ -107,10 +106,10 @@ static void unlink_node(struct skip_list *list, uint32_t index, const uint32_t b
 static bool take(struct skip_list *list, uint32_t id)
 {
     uint32_t before[LANES_MAX] = {HEAD};
-    if (list->nodes[id + 1].height == 0) {
+    if (node_at(list, id + 1)->height == 0) {
         return false;
     }
-    search(list, &list->nodes[id + 1], before);
+    search(list, node_at(list, id + 1), before);
     unlink_node(list, id + 1, before);
     return true;
 }
@@ -132,8 +131,7 @@ static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct skip_list *list = self;
     (void)take(list, id);
-    struct node *nodes = list->nodes;
-    struct node *node = &nodes[id + 1];
+    struct node *node = node_at(list, id + 1);
     uint32_t before[LANES_MAX] = {HEAD};
     node->due = deadline > list->clock ? deadline : list->clock;
     node->serial = list->serial++;
@@ -141,8 +139,8 @@ static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
     uint32_t height = draw_height(list);
     list->lanes = height > list->lanes ? height : list->lanes;
     for (uint32_t lane = 0; lane < height; lane++) {
-        node->next[lane] = nodes[before[lane]].next[lane];
-        nodes[before[lane]].next[lane] = id + 1;
+        node->next[lane] = node_at(list, before[lane])->next[lane];
+        node_at(list, before[lane])->next[lane] = id + 1;
     }
     node->height = height;
     list->count++;
@@ -163,13 +161,13 @@ static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     uint64_t serials = list->serial;
     uint64_t fired = 0;
     while (fired < budget && list->count > 0) {
-        uint32_t index = list->nodes[HEAD].next[0];
-        const struct node *node = &list->nodes[index];
+        uint32_t index = node_at(list, HEAD)->next[0];
+        const struct node *node = node_at(list, index);
         TL_COUNT(list, compares, 1);
         if (!is_due(node, now, serials)) {
             break;
         }
-        __builtin_prefetch(&list->nodes[node->next[0]], 1);
+        __builtin_prefetch(node_at(list, node->next[0]), 1);
         unlink_node(list, index, heads);
         fired++;
         fire(ctx, index - 1, now);
@@ -180,7 +178,7 @@ static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
 static uint64_t list_next(const void *self)
 {
     const struct skip_list *list = self;
-    return list->count > 0 ? list->nodes[list->nodes[HEAD].next[0]].due : TL_NEVER;
+    return list->count > 0 ? node_at(list, node_at(list, HEAD)->next[0])->due : TL_NEVER;
 }
 
 static enum tl_status list_reserve(void *self, uint32_t capacity)
@@ -196,7 +194,7 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
     enum tl_status status = structure_create(config, &empty, list_reserve, self);
     if (status == TL_OK) {
         struct skip_list *list = *self;
-        list->nodes[HEAD] = (struct node){.height = 0};
+        *node_at(list, HEAD) = (struct node){.height = 0};
     }
     return status;
 }
@@ -204,21 +202,21 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
 static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
 {
     const struct skip_list *list = self;
-    const struct node *nodes = list->nodes;
     uint64_t linked[LANES_MAX] = {0};
     uint64_t pending[LANES_MAX] = {0};
     for (uint32_t lane = 0; lane < LANES_MAX; lane++) {
-        for (uint32_t at = nodes[HEAD].next[lane]; at != HEAD; at = nodes[at].next[lane]) {
-            uint32_t next = nodes[at].next[lane];
-            if (nodes[at].height <= lane || ++linked[lane] > list->count ||
-                (next != HEAD && !is_before(&nodes[at], &nodes[next]))) {
+        for (uint32_t at = node_at(list, HEAD)->next[lane]; at != HEAD;
+             at = node_at(list, at)->next[lane]) {
+            uint32_t next = node_at(list, at)->next[lane];
+            if (node_at(list, at)->height <= lane || ++linked[lane] > list->count ||
+                (next != HEAD && !is_before(node_at(list, at), node_at(list, next)))) {
                 return corrupt(why, why_bytes, "lane %" PRIu32 " is wrong at timer %" PRIu32, lane,
                                at - 1);
             }
         }
     }
     for (uint32_t index = 1; index <= list->capacity; index++) {
-        for (uint32_t lane = 0; lane < nodes[index].height; lane++) {
+        for (uint32_t lane = 0; lane < node_at(list, index)->height; lane++) {
             pending[lane]++;
         }
     }
@@ -245,8 +243,9 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
         (void)snprintf(name, sizeof name, "lane %" PRIu32, lane + 1);
         walk_part(visitor, name, TL_FORM_LIST, 0);
         uint64_t index = 0;
-        for (uint32_t i = list->nodes[HEAD].next[lane]; i != HEAD; i = list->nodes[i].next[lane]) {
-            uint64_t due = list->nodes[i].due;
+        for (uint32_t i = node_at(list, HEAD)->next[lane]; i != HEAD;
+             i = node_at(list, i)->next[lane]) {
+            uint64_t due = node_at(list, i)->due;
             if (lane > 0) {
                 walk_reference(visitor, index++, TL_NEVER, due, "its node in lane 1");
             } else {
@@ -261,12 +260,13 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
 static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct skip_list *list = self;
-    const struct node *node = &list->nodes[id + 1];
+    const struct node *node = node_at(list, id + 1);
     if (node->height == 0) {
         return TL_IDLE;
     }
     *out = (struct tl_place){.level = node->height, .bucket = node->due};
-    for (uint32_t at = list->nodes[HEAD].next[0]; at != id + 1; at = list->nodes[at].next[0]) {
+    for (uint32_t at = node_at(list, HEAD)->next[0]; at != id + 1;
+         at = node_at(list, at)->next[0]) {
         out->slot++;
     }
     return TL_OK;
@@ -307,4 +307,6 @@ TL_ALGO(skip_list) = {
     .check = list_check,
     .place = list_place,
     .walk = list_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -37,10 +37,12 @@
  */
 #include "timerlab.h"
 
+#include "records.h"
+
 #define DAYS_MIN 4u
 
 struct snoopy_calendar {
-    struct timer *timers;
+    struct timer *timers AND_RECORDS;
     struct node *heads;
     uint32_t capacity;
     uint32_t days;
@@ -134,7 +136,7 @@ static void remake(struct snoopy_calendar *queue, uint32_t days)
 /* Ends a round, if it is one. */
 static inline void calendar_fires(struct snoopy_calendar *queue, uint32_t id)
 {
-    uint64_t due = queue->timers[id].due;
+    uint64_t due = timer_at(queue, id)->due;
     queue->searched++; /* the page that it is on; looking at it again to no avail costs little */
     if (queue->since == TL_NEVER) {
         queue->since = due;
@@ -215,4 +217,6 @@ TL_ALGO(snoopy_calendar) = {
     .check = queue_check,
     .place = queue_place,
     .walk = queue_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
+    .moved = EMBEDDED_HOOK(lists_moved),
 };

@@ -36,6 +36,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #define UNLINKED UINT32_MAX
@@ -51,7 +52,7 @@ struct node {
 #include "start_order.h"
 
 struct splay_tree {
-    struct node *nodes;
+    struct node *nodes AND_RECORDS;
     uint32_t root;
     uint32_t first;
     uint32_t capacity;
@@ -72,40 +73,41 @@ struct splay_tree {
  * root, or else the last one on the way to it. Returns the root. */
 static uint32_t splay(struct splay_tree *tree, uint32_t top, struct node key)
 {
-    struct node *nodes = tree->nodes;
-    nodes[NONE] = (struct node){.left = NONE, .right = NONE};
+    *node_at(tree, NONE) = (struct node){.left = NONE, .right = NONE};
     uint32_t before = NONE; /* the last node of the tree of what is before, grown at its right */
     uint32_t after = NONE;  /* the first node of the tree of what is after, grown at its left */
     for (;;) {
         TL_COUNT(tree, compares, 1);
-        if (is_before(&key, &nodes[top])) {
-            uint32_t next = nodes[top].left;
-            if (next != NONE && (TL_COUNT(tree, compares, 1), is_before(&key, &nodes[next]))) {
-                nodes[top].left = nodes[next].right;
-                nodes[next].right = top;
+        if (is_before(&key, node_at(tree, top))) {
+            uint32_t next = node_at(tree, top)->left;
+            if (next != NONE &&
+                (TL_COUNT(tree, compares, 1), is_before(&key, node_at(tree, next)))) {
+                node_at(tree, top)->left = node_at(tree, next)->right;
+                node_at(tree, next)->right = top;
                 TL_COUNT(tree, moves, 1);
                 top = next;
-                next = nodes[top].left;
+                next = node_at(tree, top)->left;
             }
             if (next == NONE) {
                 break;
             }
-            nodes[after].left = top;
+            node_at(tree, after)->left = top;
             after = top;
             top = next;
-        } else if (is_before(&nodes[top], &key)) {
-            uint32_t next = nodes[top].right;
-            if (next != NONE && (TL_COUNT(tree, compares, 1), is_before(&nodes[next], &key))) {
-                nodes[top].right = nodes[next].left;
-                nodes[next].left = top;
+        } else if (is_before(node_at(tree, top), &key)) {
+            uint32_t next = node_at(tree, top)->right;
+            if (next != NONE &&
+                (TL_COUNT(tree, compares, 1), is_before(node_at(tree, next), &key))) {
+                node_at(tree, top)->right = node_at(tree, next)->left;
+                node_at(tree, next)->left = top;
                 TL_COUNT(tree, moves, 1);
                 top = next;
-                next = nodes[top].right;
+                next = node_at(tree, top)->right;
             }
             if (next == NONE) {
                 break;
             }
-            nodes[before].right = top;
+            node_at(tree, before)->right = top;
             before = top;
             top = next;
         } else {
@@ -114,33 +116,32 @@ static uint32_t splay(struct splay_tree *tree, uint32_t top, struct node key)
         TL_COUNT(tree, moves, 1);
     }
     /* Of the node NONE, `right` now is the tree of what is before, and `left` of what is after. */
-    nodes[before].right = nodes[top].left;
-    nodes[after].left = nodes[top].right;
-    nodes[top].left = nodes[NONE].right;
-    nodes[top].right = nodes[NONE].left;
+    node_at(tree, before)->right = node_at(tree, top)->left;
+    node_at(tree, after)->left = node_at(tree, top)->right;
+    node_at(tree, top)->left = node_at(tree, NONE)->right;
+    node_at(tree, top)->right = node_at(tree, NONE)->left;
     return top;
 }
 
 static inline bool is_linked(const struct splay_tree *tree, uint32_t index)
 {
-    return tree->nodes[index].left != UNLINKED;
+    return node_at(tree, index)->left != UNLINKED;
 }
 
 /* Takes a node out of the tree. */
 static void take(struct splay_tree *tree, uint32_t index)
 {
-    struct node *nodes = tree->nodes;
-    tree->root = splay(tree, tree->root, nodes[index]);
-    uint32_t left = nodes[index].left;
-    uint32_t right = nodes[index].right;
+    tree->root = splay(tree, tree->root, *node_at(tree, index));
+    uint32_t left = node_at(tree, index)->left;
+    uint32_t right = node_at(tree, index)->right;
     if (left == NONE) {
         tree->root = right;
     } else {
-        tree->root =
-            splay(tree, left, nodes[index]); /* its last node comes up: none at its right */
-        nodes[tree->root].right = right;
+        tree->root = splay(tree, left,
+                           *node_at(tree, index)); /* its last node comes up: none at its right */
+        node_at(tree, tree->root)->right = right;
     }
-    nodes[index].left = UNLINKED;
+    node_at(tree, index)->left = UNLINKED;
     tree->count--;
     TL_COUNT(tree, moves, 1);
     if (tree->first == index) {
@@ -154,7 +155,6 @@ static void take(struct splay_tree *tree, uint32_t index)
 static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct splay_tree *tree = self;
-    struct node *nodes = tree->nodes;
     uint32_t index = id + 1;
     if (is_linked(tree, index)) {
         take(tree, index);
@@ -166,19 +166,19 @@ static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
     if (tree->root != NONE) {
         uint32_t root = splay(tree, tree->root, node);
         TL_COUNT(tree, compares, 1);
-        if (is_before(&node, &nodes[root])) {
-            node.left = nodes[root].left;
+        if (is_before(&node, node_at(tree, root))) {
+            node.left = node_at(tree, root)->left;
             node.right = root;
-            nodes[root].left = NONE;
+            node_at(tree, root)->left = NONE;
         } else {
-            node.right = nodes[root].right;
+            node.right = node_at(tree, root)->right;
             node.left = root;
-            nodes[root].right = NONE;
+            node_at(tree, root)->right = NONE;
         }
     }
-    nodes[index] = node;
+    *node_at(tree, index) = node;
     tree->root = index;
-    if (tree->first == NONE || is_before(&node, &nodes[tree->first])) {
+    if (tree->first == NONE || is_before(&node, node_at(tree, tree->first))) {
         tree->first = index;
     }
     tree->count++;
@@ -206,7 +206,7 @@ static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     while (fired < budget && tree->first != NONE) {
         uint32_t index = tree->first;
         TL_COUNT(tree, compares, 1);
-        if (!is_due(&tree->nodes[index], now, serials)) {
+        if (!is_due(node_at(tree, index), now, serials)) {
             break;
         }
         take(tree, index);
@@ -219,7 +219,7 @@ static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
 static uint64_t tree_next(const void *self)
 {
     const struct splay_tree *tree = self;
-    return tree->first != NONE ? tree->nodes[tree->first].due : TL_NEVER;
+    return tree->first != NONE ? node_at(tree, tree->first)->due : TL_NEVER;
 }
 
 static enum tl_status tree_reserve(void *self, uint32_t capacity)
@@ -237,13 +237,13 @@ static enum tl_status tree_create(const struct tl_config *config, void **self)
 /* The depth at which a search from the root finds a node; UINT64_MAX if it does not. */
 static uint64_t depth_of(const struct splay_tree *tree, uint32_t index)
 {
-    const struct node *nodes = tree->nodes;
     uint64_t depth = 0;
     for (uint32_t at = tree->root; at != NONE && depth <= tree->count; depth++) {
         if (at == index) {
             return depth;
         }
-        at = is_before(&nodes[index], &nodes[at]) ? nodes[at].left : nodes[at].right;
+        at = is_before(node_at(tree, index), node_at(tree, at)) ? node_at(tree, at)->left
+                                                                : node_at(tree, at)->right;
     }
     return UINT64_MAX;
 }
@@ -251,7 +251,6 @@ static uint64_t depth_of(const struct splay_tree *tree, uint32_t index)
 static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
 {
     const struct splay_tree *tree = self;
-    const struct node *nodes = tree->nodes;
     uint64_t pending = 0;
     uint64_t links = tree->root != NONE;
     for (uint32_t index = 1; index <= tree->capacity; index++) {
@@ -259,12 +258,12 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
             continue;
         }
         pending++;
-        links += nodes[index].left != NONE;
-        links += nodes[index].right != NONE;
+        links += node_at(tree, index)->left != NONE;
+        links += node_at(tree, index)->right != NONE;
         if (depth_of(tree, index) == UINT64_MAX) {
             return corrupt(why, why_bytes, "a search does not find timer %" PRIu32, index - 1);
         }
-        if (tree->first == NONE || is_before(&nodes[index], &nodes[tree->first])) {
+        if (tree->first == NONE || is_before(node_at(tree, index), node_at(tree, tree->first))) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is before the first", index - 1);
         }
     }
@@ -281,7 +280,7 @@ static void walk_below(const struct splay_tree *tree, uint32_t index, uint64_t p
 {
     if (index != NONE) {
         walk_node(visitor, index - 1, parent);
-        walk_timer(visitor, index - 1, tree->nodes[index].due, 0);
+        walk_timer(visitor, index - 1, node_at(tree, index)->due, 0);
     }
 }
 
@@ -293,8 +292,8 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
     walk_below(tree, tree->root, TL_NEVER, visitor);
     for (uint32_t index = 1; index <= tree->capacity; index++) {
         if (is_linked(tree, index)) {
-            walk_below(tree, tree->nodes[index].left, index - 1, visitor);
-            walk_below(tree, tree->nodes[index].right, index - 1, visitor);
+            walk_below(tree, node_at(tree, index)->left, index - 1, visitor);
+            walk_below(tree, node_at(tree, index)->right, index - 1, visitor);
         }
     }
 }
@@ -306,7 +305,7 @@ static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place 
     if (!is_linked(tree, id + 1)) {
         return TL_IDLE;
     }
-    *out = (struct tl_place){.slot = depth_of(tree, id + 1), .bucket = tree->nodes[id + 1].due};
+    *out = (struct tl_place){.slot = depth_of(tree, id + 1), .bucket = node_at(tree, id + 1)->due};
     return TL_OK;
 }
 
@@ -340,4 +339,6 @@ TL_ALGO(splay_tree) = {
     .check = tree_check,
     .place = tree_place,
     .walk = tree_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

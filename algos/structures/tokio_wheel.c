@@ -93,7 +93,7 @@ static inline uint64_t slot_expires(const struct tokio_wheel *wheel, uint32_t le
 /* Files a timer that is in no list and due after the clock. Returns when its slot expires. */
 static inline uint64_t file_timer(struct tokio_wheel *wheel, uint32_t index)
 {
-    struct node *node = &wheel->buckets.nodes[index];
+    struct node *node = node_at(&wheel->buckets, index);
     uint64_t differs = (wheel->buckets.clock ^ node->due) | (SLOTS - 1);
     uint32_t level = (63 - (uint32_t)__builtin_clzll(differs)) / SLOT_BITS;
     level = level < wheel->level_count ? level : wheel->level_count - 1;
@@ -108,7 +108,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct tokio_wheel *wheel = self;
     struct timer_buckets *buckets = &wheel->buckets;
-    struct node *node = &buckets->nodes[timer_index(buckets, id)];
+    struct node *node = node_at(buckets, timer_index(buckets, id));
     TL_COUNT(buckets, compares, wheel->lazy);
     /* In DUE and LATE a timer is due, and is to be taken out. */
     if (wheel->lazy && node->next != SLOT_NONE && node->when > buckets->clock &&
@@ -162,11 +162,11 @@ static void file_again(struct tokio_wheel *wheel)
     uint32_t head = bucket_head(buckets, FLUSH, 0);
     slot_clear(buckets, head);
     while (index != SLOT_NONE && index != head) {
-        uint32_t next = buckets->nodes[index].next;
-        __builtin_prefetch(&buckets->nodes[next], 1);
+        uint32_t next = node_at(buckets, index)->next;
+        __builtin_prefetch(node_at(buckets, next), 1);
         TL_COUNT(buckets, compares, 1);
-        if (buckets->nodes[index].due <= buckets->clock) {
-            buckets->nodes[index].when = buckets->clock;
+        if (node_at(buckets, index)->due <= buckets->clock) {
+            node_at(buckets, index)->when = buckets->clock;
             bucket_append(buckets, DUE, index);
         } else {
             TL_COUNT(buckets, cascades, 1);
@@ -188,7 +188,7 @@ static void leap(struct tokio_wheel *wheel, uint64_t now)
     uint64_t target = now;
     for (uint32_t i = bucket_first(buckets, FLUSH); i != SLOT_NONE;
          i = bucket_after(buckets, FLUSH, i)) {
-        target = buckets->nodes[i].due < target ? buckets->nodes[i].due : target;
+        target = node_at(buckets, i)->due < target ? node_at(buckets, i)->due : target;
     }
     buckets->clock = target;
     file_again(wheel);
@@ -275,7 +275,7 @@ static enum tl_status check_slot(const struct tokio_wheel *wheel, uint32_t level
     }
     for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
          i = bucket_after(buckets, bucket, i)) {
-        const struct node *node = &buckets->nodes[i];
+        const struct node *node = node_at(buckets, i);
         bool far = (node->when ^ buckets->clock) >> shift >> SLOT_BITS != 0;
         if ((node->when >> shift) % SLOTS != slot || (far && level + 1 < wheel->level_count)) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is on level %" PRIu32 " by mistake",
@@ -312,7 +312,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 static uint64_t rounds_of(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot,
                           uint32_t index)
 {
-    uint64_t ahead = wheel->buckets.nodes[index].when - slot_expires(wheel, level, slot);
+    uint64_t ahead = node_at(&wheel->buckets, index)->when - slot_expires(wheel, level, slot);
     return ahead >> (level * SLOT_BITS) >> SLOT_BITS;
 }
 
@@ -330,7 +330,7 @@ static void walk_one_slot(const struct tokio_wheel *wheel, uint32_t level, uint3
               (hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
     for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
          i = bucket_after(buckets, bucket, i)) {
-        walk_timer(visitor, timer_id(buckets, i), buckets->nodes[i].when,
+        walk_timer(visitor, timer_id(buckets, i), node_at(buckets, i)->when,
                    rounds_of(wheel, level, slot, i));
     }
 }
@@ -396,4 +396,6 @@ TL_ALGO(tokio_wheel) = {
         "the caller fires it at once. What a callback stops does not fire any more, where all that "
         "a turn of the driver finds has fired before any task runs. One thread and no wakers; "
         "deadlines are ticks already, where they are rounded up to a millisecond.",
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -140,30 +140,30 @@ static uint32_t occupied_ahead(const struct occupied *occupied, uint32_t slot)
 
 static inline uint64_t heap_due(const struct two_level_wheel *wheel, uint32_t place)
 {
-    return wheel->buckets.nodes[wheel->heap[place]].due;
+    return node_at(&wheel->buckets, wheel->heap[place])->due;
 }
 
 static inline void heap_put(struct two_level_wheel *wheel, uint32_t place, uint32_t index)
 {
     wheel->heap[place] = index;
-    wheel->buckets.nodes[index].prev = place;
+    node_at(&wheel->buckets, index)->prev = place;
     TL_COUNT(&wheel->buckets, moves, 1);
 }
 
 static void heap_add(struct two_level_wheel *wheel, uint32_t index)
 {
-    wheel->buckets.nodes[index].next = IN_HEAP;
-    heap_sift(wheel, wheel->heap_count++, index, wheel->buckets.nodes[index].due);
+    node_at(&wheel->buckets, index)->next = IN_HEAP;
+    heap_sift(wheel, wheel->heap_count++, index, node_at(&wheel->buckets, index)->due);
 }
 
 static void heap_remove(struct two_level_wheel *wheel, uint32_t index)
 {
-    uint32_t place = wheel->buckets.nodes[index].prev;
+    uint32_t place = node_at(&wheel->buckets, index)->prev;
     uint32_t last = wheel->heap[--wheel->heap_count];
-    wheel->buckets.nodes[index].next = SLOT_NONE;
+    node_at(&wheel->buckets, index)->next = SLOT_NONE;
     TL_COUNT(&wheel->buckets, moves, 1);
     if (last != index) {
-        heap_sift(wheel, place, last, wheel->buckets.nodes[last].due);
+        heap_sift(wheel, place, last, node_at(&wheel->buckets, last)->due);
     }
 }
 
@@ -209,7 +209,7 @@ static bool later_is_empty(const struct two_level_wheel *wheel, uint32_t slot)
 /* Takes a filed timer out of where it is. */
 static inline void take_out(struct two_level_wheel *wheel, uint32_t index)
 {
-    if (wheel->buckets.nodes[index].next == IN_HEAP) {
+    if (node_at(&wheel->buckets, index)->next == IN_HEAP) {
         heap_remove(wheel, index);
         return;
     }
@@ -231,7 +231,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct two_level_wheel *wheel = self;
     uint32_t index = take_for_start(wheel, id);
-    wheel->buckets.nodes[index].due = deadline;
+    node_at(&wheel->buckets, index)->due = deadline;
     if (deadline > wheel->buckets.clock) {
         file_timer(wheel, index, deadline);
     } else {
@@ -273,7 +273,7 @@ static void file_again(void *self, uint32_t index)
 {
     struct two_level_wheel *wheel = self;
     if (!bucket_sort_out(&wheel->buckets, index)) {
-        file_timer(wheel, index, wheel->buckets.nodes[index].due);
+        file_timer(wheel, index, node_at(&wheel->buckets, index)->due);
     }
 }
 
@@ -374,6 +374,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     wheel->later.slots = UINT32_C(1) << later_bits;
     wheel->first_later = FIRST_SLOT + wheel->soon.slots;
     wheel->buckets = buckets_empty(config, wheel->first_later + wheel->later.slots * LATER_STRIPES);
+    TAKE_RECORDS(&wheel->buckets, config);
     enum tl_status status = wheel_reserve(wheel, config->capacity);
     if (status != TL_OK) {
         structure_free(wheel, config->allocator);
@@ -414,7 +415,7 @@ static bool check_occupied(const struct occupied *occupied, uint32_t slot, bool 
 static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct two_level_wheel *wheel = self;
-    const struct node *node = &wheel->buckets.nodes[wheel->buckets.first_timer + id];
+    const struct node *node = node_at(&wheel->buckets, wheel->buckets.first_timer + id);
     if (node->next == IN_HEAP) {
         *out = (struct tl_place){.level = 0, .slot = node->prev, .bucket = node->due};
         return TL_OK;
@@ -436,7 +437,7 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
 /* Whether a pending timer is where its due tick says. */
 static bool check_timer(const struct two_level_wheel *wheel, uint32_t id)
 {
-    const struct node *node = &wheel->buckets.nodes[wheel->buckets.first_timer + id];
+    const struct node *node = node_at(&wheel->buckets, wheel->buckets.first_timer + id);
     if (node->next == IN_HEAP) {
         return node->prev < wheel->heap_count &&
                wheel->heap[node->prev] == wheel->buckets.first_timer + id &&
@@ -552,4 +553,6 @@ TL_ALGO(two_level_wheel) = {
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -32,6 +32,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "records.h"
 #include "walk.h"
 
 #define BLOCK_ALIGN 64
@@ -46,12 +47,27 @@ struct unordered_list {
     struct tl_counters counters;
     const struct tl_allocator *allocator;
     struct entry *entries;
-    uint32_t *where; /* place of each id in `entries`; behind them, in the same block */
+    uint32_t *where AND_RECORDS; /* place of each id in `entries`; behind them, in the same block */
     uint32_t capacity;
     uint32_t count;
     uint32_t due_count;
     uint64_t clock;
 };
+
+#ifdef TL_EMBEDDED
+static inline uint32_t *where_at(const struct unordered_list *list, uint32_t id)
+{
+    return record_at(&list->records, id);
+}
+
+static inline void list_moved(void *self, const struct tl_records *records)
+{
+    records_give(&((struct unordered_list *)self)->records, records);
+}
+#define STRUCTURE_MOVED list_moved
+#else
+#define where_at(list, id) (&(list)->where[id])
+#endif
 
 #define STRUCTURE struct unordered_list
 #include "structure.h"
@@ -59,7 +75,7 @@ struct unordered_list {
 static inline void put(struct unordered_list *list, uint32_t place, struct entry entry)
 {
     list->entries[place] = entry;
-    list->where[entry.id] = place;
+    *where_at(list, entry.id) = place;
     TL_COUNT(list, moves, 1);
 }
 
@@ -67,7 +83,7 @@ static inline void put(struct unordered_list *list, uint32_t place, struct entry
  * them, and then with the last of all. */
 static void take_out(struct unordered_list *list, uint32_t place)
 {
-    list->where[list->entries[place].id] = IDLE;
+    *where_at(list, list->entries[place].id) = IDLE;
     if (place < list->due_count) {
         list->due_count--;
         if (place != list->due_count) {
@@ -85,7 +101,7 @@ static void take_out(struct unordered_list *list, uint32_t place)
 static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct unordered_list *list = self;
-    uint32_t place = list->where[id];
+    uint32_t place = *where_at(list, id);
     if (place != IDLE && place >= list->due_count) {
         list->entries[place].due = deadline; /* one place is as good as another */
         return TL_OK;
@@ -100,10 +116,10 @@ static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status list_stop(void *self, uint32_t id)
 {
     struct unordered_list *list = self;
-    if (list->where[id] == IDLE) {
+    if (*where_at(list, id) == IDLE) {
         return TL_IDLE;
     }
-    take_out(list, list->where[id]);
+    take_out(list, *where_at(list, id));
     return TL_OK;
 }
 
@@ -150,9 +166,10 @@ static uint64_t list_next(const void *self)
     return next;
 }
 
-static size_t block_bytes(uint32_t capacity)
+static size_t block_bytes(const struct unordered_list *list, uint32_t capacity)
 {
-    return capacity * (sizeof(struct entry) + sizeof(uint32_t));
+    (void)list;
+    return capacity * sizeof(struct entry) + OWN_ENTRIES(list, capacity) * sizeof(uint32_t);
 }
 
 static enum tl_status list_reserve(void *self, uint32_t capacity)
@@ -164,19 +181,22 @@ static enum tl_status list_reserve(void *self, uint32_t capacity)
     if (capacity >= IDLE) {
         return TL_ERR_CAPACITY;
     }
-    struct entry *entries = tl_alloc(list->allocator, block_bytes(capacity), BLOCK_ALIGN);
+    struct entry *entries = tl_alloc(list->allocator, block_bytes(list, capacity), BLOCK_ALIGN);
     if (entries == NULL) {
         return TL_ERR_NOMEM;
     }
     uint32_t *where = (uint32_t *)(void *)(entries + capacity);
-    memset(where, 0xff, capacity * sizeof *where);
     if (list->entries != NULL) {
         memcpy(entries, list->entries, list->count * sizeof *entries);
-        memcpy(where, list->where, list->capacity * sizeof *where);
-        tl_free(list->allocator, list->entries, block_bytes(list->capacity), BLOCK_ALIGN);
+        memcpy(where, list->where, OWN_ENTRIES(list, list->capacity) * sizeof *where);
+        tl_free(list->allocator, list->entries, block_bytes(list, list->capacity), BLOCK_ALIGN);
     }
     list->entries = entries;
     list->where = where;
+    OWN_ARRAY(list, where, sizeof *where);
+    for (uint32_t id = list->capacity; id < capacity; id++) {
+        *where_at(list, id) = IDLE;
+    }
     list->capacity = capacity;
     return TL_OK;
 }
@@ -190,7 +210,7 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
 static void list_destroy(void *self)
 {
     struct unordered_list *list = self;
-    tl_free(list->allocator, list->entries, block_bytes(list->capacity), BLOCK_ALIGN);
+    tl_free(list->allocator, list->entries, block_bytes(list, list->capacity), BLOCK_ALIGN);
     structure_free(list, list->allocator);
 }
 
@@ -209,7 +229,7 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
     const struct unordered_list *list = self;
     uint32_t placed = 0;
     for (uint32_t id = 0; id < list->capacity; id++) {
-        uint32_t place = list->where[id];
+        uint32_t place = *where_at(list, id);
         placed += place != IDLE;
         if (place != IDLE && (place >= list->count || list->entries[place].id != id)) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is not where it should be", id);
@@ -235,10 +255,11 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
 static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
 {
     const struct unordered_list *list = self;
-    if (list->where[id] == IDLE) {
+    if (*where_at(list, id) == IDLE) {
         return TL_IDLE;
     }
-    *out = (struct tl_place){.slot = list->where[id], .bucket = list->entries[list->where[id]].due};
+    *out = (struct tl_place){.slot = *where_at(list, id),
+                             .bucket = list->entries[*where_at(list, id)].due};
     return TL_OK;
 }
 
@@ -271,4 +292,6 @@ TL_ALGO(unordered_list) = {
     .check = list_check,
     .place = list_place,
     .walk = list_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(uint32_t)),
+    .moved = EMBEDDED_HOOK(list_moved),
 };

@@ -90,7 +90,7 @@ static inline uint32_t ring_of(const struct vpp_wheel *wheel, uint64_t due)
 /* Files a timer that is in no list and due after the clock. */
 static inline void file_timer(struct vpp_wheel *wheel, uint32_t index)
 {
-    uint64_t due = wheel->buckets.nodes[index].due;
+    uint64_t due = node_at(&wheel->buckets, index)->due;
     uint32_t ring = ring_of(wheel, due);
     if (ring == wheel->rings) {
         bucket_append(&wheel->buckets, OVERFLOW, index);
@@ -118,7 +118,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     }
     uint32_t index = timer_index(&wheel->buckets, id);
     (void)buckets_take(&wheel->buckets, index); /* whatever it leaves empty keeps its bit */
-    wheel->buckets.nodes[index].due = deadline;
+    node_at(&wheel->buckets, index)->due = deadline;
     if (deadline > wheel->buckets.clock) {
         file_timer(wheel, index);
     } else {
@@ -286,7 +286,7 @@ static enum tl_status check_slot(const struct vpp_wheel *wheel, uint32_t ring, u
     uint64_t span = span_of(wheel, ring, slot);
     for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
          i = bucket_after(buckets, bucket, i)) {
-        uint64_t due = buckets->nodes[i].due;
+        uint64_t due = node_at(buckets, i)->due;
         if (due >> (ring * wheel->bits) != span || ring_of(wheel, due) != ring) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong slot",
                            timer_id(buckets, i));
@@ -305,7 +305,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     }
     for (uint32_t i = bucket_first(buckets, OVERFLOW); status == TL_OK && i != SLOT_NONE;
          i = bucket_after(buckets, OVERFLOW, i)) {
-        uint64_t due = buckets->nodes[i].due;
+        uint64_t due = node_at(buckets, i)->due;
         if (due < wheel->overflow_from || ring_of(wheel, due) != wheel->rings) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is lost in the overflow",
                            timer_id(buckets, i));
@@ -348,7 +348,7 @@ static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place
     uint32_t bucket;
     enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
     if (bucket == OVERFLOW) {
-        uint64_t due = wheel->buckets.nodes[timer_index(&wheel->buckets, id)].due;
+        uint64_t due = node_at(&wheel->buckets, timer_index(&wheel->buckets, id))->due;
         uint32_t turn = wheel->rings * wheel->bits;
         *out = (struct tl_place){.bucket = due >> turn << turn};
     } else if (bucket != BUCKET_NONE) {
@@ -399,4 +399,6 @@ TL_ALGO(vpp_wheel) = {
     .check = wheel_check,
     .place = wheel_place,
     .walk = wheel_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -117,12 +117,23 @@ static void no_walk(const void *self, const struct tl_visitor *visitor)
 }
 #endif
 
+#if defined(FAULTY_RECENT)
+static void no_moved(void *self, const struct tl_records *records)
+{
+    (void)self;
+    (void)records;
+    abort();
+}
+#endif
+
 #if defined(FAULTY_ABI)
 #define FAULTY_ABI_NUMBER (TL_ABI + 1)
 #elif defined(FAULTY_OLDER)
 #define FAULTY_ABI_NUMBER 1
 #elif defined(FAULTY_OLD)
 #define FAULTY_ABI_NUMBER 2
+#elif defined(FAULTY_RECENT)
+#define FAULTY_ABI_NUMBER 3
 #else
 #define FAULTY_ABI_NUMBER TL_ABI
 #endif
@@ -156,5 +167,9 @@ const struct tl_algo timerlab_algo = {
      * none of its hooks, and none of its texts. */
     .walk = no_walk,
     .differs = "what lies behind the end",
+#elif defined(FAULTY_RECENT)
+    .differs = "of its own abi, the last one without records.",
+    .embedded_bytes = 7,
+    .moved = no_moved,
 #endif
 };

@@ -63,7 +63,7 @@ static void refusals_say_why(void **state)
     assert_refused(copy_path, "not a shared object");
     write_copy(200, SIZE_MAX, 0);
     assert_refused(copy_path, "was cut off");
-    assert_refused(TL_BINARY_DIR "/tests/faulty-abi.so", "abi 4 where this timerlab has 3");
+    assert_refused(TL_BINARY_DIR "/tests/faulty-abi.so", "abi 5 where this timerlab has 4");
     assert_refused(TL_BINARY_DIR "/tests/faulty-symbol.so", "no symbol timerlab_algo");
     assert_refused(TL_BINARY_DIR "/tests/faulty-descriptor.so", "go together");
     assert_refused(SOUND ",My Wheel", "not lower-case words joined by dashes: My Wheel");
@@ -96,8 +96,10 @@ static void older_plugins_are_taken(void **state)
     static const struct {
         const char *file;
         bool walks;
-    } plugins[] = {{TL_BINARY_DIR "/tests/faulty-older.so", false},
-                   {TL_BINARY_DIR "/tests/faulty-old.so", true}};
+        bool differs;
+    } plugins[] = {{TL_BINARY_DIR "/tests/faulty-older.so", false, false},
+                   {TL_BINARY_DIR "/tests/faulty-old.so", true, false},
+                   {TL_BINARY_DIR "/tests/faulty-recent.so", false, true}};
     for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++) {
         struct tl_plugin *old = tl_plugin_open(plugins[i].file, why, sizeof why);
         if (old == NULL) {
@@ -107,7 +109,9 @@ static void older_plugins_are_taken(void **state)
         assert_int_equal(algo->abi, TL_ABI);
         assert_non_null(algo->count);
         assert_int_equal(algo->walk != NULL, plugins[i].walks);
-        assert_null(algo->differs);
+        assert_int_equal(algo->differs != NULL, plugins[i].differs);
+        assert_int_equal(algo->embedded_bytes, 0);
+        assert_null(algo->moved);
         tl_plugin_close(old);
     }
 }

@@ -16,6 +16,10 @@ static void every_descriptor_is_valid(void **state)
         assert_int_equal(tl_algo_validate(entry->counted, why, sizeof why), TL_OK);
         assert_string_equal(entry->timed->name, entry->counted->name);
         assert_ptr_not_equal(entry->timed, entry->counted);
+        if (entry->embedded != NULL) {
+            assert_int_equal(tl_algo_validate(entry->embedded, why, sizeof why), TL_OK);
+            assert_string_equal(entry->timed->name, entry->embedded->name);
+        }
         assert_ptr_equal(tl_registry_find(entry->timed->name), entry);
     }
     assert_null(tl_registry_at(tl_registry_count()));
@@ -66,7 +70,55 @@ static void validation_names_what_is_missing(void **state)
     algo = *tl_registry_find("ordered-list")->timed;
     algo.abi = TL_ABI + 1;
     assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
-    assert_non_null(strstr(why, "abi 4 where this timerlab has 3"));
+    assert_non_null(strstr(why, "abi 5 where this timerlab has 4"));
+}
+
+static void validate_embedding(size_t embedded_bytes, bool has_moved, const char *complaint)
+{
+    char why[512];
+    struct tl_algo algo = *tl_entry_for_records(tl_registry_find("ordered-list"));
+    algo.embedded_bytes = embedded_bytes;
+    algo.moved = has_moved ? algo.moved : NULL;
+    enum tl_status status = tl_algo_validate(&algo, why, sizeof why);
+    if (complaint == NULL) {
+        assert_int_equal(status, TL_OK);
+    } else {
+        assert_int_equal(status, TL_ERR_DESCRIPTOR);
+        assert_non_null(strstr(why, complaint));
+    }
+}
+
+/* Who takes records is told when they move; a descriptor of an older abi has neither member. */
+static void embedding_is_validated(void **state)
+{
+    (void)state;
+    validate_embedding(16, true, NULL);
+    validate_embedding(0, false, NULL);
+    validate_embedding(16, false, "moved and embedded_bytes go together");
+    validate_embedding(0, true, "moved and embedded_bytes go together");
+    validate_embedding(12, true, "not a multiple of 8");
+
+    char why[512];
+    struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
+    algo.abi = 3;
+    algo.embedded_bytes = 7; /* what lies behind the end of a descriptor of abi 3 */
+    assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_OK);
+}
+
+/* Its other builds neither take records nor pay for it. */
+static void records_are_for_the_embedded_build(void **state)
+{
+    (void)state;
+    size_t takers = 0;
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        const struct tl_entry *entry = tl_registry_at(i);
+        const struct tl_algo *algo = tl_entry_for_records(entry);
+        assert_int_equal(entry->timed->embedded_bytes, 0);
+        assert_int_equal(entry->counted->embedded_bytes, 0);
+        assert_true(algo == NULL || (algo == entry->embedded && algo->embedded_bytes > 0));
+        takers += algo != NULL;
+    }
+    assert_true(takers >= 30);
 }
 
 static const struct tl_choice slot_words[] = {{"auto", 0, "fits"}, {NULL, 0, NULL}};
@@ -159,6 +211,8 @@ int main(void)
         cmocka_unit_test(every_descriptor_is_valid),
         cmocka_unit_test(who_names_an_original_says_in_what_it_differs),
         cmocka_unit_test(validation_names_what_is_missing),
+        cmocka_unit_test(embedding_is_validated),
+        cmocka_unit_test(records_are_for_the_embedded_build),
         cmocka_unit_test(option_strings_are_parsed_and_refused),
         cmocka_unit_test(memory_is_counted_and_limited),
         cmocka_unit_test(names_have_distances),

@@ -1,0 +1,79 @@
+/*
+ * records.h: where the bytes that a structure keeps of each timer lie: in an array of its own, or,
+ * with tl_config.records, in the caller's records.
+ *
+ *   record 0             record 1             record 2
+ *   ....[timer 0].....   ....[timer 1].....   ....[timer 2].....      base, stride, offset
+ *
+ * In an array the size of an entry is a constant, and its address one instruction; in records both
+ * are known at run time only. So that neither pays for the other, a structure whose timers can be
+ * embedded is compiled once more, with TL_EMBEDDED: only that build takes records, and it asks for
+ * the address of each timer here. It takes memory of its own, too, in the same way.
+ *
+ * Internal to the structures.
+ */
+#ifndef ALGOS_RECORDS_H
+#define ALGOS_RECORDS_H
+
+#include "timerlab.h"
+
+struct timer_records {
+    char *first; /* the bytes of timer 0 */
+    size_t stride;
+    bool given; /* they are the caller's */
+};
+
+#ifdef TL_EMBEDDED
+
+/* Stands behind the name of the member that holds the array, in the structure's struct. */
+#define AND_RECORDS                                                                                \
+    ;                                                                                              \
+    struct timer_records records
+
+/* For the descriptor: the bytes of a timer, so that another's may follow, and the hook `moved`. */
+#define EMBEDDED_BYTES(bytes) (((bytes) + 7) / 8 * 8)
+#define EMBEDDED_HOOK(hook)   hook
+
+static inline void *record_at(const struct timer_records *records, uint32_t id)
+{
+    return records->first + (size_t)id * records->stride;
+}
+
+/* They are the caller's: for create, and for the hook `moved`. */
+static inline void records_give(struct timer_records *records, const struct tl_records *given)
+{
+    *records = (struct timer_records){.first = (char *)given->base + given->offset_bytes,
+                                      .stride = given->stride_bytes,
+                                      .given = true};
+}
+
+/* Unless they are the caller's, they are an array that has come to lie at `first`. */
+static inline void records_own(struct timer_records *records, void *first, size_t entry_bytes)
+{
+    if (!records->given) {
+        records->first = first;
+        records->stride = entry_bytes;
+    }
+}
+
+/* For create, where structure.h does not do it. */
+#define TAKE_RECORDS(array, config)                                                                \
+    ((config)->records != NULL ? records_give(&(array)->records, (config)->records) : (void)0)
+
+/* How many entries the structure's own array has, of so many timers. */
+#define OWN_ENTRIES(array, capacity) ((array)->records.given ? 0 : (capacity))
+#define OWN_ARRAY(array, first_entry, entry_bytes)                                                 \
+    records_own(&(array)->records, first_entry, entry_bytes)
+
+#else
+
+#define AND_RECORDS
+#define EMBEDDED_BYTES(bytes)                      0
+#define EMBEDDED_HOOK(hook)                        NULL
+#define TAKE_RECORDS(array, config)                ((void)0)
+#define OWN_ENTRIES(array, capacity)               (capacity)
+#define OWN_ARRAY(array, first_entry, entry_bytes) ((void)0)
+
+#endif
+
+#endif
