@@ -9,6 +9,7 @@
 #include "show_script.h"
 #include "show_text.h"
 #include "show_trace.h"
+#include "trace_ids.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -207,8 +208,8 @@ static bool show_trace(struct show_arguments *arguments, struct show *show, stru
         .max_delay_ticks =
             arguments->max_delay_ticks > 0 ? arguments->max_delay_ticks : header->max_delay_ticks,
     };
-    bool good = true;
-    if (arguments->window.from_tick > header->end_tick) {
+    bool good = trace_ids_check(reader, arguments->trace, error);
+    if (good && arguments->window.from_tick > header->end_tick) {
         good = error_set(error, "%s: ends at tick %" PRIu64 ", before the window", arguments->trace,
                          header->end_tick);
     }

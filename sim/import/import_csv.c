@@ -4,23 +4,47 @@
 #include "import_settings.h"
 #include "import_tally.h"
 #include "trace.h"
+#include "trace_ids.h"
 #include "trace_text.h"
 
 #include <inttypes.h>
-
-#define SPARSE 16u /* so many ids for each timer that there can be are too many */
+#include <string.h>
 
 const struct import_option import_csv_options[] = {
     {"end-tick", "TICK", false,
      "where the trace ends (default: as the text says, or else behind "
      "the last row)"},
-    {"ids", "N", false, "how many timers there are at least (default: as the text says)"},
+    {"ids", "N|dense", false,
+     "how many timers there are at least; dense: numbers them anew, from 0 (default: as the text "
+     "says, or else dense where their ids are sparse)"},
     {"tick-ns", "NS", false, "what a tick lasts (default: as the text says, or else 1000000)"},
     {"warmup-end-tick", "TICK", false,
      "where the warm-up ends (default: as the text says, or "
      "else 0)"},
     {NULL, NULL, false, NULL},
 };
+
+/* Says how the timers are numbered. */
+static void report_ids(const struct import_job *job, const struct trace_text_ids *ids, bool asked)
+{
+    if (!ids->numbered_anew) {
+        (void)fprintf(job->report, "%s: %" PRIu32 " timers, numbered as in %s\n", job->output,
+                      ids->named, job->input);
+        return;
+    }
+    (void)fprintf(job->report,
+                  "%s: %" PRIu32 " timers, numbered anew: their ids, which go up to %" PRIu32
+                  ", are 0 to %" PRIu32 " now, in the same order",
+                  job->output, ids->named, ids->largest, ids->named - 1);
+    if (asked) {
+        (void)fprintf(job->report, "\n");
+    } else {
+        (void)fprintf(job->report,
+                      " (so it is done where ids go beyond %u and fewer than one in %u is named; "
+                      "--ids %" PRIu64 " keeps them)\n",
+                      TRACE_IDS_NEVER_SPARSE, TRACE_IDS_SPARSE, (uint64_t)ids->largest + 1);
+    }
+}
 
 /* Says what the text said of causes, by the trace made of it. */
 static bool report_causes(const struct import_job *job, struct error *error)
@@ -33,27 +57,23 @@ static bool report_causes(const struct import_job *job, struct error *error)
     const struct import_tally tally = {.job = job};
     import_causes_print(&tally, header->reactions,
                         header->causes_known ? "as column cause says" : TRACE_OPEN_LOOP_NOTE);
-    if (header->ids / SPARSE > header->starts) {
-        (void)fprintf(job->report,
-                      "warning: %s: its ids go up to %" PRIu32 ", though no more than %" PRIu64
-                      " timers can be in it: whoever replays it keeps room for all ids. `import "
-                      "events --time tick --key id --op op` numbers them anew\n",
-                      job->input, header->ids - 1, header->starts);
-    }
     trace_reader_close(reader);
     return true;
 }
 
 enum import_result import_csv(const struct import_job *job, struct error *error)
 {
-    struct trace_text_options options = {0};
+    struct trace_text_ids ids;
+    struct trace_text_options options = {.ids = &ids};
+    const char *ids_asked = import_setting(job, "ids");
     uint64_t end_tick;
-    uint64_t ids = 0;
+    uint64_t min_ids = 0;
     uint64_t warmup_end_tick;
+    options.dense_ids = ids_asked != NULL && strcmp(ids_asked, "dense") == 0;
     if (!import_setting_count(job, "end-tick", 0, TRACE_TICK_MAX + 1, &end_tick, error) ||
         !import_setting_count(job, "warmup-end-tick", 0, TRACE_TICK_MAX + 1, &warmup_end_tick,
                               error) ||
-        !import_setting_count(job, "ids", 0, UINT32_MAX, &ids, error) ||
+        (!options.dense_ids && !import_setting_count(job, "ids", 0, UINT32_MAX, &min_ids, error)) ||
         !import_setting_count(job, "tick-ns", 1, TRACE_TICK_NS_MAX, &options.tick_ns, error)) {
         return IMPORT_USAGE;
     }
@@ -63,8 +83,10 @@ enum import_result import_csv(const struct import_job *job, struct error *error)
     if (import_setting(job, "warmup-end-tick") != NULL) {
         options.warmup_end_tick = &warmup_end_tick;
     }
-    options.min_ids = (uint32_t)ids;
-    return trace_text_read(job->input, job->output, &options, error) && report_causes(job, error)
-               ? IMPORT_DONE
-               : IMPORT_FAILED;
+    options.min_ids = (uint32_t)min_ids;
+    if (!trace_text_read(job->input, job->output, &options, error)) {
+        return IMPORT_FAILED;
+    }
+    report_ids(job, &ids, options.dense_ids);
+    return report_causes(job, error) ? IMPORT_DONE : IMPORT_FAILED;
 }

@@ -20,7 +20,10 @@ static bool open_check(struct replay *replay, struct error *error)
                                      .end_tick = replay->header->end_tick};
     replay->oracle = oracle_create(&plan, &replay->result->verdict);
     return replay->oracle != NULL ||
-           error_set(error, "%s: out of memory for the oracle of %" PRIu32 " timers",
+           error_set(error,
+                     "%s: out of memory for the oracle, which keeps room for all its %" PRIu32
+                     " ids; if few of them are named, number them anew: timerlab trace dump FILE | "
+                     "timerlab trace import csv - --ids dense -o NEW",
                      request->trace_path, ids);
 }
 

@@ -2,6 +2,7 @@
 
 #include "line_reader.h"
 #include "progress.h"
+#include "trace_ids.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -165,6 +166,7 @@ struct text {
     bool said[KEY_NUMBERS];
     uint64_t number[KEY_NUMBERS];
     char *origin;
+    struct trace_ids *ids; /* those named */
 };
 
 static bool refuse(const struct text *text, struct error *error, const char *why)
@@ -289,7 +291,8 @@ static bool read_row(struct text *text, const char *line, struct error *error)
         return error_set(error, "%s: line %" PRIu64 ": %.700s", text->name, text->line, why.text);
     }
     text->last_tick = tick;
-    return true;
+    return trace_ids_add(text->ids, (uint32_t)id) ||
+           error_set(error, "%s: out of memory", text->name);
 }
 
 static bool read_line(struct text *text, const struct line *line, struct error *error)
@@ -349,12 +352,18 @@ static bool read_lines(struct text *text, struct line_reader *reader, struct err
 }
 
 /* Where the text came from, if it does not say. */
-static char *default_origin(const char *path)
+static char *default_origin(const struct text *text)
 {
-    json_t *origin = json_pack("{s:s, s:s}", "source", "csv", "file", path);
-    char *text = origin != NULL ? json_dumps(origin, JSON_COMPACT) : NULL;
+    json_t *origin = json_pack("{s:s, s:s, s:I}", "source", "csv", "file", text->name, "timers",
+                               (json_int_t)trace_ids_count(text->ids));
+    char *made = origin != NULL ? json_dumps(origin, JSON_COMPACT) : NULL;
     json_decref(origin);
-    return text != NULL ? text : strdup("{\"source\":\"csv\"}");
+    return made != NULL ? made : strdup("{\"source\":\"csv\"}");
+}
+
+static uint32_t least_ids(const struct text *text, const struct trace_text_options *options)
+{
+    return options->min_ids != 0 ? options->min_ids : (uint32_t)text->number[KEY_IDS];
 }
 
 /* Fills in what neither the caller nor the text said, and ends the writer. */
@@ -370,7 +379,7 @@ static bool commit(struct text *text, const struct trace_text_options *options, 
                                                                 : text->number[KEY_WARMUP_END_TICK];
     bool end_said = options->end_tick != NULL || text->said[KEY_END_TICK];
     uint64_t end_tick = options->end_tick != NULL ? *options->end_tick : text->number[KEY_END_TICK];
-    uint32_t min_ids = options->min_ids != 0 ? options->min_ids : (uint32_t)text->number[KEY_IDS];
+    uint32_t min_ids = least_ids(text, options);
     if (end_said && events > 0 && end_tick <= text->last_tick) {
         trace_writer_abort(writer);
         return error_set(error,
@@ -382,14 +391,28 @@ static bool commit(struct text *text, const struct trace_text_options *options, 
         trace_writer_abort(writer);
         return false;
     }
-    char *made =
-        options->origin == NULL && text->origin == NULL ? default_origin(text->name) : NULL;
+    char *made = options->origin == NULL && text->origin == NULL ? default_origin(text) : NULL;
     const char *origin = options->origin != NULL ? options->origin
                          : text->origin != NULL  ? text->origin
                                                  : made;
     bool good = trace_writer_commit(writer, warmup_end_tick, end_tick, min_ids, origin, error);
     free(made);
     return good;
+}
+
+/* Numbers the timers of the finished trace anew, if that is to be, and says so. */
+static bool settle_ids(struct text *text, const char *out_path,
+                       const struct trace_text_options *options, struct error *error)
+{
+    const uint64_t end = trace_ids_end(text->ids);
+    const bool sparse = least_ids(text, options) < end && trace_ids_are_sparse(text->ids);
+    const bool anew = end > 0 && (options->dense_ids || sparse);
+    if (options->ids != NULL) {
+        *options->ids = (struct trace_text_ids){.named = trace_ids_count(text->ids),
+                                                .largest = end > 0 ? (uint32_t)(end - 1) : 0,
+                                                .numbered_anew = anew};
+    }
+    return !anew || trace_ids_renumber(out_path, text->ids, error);
 }
 
 bool trace_text_read(const char *path, const char *out_path,
@@ -400,10 +423,13 @@ bool trace_text_read(const char *path, const char *out_path,
         return false;
     }
     struct text text = {.name = line_reader_name(reader)};
-    text.writer = trace_writer_open(out_path, TICK_NS_DEFAULT, error);
-    bool good =
-        text.writer != NULL && read_lines(&text, reader, error) && commit(&text, options, error);
+    text.ids = trace_ids_create();
+    text.writer = text.ids != NULL ? trace_writer_open(out_path, TICK_NS_DEFAULT, error) : NULL;
+    bool good = text.ids != NULL || error_set(error, "%s: out of memory", text.name);
+    good = good && text.writer != NULL && read_lines(&text, reader, error) &&
+           commit(&text, options, error) && settle_ids(&text, out_path, options, error);
     trace_writer_abort(text.writer);
+    trace_ids_destroy(text.ids);
     free(text.origin);
     line_reader_close(reader);
     return good;

@@ -25,10 +25,20 @@ bool trace_text_write(struct trace_reader *reader, FILE *stream, struct error *e
 bool trace_text_write_head(struct trace_reader *reader, uint64_t limit, FILE *stream,
                            struct error *error);
 
+/* How the timers of a text were numbered. */
+struct trace_text_ids {
+    uint32_t named;     /* how many there are */
+    uint32_t largest;   /* by its id in the text; 0 if none is named */
+    bool numbered_anew; /* 0 to named - 1, in ascending order */
+};
+
 /* What the caller knows better than the text; zeroed: nothing. */
 struct trace_text_options {
     uint64_t tick_ns;                /* 0: what the text says, or else 1 ms */
     uint32_t min_ids;                /* 0: what the text says, or else as many as are named */
+    bool dense_ids;                  /* number them anew; otherwise only where they are sparse (see
+                                        trace_ids.h) and nobody says that there are so many */
+    struct trace_text_ids *ids;      /* NULL, or takes what became of them */
     const uint64_t *warmup_end_tick; /* NULL: what the text says, or else 0 */
     const uint64_t *end_tick;        /* NULL: what the text says, or else behind the last row */
     const char *origin;              /* NULL: what the text says, or else that it came from CSV */

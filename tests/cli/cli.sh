@@ -140,6 +140,23 @@ expect 1 "" "cut.trace: " sim cut.trace -a all -o old/new
 expect 0 "^t.trace: valid: 5 operations" "" trace validate t.trace
 expect 0 "^tick,id,op,delay,cause$" "" trace dump t.trace
 
+# Ids of a text may be any numbers; only an earlier version left sparse ones, which are refused with the remedy.
+printf '%s\n' tick,id,op,delay 0,4294967294,start,5 1,17,start,7 >sparse.csv
+expect 0 "" "^sparse.trace: 2 timers, numbered anew: .* up to 4294967294, are 0 to 1 now, .* fewer than one in 16" \
+    trace import csv sparse.csv -o sparse.trace
+expect 0 "binary-heap +ok" "sparse.trace: open loop" sim sparse.trace -a binary-heap --runs 0
+expect 0 "" "^t.trace: 3 timers, numbered as in trace.csv" trace import csv trace.csv -o t.trace
+for largest in 4294967294 70000; do
+    printf '%s\n' tick,id,op,delay "0,$largest,start,5" 1,17,start,7 "# ids: $((largest + 1))" \
+        '# origin: {"source":"csv","file":"old.csv"}' | "$timerlab" trace import csv - -o old.trace 2>/dev/null
+    for command in 'sim -a binary-heap --runs 0' 'tune -a binary-heap' 'show binary-heap --trace'; do
+        # shellcheck disable=SC2086 # it is a list of words
+        expect 1 "" "old.trace: names 2 timers by ids up to $largest, .*trace import csv - --ids dense -o NEW" $command old.trace
+    done
+    "$timerlab" trace dump old.trace | "$timerlab" trace import csv - --ids dense -o anew.trace 2>/dev/null
+    expect 0 "binary-heap +ok" "anew.trace: open loop" sim anew.trace -a binary-heap --runs 0
+done
+
 # what says nothing of causes is open loop, and every command says so
 cut -d, -f1-4 trace.csv >open.csv
 expect 0 "" "open.trace: reactions 0: open loop" trace import csv open.csv -o open.trace

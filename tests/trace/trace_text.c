@@ -203,6 +203,86 @@ static void test_options_override(void **state)
     trace_reader_close(reader);
 }
 
+static void test_sparse_ids(void **state)
+{
+    (void)state;
+    static const char rows[] = "tick,id,op,delay,cause\n"
+                               "0,4294967294,start,5,\n"
+                               "1,17,start,30,\n"
+                               "5,70000,start,7,4294967294r\n"
+                               "5,4294967294,start,5,4294967294\n"
+                               "9,70000,stop,,\n";
+    static const char dense[] = "tick,id,op,delay,cause\n"
+                                "0,2,start,5,\n"
+                                "1,0,start,30,\n"
+                                "5,1,start,7,2r\n"
+                                "5,2,start,5,2\n"
+                                "9,1,stop,,\n";
+    struct trace_text_ids ids;
+    const struct trace_text_options asked = {.ids = &ids};
+    write_text(rows);
+    import_text(&asked);
+    char *text = dump(UINT64_MAX);
+    assert_memory_equal(text, dense, strlen(dense));
+    assert_non_null(strstr(text, "\n# ids: 3\n"));
+    assert_non_null(strstr(text, "\"timers\":3,\"ids_before_went_to\":4294967294"));
+    assert_true(ids.numbered_anew);
+    assert_int_equal(ids.named, 3);
+    assert_int_equal(ids.largest, 4294967294);
+    free(text);
+    /* Whoever says that there are so many keeps them. */
+    const struct trace_text_options counted = {.ids = &ids, .min_ids = UINT32_MAX};
+    import_text(&counted);
+    text = dump(UINT64_MAX);
+    assert_memory_equal(text, rows, strlen(rows));
+    assert_false(ids.numbered_anew);
+    free(text);
+    const struct trace_text_options fewer = {.ids = &ids, .min_ids = UINT32_MAX - 1};
+    import_text(&fewer);
+    assert_true(ids.numbered_anew);
+}
+
+/* The rule from both its sides: the largest id, and one in how many is named. */
+static void test_sparse_rule(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t named;
+        uint32_t largest;
+        bool anew;
+    } cases[] = {
+        {1, 1023, false},  {1, 1024, true},  {63, 1024, true},   {64, 1024, false},
+        {99, 1598, false}, {99, 1599, true}, {100, 1600, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct trace_text_ids ids;
+        const struct trace_text_options asked = {.ids = &ids};
+        FILE *file = fopen(text_file, "w");
+        assert_non_null(file);
+        (void)fprintf(file, "tick,id,op,delay\n");
+        for (uint32_t id = 0; id + 1 < cases[i].named; id++) {
+            (void)fprintf(file, "0,%" PRIu32 ",start,5\n", id);
+        }
+        (void)fprintf(file, "0,%" PRIu32 ",start,5\n", cases[i].largest);
+        assert_int_equal(fclose(file), 0);
+        import_text(&asked);
+        assert_int_equal(ids.named, cases[i].named);
+        assert_int_equal(ids.largest, cases[i].largest);
+        if (ids.numbered_anew != cases[i].anew) {
+            fail_msg("%" PRIu32 " timers up to %" PRIu32, ids.named, ids.largest);
+        }
+    }
+    /* Few ids close together are numbered anew only where that is asked for. */
+    struct trace_text_ids ids;
+    const struct trace_text_options dense = {.ids = &ids, .dense_ids = true};
+    write_text("tick,id,op,delay\n0,7,start,5\n0,3,start,5\n# ids: 90\n");
+    import_text(&dense);
+    char *text = dump(UINT64_MAX);
+    assert_non_null(strstr(text, "\n0,1,start,5\n0,0,start,5\n"));
+    assert_non_null(strstr(text, "\n# ids: 2\n"));
+    free(text);
+}
+
 static void test_bad_text(void **state)
 {
     (void)state;
@@ -495,7 +575,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_round_trip), cmocka_unit_test(test_causes_round_trip),
         cmocka_unit_test(test_former_format),    cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_options_override), cmocka_unit_test(test_bad_text),
+        cmocka_unit_test(test_options_override), cmocka_unit_test(test_sparse_ids),
+        cmocka_unit_test(test_sparse_rule),      cmocka_unit_test(test_bad_text),
         cmocka_unit_test(test_large_round_trip), cmocka_unit_test(test_info_by_hand),
         cmocka_unit_test(test_info_dispersion),  cmocka_unit_test(test_info_of_nothing),
         cmocka_unit_test(test_info_random),      cmocka_unit_test(test_info_many_delays),

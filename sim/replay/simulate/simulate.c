@@ -4,6 +4,7 @@
 
 #include "child.h"
 #include "tape.h"
+#include "trace_ids.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -379,7 +380,7 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
         trace_reader_close(reader);
         return false;
     }
-    bool done = keep_trace(job, reader, error) &&
+    bool done = trace_ids_check(reader, job->trace_path, error) && keep_trace(job, reader, error) &&
                 open_subjects(job, header->reactions > 0, error) && check_all(job, header, error) &&
                 time_all(job, error) && fill_rows(job, header, all_right, error);
     close_subjects(job);

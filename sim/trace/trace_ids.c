@@ -1,0 +1,260 @@
+#include "trace_ids.h"
+
+#include "growing_array.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORD_IDS   64u
+#define PAGE_WORDS 64u
+#define PAGE_IDS   (PAGE_WORDS * WORD_IDS)
+
+struct page {
+    uint64_t *words; /* NULL until one of its ids is named */
+    uint32_t before; /* ids in the pages before it, once that is counted */
+};
+
+struct trace_ids {
+    struct page *pages;
+    uint32_t room;
+    uint32_t page_count;
+    uint32_t count;
+    uint64_t end;
+};
+
+struct trace_ids *trace_ids_create(void)
+{
+    return calloc(1, sizeof(struct trace_ids));
+}
+
+void trace_ids_destroy(struct trace_ids *ids)
+{
+    if (ids == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < ids->page_count; i++) {
+        free(ids->pages[i].words);
+    }
+    free(ids->pages);
+    free(ids);
+}
+
+static struct page *reach_page(struct trace_ids *ids, uint32_t at)
+{
+    struct page *pages = array_reach(ids->pages, &ids->room, at, sizeof *pages);
+    if (pages == NULL) {
+        return NULL;
+    }
+    ids->pages = pages;
+    while (ids->page_count <= at) {
+        pages[ids->page_count++] = (struct page){0};
+    }
+    struct page *page = &pages[at];
+    if (page->words == NULL) {
+        page->words = calloc(PAGE_WORDS, sizeof *page->words);
+    }
+    return page->words != NULL ? page : NULL;
+}
+
+bool trace_ids_add(struct trace_ids *ids, uint32_t id)
+{
+    const struct page *page = reach_page(ids, id / PAGE_IDS);
+    if (page == NULL) {
+        return false;
+    }
+    uint64_t *word = &page->words[id % PAGE_IDS / WORD_IDS];
+    const uint64_t bit = UINT64_C(1) << id % WORD_IDS;
+    ids->count += (*word & bit) == 0;
+    *word |= bit;
+    ids->end = id >= ids->end ? (uint64_t)id + 1 : ids->end;
+    return true;
+}
+
+uint32_t trace_ids_count(const struct trace_ids *ids)
+{
+    return ids->count;
+}
+
+uint64_t trace_ids_end(const struct trace_ids *ids)
+{
+    return ids->end;
+}
+
+/* Whether so many ids among so many are too few. */
+static bool are_few(uint64_t count, uint64_t end)
+{
+    return end > TRACE_IDS_NEVER_SPARSE && count < end / TRACE_IDS_SPARSE;
+}
+
+bool trace_ids_are_sparse(const struct trace_ids *ids)
+{
+    return are_few(ids->count, ids->end);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static unsigned ones(uint64_t word)
+{
+    return (unsigned)__builtin_popcountll(word);
+}
+
+static void count_pages(struct trace_ids *ids)
+{
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < ids->page_count; i++) {
+        ids->pages[i].before = before;
+        for (unsigned w = 0; ids->pages[i].words != NULL && w < PAGE_WORDS; w++) {
+            before += ones(ids->pages[i].words[w]);
+        }
+    }
+}
+
+/* How many ids are smaller than this one. */
+static uint32_t rank_of(const struct trace_ids *ids, uint32_t id)
+{
+    const struct page *page = &ids->pages[id / PAGE_IDS];
+    const unsigned at = id % PAGE_IDS / WORD_IDS;
+    uint32_t rank = page->before;
+    for (unsigned w = 0; w < at; w++) {
+        rank += ones(page->words[w]);
+    }
+    return rank + ones(page->words[at] & ((UINT64_C(1) << id % WORD_IDS) - 1));
+}
+
+/* --- a trace ---------------------------------------------------------------------------------- */
+
+/* Adds an operation to `writer` with the ids' numbers. */
+static bool write_record(struct trace_writer *writer, const struct trace_ids *ids, uint64_t tick,
+                         const struct trace_record *record, struct trace_cause cause,
+                         struct error *error)
+{
+    if (cause.basis != TRACE_EXTERNAL) {
+        cause.id = rank_of(ids, cause.id);
+    }
+    return trace_writer_add_reaction(
+        writer, tick, rank_of(ids, record->id), (enum trace_op)record->op,
+        record->op == TRACE_START ? record->deadline - tick : 0, cause, error);
+}
+
+static bool write_records(struct trace_reader *reader, struct trace_writer *writer,
+                          const struct trace_ids *ids, struct error *error)
+{
+    struct trace_block block;
+    int got;
+    while ((got = trace_reader_next(reader, &block, error)) == 1) {
+        for (size_t g = 0; g < block.group_count; g++) {
+            const struct trace_group *group = &block.groups[g];
+            for (uint32_t i = group->first; i < group->first + group->count; i++) {
+                static const struct trace_cause external = {0};
+                if (!write_record(writer, ids, group->tick, &block.records[i],
+                                  block.causes != NULL ? block.causes[i] : external, error)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return got == 0;
+}
+
+/* The origin, with how the ids were numbered before. */
+static char *origin_text(const char *before, const struct trace_ids *ids)
+{
+    json_t *origin = json_loads(before, 0, NULL);
+    char *text = NULL;
+    if (json_object_set_new(origin, "timers", json_integer(trace_ids_count(ids))) == 0 &&
+        json_object_set_new(origin, "ids_before_went_to",
+                            json_integer((json_int_t)(trace_ids_end(ids) - 1))) == 0) {
+        text = json_dumps(origin, JSON_COMPACT);
+    }
+    json_decref(origin);
+    return text;
+}
+
+static bool rewrite(struct trace_reader *reader, const char *path, const struct trace_ids *ids,
+                    struct error *error)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    char *origin = origin_text(header->origin, ids);
+    if (origin == NULL) {
+        return error_set(error, "%s: out of memory", path);
+    }
+    struct trace_writer *writer = trace_writer_open(path, header->tick_ns, error);
+    bool good = writer != NULL;
+    if (good && header->causes_known) {
+        trace_writer_declare_causes(writer);
+    }
+    if (good && !write_records(reader, writer, ids, error)) {
+        trace_writer_abort(writer);
+        good = false;
+    }
+    good = good &&
+           trace_writer_commit(writer, header->warmup_end_tick, header->end_tick, 0, origin, error);
+    free(origin);
+    return good;
+}
+
+bool trace_ids_renumber(const char *path, struct trace_ids *ids, struct error *error)
+{
+    count_pages(ids);
+    struct trace_reader *reader = trace_reader_open(path, error);
+    bool good = reader != NULL && rewrite(reader, path, ids, error);
+    trace_reader_close(reader);
+    if (!good) {
+        (void)unlink(path);
+    }
+    return good;
+}
+
+/* --- traces made before ----------------------------------------------------------------------- */
+
+/* Whether the ids are as a text had them, and nobody counted the timers when it was read. */
+static bool are_unseen(const struct trace_header *header)
+{
+    json_t *origin = json_loads(header->origin, 0, NULL);
+    const char *source = json_string_value(json_object_get(origin, "source"));
+    bool unseen =
+        source != NULL && strcmp(source, "csv") == 0 && json_object_get(origin, "timers") == NULL;
+    json_decref(origin);
+    return unseen;
+}
+
+/* Adds those named, until they are no few of as many as the trace has. */
+static bool add_named(struct trace_reader *reader, struct trace_ids *ids, const char *path,
+                      struct error *error)
+{
+    const uint32_t all = trace_reader_header(reader)->ids;
+    struct trace_block block;
+    int got = 0;
+    while (are_few(ids->count, all) && (got = trace_reader_next(reader, &block, error)) == 1) {
+        for (size_t i = 0; i < block.record_count; i++) {
+            if (!trace_ids_add(ids, block.records[i].id)) {
+                return error_set(error, "%s: out of memory", path);
+            }
+        }
+    }
+    return got >= 0 && trace_reader_rewind(reader, error);
+}
+
+bool trace_ids_check(struct trace_reader *reader, const char *path, struct error *error)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    if (!are_few(0, header->ids) || !are_unseen(header)) {
+        return true;
+    }
+    struct trace_ids *ids = trace_ids_create();
+    bool good = ids != NULL ? add_named(reader, ids, path, error)
+                            : error_set(error, "%s: out of memory", path);
+    if (good && are_few(ids->count, header->ids) && ids->end == header->ids) {
+        good = error_set(error,
+                         "%s: names %" PRIu32 " timers by ids up to %" PRIu64
+                         ", and a replay keeps room for all ids; number them anew: timerlab trace "
+                         "dump FILE | timerlab trace import csv - --ids dense -o NEW",
+                         path, ids->count, ids->end - 1);
+    }
+    trace_ids_destroy(ids);
+    return good;
+}
