@@ -41,7 +41,8 @@ extern "C" {
  *   1   up to the hook place
  *   2   the hook walk
  *   3   the text differs
- *   4   records, and what lies in them: embedded_bytes, the hook moved */
+ *   4   records, and what lies in them: embedded_bytes, the hook moved; what is durable: the hooks
+ *       sync, recover and durability */
 #define TL_ABI          4u
 #define TL_ABI_OLDEST   1u
 
@@ -67,7 +68,9 @@ extern "C" {
     X(TL_ERR_DESCRIPTOR, "the descriptor is incomplete or contradicts itself")                     \
     X(TL_ERR_CORRUPT, "an invariant of the structure does not hold")                               \
     X(TL_ERR_UNAVAILABLE, "a library that the structure wraps is not installed")                   \
-    X(TL_ERR_FULL, "as many timers are pending as the structure takes")
+    X(TL_ERR_FULL, "as many timers are pending as the structure takes")                            \
+    X(TL_ERR_STORE, "what is kept on disk cannot be read or written")                              \
+    X(TL_ERR_DISK_FULL, "no room on the disk for one timer more")
 
 enum tl_status {
 #define TL_STATUS_ENUM(code, text) code,
@@ -126,6 +129,19 @@ struct tl_option {
     const char *help;
 };
 
+/* An option that takes neither numbers nor words takes a text, a path say, and none by default: its
+ * value is the text's address, 0 for none, and stays valid as long as the process lives. */
+static inline bool tl_option_is_text(const struct tl_option *option)
+{
+    return option->min > option->max && option->choices == NULL;
+}
+
+/* NULL: none was given. */
+static inline const char *tl_option_text(int64_t value)
+{
+    return (const char *)(intptr_t)value;
+}
+
 /* --- what a structure promises --------------------------------------------------------------- */
 
 /* Capabilities: promises that hold for every value of every option. Drivers choose by these, never
@@ -143,7 +159,8 @@ struct tl_option {
     X(TL_CAP_FIRES_NOTHING, 9, "fires-nothing", "keeps no timers: measures the harness itself")    \
     X(TL_CAP_SLOW, 10, "slow", "an operation is linear in the timers: for small runs")             \
     X(TL_CAP_REFUSES, 11, "refuses", "start may refuse a timer when it is full: back-pressure")    \
-    X(TL_CAP_OWN_MEMORY, 12, "own-memory", "a library beneath takes memory that is not counted")
+    X(TL_CAP_OWN_MEMORY, 12, "own-memory", "a library beneath takes memory that is not counted")   \
+    X(TL_CAP_DURABLE, 13, "durable", "what it acknowledged outlives the process, in its `path`")
 
 enum tl_capability {
 #define TL_CAPABILITY_ENUM(code, bit, word, text) code = 1u << (bit),
@@ -257,6 +274,40 @@ struct tl_visitor {
  * for any timer of the same structure, `id` included, and count, which already leaves `id` out;
  * no other hook. */
 typedef void (*tl_fire_fn)(void *ctx, uint32_t id, uint64_t now);
+
+/* --- what outlives the process --------------------------------------------------------------- */
+
+/*
+ * A durable structure (TL_CAP_DURABLE) keeps its timers in a folder, named by its text option
+ * `path`; without one it uses a temporary folder of its own and removes it when it is destroyed.
+ * One structure at a time uses a folder.
+ *
+ * Every start that was accepted, every stop that found its timer pending and every firing takes the
+ * next sequence number, the first one 1; a firing, depending on the structure, before its callback
+ * or after. An operation is *acknowledged* once the durable sequence has passed its number: until
+ * then nobody may rely on it. In what an acknowledged operation survives, the end of the process
+ * (kill -9) or the loss of power too, is for the structure's options to say.
+ *
+ * A timer's *generation* is the sequence number of its start. (id, generation) names what fired: a
+ * structure that repeats a firing after a crash repeats it under the same name.
+ *
+ * Start and stop may fail with TL_ERR_STORE, start also with TL_ERR_DISK_FULL: nothing changed. A
+ * stop is not refused because the disk is full.
+ */
+
+/* Called by `recover` for each timer that is pending. */
+typedef void (*tl_adopt_fn)(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation);
+
+/* What a durable structure has kept, and what that cost since create. */
+struct tl_durability {
+    uint64_t sequence;         /* the last number given, by this process or one before it */
+    uint64_t durable_sequence; /* all up to this one are acknowledged */
+    uint64_t bytes_durable;    /* of its files, and what it has mapped of them */
+    uint64_t bytes_written;    /* handed to the disk's files */
+    uint64_t syncs;            /* times it waited for the disk */
+    const char *failure;       /* what went wrong last, in words, with file and place; NULL: nothing
+                                  has. Valid until the next hook */
+};
 
 /* --- the descriptor -------------------------------------------------------------------------- */
 
@@ -392,6 +443,24 @@ struct tl_algo {
      * caller who enlarges his table moves it, calls this, and then reserve. Only for a structure
      * that was given records; not called inside a callback. */
     void (*moved)(void *self, const struct tl_records *records);
+
+    /* Since abi 4, required with TL_CAP_DURABLE, as are the next two. Makes all operations so far
+     * durable, and sets the durable sequence. TL_ERR_STORE: it could not, and *durable_sequence is
+     * as far as it is. A caller that is about to wait for `next` syncs first. Not called inside a
+     * callback. */
+    enum tl_status (*sync)(void *self, uint64_t *durable_sequence);
+
+    /* Brings back the timers that its folder holds, reserves for their ids, and calls `adopt` for
+     * each, which calls no hook. They are pending then, and fire in the next advance if they are
+     * due. Called once, after create and before any other hook but durability and destroy;
+     * where there was nothing it brings back nothing. Without it, what a folder holds is left
+     * alone, and start and stop fail with TL_ERR_STORE.
+     * TL_ERR_STORE: what is there cannot be trusted, and is left as it is; durability says why.
+     * TL_ERR_NOMEM, TL_ERR_CAPACITY, TL_ERR_HORIZON: likewise. It is to be destroyed. */
+    enum tl_status (*recover)(void *self, tl_adopt_fn adopt, void *ctx);
+
+    /* Says what is durable, and what it cost. Right inside a callback too. */
+    void (*durability)(const void *self, struct tl_durability *out);
 };
 
 /*

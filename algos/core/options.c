@@ -5,8 +5,46 @@
 #include "joined_text.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Texts that options were given, kept for good: each once. */
+struct kept_text {
+    struct kept_text *next;
+    char text[];
+};
+
+static _Atomic(struct kept_text *) kept_texts;
+
+/* NULL: no memory. */
+static const char *keep_text(const char *text, size_t length)
+{
+    struct kept_text *first = atomic_load(&kept_texts);
+    for (const struct kept_text *kept = first; kept != NULL; kept = kept->next) {
+        if (strlen(kept->text) == length && memcmp(kept->text, text, length) == 0) {
+            return kept->text;
+        }
+    }
+    struct kept_text *kept = malloc(sizeof *kept + length + 1);
+    if (kept == NULL) {
+        return NULL;
+    }
+    memcpy(kept->text, text, length);
+    kept->text[length] = '\0';
+    kept->next = first;
+    while (!atomic_compare_exchange_weak(&kept_texts, &kept->next, kept)) {
+    }
+    return kept->text;
+}
+
+bool tl_option_set_text(int64_t *value, const char *text)
+{
+    const char *kept = keep_text(text, strlen(text));
+    *value = (int64_t)(intptr_t)kept;
+    return kept != NULL;
+}
 
 void tl_options_default(const struct tl_algo *algo, int64_t values[TL_OPTIONS_MAX])
 {
@@ -18,6 +56,9 @@ void tl_options_default(const struct tl_algo *algo, int64_t values[TL_OPTIONS_MA
 
 int tl_option_format(const struct tl_option *option, int64_t value, char *text, size_t text_bytes)
 {
+    if (tl_option_is_text(option)) {
+        return snprintf(text, text_bytes, "%s", value != 0 ? tl_option_text(value) : "");
+    }
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
         if (c->value == value) {
             return snprintf(text, text_bytes, "%s", c->word);
@@ -32,11 +73,17 @@ int tl_options_format(const struct tl_algo *algo, const int64_t *values, bool al
     struct text joined = text_in(text, text_bytes);
     for (size_t i = 0; i < tl_option_count(algo); i++) {
         const struct tl_option *option = &algo->options[i];
-        if (!all && values[i] == option->default_value) {
+        bool text_is_absent = tl_option_is_text(option) && values[i] == 0;
+        if ((!all && values[i] == option->default_value) || text_is_absent) {
             continue;
         }
-        char value[64];
-        (void)tl_option_format(option, values[i], value, sizeof value);
+        char number[64] = "";
+        const char *value = number;
+        if (tl_option_is_text(option)) {
+            value = tl_option_text(values[i]);
+        } else {
+            (void)tl_option_format(option, values[i], number, sizeof number);
+        }
         text_add(&joined, "%s%s=%s", joined.used > 0 ? ":" : "", option->name, value);
     }
     return (int)joined.used;
@@ -85,6 +132,9 @@ static bool parse_number(const char *text, size_t length, int64_t *value)
 static void describe_range(const struct tl_option *option, char *text, size_t text_bytes)
 {
     struct text range = text_in(text, text_bytes);
+    if (tl_option_is_text(option)) {
+        text_add(&range, "a text that is not empty");
+    }
     if (option->min <= option->max) {
         text_add(&range, "%" PRId64 " to %" PRId64, option->min, option->max);
     }
@@ -96,6 +146,11 @@ static void describe_range(const struct tl_option *option, char *text, size_t te
 static bool parse_value(const struct tl_option *option, const char *text, size_t length,
                         int64_t *value)
 {
+    if (tl_option_is_text(option)) {
+        const char *kept = length > 0 ? keep_text(text, length) : NULL;
+        *value = (int64_t)(intptr_t)kept;
+        return kept != NULL;
+    }
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
         if (strlen(c->word) == length && strncmp(c->word, text, length) == 0) {
             *value = c->value;
@@ -116,6 +171,11 @@ static size_t find_option(const struct tl_algo *algo, const char *text, size_t l
         }
     }
     return count;
+}
+
+size_t tl_option_row(const struct tl_algo *algo, const char *name)
+{
+    return find_option(algo, name, strlen(name));
 }
 
 static void explain_unknown(const struct tl_algo *algo, const char *text, size_t length, char *why,

@@ -164,6 +164,12 @@ static void validate_options(const struct tl_algo *algo, struct text *complaint)
         if (option->help == NULL || option->help[0] == '\0') {
             complain(complaint, "no help for the option ", option->name);
         }
+        if (tl_option_is_text(option)) {
+            if (option->default_value != 0) {
+                complain(complaint, "a text has no default, unlike the option ", option->name);
+            }
+            continue;
+        }
         bool in_range =
             option->min <= option->default_value && option->default_value <= option->max;
         if (!in_range && !choice_has(option, option->default_value)) {
@@ -183,6 +189,30 @@ static void validate_embedding(const struct tl_algo *algo, struct text *complain
                  "embedded_bytes is not a multiple of 8, so that a timer behind it in the same "
                  "record would not be aligned",
                  "");
+    }
+}
+
+/* Likewise. */
+static void validate_durability(const struct tl_algo *algo, struct text *complaint)
+{
+    bool durable = (algo->capabilities & TL_CAP_DURABLE) != 0;
+    const struct {
+        const char *field;
+        bool present;
+    } hooks[] = {
+        {"sync", algo->sync != NULL},
+        {"recover", algo->recover != NULL},
+        {"durability", algo->durability != NULL},
+    };
+    for (size_t i = 0; i < sizeof hooks / sizeof hooks[0]; i++) {
+        if (hooks[i].present != durable) {
+            complain(complaint, "the capability `durable` goes together with the hook ",
+                     hooks[i].field);
+        }
+    }
+    size_t path = tl_option_row(algo, "path");
+    if (durable && (path == tl_option_count(algo) || !tl_option_is_text(&algo->options[path]))) {
+        complain(complaint, "the capability `durable` needs a text option `path`", "");
     }
 }
 
@@ -259,6 +289,9 @@ enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t wh
     }
     if (algo->abi >= 4) {
         validate_embedding(algo, &complaint);
+        validate_durability(algo, &complaint);
+    } else if ((caps & TL_CAP_DURABLE) != 0) {
+        complain(&complaint, "the capability `durable` came with abi 4", "");
     }
     validate_options(algo, &complaint);
     return complaint.used == 0 ? TL_OK : TL_ERR_DESCRIPTOR;

@@ -69,8 +69,15 @@ const struct tl_entry *tl_registry_find(const char *name);
 /* How many of a descriptor's options there are. */
 size_t tl_option_count(const struct tl_algo *algo);
 
-/* The value as its user writes it: a word where the option has one for it, else the number.
- * Returns what snprintf would. */
+/* The row of the option of that name; tl_option_count if there is none. */
+size_t tl_option_row(const struct tl_algo *algo, const char *name);
+
+/* Sets the value of an option that is a text; the text is copied, and kept for good. False: no
+ * memory, and the value is that of none. */
+bool tl_option_set_text(int64_t *value, const char *text);
+
+/* The value as its user writes it: a word where the option has one for it, a text as it is ("" for
+ * none), else the number. Returns what snprintf would. */
 int tl_option_format(const struct tl_option *option, int64_t value, char *text, size_t text_bytes);
 
 /* What the descriptor promises for a delay under these option values (0/0 without the hook). */

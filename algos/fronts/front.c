@@ -205,7 +205,11 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
     }
     describe(whole);
     const struct tl_algo *hooks = &front->hooks;
-    uint32_t capabilities = inner->capabilities & front->keeps;
+    uint32_t capabilities = (inner->capabilities & front->keeps) | front->adds;
+    if (hooks->sync == NULL) {
+        capabilities &= ~(uint32_t)TL_CAP_DURABLE;
+    }
+    bool durable = (capabilities & TL_CAP_DURABLE) != 0;
     whole->algo = (struct tl_algo){
         .abi = TL_ABI,
         .capabilities = capabilities,
@@ -229,6 +233,9 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
         .place = inner->place != NULL ? hooks->place : NULL,
         .walk = inner->walk != NULL ? hooks->walk : NULL,
         .differs = inner->differs,
+        .sync = durable ? hooks->sync : NULL,
+        .recover = durable ? hooks->recover : NULL,
+        .durability = durable ? hooks->durability : NULL,
     };
     slots[slot] = whole;
     return &whole->algo;

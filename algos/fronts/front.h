@@ -39,6 +39,7 @@ struct tl_front {
     uint32_t needs;                  /* capabilities that the inner structure must have */
     uint32_t bars;                   /* capabilities that it must not have */
     uint32_t keeps;                  /* those that the whole has if the inner one has them */
+    uint32_t adds;                   /* those that it has whatever the inner one has */
 
     /* What of the inner structure's precision is left; NULL: all. `own` are the front end's values,
      * `options` the inner one's. */
@@ -49,7 +50,8 @@ struct tl_front {
     enum tl_status (*create)(const struct tl_algo *inner, const int64_t *own,
                              const struct tl_config *config, void **self);
 
-    /* All other hooks. What is optional the whole has where the inner structure has it too. */
+    /* All other hooks. What is optional the whole has where the inner structure has it too, or the
+     * capabilities ask for it. */
     struct tl_algo hooks;
 };
 

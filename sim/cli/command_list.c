@@ -160,7 +160,8 @@ static void describe_option(const struct tl_option *option)
 {
     char value[64];
     (void)tl_option_format(option, option->default_value, value, sizeof value);
-    (void)printf("  %s (default %s", option->name, value);
+    (void)printf("  %s (%s%s", option->name, tl_option_is_text(option) ? "a text" : "default ",
+                 value);
     if (option->min <= option->max) {
         (void)printf(", %" PRId64 " to %" PRId64, option->min, option->max);
     }

@@ -112,6 +112,7 @@ static void older_plugins_are_taken(void **state)
         assert_int_equal(algo->differs != NULL, plugins[i].differs);
         assert_int_equal(algo->embedded_bytes, 0);
         assert_null(algo->moved);
+        assert_null(algo->sync);
         tl_plugin_close(old);
     }
 }

@@ -121,6 +121,103 @@ static void records_are_for_the_embedded_build(void **state)
     assert_true(takers >= 30);
 }
 
+static enum tl_status sync_nothing(void *self, uint64_t *durable_sequence)
+{
+    (void)self;
+    *durable_sequence = 0;
+    return TL_OK;
+}
+
+static enum tl_status recover_nothing(void *self, tl_adopt_fn adopt, void *ctx)
+{
+    (void)self;
+    (void)adopt;
+    (void)ctx;
+    return TL_OK;
+}
+
+static void no_durability(const void *self, struct tl_durability *out)
+{
+    (void)self;
+    *out = (struct tl_durability){0};
+}
+
+/* What is durable has all three hooks and is told where. */
+static void durability_is_validated(void **state)
+{
+    (void)state;
+    static const struct tl_option path[] = {{"path", 0, 1, 0, NULL, "where it keeps its timers"},
+                                            {NULL, 0, 0, 0, NULL, NULL}};
+    static const struct tl_option number[] = {{"path", 0, 0, 3, NULL, "which folder of three"},
+                                              {NULL, 0, 0, 0, NULL, NULL}};
+    static const struct tl_option by_default[] = {{"path", 1, 1, 0, NULL, "a default"},
+                                                  {NULL, 0, 0, 0, NULL, NULL}};
+    char why[512];
+    struct tl_algo whole = *tl_registry_find("ordered-list")->timed;
+    whole.capabilities |= TL_CAP_DURABLE;
+    whole.options = path;
+    whole.sync = sync_nothing;
+    whole.recover = recover_nothing;
+    whole.durability = no_durability;
+    assert_int_equal(tl_algo_validate(&whole, why, sizeof why), TL_OK);
+
+    struct tl_algo algo = whole;
+    algo.sync = NULL;
+    assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
+    assert_string_equal(why, "the capability `durable` goes together with the hook sync");
+    algo = whole;
+    algo.capabilities &= ~(uint32_t)TL_CAP_DURABLE;
+    assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
+    assert_non_null(strstr(why, "goes together with the hook durability"));
+    const struct tl_option *const wrong[] = {NULL, number, by_default};
+    const char *const complaints[] = {"needs a text option `path`", "needs a text option `path`",
+                                      "a text has no default, unlike the option path"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        algo = whole;
+        algo.options = wrong[i];
+        assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
+        assert_non_null(strstr(why, complaints[i]));
+    }
+    algo = whole;
+    algo.abi = 3; /* the hooks are what lies behind the end of such a descriptor */
+    assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
+    assert_string_equal(why, "the capability `durable` came with abi 4");
+}
+
+/* A text is kept as it is, for good, once. */
+static void options_may_be_texts(void **state)
+{
+    (void)state;
+    static const struct tl_option rows[] = {{"path", 0, 1, 0, NULL, "where"},
+                                            {"batch", 8, 1, 99, NULL, "how many"},
+                                            {NULL, 0, 0, 0, NULL, NULL}};
+    struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
+    algo.options = rows;
+    assert_int_equal(tl_option_row(&algo, "batch"), 1);
+    assert_int_equal(tl_option_row(&algo, "bat"), 2);
+    char why[512];
+    char text[200];
+    int64_t values[TL_OPTIONS_MAX];
+    assert_int_equal(tl_options_parse(&algo, "", values, why, sizeof why), TL_OK);
+    assert_null(tl_option_text(values[0]));
+    (void)tl_options_format(&algo, values, true, text, sizeof text);
+    assert_string_equal(text, "batch=8");
+    const char *given =
+        "path=/a/folder with spaces/=that has a long name, longer than any number is:"
+        "batch=9";
+    assert_int_equal(tl_options_parse(&algo, given, values, why, sizeof why), TL_OK);
+    assert_string_equal(tl_option_text(values[0]),
+                        "/a/folder with spaces/=that has a long name, longer than any number is");
+    (void)tl_options_format(&algo, values, false, text, sizeof text);
+    assert_string_equal(text, given);
+    int64_t again[TL_OPTIONS_MAX];
+    assert_int_equal(tl_options_parse(&algo, given, again, why, sizeof why), TL_OK);
+    assert_true(values[0] == again[0]);
+    assert_int_equal(tl_options_parse(&algo, "path=:batch=9", values, why, sizeof why),
+                     TL_ERR_OPTION);
+    assert_non_null(strstr(why, "it takes a text that is not empty"));
+}
+
 static const struct tl_choice slot_words[] = {{"auto", 0, "fits"}, {NULL, 0, NULL}};
 static const struct tl_choice rounding_words[] = {
     {"floor", 0, "down"}, {"ceil", 1, "up"}, {NULL, 0, NULL}};
@@ -213,6 +310,8 @@ int main(void)
         cmocka_unit_test(validation_names_what_is_missing),
         cmocka_unit_test(embedding_is_validated),
         cmocka_unit_test(records_are_for_the_embedded_build),
+        cmocka_unit_test(durability_is_validated),
+        cmocka_unit_test(options_may_be_texts),
         cmocka_unit_test(option_strings_are_parsed_and_refused),
         cmocka_unit_test(memory_is_counted_and_limited),
         cmocka_unit_test(names_have_distances),

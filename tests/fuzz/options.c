@@ -8,6 +8,9 @@
 
 static bool in_range(const struct tl_option *option, int64_t value)
 {
+    if (tl_option_is_text(option)) {
+        return value == 0 || tl_option_text(value)[0] != '\0';
+    }
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
         if (c->value == value) {
             return true;
