@@ -5,20 +5,22 @@
  *
  *              hand: next to fire
  *                v
- *   slot ...  [ 58 ] [ 59 ] [ 60 ] [  0 ] [  1 ] ...
- *                               ^
- *                        where every start goes: as far behind the hand as the ring is long
+ *   slot ...  [ 59 ] [ 60 ] [ 61 ] [  0 ] [  1 ] ...
+ *                        ^
+ *                 where every start goes: a turn ahead of the hand, but for the spare slots
  *
  * A server gives all its idle connections the same timeout. Then a wheel need not look at deadlines
  * at all: a connection that is added, or heard from again, goes to the slot behind the hand, which
  * the hand will reach in just one turn; what the hand finds in its slot has been silent that long.
  * Nothing is computed, compared or searched, and a node is nothing but its two links: 8 bytes.
  *
- * The timeout is an option, in ticks, and the wheel has timeout / tick slots and one spare. Other
- * delays are not what it is for. A shorter one is served all the same, with the timeout: late by
- * the difference, which the declared precision says, so use it for nothing else. A longer one would
- * be served early, and is refused as beyond the horizon. The longest delay that a caller announces
- * is not taken as the timeout: the precision could not be told beforehand.
+ * The timeout is an option, in ticks. Who rounds deadlines up to ticks and counts from the tick in
+ * which it is asks for the timeout or for one tick more, as the time of day falls; so one more is
+ * taken as well, and goes a slot further. Other delays are not what the wheel is for. A shorter one
+ * is served all the same, with the timeout: late by the difference, which the declared precision
+ * says, so use it for nothing else. A longer one would be served early, and is refused as beyond
+ * the horizon. The longest delay that a caller announces is not taken as the timeout: the precision
+ * could not be told beforehand. There are (timeout + 1) / tick slots and one spare.
  *
  * With `tick` above 1, a slot stands for so many ticks, and a timer fires at its slot's end: never
  * early, late by up to tick - 1.
@@ -69,26 +71,30 @@ struct fixed_wheel {
 #define STRUCTURE struct fixed_wheel
 #include "structure.h"
 
+/* The bucket that ends at a tick or within a `tick` after. */
+static inline uint64_t bucket_at(uint64_t tick, uint64_t at)
+{
+    return tick == 1 ? at : (at + tick - 1) / tick;
+}
+
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct fixed_wheel *wheel = self;
     uint32_t bucket = LATE;
     if (deadline > wheel->buckets.clock) {
-        if (deadline - wheel->buckets.clock > wheel->timeout) {
-            return TL_ERR_HORIZON;
-        }
+        uint64_t delay = deadline - wheel->buckets.clock;
         bucket = FIRST_SLOT + wheel->behind;
+        if (delay > wheel->timeout) {
+            if (delay > wheel->timeout + 1) {
+                return TL_ERR_HORIZON;
+            }
+            bucket = FIRST_SLOT + (uint32_t)(bucket_at(wheel->tick, deadline) % wheel->slots);
+        }
     }
     uint32_t index = wheel->buckets.first_timer + id;
     (void)buckets_take(&wheel->buckets, index);
     bucket_append(&wheel->buckets, bucket, index);
     return TL_OK;
-}
-
-/* The bucket that ends at a tick or within a `tick` after. */
-static inline uint64_t bucket_at(uint64_t tick, uint64_t at)
-{
-    return tick == 1 ? at : (at + tick - 1) / tick;
 }
 
 /* Moves the clock to `now`, and everything that is due by then to DUE. */
@@ -124,7 +130,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     uint64_t timeout = (uint64_t)config->options[OPTION_TIMEOUT];
     uint64_t tick = (uint64_t)config->options[OPTION_TICK];
-    uint64_t slots = (timeout + tick - 1) / tick + 1;
+    uint64_t slots = bucket_at(tick, timeout + 1) + 1;
     if (slots > SLOTS_MAX) {
         return TL_ERR_OPTION; /* the timeout needs a larger `tick` */
     }
@@ -151,8 +157,9 @@ static void wheel_destroy(void *self)
 }
 
 static const struct tl_option wheel_options[] = {
-    [OPTION_TIMEOUT] = {"timeout", 60000, 1, TIMEOUT_MAX, NULL,
-                        "the one timeout, in ticks: shorter delays are late, longer are refused"},
+    [OPTION_TIMEOUT] =
+        {"timeout", 60000, 1, TIMEOUT_MAX, NULL,
+         "the one timeout, in ticks, or a tick more: shorter delays are late, longer are refused"},
     [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL, "ticks per slot: timers fire at a slot's end"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
@@ -206,13 +213,14 @@ TL_ALGO(fixed_wheel) = {
         "All timers have the same timeout, an option, so each start goes to the slot behind the "
         "hand, whatever its delay, and what the hand finds has been silent for a whole turn. Eight "
         "bytes a timer, nothing computed. A shorter delay is served with the timeout and so late "
-        "by the difference; a longer one is refused. Bad at: a second timeout, and idle times, "
+        "by the difference; of longer ones one more tick is taken, as rounding up gives it. Bad "
+        "at: a second timeout, and idle times, "
         "since it must be driven every tick.",
     .differs =
         "its originals are many, and no two alike: most put connections, not timers, into the "
         "slots, close all that the hand finds in one sweep, and come late by up to a slot; "
-        "this one is exact for delays of `timeout`, late for shorter ones, and refuses longer "
-        "ones.",
+        "this one is exact for delays of `timeout` and of one tick more, late for shorter ones, "
+        "and refuses longer ones.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_options,
     .precision = wheel_precision,

@@ -9,6 +9,7 @@
 
 #include "test.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -421,18 +422,88 @@ static void fixed_wheel_puts_everything_behind_the_hand(void **state)
     struct stand s;
     stand_open(&s, "fixed-wheel", "timeout=60", 4, 1000);
     start(&s, 0, 1060);
-    expect_place(&s, 0, 1, 1060 % 61);
+    expect_place(&s, 0, 1, 1060 % 62);
     start(&s, 1, 1010); /* shorter: served with the timeout, and so 50 late */
-    expect_place(&s, 1, 1, 1060 % 61);
-    assert_int_equal(s.algo->start(s.self, 2, 1061), TL_ERR_HORIZON);
+    expect_place(&s, 1, 1, 1060 % 62);
+    start(&s, 2, 1061); /* rounded up to a tick */
+    expect_place(&s, 2, 1, 1061 % 62);
+    assert_int_equal(s.algo->start(s.self, 3, 1062), TL_ERR_HORIZON);
     assert_int_equal(advance(&s, 1030), 0);
     start(&s, 0, 1090); /* heard from again */
-    expect_place(&s, 0, 1, 1090 % 61);
+    expect_place(&s, 0, 1, 1090 % 62);
     assert_int_equal(advance(&s, 1059), 0);
     assert_int_equal(advance(&s, 1060), 1);
+    assert_int_equal(advance(&s, 1061), 1);
     assert_int_equal(advance(&s, 1089), 0);
     assert_int_equal(advance(&s, 1090), 1);
     stand_close(&s);
+}
+
+static uint64_t mixed(uint64_t n)
+{
+    uint64_t z = n * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    return z ^ z >> 27;
+}
+
+/* What is to fire, and when, in as many words. */
+struct fixed_model {
+    uint64_t due[32]; /* 0: not pending */
+    uint64_t fired;
+    bool right;
+};
+
+static void model_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct fixed_model *model = ctx;
+    model->right = model->right && model->due[id] != 0 && model->due[id] <= now;
+    model->due[id] = 0;
+    model->fired++;
+}
+
+static void fixed_wheel_fires_at_the_end_of_its_slot(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options;
+        uint64_t timeout;
+        uint64_t tick;
+    } cases[] = {{"timeout=1", 1, 1},          {"timeout=60", 60, 1},
+                 {"timeout=60:tick=7", 60, 7}, {"timeout=62:tick=7", 62, 7},
+                 {"timeout=63:tick=7", 63, 7}, {"timeout=3:tick=64", 3, 64}};
+    uint64_t draw = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const uint64_t timeout = cases[c].timeout;
+        const uint64_t tick = cases[c].tick;
+        struct fixed_model model = {.right = true};
+        struct stand s;
+        uint64_t clock = 1000;
+        stand_open(&s, "fixed-wheel", cases[c].options, 32, clock);
+        for (uint64_t step = 0; step < 20000; step++) {
+            uint32_t id = (uint32_t)(mixed(draw++) % 32);
+            /* The timeout, one more, one too many, and now and then a shorter one. */
+            uint64_t delay = timeout + mixed(draw++) % 3;
+            if (mixed(draw++) % 4 == 0) {
+                delay = 1 + mixed(draw++) % timeout;
+            }
+            enum tl_status status = s.algo->start(s.self, id, clock + delay);
+            assert_int_equal(status, delay > timeout + 1 ? TL_ERR_HORIZON : TL_OK);
+            if (status == TL_OK) {
+                uint64_t served = delay > timeout ? delay : timeout;
+                model.due[id] = (clock + served + tick - 1) / tick * tick;
+            }
+            clock += mixed(draw++) % 50 == 0 ? mixed(draw) % (3 * timeout) : mixed(draw) % 3;
+            (void)s.algo->advance(s.self, clock, TL_NO_BUDGET, model_fired, &model);
+            for (uint32_t i = 0; i < 32; i++) {
+                model.right = model.right && (model.due[i] == 0 || model.due[i] > clock);
+            }
+            if (!model.right) {
+                fail_msg("%s: fired otherwise by tick %" PRIu64, cases[c].options, clock);
+            }
+        }
+        assert_true(model.fired > 100);
+        stand_close(&s);
+    }
 }
 
 /* --- cache-wheel: TimerWheel.java ------------------------------------------------------------ */
@@ -515,13 +586,6 @@ static void duration_queues_share_by_duration(void **state)
 /* --- complexity, by counting ----------------------------------------------------------------- */
 
 #define MANY 100000u
-
-static uint64_t mixed(uint64_t n)
-{
-    uint64_t z = n * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    return z ^ z >> 27;
-}
 
 /* What many timers may cost, each a mean. */
 static const struct bound {
@@ -645,6 +709,7 @@ int main(void)
         cmocka_unit_test(spoke_wheel_doubles_every_spoke),
         cmocka_unit_test(spoke_wheel_goes_astray_without_memory),
         cmocka_unit_test(fixed_wheel_puts_everything_behind_the_hand),
+        cmocka_unit_test(fixed_wheel_fires_at_the_end_of_its_slot),
         cmocka_unit_test(cache_wheel_has_caffeines_spans),
         cmocka_unit_test(duration_queues_share_by_duration),
         cmocka_unit_test(work_is_as_stated),

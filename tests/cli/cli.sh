@@ -83,7 +83,7 @@ for name in $("$TIMERLAB" list --format json | jq -r '.[].name'); do
 done
 expect 0 "^Horizon: none" "" describe binary-heap
 expect 0 "^Horizon: .*, 60000 ticks" "" describe simple-wheel
-expect 0 "^Horizon: .*, 60000 ticks" "" describe fixed-wheel
+expect 0 "^Horizon: .*, 60001 ticks" "" describe fixed-wheel
 expect 2 "" "did you mean 'hier-wheel'" describe hier-whel
 expect 2 "" "which structure" describe
 
