@@ -2,11 +2,11 @@
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
+#include "faster.h"
 #include "latency_report.h"
 #include "outfolder.h"
 #include "progress.h"
 #include "simulate.h"
-#include "tolerance.h"
 #include "trace.h"
 #include <inttypes.h>
 #include <math.h>
@@ -250,8 +250,6 @@ static void print_faults(const struct simulation *simulation)
     }
 }
 
-#define VERDICT_PLACES 4u
-
 static bool is_baseline(const struct contender_list *contenders, const char *name)
 {
     for (size_t i = 0; i < contenders->count; i++) {
@@ -263,98 +261,52 @@ static bool is_baseline(const struct contender_list *contenders, const char *nam
     return false;
 }
 
-static double ns_of(const struct row *row)
+/* What it comes to on a trace: how many were right, and which took the least time. `timed` has room
+ * for all rows. */
+static void write_verdict(const json_t *rows, const char *trace,
+                          const struct contender_list *contenders, const json_t **timed,
+                          FILE *stream)
 {
-    return row->cells[COL_NS_PER_EVENT].value.real;
-}
-
-/* Of a trace's rows that were timed, and promise to be exact on it or do not, the next in time
- * behind `after`, which is NULL at first. */
-static const struct row *next_in_time(const struct results *results, const char *trace,
-                                      const struct contender_list *contenders, bool exact,
-                                      const struct row *after)
-{
-    const struct row *next = NULL;
-    for (size_t i = 0; i < results->count; i++) {
-        const struct row *row = &results->rows[i];
-        struct firing firing = firing_of_row(row);
-        bool timed = strcmp(row_text(row, COL_TRACE), trace) == 0 &&
-                     row->cells[COL_NS_PER_EVENT].kind == CELL_REAL &&
-                     firing_is_exact(&firing) == exact &&
-                     !is_baseline(contenders, row_text(row, COL_ALGO));
-        bool behind = after == NULL || ns_of(row) > ns_of(after) ||
-                      (!(ns_of(row) < ns_of(after)) && row > after);
-        if (timed && behind && (next == NULL || ns_of(row) < ns_of(next))) {
-            next = row;
+    unsigned ok = 0;
+    unsigned unsupported = 0;
+    unsigned wrong = 0;
+    size_t timed_count = 0;
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(rows, i, row)
+    {
+        if (strcmp(row_string(row, "trace"), trace) != 0) {
+            continue;
+        }
+        const char *status = row_string(row, "status");
+        bool right = strcmp(status, "ok") == 0;
+        bool left_out = strcmp(status, "unsupported") == 0;
+        ok += right;
+        unsupported += left_out;
+        wrong += !right && !left_out;
+        if (!isnan(row_number(row, "ns_per_event")) &&
+            !is_baseline(contenders, row_string(row, "algo"))) {
+            timed[timed_count++] = row;
         }
     }
-    return next;
+    (void)fprintf(stream, "\n%s: %u right, %u wrong, %u unsupported", trace, ok, wrong,
+                  unsupported);
+    write_fastest(timed, timed_count, stream);
+    (void)fputc('\n', stream);
 }
 
-static void write_name(const struct row *row, FILE *stream)
+static bool write_verdicts(const struct simulation *simulation,
+                           const struct contender_list *contenders, FILE *stream,
+                           struct error *error)
 {
-    const char *given = row_text(row, COL_OPTIONS);
-    (void)fprintf(stream, "%s%s%s", row_text(row, COL_ALGO), given[0] != '\0' ? ":" : "", given);
-}
-
-/* The first few of those that are exact; and who is faster for not being, with what it left undone.
- */
-static void write_fastest(const struct results *results, const char *trace,
-                          const struct contender_list *contenders, FILE *stream)
-{
-    const struct row *first = next_in_time(results, trace, contenders, true, NULL);
-    const struct row *late = next_in_time(results, trace, contenders, false, NULL);
-    const struct row *row = first;
-    for (unsigned place = 0; row != NULL && place < VERDICT_PLACES; place++) {
-        if (place == 0) {
-            (void)fputs("; of the exact ones the least time takes ", stream);
-            write_name(row, stream);
-            (void)fprintf(stream, ", %.2f ns an operation", ns_of(row));
-        } else {
-            (void)fputs(place == 1 ? ", then " : ", ", stream);
-            write_name(row, stream);
-            (void)fprintf(stream, " %.2fx", ns_of(row) / ns_of(first));
-        }
-        row = next_in_time(results, trace, contenders, true, row);
+    json_t *rows = results_json_rows(&simulation->results);
+    const json_t **timed = calloc(json_array_size(rows) + 1, sizeof *timed);
+    for (size_t i = 0; timed != NULL && i < simulation->trace_count; i++) {
+        write_verdict(rows, simulation->traces[i].name, contenders, timed, stream);
     }
-    if (late != NULL && (first == NULL || ns_of(late) < ns_of(first))) {
-        char undone[FIRING_BYTES];
-        struct firing firing = firing_of_row(late);
-        struct firing_frame frame = {.tick_ns = NAN, .exact_fired = NAN};
-        if (first != NULL) {
-            frame.exact_fired = firing_of_row(first).fired;
-        }
-        (void)firing_undone_words(&firing, &frame, undone);
-        (void)fputs(first != NULL ? "; faster only by not being exact: " : "; none is exact: ",
-                    stream);
-        write_name(late, stream);
-        (void)fprintf(stream, ", %.2f ns%s%s%s", ns_of(late), undone[0] != '\0' ? " (" : "", undone,
-                      undone[0] != '\0' ? ")" : "");
-    }
-}
-
-/* What it comes to, of each trace: how many were right, and which took the least time. */
-static void write_verdict(const struct simulation *simulation,
-                          const struct contender_list *contenders, FILE *stream)
-{
-    const struct results *results = &simulation->results;
-    for (size_t t = 0; t < simulation->trace_count; t++) {
-        const char *trace = simulation->traces[t].name;
-        unsigned ok = 0;
-        unsigned unsupported = 0;
-        unsigned wrong = 0;
-        for (size_t i = 0; i < results->count; i++) {
-            const char *status = row_text(&results->rows[i], COL_STATUS);
-            bool here = strcmp(row_text(&results->rows[i], COL_TRACE), trace) == 0;
-            ok += here && strcmp(status, "ok") == 0;
-            unsupported += here && strcmp(status, "unsupported") == 0;
-            wrong += here && strcmp(status, "ok") != 0 && strcmp(status, "unsupported") != 0;
-        }
-        (void)fprintf(stream, "\n%s: %u right, %u wrong, %u unsupported", trace, ok, wrong,
-                      unsupported);
-        write_fastest(results, trace, contenders, stream);
-        (void)fputc('\n', stream);
-    }
+    json_decref(rows);
+    free((void *)timed);
+    return timed != NULL || error_set(error, "out of memory");
 }
 
 /* Which traces do not say what a firing causes, and which have stretches that were not driven. */
@@ -479,9 +431,11 @@ static int run(void *at, int argc, char **argv)
                 results_write_table(&simulation.results,
                                     arguments->wide || isatty(STDOUT_FILENO) == 0, stdout);
                 latency_write_worst(&simulation, stdout);
-                write_verdict(&simulation, &arguments->structures.contenders, stdout);
+                done =
+                    write_verdicts(&simulation, &arguments->structures.contenders, stdout, error);
             }
-            done = arguments->out_dir == NULL || write_folder(arguments, &output, &folder, error);
+            done = done &&
+                   (arguments->out_dir == NULL || write_folder(arguments, &output, &folder, error));
         }
         simulation_free(&simulation);
     }

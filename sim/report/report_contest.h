@@ -62,16 +62,4 @@ size_t contest_rows(const struct contest *contest, const struct report_data *dat
 bool contest_least(const struct contest *contest, const struct report_data *data,
                    const char *column, const json_t **least, size_t *having);
 
-/* A figure of a row, without its single runs. */
-struct measured {
-    double value;
-    double spread;
-    double runs;
-};
-
-struct measured measured_of(const json_t *row, const char *column);
-
-/* Whether two figures lie apart further than their spreads explain. */
-bool measured_differ(struct measured a, struct measured b);
-
 #endif

@@ -21,34 +21,6 @@
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-double row_number(const json_t *row, const char *column)
-{
-    const json_t *value = json_object_get(row, column);
-    if (json_is_number(value)) {
-        return json_number_value(value);
-    }
-    const char *text = json_string_value(value);
-    char *end = NULL;
-    double number = text != NULL ? strtod(text, &end) : NAN;
-    return text != NULL && end != text && *end == '\0' ? number : NAN;
-}
-
-const char *row_string(const json_t *row, const char *column)
-{
-    const char *text = json_string_value(json_object_get(row, column));
-    return text != NULL ? text : "";
-}
-
-int row_order(const json_t *a, const json_t *b, const char *column)
-{
-    double left = row_number(a, column);
-    double right = row_number(b, column);
-    if (isnan(left) || isnan(right)) {
-        return isnan(left) - isnan(right);
-    }
-    return (left > right) - (left < right);
-}
-
 bool row_promises(const struct report_data *data, const json_t *row, const char *capability)
 {
     const json_t *structure = json_object_get(data->structures, row_string(row, "algo"));

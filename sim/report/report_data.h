@@ -7,6 +7,7 @@
 #define SIM_REPORT_DATA_H
 
 #include "error.h"
+#include "faster.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -42,13 +43,6 @@ void report_data_free(struct report_data *data);
 
 /* The folder with this mark. */
 const struct report_set *report_data_set(const struct report_data *data, const char *mark);
-
-/* A row's value: NaN, or "", where it has none. A text that is a number is one. */
-double row_number(const json_t *row, const char *column);
-const char *row_string(const json_t *row, const char *column);
-
-/* For qsort: the row with the smaller value first, one without a value last. */
-int row_order(const json_t *a, const json_t *b, const char *column);
 
 /* Whether the row's structure declares this capability. */
 bool row_promises(const struct report_data *data, const json_t *row, const char *capability);

@@ -94,8 +94,10 @@ expect 0 "^t.trace,binary-heap,,ok,5,3,1,1,0,0,0,2,0,0,0,0,0,0,0,0,0,0," "" \
 expect 0 '"schema": 1' "" sim t.trace -a binary-heap --runs 1 --format json
 expect 0 "unsupported" "" sim t.trace -a simple-wheel:slots=50 --runs 0
 # The verdict names the fastest of those that promise to be exact, however fast others are.
-expect 0 "2 right, 0 wrong, 0 unsupported; of the exact ones the least time takes binary-heap, [0-9.]+ ns" "" \
+expect 0 "2 right, 0 wrong, 0 unsupported; of the exact ones the fastest is binary-heap, [0-9.]+ ns" "" \
     sim t.trace -a coarse-wheel,binary-heap --runs 1
+expect 0 "2 right, 0 wrong, 0 unsupported; cannot tell which of the exact ones is the fastest \(it takes five runs\): " \
+    "exact structures fired the same timers" sim t.trace -a binary-heap,rbtree --runs 2
 expect 0 "1 right, 0 wrong, 0 unsupported; none is exact: coarse-wheel, [0-9.]+ ns" "" sim t.trace -a coarse-wheel --runs 1
 expect 2 "" "did you mean 'binary-heap'" sim t.trace -a binaryheap
 expect 2 "" "has no option 'slot'; did you mean 'slots'" sim t.trace -a simple-wheel:slot=5

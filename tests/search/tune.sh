@@ -44,13 +44,21 @@ trace() {
 }
 
 # A structure whose work is least at slots=512:mode=good, and grows with the distance from there; or,
-# with -DSPIN=n, one that only takes time.
+# with -DSPIN=n, one that only takes time; or, with -DHIDES, one by the name of `hides` that does the
+# same and says that it keeps memory of its own.
 cat >valley.c <<'EOF'
 #define timerlab_algo inner
 #include "structures/ordered_list.c"
 #undef timerlab_algo
 #ifndef SPIN
 #define SPIN 0
+#endif
+#ifdef HIDES
+#define NAME "hides"
+#define HIDDEN TL_CAP_OWN_MEMORY
+#else
+#define NAME "valley"
+#define HIDDEN 0u
 #endif
 struct valley {
     struct ordered_list *list;
@@ -119,14 +127,16 @@ static const struct tl_option options[] = {{"slots", 4096, 1, 1 << 20, NULL, "be
                                            {0}};
 const struct tl_algo timerlab_algo = {
     .abi = TL_ABI,
-    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
-    .name = "valley", .summary = "s", .origin = "o", .description = "d",
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED |
+                    HIDDEN,
+    .name = NAME, .summary = "s", .origin = "o", .description = "d",
     .cost = {"1", "1", "1", "1"}, .options = options, .create = valley_create,
     .destroy = valley_destroy, .reserve = valley_reserve, .start = valley_start, .stop = valley_stop,
     .advance = valley_advance, .next = valley_next, .count = valley_count, .counters = valley_counters};
 EOF
 "$CC" -O1 -shared -fPIC -DTL_COUNTERS -I"$SOURCE/algos" -I"$SOURCE/algos/parts" valley.c -o valley.so || complain "valley.c does not compile"
 "$CC" -O1 -shared -fPIC -DTL_COUNTERS -DSPIN=5000 -I"$SOURCE/algos" -I"$SOURCE/algos/parts" valley.c -o slow.so || complain "nor does it slow"
+"$CC" -O1 -shared -fPIC -DTL_COUNTERS -DHIDES -I"$SOURCE/algos" -I"$SOURCE/algos/parts" valley.c -o hides.so || complain "nor does it hide"
 
 # 200 timers, each restarted every 10 ticks and due after 50: dense
 awk 'BEGIN { for (t = 0; t < 300; t++) for (i = t % 10; i < 200; i += 10) printf "%d,%d,start,50\n", t, i }' |
@@ -141,6 +151,12 @@ says '^how sure   alone'
 tunes valley:slots=512:mode=good dense.trace --plugin ./valley.so -a valley:slots=7 --counts
 tunes valley:slots=512:mode=good dense.trace --plugin ./valley.so -a valley:slots=1m:mode=good --counts
 tunes valley dense.trace --plugin ./valley.so -a valley --counts --fixed
+
+# of two that do as much the one with the least memory, whichever is named first; and memory that is not counted is no
+# small memory
+tunes valley dense.trace --plugin ./valley.so --plugin ./hides.so -a hides,valley --counts --fixed
+says '^runner-up  hides'
+tunes valley dense.trace --plugin ./valley.so --plugin ./hides.so -a valley,hides --counts --fixed
 
 # dense traffic: a slot for each tick does least; sparse: who sleeps through it
 tunes simple-wheel dense.trace -a binary-heap,simple-wheel,rbtree --counts --fixed
