@@ -336,7 +336,7 @@ struct tl_config {
      * in these records, of which there is one for each id below the capacity, and their bytes are
      * all zero when create, or the reserve that makes room for the id, is called. From then on
      * until destroy they are the structure's, and nobody else writes to them. NULL: they lie in
-     * memory of its own. */
+     * memory of its own. Either way the same timers fire, in the same order. */
     const struct tl_records *records;
 };
 
@@ -439,9 +439,9 @@ struct tl_algo {
     size_t embedded_bytes;
 
     /* Since abi 4, required with embedded_bytes > 0. The records have come to lie elsewhere, or
-     * further apart, and what they held has been copied along: from now on they are there. The
-     * caller who enlarges his table moves it, calls this, and then reserve. Only for a structure
-     * that was given records; not called inside a callback. */
+     * further apart, and what they held has been copied along: from now on they are there, and
+     * where they were may be gone. The caller who enlarges his table moves it, calls this, and then
+     * reserve. Only for a structure that was given records; not called inside a callback. */
     void (*moved)(void *self, const struct tl_records *records);
 
     /* Since abi 4, required with TL_CAP_DURABLE, as are the next two. Makes all operations so far

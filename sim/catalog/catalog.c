@@ -41,6 +41,10 @@ bool catalog_init(struct catalog *catalog, struct error *error)
     for (size_t i = 0; i < tl_registry_count(); i++) {
         const struct tl_entry *built_in = tl_registry_at(i);
         struct catalog_entry entry = {.timed = *built_in->timed, .counted = *built_in->counted};
+        const struct tl_algo *embedded = tl_entry_for_records(built_in);
+        if (embedded != NULL) {
+            entry.embedded = *embedded;
+        }
         if (!append_entry(catalog, &entry, error)) {
             return false;
         }
@@ -182,7 +186,8 @@ bool catalog_add_plugin(struct catalog *catalog, const char *spec, struct error 
     }
     const struct tl_algo *algo = tl_plugin_algo(plugin);
     const char *file = tl_plugin_file(plugin);
-    struct catalog_entry entry = {.timed = *algo, .counted = *algo, .origin_file = file};
+    struct catalog_entry entry = {
+        .timed = *algo, .counted = *algo, .embedded = *algo, .origin_file = file};
     if (lookup(catalog, algo->name) != NULL) {
         (void)error_set(error,
                         "%s: the name '%s' is taken; list it under another with --plugin %s,NAME",
@@ -208,7 +213,10 @@ const struct tl_algo *catalog_floor(const struct catalog *catalog)
 static bool append_contender(struct contender_list *list, const struct catalog_entry *entry,
                              const char *options, struct error *error)
 {
-    struct contender contender = {.timed = &entry->timed, .counted = &entry->counted};
+    struct contender contender = {.timed = &entry->timed,
+                                  .counted = &entry->counted,
+                                  .embedded =
+                                      entry->embedded.embedded_bytes > 0 ? &entry->embedded : NULL};
     char why[512];
     if (tl_options_parse(&entry->timed, options, contender.options, why, sizeof why) != TL_OK) {
         return error_set(error, "%s", why);

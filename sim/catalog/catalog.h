@@ -16,6 +16,7 @@
 struct catalog_entry {
     struct tl_algo timed; /* the descriptor; a plug-in's may carry another name */
     struct tl_algo counted;
+    struct tl_algo embedded; /* the build that takes records; its embedded_bytes 0: none does */
     const char *origin_file; /* the plug-in's file; NULL for a built-in one */
 };
 
@@ -35,6 +36,7 @@ struct catalog {
 struct contender {
     const struct tl_algo *timed;
     const struct tl_algo *counted;
+    const struct tl_algo *embedded; /* the build that takes records; NULL: none does */
     int64_t options[TL_OPTIONS_MAX];
     char option_text[256]; /* the options as given, without defaults: "slots=3:tick=1"; may be "" */
 };

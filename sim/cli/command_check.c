@@ -148,6 +148,7 @@ static struct kit_target target_of(const struct check_arguments *arguments,
                                    const struct contender *contender)
 {
     struct kit_target target = kit_target_of(contender->timed, contender->counted);
+    target.embedded = contender->embedded;
     memcpy(target.options, contender->options, sizeof target.options);
     target.pinned = contender->option_text[0] != '\0';
     target.large = arguments->large;

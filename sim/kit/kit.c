@@ -17,7 +17,8 @@
 
 struct kit_target kit_target_of(const struct tl_algo *timed, const struct tl_algo *counted)
 {
-    struct kit_target target = {.algo = timed, .counted = counted};
+    struct kit_target target = {
+        .algo = timed, .counted = counted, .embedded = timed->embedded_bytes > 0 ? timed : NULL};
     tl_options_default(timed, target.options);
     return target;
 }
@@ -72,7 +73,7 @@ static void run_case(void *ctx, struct kit_witness *witness)
 static const char *lacking_capability(const struct kit_target *target,
                                       const struct kit_case *contract_case)
 {
-    uint32_t lacking = contract_case->needs & ~target->algo->capabilities;
+    uint32_t lacking = contract_case->needs & ~target->algo->capabilities & ~KIT_NEEDS_RECORDS;
     size_t rows = 0;
     const struct tl_capability_row *row = tl_capabilities(&rows);
     while (rows > 1 && (row->bit & lacking) == 0) {
@@ -115,6 +116,10 @@ void kit_check_case(const struct kit_target *target, const struct kit_case *cont
     if (lacking != NULL) {
         verdict->result = KIT_SKIPPED;
         (void)snprintf(verdict->message, sizeof verdict->message, "does not promise `%s`", lacking);
+    } else if ((contract_case->needs & KIT_NEEDS_RECORDS) != 0 && target->embedded == NULL) {
+        verdict->result = KIT_SKIPPED;
+        (void)snprintf(verdict->message, sizeof verdict->message,
+                       "takes no records of the caller's (embedded_bytes is 0)");
     } else {
         struct kit_run run = {
             .target = target,

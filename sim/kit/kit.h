@@ -27,23 +27,29 @@
 /* What is checked: a structure under given option values. */
 struct kit_target {
     const struct tl_algo *algo;
-    const struct tl_algo *counted; /* its build with counters; may be the same */
+    const struct tl_algo *counted;  /* its build with counters; may be the same */
+    const struct tl_algo *embedded; /* its build that takes records; may be the same, NULL: none */
     int64_t options[TL_OPTIONS_MAX];
     bool large;  /* with the cases of more than a million timers */
     bool pinned; /* check under these values only, rather than also under others in range */
 };
 
-/* A target of that descriptor under its defaults, not pinned. */
+/* A target of that descriptor under its defaults, not pinned. Where the build that takes records is
+ * another one, it is to be set. */
 struct kit_target kit_target_of(const struct tl_algo *timed, const struct tl_algo *counted);
 
 struct kit_run; /* what a case gets: kit_run.h */
+
+/* A structure that takes records, where other needs are capabilities. */
+#define KIT_NEEDS_RECORDS (UINT32_C(1) << 31)
 
 /* A contract case. */
 struct kit_case {
     const char *name;
     const char *group;
     const char *asserts; /* one sentence */
-    uint32_t needs;      /* capabilities without which the case does not apply */
+    uint32_t needs;      /* capabilities without which the case does not apply, and
+                            KIT_NEEDS_RECORDS */
     bool once;           /* not repeated under other option values */
     void (*function)(struct kit_run *run);
 };

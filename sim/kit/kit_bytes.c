@@ -216,6 +216,8 @@ static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
         op.kind = KIT_OP_NEXT;
     } else if (what < 198) {
         op.kind = KIT_OP_RESERVE;
+    } else if (what < 201 && subject->layout.lodging == KIT_LODGING_RECORDS) {
+        return kit_op_of(KIT_OP_MOVE, 0);
     } else {
         op.kind = what < 234 ? KIT_OP_WHEN_START : KIT_OP_WHEN_STOP;
     }
@@ -257,6 +259,15 @@ static int64_t between(struct bytes *bytes, const struct tl_option *option)
     return (int64_t)((uint64_t)option->min + (more < range ? more : range));
 }
 
+/* A quarter of the sessions of a structure that takes records gives it some. */
+static void decide_records(uint8_t how, const struct kit_target *target, struct kit_session *start)
+{
+    start->records = (struct kit_records_layout){.lodging = KIT_LODGING_OWN};
+    if (target->embedded != NULL && how % 4 == 3) {
+        start->records = kit_layouts[how / 4 % KIT_LAYOUTS];
+    }
+}
+
 static void decide_session(struct bytes *bytes, const struct kit_target *target,
                            struct kit_session *start, struct mood *mood)
 {
@@ -295,6 +306,7 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
                                : TL_DEADLINE_MAX / 2 - byte(bytes);
     uint8_t announced = byte(bytes);
     start->max_delay_ticks = announced < 128 ? 0 : UINT64_C(1) << (announced % 17);
+    decide_records(announced, target, start);
     start->grants = UINT64_MAX;
     start->counted = false;
     start->place = KIT_GUARD_CANARIES;

@@ -32,6 +32,7 @@ static void run_under(struct kit_run *run, const int64_t *options)
     memcpy(run->options, options, sizeof run->options);
     memcpy(run->witness->options, options, sizeof run->witness->options);
     run->algo = run->target->algo;
+    run->layout = (struct kit_records_layout){.lodging = KIT_LODGING_OWN};
     run->contract_case->function(run);
 }
 

@@ -158,6 +158,20 @@
       0, true, case_long_life)                                                                     \
     X("number-again", "large", "a start does not act for one of 2^8, 2^16 or 2^17 starts before",  \
       0, true, case_number_again)                                                                  \
+    X("records", "embedded",                                                                       \
+      "timers may lie in a caller's records, of any size, anywhere in them", KIT_NEEDS_RECORDS,    \
+      false, case_records)                                                                         \
+    X("records-moved", "embedded", "when the records have moved, all is where they are now",       \
+      KIT_NEEDS_RECORDS, false, case_records_moved)                                                \
+    X("records-beside", "embedded",                                                                \
+      "of the records nothing but its own bytes is written, and nothing around them read",         \
+      KIT_NEEDS_RECORDS, true, case_records_beside)                                                \
+    X("records-none", "embedded", "the build that takes records does without them, too",           \
+      KIT_NEEDS_RECORDS, false, case_records_none)                                                 \
+    X("records-alike", "embedded", "timers fire alike, wherever they lie", KIT_NEEDS_RECORDS,      \
+      false, case_records_alike)                                                                   \
+    X("records-contract", "embedded", "what the other cases assert holds with records, too",       \
+      KIT_NEEDS_RECORDS, true, case_records_contract)                                              \
     X("small-cases", "small", "all short sequences of operations on few timers, state by state",   \
       0, true, case_small)                                                                         \
     X("invariants", "inside",                                                                      \

@@ -93,7 +93,8 @@ static void report(struct kit_guard *guard, const char *format, ...)
 /* "a block of 512 bytes, which create asked for (request 3)". */
 static const char *block_text(const struct kit_guard_block *block, char text[BLOCK_TEXT_BYTES])
 {
-    int n = snprintf(text, BLOCK_TEXT_BYTES, "a block of %zu bytes", block->bytes);
+    int n =
+        snprintf(text, BLOCK_TEXT_BYTES, "%s of %zu bytes", block->owner->block_word, block->bytes);
     if (block->during != NULL && n > 0) {
         (void)snprintf(text + n, BLOCK_TEXT_BYTES - (size_t)n,
                        ", which %s asked for (request %" PRIu64 ")", block->during, block->number);
@@ -101,8 +102,7 @@ static const char *block_text(const struct kit_guard_block *block, char text[BLO
     return text;
 }
 
-/* The first byte of [at, at + bytes) that is not `pattern`; `bytes` if there is none. */
-static size_t first_other(const unsigned char *at, unsigned char pattern, size_t bytes)
+size_t kit_guard_first_other(const unsigned char *at, unsigned char pattern, size_t bytes)
 {
     if (bytes == 0 || (at[0] == pattern && memcmp(at, at + 1, bytes - 1) == 0)) {
         return bytes;
@@ -119,7 +119,7 @@ static void check_canary(struct kit_guard *guard, const struct kit_guard_block *
                          const unsigned char *canary, size_t bytes, long long offset)
 {
     unpoison(canary, bytes);
-    size_t at = first_other(canary, CANARY_PATTERN, bytes);
+    size_t at = kit_guard_first_other(canary, CANARY_PATTERN, bytes);
     if (at < bytes) {
         char text[BLOCK_TEXT_BYTES];
         report(guard, "wrote outside its memory, at offset %lld of %s", offset + (long long)at,
@@ -152,10 +152,10 @@ static void check_freed(struct kit_guard *guard, struct kit_guard_block *block)
         return; /* its pages are protected */
     }
     unpoison(block->payload, block->bytes);
-    size_t at = first_other(block->payload, FREED_PATTERN, block->bytes);
+    size_t at = kit_guard_first_other(block->payload, FREED_PATTERN, block->bytes);
     if (at < block->bytes) {
         char text[BLOCK_TEXT_BYTES];
-        report(guard, "wrote to memory it had freed, at offset %lld of %s", (long long)at,
+        report(guard, "wrote to %s, at offset %lld of %s", guard->freed_words, (long long)at,
                block_text(block, text));
     }
     poison(block->payload, block->bytes);
@@ -390,6 +390,8 @@ void kit_guard_init(struct kit_guard *guard, kit_guard_report_fn report_fn, void
         .limit_bytes = UINT64_MAX,
         .grants = UINT64_MAX,
         .fresh = FRESH_PATTERN,
+        .block_word = "a block",
+        .freed_words = "memory it had freed",
         .report = report_fn,
         .report_ctx = report_ctx,
     };
@@ -440,7 +442,7 @@ uint64_t kit_heap_bytes(void)
 /* --- protected pages -----------------------------------------------------------------------------
  */
 
-/* There is one process, and it is about one guard. */
+/* There is one process, and it is about one guard and those beside it. */
 static struct kit_guard *watched;
 
 /* "read", or "wrote" where the processor says so. */
@@ -457,15 +459,16 @@ static const char *what_was_done(const void *context)
 
 static void tell_signal(int number, siginfo_t *info, void *context)
 {
-    const struct kit_guard_block *block =
-        watched != NULL ? find_block(watched, info->si_addr, true) : NULL;
-    if (block != NULL) {
-        char text[BLOCK_TEXT_BYTES];
-        const char *done = what_was_done(context);
-        long long offset = (long long)((uintptr_t)info->si_addr - (uintptr_t)block->payload);
-        report(watched, "%s %s, at offset %lld of %s", done,
-               block->freed ? "memory it had freed" : "outside its memory", offset,
-               block_text(block, text));
+    for (struct kit_guard *guard = watched; guard != NULL; guard = guard->beside) {
+        const struct kit_guard_block *block = find_block(guard, info->si_addr, true);
+        if (block != NULL) {
+            char text[BLOCK_TEXT_BYTES];
+            const char *done = what_was_done(context);
+            long long offset = (long long)((uintptr_t)info->si_addr - (uintptr_t)block->payload);
+            report(guard, "%s %s, at offset %lld of %s", done,
+                   block->freed ? guard->freed_words : "outside its memory", offset,
+                   block_text(block, text));
+        }
     }
     /* It is not about this memory: let it end as it would have. */
     (void)signal(number, SIG_DFL);

@@ -45,6 +45,9 @@ struct kit_guard {
     enum kit_guard_place place;    /* settable before anything is given out */
     uint64_t raw_bytes;            /* what all this has taken by way of malloc */
     const char *(*during)(void *report_ctx); /* settable: which hook asks; NULL: not known */
+    const char *block_word;                  /* settable: what a block is called in a report, */
+    const char *freed_words;                 /* and memory that was given back */
+    struct kit_guard *beside;                /* settable: watched along with this one; NULL: none */
     kit_guard_report_fn report;
     void *report_ctx;
     struct kit_guard_block *first;
@@ -54,12 +57,15 @@ struct kit_guard {
 
 void kit_guard_init(struct kit_guard *guard, kit_guard_report_fn report, void *report_ctx);
 
-/* From now on, a signal because of memory is told as what was done to which block of this guard, if
- * it was one. For a process that is about this guard alone. */
+/* From now on, a signal because of memory is told as what was done to which block of this guard, or
+ * of those beside it, if it was one. For a process that is about these alone. */
 void kit_guard_watch(struct kit_guard *guard);
 
 /* Looks at every canary, and at the freed blocks that are still at hand; reports what is broken. */
 void kit_guard_check(struct kit_guard *guard);
+
+/* The first byte of [at, at + bytes) that is not `pattern`; `bytes` if there is none. */
+size_t kit_guard_first_other(const unsigned char *at, unsigned char pattern, size_t bytes);
 
 /* Gives everything back to the system, blocks still given out included. Checks nothing. */
 void kit_guard_release(struct kit_guard *guard);

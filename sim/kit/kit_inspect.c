@@ -285,7 +285,7 @@ void subject_inspect(struct kit_subject *subject)
     if (!subject->witness->repeating) {
         kit_log_op(&subject->witness->log, subject->instance, kit_op_of(KIT_OP_INSPECT, 0));
     }
-    kit_guard_check(&subject->guard);
+    subject_check_memory(subject);
     if (subject->algo->check != NULL && subject->pending <= CHECK_MOST) {
         char why[256] = "";
         kit_enter(subject, KIT_HOOK_CHECK, 0, subject->clock);

@@ -108,8 +108,14 @@ bool kit_session_begin(struct kit_session_run *session, const struct kit_target 
     *session = (struct kit_session_run){.arms = NULL};
     witness->timed = target->algo;
     memcpy(witness->options, start->options, sizeof witness->options);
-    subject_init(&session->subject, start->counted ? target->counted : target->algo, start->options,
-                 limit_bytes, witness);
+    if (start->records.lodging != KIT_LODGING_OWN && target->embedded == NULL) {
+        kit_fail(witness, FAULT_HARNESS, "%s takes no records", target->algo->name);
+    }
+    const struct tl_algo *algo = start->records.lodging != KIT_LODGING_OWN ? target->embedded
+                                 : start->counted                          ? target->counted
+                                                                           : target->algo;
+    subject_init(&session->subject, algo, start->options, limit_bytes, witness);
+    session->subject.layout = start->records;
     session->subject.on_fire = session_fired;
     session->subject.on_fire_ctx = session;
     session->subject.guard.grants = start->grants;
@@ -204,6 +210,9 @@ void kit_session_do(struct kit_session_run *session, const struct kit_op *op)
         break;
     case KIT_OP_INSPECT:
         subject_inspect(subject);
+        break;
+    case KIT_OP_MOVE:
+        subject_move(subject);
         break;
     case KIT_OP_WHEN_START:
     case KIT_OP_WHEN_STOP:

@@ -10,8 +10,9 @@ struct kit_run {
     uint64_t limit_bytes;
     double patience_seconds; /* as in kit_limits */
     struct kit_witness *witness;
-    const struct tl_algo *algo;      /* the build that the case is about */
-    int64_t options[TL_OPTIONS_MAX]; /* the values that it is run under just now */
+    const struct tl_algo *algo;       /* the build that the case is about */
+    struct kit_records_layout layout; /* where its timers lie */
+    int64_t options[TL_OPTIONS_MAX];  /* the values that it is run under just now */
 };
 
 /* Runs the case under the target's options and, unless they are pinned, under others in range. */

@@ -20,10 +20,16 @@ uint64_t script_limit_bytes(const struct kit_run *run)
     return script_is_default(run) ? run->limit_bytes : SCRIPT_VARIANT_BYTES;
 }
 
+void script_init(struct kit_run *run, struct kit_subject *subject)
+{
+    subject_init(subject, run->algo, run->options, script_limit_bytes(run), run->witness);
+    subject->layout = run->layout;
+}
+
 bool script_open_announced(struct kit_run *run, struct kit_subject *subject, uint32_t capacity,
                            uint64_t now, uint64_t max_delay_ticks)
 {
-    subject_init(subject, run->algo, run->options, script_limit_bytes(run), run->witness);
+    script_init(run, subject);
     enum kit_opened opened = subject_create(subject, capacity, now, max_delay_ticks);
     if (opened == KIT_OPENED) {
         return true;
@@ -41,6 +47,19 @@ bool script_open_announced(struct kit_run *run, struct kit_subject *subject, uin
 bool script_open(struct kit_run *run, struct kit_subject *subject, uint32_t capacity, uint64_t now)
 {
     return script_open_announced(run, subject, capacity, now, 0);
+}
+
+bool script_open_at_pages(struct kit_run *run, struct kit_subject *subject,
+                          enum kit_guard_place place, uint32_t capacity, uint64_t now)
+{
+    script_init(run, subject);
+    subject->guard.place = place;
+    kit_guard_watch(&subject->guard);
+    bool opened = subject_create(subject, capacity, now, 0) == KIT_OPENED;
+    if (!opened) {
+        subject_discard(subject);
+    }
+    return opened;
 }
 
 void script_close(struct kit_subject *subject)

@@ -28,6 +28,9 @@ bool script_is_default(const struct kit_run *run);
 /* What a structure may take under the run's option values. */
 uint64_t script_limit_bytes(const struct kit_run *run);
 
+/* Readies a subject under the run's options, for subject_create. */
+void script_init(struct kit_run *run, struct kit_subject *subject);
+
 /* Makes a subject under the run's options; false if the structure refuses them, which defaults
  * must not be. */
 bool script_open(struct kit_run *run, struct kit_subject *subject, uint32_t capacity, uint64_t now);
@@ -35,6 +38,11 @@ bool script_open(struct kit_run *run, struct kit_subject *subject, uint32_t capa
 /* The same, told the longest delay to come; 0: it is not known. */
 bool script_open_announced(struct kit_run *run, struct kit_subject *subject, uint32_t capacity,
                            uint64_t now, uint64_t max_delay_ticks);
+
+/* The same with protected pages at each block of its memory, and at the records. Of one process
+ * that is about this subject; false too where there is no memory. */
+bool script_open_at_pages(struct kit_run *run, struct kit_subject *subject,
+                          enum kit_guard_place place, uint32_t capacity, uint64_t now);
 
 /* Inspects, lets everything fire, inspects again, and destroys. */
 void script_close(struct kit_subject *subject);

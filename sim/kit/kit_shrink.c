@@ -311,6 +311,18 @@ static void fewer_timers(struct shrinker *shrinker)
     }
 }
 
+/* Of simpler ones, the first is the simplest: none, nothing behind, nothing before. */
+static void simplify_records(struct kit_records_layout *records, unsigned which)
+{
+    if (which == 0) {
+        *records = (struct kit_records_layout){.lodging = KIT_LODGING_OWN};
+    } else if (which == 1) {
+        records->behind_bytes = 0;
+    } else {
+        records->before_bytes = 0;
+    }
+}
+
 static void simplify_session(struct shrinker *shrinker)
 {
     struct kit_session session = shrinker->best.sessions[0];
@@ -319,6 +331,14 @@ static void simplify_session(struct shrinker *shrinker)
     session = shrinker->best.sessions[0];
     session.max_delay_ticks = 0;
     (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
+    for (unsigned simpler = 0; simpler < 3; simpler++) {
+        session = shrinker->best.sessions[0];
+        simplify_records(&session.records, simpler);
+        if (memcmp(&session.records, &shrinker->best.sessions[0].records, sizeof session.records) !=
+            0) {
+            (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
+        }
+    }
     for (size_t i = 0; i < tl_option_count(shrinker->target->algo); i++) {
         session = shrinker->best.sessions[0];
         if (session.options[i] != shrinker->target->options[i]) {

@@ -149,6 +149,61 @@ static void check_allocations(struct kit_subject *subject, uint64_t allocations_
     }
 }
 
+/* --- the caller's records ------------------------------------------------------------------------
+ */
+
+static bool has_records(const struct kit_subject *subject)
+{
+    return subject->layout.lodging == KIT_LODGING_RECORDS;
+}
+
+static void make_records(struct kit_subject *subject, uint32_t capacity)
+{
+    if (!kit_records_init(&subject->records, &subject->layout, subject->algo->embedded_bytes,
+                          capacity, subject->guard.place, guard_report, subject)) {
+        kit_fail(subject->witness, FAULT_HARNESS, "no memory for records of %" PRIu32 " timers",
+                 capacity);
+    }
+    subject->guard.beside = &subject->records.guard;
+    subject->told = kit_records_given(&subject->records);
+}
+
+static void move_records(struct kit_subject *subject, uint32_t room)
+{
+    kit_records_check(&subject->records, subject->capacity);
+    if (!kit_records_move(&subject->records, room)) {
+        kit_fail(subject->witness, FAULT_HARNESS, "no memory for records of %" PRIu32 " timers",
+                 room);
+    }
+    uint64_t allocations = subject->guard.allocations;
+    subject->told = kit_records_given(&subject->records);
+    kit_enter(subject, KIT_HOOK_MOVED, room, subject->clock);
+    subject->calls++;
+    subject->algo->moved(subject->self, &subject->told);
+    memset(&subject->told, 0x81, sizeof subject->told);
+    check_allocations(subject, allocations);
+    check_count(subject, "after the records moved");
+}
+
+void subject_move(struct kit_subject *subject)
+{
+    if (has_records(subject)) {
+        note(subject, kit_op_of(KIT_OP_MOVE, 0));
+        move_records(subject, subject->capacity);
+    }
+}
+
+void subject_check_memory(struct kit_subject *subject)
+{
+    kit_guard_check(&subject->guard);
+    if (has_records(subject)) {
+        kit_records_check(&subject->records, subject->capacity);
+    }
+}
+
+/* --- made and destroyed --------------------------------------------------------------------------
+ */
+
 enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, uint64_t now,
                                uint64_t max_delay_ticks)
 {
@@ -163,6 +218,10 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
         .allocator = subject->allocator != NULL ? subject->allocator : &subject->guard.allocator,
     };
     memcpy(subject->given, subject->options, sizeof subject->given);
+    if (has_records(subject)) {
+        make_records(subject, capacity);
+        config.records = &subject->told;
+    }
     uint64_t refused = subject->guard.refused;
     struct kit_session session = {
         .capacity = capacity,
@@ -170,7 +229,9 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
         .max_delay_ticks = max_delay_ticks,
         .grants = subject->guard.grants,
         .place = subject->guard.place,
-        .counted = subject->algo != subject->witness->timed,
+        .counted =
+            subject->layout.lodging == KIT_LODGING_OWN && subject->algo != subject->witness->timed,
+        .records = subject->layout,
     };
     memcpy(session.options, subject->options, sizeof session.options);
     subject->instance = kit_log_create(&subject->witness->log, &session);
@@ -180,6 +241,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
     /* Valid during the call only: whoever kept them reads this. */
     memset(subject->given, 0x81, sizeof subject->given);
     memset(&config, 0x81, sizeof config);
+    memset(&subject->told, 0x81, sizeof subject->told);
     if (status == TL_OK) {
         if (subject->self == NULL) {
             kit_fail(subject->witness, FAULT_STATUS, "create returned TL_OK and no structure");
@@ -187,7 +249,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
         check_count(subject, "after create");
         return KIT_OPENED;
     }
-    kit_guard_check(&subject->guard);
+    subject_check_memory(subject);
     if (subject->guard.blocks != 0) {
         kit_fail(subject->witness, FAULT_LEAK,
                  "create refused (%s) and left %" PRIu64 " bytes in %" PRIu64 " blocks behind",
@@ -213,6 +275,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
 void subject_discard(struct kit_subject *subject)
 {
     kit_guard_release(&subject->guard);
+    kit_records_release(&subject->records);
     free(subject->timers);
     kit_urgency_release(&subject->urgency);
     subject->timers = NULL;
@@ -224,7 +287,7 @@ void subject_destroy(struct kit_subject *subject)
     note(subject, kit_op_of(KIT_OP_DESTROY, 0));
     kit_enter(subject, KIT_HOOK_DESTROY, 0, subject->clock);
     subject->algo->destroy(subject->self);
-    kit_guard_check(&subject->guard);
+    subject_check_memory(subject);
     if (subject->guard.blocks != 0) {
         kit_fail(subject->witness, FAULT_LEAK,
                  "destroy, with %" PRIu64 " timers pending, left %" PRIu64 " bytes in %" PRIu64
@@ -247,6 +310,9 @@ bool subject_reserve(struct kit_subject *subject, uint32_t capacity)
 {
     uint64_t refused = subject->guard.refused;
     note(subject, kit_op_of(KIT_OP_RESERVE, capacity));
+    if (has_records(subject) && capacity > subject->records.room) {
+        move_records(subject, capacity + capacity / 2);
+    }
     kit_enter(subject, KIT_HOOK_RESERVE, capacity, subject->clock);
     subject->calls++;
     enum tl_status status = subject->algo->reserve(subject->self, capacity);

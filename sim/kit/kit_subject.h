@@ -13,6 +13,7 @@
 #include "kit.h"
 #include "kit_guard.h"
 #include "kit_log.h"
+#include "kit_records.h"
 #include "kit_urgency.h"
 
 #include <stdnoreturn.h>
@@ -33,7 +34,8 @@
     X(KIT_HOOK_CHECK, "check")                                                                     \
     X(KIT_HOOK_PLACE, "place")                                                                     \
     X(KIT_HOOK_WALK, "walk")                                                                       \
-    X(KIT_HOOK_PRECISION, "precision")
+    X(KIT_HOOK_PRECISION, "precision")                                                             \
+    X(KIT_HOOK_MOVED, "moved")
 
 enum kit_hook {
 #define KIT_HOOK_ENUM(code, word) code,
@@ -108,6 +110,9 @@ struct kit_subject {
     void *self;
     uint32_t instance; /* its number in the witness's log */
     struct kit_guard guard;
+    struct kit_records_layout layout;     /* settable before create: where its timers lie */
+    struct kit_records records;           /* of the caller's, where they lie in them */
+    struct tl_records told;               /* to create and moved, and overwritten likewise */
     const struct tl_allocator *allocator; /* settable; NULL: the guard's */
     uint32_t capacity;
     uint32_t usable; /* ids at hand in `timers` and `urgency` */
@@ -160,8 +165,12 @@ void subject_discard(struct kit_subject *subject);
 /* So many more requests for memory are granted; UINT64_MAX: any number. */
 void subject_allow(struct kit_subject *subject, uint64_t grants);
 
-/* Returns false if memory was refused by the guard, which leaves everything as it was. */
+/* Returns false if memory was refused by the guard, which leaves everything as it was. Of records,
+ * a table that is too small is moved first. */
 bool subject_reserve(struct kit_subject *subject, uint32_t capacity);
+
+/* Moves the records, where there are any. */
+void subject_move(struct kit_subject *subject);
 
 /* TL_OK, TL_ERR_HORIZON or TL_ERR_FULL. */
 enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t deadline);
@@ -176,7 +185,10 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
 /* What next says; only for structures with TL_CAP_NEXT. */
 uint64_t subject_next(struct kit_subject *subject);
 
-/* The structure's own check, the guard's, and, with place, whether it agrees about each timer. */
+/* Looks at the guards of its memory and of the caller's. */
+void subject_check_memory(struct kit_subject *subject);
+
+/* The structure's own check, the guards', and, with place, whether it agrees about each timer. */
 void subject_inspect(struct kit_subject *subject);
 
 /* Drives the clock on until every pending timer must have fired, part of the way by next where

@@ -61,6 +61,9 @@ static void write_op(const struct kit_op *op, FILE *stream)
     case KIT_OP_INSPECT:
         (void)fprintf(stream, "inspect");
         break;
+    case KIT_OP_MOVE:
+        (void)fprintf(stream, "move records");
+        break;
     case KIT_OP_REPEAT:
         (void)fprintf(stream, "repeat %" PRIu32 " operation%s %" PRIu64 " times", op->id,
                       op->id == 1 ? "" : "s", op->budget);
@@ -97,8 +100,14 @@ static void write_create(const struct kit_session *session, const struct tl_algo
         (void)fprintf(stream, " page %s",
                       session->place == KIT_GUARD_PAGE_BEHIND ? "behind" : "before");
     }
-    (void)fprintf(stream, "%s%s%s\n", session->counted ? " counted" : "",
-                  options[0] != '\0' ? " options " : "", options);
+    (void)fputs(session->counted ? " counted" : "", stream);
+    if (session->records.lodging == KIT_LODGING_EITHER) {
+        (void)fputs(" embedded", stream);
+    } else if (session->records.lodging == KIT_LODGING_RECORDS) {
+        (void)fprintf(stream, " records %" PRIu32 " before %" PRIu32 " behind",
+                      session->records.before_bytes, session->records.behind_bytes);
+    }
+    (void)fprintf(stream, "%s%s\n", options[0] != '\0' ? " options " : "", options);
 }
 
 void kit_trace_write(const struct kit_trace *trace, const struct tl_algo *algo, FILE *stream)
@@ -208,6 +217,8 @@ static bool read_op(const char *line, struct kit_op *op)
         op->kind = KIT_OP_ALLOW;
     } else if (begins(line, "inspect", &used)) {
         op->kind = KIT_OP_INSPECT;
+    } else if (begins(line, "move records", &used)) {
+        op->kind = KIT_OP_MOVE;
     } else if (begins(line, "destroy", &used)) {
         op->kind = KIT_OP_DESTROY;
     } else if (sscanf(line, "on %" SCNu32 "%n", &op->id, &used) == 1) {
@@ -246,6 +257,40 @@ static bool read_op(const char *line, struct kit_op *op)
     return line[used] == '\0';
 }
 
+/* Reads what create says of records, if it does; `rest` is moved behind it. */
+static bool read_records(const char **rest, struct kit_session *session, char *why,
+                         size_t why_bytes)
+{
+    struct kit_records_layout *records = &session->records;
+    int used = 0;
+    int more = 0;
+    if (begins(*rest, " embedded", &used)) {
+        records->lodging = KIT_LODGING_EITHER;
+    } else if (sscanf(*rest, " records %" SCNu32 " before %" SCNu32 " behind%n",
+                      &records->before_bytes, &records->behind_bytes, &more) == 2 &&
+               more > 0) {
+        records->lodging = KIT_LODGING_RECORDS;
+        used = more;
+    } else {
+        return true;
+    }
+    *rest += used;
+    if (session->counted) {
+        (void)snprintf(why, why_bytes, "the build with counters takes no records");
+        return false;
+    }
+    if (records->before_bytes % TL_EMBEDDED_ALIGN != 0 ||
+        records->behind_bytes % TL_EMBEDDED_ALIGN != 0 || records->before_bytes > KIT_RECORD_MAX ||
+        records->behind_bytes > KIT_RECORD_MAX) {
+        (void)snprintf(why, why_bytes,
+                       "what is before and behind a timer in a record are multiples of %u, up to "
+                       "%" PRIu32,
+                       TL_EMBEDDED_ALIGN, KIT_RECORD_MAX);
+        return false;
+    }
+    return true;
+}
+
 static bool read_create(const char *line, const struct tl_algo *algo, struct kit_session *session,
                         char *why, size_t why_bytes)
 {
@@ -271,6 +316,9 @@ static bool read_create(const char *line, const struct tl_algo *algo, struct kit
     }
     session->counted = begins(rest, " counted", &more);
     rest += session->counted ? more : 0;
+    if (!read_records(&rest, session, why, why_bytes)) {
+        return false;
+    }
     if (*rest != '\0' && strncmp(rest, " options ", 9) != 0) {
         return false;
     }

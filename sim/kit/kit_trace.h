@@ -16,6 +16,7 @@
  *     reserve 9
  *     allow 3                    so many more requests for memory are granted; all: any number
  *     inspect                    the structure's own check, place and walk, and the guards
+ *     move records               of the caller, to another place
  *     when 2 fires start 0 in 3  once, inside the callback
  *     when 2 fires stop 0
  *     when 2 fires start 2 in 5 always   each time; a stop likewise
@@ -25,10 +26,12 @@
  *     destroy                    at once, whatever is pending
  *
  * `create` takes, before options, `allow N` (requests for memory that it is granted), `page behind`
- * or `page before` (where a protected page lies at each block) and `counted` (the build with
- * counters). What one timer's firing does is carried out in the order of the
- * lines. Behind the last operation the clock is driven on until every timer must have fired, and
- * what is left is destroyed; what is done always is done once more then.
+ * or `page before` (where a protected page lies at each block), `counted` (the build with
+ * counters), `embedded` (the build that takes records, given none) and `records 24 before 8 behind`
+ * (given some, with so many bytes of the caller's around those of the timer). What one timer's
+ * firing does is carried out in the order of the lines. Behind the last operation the clock is
+ * driven on until every timer must have fired, and what is left is destroyed; what is done always
+ * is done once more then.
  */
 #ifndef SIM_KIT_TRACE_H
 #define SIM_KIT_TRACE_H
@@ -53,6 +56,7 @@ enum kit_op_kind {
     KIT_OP_RESERVE,
     KIT_OP_ALLOW,
     KIT_OP_INSPECT,
+    KIT_OP_MOVE,
     KIT_OP_REPEAT,
     KIT_OP_WHEN_START,
     KIT_OP_WHEN_STOP,
@@ -72,6 +76,20 @@ struct kit_op {
     bool always;     /* when: each time, not only the next */
 };
 
+/* Whose the memory of the timers is. */
+enum kit_lodging {
+    KIT_LODGING_OWN,    /* the structure's, in a build that may know no other */
+    KIT_LODGING_EITHER, /* the structure's, in the build that takes records */
+    KIT_LODGING_RECORDS /* the caller's: his records */
+};
+
+/* A record of the caller's: bytes of his, those of the timer, and bytes of his again. */
+struct kit_records_layout {
+    enum kit_lodging lodging;
+    uint32_t before_bytes;
+    uint32_t behind_bytes;
+};
+
 /* What create is told. */
 struct kit_session {
     uint32_t capacity;
@@ -80,6 +98,7 @@ struct kit_session {
     uint64_t grants;            /* requests for memory that it is granted; UINT64_MAX: all */
     enum kit_guard_place place; /* of its memory */
     bool counted;               /* the build with counters */
+    struct kit_records_layout records;
     int64_t options[TL_OPTIONS_MAX];
 };
 
@@ -97,6 +116,7 @@ struct kit_trace {
 /* No trace asks for more timers, and none has more operations. */
 #define KIT_CAPACITY_MAX (UINT32_C(1) << 21)
 #define KIT_OPS_MAX      (UINT32_C(1) << 22)
+#define KIT_RECORD_MAX   (UINT32_C(1) << 16) /* bytes before and behind a timer's */
 
 /* An operation of that kind on that timer; what else it has is to be filled in. */
 struct kit_op kit_op_of(enum kit_op_kind kind, uint32_t id);

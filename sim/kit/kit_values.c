@@ -104,3 +104,14 @@ size_t kit_option_candidates(const struct tl_option *option, int64_t values[KIT_
     }
     return count;
 }
+
+const struct kit_records_layout kit_layouts[KIT_LAYOUTS] = {
+    {.lodging = KIT_LODGING_EITHER},
+    {.lodging = KIT_LODGING_RECORDS},
+    {.lodging = KIT_LODGING_RECORDS, .behind_bytes = 8},
+    {.lodging = KIT_LODGING_RECORDS, .before_bytes = 8},
+    {.lodging = KIT_LODGING_RECORDS, .behind_bytes = 128},
+    {.lodging = KIT_LODGING_RECORDS, .before_bytes = 64},
+    {.lodging = KIT_LODGING_RECORDS, .before_bytes = 24, .behind_bytes = 104},
+    {.lodging = KIT_LODGING_RECORDS, .before_bytes = 40, .behind_bytes = 16},
+};

@@ -5,6 +5,7 @@
 #ifndef SIM_KIT_VALUES_H
 #define SIM_KIT_VALUES_H
 
+#include "kit_trace.h"
 #include "registry.h"
 
 #include <stddef.h>
@@ -21,5 +22,10 @@ size_t kit_boundaries(const struct tl_algo *algo, const int64_t *options, uint64
  * numbers. Returns how many. */
 #define KIT_CANDIDATES_MAX 64u
 size_t kit_option_candidates(const struct tl_option *option, int64_t values[KIT_CANDIDATES_MAX]);
+
+/* Where the timers of a structure that takes records may lie: the first is in memory of its own,
+ * the others are in records, of which the first has nothing but timers. */
+#define KIT_LAYOUTS 8u
+extern const struct kit_records_layout kit_layouts[KIT_LAYOUTS];
 
 #endif

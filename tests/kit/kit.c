@@ -321,6 +321,64 @@ static void structures_side_by_side_are_told_as_such(void **state)
     kit_trace_release(&trace);
 }
 
+/* Records are told of as the caller has them, and where they move. */
+static void records_are_told_and_replayed(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "create capacity 3 now 0 max-delay 0 records 24 before 8 behind\nstart 0 in 5\n"
+        "start 1 in 5\nmove records\nreserve 9\nstart 8 in 2\nadvance by 3\ninspect\n"
+        "create capacity 2 now 0 max-delay 0 embedded\nstart 1 in 1\nmove records\n";
+    static const struct {
+        const char *name;
+        enum fault_kind fault;
+    } examples[] = {{"right-embedded", FAULT_NONE},
+                    {"embedded-writes-behind", FAULT_GUARD},
+                    {"embedded-other-order", FAULT_NONE},
+                    {"right-heap", FAULT_HARNESS}};
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        const struct tl_algo *algo = made_called(examples[i].name);
+        struct kit_target target = kit_target_of(algo, algo);
+        struct kit_trace trace = trace_from(text, algo);
+        assert_int_equal(trace.sessions[0].records.lodging, KIT_LODGING_RECORDS);
+        assert_int_equal(trace.sessions[1].records.lodging, KIT_LODGING_EITHER);
+        struct kit_limits limits = kit_limits_default();
+        struct kit_verdict verdict;
+        kit_replay(&target, &trace, &limits, &verdict);
+        assert_int_equal(verdict.fault, examples[i].fault);
+        char *again = text_of(&trace, algo);
+        assert_string_equal(again, text);
+        free(again);
+        kit_trace_release(&trace);
+    }
+}
+
+/* A fault of the embedded build alone is found by chance, too, and told with its records. */
+static void records_are_fuzzed(void **state)
+{
+    (void)state;
+    struct kit_trace trace;
+    const struct tl_algo *algo = made_called("embedded-keeps-old-stride");
+    (void)find_fault(algo, &trace);
+    assert_int_equal(trace.sessions[0].records.lodging, KIT_LODGING_RECORDS);
+    assert_int_equal(trace.sessions[0].records.before_bytes, 0);
+    assert_int_equal(trace.sessions[0].records.behind_bytes, 0);
+    assert_true(trace.count <= 8);
+    kit_trace_release(&trace);
+}
+
+static void what_takes_no_records_is_not_given_any(void **state)
+{
+    (void)state;
+    const struct tl_algo *heap = made_called("right-heap");
+    struct kit_target target = kit_target_of(heap, heap);
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    kit_check_case(&target, kit_case_find("records"), &limits, &verdict, NULL);
+    assert_int_equal(verdict.result, KIT_SKIPPED);
+    assert_non_null(strstr(verdict.message, "takes no records"));
+}
+
 static void one_seed_finds_the_same_again(void **state)
 {
     (void)state;
@@ -368,6 +426,11 @@ static void traces_are_read_or_refused_with_line(void **state)
         {"create capacity 4 now 0 max-delay 0 options slot=3\n", "did you mean 'slots'?"},
         {"create capacity 4 now 0 max-delay 0\n\nstart 1\n",
          "t, line 3: 'start 1' is no operation"},
+        {"create capacity 4 now 0 max-delay 0 records 8 before 4 behind\n",
+         "t, line 1: what is before and behind a timer in a record are multiples of 8"},
+        {"create capacity 4 now 0 max-delay 0 records 8 before\n", "t, line 1"},
+        {"create capacity 4 now 0 max-delay 0 counted embedded\n",
+         "t, line 1: the build with counters takes no records"},
         {"create capacity 4 now 0 max-delay 0\nadvance by -1\n", "t, line 2"},
         {"create capacity 4 now 0 max-delay 0\nstop 1 2\n", "t, line 2"},
         {"create capacity 4 now 0 max-delay 0\nreserve 99999999\n", "t, line 2"},
@@ -632,6 +695,9 @@ int main(void)
         cmocka_unit_test(what_is_always_done_is_done_each_time),
         cmocka_unit_test(what_is_done_often_is_told_once),
         cmocka_unit_test(structures_side_by_side_are_told_as_such),
+        cmocka_unit_test(records_are_told_and_replayed),
+        cmocka_unit_test(records_are_fuzzed),
+        cmocka_unit_test(what_takes_no_records_is_not_given_any),
         cmocka_unit_test(one_seed_finds_the_same_again),
         cmocka_unit_test(traces_are_read_or_refused_with_line),
         cmocka_unit_test(the_command_reports_and_exits_accordingly),

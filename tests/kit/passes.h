@@ -2,7 +2,7 @@
 #ifndef TESTS_KIT_PASSES_H
 #define TESTS_KIT_PASSES_H
 
-#include "timerlab.h"
+#include "registry.h"
 
 #include <stdbool.h>
 
@@ -15,6 +15,6 @@
 #endif
 
 /* All cases, or all but the long ones, and some fuzzing; fails the test with the first fault. */
-void assert_passes(const struct tl_algo *timed, const struct tl_algo *counted, bool all);
+void assert_passes(const struct tl_entry *entry, bool all);
 
 #endif

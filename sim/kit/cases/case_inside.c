@@ -29,7 +29,8 @@ static bool same_traffic(struct kit_run *run, uint8_t fresh, uint64_t *hash,
     struct traffic traffic;
     script_traffic(&traffic, run, 900, 99);
     struct kit_subject subject;
-    subject_init(&subject, run->algo, run->options, SCRIPT_VARIANT_BYTES, run->witness);
+    script_init(run, &subject);
+    subject.guard.limit_bytes = SCRIPT_VARIANT_BYTES;
     subject.guard.fresh = fresh;
     if (subject_create(&subject, 25, 0, 0) != KIT_OPENED) {
         subject_discard(&subject);
@@ -74,6 +75,29 @@ void case_determinism(struct kit_run *run)
         }
         first = hash;
         first_counters = counters;
+    }
+}
+
+/* It need not be in order: what happens is the structure's own doing each time. */
+void case_records_alike(struct kit_run *run)
+{
+    struct tl_counters counters;
+    uint64_t own = 0;
+    if (!same_traffic(run, 0, &own, &counters)) {
+        return;
+    }
+    run->algo = run->target->embedded;
+    for (size_t i = 0; i < KIT_LAYOUTS; i++) {
+        uint64_t hash = 0;
+        run->layout = kit_layouts[i];
+        if (same_traffic(run, 0, &hash, &counters) && hash != own) {
+            kit_fail(run->witness, FAULT_RANDOM,
+                     "the same operations fired timers in another order in the build that takes "
+                     "records, where they lay in %s (%" PRIu32 " bytes before each, %" PRIu32
+                     " behind)",
+                     i == 0 ? "its own memory" : "records", run->layout.before_bytes,
+                     run->layout.behind_bytes);
+        }
     }
 }
 

@@ -147,7 +147,7 @@ void case_number_again(struct kit_run *run)
 static bool open_if_taken(struct kit_run *run, struct kit_subject *subject, uint64_t now,
                           uint64_t announced)
 {
-    subject_init(subject, run->algo, run->options, script_limit_bytes(run), run->witness);
+    script_init(run, subject);
     if (subject_create(subject, 8, now, announced) == KIT_OPENED) {
         return true;
     }

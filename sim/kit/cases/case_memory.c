@@ -69,7 +69,7 @@ void case_allocation_failure(struct kit_run *run)
     struct kit_subject subject;
     bool opened = false;
     for (uint64_t grants = 0; grants < 500 && !opened; grants++) {
-        subject_init(&subject, run->algo, run->options, script_limit_bytes(run), run->witness);
+        script_init(run, &subject);
         subject_allow(&subject, grants);
         enum kit_opened how = subject_create(&subject, 6, 0, 0);
         opened = how == KIT_OPENED;
@@ -115,10 +115,10 @@ void case_memory_guard(struct kit_run *run)
         }
         for (uint32_t id = capacity; id-- > 0;) {
             script_start(&subject, id, script_draw_delay(&traffic, 0));
-            kit_guard_check(&subject.guard);
+            subject_check_memory(&subject);
         }
         script_churn(&traffic, &subject, 30, IRREGULARLY);
-        kit_guard_check(&subject.guard);
+        subject_check_memory(&subject);
         script_settle(&subject);
         script_start_all(&subject, capacity, 64);
         (void)subject_reserve(&subject, capacity + 1);
@@ -212,11 +212,7 @@ void case_memory_in_sight(struct kit_run *run)
 static void between_pages(struct kit_run *run, enum kit_guard_place place, uint32_t capacity)
 {
     struct kit_subject subject;
-    subject_init(&subject, run->algo, run->options, script_limit_bytes(run), run->witness);
-    subject.guard.place = place;
-    kit_guard_watch(&subject.guard);
-    if (subject_create(&subject, capacity, 7, 0) != KIT_OPENED) {
-        subject_discard(&subject);
+    if (!script_open_at_pages(run, &subject, place, capacity, 7)) {
         return;
     }
     struct traffic traffic;
