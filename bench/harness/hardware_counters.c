@@ -132,14 +132,21 @@ static const char *why_not(int error)
     case ENOSYS:
         return "none: the kernel has no perf_event_open";
     default:
-        return strerror(error);
+        break;
     }
+    static char other[128];
+    (void)snprintf(other, sizeof other, "none: %s", strerror(error));
+    return other;
 }
 
 const char *hardware_counters_open(void)
 {
     static char line[256];
     bool open[BENCH_EVENTS] = {false};
+    while (group.count > 0) {
+        close_last();
+    }
+    memset(&group.empty, 0, sizeof group.empty);
     for (size_t i = 0; i < EVENTS; i++) {
         if (open[events[i].column]) {
             continue;

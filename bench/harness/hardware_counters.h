@@ -9,8 +9,8 @@
 
 #include "bench_shim.h"
 
-/* Opens what there is, for the calling thread. Returns a line for the context: what is counted, or
- * why nothing is; it stays valid. */
+/* Opens what there is, for the calling thread, and closes what was open. Returns a line for the
+ * context: what is counted, or why nothing is; it stays valid until the next call. */
 const char *hardware_counters_open(void);
 
 /* What has been counted so far; zeros where nothing is. */

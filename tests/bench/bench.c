@@ -522,7 +522,8 @@ static void repetitions_become_medians(void **state)
                 "\"items_per_second\":5,\"bytes_per_timer\":16,\"stall_ns\":7},"
                 "{\"run_name\":\"hold/a:x=1/n:20/touch:connection/manual_time\","
                 "\"run_type\":\"iteration\",\"family_index\":4,\"ns_per_op\":4,"
-                "\"items_per_second\":5,\"bytes_per_timer\":1},",
+                "\"items_per_second\":5,\"bytes_per_timer\":1,\"instructions_per_op\":70.25,"
+                "\"cycles_per_op\":30,\"cache_misses_per_op\":0.125,\"branch_misses_per_op\":0},",
                 file);
     for (size_t i = 0; i < sizeof ns / sizeof ns[0]; i++) {
         (void)fprintf(file,
@@ -540,11 +541,12 @@ static void repetitions_become_medians(void **state)
     assert_string_equal(
         text,
         "op,algo,n,ns_per_op,ns_per_op_mad,items_per_second,bytes_per_timer,start_ns,expire_ns,"
-        "stall_ns,null_ns,x_null,limit,limit_ns,x_limit,runs,error\n"
-        "hold,a:x=1,20,11,1,90909100,24.125,,,700,2,5.5,record-16,5.5,2,5,\n"
-        "stop,b,20,,,,,,,,,,,,,0,\"too \"\"slow\"\", so\"\n"
-        "hold,idle,20,2,0,5,0,,,,2,1,record-16,5.5,0.364,1,\n"
-        "hold/touch:connection,a:x=1,20,4,0,5,1,,,,,,,,,1,\n");
+        "stall_ns,null_ns,x_null,limit,limit_ns,x_limit,instructions_per_op,cycles_per_op,"
+        "cache_misses_per_op,branch_misses_per_op,runs,error\n"
+        "hold,a:x=1,20,11,1,90909100,24.125,,,700,2,5.5,record-16,5.5,2,,,,,5,\n"
+        "stop,b,20,,,,,,,,,,,,,,,,,0,\"too \"\"slow\"\", so\"\n"
+        "hold,idle,20,2,0,5,0,,,,2,1,record-16,5.5,0.364,,,,,1,\n"
+        "hold/touch:connection,a:x=1,20,4,0,5,1,,,,,,,,,70.25,30,0.125,0,1,\n");
     free(text);
     assert_int_equal(run(CSV "--limits " TL_BINARY_DIR "/bench-to-csv.json", &text), 0);
     assert_string_equal(

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# timerlab-bench measures the build that counts beside the one that is timed, if it is asked to.
+# timerlab-bench measures the build that counts beside the one that is timed, if it is asked to, and has what the
+# processor counts, or says why not.
 set -euo pipefail
 
 bench=$BUILD/bench/timerlab-bench
@@ -13,6 +14,12 @@ for name in round-wheel:slots=64 round-wheel-counted:slots=64; do
         and .error_occurred != true and .ns_per_op > 0)' "$folder/bench.json" >"$folder/log" ||
         { echo "no row restart/$name" >&2 && exit 1; }
 done
+
+# Counts an operation where the processor counts; elsewhere none, and the context says why.
+jq -e '.context.hardware_counters as $said | .benchmarks[] | select(.run_type == "iteration")
+    | if $said | startswith("none: ") then .instructions_per_op == null
+      else ($said | startswith("instructions")) and (.instructions_per_op > 0 or .uncounted_share > 0) end' \
+    "$folder/bench.json" >"$folder/log" || { echo "what the context says of counters is not so" >&2 && exit 1; }
 
 for wrong in round-whel-counted -counted null-counted-counted; do
     if "$bench" --algo "$wrong" --benchmark_list_tests >"$folder/out" 2>"$folder/log"; then
