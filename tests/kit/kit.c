@@ -52,6 +52,32 @@ static void every_wrong_structure_is_caught_by_its_case(void **state)
     assert_true(wrong >= 25);
 }
 
+/* What goes wrong in one sequence of four operations no script does, nor the fuzzer in its time. */
+static void only_all_small_sequences_find_the_one(void **state)
+{
+    (void)state;
+    const struct tl_algo *algo = made_called("heap-forgets-in-one-sequence");
+    struct kit_target target = kit_target_of(algo, algo);
+    struct kit_limits limits = short_limits();
+    limits.patience_seconds = 0.1;
+    size_t count = 0;
+    const struct kit_case *cases = kit_cases(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct kit_verdict verdict;
+        kit_check_case(&target, &cases[i], &limits, &verdict, NULL);
+        bool found = verdict.result == KIT_FAULT;
+        if (found != (strcmp(cases[i].name, "small-cases") == 0)) {
+            fail_msg("%s: %s", cases[i].name, found ? verdict.message : "nothing found");
+        }
+    }
+    struct kit_fuzz_plan plan = {.seed = 1, .operations = 100000};
+    struct kit_verdict verdict;
+    struct kit_trace trace;
+    kit_fuzz(&target, &plan, &limits, &verdict, &trace);
+    assert_int_equal(verdict.result, KIT_OK);
+    kit_trace_release(&trace);
+}
+
 /* Some of each base, by cases that do little and cases that do much: all of them would take
  * minutes, and show no more. */
 static void what_a_case_finds_is_told_in_few_operations(void **state)
@@ -708,6 +734,7 @@ int main(void)
         cmocka_unit_test(misuse_of_memory_is_noticed),
         cmocka_unit_test(memory_is_kept_counted_and_refused),
         cmocka_unit_test(every_wrong_structure_is_caught_by_its_case),
+        cmocka_unit_test(only_all_small_sequences_find_the_one),
         cmocka_unit_test(what_a_case_finds_is_told_in_few_operations),
         cmocka_unit_test(what_fires_nothing_is_skipped),
         cmocka_unit_test(promises_not_made_are_not_checked),

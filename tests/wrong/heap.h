@@ -62,7 +62,9 @@ enum wrong {
     FREES_AS_SMALLER,
     SIZES_IN_32_BITS,
     HIDES_MEMORY_IN_START,
-    LEAKS_UNSEEN_IN_STOP
+    LEAKS_UNSEEN_IN_STOP,
+    FORGETS_LEFT_OVER,
+    FORGETS_IN_ONE_SEQUENCE
 };
 
 #define NOWHERE   UINT32_MAX
@@ -97,6 +99,7 @@ struct heap {
     struct entry firing; /* what its callback is about */
     uint64_t extra;      /* by which count is wrong */
     uint64_t operations;
+    uint64_t sequence; /* how much has been done of what goes wrong (FORGETS_IN_ONE_SEQUENCE) */
 };
 
 static uint64_t shared_clock;
@@ -368,10 +371,18 @@ static bool is_pending(const struct heap *heap, uint32_t id)
     return index != NOWHERE && !heap->dead[id];
 }
 
+/* Whether an operation is the next of a sequence that begins with a new heap. */
+static bool is_next(struct heap *heap, uint64_t number, bool as_expected)
+{
+    heap->sequence += heap->sequence == number && as_expected && heap->operations == number + 1;
+    return heap->sequence == number + 1 && heap->operations == number + 1;
+}
+
 static enum tl_status heap_stop(void *self, uint32_t id)
 {
     struct heap *heap = self;
     heap->operations++;
+    (void)is_next(heap, 2, id == 0);
     if (WRONG == RESERVE_BREAKS_ITS_WORD && id >= heap->allocated) {
         return TL_IDLE;
     }
@@ -434,6 +445,18 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         return TL_OK;
     }
     bool restart = is_pending(heap, id);
+    if (WRONG == FORGETS_IN_ONE_SEQUENCE) {
+        (void)is_next(heap, 0, id == 0 && due == clock + 64);
+        (void)is_next(heap, 1, id == 1 && due == clock + 1);
+        if (is_next(heap, 3, id == 0 && due == clock + 1)) {
+            remove_at(heap, heap->at[1]);
+        }
+    }
+    if (WRONG == FORGETS_LEFT_OVER && restart && deadline <= clock &&
+        heap->entries[heap->at[id]].due <= clock) {
+        remove_at(heap, heap->at[id]);
+        return TL_OK;
+    }
     if ((WRONG == FULL_RIGHTLY || WRONG == FULL_UNDECLARED || WRONG == FULL_FORGETS) &&
         heap->size >= FULL_SIZE) {
         if (restart && WRONG == FULL_FORGETS) {

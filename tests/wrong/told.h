@@ -37,7 +37,9 @@ enum wrong {
     STOP_SCANS,
     TICK_SCANS,
     EXPIRY_SCANS,
-    SEARCHES_IN_ORDER
+    SEARCHES_IN_ORDER,
+    START_GROWS_AS_BORNE,
+    START_GROWS_A_LITTLE_MORE
 };
 
 #define BITS   4
@@ -153,6 +155,12 @@ static enum tl_status told_start(void *self, uint32_t id, uint64_t deadline)
     if (WRONG == START_SCANS || (WRONG == RESTART_SCANS && restart) ||
         (WRONG == START_SCANS_AT_TIMES && ++told->starts % 64 == 0)) {
         scan(told);
+    }
+    if (WRONG == START_GROWS_AS_BORNE || WRONG == START_GROWS_A_LITTLE_MORE) {
+        /* From 11 with few timers, its own move and these, to 17, or to 18, with many: what grows
+         * by no more than two fifths and 2 does not grow. */
+        const uint64_t with_many = WRONG == START_GROWS_AS_BORNE ? 16 : 17;
+        counters_of(told)->compares += told->capacity > 256 ? with_many : 10;
     }
     if (WRONG == SEARCHES_IN_ORDER) {
         /* As in a sorted list that is searched from its end. */
