@@ -2,6 +2,7 @@
  * timerlab-bench: the cost of single operations of the timer structures, measured by Google
  * Benchmark. This file reads the command line, and is the only one that knows all suites.
  */
+#include "axes.h"
 #include "bench_shim.h"
 #include "build_info.h"
 #include "flags.h"
@@ -30,6 +31,7 @@ struct selection {
     size_t subject_count;
     uint32_t sizes[SIZES_MAX];
     size_t size_count;
+    struct setting settings[AXES + 1]; /* ended by AXIS_NONE */
     bool plain;
     bool list_rows;
     bool list_suites;
@@ -70,7 +72,10 @@ static bool add_subject(const struct tl_algo *algo, bool counted, const char *op
     }
     struct suite_subject *subject = &selection.subjects[selection.subject_count];
     char text[192];
+    const struct tl_entry *entry = tl_registry_find(algo->name);
+    struct tl_entry own = {.timed = algo};
     subject->algo = algo;
+    subject->in_records = counted ? NULL : tl_entry_for_records(entry != NULL ? entry : &own);
     if (tl_options_parse(algo, options_text, subject->options, text, sizeof text) != TL_OK) {
         (void)fprintf(stderr, "timerlab-bench: %s\n", text);
         return false;
@@ -246,6 +251,36 @@ static bool take_plugins(int *argc, char **argv)
     return true;
 }
 
+/* Whether argument *index is a flag of an axis, which is then taken, or refused. */
+static enum flag_found take_setting(int argc, char **argv, int *index)
+{
+    char flag[32];
+    struct setting setting = {.axis = AXIS_NONE};
+    const char *text = NULL;
+    for (int axis = 1; axis < AXES && text == NULL; axis++) {
+        (void)snprintf(flag, sizeof flag, "--%s", axis_word((enum suite_axis)axis));
+        text = flag_value(flag, argc, argv, index);
+        setting.axis = (enum suite_axis)axis;
+    }
+    if (text == NULL) {
+        return FLAG_OTHER;
+    }
+    char why[512];
+    if (!axis_read(text, &setting, why, sizeof why)) {
+        (void)fprintf(stderr, "timerlab-bench: %s\n", why);
+        return FLAG_REFUSED;
+    }
+    size_t at = 0;
+    while (selection.settings[at].axis != AXIS_NONE) {
+        if (selection.settings[at++].axis == setting.axis) {
+            (void)fprintf(stderr, "timerlab-bench: %s is given twice\n", flag);
+            return FLAG_REFUSED;
+        }
+    }
+    selection.settings[at] = setting;
+    return FLAG_TAKEN;
+}
+
 /* Takes the other flags that are not Google Benchmark's out of the arguments. */
 static bool take_flags(int *argc, char **argv)
 {
@@ -254,11 +289,14 @@ static bool take_flags(int *argc, char **argv)
     int kept = 1;
     for (int i = 1; i < *argc; i++) {
         const char *value = NULL;
-        enum flag_found number = flag_take_number(program, numbers, *argc, argv, &i);
-        if (number == FLAG_REFUSED) {
+        enum flag_found found = flag_take_number(program, numbers, *argc, argv, &i);
+        if (found == FLAG_OTHER) {
+            found = take_setting(*argc, argv, &i);
+        }
+        if (found == FLAG_REFUSED) {
             return false;
         }
-        if (number == FLAG_TAKEN) {
+        if (found == FLAG_TAKEN) {
             continue;
         }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -295,10 +333,10 @@ static bool take_flags(int *argc, char **argv)
 
 /* All suites there are. */
 extern const struct suite suites_operations[];
-extern const struct suite suites_steady[];
-extern const struct suite suites_hold[];
+extern const struct suite suites_streams[];
+extern const struct suite suites_idle[];
 extern const struct suite suites_limits[];
-static const struct suite *const suites[] = {suites_operations, suites_steady, suites_hold,
+static const struct suite *const suites[] = {suites_operations, suites_streams, suites_idle,
                                              suites_limits, NULL};
 
 static void print_help(void)
@@ -328,7 +366,16 @@ static void print_help(void)
         "  --progress              show progress even where there is no terminal\n"
         "  --version               which timerlab this is, and end\n"
         "\n"
-        "structures:");
+        "What rows may differ in. Each word is a flag, for the suites that have it, and the "
+        "others\n"
+        "are left out:\n");
+    for (int axis = 1; axis < AXES; axis++) {
+        char takes[256];
+        (void)printf("  --%-10s %s: %s\n", axis_word((enum suite_axis)axis),
+                     axis_what((enum suite_axis)axis),
+                     axis_takes((enum suite_axis)axis, takes, sizeof takes));
+    }
+    (void)printf("\nstructures:");
     const struct tl_algo *algo = NULL;
     for (size_t i = 0; (algo = known_at(i)) != NULL; i++) {
         (void)printf(" %s", algo->name);
@@ -354,14 +401,14 @@ static void print_help(void)
 static void print_suites(void)
 {
     const struct suite *suite;
-    struct suite_variant_text variant;
+    const struct form *form;
     for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
         (void)printf("%s\n  measures  %s; ns per %s\n  tells     %s\n", suite->text.name,
                      suite->text.what, suite->text.per, suite->text.why);
-        for (size_t v = 0; suite_variant_at(v, &variant); v++) {
-            if (suite_takes(suite, v)) {
-                (void)printf("  form      %s:%s%s: %s\n", variant.axis, variant.word,
-                             variant.plain ? " (plain)" : "", variant.what);
+        for (size_t f = 0; (form = form_at(f)) != NULL; f++) {
+            if (suite_takes(suite, &form->setting)) {
+                (void)printf("  form      %s:%s%s: %s\n", axis_word(form->setting.axis), form->word,
+                             suite_is_plain(suite, &form->setting) ? " (plain)" : "", form->what);
             }
         }
     }
@@ -447,6 +494,7 @@ static int measure(int *argc, char **argv)
         .subject_count = selection.subject_count,
         .sizes = selection.sizes,
         .size_count = selection.size_count,
+        .settings = selection.settings,
         .variants = everything && !selection.plain,
         .min_time_s = numbers[NUMBER_MIN_TIME].value.real,
         .patience_s = numbers[NUMBER_PATIENCE].value.real,

@@ -2,7 +2,7 @@
 # style.gp for the data. Columns: series style op n, and one of what=...
 #   ns_per_op        with ns_per_op_mad: time
 #   x_limit, x_null  the same as a multiple of what no structure can undercut, and of the harness
-#   stall_ns         the longest single advance
+#   longest_advance_ns  the longest single advance
 #   bytes_per_timer
 load system("dirname '".ARG0."'")."/style.gp"
 panel_column = "op"
@@ -11,13 +11,13 @@ x_of(dummy) = column("n")
 value = what; spread = what eq "ns_per_op" ? "ns_per_op_mad" : ""
 x_label = "timers"
 y_label = what eq "ns_per_op" ? "ns per operation" : what eq "x_limit" ? "multiple of the limit" \
-    : what eq "x_null" ? "multiple of the harness" : what eq "stall_ns" ? "longest advance" \
+    : what eq "x_null" ? "multiple of the harness" : what eq "longest_advance_ns" ? "longest advance" \
     : "bytes per timer"
-unit(x) = what eq "ns_per_op" ? digits(x)." ns" : what eq "stall_ns" ? duration(x) \
+unit(x) = what eq "ns_per_op" ? digits(x)." ns" : what eq "longest_advance_ns" ? duration(x) \
     : what eq "bytes_per_timer" ? digits(x)." bytes" : digits(x)." times"
 x_tics = SCALED_TICS
-y_tics = what eq "stall_ns" ? DURATION_TICS : PLAIN_TICS
-y_fine_tics = what eq "stall_ns" ? DURATION_TICS : PLAIN_FINE_TICS
+y_tics = what eq "longest_advance_ns" ? DURATION_TICS : PLAIN_TICS
+y_fine_tics = what eq "longest_advance_ns" ? DURATION_TICS : PLAIN_FINE_TICS
 stats data using "n" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
 spread_of(dummy) = spread eq "" ? 0 : number(spread)

@@ -1,508 +1,654 @@
-/* Generation of the streams, and of what they fire. */
+/*
+ * One generator makes all streams. It keeps the tick at which each timer is due, and settles what
+ * has fired since only when the timer is operated upon or a part ends: it then follows the chain of
+ * restarts that its callbacks have made. So it touches one number for an operation.
+ */
 #include "stream.h"
 
 #include "cache.h"
+#include "random.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
-#define NEVER UINT32_MAX
+#define NOT_PENDING UINT32_MAX
 
 enum {
+    QUANTILES = 1 << STREAM_TABLE_BITS,
+    SAW_TEETH = 20,
+    SAW_TICKS = 3000,
     REQUEST_KEPT_PERCENT = 5, /* requests whose timer is not stopped in time */
     REPLY_TICKS_MAX = 50,
     ACK_LOST_PERCENT = 1, /* segments whose retransmission timer runs out */
     ACK_TICKS_MAX = 5,
-    MIXED_TIMERS = 3, /* a connection's: idle, request, retransmission */
-    HOLD_RING_TICKS = 1 << 16,
+    REQUEST_TIMERS = 3,
+    AHEAD = 64, /* ticks for which stops are known beforehand: a power of two */
+    HOT_SHARE = 10,
+
+    /* Every level of a wheel of 65,536 slots turns in the shortest warm-up and in what is watched,
+     * memory permitting. */
+    ROUND_TICKS = 70001,
+    WARM_OPERATIONS = 1 << 24, /* as many are made, where the warm-up says nothing else */
+    TIMED_TICKS = 10000,
+    TIMED_OPERATIONS = 100000,
+    TIMED_TICKS_MAX = 1 << 20,
+    WATCHED_OPERATIONS = 1 << 24,
+    SHORT_TICKS = 2000, /* each part, where figures are not wanted */
 };
 
-/* Zeroed memory, of at least one element. */
-static void *array(size_t count, size_t bytes)
+/* --- delays ---------------------------------------------------------------------------------- */
+
+/* The q-quantile, in ticks, or, with a mean of 6 s, as a multiple of the mean. */
+static double quantile(uint32_t delays, double q)
 {
-    return calloc(count > 0 ? count : 1, bytes);
+    switch (delays) {
+    case DELAYS_MINUTE:
+        return 1 + 60000 * q;
+    case DELAYS_EXP30:
+        return -random_log(1 - q) * 30000;
+    case DELAYS_BIMODAL:
+        return q < 0.5 ? 40 : 7200000;
+    case DELAYS_HOUR:
+        return 1000 + 3599000 * q;
+    case DELAYS_CONST:
+        return 30000;
+    case DELAYS_SAW:
+        return SAW_TICKS * (1 + floor(q * SAW_TEETH));
+    case DELAYS_EXP6:
+        return -random_log(1 - q);
+    case DELAYS_UNIFORM6:
+        return 2 * q;
+    case DELAYS_BIASED6:
+        return 0.9 + 0.2 * q;
+    case DELAYS_BIMODAL6:
+        return q < 0.9 ? 0.95238 * q / 0.9 : 0.95238 * (q - 0.9) / 0.1 + 9.5238;
+    case DELAYS_TRIANGULAR6:
+        return 1.5 * sqrt(q);
+    default:
+        return 30000 + 30001 * q;
+    }
 }
 
-/* --- what fires ------------------------------------------------------------------------------ */
-
-static void expect(struct workload_expected *expected, uint32_t id, uint64_t tick)
+static void make_delays(struct stream *stream)
 {
-    expected->count++;
-    expected->ids += id;
-    expected->checksum += workload_mix(id, tick);
+    uint32_t delays = stream->key.delays;
+    double scale = 1;
+    if (delays >= DELAYS_EXP6) {
+        double sum = 0;
+        for (int i = 0; i < QUANTILES; i++) {
+            sum += quantile(delays, (i + 0.5) / QUANTILES);
+        }
+        scale = 6000 / (sum / QUANTILES);
+    }
+    for (int i = 0; i < QUANTILES; i++) {
+        double ticks = quantile(delays, (i + 0.5) / QUANTILES) * scale;
+        stream->delays[i] = ticks > 1 ? (uint32_t)ticks : 1;
+    }
+    stream->max_delay_ticks = stream->delays[QUANTILES - 1];
+    if (stream->key.requests && stream->max_delay_ticks < STREAM_REQUEST_TIMEOUT_TICKS) {
+        stream->max_delay_ticks = STREAM_REQUEST_TIMEOUT_TICKS;
+    }
+}
+
+static uint32_t draw_delay(const struct stream *stream, uint64_t *state)
+{
+    return stream->delays[workload_random_below(state, QUANTILES)];
+}
+
+/* What remains of a delay under way at a random instant: long ones are more often under way. */
+static uint32_t draw_residual(const struct stream *stream, uint64_t *state)
+{
+    uint32_t delay = 0;
+    do {
+        delay = draw_delay(stream, state);
+    } while (workload_random_below(state, stream->max_delay_ticks) >= delay);
+    return 1 + workload_random_below(state, delay);
+}
+
+static double mean_delay(const struct stream *stream)
+{
+    double sum = 0;
+    for (int i = 0; i < QUANTILES; i++) {
+        sum += stream->delays[i];
+    }
+    return sum / QUANTILES;
+}
+
+/* --- pieces ---------------------------------------------------------------------------------- */
+
+/* Room for one more; false for want of memory. */
+static bool make_room(void **array, size_t *room, size_t count, size_t bytes)
+{
+    if (count < *room) {
+        return true;
+    }
+    size_t more = *room > 0 ? 2 * *room : 1024;
+    void *longer = realloc(*array, more * bytes);
+    if (longer == NULL) {
+        return false;
+    }
+    *array = longer;
+    *room = more;
+    return true;
+}
+
+static bool add_tick(struct stream_piece *piece, uint32_t tick)
+{
+    void *ticks = piece->ticks;
+    bool made = make_room(&ticks, &piece->tick_room, piece->tick_count, sizeof *piece->ticks);
+    piece->ticks = ticks;
+    if (made) {
+        piece->ticks[piece->tick_count++] = (struct stream_tick){.tick = tick};
+    }
+    return made;
+}
+
+static bool add_stop(struct stream_piece *piece, uint32_t id)
+{
+    void *stops = piece->stops;
+    bool made = make_room(&stops, &piece->stop_room, piece->stop_count, sizeof *piece->stops);
+    piece->stops = stops;
+    if (made) {
+        piece->stops[piece->stop_count++] = id;
+        piece->ticks[piece->tick_count - 1].stops++;
+    }
+    return made;
+}
+
+static bool add_start(struct stream_piece *piece, uint32_t id, uint32_t delay_ticks)
+{
+    void *starts = piece->starts;
+    bool made = make_room(&starts, &piece->start_room, piece->start_count, sizeof *piece->starts);
+    piece->starts = starts;
+    if (made) {
+        piece->starts[piece->start_count++] =
+            (struct workload_start){.id = id, .delay_ticks = delay_ticks};
+        piece->ticks[piece->tick_count - 1].starts++;
+    }
+    return made;
+}
+
+static void free_piece(struct stream_piece *piece)
+{
+    free(piece->ticks);
+    free(piece->stops);
+    free(piece->starts);
+}
+
+/* --- the generator --------------------------------------------------------------------------- */
+
+/* Timers that will be stopped at one tick. */
+struct stops {
+    uint32_t *ids;
+    size_t count;
+    size_t room;
+};
+
+struct stream_source {
+    const struct stream *stream;
+    uint64_t state;
+    uint32_t now;
+    uint64_t heard;       /* of connections, so far */
+    uint32_t *due;        /* by id: the tick, or NOT_PENDING */
+    unsigned char *teeth; /* by id: restarts so far, for DELAYS_SAW */
+    struct stops stops[AHEAD];
+    struct stream_piece piece;
+    XXH3_state_t *hash;       /* of the operations; NULL: not wanted */
+    struct stream_part *part; /* where what fires is summed up; NULL: nowhere */
+    size_t expiry_room;
+    bool listing; /* expiries are listed there, too */
+    bool failed;  /* for want of memory */
+};
+
+/* The advance that passes a tick. */
+static uint32_t advance_at(const struct stream *stream, uint32_t tick)
+{
+    uint32_t step = stream->key.step_ticks;
+    return (tick + step - 1) / step * step;
+}
+
+static void note_expiry(struct stream_source *source, uint32_t id, uint32_t tick)
+{
+    struct stream_part *part = source->part;
+    part->expected.count++;
+    part->expected.ids += id;
+    part->expected.checksum += workload_mix(id, tick);
+    if (!source->listing) {
+        return;
+    }
+    void *expiries = part->expiries;
+    if (!make_room(&expiries, &source->expiry_room, part->expiry_count, sizeof *part->expiries)) {
+        source->failed = true;
+        return;
+    }
+    part->expiries = expiries;
+    part->expiries[part->expiry_count++] = (struct workload_expiry){.tick = tick, .id = id};
+}
+
+/* Follows a timer up to now. */
+static void settle(struct stream_source *source, uint32_t id)
+{
+    const struct stream *stream = source->stream;
+    uint32_t due = source->due[id];
+    while (due <= source->now) {
+        uint32_t tick = advance_at(stream, due);
+        if (source->part != NULL) {
+            note_expiry(source, id, tick);
+        }
+        due = stream->key.callback ? tick + stream_next_delay(stream, workload_mix(id, tick))
+                                   : NOT_PENDING;
+    }
+    source->due[id] = due;
+}
+
+static uint32_t draw_connection(struct stream_source *source)
+{
+    const struct stream_key *key = &source->stream->key;
+    uint32_t n = key->connections;
+    uint32_t at = (uint32_t)(source->heard % n);
+    switch (key->order) {
+    case STREAM_FORWARD:
+        return at;
+    case STREAM_BACKWARD:
+        return n - 1 - at;
+    case STREAM_HOT:
+        if (workload_random_below(&source->state, HOT_SHARE) > 0) {
+            return HOT_SHARE * workload_random_below(&source->state, n / HOT_SHARE);
+        }
+        return workload_random_below(&source->state, n);
+    default:
+        return workload_random_below(&source->state, n);
+    }
+}
+
+/* The delay of a timer's restart. */
+static uint32_t draw_restart(struct stream_source *source, uint32_t id)
+{
+    const struct stream *stream = source->stream;
+    uint32_t due = source->due[id];
+    if (stream->key.earlier > 0 &&
+        workload_random_below(&source->state, STREAM_SHARE) < stream->key.earlier &&
+        due != NOT_PENDING && due > source->now + 1) {
+        return 1 + workload_random_below(&source->state, due - source->now - 1);
+    }
+    if (source->teeth != NULL) {
+        unsigned tooth = source->teeth[id];
+        source->teeth[id] = (unsigned char)((tooth + 1) % SAW_TEETH);
+        return SAW_TICKS * (SAW_TEETH - tooth);
+    }
+    return draw_delay(stream, &source->state);
+}
+
+static void start(struct stream_source *source, uint32_t id, uint32_t delay_ticks)
+{
+    source->due[id] = source->now + delay_ticks;
+    source->failed = !add_start(&source->piece, id, delay_ticks) || source->failed;
+}
+
+static void stop_later(struct stream_source *source, uint32_t id, uint32_t ticks)
+{
+    /* Those between two advances come with the later one. */
+    struct stops *stops = &source->stops[advance_at(source->stream, source->now + ticks) /
+                                         source->stream->key.step_ticks % AHEAD];
+    void *ids = stops->ids;
+    if (!make_room(&ids, &stops->room, stops->count, sizeof *stops->ids)) {
+        source->failed = true;
+        return;
+    }
+    stops->ids = ids;
+    stops->ids[stops->count++] = id;
+}
+
+static void stop_some(struct stream_source *source)
+{
+    struct stops *stops = &source->stops[source->now / source->stream->key.step_ticks % AHEAD];
+    for (size_t i = 0; i < stops->count; i++) {
+        settle(source, stops->ids[i]);
+        source->due[stops->ids[i]] = NOT_PENDING;
+        source->failed = !add_stop(&source->piece, stops->ids[i]) || source->failed;
+    }
+    stops->count = 0;
+}
+
+/* A connection is heard from. */
+static void hear(struct stream_source *source)
+{
+    uint32_t connection = draw_connection(source);
+    source->heard++;
+    bool requests = source->stream->key.requests != 0;
+    uint32_t id = requests ? connection * REQUEST_TIMERS : connection;
+    settle(source, id);
+    start(source, id, draw_restart(source, id));
+    if (!requests) {
+        return;
+    }
+    uint32_t reply = 1 + workload_random_below(&source->state, REPLY_TICKS_MAX);
+    uint32_t ack = 1 + workload_random_below(&source->state, ACK_TICKS_MAX);
+    settle(source, id + 1);
+    start(source, id + 1, STREAM_REQUEST_TIMEOUT_TICKS);
+    settle(source, id + 2);
+    start(source, id + 2, STREAM_RTO_TICKS);
+    if (workload_random_below(&source->state, 100) >= REQUEST_KEPT_PERCENT) {
+        stop_later(source, id + 1, reply);
+    }
+    if (workload_random_below(&source->state, 100) >= ACK_LOST_PERCENT) {
+        stop_later(source, id + 2, ack);
+    }
+}
+
+static void hash_tick(struct stream_source *source)
+{
+    const struct stream_piece *piece = &source->piece;
+    const struct stream_tick *tick = &piece->ticks[piece->tick_count - 1];
+    (void)XXH3_64bits_update(source->hash, tick, sizeof *tick);
+    (void)XXH3_64bits_update(source->hash, piece->stops + piece->stop_count - tick->stops,
+                             tick->stops * sizeof *piece->stops);
+    (void)XXH3_64bits_update(source->hash, piece->starts + piece->start_count - tick->starts,
+                             tick->starts * sizeof *piece->starts);
+}
+
+/* One advance more, and the operations behind it. */
+static void go_one_step(struct stream_source *source)
+{
+    const struct stream_key *key = &source->stream->key;
+    uint64_t before = source->now;
+    source->now += key->step_ticks;
+    if (!add_tick(&source->piece, source->now)) {
+        source->failed = true;
+        return;
+    }
+    stop_some(source);
+    if (key->every_ticks > 0) {
+        uint64_t n = key->connections;
+        uint64_t count = source->now * n / key->every_ticks - before * n / key->every_ticks;
+        for (uint64_t i = 0; i < count; i++) {
+            hear(source);
+        }
+    }
+    if (source->hash != NULL && !source->failed) {
+        hash_tick(source);
+    }
+}
+
+static void empty(struct stream_piece *piece)
+{
+    piece->tick_count = 0;
+    piece->stop_count = 0;
+    piece->start_count = 0;
+}
+
+const struct stream_piece *stream_source_piece(struct stream_source *source, uint32_t to_tick)
+{
+    empty(&source->piece);
+    while (source->now < to_tick && !source->failed) {
+        go_one_step(source);
+    }
+    return source->failed ? NULL : &source->piece;
+}
+
+void stream_source_free(struct stream_source *source)
+{
+    if (source == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < AHEAD; i++) {
+        free(source->stops[i].ids);
+    }
+    free_piece(&source->piece);
+    free(source->due);
+    free(source->teeth);
+    free(source);
+}
+
+struct stream_source *stream_source_new(const struct stream *stream)
+{
+    struct stream_source *source = calloc(1, sizeof *source);
+    if (source == NULL) {
+        return NULL;
+    }
+    source->stream = stream;
+    source->state = workload_seed(stream->key.connections ^ UINT64_C(1) << 40);
+    source->due = malloc(stream->ids * sizeof *source->due);
+    bool saw = stream->key.delays == DELAYS_SAW;
+    source->teeth = saw ? calloc(stream->ids, sizeof *source->teeth) : NULL;
+    if (source->due == NULL || (saw && source->teeth == NULL)) {
+        stream_source_free(source);
+        return NULL;
+    }
+    memset(source->due, 0xff, stream->ids * sizeof *source->due);
+    for (size_t i = 0; i < stream->initial_count; i++) {
+        source->due[stream->initial[i].id] = stream->initial[i].delay_ticks;
+    }
+    return source;
+}
+
+/* --- streams --------------------------------------------------------------------------------- */
+
+static void shuffle_starts(struct workload_start *starts, uint32_t n, uint64_t *state)
+{
+    for (uint32_t i = n; i > 1; i--) {
+        uint32_t j = workload_random_below(state, i);
+        uint32_t swapped = starts[i - 1].id;
+        starts[i - 1].id = starts[j].id;
+        starts[j].id = swapped;
+    }
+}
+
+/* What is started at tick 0: all of a fill, with whole delays; in a steady state what remains of
+ * the delays, in any order. */
+static bool make_initial(struct stream *stream)
+{
+    const struct stream_key *key = &stream->key;
+    uint32_t n = key->connections;
+    uint64_t state = workload_seed(n);
+    stream->initial = malloc(n * sizeof *stream->initial);
+    if (stream->initial == NULL) {
+        return false;
+    }
+    stream->initial_count = n;
+    for (uint32_t i = 0; i < n; i++) {
+        stream->initial[i].id = key->order == STREAM_BACKWARD ? n - 1 - i : i;
+    }
+    if (key->order == STREAM_RANDOM || key->order == STREAM_HOT) {
+        shuffle_starts(stream->initial, n, &state);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        stream->initial[i].id *= key->requests ? REQUEST_TIMERS : 1;
+        stream->initial[i].delay_ticks =
+            key->fill ? draw_delay(stream, &state) : draw_residual(stream, &state);
+    }
+    return true;
 }
 
 /* Puts the expiries in order of tick, by counting. */
-static bool sort_expiries(struct stream *stream)
+static bool sort_expiries(struct stream_part *part)
 {
-    size_t *first = array(STREAM_PERIOD_TICKS + 2, sizeof *first);
-    struct workload_expiry *sorted = array(stream->expiry_count, sizeof *sorted);
+    size_t span = part->to_tick - part->from_tick;
+    size_t *first = calloc(span + 2, sizeof *first);
+    struct workload_expiry *sorted = malloc((part->expiry_count + 1) * sizeof *sorted);
     if (first == NULL || sorted == NULL) {
         free(first);
         free(sorted);
         return false;
     }
-    for (size_t i = 0; i < stream->expiry_count; i++) {
-        first[stream->expiries[i].tick + 1]++;
+    for (size_t i = 0; i < part->expiry_count; i++) {
+        first[part->expiries[i].tick - part->from_tick + 1]++;
     }
-    for (size_t tick = 0; tick < STREAM_PERIOD_TICKS; tick++) {
+    for (size_t tick = 0; tick < span; tick++) {
         first[tick + 1] += first[tick];
     }
-    for (size_t i = 0; i < stream->expiry_count; i++) {
-        sorted[first[stream->expiries[i].tick]++] = stream->expiries[i];
+    for (size_t i = 0; i < part->expiry_count; i++) {
+        sorted[first[part->expiries[i].tick - part->from_tick]++] = part->expiries[i];
     }
-    free(stream->expiries);
-    stream->expiries = sorted;
+    free(part->expiries);
+    part->expiries = sorted;
     free(first);
     return true;
 }
 
-/* Goes backwards through a period of operations and finds those starts behind which the timer fires
- * before its next operation. `next` has the tick of the next operation of each id, counted on into
- * the next period; `advances` the first advance at or after each tick of the period. False for want
- * of memory. */
-static bool find_expiries(struct stream *stream, uint32_t *next, const uint32_t *advances)
+/* All that has fired up to the part's end, and what is pending there. */
+static bool end_part(struct stream_source *source)
 {
-    size_t room = 0;
-    size_t start = stream->start_count;
-    size_t stop = stream->stop_count;
-    for (size_t i = stream->tick_count; i > 0; i--) {
-        const struct stream_tick *tick = &stream->ticks[i - 1];
-        for (uint32_t k = 0; k < tick->starts; k++) {
-            const struct workload_start *operation = &stream->starts[--start];
-            uint32_t due = tick->tick + operation->delay_ticks;
-            uint32_t after = next[operation->id];
-            next[operation->id] = tick->tick;
-            bool beyond = due > STREAM_PERIOD_TICKS;
-            stream->pending += beyond && after > STREAM_PERIOD_TICKS;
-            uint32_t fires = advances[beyond ? due - STREAM_PERIOD_TICKS : due];
-            if ((beyond ? fires + STREAM_PERIOD_TICKS : fires) > after) {
-                continue;
-            }
-            if (stream->expiry_count == room) {
-                room = room > 0 ? 2 * room : 1024;
-                struct workload_expiry *longer =
-                    realloc(stream->expiries, room * sizeof *stream->expiries);
-                if (longer == NULL) {
-                    return false;
-                }
-                stream->expiries = longer;
-            }
-            stream->expiries[stream->expiry_count++] =
-                (struct workload_expiry){.tick = fires, .id = operation->id};
-            expect(&stream->expected, operation->id, fires);
-        }
-        for (uint32_t k = 0; k < tick->stops; k++) {
-            next[stream->stops[--stop]] = tick->tick;
-        }
+    struct stream_part *part = source->part;
+    part->to_tick = source->now;
+    for (uint32_t id = 0; id < source->stream->ids; id++) {
+        settle(source, id);
+        part->pending += source->due[id] != NOT_PENDING;
     }
-    return true;
+    return !source->failed && (!source->listing || sort_expiries(part));
 }
 
-static bool reckon_expiries(struct stream *stream)
+/* Makes a part of so many ticks, and keeps its operations. */
+static bool make_part(struct stream_source *source, struct stream_part *part, uint32_t ticks)
 {
-    uint32_t *next = array(stream->ids, sizeof *next);
-    uint32_t *advances = array(STREAM_PERIOD_TICKS + 1, sizeof *advances);
-    bool done = next != NULL && advances != NULL;
-    if (done) {
-        memset(next, 0xff, stream->ids * sizeof *next);
-        size_t start = stream->start_count;
-        size_t stop = stream->stop_count;
-        uint32_t filled = STREAM_PERIOD_TICKS;
-        for (size_t i = stream->tick_count; i > 0; i--) {
-            const struct stream_tick *tick = &stream->ticks[i - 1];
-            uint32_t down_to = i > 1 ? stream->ticks[i - 2].tick + 1 : 0;
-            for (; filled >= down_to; filled--) {
-                advances[filled] = tick->tick;
-                if (filled == 0) {
-                    break;
-                }
-            }
-            for (uint32_t k = 0; k < tick->starts; k++) {
-                next[stream->starts[--start].id] = tick->tick + STREAM_PERIOD_TICKS;
-            }
-            for (uint32_t k = 0; k < tick->stops; k++) {
-                next[stream->stops[--stop]] = tick->tick + STREAM_PERIOD_TICKS;
-            }
-        }
-        done = find_expiries(stream, next, advances) && sort_expiries(stream);
-    }
-    free(next);
-    free(advances);
-    return done;
-}
-
-/* --- the kinds ------------------------------------------------------------------------------- */
-
-/* A delay of the idle timer. */
-static uint32_t idle_delay(uint64_t *state)
-{
-    return WORKLOAD_IDLE_MIN_TICKS +
-           workload_random_below(state, WORKLOAD_SPAN_TICKS - WORKLOAD_IDLE_MIN_TICKS + 1);
-}
-
-/* The tick of the i-th request of all: evenly over the period, one at a time. */
-static uint32_t request_tick(uint64_t i, uint64_t requests)
-{
-    return 1 + (uint32_t)(i * (STREAM_PERIOD_TICKS - 1) / requests);
-}
-
-static uint64_t request_count(uint32_t connections)
-{
-    return (uint64_t)connections * STREAM_PERIOD_TICKS / STREAM_REQUEST_PERIOD_TICKS;
-}
-
-/* Every connection's idle timer, as if it had been restarted at some time before. */
-static bool make_initial(struct stream *stream, uint32_t connections, uint32_t timers,
-                         uint64_t *state)
-{
-    stream->initial = array(connections, sizeof *stream->initial);
-    if (stream->initial == NULL) {
+    source->part = part;
+    source->listing = true;
+    source->expiry_room = 0;
+    part->from_tick = source->now;
+    if (stream_source_piece(source, advance_at(source->stream, source->now + ticks)) == NULL) {
         return false;
     }
-    stream->initial_count = connections;
-    for (uint32_t i = 0; i < connections; i++) {
-        uint32_t age = workload_random_below(state, STREAM_REQUEST_PERIOD_TICKS);
-        stream->initial[i] =
-            (struct workload_start){.id = i * timers, .delay_ticks = idle_delay(state) - age};
-    }
-    return true;
+    part->piece = source->piece;
+    source->piece = (struct stream_piece){0};
+    return end_part(source);
 }
 
-/* Makes the list of ticks out of the numbers of stops and starts at each. */
-static bool make_ticks(struct stream *stream, const uint32_t *stops, const uint32_t *starts)
+static bool make_warm_up(struct stream_source *source, struct stream_part *part)
 {
-    for (uint32_t tick = 1; tick < STREAM_PERIOD_TICKS; tick++) {
-        stream->tick_count += stops[tick] + starts[tick] > 0;
-    }
-    stream->tick_count++;
-    stream->ticks = array(stream->tick_count, sizeof *stream->ticks);
-    if (stream->ticks == NULL) {
-        return false;
-    }
-    size_t at = 0;
-    for (uint32_t tick = 1; tick < STREAM_PERIOD_TICKS; tick++) {
-        if (stops[tick] + starts[tick] > 0) {
-            stream->ticks[at++] =
-                (struct stream_tick){.tick = tick, .stops = stops[tick], .starts = starts[tick]};
+    enum { SLICE_TICKS = 256 };
+    uint32_t to = advance_at(source->stream, source->stream->key.warm_ticks);
+    source->part = part;
+    for (uint32_t tick = 0; tick < to; tick += SLICE_TICKS) {
+        uint32_t end = to - tick < SLICE_TICKS ? to : tick + SLICE_TICKS;
+        if (stream_source_piece(source, end) == NULL) {
+            return false;
         }
     }
-    stream->ticks[at] = (struct stream_tick){.tick = STREAM_PERIOD_TICKS};
-    return true;
+    return end_part(source);
 }
 
-/* Ticks behind the period's end are those at its beginning. */
-static uint32_t wrapped(uint32_t tick)
-{
-    return tick < STREAM_PERIOD_TICKS ? tick : tick - STREAM_PERIOD_TICKS + 1;
-}
-
-/* What becomes of a request's timers: the ticks at which they are stopped, 0 if they are not. */
-struct replies {
-    uint32_t reply_tick;
-    uint32_t ack_tick;
+struct lengths {
+    uint32_t warm;
+    uint32_t timed;
+    uint32_t watched;
 };
 
-static struct replies draw_replies(uint32_t tick, uint64_t *state)
+/* Where nothing is said about it, the warm-up is twice the longest delay, which is how long
+ * anything that was put off stays so, or what there is time for. */
+static struct lengths choose_lengths(const struct stream *stream)
 {
-    struct replies replies = {0};
-    uint32_t reply = 1 + workload_random_below(state, REPLY_TICKS_MAX);
-    uint32_t ack = 1 + workload_random_below(state, ACK_TICKS_MAX);
-    if (workload_random_below(state, 100) >= REQUEST_KEPT_PERCENT) {
-        replies.reply_tick = wrapped(tick + reply);
+    const struct stream_key *key = &stream->key;
+    bool is_short = workload_rounds(2) == 1;
+    double n = key->connections;
+    double rate = key->every_ticks > 0 ? n / key->every_ticks * (key->requests ? 5 : 1) : 0;
+    rate += key->callback ? n / mean_delay(stream) : 0;
+    double most = rate > 0 ? WARM_OPERATIONS / rate : ROUND_TICKS;
+    double whole = 2.0 * stream->max_delay_ticks;
+    double warm = whole < most ? whole : most;
+    double timed = rate > 0 ? TIMED_OPERATIONS / rate : TIMED_TICKS;
+    double watched = rate > 0 ? WATCHED_OPERATIONS / rate : ROUND_TICKS;
+    struct lengths lengths = {
+        .warm = warm < ROUND_TICKS ? ROUND_TICKS : (uint32_t)warm,
+        .timed = timed < TIMED_TICKS       ? TIMED_TICKS
+                 : timed > TIMED_TICKS_MAX ? TIMED_TICKS_MAX
+                                           : (uint32_t)timed,
+        .watched = watched < ROUND_TICKS ? (uint32_t)watched + 1 : ROUND_TICKS,
+    };
+    if (is_short) {
+        lengths = (struct lengths){SHORT_TICKS, SHORT_TICKS, SHORT_TICKS};
     }
-    if (workload_random_below(state, 100) >= ACK_LOST_PERCENT) {
-        replies.ack_tick = wrapped(tick + ack);
+    if (key->warm_ticks != STREAM_WARM_AUTO) {
+        lengths.warm = key->warm_ticks;
     }
-    return replies;
+    return lengths;
 }
 
-/* Draws all requests; where `stop_at` is NULL only counts the stops of each tick, else files them
- * from stop_at[tick] on. */
-static void draw_requests(struct stream *stream, uint32_t connections, uint32_t timers,
-                          uint64_t state, uint32_t *stops, size_t *stop_at)
+/* All that a fill starts fires in its order of ticks, and nothing else happens. */
+static bool make_fill(struct stream_source *source, struct stream *stream)
 {
-    uint64_t requests = request_count(connections);
-    struct workload_start *start = stream->starts;
-    for (uint64_t i = 0; i < requests; i++) {
-        uint32_t tick = request_tick(i, requests);
-        uint32_t id = workload_random_below(&state, connections) * timers;
-        uint32_t delay_ticks = idle_delay(&state);
-        if (stop_at != NULL || timers == 1) {
-            *start++ = (struct workload_start){.id = id, .delay_ticks = delay_ticks};
-        }
-        if (timers == 1) {
-            continue;
-        }
-        struct replies replies = draw_replies(tick, &state);
-        if (stop_at == NULL) {
-            stops[replies.reply_tick]++;
-            stops[replies.ack_tick]++;
-            continue;
-        }
-        *start++ =
-            (struct workload_start){.id = id + 1, .delay_ticks = STREAM_REQUEST_TIMEOUT_TICKS};
-        *start++ = (struct workload_start){.id = id + 2, .delay_ticks = STREAM_RTO_TICKS};
-        if (replies.reply_tick != 0) {
-            stream->stops[stop_at[replies.reply_tick]++] = id + 1;
-        }
-        if (replies.ack_tick != 0) {
-            stream->stops[stop_at[replies.ack_tick]++] = id + 2;
-        }
-    }
+    uint32_t end = advance_at(stream, stream->max_delay_ticks);
+    source->part = &stream->timed;
+    source->listing = true;
+    source->now = end;
+    return end_part(source);
 }
 
-static bool make_operations(struct stream *stream, uint32_t connections, uint32_t timers,
-                            uint64_t state, uint32_t *stops, uint32_t *starts, size_t *stop_at)
+static bool make_steady(struct stream_source *source, struct stream *stream)
 {
-    uint64_t requests = request_count(connections);
-    stream->start_count = requests * timers;
-    stream->starts = array(stream->start_count, sizeof *stream->starts);
-    if (stream->starts == NULL) {
-        return false;
-    }
-    for (uint64_t i = 0; i < requests; i++) {
-        starts[request_tick(i, requests)] += timers;
-    }
-    draw_requests(stream, connections, timers, state, stops, NULL);
-    stops[0] = 0; /* those that are never made */
-    for (uint32_t tick = 0; tick < STREAM_PERIOD_TICKS; tick++) {
-        stop_at[tick] = stream->stop_count;
-        stream->stop_count += stops[tick];
-    }
-    stream->stops = array(stream->stop_count, sizeof *stream->stops);
-    if (stream->stops == NULL) {
-        return false;
-    }
-    if (timers > 1) {
-        draw_requests(stream, connections, timers, state, stops, stop_at);
-    }
-    return make_ticks(stream, stops, starts);
+    struct lengths lengths = choose_lengths(stream);
+    stream->key.warm_ticks = lengths.warm;
+    return make_warm_up(source, &stream->warm) &&
+           make_part(source, &stream->timed, lengths.timed) &&
+           make_part(source, &stream->watched, lengths.watched);
 }
 
-static bool make_stream(struct stream *stream, enum stream_kind kind, uint32_t connections)
+static bool make_stream(struct stream *stream)
 {
-    uint32_t timers = kind == STREAM_MIXED_SERVER ? MIXED_TIMERS : 1;
-    uint64_t state = workload_seed(connections ^ (uint64_t)kind << 40);
-    uint32_t *stops = array(STREAM_PERIOD_TICKS, sizeof *stops);
-    uint32_t *starts = array(STREAM_PERIOD_TICKS, sizeof *starts);
-    size_t *stop_at = array(STREAM_PERIOD_TICKS, sizeof *stop_at);
-    stream->ids = connections * timers;
-    stream->max_delay_ticks = WORKLOAD_SPAN_TICKS;
-    bool made = stops != NULL && starts != NULL && stop_at != NULL &&
-                make_initial(stream, connections, timers, &state) &&
-                make_operations(stream, connections, timers, state, stops, starts, stop_at) &&
-                reckon_expiries(stream);
-    free(stops);
-    free(starts);
-    free(stop_at);
+    make_delays(stream);
+    stream->ids = stream->key.connections * (stream->key.requests ? REQUEST_TIMERS : 1);
+    XXH3_state_t *hash = XXH3_createState();
+    bool made = hash != NULL && make_initial(stream);
+    struct stream_source *source = made ? stream_source_new(stream) : NULL;
+    if (source != NULL) {
+        (void)XXH3_64bits_reset(hash);
+        (void)XXH3_64bits_update(hash, stream->delays, sizeof stream->delays);
+        (void)XXH3_64bits_update(hash, stream->initial,
+                                 stream->initial_count * sizeof *stream->initial);
+        source->hash = hash;
+        made = stream->key.fill ? make_fill(source, stream) : make_steady(source, stream);
+        stream->checksum = XXH3_64bits_digest(hash);
+    }
+    (void)XXH3_freeState(hash);
+    made = made && source != NULL;
+    stream_source_free(source);
     return made;
-}
-
-static void destroy_stream(struct stream *stream)
-{
-    free(stream->initial);
-    free(stream->ticks);
-    free(stream->stops);
-    free(stream->starts);
-    free(stream->expiries);
-    *stream = (struct stream){0};
-}
-
-/* --- hold ------------------------------------------------------------------------------------ */
-
-/* The q-quantile of a distribution with the mean 1. */
-static double increment(enum hold_increments increments, double q)
-{
-    switch (increments) {
-    case HOLD_UNIFORM:
-        return 2 * q;
-    case HOLD_BIASED:
-        return 0.9 + 0.2 * q;
-    case HOLD_BIMODAL:
-        return q < 0.9 ? 0.95238 * q / 0.9 : 0.95238 * (q - 0.9) / 0.1 + 9.5238;
-    case HOLD_TRIANGULAR:
-        return 1.5 * sqrt(q);
-    default:
-        return -log(1 - q);
-    }
-}
-
-static void make_delays(struct hold *hold, enum hold_increments increments)
-{
-    enum { QUANTILES = 1 << HOLD_TABLE_BITS };
-    double sum = 0;
-    for (int i = 0; i < QUANTILES; i++) {
-        sum += increment(increments, (i + 0.5) / QUANTILES);
-    }
-    for (int i = 0; i < QUANTILES; i++) {
-        double ticks =
-            increment(increments, (i + 0.5) / QUANTILES) * QUANTILES / sum * HOLD_MEAN_TICKS;
-        hold->delays[i] = ticks > 1 ? (uint32_t)ticks : 1;
-    }
-    hold->max_delay_ticks = hold->delays[QUANTILES - 1];
-}
-
-/* What remains of a delay under way at a random instant: long ones are more often under way. */
-static void make_residuals(struct hold *hold, uint64_t *state)
-{
-    for (uint32_t id = 0; id < hold->n; id++) {
-        uint32_t delay = 0;
-        do {
-            delay = hold->delays[workload_random_below(state, 1 << HOLD_TABLE_BITS)];
-        } while (workload_random_below(state, (uint32_t)hold->max_delay_ticks) >= delay);
-        hold->initial[id] = 1 + workload_random_below(state, delay);
-    }
-}
-
-/* Timers by the tick at which they are due, modulo the ring's length. */
-struct ring {
-    uint32_t *head;
-    uint32_t *next;
-};
-
-static void ring_file(struct ring *ring, uint32_t id, uint32_t tick)
-{
-    uint32_t *head = &ring->head[tick % HOLD_RING_TICKS];
-    ring->next[id] = *head;
-    *head = id;
-}
-
-/* Runs one stretch from tick `from` on; false for want of memory. */
-static bool run_stretch(struct hold *hold, struct ring *ring, uint32_t from,
-                        struct hold_stretch *stretch, size_t *room)
-{
-    stretch->first_expiry = hold->expiry_count;
-    for (uint32_t tick = from + 1; tick <= from + stretch->ticks; tick++) {
-        uint32_t id = ring->head[tick % HOLD_RING_TICKS];
-        ring->head[tick % HOLD_RING_TICKS] = NEVER;
-        while (id != NEVER) {
-            uint32_t next = ring->next[id];
-            if (hold->expiry_count == *room) {
-                *room *= 2;
-                struct workload_expiry *longer =
-                    realloc(hold->expiries, *room * sizeof *hold->expiries);
-                if (longer == NULL) {
-                    return false;
-                }
-                hold->expiries = longer;
-            }
-            hold->expiries[hold->expiry_count++] = (struct workload_expiry){.tick = tick, .id = id};
-            expect(&stretch->expected, id, tick);
-            ring_file(ring, id, tick + hold_delay(hold, workload_mix(id, tick)));
-            id = next;
-        }
-    }
-    return true;
-}
-
-static bool make_hold(struct hold *hold, enum hold_increments increments, uint32_t n)
-{
-    uint64_t state = workload_seed(n ^ (uint64_t)(increments + 16) << 40);
-    struct ring ring = {.head = array(HOLD_RING_TICKS, sizeof *ring.head),
-                        .next = array(n, sizeof *ring.next)};
-    hold->n = n;
-    hold->warm_up.ticks = HOLD_WARM_UP_TICKS;
-    hold->timed.ticks = (uint32_t)workload_rounds(n) * HOLD_MEAN_TICKS;
-    hold->stall.ticks = HOLD_STALL_TICKS;
-    hold->initial = array(n, sizeof *hold->initial);
-    size_t room = 1024;
-    hold->expiries = array(room, sizeof *hold->expiries);
-    bool made =
-        ring.head != NULL && ring.next != NULL && hold->initial != NULL && hold->expiries != NULL;
-    if (made) {
-        make_delays(hold, increments);
-        make_residuals(hold, &state);
-        memset(ring.head, 0xff, HOLD_RING_TICKS * sizeof *ring.head);
-        for (uint32_t id = 0; id < n; id++) {
-            ring_file(&ring, id, hold->initial[id]);
-        }
-        uint32_t timed_from = hold->warm_up.ticks;
-        uint32_t stall_from = timed_from + hold->timed.ticks;
-        made = run_stretch(hold, &ring, 0, &hold->warm_up, &room) &&
-               run_stretch(hold, &ring, timed_from, &hold->timed, &room) &&
-               run_stretch(hold, &ring, stall_from, &hold->stall, &room);
-    }
-    free(ring.head);
-    free(ring.next);
-    return made;
-}
-
-static void destroy_hold(struct hold *hold)
-{
-    free(hold->initial);
-    free(hold->expiries);
 }
 
 /* --- what is kept ---------------------------------------------------------------------------- */
 
-struct stream_key {
-    uint32_t kind;
-    uint32_t connections;
-};
-
-static void forget_stream(void *thing)
+static void free_part(struct stream_part *part)
 {
-    destroy_stream(thing);
-    free(thing);
+    free_piece(&part->piece);
+    free(part->expiries);
 }
 
-static void *new_stream(const void *thing_key, size_t *bytes)
+static void forget(void *thing)
 {
-    const struct stream_key *key = thing_key;
+    struct stream *stream = thing;
+    free(stream->initial);
+    free_part(&stream->timed);
+    free_part(&stream->watched);
+    free(stream);
+}
+
+static size_t part_bytes(const struct stream_part *part)
+{
+    return part->piece.tick_room * sizeof *part->piece.ticks +
+           part->piece.stop_room * sizeof *part->piece.stops +
+           part->piece.start_room * sizeof *part->piece.starts +
+           part->expiry_count * sizeof *part->expiries;
+}
+
+static void *new_stream(const void *key, size_t *bytes)
+{
     struct stream *stream = calloc(1, sizeof *stream);
     if (stream == NULL) {
         return NULL;
     }
-    if (!make_stream(stream, (enum stream_kind)key->kind, key->connections)) {
-        forget_stream(stream);
+    stream->key = *(const struct stream_key *)key;
+    if (!make_stream(stream)) {
+        forget(stream);
         return NULL;
     }
-    *bytes = stream->initial_count * sizeof *stream->initial +
-             stream->tick_count * sizeof *stream->ticks +
-             stream->stop_count * sizeof *stream->stops +
-             stream->start_count * sizeof *stream->starts +
-             stream->expiry_count * sizeof *stream->expiries;
+    *bytes = sizeof *stream + stream->initial_count * sizeof *stream->initial +
+             part_bytes(&stream->timed) + part_bytes(&stream->watched);
     return stream;
 }
 
-const struct stream *stream_get(enum stream_kind kind, uint32_t connections)
+const struct stream *stream_get(const struct stream_key *key)
 {
-    static const struct cache_kind streams = {sizeof(struct stream_key), new_stream, forget_stream};
-    const struct stream_key key = {kind, connections};
-    return cache_get(&streams, &key);
-}
-
-struct hold_key {
-    uint32_t increments;
-    uint32_t n;
-};
-
-static void forget_hold(void *thing)
-{
-    destroy_hold(thing);
-    free(thing);
-}
-
-static void *new_hold(const void *thing_key, size_t *bytes)
-{
-    const struct hold_key *key = thing_key;
-    struct hold *hold = calloc(1, sizeof *hold);
-    if (hold == NULL) {
-        return NULL;
-    }
-    if (!make_hold(hold, (enum hold_increments)key->increments, key->n)) {
-        forget_hold(hold);
-        return NULL;
-    }
-    *bytes = hold->n * sizeof *hold->initial + hold->expiry_count * sizeof *hold->expiries;
-    return hold;
-}
-
-const struct hold *hold_get(enum hold_increments increments, uint32_t n)
-{
-    static const struct cache_kind holds = {sizeof(struct hold_key), new_hold, forget_hold};
-    const struct hold_key key = {increments, n};
-    return cache_get(&holds, &key);
+    static const struct cache_kind streams = {sizeof *key, new_stream, forget};
+    return cache_get(&streams, key);
 }

@@ -1,9 +1,10 @@
 /*
- * stream.h: the operations of the steady-state suites, generated before any timing from a fixed
- * seed, and equal for all structures. A stream is one period of a server's life, in ticks thought
- * of as milliseconds, and is played over and over: after the first time, each period finds the
- * same timers pending as the one before and fires the same ones, so what must fire is known
- * beforehand, without a reference beside the structure.
+ * stream.h: the operations of the steady states, made from a fixed seed, and equal for all
+ * structures. Ticks are thought of as milliseconds. A stream begins at tick 0 with timers whose
+ * remaining delays are those of a renewal process, goes through a warm-up that is made anew beside
+ * every structure, because all of it would be gigabytes, and then through two stretches that are
+ * kept: one that is timed, one in which every call is watched. What must fire when is reckoned
+ * along the way, without a reference beside the structure.
  */
 #ifndef BENCH_STREAM_H
 #define BENCH_STREAM_H
@@ -15,97 +16,131 @@
 #include <stdint.h>
 
 enum {
-    /* Longer than 65,536, so that every level of every wheel turns in it, and than any delay. */
-    STREAM_PERIOD_TICKS = 70001,
-    STREAM_REQUEST_PERIOD_TICKS = 10000, /* between two requests of a connection, in the mean */
+    STREAM_STEP_MAX = 1000,            /* ticks that one advance passes over */
+    STREAM_EVERY_TICKS = 10000,        /* between two restarts of a timer, in the mean */
+    STREAM_WARM_MAX_TICKS = 100000000, /* of the warm-up */
+    STREAM_WARM_AUTO = STREAM_WARM_MAX_TICKS + 1,
+    STREAM_DELAY_MAX_TICKS = 1 << 30,
+    STREAM_SHARE = 1000000, /* shares are in millionths */
+    STREAM_TABLE_BITS = 12, /* few enough for the innermost cache beside what is measured */
     STREAM_REQUEST_TIMEOUT_TICKS = 5000,
     STREAM_RTO_TICKS = 200,
 };
 
-/* Ticks with operations, and how many. First the stops, then the starts of a tick. */
+/* How long timers run. X(code, word, what) */
+#define STREAM_DELAYS_MAP(X)                                                                       \
+    X(DELAYS_IDLE, "idle", "uniform from 30 to 60 s")                                              \
+    X(DELAYS_MINUTE, "minute", "uniform up to 60 s")                                               \
+    X(DELAYS_EXP30, "exp30", "exponential, 30 s in the mean")                                      \
+    X(DELAYS_BIMODAL, "bimodal", "40 ms or 2 h, half each")                                        \
+    X(DELAYS_HOUR, "hour", "uniform from 1 s to 1 h")                                              \
+    X(DELAYS_CONST, "const", "30 s, all the same")                                                 \
+    X(DELAYS_SAW, "saw", "60 s, with each restart 3 s less, down to 3 s, and again")               \
+    X(DELAYS_EXP6, "exp6", "exponential, 6 s in the mean, as the next four")                       \
+    X(DELAYS_UNIFORM6, "uniform6", "uniform from 0 to twice the mean")                             \
+    X(DELAYS_BIASED6, "biased6", "uniform from 0.9 to 1.1 of the mean")                            \
+    X(DELAYS_BIMODAL6, "bimodal6", "nine in ten up to 0.95 of the mean, one in ten 9.5 more")      \
+    X(DELAYS_TRIANGULAR6, "triangular6", "triangular from 0 to 1.5 of the mean")
+
+enum stream_delays {
+#define STREAM_DELAYS_ENUM(code, word, what) code,
+    STREAM_DELAYS_MAP(STREAM_DELAYS_ENUM)
+#undef STREAM_DELAYS_ENUM
+        STREAM_DELAYS
+};
+
+/* Which timer comes next. X(code, word, what) */
+#define STREAM_ORDER_MAP(X)                                                                        \
+    X(STREAM_RANDOM, "random", "any")                                                              \
+    X(STREAM_FORWARD, "forward", "the next id")                                                    \
+    X(STREAM_BACKWARD, "backward", "the id before")                                                \
+    X(STREAM_HOT, "hot", "any, nine times in ten of the same tenth")
+
+enum stream_order {
+#define STREAM_ORDER_ENUM(code, word, what) code,
+    STREAM_ORDER_MAP(STREAM_ORDER_ENUM)
+#undef STREAM_ORDER_ENUM
+};
+
+/* What a stream is made of. All of it is one kind of number, so that keys can be compared. */
+struct stream_key {
+    uint32_t connections;
+    uint32_t requests;    /* three timers a connection: idle, request, retransmission; else one */
+    uint32_t fill;        /* all are started at once, and then drained; else a steady state */
+    uint32_t every_ticks; /* each connection is heard from so often; 0: never */
+    uint32_t delays;      /* enum stream_delays */
+    uint32_t order;       /* enum stream_order */
+    uint32_t earlier;     /* so many millionths of the restarts go to an earlier tick */
+    uint32_t callback;    /* each expiry starts its timer again, in its callback */
+    uint32_t step_ticks;  /* of an advance */
+    uint32_t warm_ticks;  /* or STREAM_WARM_AUTO */
+};
+
+/* One advance, and the operations behind it: first the stops. */
 struct stream_tick {
-    uint32_t tick; /* after the period's beginning */
+    uint32_t tick;
     uint32_t stops;
     uint32_t starts;
 };
 
-/* Treat as read-only. */
-struct stream {
-    uint32_t ids;
-    uint64_t max_delay_ticks;
-    struct workload_start *initial; /* what is pending before the first period */
-    size_t initial_count;
-    struct stream_tick *ticks; /* the last is STREAM_PERIOD_TICKS, without operations */
+/* Operations one after the other. */
+struct stream_piece {
+    struct stream_tick *ticks;
     size_t tick_count;
+    size_t tick_room;
     uint32_t *stops;
     size_t stop_count;
+    size_t stop_room;
     struct workload_start *starts;
     size_t start_count;
-    struct workload_expiry *expiries; /* of each period but the first, by tick */
+    size_t start_room;
+};
+
+/* A part of the stream's life, from one tick to another. */
+struct stream_part {
+    uint32_t from_tick;
+    uint32_t to_tick;
+    struct stream_piece piece;        /* empty for the warm-up */
+    struct workload_expiry *expiries; /* by tick; none for the warm-up */
     size_t expiry_count;
-    struct workload_expected expected; /* the same in sum */
-    uint64_t pending;                  /* timers at the end of each period but the first */
+    struct workload_expected expected; /* what an exact structure fires */
+    uint64_t pending;                  /* at its end */
 };
 
-enum stream_kind {
-    STREAM_IDLE_RESET,   /* one timer a connection: 30 to 60 s, restarted about every 10 s */
-    STREAM_MIXED_SERVER, /* three: that one, a request's, a retransmission's */
-    STREAM_KINDS
-};
-
-/* The stream for `connections`, from the cache. NULL for want of memory. */
-const struct stream *stream_get(enum stream_kind kind, uint32_t connections);
-
-enum {
-    HOLD_MEAN_TICKS = 6000,
-    HOLD_WARM_UP_TICKS = 20000,
-    HOLD_STALL_TICKS = STREAM_PERIOD_TICKS,
-    HOLD_TABLE_BITS = 12,
-};
-
-/* The classic increment distributions of the event-list literature. X(code, word, what) */
-#define HOLD_INCREMENTS_MAP(X)                                                                     \
-    X(HOLD_EXPONENTIAL, "exponential", "exponential")                                              \
-    X(HOLD_UNIFORM, "uniform", "uniform from 0 to twice the mean")                                 \
-    X(HOLD_BIASED, "biased", "uniform from 0.9 to 1.1 of the mean")                                \
-    X(HOLD_BIMODAL, "bimodal", "nine in ten up to 0.95 of the mean, one in ten 9.5 more")          \
-    X(HOLD_TRIANGULAR, "triangular", "triangular from 0 to 1.5 of the mean")
-
-enum hold_increments {
-#define HOLD_INCREMENTS_ENUM(code, word, what) code,
-    HOLD_INCREMENTS_MAP(HOLD_INCREMENTS_ENUM)
-#undef HOLD_INCREMENTS_ENUM
-        HOLD_INCREMENTS
-};
-
-/* A stretch of a hold: so many ticks, in which these timers fire. */
-struct hold_stretch {
-    uint32_t ticks;
-    struct workload_expected expected;
-    size_t first_expiry;
-};
-
-/* The hold model: each expiry starts its timer again. Treat as read-only. */
-struct hold {
-    uint32_t n;
-    uint64_t max_delay_ticks;
-    uint32_t delays[1 << HOLD_TABLE_BITS]; /* quantiles of the distribution, each as likely */
-    uint32_t *initial;                     /* first delay by id: the stationary distribution */
-    struct hold_stretch warm_up;
-    struct hold_stretch timed;
-    struct hold_stretch stall;
-    struct workload_expiry *expiries; /* in all three, by tick after the beginning */
-    size_t expiry_count;
+/* Treat as read-only. */
+struct stream {
+    struct stream_key key;
+    uint32_t ids;
+    uint32_t max_delay_ticks;
+    uint32_t delays[1 << STREAM_TABLE_BITS]; /* quantiles, each as likely */
+    struct workload_start *initial;          /* what is started at tick 0 */
+    size_t initial_count;
+    struct stream_part warm;
+    struct stream_part timed;
+    struct stream_part watched;
+    uint64_t checksum; /* XXH3 of all operations, those of the warm-up too */
 };
 
 /* The delay that follows upon the expiry of `id` at `tick`, by their workload_mix: it does not
  * depend on the order in which a tick's timers fire, so that all structures do the same work. */
-static inline uint32_t hold_delay(const struct hold *hold, uint64_t mixed)
+static inline uint32_t stream_next_delay(const struct stream *stream, uint64_t mixed)
 {
-    return hold->delays[mixed >> (64 - HOLD_TABLE_BITS)];
+    return stream->delays[mixed >> (64 - STREAM_TABLE_BITS)];
 }
 
-/* The hold model of `n` timers, from the cache. NULL for want of memory. */
-const struct hold *hold_get(enum hold_increments increments, uint32_t n);
+/* The stream, from the cache. NULL for want of memory. */
+const struct stream *stream_get(const struct stream_key *key);
+
+/* Makes a stream's warm-up again, piece by piece. */
+struct stream_source;
+
+/* NULL for want of memory. */
+struct stream_source *stream_source_new(const struct stream *stream);
+
+/* The operations up to `to_tick`, behind those that were asked for before; valid until the next
+ * call. NULL for want of memory. */
+const struct stream_piece *stream_source_piece(struct stream_source *source, uint32_t to_tick);
+
+void stream_source_free(struct stream_source *source);
 
 #endif

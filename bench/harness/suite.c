@@ -17,95 +17,25 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* --- the forms of rows ----------------------------------------------------------------------- */
-
-struct variant {
-    enum suite_axis axis;
-    uint64_t value;
-    const char *word;
-    const char *what;
-};
-
-/* The first of each axis is the plain one. */
-static const struct variant variants[] = {
-    {AXIS_JUMP, 1000000, "1000000", "a quarter of an hour in milliseconds"},
-    {AXIS_JUMP, 10000000, "10000000", "three hours"},
-    {AXIS_JUMP, 100000000, "100000000", "a day"},
-    {AXIS_JUMP, 1000000000, "1000000000", "twelve days"},
-#define ORDER_VARIANT(code, word, what) {AXIS_ORDER, code, word, what},
-    WORKLOAD_ORDER_MAP(ORDER_VARIANT)
-#undef ORDER_VARIANT
-        {AXIS_DELAYS, WORKLOAD_SPAN_TICKS, "60000", "a minute in milliseconds"},
-    {AXIS_DELAYS, 1000, "1000", "a second"},
-    {AXIS_DELAYS, 3600000, "3600000", "an hour"},
-    {AXIS_DURATIONS, 0, "any", "one for each timer"},
-    {AXIS_DURATIONS, 1, "1", "one timeout for all"},
-    {AXIS_DURATIONS, 8, "8", "as a server's configuration has"},
-    {AXIS_DURATIONS, 64, "64", "as a server's many parts have"},
-    {AXIS_CANCELLED, 0, "0", "none"},
-    {AXIS_CANCELLED, 50, "50", "every other"},
-    {AXIS_CANCELLED, 90, "90", "most"},
-    {AXIS_CANCELLED, 99, "99", "nearly all"},
-    {AXIS_POPULATION, POPULATION_STAGGERED, "staggered", "a steady state has been reached"},
-    {AXIS_POPULATION, POPULATION_LOADED, "loaded", "all were started at one tick, just before"},
-    {AXIS_TOUCH, TOUCH_TIMER, "timer", "nothing"},
-    {AXIS_TOUCH, TOUCH_CONNECTION, "connection",
-     "its own 64 bytes, as a server does that reads or writes it"},
-    {AXIS_PAGES, PAGES_HUGE, "huge", "huge pages, where the kernel has them"},
-    {AXIS_PAGES, PAGES_SMALL, "small", "pages of 4 KiB"},
-    {AXIS_RECORD, 16, "16", "a deadline and something beside it"},
-    {AXIS_RECORD, 8, "8", "a deadline"},
-    {AXIS_RECORD, 64, "64", "a line of the cache"},
-    {AXIS_CLOCK, CLOCK_THREAD, "thread", "the thread's processor time, by which all is measured"},
-    {AXIS_CLOCK, CLOCK_WALL, "wall", "the monotonic clock"},
-    {AXIS_CLOCK, CLOCK_CYCLES, "cycles", "the processor's own counter"},
-#define INCREMENTS_VARIANT(code, word, what) {AXIS_INCREMENTS, code, word, what},
-    HOLD_INCREMENTS_MAP(INCREMENTS_VARIANT)
-#undef INCREMENTS_VARIANT
-};
-enum { VARIANTS = sizeof variants / sizeof variants[0] };
-
-static const struct {
-    const char *word;
-    const char *what;
-} axes[AXES] = {
-#define SUITE_AXIS_ROW(code, word, what) {word, what},
-    SUITE_AXIS_MAP(SUITE_AXIS_ROW)
-#undef SUITE_AXIS_ROW
-};
-
-static bool is_plain(size_t variant)
+/* How far a jump goes, how large an element is and which clock is read is part of every name, and
+ * all of them are measured without being asked for; else only what is not plain is named. */
+static bool is_always_named(enum suite_axis axis)
 {
-    return variant == 0 || variants[variant - 1].axis != variants[variant].axis;
+    return axis == AXIS_JUMP || axis == AXIS_FIELD || axis == AXIS_CLOCK;
 }
 
-static struct shape plain_shape(void)
+static struct shape plain_of(const struct suite *suite)
 {
-    struct shape shape = {0};
-    for (size_t i = 0; i < VARIANTS; i++) {
-        if (is_plain(i)) {
-            shape.at[variants[i].axis] = variants[i].value;
-        }
+    struct shape shape = axes_plain();
+    for (size_t i = 0; i < SUITE_SETTINGS_MAX && suite->plain[i].axis != AXIS_NONE; i++) {
+        shape.at[suite->plain[i].axis] = suite->plain[i].value;
     }
     return shape;
 }
 
-/* How far a jump goes, how large a record is and which clock is read is part of every name, and all
- * of them are measured without being asked for; else only what is not plain is named. */
-static bool is_always_named(enum suite_axis axis)
+static bool has_axis(const struct suite *suite, enum suite_axis axis)
 {
-    return axis == AXIS_JUMP || axis == AXIS_RECORD || axis == AXIS_CLOCK;
-}
-
-bool suite_variant_at(size_t index, struct suite_variant_text *text)
-{
-    if (index >= VARIANTS) {
-        return false;
-    }
-    const struct variant *variant = &variants[index];
-    *text = (struct suite_variant_text){axes[variant->axis].word, axes[variant->axis].what,
-                                        variant->word, variant->what, is_plain(index)};
-    return true;
+    return (suite->axes >> axis & 1) != 0;
 }
 
 /* --- the suites ------------------------------------------------------------------------------ */
@@ -122,9 +52,14 @@ const struct suite *suite_at(const struct suite *const *tables, size_t index)
     return NULL;
 }
 
-bool suite_takes(const struct suite *suite, size_t variant)
+bool suite_takes(const struct suite *suite, const struct setting *setting)
 {
-    return (suite->axes >> variants[variant].axis & 1) != 0;
+    return has_axis(suite, setting->axis);
+}
+
+bool suite_is_plain(const struct suite *suite, const struct setting *setting)
+{
+    return plain_of(suite).at[setting->axis] == setting->value;
 }
 
 /* --- what all rows share --------------------------------------------------------------------- */
@@ -223,21 +158,6 @@ static inline __attribute__((always_inline)) void count_fired(struct fired *fire
 void on_fire(void *fired, uint32_t id, uint64_t now)
 {
     count_fired(fired, id, now);
-}
-
-void on_fire_touching(void *ctx, uint32_t id, uint64_t now)
-{
-    struct fired *fired = ctx;
-    count_fired(fired, id, now);
-    uint32_t connection = id / fired->timers;
-    if (connection < fired->connection_count) { /* or the checks will tell */
-        fired->connections[connection].operations++;
-    }
-}
-
-tl_fire_fn fire_of(const struct fixture *fixture)
-{
-    return fixture->fired.connections != NULL ? on_fire_touching : on_fire;
 }
 
 void reset_fired(struct fixture *fixture)
@@ -352,21 +272,52 @@ static void read_promises(struct fixture *fixture, const int64_t *options)
     }
 }
 
-static bool make_connections(struct fixture *fixture)
+/* The connections' records, and whether the structure's own bytes lie in them. */
+static bool make_records(struct fixture *fixture)
 {
-    if (fixture->row->shape.at[AXIS_TOUCH] != TOUCH_CONNECTION) {
+    const uint64_t *at = fixture->row->shape.at;
+    const struct suite_subject *subject = fixture->row->subject;
+    size_t bytes = at[AXIS_RECORD];
+    const struct tl_algo *in_records = subject->in_records;
+    /* The counters that are touched: the first eight bytes, and in long ones the last. */
+    size_t counters = bytes > RECORD_LINE_BYTES ? 16 : 8;
+    bool fits = in_records != NULL && in_records->embedded_bytes + counters <= bytes;
+    fixture->record_bytes = bytes;
+    fixture->node_in = at[AXIS_NODE] != NODE_OUT && fits;
+    if (at[AXIS_NODE] == NODE_IN && !fits && fixture->fires && !floor_is(fixture->algo)) {
+        return in_records == NULL ? leave_out(fixture, "it keeps its timers in memory of its own")
+                                  : leave_out(fixture,
+                                              "its %zu bytes of a timer and the counters do not "
+                                              "fit in a record of %zu; --record=BYTES has it "
+                                              "longer",
+                                              in_records->embedded_bytes, bytes);
+    }
+    if (fixture->node_in) {
+        fixture->algo = in_records;
+    }
+    if (bytes == 0) {
         return true;
     }
-    size_t bytes = (size_t)fixture->ids / fixture->timers * sizeof(struct connection);
-    struct connection *connections =
-        tl_alloc(tl_system_allocator(), bytes, _Alignof(struct connection) > 64 ? 128 : 64);
-    if (connections == NULL) {
-        return fail(fixture, "no memory for the connections");
+    fixture->records = tl_alloc(tl_system_allocator(), bytes * fixture->ids, RECORD_LINE_BYTES);
+    if (fixture->records == NULL) {
+        return fail(fixture, "no memory for the records");
     }
-    memset(connections, 0, bytes);
-    fixture->fired.connections = connections;
-    fixture->fired.timers = fixture->timers;
-    fixture->fired.connection_count = fixture->ids / fixture->timers;
+    memset(fixture->records, 0, bytes * fixture->ids);
+    return true;
+}
+
+static bool make_cold(struct fixture *fixture)
+{
+    size_t bytes = fixture->row->shape.at[AXIS_COLD] << 20;
+    if (bytes == 0) {
+        return true;
+    }
+    fixture->cold = tl_alloc(tl_system_allocator(), bytes, RECORD_LINE_BYTES);
+    if (fixture->cold == NULL) {
+        return fail(fixture, "no memory for what other work writes");
+    }
+    memset(fixture->cold, 0, bytes);
+    fixture->cold_bytes = bytes;
     return true;
 }
 
@@ -384,12 +335,17 @@ static bool refuse_create(struct fixture *fixture, enum tl_status status)
     return fail(fixture, "create: %s (%s)", tl_status_text(status), tl_status_name(status));
 }
 
+struct tl_records fixture_records(const struct fixture *fixture, void *base)
+{
+    return (struct tl_records){
+        .base = base, .stride_bytes = fixture->record_bytes, .offset_bytes = RECORD_NODE_AT};
+}
+
 static bool make_fixture(struct fixture *fixture, struct row *row)
 {
     *fixture = (struct fixture){
         .row = row,
         .algo = row->subject->algo,
-        .timers = 1,
         .memory_limit_bytes = UINT64_MAX,
         .patience_end_ns = UINT64_MAX,
     };
@@ -399,16 +355,18 @@ static bool make_fixture(struct fixture *fixture, struct row *row)
     /* The operations are made once for all: that is not the structure's time. */
     fixture->patience_end_ns = cpu_now_ns() + (uint64_t)(patience_s * 1e9);
     read_promises(fixture, row->subject->options);
-    if (!make_connections(fixture)) {
+    if (!make_records(fixture) || !make_cold(fixture)) {
         return false;
     }
     tl_counting_allocator(&fixture->memory, allocator_of(row));
     fixture->memory.limit_bytes = fixture->memory_limit_bytes;
+    struct tl_records records = fixture_records(fixture, fixture->records);
     struct tl_config config = {
         .capacity = fixture->ids,
         .max_delay_ticks = fixture->max_delay_ticks,
         .options = row->subject->options,
         .allocator = &fixture->memory.allocator,
+        .records = fixture->node_in ? &records : NULL,
     };
     enum tl_status status = fixture->algo->create(&config, &fixture->self);
     if (status != TL_OK) {
@@ -423,8 +381,9 @@ static void end_fixture(struct fixture *fixture)
     if (fixture->self != NULL) {
         fixture->algo->destroy(fixture->self);
     }
-    tl_free(tl_system_allocator(), fixture->fired.connections,
-            (size_t)fixture->ids / fixture->timers * sizeof(struct connection), 64);
+    tl_free(tl_system_allocator(), fixture->records, fixture->record_bytes * fixture->ids,
+            RECORD_LINE_BYTES);
+    tl_free(tl_system_allocator(), fixture->cold, fixture->cold_bytes, RECORD_LINE_BYTES);
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -469,7 +428,7 @@ static const char *run_row(void *arg, struct bench_measured *out)
 {
     static char error[sizeof((struct fixture *)NULL)->error];
     struct row *row = arg;
-    struct fixture fixture = {.timers = 1};
+    struct fixture fixture = {0};
     progress_update(&progress, runs_done++);
     bool measured = measure_row(&fixture, row, out);
     end_fixture(&fixture);
@@ -488,24 +447,38 @@ static struct row *add_row(void)
     return row_count < row_room ? &rows[row_count++] : NULL;
 }
 
-/* One row; `variant` is what it differs in, or VARIANTS for the plain one. */
+/* What is named of a row's shape. */
+static void write_form(const struct suite *suite, const struct shape *shape, char *form,
+                       size_t form_bytes)
+{
+    struct shape plain = plain_of(suite);
+    size_t used = 0;
+    form[0] = '\0';
+    for (int axis = 1; axis < AXES && used < form_bytes; axis++) {
+        struct setting setting = {(enum suite_axis)axis, shape->at[axis]};
+        if (has_axis(suite, setting.axis) &&
+            (is_always_named(setting.axis) || shape->at[axis] != plain.at[axis])) {
+            char value[32];
+            int length = snprintf(form + used, form_bytes - used, "/%s:%s", axis_word(setting.axis),
+                                  axis_value(&setting, value, sizeof value));
+            used += length > 0 ? (size_t)length : 0;
+        }
+    }
+}
+
 static void register_row(const struct suite *suite, const struct suite_subject *subject, uint32_t n,
-                         size_t variant)
+                         const struct shape *shape)
 {
     struct row *row = add_row();
-    char name[512];
-    char form[64] = "";
-    *row = (struct row){.suite = suite, .subject = subject, .n = n, .shape = plain_shape()};
-    if (variant < VARIANTS) {
-        row->shape.at[variants[variant].axis] = variants[variant].value;
-        (void)snprintf(form, sizeof form, "/%s:%s", axes[variants[variant].axis].word,
-                       variants[variant].word);
-    }
+    char name[768];
+    char form[256];
+    *row = (struct row){.suite = suite, .subject = subject, .n = n, .shape = *shape};
+    write_form(suite, shape, form, sizeof form);
     if (subject == NULL) {
         (void)snprintf(name, sizeof name, "%s/n:%" PRIu32 "%s", suite->text.name, n, form);
     } else if (floor_is(subject->algo)) {
-        (void)snprintf(name, sizeof name, "limit/%s/n:%" PRIu32 "/of:%s", subject->name, n,
-                       suite->text.name);
+        (void)snprintf(name, sizeof name, "limit/%s/n:%" PRIu32 "/of:%s%s", subject->name, n,
+                       suite->text.name, form);
     } else {
         (void)snprintf(name, sizeof name, "%s/%s/n:%" PRIu32 "%s", suite->text.name, subject->name,
                        n, form);
@@ -513,40 +486,84 @@ static void register_row(const struct suite *suite, const struct suite_subject *
     bench_register(name, run_row, row);
 }
 
+/* Puts a setting into a shape, with what cannot be without it: a node lies in some record. */
+static void set(struct shape *shape, const struct setting *setting)
+{
+    shape->at[setting->axis] = setting->value;
+    if (shape->at[AXIS_NODE] != NODE_OUT && shape->at[AXIS_RECORD] == 0) {
+        shape->at[AXIS_RECORD] = RECORD_LINE_BYTES;
+    }
+}
+
+static bool is_given(const struct suite_selection *selection, enum suite_axis axis)
+{
+    const struct setting *setting = selection->settings;
+    while (setting->axis != AXIS_NONE && setting->axis != axis) {
+        setting++;
+    }
+    return setting->axis == axis;
+}
+
 /* All forms of a row that are selected. `subject` is NULL where the machine is measured. */
 static void register_forms(const struct suite *suite, const struct suite_subject *subject,
-                           uint32_t n, bool all)
+                           uint32_t n, const struct shape *shape,
+                           const struct suite_selection *selection)
 {
     bool has_nameless = true;
-    for (size_t i = 0; i < VARIANTS; i++) {
-        bool takes = suite_takes(suite, i);
-        bool always = is_always_named(variants[i].axis);
-        has_nameless = has_nameless && !(takes && always);
-        if (takes && (always || (all && !is_plain(i)))) {
-            register_row(suite, subject, n, i);
+    const struct form *form = NULL;
+    for (size_t i = 0; (form = form_at(i)) != NULL; i++) {
+        const struct setting *setting = &form->setting;
+        if (!has_axis(suite, setting->axis) || is_given(selection, setting->axis)) {
+            continue;
+        }
+        bool always = is_always_named(setting->axis);
+        bool listed = (suite->flags_only >> setting->axis & 1) == 0;
+        has_nameless = has_nameless && !always;
+        if (always ||
+            (selection->variants && listed && shape->at[setting->axis] != setting->value)) {
+            struct shape other = *shape;
+            set(&other, setting);
+            register_row(suite, subject, n, &other);
         }
     }
     if (has_nameless) {
-        register_row(suite, subject, n, VARIANTS);
+        register_row(suite, subject, n, shape);
     }
+}
+
+/* Whether a suite can follow all settings that hold for every row; then its rows' shape. */
+static bool shape_of(const struct suite *suite, const struct setting *setting, struct shape *shape)
+{
+    *shape = plain_of(suite);
+    for (; setting->axis != AXIS_NONE; setting++) {
+        if (!has_axis(suite, setting->axis)) {
+            return false;
+        }
+        set(shape, setting);
+    }
+    return true;
 }
 
 static void register_suite(const struct suite *suite, const struct suite_selection *selection)
 {
     size_t sizes = suite->fixed_n != 0 ? 1 : selection->size_count;
+    struct shape shape;
+    if (!shape_of(suite, selection->settings, &shape)) {
+        return;
+    }
     for (size_t n = 0; n < sizes; n++) {
         uint32_t size = suite->fixed_n != 0 ? suite->fixed_n : selection->sizes[n];
         if (suite->plan == NULL) {
-            register_forms(suite, NULL, size, selection->variants);
+            register_forms(suite, NULL, size, &shape, selection);
             continue;
         }
         for (size_t i = 0; suite->has_floor && i < floor_subject_count; i++) {
-            register_row(suite, &floor_subjects[i], size, VARIANTS);
+            register_row(suite, &floor_subjects[i], size, &shape);
         }
         for (size_t i = 0; i < selection->subject_count; i++) {
             const struct suite_subject *subject = &selection->subjects[i];
             if ((subject->algo->capabilities & suite->needs) == suite->needs) {
-                register_forms(suite, subject, size, selection->variants);
+                register_forms(suite, subject, size, &shape, selection);
             }
         }
     }
@@ -560,10 +577,9 @@ static void tell_limits(const struct suite *suite)
         (void)snprintf(key, sizeof key, "limit of %s", suite->text.name);
         bench_context(key, suite->limit);
     }
-    if (suite->limit_touch != NULL) {
-        (void)snprintf(key, sizeof key, "limit of %s/%s:connection", suite->text.name,
-                       axes[AXIS_TOUCH].word);
-        bench_context(key, suite->limit_touch);
+    if (suite->limit_record != NULL) {
+        (void)snprintf(key, sizeof key, "limit of %s/%s", suite->text.name, axis_word(AXIS_RECORD));
+        bench_context(key, suite->limit_record);
     }
 }
 
@@ -592,7 +608,7 @@ bool suite_register(const struct suite_selection *selection)
         suites++;
     }
     row_room = suites * selection->size_count *
-               (selection->subject_count * (1 + VARIANTS) + floor_subject_count);
+               (selection->subject_count * (1 + FORMS_MAX) + floor_subject_count);
     rows = calloc(row_room, sizeof *rows);
     if (rows == NULL) {
         return false;
@@ -613,7 +629,9 @@ void suite_end(void)
 {
     progress_end(&progress);
     for (size_t i = 0; i < row_count; i++) {
-        free(rows[i].least_ns);
+        for (int kind = 0; kind < WATCHED; kind++) {
+            free(rows[i].longest[kind].calls);
+        }
     }
     free(rows);
     rows = NULL;

@@ -7,6 +7,7 @@
 #ifndef BENCH_SUITE_H
 #define BENCH_SUITE_H
 
+#include "axes.h"
 #include "bench_shim.h"
 #include "registry.h"
 #include "workload.h"
@@ -25,46 +26,41 @@ enum {
 /* A structure with its options. */
 struct suite_subject {
     const struct tl_algo *algo;
+    const struct tl_algo *in_records; /* to be used with records; NULL: it takes none */
     int64_t options[TL_OPTIONS_MAX];
     char name[256]; /* the structure's, with the options that are not the default: name:opt=v */
 };
 
 /* --- rows and suites ------------------------------------------------------------------------- */
 
-/* What a row may differ in from its suite's plain form, one at a time. X(code, word, what) */
-#define SUITE_AXIS_MAP(X)                                                                          \
-    X(AXIS_JUMP, "jump", "ticks that one advance passes over")                                     \
-    X(AXIS_ORDER, "order", "in which order timers are started")                                    \
-    X(AXIS_DELAYS, "delays", "the longest delay")                                                  \
-    X(AXIS_DURATIONS, "durations", "how many different delays there are")                          \
-    X(AXIS_CANCELLED, "cancelled", "timers that are stopped before they can fire, in percent")     \
-    X(AXIS_POPULATION, "population", "how the timers that are pending came to be so")              \
-    X(AXIS_TOUCH, "touch", "what of a connection is touched beside its timer")                     \
-    X(AXIS_PAGES, "pages", "what backs the structure's memory")                                    \
-    X(AXIS_RECORD, "record", "the size of a record in bytes")                                      \
-    X(AXIS_CLOCK, "clock", "which clock")                                                          \
-    X(AXIS_INCREMENTS, "increments", "the distribution of hold's delays, mean 6,000")
-
-enum suite_axis {
-#define SUITE_AXIS_ENUM(code, word, what) code,
-    SUITE_AXIS_MAP(SUITE_AXIS_ENUM)
-#undef SUITE_AXIS_ENUM
-        AXES
-};
-
-enum population { POPULATION_STAGGERED, POPULATION_LOADED };
-enum touch { TOUCH_TIMER, TOUCH_CONNECTION };
-enum clock { CLOCK_THREAD, CLOCK_WALL, CLOCK_CYCLES };
-enum pages { PAGES_HUGE, PAGES_SMALL };
-
-/* A row's place on each axis. */
-struct shape {
-    uint64_t at[AXES];
-};
-
 struct suite;
 
-enum { ROW_ADVANCES_MAX = 1 << 17 };
+/* A record's counters are touched, and a structure's own bytes begin behind the first. */
+enum { RECORD_NODE_AT = 8, RECORD_LINE_BYTES = 64 };
+
+/* What is called, and watched. X(code, figure) */
+#define WATCHED_MAP(X)                                                                             \
+    X(WATCHED_START, "longest_start_ns")                                                           \
+    X(WATCHED_STOP, "longest_stop_ns")                                                             \
+    X(WATCHED_ADVANCE, "longest_advance_ns")                                                       \
+    X(WATCHED_RESERVE, "longest_reserve_ns")
+
+enum watched {
+#define WATCHED_ENUM(code, figure) code,
+    WATCHED_MAP(WATCHED_ENUM)
+#undef WATCHED_ENUM
+        WATCHED
+};
+
+/* The calls of one kind that took longest in a row's first repetition. */
+struct longest {
+    struct longest_call {
+        uint32_t index;
+        uint32_t cycles; /* the least that this call has taken in any repetition */
+    } * calls;
+    size_t count;
+    bool known;
+};
 
 /* A row: one suite, one structure, one number of timers, one shape. */
 struct row {
@@ -72,16 +68,9 @@ struct row {
     const struct suite_subject *subject; /* NULL: the suite measures the machine */
     uint32_t n;
     struct shape shape;
-    bool given_up;      /* it took too long once: not tried again */
-    char remark[128];   /* what stands behind its figures; "": nothing */
-    uint32_t *least_ns; /* of each of its first advances that a suite has timed singly, the least
-                         * over the repetitions; NULL before the first */
-};
-
-/* A connection's own cache line, beside its timers. */
-struct connection {
-    uint64_t operations;
-    uint64_t rest[7];
+    bool given_up;    /* it took too long once: not tried again */
+    char remark[128]; /* what stands behind its figures; "": nothing */
+    struct longest longest[WATCHED];
 };
 
 /* What the callback has seen since `base`. */
@@ -90,9 +79,6 @@ struct fired {
     uint64_t count;
     uint64_t ids;
     uint64_t checksum;
-    struct connection *connections; /* where they are touched; else NULL */
-    uint32_t timers;                /* each one's */
-    uint32_t connection_count;
 };
 
 /* A structure under measurement. */
@@ -101,8 +87,12 @@ struct fixture {
     const struct tl_algo *algo;
     void *self;
     struct tl_memory memory;
-    uint32_t ids;             /* its capacity; set by the suite's plan */
-    uint32_t timers;          /* each connection's; 1 unless the plan says more */
+    uint32_t ids;           /* its capacity; set by the suite's plan */
+    unsigned char *records; /* one for each timer, of so many bytes; NULL: none */
+    size_t record_bytes;
+    bool node_in;        /* the structure's own bytes lie in them */
+    unsigned char *cold; /* what other work writes; NULL: there is none */
+    size_t cold_bytes;
     uint64_t max_delay_ticks; /* the longest delay in the suite; set by the plan */
     uint64_t memory_limit_bytes;
     const void *operations;    /* the plan's: what is to be played */
@@ -123,6 +113,8 @@ struct fixture {
     char error[256];
 };
 
+enum { SUITE_SETTINGS_MAX = 4 };
+
 /* One suite. A table of them ends with one that has no name. */
 struct suite {
     struct {
@@ -131,13 +123,15 @@ struct suite {
         const char *why;  /* what it tells */
         const char *per;  /* what ns_per_op is per */
     } text;
-    uint32_t axes;           /* 1 << enum suite_axis: what its rows may differ in */
-    uint32_t needs;          /* capabilities; where one is missing there is no row */
-    uint32_t fixed_n;        /* it does not go by --n, but has this many timers; 0: goes by --n */
-    bool has_floor;          /* what bounds any structure takes part, as limit rows */
-    const char *limit;       /* the limit row that fits it, and of its rows that touch */
-    const char *limit_touch; /* connections; NULL if it is none for a structure */
-    const char *floor_label; /* what a row means for a structure that fires nothing, or NULL */
+    uint32_t axes;       /* 1 << enum suite_axis: what its rows may differ in */
+    uint32_t flags_only; /* those of them that are not listed one by one */
+    struct setting plain[SUITE_SETTINGS_MAX]; /* where its plain row differs from others' */
+    uint32_t needs;           /* capabilities; where one is missing there is no row */
+    uint32_t fixed_n;         /* it does not go by --n, but has this many timers; 0: goes by --n */
+    bool has_floor;           /* what bounds any structure takes part, as limit rows */
+    const char *limit;        /* the limit row that fits it, and its rows with records; NULL if */
+    const char *limit_record; /* it is none for a structure */
+    const char *floor_label;  /* what a row means for a structure that fires nothing, or NULL */
     /* Gets the operations, and sets ids, max_delay_ticks and operations. NULL: there is no
      * structure in it, but the machine alone. */
     bool (*plan)(struct fixture *fixture);
@@ -154,22 +148,6 @@ static inline uint64_t cpu_now_ns(void)
     struct timespec now;
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-/* The processor's own counter; elsewhere nanoseconds. */
-static inline uint64_t cycles_now(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t value;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
-    return value;
-#else
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-#endif
 }
 
 /* What a reading of the clock adds to a stretch of time between two, in nanoseconds: the median of
@@ -200,18 +178,15 @@ bool has_patience(const struct fixture *fixture);
 /* False, with the row given up, if preparations have lasted longer than --patience. */
 bool still_patient(struct fixture *fixture);
 
+/* Records for `create`, like the fixture's, at another place. */
+struct tl_records fixture_records(const struct fixture *fixture, void *base);
+
 /* How many repetitions of so many operations make up a batch: one, where each operation may look at
  * all timers. */
 uint64_t rounds_of(const struct fixture *fixture, uint64_t operations);
 
 /* The callback that counts and sums up. `fired` is the fixture's. */
 void on_fire(void *fired, uint32_t id, uint64_t now);
-
-/* The same for rows that touch the connections. */
-void on_fire_touching(void *fired, uint32_t id, uint64_t now);
-
-/* Which of the two the row wants. */
-tl_fire_fn fire_of(const struct fixture *fixture);
 
 /* Forgets what has fired; ticks count from the present clock. */
 void reset_fired(struct fixture *fixture);
@@ -237,20 +212,9 @@ bool verify_nothing_fired(struct fixture *fixture);
 /* Suite `index` of the tables, of which NULL ends the list; NULL behind the last. */
 const struct suite *suite_at(const struct suite *const *tables, size_t index);
 
-/* One form that a suite's rows may take instead of the plain one. */
-struct suite_variant_text {
-    const char *axis;
-    const char *axis_what;
-    const char *word;
-    const char *what;
-    bool plain; /* the form that goes without saying */
-};
-
-/* Fills in form `index`; false behind the last. */
-bool suite_variant_at(size_t index, struct suite_variant_text *text);
-
-/* Whether a suite has form `variant`. */
-bool suite_takes(const struct suite *suite, size_t variant);
+/* Whether a suite has rows with this setting; and whether its plain row is one. */
+bool suite_takes(const struct suite *suite, const struct setting *setting);
+bool suite_is_plain(const struct suite *suite, const struct setting *setting);
 
 /* What is to be registered. */
 struct suite_selection {
@@ -259,7 +223,8 @@ struct suite_selection {
     size_t subject_count;
     const uint32_t *sizes;
     size_t size_count;
-    bool variants;     /* in every form, not only in the plain one */
+    const struct setting *settings; /* hold for all rows; suites that cannot follow have none */
+    bool variants;                  /* in every form, not only in the plain one */
     double min_time_s; /* how long the timed parts of a row last where a suite repeats itself; 0:
                         * as short as can be, to see that all works */
     double patience_s; /* a row whose preparations last longer is left out */

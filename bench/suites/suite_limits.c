@@ -2,6 +2,7 @@
  * The machine's own limits, measured in the same run as the structures: what memory, calls and
  * clocks cost where nothing else is done. The footprint is that of n records.
  */
+#include "clock.h"
 #include "stretch.h"
 
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static void free_field(struct field *field)
 static bool make_field(struct fixture *fixture, struct field *field)
 {
     const struct row *row = fixture->row;
-    *field = (struct field){.record_bytes = row->shape.at[AXIS_RECORD], .n = row->n};
+    *field = (struct field){.record_bytes = row->shape.at[AXIS_FIELD], .n = row->n};
     field->total_bytes = field->n * field->record_bytes;
     field->bytes = tl_alloc(tl_system_allocator(), field->total_bytes, LINE_BYTES);
     field->order = random_order(field->n, 1);
@@ -208,7 +209,7 @@ static bool measure_clock(struct fixture *fixture, struct bench_measured *out)
         stretch_begin(&stretch, out);
         for (int i = 0; i < READINGS; i++) {
             if (which == CLOCK_CYCLES) {
-                sum += cycles_now();
+                sum += clock_cycles();
             } else {
                 sum +=
                     read_clock(which == CLOCK_THREAD ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
@@ -231,25 +232,25 @@ const struct suite suites_limits[] = {
                       "load before has come back",
               .why = "what following a link, or looking at a record in a heap, costs at this size",
               .per = "load"},
-     .axes = 1 << AXIS_RECORD,
+     .axes = 1 << AXIS_FIELD,
      .measure = measure_dependent_load},
     {.text = {.name = "limit/random-update",
               .what = "n records read and written in random order, the addresses known beforehand",
               .why = "the least that an operation upon a random timer costs at this size",
               .per = "update"},
-     .axes = 1 << AXIS_RECORD,
+     .axes = 1 << AXIS_FIELD,
      .measure = measure_random_update},
     {.text = {.name = "limit/random-update-two",
               .what = "the same with two records each time",
               .why = "an operation that touches a timer and one neighbour",
               .per = "update of both"},
-     .axes = 1 << AXIS_RECORD,
+     .axes = 1 << AXIS_FIELD,
      .measure = measure_random_update_two},
     {.text = {.name = "limit/sequential",
               .what = "n records read and written in their order",
               .why = "what walking an array costs: the memory's bandwidth",
               .per = "record"},
-     .axes = 1 << AXIS_RECORD,
+     .axes = 1 << AXIS_FIELD,
      .measure = measure_sequential},
     {.text = {.name = "limit/indirect-call",
               .what = "calls through a pointer, of a function that counts",

@@ -1,29 +1,120 @@
 #include "watched.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-bool begin_stall(struct fixture *fixture, struct stall *stall)
+enum { KEPT_MAX = 1 << 14 };
+
+static const char *const figures[WATCHED] = {
+#define WATCHED_FIGURE(code, figure) figure,
+    WATCHED_MAP(WATCHED_FIGURE)
+#undef WATCHED_FIGURE
+};
+
+bool watch_begin(struct fixture *fixture, struct watch *watch, const size_t room[WATCHED])
 {
-    struct row *row = fixture->row;
-    if (row->least_ns == NULL) {
-        row->least_ns = malloc(ROW_ADVANCES_MAX * sizeof *row->least_ns);
-        if (row->least_ns == NULL) {
-            return fail(fixture, "no memory for the times of single advances");
+    *watch = (struct watch){0};
+    for (int kind = 0; kind < WATCHED; kind++) {
+        watch->room[kind] = room[kind];
+        watch->cycles[kind] = malloc((room[kind] + 1) * sizeof *watch->cycles[kind]);
+        if (watch->cycles[kind] == NULL) {
+            watch_end(watch);
+            return fail(fixture, "no memory for the times of single calls");
         }
-        memset(row->least_ns, 0xff, ROW_ADVANCES_MAX * sizeof *row->least_ns);
     }
-    *stall = (struct stall){.least_ns = row->least_ns};
     return true;
 }
 
-void report_stall(const struct stall *stall, struct bench_measured *out)
+void watch_end(struct watch *watch)
 {
-    uint32_t repeatable_ns = 0;
-    for (size_t i = 0; i < stall->advances; i++) {
-        repeatable_ns = stall->least_ns[i] > repeatable_ns ? stall->least_ns[i] : repeatable_ns;
+    for (int kind = 0; kind < WATCHED; kind++) {
+        free(watch->cycles[kind]);
+        watch->cycles[kind] = NULL;
     }
-    bench_add_counter(out, "watched", (double)stall->advances);
-    bench_add_counter(out, "longest_ns", (double)stall->longest_ns);
-    bench_add_counter(out, "stall_ns", (double)repeatable_ns);
+}
+
+/* Puts a call into its place in a heap of `count`, the shortest first, from the root down. */
+static void sift_down(struct longest_call *calls, size_t count, struct longest_call call)
+{
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= count) {
+            break;
+        }
+        if (child + 1 < count && calls[child + 1].cycles < calls[child].cycles) {
+            child++;
+        }
+        if (call.cycles <= calls[child].cycles) {
+            break;
+        }
+        calls[at] = calls[child];
+        at = child;
+    }
+    calls[at] = call;
+}
+
+static void sift_up(struct longest_call *calls, size_t at, struct longest_call call)
+{
+    while (at > 0 && call.cycles < calls[(at - 1) / 2].cycles) {
+        calls[at] = calls[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    calls[at] = call;
+}
+
+/* The longest of the first repetition. */
+static bool keep_longest(struct longest *longest, const uint32_t *cycles, size_t count)
+{
+    longest->known = true;
+    longest->calls = calloc(count < KEPT_MAX ? count + 1 : KEPT_MAX, sizeof *longest->calls);
+    if (longest->calls == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct longest_call call = {.index = (uint32_t)i, .cycles = cycles[i]};
+        if (longest->count < KEPT_MAX) {
+            sift_up(longest->calls, longest->count++, call);
+        } else if (call.cycles > longest->calls[0].cycles) {
+            sift_down(longest->calls, longest->count, call);
+        }
+    }
+    return true;
+}
+
+static void lower(struct longest *longest, const uint32_t *cycles, size_t count)
+{
+    for (size_t i = 0; i < longest->count; i++) {
+        struct longest_call *call = &longest->calls[i];
+        if (call->index < count && cycles[call->index] < call->cycles) {
+            call->cycles = cycles[call->index];
+        }
+    }
+}
+
+static double longest_ns(const struct longest *longest)
+{
+    uint32_t cycles = 0;
+    for (size_t i = 0; i < longest->count; i++) {
+        cycles = longest->calls[i].cycles > cycles ? longest->calls[i].cycles : cycles;
+    }
+    double ns = cycles * clock_ns_per_cycle() - clock_overhead_ns();
+    return ns > 0 ? ns : 0;
+}
+
+bool watch_report(struct fixture *fixture, struct watch *watch, struct bench_measured *out)
+{
+    bool kept = true;
+    for (int kind = 0; kind < WATCHED; kind++) {
+        struct longest *longest = &fixture->row->longest[kind];
+        if (longest->known) {
+            lower(longest, watch->cycles[kind], watch->count[kind]);
+        } else {
+            kept = keep_longest(longest, watch->cycles[kind], watch->count[kind]) && kept;
+        }
+        if (longest->count > 0) {
+            bench_add_counter(out, figures[kind], longest_ns(longest));
+        }
+    }
+    watch_end(watch);
+    return kept || fail(fixture, "no memory for the times of single calls");
 }

@@ -18,10 +18,10 @@ rows() { # ALGO IDLE START EXPIRE HOLD MIXED
         def row($suite; $of): {run_type: "iteration", run_name: $suite, bytes_per_timer: 16} + $of;
         ($algo | if startswith("record") then "limit/\(.)/n:1000/of:" else "" end) as $limit
         | def name($s): if $limit == "" then "\($s)/\($algo)/n:1000/manual_time" else "\($limit)\($s)/manual_time" end;
-        ($f[0] | thrice | row(name("idle-reset"); {ns_per_op: ., stall_ns: (. * 1000)})),
-        ([$f[1], $f[2]] | row(name("fill-drain"); {ns_per_op: add, start_ns: .[0], expire_ns: .[1], stall_ns: 2500})),
-        ($f[3] | thrice | row(name("hold"); {ns_per_op: ., stall_ns: 700})),
-        ($f[4] | thrice | row(name("mixed-server"); {ns_per_op: ., stall_ns: 99}))'
+        ($f[0] | thrice | row(name("idle-reset"); {ns_per_op: ., longest_advance_ns: (. * 1000)})),
+        ([$f[1], $f[2]] | row(name("fill-drain"); {ns_per_op: add, start_ns: .[0], expire_ns: .[1], longest_advance_ns: 2500})),
+        ($f[3] | thrice | row(name("hold"); {ns_per_op: ., longest_advance_ns: 700})),
+        ($f[4] | thrice | row(name("mixed-server"); {ns_per_op: ., longest_advance_ns: 99}))'
 }
 {
     rows chunk-wheel 10 5 8 20 12

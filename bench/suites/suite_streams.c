@@ -1,0 +1,807 @@
+/*
+ * Streams: the steady states of a server, as far as its timers go, and how one begins and ends.
+ * Each plays the same operations for every structure: some untimed, until what a structure leaves
+ * behind it has become as much as it ever will; then a stretch between two readings of the clock;
+ * then one with a clock around every call, for the longest.
+ *
+ * What a firing causes happens inside its callback. So a structure that is late starts late, and is
+ * spared nothing: where all operations are of this kind it is timed until as many timers have fired
+ * as an exact one fires. The next delay is looked up by what the callback sums up in any case, a
+ * mixture of the timer and its tick: exact structures get the same delays, whatever their order
+ * within a tick; late ones others, from the same table.
+ */
+#include "floor.h"
+#include "stream.h"
+#include "stretch.h"
+#include "watched.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SLICE_TICKS = 256, /* how often patience is asked for */
+    SLICE_STARTS = 4096,
+    RESERVE_FROM = 1024, /* timers; from there on twice as many each time */
+};
+
+/* Beyond what lateness explains, a structure is not waited for. */
+#define EXTRA_TICKS_MAX (UINT64_C(1) << 20)
+
+static const struct stream *stream_of(const struct fixture *fixture)
+{
+    return fixture->operations;
+}
+
+/* What fires nothing is called back for by the list of what an exact structure fires, so that its
+ * floor has the same starts in it. */
+static bool is_listed(const struct fixture *fixture)
+{
+    return !fixture->fires && stream_of(fixture)->key.callback != 0;
+}
+
+/* Whether nothing happens but what firings cause. */
+static bool is_closed(const struct fixture *fixture)
+{
+    return stream_of(fixture)->key.every_ticks == 0 && stream_of(fixture)->key.callback != 0;
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+/* How many lines of a connection's record are touched. */
+enum touched { TOUCH_NONE, TOUCH_FIRST, TOUCH_BOTH, TOUCHED };
+
+static enum touched touched_of(const struct fixture *fixture)
+{
+    return fixture->record_bytes == 0                  ? TOUCH_NONE
+           : fixture->record_bytes > RECORD_LINE_BYTES ? TOUCH_BOTH
+                                                       : TOUCH_FIRST;
+}
+
+static inline __attribute__((always_inline)) void count_at(void *at)
+{
+    uint64_t count = 0;
+    memcpy(&count, at, sizeof count);
+    count++;
+    memcpy(at, &count, sizeof count);
+}
+
+/* `touched` is a constant in each caller. */
+static inline __attribute__((always_inline)) void touch(const struct fixture *fixture, uint32_t id,
+                                                        enum touched touched)
+{
+    if (touched != TOUCH_NONE) {
+        unsigned char *record = fixture->records + (size_t)id * fixture->record_bytes;
+        count_at(record);
+        if (touched == TOUCH_BOTH) {
+            count_at(record + fixture->record_bytes - sizeof(uint64_t));
+        }
+    }
+}
+
+/* --- callbacks ------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void
+fired(struct fixture *fixture, uint32_t id, uint64_t now, enum touched touched, bool restart)
+{
+    struct fired *sums = &fixture->fired;
+    uint64_t mixed = workload_mix(id, now - sums->base);
+    sums->count++;
+    sums->ids += id;
+    sums->checksum += mixed;
+    if (id >= fixture->ids) { /* the checks will tell */
+        return;
+    }
+    touch(fixture, id, touched);
+    if (restart) {
+        enum tl_status status = fixture->algo->start(
+            fixture->self, id, now + stream_next_delay(fixture->operations, mixed));
+        if (status != TL_OK) {
+            fixture->failure = status;
+        }
+    }
+}
+
+#define CALLBACK(name, touched, restart)                                                           \
+    static void name(void *ctx, uint32_t id, uint64_t now)                                         \
+    {                                                                                              \
+        fired(ctx, id, now, touched, restart);                                                     \
+    }
+CALLBACK(on_count, TOUCH_NONE, false)
+CALLBACK(on_count_first, TOUCH_FIRST, false)
+CALLBACK(on_count_both, TOUCH_BOTH, false)
+CALLBACK(on_restart, TOUCH_NONE, true)
+CALLBACK(on_restart_first, TOUCH_FIRST, true)
+CALLBACK(on_restart_both, TOUCH_BOTH, true)
+
+static tl_fire_fn callback_of(const struct fixture *fixture)
+{
+    static const tl_fire_fn callbacks[2][TOUCHED] = {
+        {on_count, on_count_first, on_count_both},
+        {on_restart, on_restart_first, on_restart_both},
+    };
+    return callbacks[stream_of(fixture)->key.callback != 0][touched_of(fixture)];
+}
+
+/* --- playing --------------------------------------------------------------------------------- */
+
+/* A place in a part of the stream. */
+struct place {
+    const struct stream_piece *piece;
+    const struct workload_expiry *expiry; /* the next that is called back for, and their end */
+    const struct workload_expiry *expiries_end;
+    size_t tick;
+    size_t stop;
+    size_t start;
+};
+
+/* `touched` and `watch` are constants in each caller, here and below, so that each loop holds its
+ * own work only. */
+static inline __attribute__((always_inline)) enum tl_status
+start_loop(const struct fixture *fixture, uint64_t now, const struct workload_start *starts,
+           size_t count, enum touched touched, struct watch *watch)
+{
+    enum tl_status (*start)(void *, uint32_t, uint64_t) = fixture->algo->start;
+    void *self = fixture->self;
+    enum tl_status failure = TL_OK;
+    for (size_t i = 0; i < count; i++) {
+        touch(fixture, starts[i].id, touched);
+        uint64_t begun = watch != NULL ? clock_cycles() : 0;
+        enum tl_status status = start(self, starts[i].id, now + starts[i].delay_ticks);
+        if (watch != NULL) {
+            watch_call(watch, WATCHED_START, begun);
+        }
+        failure = status != TL_OK ? status : failure;
+    }
+    return failure;
+}
+
+static inline __attribute__((always_inline)) void stop_loop(const struct fixture *fixture,
+                                                            const uint32_t *stops, size_t count,
+                                                            enum touched touched,
+                                                            struct watch *watch)
+{
+    enum tl_status (*stop)(void *, uint32_t) = fixture->algo->stop;
+    void *self = fixture->self;
+    for (size_t i = 0; i < count; i++) {
+        touch(fixture, stops[i], touched);
+        uint64_t begun = watch != NULL ? clock_cycles() : 0;
+        (void)stop(self, stops[i]);
+        if (watch != NULL) {
+            watch_call(watch, WATCHED_STOP, begun);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void
+advance_once(struct fixture *fixture, uint64_t now, tl_fire_fn fire, struct watch *watch)
+{
+    uint64_t begun = watch != NULL ? clock_cycles() : 0;
+    (void)fixture->algo->advance(fixture->self, now, TL_NO_BUDGET, fire, fixture);
+    if (watch != NULL) {
+        watch_call(watch, WATCHED_ADVANCE, begun);
+    }
+}
+
+/* Plays `count` advances, each with the operations behind it. */
+static inline __attribute__((always_inline)) void play_loop(struct fixture *fixture,
+                                                            struct place *place, size_t count,
+                                                            enum touched touched,
+                                                            struct watch *watch)
+{
+    tl_fire_fn fire = callback_of(fixture);
+    const struct stream_tick *ticks = place->piece->ticks + place->tick;
+    const uint32_t *stops = place->piece->stops + place->stop;
+    const struct workload_start *starts = place->piece->starts + place->start;
+    const struct workload_expiry *expiry = place->expiry;
+    enum tl_status failure = TL_OK;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t now = ticks[i].tick;
+        advance_once(fixture, now, fire, watch);
+        for (; expiry < place->expiries_end && expiry->tick <= now; expiry++) {
+            fire(fixture, expiry->id, now);
+        }
+        stop_loop(fixture, stops, ticks[i].stops, touched, watch);
+        stops += ticks[i].stops;
+        enum tl_status status = start_loop(fixture, now, starts, ticks[i].starts, touched, watch);
+        failure = status != TL_OK ? status : failure;
+        starts += ticks[i].starts;
+        fixture->clock = now;
+    }
+    fixture->failure = failure != TL_OK ? failure : fixture->failure;
+    place->expiry = expiry;
+    place->tick += count;
+    place->stop = (size_t)(stops - place->piece->stops);
+    place->start = (size_t)(starts - place->piece->starts);
+}
+
+static void play(struct fixture *fixture, struct place *place, size_t count)
+{
+    switch (touched_of(fixture)) {
+    case TOUCH_NONE:
+        play_loop(fixture, place, count, TOUCH_NONE, NULL);
+        break;
+    case TOUCH_FIRST:
+        play_loop(fixture, place, count, TOUCH_FIRST, NULL);
+        break;
+    default:
+        play_loop(fixture, place, count, TOUCH_BOTH, NULL);
+    }
+}
+
+static void play_with_clocks(struct fixture *fixture, struct place *place, size_t count,
+                             struct watch *watch)
+{
+    switch (touched_of(fixture)) {
+    case TOUCH_NONE:
+        play_loop(fixture, place, count, TOUCH_NONE, watch);
+        break;
+    case TOUCH_FIRST:
+        play_loop(fixture, place, count, TOUCH_FIRST, watch);
+        break;
+    default:
+        play_loop(fixture, place, count, TOUCH_BOTH, watch);
+    }
+}
+
+/* What other work does to the caches between two advances. */
+static void empty_caches(const struct fixture *fixture)
+{
+    for (size_t at = 0; at < fixture->cold_bytes; at += RECORD_LINE_BYTES) {
+        fixture->cold[at]++;
+    }
+}
+
+static void play_timed(struct fixture *fixture, struct place *place, size_t count,
+                       struct bench_measured *out)
+{
+    struct stretch stretch;
+    size_t slice = fixture->cold != NULL ? 1 : count;
+    for (size_t played = 0; played < count; played += slice) {
+        empty_caches(fixture);
+        stretch_begin(&stretch, out);
+        play(fixture, place, slice);
+        (void)stretch_end(&stretch);
+    }
+}
+
+/* Out of patience, it ends early: the figures are there already. True if it played all. */
+static bool play_watched(struct fixture *fixture, struct place *place, struct watch *watch)
+{
+    size_t slice = fixture->cold != NULL ? 1 : SLICE_TICKS;
+    size_t left = place->piece->tick_count;
+    while (left > 0 && has_patience(fixture)) {
+        size_t count = left < slice ? left : slice;
+        empty_caches(fixture);
+        play_with_clocks(fixture, place, count, watch);
+        left -= count;
+    }
+    return left == 0;
+}
+
+/* --- parts ----------------------------------------------------------------------------------- */
+
+/* Forgets what has fired; ticks count on from the stream's beginning. A floor is told what fires
+ * from here on, and what fires nothing is called back for. */
+static struct place begin_part(struct fixture *fixture, const struct stream_part *part)
+{
+    struct place place = {.piece = &part->piece};
+    uint64_t base = fixture->fired.base;
+    reset_fired(fixture);
+    fixture->fired.base = base;
+    if (floor_is(fixture->algo)) {
+        floor_schedule(fixture->self, part->expiries, part->expiry_count, base);
+    }
+    if (is_listed(fixture)) {
+        place.expiry = part->expiries;
+        place.expiries_end = part->expiries + part->expiry_count;
+    }
+    return place;
+}
+
+/* Exact or late, each timer is pending whose callback starts it again. */
+static bool verify_part(struct fixture *fixture, const struct stream_part *part)
+{
+    return verify_started(fixture, part->pending) &&
+           (!is_closed(fixture) || verify_pending(fixture, part->pending)) &&
+           verify_fired(fixture, &part->expected);
+}
+
+static bool start_initial(struct fixture *fixture)
+{
+    const struct stream *stream = stream_of(fixture);
+    for (size_t at = 0; at < stream->initial_count; at += SLICE_STARTS) {
+        size_t left = stream->initial_count - at;
+        enum tl_status status =
+            start_loop(fixture, fixture->clock, stream->initial + at,
+                       left < SLICE_STARTS ? left : SLICE_STARTS, TOUCH_NONE, NULL);
+        fixture->failure = status != TL_OK ? status : fixture->failure;
+        if (!still_patient(fixture)) {
+            return false;
+        }
+    }
+    return verify_started(fixture, stream->initial_count);
+}
+
+/* Goes through the warm-up, made beside it; what keeps no timers needs none. */
+static bool warm_up(struct fixture *fixture)
+{
+    const struct stream *stream = stream_of(fixture);
+    uint32_t end = stream->warm.to_tick;
+    (void)begin_part(fixture, &stream->warm);
+    if (!fixture->fires || floor_is(fixture->algo)) {
+        fixture->clock = end;
+        (void)fixture->algo->advance(fixture->self, end, TL_NO_BUDGET, on_fire, &fixture->fired);
+        return true;
+    }
+    struct stream_source *source = stream_source_new(stream);
+    bool warm = source != NULL;
+    for (uint32_t tick = 0; warm && tick < end; tick += SLICE_TICKS) {
+        uint32_t to = end - tick < SLICE_TICKS ? end : tick + SLICE_TICKS;
+        struct place place = {.piece = stream_source_piece(source, to)};
+        warm = place.piece != NULL;
+        if (warm) {
+            play(fixture, &place, place.piece->tick_count);
+            if (!still_patient(fixture)) {
+                stream_source_free(source);
+                return false;
+            }
+        }
+    }
+    stream_source_free(source);
+    return warm ? verify_part(fixture, &stream->warm) : fail(fixture, "no memory for the warm-up");
+}
+
+/* Where all comes from firings, what may be late goes on until it has had as many as what is not:
+ * so many ticks more as it needs for that if each time were the latest possible. The delays that it
+ * meets differ, hence an eighth more. */
+static void play_out(struct fixture *fixture, const struct stream_part *part,
+                     struct bench_measured *out)
+{
+    const struct stream *stream = stream_of(fixture);
+    uint64_t ticks = part->to_tick - part->from_tick;
+    uint64_t late = fixture->late_ticks < EXTRA_TICKS_MAX ? fixture->late_ticks : EXTRA_TICKS_MAX;
+    uint64_t times = 2 + part->expected.count / fixture->ids;
+    uint64_t extra = ticks / 8 + stream->max_delay_ticks + times * late;
+    uint64_t most = 8 * ticks + EXTRA_TICKS_MAX;
+    uint64_t last = part->to_tick + (extra < most ? extra : most);
+    tl_fire_fn fire = callback_of(fixture);
+    uint64_t now = fixture->clock;
+    struct stretch stretch;
+    stretch_begin(&stretch, out);
+    while (fixture->fired.count < part->expected.count && now < last) {
+        now += stream->key.step_ticks;
+        advance_once(fixture, now, fire, NULL);
+    }
+    (void)stretch_end(&stretch);
+    fixture->clock = now;
+}
+
+static void remark_lateness(struct fixture *fixture, const struct stream_part *part)
+{
+    char *remark = fixture->row->remark;
+    size_t bytes = sizeof fixture->row->remark;
+    uint64_t ticks = fixture->clock - part->from_tick;
+    uint64_t expected = part->expected.count;
+    uint64_t count = fixture->fired.count;
+    if (!is_closed(fixture)) {
+        (void)snprintf(remark, bytes,
+                       "fired %" PRIu64 " where an exact structure fires %" PRIu64
+                       ": requests and answers came before",
+                       count, expected);
+    } else if (count < expected) {
+        (void)snprintf(remark, bytes,
+                       "late: %" PRIu64 " of %" PRIu64 " expiries were not reached in %" PRIu64
+                       " ticks",
+                       expected - count, expected, ticks);
+    } else {
+        (void)snprintf(remark, bytes,
+                       "as many expiries as an exact structure has in %" PRIu32
+                       " ticks took %" PRIu64,
+                       part->to_tick - part->from_tick, ticks);
+    }
+}
+
+/* --- growing --------------------------------------------------------------------------------- */
+
+/* Another structure in its place that has to grow while timers are pending, with a clock around
+ * every time that it does. */
+static bool watch_reserve(struct fixture *fixture, struct watch *watch)
+{
+    uint32_t capacity = fixture->ids / 8 < RESERVE_FROM ? fixture->ids / 8 : RESERVE_FROM;
+    struct tl_records records = fixture_records(fixture, fixture->records);
+    struct tl_config config = {
+        .capacity = capacity,
+        .max_delay_ticks = fixture->max_delay_ticks,
+        .options = fixture->row->subject->options,
+        .allocator = tl_system_allocator(),
+        .records = fixture->node_in ? &records : NULL,
+    };
+    fixture->algo->destroy(fixture->self);
+    fixture->self = NULL;
+    if (fixture->records != NULL) {
+        memset(fixture->records, 0, fixture->record_bytes * fixture->ids);
+    }
+    void *self = NULL;
+    enum tl_status status = fixture->algo->create(&config, &self);
+    if (status != TL_OK) {
+        return fail(fixture, "create: %s (%s)", tl_status_text(status), tl_status_name(status));
+    }
+    fixture->self = self;
+    uint32_t id = 0;
+    while (capacity < fixture->ids && has_patience(fixture)) {
+        for (; id < capacity; id++) {
+            (void)fixture->algo->start(self, id,
+                                       stream_of(fixture)->delays[id % (1 << STREAM_TABLE_BITS)]);
+        }
+        capacity = capacity < fixture->ids / 2 ? 2 * capacity : fixture->ids;
+        uint64_t begun = clock_cycles();
+        status = fixture->algo->reserve(self, capacity);
+        watch_call(watch, WATCHED_RESERVE, begun);
+        if (status != TL_OK) {
+            return fail(fixture, "reserve: %s (%s)", tl_status_text(status),
+                        tl_status_name(status));
+        }
+    }
+    return true;
+}
+
+/* Then the longest calls stand in the figures. */
+static bool end_watch(struct fixture *fixture, struct watch *watch, struct bench_measured *out)
+{
+    if (!floor_is(fixture->algo) && !watch_reserve(fixture, watch)) {
+        watch_end(watch);
+        return false;
+    }
+    return watch_report(fixture, watch, out);
+}
+
+/* --- steady states --------------------------------------------------------------------------- */
+
+static bool watch_steady(struct fixture *fixture, struct bench_measured *out)
+{
+    enum { RESERVES_MAX = 32 };
+    const struct stream_part *part = &stream_of(fixture)->watched;
+    const size_t room[WATCHED] = {
+        [WATCHED_START] = part->piece.start_count,
+        [WATCHED_STOP] = part->piece.stop_count,
+        [WATCHED_ADVANCE] = part->piece.tick_count,
+        [WATCHED_RESERVE] = RESERVES_MAX,
+    };
+    struct watch watch;
+    if (!watch_begin(fixture, &watch, room)) {
+        return false;
+    }
+    struct place place = begin_part(fixture, part);
+    if (play_watched(fixture, &place, &watch) && !verify_part(fixture, part)) {
+        watch_end(&watch);
+        return false;
+    }
+    return end_watch(fixture, &watch, out);
+}
+
+static bool measure_steady(struct fixture *fixture, struct bench_measured *out)
+{
+    const struct stream *stream = stream_of(fixture);
+    const struct stream_part *part = &stream->timed;
+    bool late = fixture->fires && !fixture->exact;
+    if (!start_initial(fixture) || !warm_up(fixture)) {
+        return false;
+    }
+    struct place place = begin_part(fixture, part);
+    play_timed(fixture, &place, part->piece.tick_count, out);
+    if (late && is_closed(fixture)) {
+        play_out(fixture, part, out);
+    }
+    out->operations = part->piece.stop_count + part->piece.start_count + fixture->fired.count;
+    out->batches = 1;
+    bench_add_counter(out, "warm_ticks", (double)stream->warm.to_tick);
+    if (late) {
+        remark_lateness(fixture, part);
+    }
+    if (out->operations == 0) {
+        return leave_out(fixture, "nothing happens in %" PRIu32 " ticks",
+                         part->to_tick - part->from_tick);
+    }
+    if (!verify_part(fixture, part)) {
+        return false;
+    }
+    /* A late one stands where the stream no longer is. */
+    return fixture->clock > part->to_tick || watch_steady(fixture, out);
+}
+
+static bool plan(struct fixture *fixture, bool requests, bool fill)
+{
+    const uint64_t *at = fixture->row->shape.at;
+    const struct stream_key key = {
+        .connections = fixture->row->n,
+        .requests = requests,
+        .fill = fill,
+        .every_ticks = fill ? 0 : (uint32_t)at[AXIS_EVERY],
+        .delays = (uint32_t)at[AXIS_DELAYS],
+        .order = (uint32_t)at[AXIS_ORDER],
+        .earlier = (uint32_t)at[AXIS_EARLIER],
+        .callback = at[AXIS_CALLBACK] == CALLBACK_RESTART,
+        .step_ticks = (uint32_t)at[AXIS_STEP],
+        .warm_ticks = (uint32_t)at[AXIS_WARM],
+    };
+    if (fill && at[AXIS_ORDER] == STREAM_HOT) {
+        return leave_out(fixture, "each timer is started once: none is so more often");
+    }
+    const struct stream *stream = stream_get(&key);
+    if (stream == NULL) {
+        return fail(fixture, "no memory for the operations");
+    }
+    fixture->operations = stream;
+    fixture->ids = stream->ids;
+    fixture->max_delay_ticks = stream->max_delay_ticks;
+    return true;
+}
+
+static bool plan_steady(struct fixture *fixture)
+{
+    return plan(fixture, false, false);
+}
+
+static bool plan_requests(struct fixture *fixture)
+{
+    return plan(fixture, true, false);
+}
+
+/* --- fill and drain -------------------------------------------------------------------------- */
+
+static bool plan_fill(struct fixture *fixture)
+{
+    return plan(fixture, false, true);
+}
+
+static void fill(struct fixture *fixture, size_t from, size_t count, struct watch *watch)
+{
+    const struct workload_start *starts = stream_of(fixture)->initial + from;
+    uint64_t now = fixture->clock;
+    enum touched touched = touched_of(fixture);
+    enum tl_status status =
+        watch != NULL            ? start_loop(fixture, now, starts, count, touched, watch)
+        : touched == TOUCH_NONE  ? start_loop(fixture, now, starts, count, TOUCH_NONE, NULL)
+        : touched == TOUCH_FIRST ? start_loop(fixture, now, starts, count, TOUCH_FIRST, NULL)
+                                 : start_loop(fixture, now, starts, count, TOUCH_BOTH, NULL);
+    fixture->failure = status != TL_OK ? status : fixture->failure;
+}
+
+static bool fill_untimed(struct fixture *fixture, struct watch *watch)
+{
+    size_t n = stream_of(fixture)->initial_count;
+    for (size_t from = 0; from < n; from += SLICE_STARTS) {
+        fill(fixture, from, n - from < SLICE_STARTS ? n - from : SLICE_STARTS, watch);
+        if (!still_patient(fixture)) {
+            return false;
+        }
+    }
+    return verify_started(fixture, n);
+}
+
+/* Until all have fired, or should have. */
+static inline __attribute__((always_inline)) bool drain_loop(struct fixture *fixture,
+                                                             struct watch *watch, bool patient)
+{
+    const struct stream *stream = stream_of(fixture);
+    tl_fire_fn fire = callback_of(fixture);
+    uint64_t end = fixture->clock + stream->timed.to_tick + fixture->late_ticks;
+    uint64_t now = fixture->clock;
+    uint64_t step = stream->key.step_ticks;
+    uint64_t advances = 0;
+    while (now < end && fixture->fired.count < stream->initial_count) {
+        now += step;
+        advance_once(fixture, now, fire, watch);
+        if (patient && ++advances % SLICE_TICKS == 0 && !still_patient(fixture)) {
+            return false;
+        }
+    }
+    fixture->clock = now;
+    return true;
+}
+
+static void schedule_drain(struct fixture *fixture)
+{
+    const struct stream_part *part = &stream_of(fixture)->timed;
+    reset_fired(fixture);
+    if (floor_is(fixture->algo)) {
+        floor_schedule(fixture->self, part->expiries, part->expiry_count, fixture->clock);
+    }
+}
+
+static bool drain_untimed(struct fixture *fixture, struct watch *watch)
+{
+    schedule_drain(fixture);
+    bool drained =
+        watch != NULL ? drain_loop(fixture, watch, true) : drain_loop(fixture, NULL, true);
+    return drained && verify_drained(fixture, &stream_of(fixture)->timed.expected);
+}
+
+static bool watch_fill(struct fixture *fixture, struct bench_measured *out)
+{
+    enum { RESERVES_MAX = 32 };
+    const struct stream *stream = stream_of(fixture);
+    const size_t room[WATCHED] = {
+        [WATCHED_START] = stream->initial_count,
+        [WATCHED_ADVANCE] = stream->timed.to_tick / stream->key.step_ticks + fixture->late_ticks,
+        [WATCHED_RESERVE] = RESERVES_MAX,
+    };
+    struct watch watch;
+    if (!watch_begin(fixture, &watch, room)) {
+        return false;
+    }
+    if (!fill_untimed(fixture, &watch) || !drain_untimed(fixture, &watch)) {
+        watch_end(&watch);
+        return false;
+    }
+    return end_watch(fixture, &watch, out);
+}
+
+static bool measure_fill(struct fixture *fixture, struct bench_measured *out)
+{
+    const struct stream *stream = stream_of(fixture);
+    uint64_t rounds = rounds_of(fixture, stream->initial_count);
+    uint64_t fill_ns = 0;
+    uint64_t drain_ns = 0;
+    if (!fill_untimed(fixture, NULL) || !drain_untimed(fixture, NULL)) {
+        return false;
+    }
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct stretch stretch;
+        stretch_begin(&stretch, out);
+        fill(fixture, 0, stream->initial_count, NULL);
+        fill_ns += stretch_end(&stretch);
+        if (!verify_started(fixture, stream->initial_count)) {
+            return false;
+        }
+        schedule_drain(fixture);
+        stretch_begin(&stretch, out);
+        (void)drain_loop(fixture, NULL, false);
+        drain_ns += stretch_end(&stretch);
+        if (!verify_drained(fixture, &stream->timed.expected)) {
+            return false;
+        }
+    }
+    out->batches = rounds;
+    out->operations = stream->initial_count * rounds;
+    bench_add_counter(out, "start_ns", (double)fill_ns / (double)out->operations);
+    bench_add_counter(out, "expire_ns", (double)drain_ns / (double)out->operations);
+    return watch_fill(fixture, out);
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+#define EVERYWHERE_AXES                                                                            \
+    (1u << AXIS_DELAYS | 1u << AXIS_STEP | 1u << AXIS_RECORD | 1u << AXIS_NODE | 1u << AXIS_PAGES)
+#define STEADY_AXES (EVERYWHERE_AXES | 1u << AXIS_WARM | 1u << AXIS_COLD)
+#define RESTART_AXES                                                                               \
+    (STEADY_AXES | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_CALLBACK | 1u << AXIS_EVERY)
+
+/* What a stream that has a name for its delays does not list again. */
+#define NAMED_FLAGS                                                                                \
+    (1u << AXIS_DELAYS | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_CALLBACK |             \
+     1u << AXIS_EVERY | 1u << AXIS_WARM | 1u << AXIS_PAGES)
+
+#define STREAM_LIMITS .has_floor = true, .limit = "record-16", .limit_record = "record-64"
+
+#define RESTARTS                                                                                   \
+    "random ones of n timers restart, each about every 10,000 ticks; each expiry starts "
+
+static const char floor_listed[] = "fires nothing: called back by a list of what is due";
+
+extern const struct suite suites_streams[];
+const struct suite suites_streams[] = {
+    {.text = {.name = "idle-reset",
+              .what = "n connections with an idle timer of 30,000 to 60,000 ticks each; random "
+                      "ones restart theirs, each about every 10,000 ticks; the clock runs along",
+              .why =
+                  "what most timers of a server do all day: they are pushed back and rarely fire",
+              .per = "operation"},
+     .axes = RESTART_AXES,
+     STREAM_LIMITS,
+     .plan = plan_steady,
+     .measure = measure_steady},
+    {.text = {.name = "fill-drain",
+              .what = "n starts, 1 to 60,000 ticks ahead, then tick by tick until all have fired; "
+                      "start_ns and expire_ns are its halves",
+              .why = "both ends of a timer's life with nothing between: what expiry itself costs",
+              .per = "timer"},
+     .axes = EVERYWHERE_AXES | 1u << AXIS_ORDER,
+     .plain = {{AXIS_DELAYS, DELAYS_MINUTE}, {AXIS_ORDER, STREAM_FORWARD}},
+     STREAM_LIMITS,
+     .floor_label = "fires nothing: the starts and the loop alone",
+     .plan = plan_fill,
+     .measure = measure_fill},
+    {.text = {.name = "burst",
+              .what = "n starts for one and the same tick, and the advances up to it",
+              .why = "how long the loop stands still when all time out at once: longest_advance_ns",
+              .per = "timer"},
+     .axes = EVERYWHERE_AXES | 1u << AXIS_ORDER,
+     .flags_only = NAMED_FLAGS,
+     .plain = {{AXIS_DELAYS, DELAYS_CONST}},
+     STREAM_LIMITS,
+     .floor_label = "fires nothing: the starts and the loop alone",
+     .plan = plan_fill,
+     .measure = measure_fill},
+    {.text = {.name = "hold",
+              .what = "n timers; each expiry starts its timer again, in its callback, after 6,000 "
+                      "ticks in the mean; tick by tick, until as many have fired as an exact "
+                      "structure fires",
+              .why = "the classic test of event lists, and the life of a retry or heartbeat timer",
+              .per = "expiry with its start"},
+     .axes = STEADY_AXES,
+     .plain = {{AXIS_DELAYS, DELAYS_EXP6}, {AXIS_CALLBACK, CALLBACK_RESTART}, {AXIS_EVERY, 0}},
+     STREAM_LIMITS,
+     .floor_label = floor_listed,
+     .plan = plan_steady,
+     .measure = measure_steady},
+    {.text = {.name = "mixed-server",
+              .what = "n connections with three timers each: idle-reset's; a request's of 5,000 "
+                      "ticks, 95 % stopped within 50; a retransmission's of 200 ticks, 99 % "
+                      "stopped within 5",
+              .why = "short-lived timers among long-lived ones, most of them stopped",
+              .per = "operation"},
+     .axes = STEADY_AXES | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_EVERY,
+     .flags_only = NAMED_FLAGS,
+     STREAM_LIMITS,
+     .plan = plan_requests,
+     .measure = measure_steady},
+    {.text = {.name = "exponential",
+              .what = RESTARTS "its timer again; delays exponential, 30,000 in the mean",
+              .why = "timers near and far, many of which are pushed to an earlier tick",
+              .per = "operation"},
+     .axes = RESTART_AXES,
+     .flags_only = NAMED_FLAGS,
+     .plain = {{AXIS_DELAYS, DELAYS_EXP30}, {AXIS_CALLBACK, CALLBACK_RESTART}},
+     STREAM_LIMITS,
+     .floor_label = floor_listed,
+     .plan = plan_steady,
+     .measure = measure_steady},
+    {.text = {.name = "bimodal",
+              .what = RESTARTS "its timer again; delays of 40 ticks or 7,200,000, half each",
+              .why = "retransmissions and keep-alives in one structure, and a far one often made "
+                     "near",
+              .per = "operation"},
+     .axes = RESTART_AXES,
+     .flags_only = NAMED_FLAGS,
+     .plain = {{AXIS_DELAYS, DELAYS_BIMODAL}, {AXIS_CALLBACK, CALLBACK_RESTART}},
+     STREAM_LIMITS,
+     .floor_label = floor_listed,
+     .plan = plan_steady,
+     .measure = measure_steady},
+    {.text = {.name = "uniform",
+              .what = RESTARTS "its timer again; delays of 1,000 to 3,600,000 ticks",
+              .why = "delays of every length up to an hour",
+              .per = "operation"},
+     .axes = RESTART_AXES,
+     .flags_only = NAMED_FLAGS,
+     .plain = {{AXIS_DELAYS, DELAYS_HOUR}, {AXIS_CALLBACK, CALLBACK_RESTART}},
+     STREAM_LIMITS,
+     .floor_label = floor_listed,
+     .plan = plan_steady,
+     .measure = measure_steady},
+    {.text = {.name = "const",
+              .what = RESTARTS "its timer again; all delays 30,000 ticks",
+              .why = "one timeout for all, as most servers have it",
+              .per = "operation"},
+     .axes = RESTART_AXES,
+     .flags_only = NAMED_FLAGS,
+     .plain = {{AXIS_DELAYS, DELAYS_CONST}, {AXIS_CALLBACK, CALLBACK_RESTART}},
+     STREAM_LIMITS,
+     .floor_label = floor_listed,
+     .plan = plan_steady,
+     .measure = measure_steady},
+    {.text = {.name = "saw",
+              .what = "random ones of n timers restart, each about every 1,000 ticks, with 60,000 "
+                      "ticks and then 3,000 less each time, down to 3,000, and again",
+              .why = "what is hostile to putting off: nearly every restart is to an earlier tick",
+              .per = "operation"},
+     .axes = RESTART_AXES,
+     .flags_only = NAMED_FLAGS,
+     .plain = {{AXIS_DELAYS, DELAYS_SAW}, {AXIS_EVERY, 1000}},
+     STREAM_LIMITS,
+     .plan = plan_steady,
+     .measure = measure_steady},
+    {.text = {.name = NULL}},
+};
