@@ -454,7 +454,7 @@ static void every_stream_fires_what_it_must_on_every_axis(void **state)
     static const char *const turned[] = {
         "",
         "--earlier=0.3",
-        "--order=hot",
+        "--order=hot --earlier=0.1",
         "--order=backward --step=7",
         "--step=100 --earlier=0.5",
         "--callback=restart --every=300",
