@@ -460,7 +460,7 @@ static void every_stream_fires_what_it_must_on_every_axis(void **state)
         "--callback=restart --every=300",
         "--delays=hour --callback=restart --warm=100000",
         "--delays=saw --callback=restart --step=10",
-        "--record=128 --node=able --delays=bimodal",
+        "--record=128 --node=able --delays=bimodal6",
         "--record=64 --node=in --delays=const",
         "--warm=0 --cold=1 --record=24",
     };
