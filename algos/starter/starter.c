@@ -27,7 +27,7 @@
 #define UNLINKED UINT32_MAX
 
 /* The lists' own nodes; timer `id` is node id + FIRST. Timers are named by index, not by pointer:
- * four bytes instead of eight, and `reserve` may move the array. */
+ * four bytes instead of eight, and the nodes may move. */
 enum { PENDING, DUE, FIRST };
 
 struct starter_node {
@@ -40,34 +40,44 @@ struct starter_timers {
     struct tl_counters
         counters; /* optional; TL_COUNT adds to it under -DTL_COUNTERS, else nothing */
     const struct tl_allocator *allocator;
-    struct starter_node *nodes; /* capacity + FIRST of them */
+    struct starter_node heads[FIRST];
+    struct starter_node *own; /* the timers' nodes; NULL where they lie in the caller's records */
+    char *first;              /* where that of timer 0 is, */
+    size_t stride;            /* and how far it is from one to the next */
+    bool embedded;            /* they lie in records */
     uint32_t capacity;
     uint64_t clock;
     uint64_t earliest;
     uint64_t count;
 };
 
-static size_t starter_nodes_bytes(uint32_t capacity)
+static inline struct starter_node *starter_at(const struct starter_timers *timers, uint32_t index)
 {
-    return ((size_t)capacity + FIRST) * sizeof(struct starter_node);
+    return index < FIRST ? (void *)&timers->heads[index]
+                         : (void *)(timers->first + (size_t)(index - FIRST) * timers->stride);
+}
+
+static size_t starter_own_bytes(const struct starter_timers *timers, uint32_t capacity)
+{
+    return timers->embedded ? 0 : capacity * sizeof(struct starter_node);
 }
 
 static void starter_unlink(struct starter_timers *timers, uint32_t index)
 {
-    struct starter_node *node = &timers->nodes[index];
-    timers->nodes[node->prev].next = node->next;
-    timers->nodes[node->next].prev = node->prev;
+    struct starter_node *node = starter_at(timers, index);
+    starter_at(timers, node->prev)->next = node->next;
+    starter_at(timers, node->next)->prev = node->prev;
     node->next = UNLINKED;
     TL_COUNT(timers, moves, 1);
 }
 
 static void starter_append(struct starter_timers *timers, uint32_t list, uint32_t index)
 {
-    struct starter_node *node = &timers->nodes[index];
-    node->prev = timers->nodes[list].prev;
+    struct starter_node *node = starter_at(timers, index);
+    node->prev = starter_at(timers, list)->prev;
     node->next = list;
-    timers->nodes[node->prev].next = index;
-    timers->nodes[list].prev = index;
+    starter_at(timers, node->prev)->next = index;
+    starter_at(timers, list)->prev = index;
     TL_COUNT(timers, moves, 1);
 }
 
@@ -76,31 +86,40 @@ static void starter_append(struct starter_timers *timers, uint32_t list, uint32_
 static enum tl_status starter_reserve(void *self, uint32_t capacity)
 {
     struct starter_timers *timers = self;
-    if (timers->nodes != NULL && capacity <= timers->capacity) {
+    if (capacity <= timers->capacity) {
         return TL_OK;
     }
     if (capacity >= UNLINKED - FIRST) {
         return TL_ERR_CAPACITY;
     }
-    size_t old_bytes = timers->nodes != NULL ? starter_nodes_bytes(timers->capacity) : 0;
-    struct starter_node *nodes =
-        timers->allocator->resize(timers->allocator->ctx, timers->nodes, old_bytes,
-                                  starter_nodes_bytes(capacity), alignof(struct starter_node));
-    if (nodes == NULL) {
-        return TL_ERR_NOMEM; /* the old block is still whole, and still ours */
+    if (!timers->embedded) {
+        struct starter_node *own = timers->allocator->resize(
+            timers->allocator->ctx, timers->own, starter_own_bytes(timers, timers->capacity),
+            starter_own_bytes(timers, capacity), alignof(struct starter_node));
+        if (own == NULL) {
+            return TL_ERR_NOMEM; /* the old block is still whole, and still ours */
+        }
+        timers->own = own;
+        timers->first = (char *)own;
+        timers->stride = sizeof *own;
     }
-    uint32_t first_new = timers->capacity + FIRST;
-    if (timers->nodes == NULL) {
-        nodes[PENDING] = (struct starter_node){.next = PENDING, .prev = PENDING};
-        nodes[DUE] = (struct starter_node){.next = DUE, .prev = DUE};
-        first_new = FIRST;
+    for (uint32_t id = timers->capacity; id < capacity; id++) {
+        *starter_at(timers, id + FIRST) = (struct starter_node){.next = UNLINKED};
     }
-    for (uint32_t i = first_new; i < capacity + FIRST; i++) {
-        nodes[i] = (struct starter_node){.next = UNLINKED};
-    }
-    timers->nodes = nodes;
     timers->capacity = capacity;
     return TL_OK;
+}
+
+/* Optional, with .embedded_bytes; without both, `first` and `stride` become an array, and the
+ * address of a node is known a little faster. The caller has a record for each id, a connection
+ * say, and our node lies in it: what he reads anyway brings it along. The records have moved with
+ * all that is in them, so nothing of ours may name a node by its address. */
+static void starter_moved(void *self, const struct tl_records *records)
+{
+    struct starter_timers *timers = self;
+    timers->first = (char *)records->base + records->offset_bytes;
+    timers->stride = records->stride_bytes;
+    timers->embedded = true;
 }
 
 /* Required. All memory comes from config->allocator, and goes back to it with the same size and
@@ -114,6 +133,12 @@ static enum tl_status starter_create(const struct tl_config *config, void **self
     }
     *timers = (struct starter_timers){
         .allocator = config->allocator, .clock = config->now, .earliest = TL_NEVER};
+    for (uint32_t list = PENDING; list < FIRST; list++) {
+        timers->heads[list] = (struct starter_node){.next = list, .prev = list};
+    }
+    if (config->records != NULL) {
+        starter_moved(timers, config->records);
+    }
     enum tl_status status = starter_reserve(timers, config->capacity);
     if (status != TL_OK) {
         tl_free(config->allocator, timers, sizeof *timers, alignof(struct starter_timers));
@@ -128,7 +153,7 @@ static void starter_destroy(void *self)
 {
     struct starter_timers *timers = self;
     const struct tl_allocator *allocator = timers->allocator;
-    tl_free(allocator, timers->nodes, starter_nodes_bytes(timers->capacity),
+    tl_free(allocator, timers->own, starter_own_bytes(timers, timers->capacity),
             alignof(struct starter_node));
     tl_free(allocator, timers, sizeof *timers, alignof(struct starter_timers));
 }
@@ -138,7 +163,7 @@ static void starter_destroy(void *self)
 static enum tl_status starter_stop(void *self, uint32_t id)
 {
     struct starter_timers *timers = self;
-    if (timers->nodes[id + FIRST].next == UNLINKED) {
+    if (starter_at(timers, id + FIRST)->next == UNLINKED) {
         return TL_IDLE;
     }
     starter_unlink(timers, id + FIRST);
@@ -154,7 +179,7 @@ static enum tl_status starter_start(void *self, uint32_t id, uint64_t deadline)
     struct starter_timers *timers = self;
     (void)starter_stop(timers, id);
     uint64_t due = deadline > timers->clock ? deadline : timers->clock;
-    timers->nodes[id + FIRST].due = due;
+    starter_at(timers, id + FIRST)->due = due;
     starter_append(timers, PENDING, id + FIRST);
     timers->count++;
     if (due < timers->earliest) {
@@ -167,16 +192,16 @@ static enum tl_status starter_start(void *self, uint32_t id, uint64_t deadline)
 static void starter_collect(struct starter_timers *timers, uint64_t now)
 {
     timers->earliest = TL_NEVER;
-    uint32_t next = timers->nodes[PENDING].next;
+    uint32_t next = starter_at(timers, PENDING)->next;
     while (next != PENDING) {
         uint32_t index = next;
-        next = timers->nodes[index].next;
+        next = starter_at(timers, index)->next;
         TL_COUNT(timers, compares, 1);
-        if (timers->nodes[index].due <= now) {
+        if (starter_at(timers, index)->due <= now) {
             starter_unlink(timers, index);
             starter_append(timers, DUE, index);
-        } else if (timers->nodes[index].due < timers->earliest) {
-            timers->earliest = timers->nodes[index].due;
+        } else if (starter_at(timers, index)->due < timers->earliest) {
+            timers->earliest = starter_at(timers, index)->due;
         }
     }
 }
@@ -194,8 +219,8 @@ static uint64_t starter_advance(void *self, uint64_t now, uint64_t budget, tl_fi
         starter_collect(timers, now);
     }
     uint64_t fired = 0;
-    while (fired < budget && timers->nodes[DUE].next != DUE) {
-        uint32_t index = timers->nodes[DUE].next;
+    while (fired < budget && starter_at(timers, DUE)->next != DUE) {
+        uint32_t index = starter_at(timers, DUE)->next;
         starter_unlink(timers, index);
         timers->count--;
         fired++;
@@ -209,10 +234,10 @@ static uint64_t starter_advance(void *self, uint64_t now, uint64_t budget, tl_fi
 static uint64_t starter_next(const void *self)
 {
     const struct starter_timers *timers = self;
-    if (timers->nodes[DUE].next != DUE) {
+    if (starter_at(timers, DUE)->next != DUE) {
         return timers->clock;
     }
-    return timers->nodes[PENDING].next != PENDING ? timers->earliest : TL_NEVER;
+    return starter_at(timers, PENDING)->next != PENDING ? timers->earliest : TL_NEVER;
 }
 
 /* Required. */
@@ -234,9 +259,10 @@ static enum tl_status starter_check(const void *self, char *why, size_t why_byte
     const struct starter_timers *timers = self;
     uint64_t seen = 0;
     for (uint32_t list = PENDING; list <= DUE; list++) {
-        for (uint32_t i = timers->nodes[list].next; i != list; i = timers->nodes[i].next) {
-            const struct starter_node *node = &timers->nodes[i];
-            if (timers->nodes[node->next].prev != i || ++seen > timers->count) {
+        for (uint32_t i = starter_at(timers, list)->next; i != list;
+             i = starter_at(timers, i)->next) {
+            const struct starter_node *node = starter_at(timers, i);
+            if (starter_at(timers, node->next)->prev != i || ++seen > timers->count) {
                 (void)snprintf(why, why_bytes, "the links around timer %" PRIu32 " do not agree",
                                i - FIRST);
                 return TL_ERR_CORRUPT;
@@ -261,7 +287,8 @@ static enum tl_status starter_check(const void *self, char *why, size_t why_byte
 /* Required: all texts, and the hooks that are called so above. Optional besides those: .options, a
  * table of struct tl_option that ends with {0}; .precision, for structures that may fire early or
  * late, in place of TL_CAP_EXACT; .place, where a timer sits; .walk, what the inside looks like;
- * .differs, in what it is not like its origin.
+ * .differs, in what it is not like its origin; .embedded_bytes and .moved, for timers in the
+ * caller's records.
  *
  * The capabilities are promises, explained in timerlab.h, and `timerlab check` holds you to them:
  * claim what you keep for every value of every option. */
@@ -285,4 +312,6 @@ TL_ALGO(starter) = {
     .count = starter_count,
     .counters = starter_counters,
     .check = starter_check,
+    .embedded_bytes = sizeof(struct starter_node),
+    .moved = starter_moved,
 };

@@ -3,18 +3,22 @@
 #include "foreign.h"
 #include "front.h"
 
+#include <stdlib.h>
+
 #define FOOTPRINT_SECONDS 60.0 /* on a busy machine, under a sanitizer */
 
-/* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds. */
+/* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds; without the
+ * records, if there are any. */
 static enum tl_status bytes_with(const struct tl_algo *algo, const int64_t *options,
-                                 uint32_t timers, uint64_t *bytes)
+                                 uint32_t timers, const struct tl_records *records, uint64_t *bytes)
 {
     struct tl_memory memory;
     tl_counting_allocator(&memory, tl_system_allocator());
     struct tl_config config = {.capacity = timers,
                                .max_delay_ticks = FOOTPRINT_SPREAD_TICKS,
                                .options = options,
-                               .allocator = &memory.allocator};
+                               .allocator = &memory.allocator,
+                               .records = records};
     void *self = NULL;
     enum tl_status status = algo->create(&config, &self);
     if (status != TL_OK) {
@@ -71,23 +75,48 @@ static enum tl_status measure_horizon(const struct tl_algo *algo, const int64_t 
     return TL_OK;
 }
 
+static void measure_bytes(const struct tl_algo *algo, const int64_t *options,
+                          const struct tl_records *none, const struct tl_records *many,
+                          struct footprint *footprint)
+{
+    uint64_t loaded = 0;
+    footprint->status = bytes_with(algo, options, 0, none, &footprint->bytes_fixed);
+    if (footprint->status == TL_OK) {
+        footprint->status = bytes_with(algo, options, FOOTPRINT_TIMERS, many, &loaded);
+    }
+    footprint->bytes_per_timer =
+        ((double)loaded - (double)footprint->bytes_fixed) / FOOTPRINT_TIMERS;
+}
+
 struct footprint footprint_measure(const struct tl_algo *algo)
 {
     int64_t options[TL_OPTIONS_MAX];
     tl_options_default(algo, options);
     struct footprint footprint = {0};
-    uint64_t loaded = 0;
     foreign_enter(FOOTPRINT_SECONDS, "%s, while its memory was measured", algo->name);
-    footprint.status = bytes_with(algo, options, 0, &footprint.bytes_fixed);
+    measure_bytes(algo, options, NULL, NULL, &footprint);
     if (footprint.status == TL_OK) {
-        footprint.status = bytes_with(algo, options, FOOTPRINT_TIMERS, &loaded);
-    }
-    if (footprint.status == TL_OK) {
-        footprint.bytes_per_timer =
-            ((double)loaded - (double)footprint.bytes_fixed) / FOOTPRINT_TIMERS;
         footprint.status = measure_horizon(algo, options, &footprint.horizon_ticks);
     }
     foreign_leave();
+    return footprint;
+}
+
+struct footprint footprint_embedded(const struct tl_algo *embedded)
+{
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(embedded, options);
+    struct footprint footprint = {.status = TL_ERR_NOMEM};
+    size_t bytes = embedded->embedded_bytes;
+    struct tl_records none = {.base = calloc(1, bytes), .stride_bytes = bytes};
+    struct tl_records many = {.base = calloc(FOOTPRINT_TIMERS, bytes), .stride_bytes = bytes};
+    if (none.base != NULL && many.base != NULL) {
+        foreign_enter(FOOTPRINT_SECONDS, "%s, while its memory was measured", embedded->name);
+        measure_bytes(embedded, options, &none, &many, &footprint);
+        foreign_leave();
+    }
+    free(none.base);
+    free(many.base);
     return footprint;
 }
 
@@ -196,6 +225,19 @@ json_t *structure_json(const struct catalog_entry *entry)
                                   footprint.horizon_ticks == TL_DEADLINE_MAX
                                       ? json_null()
                                       : json_integer((json_int_t)footprint.horizon_ticks));
+    }
+    if (entry->embedded.embedded_bytes > 0) {
+        struct footprint besides = footprint_embedded(&entry->embedded);
+        json_t *embedded = json_object();
+        (void)json_object_set_new(embedded, "record_bytes",
+                                  json_integer((json_int_t)entry->embedded.embedded_bytes));
+        if (besides.status == TL_OK) {
+            (void)json_object_set_new(embedded, "bytes_fixed",
+                                      json_integer((json_int_t)besides.bytes_fixed));
+            (void)json_object_set_new(embedded, "bytes_per_timer",
+                                      json_real(besides.bytes_per_timer));
+        }
+        (void)json_object_set_new(row, "embedded", embedded);
     }
     if (algo->differs != NULL) {
         (void)json_object_set_new(row, "differs", json_string(algo->differs));

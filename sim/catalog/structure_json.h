@@ -23,13 +23,19 @@ struct footprint {
 
 struct footprint footprint_measure(const struct tl_algo *algo);
 
+/* Of a build that takes records, and its timers lie in some: what the structure has besides. Reach
+ * is not measured again. */
+struct footprint footprint_embedded(const struct tl_algo *embedded);
+
 /* The words of capabilities, in the map's order, joined by blanks. */
 void capability_words(uint32_t capabilities, char *text, size_t text_bytes);
 
 /* {name, summary, description, origin, cost, capabilities, options, fronts, bytes_fixed,
  * bytes_per_timer, horizon_ticks (null: none)}, and `plugin` for one from outside; without the
  * bytes and the horizon where they could not be measured. `fronts` are the front ends that can
- * stand before it, {name, summary} each. */
+ * stand before it, {name, summary} each. Where its timers may lie in the caller's records there is
+ * `embedded`: {record_bytes, bytes_fixed, bytes_per_timer}, what of each lies there, and what the
+ * structure has besides. */
 json_t *structure_json(const struct catalog_entry *entry);
 
 /* An array of those of the whole catalogue. */

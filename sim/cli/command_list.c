@@ -20,6 +20,14 @@ struct list_arguments {
     const char *name; /* describe only */
 };
 
+/* How many bytes of a timer may lie in the caller's record; "-": none. */
+static const char *record_text(const struct catalog_entry *entry, char *text, size_t text_bytes)
+{
+    size_t bytes = entry->embedded.embedded_bytes;
+    (void)snprintf(text, text_bytes, "%zu", bytes);
+    return bytes > 0 ? text : "-";
+}
+
 /* The texts of a row of the table, in the order of its columns. */
 #define TABLE_TEXTS 5
 static void table_texts(const struct tl_algo *algo, const char *texts[TABLE_TEXTS])
@@ -44,12 +52,14 @@ static void list_table(const struct catalog *catalog)
             table_texts(&catalog->entries[i].timed, texts);
         }
     }
-    (void)printf("%-*s  %-*s  %-*s  %-*s  %-*s  %10s  %7s  %s\n", widths[0], "name", widths[1],
+    (void)printf("%-*s  %-*s  %-*s  %-*s  %-*s  %10s  %7s  %8s  %s\n", widths[0], "name", widths[1],
                  "start", widths[2], "stop", widths[3], "tick", widths[4], "expire", "fixed B",
-                 "B/timer", "capabilities");
+                 "B/timer", "record B", "capabilities");
     for (size_t i = 0; i < catalog->count; i++) {
         const struct tl_algo *algo = &catalog->entries[i].timed;
         struct footprint footprint = footprint_measure(algo);
+        char record_buffer[32];
+        const char *record = record_text(&catalog->entries[i], record_buffer, sizeof record_buffer);
         char words[256];
         capability_words(algo->capabilities, words, sizeof words);
         table_texts(algo, texts);
@@ -57,10 +67,11 @@ static void list_table(const struct catalog *catalog)
             (void)printf("%-*s  ", widths[c], texts[c]);
         }
         if (footprint.status == TL_OK) {
-            (void)printf("%10" PRIu64 "  %7.1f  %s\n", footprint.bytes_fixed,
-                         footprint.bytes_per_timer, words);
+            (void)printf("%10" PRIu64 "  %7.1f  %8s  %s\n", footprint.bytes_fixed,
+                         footprint.bytes_per_timer, record, words);
         } else {
-            (void)printf("%10s  %7s  %s (%s)\n", "-", "-", words, tl_status_text(footprint.status));
+            (void)printf("%10s  %7s  %8s  %s (%s)\n", "-", "-", record, words,
+                         tl_status_text(footprint.status));
         }
     }
 }
@@ -80,17 +91,19 @@ static void list_fronts(void)
 static void list_markdown(const struct catalog *catalog)
 {
     (void)printf("| structure | what it is | after | start | stop | tick | expire | bytes fixed | "
-                 "bytes per timer | promises |\n");
-    (void)printf("|---|---|---|---|---|---|---|--:|--:|---|\n");
+                 "bytes per timer | bytes in a record | promises |\n");
+    (void)printf("|---|---|---|---|---|---|---|--:|--:|--:|---|\n");
     for (size_t i = 0; i < catalog->count; i++) {
         const struct tl_algo *algo = &catalog->entries[i].timed;
         struct footprint footprint = footprint_measure(algo);
+        char record[32];
         char words[256];
         capability_words(algo->capabilities, words, sizeof words);
-        (void)printf("| `%s` | %s | %s | %s | %s | %s | %s | %" PRIu64 " | %.1f | %s |\n",
+        (void)printf("| `%s` | %s | %s | %s | %s | %s | %s | %" PRIu64 " | %.1f | %s | %s |\n",
                      algo->name, algo->summary, algo->origin, algo->cost.start, algo->cost.stop,
                      algo->cost.tick, algo->cost.expire, footprint.bytes_fixed,
-                     footprint.bytes_per_timer, words);
+                     footprint.bytes_per_timer,
+                     record_text(&catalog->entries[i], record, sizeof record), words);
     }
 }
 
@@ -193,6 +206,7 @@ static void describe_front(const struct tl_front *front)
     }
     capability_words(front->keeps, words, sizeof words);
     (void)printf("Keeps: %s\n", words);
+    (void)printf("Embedded: no, the structure's timers lie in memory of its own\n");
     if (front->options == NULL) {
         (void)printf("Options: only the structure's (%s(NAME):option=value:...)\n", front->name);
         return;
@@ -201,6 +215,22 @@ static void describe_front(const struct tl_front *front)
     for (const struct tl_option *option = front->options; option->name != NULL; option++) {
         describe_option(option);
     }
+}
+
+static void describe_embedded(const struct catalog_entry *entry)
+{
+    if (entry->embedded.embedded_bytes == 0) {
+        (void)printf("Embedded: no, timers lie in memory of its own\n");
+        return;
+    }
+    struct footprint besides = footprint_embedded(&entry->embedded);
+    (void)printf("Embedded: %zu bytes of a timer may lie in the caller's record",
+                 entry->embedded.embedded_bytes);
+    if (besides.status == TL_OK) {
+        (void)printf("; besides them it then has %" PRIu64 " bytes fixed, %.1f bytes per timer",
+                     besides.bytes_fixed, besides.bytes_per_timer);
+    }
+    (void)putchar('\n');
 }
 
 static void describe(const struct catalog_entry *entry)
@@ -229,6 +259,7 @@ static void describe(const struct catalog_entry *entry)
     } else {
         (void)printf("Memory: not measured: %s\n", tl_status_text(footprint.status));
     }
+    describe_embedded(entry);
     if (footprint.status == TL_OK && footprint.horizon_ticks == TL_DEADLINE_MAX) {
         (void)printf("Horizon: none\n");
     } else if (footprint.status == TL_OK) {

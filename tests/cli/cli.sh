@@ -66,6 +66,9 @@ jq -e '(.[] | select(.name == "hier-wheel") | [.fronts[].name]) == ["locked", "h
     and (.[] | select(.name == "simple-wheel") | [.fronts[].name]) == ["locked", "sharded"]
     and all(.[].fronts[]; .summary | length > 0)' structures.json >/dev/null ||
     { echo "list --format json has not the front ends: $(jq -c '.[].fronts' structures.json)"; failures=$((failures + 1)); }
+jq -e '(.[] | select(.name == "binary-heap").embedded | .record_bytes == 8 and .bytes_per_timer == 16)
+    and (.[] | select(.name == "libuv").embedded == null)' structures.json >/dev/null ||
+    { echo "list --format json is wrong about records: $(jq -c '.[].embedded' structures.json)"; failures=$((failures + 1)); }
 # One that is named for a structure can stand before it.
 for name in $(jq -r '.[] | select(.name == "simple-wheel") | .name as $n | .fronts[] | "\(.name)(\($n))"' structures.json); do
     expect 0 "\"status\": \"ok\"" "" check -a "$name" --case refused --seconds 0 --format json
@@ -76,12 +79,17 @@ expect 0 "rounding" "" describe hier-wheel
 for name in $("$TIMERLAB" list --format json | jq -r '.[].name'); do
     "$TIMERLAB" describe "$name" >described.txt
     for part in "^$name: ." "^Origin: ." "^Cost: start .*, stop .*, tick .*, expire " \
-        "^Memory: (.* bytes fixed, .* per timer|not measured)" "^(Horizon: |Memory: not measured)" "^Precision: " \
+        "^Memory: (.* bytes fixed, .* per timer|not measured)" "^Embedded: ." "^(Horizon: |Memory: not measured)" "^Precision: " \
         "^Promises:" "^Options"; do
         grep -qE -- "$part" described.txt || { echo "describe $name does not say '$part'" >&2 && exit 1; }
     done
 done
 expect 0 "^Horizon: none" "" describe binary-heap
+expect 0 "^Embedded: 8 bytes of a timer may lie in the caller's record; besides them it then has [0-9]* bytes fixed, 16.0" \
+    "" describe binary-heap
+expect 0 "^Embedded: no" "" describe libuv
+expect 0 "^Embedded: no" "" describe "locked(binary-heap)"
+expect 0 "^Embedded: no" "" describe locked
 expect 0 "^Horizon: .*, 60000 ticks" "" describe simple-wheel
 expect 0 "^Horizon: .*, 60001 ticks" "" describe fixed-wheel
 expect 2 "" "did you mean 'hier-wheel'" describe hier-whel
