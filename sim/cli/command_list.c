@@ -217,18 +217,16 @@ static void describe_front(const struct tl_front *front)
     }
 }
 
-static void describe_embedded(const struct catalog_entry *entry)
+static void describe_embedded(size_t record_bytes, const struct footprint *besides)
 {
-    if (entry->embedded.embedded_bytes == 0) {
+    if (record_bytes == 0) {
         (void)printf("Embedded: no, timers lie in memory of its own\n");
         return;
     }
-    struct footprint besides = footprint_embedded(&entry->embedded);
-    (void)printf("Embedded: %zu bytes of a timer may lie in the caller's record",
-                 entry->embedded.embedded_bytes);
-    if (besides.status == TL_OK) {
+    (void)printf("Embedded: %zu bytes of a timer may lie in the caller's record", record_bytes);
+    if (besides->status == TL_OK) {
         (void)printf("; besides them it then has %" PRIu64 " bytes fixed, %.1f bytes per timer",
-                     besides.bytes_fixed, besides.bytes_per_timer);
+                     besides->bytes_fixed, besides->bytes_per_timer);
     }
     (void)putchar('\n');
 }
@@ -237,6 +235,11 @@ static void describe(const struct catalog_entry *entry)
 {
     const struct tl_algo *algo = &entry->timed;
     struct footprint footprint = footprint_measure(algo);
+    size_t record_bytes = entry->embedded.embedded_bytes;
+    struct footprint besides = {0};
+    if (record_bytes > 0) {
+        besides = footprint_embedded(&entry->embedded);
+    }
     int64_t options[TL_OPTIONS_MAX];
     tl_options_default(algo, options);
     (void)printf("%s: %s\n\n", algo->name, algo->summary);
@@ -259,7 +262,7 @@ static void describe(const struct catalog_entry *entry)
     } else {
         (void)printf("Memory: not measured: %s\n", tl_status_text(footprint.status));
     }
-    describe_embedded(entry);
+    describe_embedded(record_bytes, &besides);
     if (footprint.status == TL_OK && footprint.horizon_ticks == TL_DEADLINE_MAX) {
         (void)printf("Horizon: none\n");
     } else if (footprint.status == TL_OK) {
