@@ -279,8 +279,8 @@ typedef void (*tl_fire_fn)(void *ctx, uint32_t id, uint64_t now);
 
 /*
  * A durable structure (TL_CAP_DURABLE) keeps its timers in a folder, named by its text option
- * `path`; without one it uses a temporary folder of its own and removes it when it is destroyed.
- * One structure at a time uses a folder.
+ * `path`; without one, in temporary files of its own, which go when it is destroyed. One structure
+ * at a time uses a folder.
  *
  * Every start that was accepted, every stop that found its timer pending and every firing takes the
  * next sequence number, the first one 1; a firing, depending on the structure, before its callback

@@ -33,9 +33,10 @@ extern const struct tl_front tl_front_locked;
 extern const struct tl_front tl_front_handoff;
 extern const struct tl_front tl_front_sharded;
 extern const struct tl_front tl_front_lazy;
+extern const struct tl_front tl_front_durable;
 
-static const struct tl_front *const fronts[] = {&tl_front_locked, &tl_front_handoff,
-                                                &tl_front_sharded, &tl_front_lazy};
+static const struct tl_front *const fronts[] = {
+    &tl_front_locked, &tl_front_handoff, &tl_front_sharded, &tl_front_lazy, &tl_front_durable};
 
 const struct tl_front *const *tl_fronts(size_t *count)
 {

@@ -7,10 +7,10 @@
  * what its capabilities and its precision say, like any other structure.
  *
  * What may run at the same time, from any threads, if the front end is for threads: start, stop,
- * count, next and advance; of advances, one does its work and others wait. create, destroy,
- * reserve, counters, check, place and walk want to be alone. Timers of one id may be started and
- * stopped by several threads; what then counts is the order in which the calls got through. Behind
- * another front end there is one caller at a time, as without.
+ * count, next, sync and advance; of advances, one does its work and others wait. create, destroy,
+ * reserve, counters, check, place, walk, recover and durability want to be alone. Timers of one id
+ * may be started and stopped by several threads; what then counts is the order in which the calls
+ * got through. Behind another front end there is one caller at a time, as without.
  *
  * A front end starts no thread: who advances it is the caller's business.
  */

@@ -126,6 +126,27 @@ static void locked_walk(const void *self, const struct tl_visitor *visitor)
     locked->inner->walk(locked->self, visitor);
 }
 
+static enum tl_status locked_sync(void *self, uint64_t *durable_sequence)
+{
+    const struct locked *locked = self;
+    (void)pthread_mutex_lock(locked->lock);
+    enum tl_status status = locked->inner->sync(locked->self, durable_sequence);
+    (void)pthread_mutex_unlock(locked->lock);
+    return status;
+}
+
+static enum tl_status locked_recover(void *self, tl_adopt_fn adopt, void *ctx)
+{
+    const struct locked *locked = self;
+    return locked->inner->recover(locked->self, adopt, ctx);
+}
+
+static void locked_durability(const void *self, struct tl_durability *out)
+{
+    const struct locked *locked = self;
+    locked->inner->durability(locked->self, out);
+}
+
 const struct tl_front tl_front_locked = {
     .name = "locked",
     .summary = "behind one lock",
@@ -152,5 +173,8 @@ const struct tl_front tl_front_locked = {
             .check = locked_check,
             .place = locked_place,
             .walk = locked_walk,
+            .sync = locked_sync,
+            .recover = locked_recover,
+            .durability = locked_durability,
         },
 };

@@ -62,8 +62,8 @@ expect 0 '^\| `round-wheel` \|' "" list --format md
 # shellcheck disable=SC2016 # the backticks are Markdown's
 expect 0 '^\| `handoff\(NAME\)` \| behind queues .* \| unlimited \| ' "" list --format md
 "$timerlab" list --format json >structures.json
-jq -e '(.[] | select(.name == "hier-wheel") | [.fronts[].name]) == ["locked", "handoff", "sharded", "lazy"]
-    and (.[] | select(.name == "simple-wheel") | [.fronts[].name]) == ["locked", "sharded"]
+jq -e '(.[] | select(.name == "hier-wheel") | [.fronts[].name]) == ["locked", "handoff", "sharded", "lazy", "durable"]
+    and (.[] | select(.name == "simple-wheel") | [.fronts[].name]) == ["locked", "sharded", "durable"]
     and all(.[].fronts[]; .summary | length > 0)' structures.json >/dev/null ||
     { echo "list --format json has not the front ends: $(jq -c '.[].fronts' structures.json)"; failures=$((failures + 1)); }
 jq -e '(.[] | select(.name == "binary-heap").embedded | .record_bytes == 8 and .bytes_per_timer == 16)

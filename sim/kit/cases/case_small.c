@@ -349,7 +349,8 @@ static bool open_search(struct search *search, struct kit_run *run, uint64_t now
         subject_discard(subject);
         return false;
     }
-    if (!is_all_in_arena(search, heap_before)) {
+    /* What is durable is partly in its files. */
+    if (subject_can(subject, TL_CAP_DURABLE) || !is_all_in_arena(search, heap_before)) {
         subject_destroy(subject);
         return false;
     }

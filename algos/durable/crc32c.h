@@ -1,0 +1,16 @@
+/*
+ * crc32c.h: Castagnoli's checksum, by the processor's own instruction where there is one.
+ */
+#ifndef ALGOS_CRC32C_H
+#define ALGOS_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The checksum of `bytes` bytes, going on from `crc`: 0, or that of what stands before them. */
+uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);
+
+/* The same without the instruction, for the tests. */
+uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t bytes);
+
+#endif

@@ -1,0 +1,280 @@
+#include "store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void store_init(struct store *store, const char *path)
+{
+    *store = (struct store){.path = path, .folder = -1};
+}
+
+static const char *path_of(const struct store *store)
+{
+    const char *temporary = getenv("TMPDIR");
+    return store->path != NULL                         ? store->path
+           : temporary != NULL && temporary[0] != '\0' ? temporary
+                                                       : "/tmp";
+}
+
+enum tl_status store_fail(struct store *store, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(store->failure, sizeof store->failure, format, arguments);
+    va_end(arguments);
+    return TL_ERR_STORE;
+}
+
+enum tl_status store_fail_errno(struct store *store, const char *what, const char *name)
+{
+    int reason = errno;
+    (void)store_fail(store, "%s%s%s: %s: %s", path_of(store), name[0] != '\0' ? "/" : "", name,
+                     what, strerror(reason));
+    return reason == ENOSPC || reason == EDQUOT ? TL_ERR_DISK_FULL : TL_ERR_STORE;
+}
+
+enum tl_status store_open(struct store *store)
+{
+    if (store->folder >= 0) {
+        return TL_OK;
+    }
+    if (store->path != NULL && mkdir(store->path, 0777) != 0 && errno != EEXIST) {
+        return store_fail_errno(store, "the folder cannot be made", "");
+    }
+    int folder = open(path_of(store), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        return store_fail_errno(store, "the folder cannot be opened", "");
+    }
+    if (store->path != NULL && flock(folder, LOCK_EX | LOCK_NB) != 0) {
+        enum tl_status status =
+            errno == EWOULDBLOCK
+                ? store_fail(store, "%s: another structure uses this folder", path_of(store))
+                : store_fail_errno(store, "the folder cannot be locked", "");
+        (void)close(folder);
+        return status;
+    }
+    store->folder = folder;
+    return TL_OK;
+}
+
+void store_close(struct store *store)
+{
+    if (store->folder >= 0) {
+        (void)close(store->folder);
+        store->folder = -1;
+    }
+}
+
+void store_name(char name[STORE_NAME_BYTES], const char *word, uint64_t number, const char *suffix)
+{
+    (void)snprintf(name, STORE_NAME_BYTES, "%s-%016" PRIx64 "%s", word, number, suffix);
+}
+
+bool store_name_is(const char *name, const char *word, uint64_t *number)
+{
+    size_t bytes = strlen(word);
+    if (strncmp(name, word, bytes) != 0 || name[bytes] != '-' || strlen(name) != bytes + 17) {
+        return false;
+    }
+    const char *digits = name + bytes + 1;
+    if (strspn(digits, "0123456789abcdef") != 16) {
+        return false;
+    }
+    *number = strtoull(digits, NULL, 16);
+    return true;
+}
+
+/* The folder, to be read from its beginning. */
+static DIR *list_folder(struct store *store)
+{
+    int again = openat(store->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = again >= 0 ? fdopendir(again) : NULL;
+    if (listing == NULL) {
+        (void)store_fail_errno(store, "the folder cannot be read", "");
+        if (again >= 0) {
+            (void)close(again);
+        }
+    }
+    return listing;
+}
+
+static bool add_number(struct store_numbers *numbers, uint64_t number,
+                       const struct tl_allocator *allocator)
+{
+    if (numbers->count == numbers->room) {
+        size_t room = numbers->room > 0 ? 2 * numbers->room : 16;
+        uint64_t *at = allocator->resize(allocator->ctx, numbers->at, numbers->room * sizeof *at,
+                                         room * sizeof *at, alignof(uint64_t));
+        if (at == NULL) {
+            return false;
+        }
+        numbers->at = at;
+        numbers->room = room;
+    }
+    size_t i = numbers->count++;
+    for (; i > 0 && numbers->at[i - 1] > number; i--) {
+        numbers->at[i] = numbers->at[i - 1];
+    }
+    numbers->at[i] = number;
+    return true;
+}
+
+enum tl_status store_list(struct store *store, const char *word,
+                          const struct tl_allocator *allocator, struct store_numbers *numbers)
+{
+    *numbers = (struct store_numbers){0};
+    DIR *listing = list_folder(store);
+    if (listing == NULL) {
+        return TL_ERR_STORE;
+    }
+    enum tl_status status = TL_OK;
+    for (const struct dirent *entry = readdir(listing); entry != NULL && status == TL_OK;
+         entry = readdir(listing)) {
+        uint64_t number;
+        if (store_name_is(entry->d_name, word, &number) &&
+            !add_number(numbers, number, allocator)) {
+            status = TL_ERR_NOMEM;
+        }
+    }
+    (void)closedir(listing);
+    return status;
+}
+
+void store_numbers_release(struct store_numbers *numbers, const struct tl_allocator *allocator)
+{
+    tl_free(allocator, numbers->at, numbers->room * sizeof *numbers->at, alignof(uint64_t));
+    *numbers = (struct store_numbers){0};
+}
+
+void store_remove_unfinished(struct store *store)
+{
+    DIR *listing = list_folder(store);
+    if (listing == NULL) {
+        return;
+    }
+    for (const struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        const char *dot = strrchr(entry->d_name, '.');
+        bool ours =
+            strncmp(entry->d_name, "log-", 4) == 0 || strncmp(entry->d_name, "snapshot-", 9) == 0;
+        if (ours && dot != NULL && strcmp(dot, ".tmp") == 0) {
+            store_remove(store, entry->d_name);
+        }
+    }
+    (void)closedir(listing);
+}
+
+/* A file that has lost its name. */
+static int open_nameless(const struct store *store)
+{
+    char path[512];
+    int length = snprintf(path, sizeof path, "%s/timerlab-durable-XXXXXX", path_of(store));
+    if (length < 0 || (size_t)length >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0) {
+        (void)unlink(path);
+    }
+    return fd;
+}
+
+enum tl_status store_file(struct store *store, const char *name, bool fresh, int *fd)
+{
+    if (store->path == NULL) {
+        *fd = open_nameless(store);
+        return *fd < 0 ? store_fail_errno(store, "cannot be opened", name) : TL_OK;
+    }
+    int flags = O_RDWR | O_CLOEXEC | (fresh ? O_CREAT | O_TRUNC : 0);
+    *fd = openat(store->folder, name, flags, 0666);
+    return *fd < 0 ? store_fail_errno(store, "cannot be opened", name) : TL_OK;
+}
+
+enum tl_status store_write(struct store *store, int fd, const char *name, const void *data,
+                           size_t bytes, uint64_t at)
+{
+    const char *from = data;
+    while (bytes > 0) {
+        ssize_t n = pwrite(fd, from, bytes, (off_t)at);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            errno = n == 0 ? ENOSPC : errno;
+            return store_fail_errno(store, "cannot be written", name);
+        }
+        store->bytes_written += (uint64_t)n;
+        from += n;
+        bytes -= (size_t)n;
+        at += (uint64_t)n;
+    }
+    return TL_OK;
+}
+
+enum tl_status store_read(struct store *store, int fd, const char *name, void *data, size_t bytes,
+                          uint64_t at, size_t *got)
+{
+    *got = 0;
+    while (*got < bytes) {
+        ssize_t n = pread(fd, (char *)data + *got, bytes - *got, (off_t)(at + *got));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return store_fail_errno(store, "cannot be read", name);
+        }
+        if (n == 0) {
+            break;
+        }
+        *got += (size_t)n;
+    }
+    return TL_OK;
+}
+
+enum tl_status store_sync_new(struct store *store, int fd, const char *name)
+{
+    store->syncs++;
+    return fdatasync(fd) == 0 ? TL_OK : store_fail_errno(store, "did not reach the disk", name);
+}
+
+static enum tl_status final_failure(struct store *store, const char *name)
+{
+    store->final = true;
+    (void)store_fail_errno(store, "did not reach the disk, which is final", name);
+    return TL_ERR_STORE;
+}
+
+enum tl_status store_sync(struct store *store, int fd, const char *name)
+{
+    store->syncs++;
+    return fdatasync(fd) == 0 ? TL_OK : final_failure(store, name);
+}
+
+enum tl_status store_sync_folder(struct store *store)
+{
+    store->syncs++;
+    return fsync(store->folder) == 0 ? TL_OK : final_failure(store, "");
+}
+
+enum tl_status store_rename(struct store *store, const char *from, const char *to)
+{
+    return store->path == NULL || renameat(store->folder, from, store->folder, to) == 0
+               ? TL_OK
+               : store_fail_errno(store, "cannot be renamed", from);
+}
+
+void store_remove(struct store *store, const char *name)
+{
+    if (store->path != NULL) {
+        (void)unlinkat(store->folder, name, 0);
+    }
+}

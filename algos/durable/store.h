@@ -1,0 +1,94 @@
+/*
+ * store.h: the folder that a durable structure keeps its files in, and what can go wrong with it.
+ *
+ * Every function that touches the disk goes through here, so that there is one place that counts
+ * bytes and waits, that says in words what failed, and that knows when nothing may be trusted any
+ * more: an fsync that failed is final, for the kernel may have dropped what it could not write.
+ *
+ * Internal to what is durable.
+ */
+#ifndef ALGOS_STORE_H
+#define ALGOS_STORE_H
+
+#include "timerlab.h"
+
+#include <stdarg.h>
+#include <sys/types.h>
+
+/* Names of files: a word, a dash, a number in sixteen hexadecimal digits. */
+#define STORE_NAME_BYTES 48
+
+struct store {
+    const char *path; /* NULL: files without names, under $TMPDIR, that end with the process */
+    int folder;       /* open, and locked against other structures; -1: not yet */
+    bool final;       /* an fsync failed: nothing is written any more */
+    uint64_t bytes_written;
+    uint64_t syncs;
+    char failure[512]; /* what went wrong last; "": nothing has */
+};
+
+/* Not opened; `path` outlives the store. */
+void store_init(struct store *store, const char *path);
+
+/* Makes and locks the folder, if that is still to be done. The temporary one is there already, and
+ * for all. */
+enum tl_status store_open(struct store *store);
+
+/* Closes the folder. */
+void store_close(struct store *store);
+
+/* Notes in words what failed. Returns TL_ERR_STORE. */
+enum tl_status store_fail(struct store *store, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Likewise, with what errno says. TL_ERR_DISK_FULL where that is so. */
+enum tl_status store_fail_errno(struct store *store, const char *what, const char *name);
+
+/* The name of a file. */
+void store_name(char name[STORE_NAME_BYTES], const char *word, uint64_t number, const char *suffix);
+
+/* Reads it back: whether the name is `word`, a dash, a number, and nothing else. */
+bool store_name_is(const char *name, const char *word, uint64_t *number);
+
+/* Numbers, growing in memory of the allocator's. */
+struct store_numbers {
+    uint64_t *at;
+    size_t count;
+    size_t room;
+};
+
+/* The numbers of the files that are called by that word, from the least. To be released. */
+enum tl_status store_list(struct store *store, const char *word,
+                          const struct tl_allocator *allocator, struct store_numbers *numbers);
+void store_numbers_release(struct store_numbers *numbers, const struct tl_allocator *allocator);
+
+/* Removes what was being made when a process ended. */
+void store_remove_unfinished(struct store *store);
+
+/* Opens a file of the folder, to be read and written; `fresh`: makes it, or empties it. Sets *fd.
+ */
+enum tl_status store_file(struct store *store, const char *name, bool fresh, int *fd);
+
+/* Writes all of it at that place of the file. `name` is for the words. */
+enum tl_status store_write(struct store *store, int fd, const char *name, const void *data,
+                           size_t bytes, uint64_t at);
+
+/* Reads up to so many bytes; *got is less only where the file ends. */
+enum tl_status store_read(struct store *store, int fd, const char *name, void *data, size_t bytes,
+                          uint64_t at, size_t *got);
+
+/* Waits until the file's contents are on the disk. Failure is final. */
+enum tl_status store_sync(struct store *store, int fd, const char *name);
+
+/* The same of a file that nothing relies on yet, so that its failure is not final. */
+enum tl_status store_sync_new(struct store *store, int fd, const char *name);
+
+/* Waits until the folder's names are. Failure is final. */
+enum tl_status store_sync_folder(struct store *store);
+
+enum tl_status store_rename(struct store *store, const char *from, const char *to);
+
+/* What cannot be removed is left; it does no harm. */
+void store_remove(struct store *store, const char *name);
+
+#endif

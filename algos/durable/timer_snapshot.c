@@ -1,0 +1,256 @@
+#include "timer_snapshot.h"
+
+#include "crc32c.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES (UINT64_C(64) << 10)
+#define ENTRY_MAX   26u /* three numbers of at most so many bytes: 5 and twice 10, and one spare */
+
+#define MAGIC       UINT64_C(0x31706e53656d6954) /* "TimeSnp1" */
+
+/* The last block has no timers: `entries` is LAST, and behind it stand the total and `upto`. */
+#define LAST        UINT32_MAX
+
+/* Before each block. The checksum is of what follows it, the block included, and goes on from the
+ * block's number. */
+struct block_head {
+    uint32_t crc;
+    uint32_t bytes; /* behind the head */
+    uint32_t entries;
+    uint32_t number;
+    uint64_t magic;
+    uint64_t from;
+};
+
+struct last_block {
+    uint64_t timers;
+    uint64_t upto;
+};
+
+enum tl_status snapshot_create(struct snapshot_writer *writer, struct store *store,
+                               const struct tl_allocator *allocator)
+{
+    *writer = (struct snapshot_writer){.store = store, .allocator = allocator, .fd = -1};
+    writer->block = tl_alloc(allocator, BLOCK_BYTES, _Alignof(struct block_head));
+    return writer->block != NULL ? TL_OK : TL_ERR_NOMEM;
+}
+
+void snapshot_destroy(struct snapshot_writer *writer)
+{
+    snapshot_abandon(writer);
+    tl_free(writer->allocator, writer->block, BLOCK_BYTES, _Alignof(struct block_head));
+}
+
+void snapshot_abandon(struct snapshot_writer *writer)
+{
+    if (snapshot_is_open(writer)) {
+        char name[STORE_NAME_BYTES];
+        store_name(name, "snapshot", writer->from, ".tmp");
+        (void)close(writer->fd);
+        store_remove(writer->store, name);
+        writer->fd = -1;
+    }
+}
+
+enum tl_status snapshot_begin(struct snapshot_writer *writer, uint64_t from)
+{
+    char name[STORE_NAME_BYTES];
+    store_name(name, "snapshot", from, ".tmp");
+    writer->used = sizeof(struct block_head);
+    writer->in_block = 0;
+    writer->blocks = 0;
+    writer->timers = 0;
+    writer->from = from;
+    writer->bytes = 0;
+    writer->last = (struct snapshot_timer){0};
+    return store_file(writer->store, name, true, &writer->fd);
+}
+
+static enum tl_status write_block(struct snapshot_writer *writer, uint32_t entries)
+{
+    char name[STORE_NAME_BYTES];
+    store_name(name, "snapshot", writer->from, ".tmp");
+    struct block_head head = {.bytes = (uint32_t)(writer->used - sizeof head),
+                              .entries = entries,
+                              .number = writer->blocks,
+                              .magic = MAGIC,
+                              .from = writer->from};
+    memcpy(writer->block, &head, sizeof head);
+    head.crc =
+        crc32c(writer->blocks, writer->block + sizeof head.crc, writer->used - sizeof head.crc);
+    memcpy(writer->block, &head, sizeof head.crc);
+    enum tl_status status =
+        store_write(writer->store, writer->fd, name, writer->block, writer->used, writer->bytes);
+    writer->bytes += writer->used;
+    writer->blocks++;
+    writer->used = sizeof head;
+    writer->in_block = 0;
+    writer->last = (struct snapshot_timer){0};
+    return status;
+}
+
+static unsigned char *put(unsigned char *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (unsigned char)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (unsigned char)value;
+    return at;
+}
+
+/* Small where the numbers are near each other, whichever is larger. */
+static uint64_t folded(uint64_t value, uint64_t before)
+{
+    uint64_t difference = value - before;
+    return (difference << 1) ^ (0 - (difference >> 63));
+}
+
+static uint64_t unfolded(uint64_t folded_value, uint64_t before)
+{
+    return before + ((folded_value >> 1) ^ (0 - (folded_value & 1)));
+}
+
+enum tl_status snapshot_add(struct snapshot_writer *writer, struct snapshot_timer timer)
+{
+    enum tl_status status = TL_OK;
+    if (writer->used + ENTRY_MAX > BLOCK_BYTES) {
+        status = write_block(writer, writer->in_block);
+    }
+    unsigned char *at = writer->block + writer->used;
+    at = put(at, timer.id - writer->last.id);
+    at = put(at, folded(timer.deadline, writer->last.deadline));
+    at = put(at, folded(timer.generation, writer->last.generation));
+    writer->used = (size_t)(at - writer->block);
+    writer->last = timer;
+    writer->in_block++;
+    writer->timers++;
+    if (status != TL_OK) {
+        snapshot_abandon(writer);
+    }
+    return status;
+}
+
+enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto)
+{
+    char made[STORE_NAME_BYTES];
+    char name[STORE_NAME_BYTES];
+    store_name(made, "snapshot", writer->from, ".tmp");
+    store_name(name, "snapshot", writer->from, "");
+    enum tl_status status = writer->in_block > 0 ? write_block(writer, writer->in_block) : TL_OK;
+    struct last_block last = {.timers = writer->timers, .upto = upto};
+    memcpy(writer->block + writer->used, &last, sizeof last);
+    writer->used += sizeof last;
+    if (status == TL_OK) {
+        status = write_block(writer, LAST);
+    }
+    if (status == TL_OK) {
+        status = store_sync_new(writer->store, writer->fd, made);
+    }
+    if (status == TL_OK) {
+        status = store_rename(writer->store, made, name);
+    }
+    if (status != TL_OK) {
+        snapshot_abandon(writer);
+        return status;
+    }
+    (void)close(writer->fd);
+    writer->fd = -1;
+    return store_sync_folder(writer->store);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static bool get(const unsigned char **at, const unsigned char *end, uint64_t *value)
+{
+    *value = 0;
+    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+        unsigned char byte = *(*at)++;
+        *value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum tl_status
+read_entries(const struct block_head *head, const unsigned char *at,
+             enum tl_status (*add)(void *ctx, const struct snapshot_timer *timer), void *ctx)
+{
+    const unsigned char *end = at + head->bytes;
+    struct snapshot_timer timer = {0};
+    enum tl_status status = TL_OK;
+    for (uint32_t i = 0; i < head->entries && status == TL_OK; i++) {
+        uint64_t id;
+        uint64_t deadline;
+        uint64_t generation;
+        if (!get(&at, end, &id) || !get(&at, end, &deadline) || !get(&at, end, &generation)) {
+            return TL_ERR_CORRUPT;
+        }
+        timer.id += (uint32_t)id;
+        timer.deadline = unfolded(deadline, timer.deadline);
+        timer.generation = unfolded(generation, timer.generation);
+        status = add(ctx, &timer);
+    }
+    return status;
+}
+
+/* The block at `at` into the writer's own; false: it is not whole. */
+static bool block_is_good(const struct snapshot_writer *writer, size_t got,
+                          const struct block_head *head, uint32_t number, uint64_t from)
+{
+    return got >= sizeof *head && head->magic == MAGIC && head->from == from &&
+           head->number == number && head->bytes <= got - sizeof *head &&
+           head->crc == crc32c(number, writer->block + sizeof head->crc,
+                               sizeof *head - sizeof head->crc + head->bytes);
+}
+
+enum tl_status snapshot_read(struct snapshot_writer *writer, uint64_t from, uint64_t *upto,
+                             uint64_t *bytes,
+                             enum tl_status (*add)(void *ctx, const struct snapshot_timer *timer),
+                             void *ctx)
+{
+    char name[STORE_NAME_BYTES];
+    int fd;
+    store_name(name, "snapshot", from, "");
+    enum tl_status status = store_file(writer->store, name, false, &fd);
+    if (status != TL_OK) {
+        return status;
+    }
+    uint64_t timers = 0;
+    *bytes = 0;
+    for (uint32_t number = 0; status == TL_OK; number++) {
+        size_t got = 0;
+        struct block_head head = {0};
+        status = store_read(writer->store, fd, name, writer->block, BLOCK_BYTES, *bytes, &got);
+        if (status != TL_OK) {
+            break;
+        }
+        memcpy(&head, writer->block, got < sizeof head ? got : sizeof head);
+        if (!block_is_good(writer, got, &head, number, from)) {
+            status = TL_ERR_CORRUPT;
+        } else if (head.entries == LAST) {
+            struct last_block last;
+            memcpy(&last, writer->block + sizeof head, sizeof last);
+            *upto = last.upto;
+            *bytes += sizeof head + head.bytes;
+            status = last.timers == timers ? TL_OK : TL_ERR_CORRUPT;
+            break;
+        } else {
+            status = read_entries(&head, writer->block + sizeof head, add, ctx);
+            timers += head.entries;
+            *bytes += sizeof head + head.bytes;
+        }
+    }
+    (void)close(fd);
+    if (status == TL_ERR_CORRUPT) {
+        (void)store_fail(writer->store, "%s: corrupt at byte %" PRIu64 ": its checksum is wrong",
+                         name, *bytes);
+    }
+    return status;
+}

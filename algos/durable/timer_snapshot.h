@@ -1,0 +1,70 @@
+/*
+ * timer_snapshot.h: the pending timers, written down so that the log before them can go.
+ *
+ * A snapshot is taken while operations go on, a few ids at a time, so that none of them waits for
+ * it. It is of no one moment: each timer is in it as it was when its turn came. That is enough. The
+ * log is kept from the record at which the snapshot was begun (`from`), and what it says of a timer
+ * counts only if it is younger than the snapshot's word, as the generations tell: they are sequence
+ * numbers. And a snapshot gets its name only when the log is on the disk as far as the youngest
+ * thing that it knows (`upto`).
+ *
+ * A file of blocks, each with a checksum, of timers in order of their ids; of a timer there are the
+ * differences in id, deadline and generation to the one before it, in as few bytes as they take.
+ *
+ * Internal to what is durable.
+ */
+#ifndef ALGOS_TIMER_SNAPSHOT_H
+#define ALGOS_TIMER_SNAPSHOT_H
+
+#include "store.h"
+
+struct snapshot_timer {
+    uint32_t id;
+    uint64_t deadline;
+    uint64_t generation;
+};
+
+/* One being written. */
+struct snapshot_writer {
+    struct store *store;
+    const struct tl_allocator *allocator;
+    unsigned char *block;
+    size_t used; /* of the block */
+    uint32_t in_block;
+    uint32_t blocks;
+    uint64_t timers;
+    uint64_t from;
+    uint64_t bytes; /* of the file */
+    struct snapshot_timer last;
+    int fd; /* -1: none is being written */
+};
+
+enum tl_status snapshot_create(struct snapshot_writer *writer, struct store *store,
+                               const struct tl_allocator *allocator);
+void snapshot_destroy(struct snapshot_writer *writer);
+
+/* Begins one that goes with the log above `from`. */
+enum tl_status snapshot_begin(struct snapshot_writer *writer, uint64_t from);
+
+static inline bool snapshot_is_open(const struct snapshot_writer *writer)
+{
+    return writer->fd >= 0;
+}
+
+/* Ids grow. On failure it is abandoned. */
+enum tl_status snapshot_add(struct snapshot_writer *writer, struct snapshot_timer timer);
+
+/* Gives it its name, which is durable then. On failure it is abandoned. */
+enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto);
+
+void snapshot_abandon(struct snapshot_writer *writer);
+
+/* Reads the snapshot that goes with the log above `from`, and calls `add` for each timer; sets
+ * *upto, and *bytes of the file. TL_ERR_CORRUPT: it is not whole, and the store says where; `add`
+ * may have been called. What add returns, if it is not TL_OK, ends it. */
+enum tl_status snapshot_read(struct snapshot_writer *writer, uint64_t from, uint64_t *upto,
+                             uint64_t *bytes,
+                             enum tl_status (*add)(void *ctx, const struct snapshot_timer *timer),
+                             void *ctx);
+
+#endif

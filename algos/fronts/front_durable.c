@@ -1,0 +1,905 @@
+/*
+ * durable: a log before the structure, so that its timers outlive the process.
+ *
+ * The structure keeps the timers as it always does. What is started, stopped and fired is written
+ * to a log besides (durable/timer_log.h), many operations in one commit; now and then the pending
+ * timers are written down as a snapshot (durable/timer_snapshot.h), and the log before it goes.
+ * After a crash the snapshot and the log behind it say which timers are pending; they are started
+ * in an empty structure.
+ *
+ * What fires is asked of the structure first, all of it, and handed out then, so that nothing fires
+ * whose record could not be written:
+ *
+ *   at-least   callback, record, commit with others: what was not committed fires once more
+ *   at-most    records, commit, callbacks: what was not handed out yet is lost
+ *
+ * What a budget leaves over waits in the front end, as does everything that is due while the disk
+ * fails; it is tried again with the next advance.
+ *
+ * Every record needs its place on the disk, and that of a stop or a firing is taken when its timer
+ * is started. So a disk that is full refuses starts, and nothing else.
+ */
+#include "front.h"
+#include "timer_log.h"
+#include "timer_snapshot.h"
+
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OWN_PATH, OWN_SYNC, OWN_DELIVERY, OWN_GROUP, OWN_WINDOW, OWN_SNAPSHOT };
+
+enum { SYNC_ALWAYS, SYNC_GROUP, SYNC_NONE };
+
+enum { AT_LEAST, AT_MOST };
+
+/* In a timer's generation: the structure has fired it, and it is in `due`. And with at-most: that
+ * is on record. */
+#define IS_DUE         (UINT64_C(1) << 63)
+#define IS_RECORDED    (UINT64_C(1) << 62)
+#define GENERATION     (IS_RECORDED - 1)
+
+/* A snapshot is begun when the log is as long as it has been told, but not for less than this many
+ * records. */
+#define SNAPSHOT_LEAST 32768u
+
+/* So many ids go into a snapshot for each record logged meanwhile, at least. */
+#define SNAPSHOT_PACE  8u
+
+struct timer {
+    uint64_t deadline;   /* TL_NEVER: not pending */
+    uint64_t generation; /* the sequence number of its start, and the marks above */
+};
+
+struct durable {
+    const struct tl_algo *inner;
+    void *self;
+    const struct tl_allocator *allocator;
+    struct timer *timers;
+    uint32_t *due; /* what the structure fired, in its order; room for every timer */
+    uint32_t due_count;
+    uint32_t capacity;
+    uint32_t snapshot_id; /* the next one to be looked at */
+    uint64_t count;
+    uint64_t now;
+    uint64_t waiting_since; /* the clock when the first of the waiting records was made */
+    uint64_t window_ticks;
+    uint64_t snapshot_percent;
+    uint64_t snapshot_from;  /* of the newest one, begun or tried */
+    uint64_t snapshot_seen;  /* the sequence number up to which it has been worked for */
+    uint64_t snapshot_name;  /* of the newest one on the disk */
+    uint64_t snapshot_bytes; /* 0: there is none */
+    uint64_t snapshot_pace;  /* ids for each record */
+    uint64_t budget;         /* of the running advance */
+    size_t group;            /* records that make a commit */
+    bool at_most;
+    bool usable; /* false: what is in the folder has not been recovered */
+    bool found;  /* there was something in the folder */
+    bool advancing;
+    struct store store;
+    struct timer_log log;
+    struct snapshot_writer snapshot;
+};
+
+static bool is_pending(const struct timer *timer)
+{
+    return timer->deadline != TL_NEVER;
+}
+
+static bool is_due(const struct timer *timer)
+{
+    return (timer->generation & IS_DUE) != 0;
+}
+
+static bool can_write(const struct durable *durable)
+{
+    return durable->usable && !durable->store.final;
+}
+
+/* --- snapshots ------------------------------------------------------------------------------- */
+
+/* The log is long enough, and has room for everything until the next snapshot is due. */
+static uint64_t snapshot_distance(const struct durable *durable)
+{
+    uint64_t records = durable->count / 100 * durable->snapshot_percent;
+    return records > SNAPSHOT_LEAST ? records : SNAPSHOT_LEAST;
+}
+
+/* Not tried again before the log is as long once more. */
+static void give_snapshot_up(struct durable *durable)
+{
+    snapshot_abandon(&durable->snapshot);
+    durable->snapshot_from = durable->log.sequence;
+}
+
+static void finish_snapshot(struct durable *durable)
+{
+    if (log_sync(&durable->log) != TL_OK) {
+        give_snapshot_up(durable);
+        return;
+    }
+    uint64_t from = durable->snapshot.from;
+    if (snapshot_finish(&durable->snapshot, durable->log.sequence) != TL_OK) {
+        give_snapshot_up(durable);
+        return;
+    }
+    if (durable->snapshot_bytes > 0) {
+        char old[STORE_NAME_BYTES];
+        store_name(old, "snapshot", durable->snapshot_name, "");
+        store_remove(&durable->store, old);
+    }
+    durable->snapshot_name = from;
+    durable->snapshot_bytes = durable->snapshot.bytes;
+    uint64_t wanted = durable->count + snapshot_distance(durable);
+    (void)log_drop(&durable->log, from, wanted, durable->count);
+}
+
+/* Does the share of a snapshot that the records since it was last worked for are worth. */
+static void work_for_snapshot(struct durable *durable)
+{
+    struct timer_log *log = &durable->log;
+    if (!snapshot_is_open(&durable->snapshot)) {
+        uint64_t records = log->sequence - durable->snapshot_from;
+        if (records < SNAPSHOT_LEAST || records < snapshot_distance(durable)) {
+            return;
+        }
+        durable->snapshot_from = log->sequence;
+        durable->snapshot_seen = log->sequence;
+        durable->snapshot_id = 0;
+        durable->snapshot_pace =
+            SNAPSHOT_PACE + 4 * (uint64_t)durable->capacity / snapshot_distance(durable);
+        if (snapshot_begin(&durable->snapshot, log->sequence) != TL_OK) {
+            return;
+        }
+    }
+    uint64_t ids = (log->sequence - durable->snapshot_seen) * durable->snapshot_pace;
+    durable->snapshot_seen = log->sequence;
+    for (; ids > 0 && durable->snapshot_id < durable->capacity; ids--) {
+        uint32_t id = durable->snapshot_id++;
+        const struct timer *timer = &durable->timers[id];
+        if (is_pending(timer) &&
+            snapshot_add(&durable->snapshot,
+                         (struct snapshot_timer){id, timer->deadline,
+                                                 timer->generation & GENERATION}) != TL_OK) {
+            give_snapshot_up(durable);
+            return;
+        }
+    }
+    if (durable->snapshot_id == durable->capacity) {
+        finish_snapshot(durable);
+    }
+}
+
+/* --- the log --------------------------------------------------------------------------------- */
+
+/* One more record can be made, and so can those that end `live` timers. */
+static enum tl_status make_ready(struct durable *durable, uint64_t live)
+{
+    if (!durable->usable) {
+        return durable->store.failure[0] != '\0'
+                   ? TL_ERR_STORE
+                   : store_fail(&durable->store, "%s: holds timers that have not been recovered",
+                                durable->store.path);
+    }
+    struct timer_log *log = &durable->log;
+    if (log_is_full(log)) {
+        enum tl_status status = log_commit(log);
+        if (status != TL_OK) {
+            return status;
+        }
+    }
+    if (durable->store.final) {
+        return TL_ERR_STORE;
+    }
+    /* What lies in a temporary folder is made when something is first written. */
+    bool is_there = durable->store.path != NULL || log->segment_count > 0;
+    return is_there ? log_make_room(log, log->sequence + 1 + live, live) : TL_OK;
+}
+
+static void append(struct durable *durable, enum log_op op, uint32_t id, uint64_t generation,
+                   uint64_t deadline)
+{
+    if (durable->log.waiting == 0) {
+        durable->waiting_since = durable->now;
+    }
+    log_append(&durable->log, op, id, generation & GENERATION, deadline);
+}
+
+/* Behind an operation: a full group is committed; if that fails the operation is taken back. */
+static enum tl_status commit_group(struct durable *durable)
+{
+    if (durable->log.waiting < durable->group) {
+        return TL_OK;
+    }
+    enum tl_status status = log_commit(&durable->log);
+    if (status != TL_OK) {
+        log_take_back(&durable->log, 1);
+    }
+    return status;
+}
+
+static void settle(struct durable *durable)
+{
+    if (!durable->advancing) {
+        work_for_snapshot(durable);
+    }
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+/* The structure has the timer as it was. */
+static void undo_start(struct durable *durable, uint32_t id)
+{
+    const struct timer *timer = &durable->timers[id];
+    if (is_pending(timer) && !is_due(timer)) {
+        (void)durable->inner->start(durable->self, id, timer->deadline);
+    } else {
+        (void)durable->inner->stop(durable->self, id);
+    }
+}
+
+static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct durable *durable = self;
+    struct timer *timer = &durable->timers[id];
+    bool fresh = !is_pending(timer);
+    enum tl_status status = make_ready(durable, durable->count + fresh);
+    if (status != TL_OK) {
+        return status;
+    }
+    status = durable->inner->start(durable->self, id, deadline);
+    if (status != TL_OK) {
+        return status;
+    }
+    append(durable, LOG_START, id, durable->log.sequence + 1, deadline);
+    uint64_t generation = durable->log.sequence;
+    status = commit_group(durable);
+    if (status != TL_OK) {
+        undo_start(durable, id);
+        return status;
+    }
+    *timer = (struct timer){.deadline = deadline, .generation = generation};
+    durable->count += fresh;
+    settle(durable);
+    return TL_OK;
+}
+
+static enum tl_status durable_stop(void *self, uint32_t id)
+{
+    struct durable *durable = self;
+    struct timer *timer = &durable->timers[id];
+    if (!is_pending(timer)) {
+        return TL_IDLE;
+    }
+    if ((timer->generation & IS_RECORDED) == 0) {
+        enum tl_status status = make_ready(durable, durable->count - 1);
+        if (status != TL_OK) {
+            return TL_ERR_STORE;
+        }
+        append(durable, LOG_STOP, id, timer->generation, 0);
+        if (commit_group(durable) != TL_OK) {
+            return TL_ERR_STORE;
+        }
+    }
+    if (!is_due(timer)) {
+        (void)durable->inner->stop(durable->self, id);
+    }
+    timer->deadline = TL_NEVER;
+    timer->generation = 0;
+    durable->count--;
+    settle(durable);
+    return TL_OK;
+}
+
+/* In the structure's callback. */
+static void collect(void *ctx, uint32_t id, uint64_t now)
+{
+    struct durable *durable = ctx;
+    (void)now;
+    durable->timers[id].generation |= IS_DUE;
+    durable->due[durable->due_count++] = id;
+}
+
+/* Those that are left over from an advance, as far as nobody has stopped or restarted them. */
+static void keep_left_over(struct durable *durable, uint32_t from)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = from; i < durable->due_count; i++) {
+        if (is_due(&durable->timers[durable->due[i]])) {
+            durable->due[kept++] = durable->due[i];
+        }
+    }
+    durable->due_count = kept;
+}
+
+static void unlink_timer(struct durable *durable, struct timer *timer)
+{
+    timer->deadline = TL_NEVER;
+    timer->generation = 0;
+    durable->count--;
+}
+
+/* Callback, record. Returns how many were fired; *at: as far as it came. */
+static uint64_t fire_at_least(struct durable *durable, uint32_t *at, tl_fire_fn fire, void *ctx)
+{
+    uint64_t fired = 0;
+    for (; *at < durable->due_count && fired < durable->budget; ++*at) {
+        uint32_t id = durable->due[*at];
+        struct timer *timer = &durable->timers[id];
+        if (!is_due(timer)) {
+            continue;
+        }
+        if (make_ready(durable, durable->count - 1) != TL_OK) {
+            break;
+        }
+        uint64_t generation = timer->generation;
+        unlink_timer(durable, timer);
+        fired++;
+        fire(ctx, id, durable->now);
+        append(durable, LOG_FIRE, id, generation, 0);
+    }
+    return fired;
+}
+
+/* Records of at most `most`, as many as there is room for, from `at` on; how many of `due` that
+ * are, in *span, and how many of them have one. */
+static enum tl_status record_firings(struct durable *durable, uint32_t at, uint64_t most,
+                                     uint32_t *span, size_t *recorded)
+{
+    *recorded = 0;
+    for (*span = 0; at + *span < durable->due_count; ++*span) {
+        uint32_t id = durable->due[at + *span];
+        struct timer *timer = &durable->timers[id];
+        if (!is_due(timer)) {
+            continue;
+        }
+        if (log_is_full(&durable->log) || *recorded == most) {
+            break;
+        }
+        enum tl_status status = make_ready(durable, durable->count - 1 - *recorded);
+        if (status != TL_OK) {
+            return status;
+        }
+        append(durable, LOG_FIRE, id, timer->generation, 0);
+        timer->generation |= IS_RECORDED;
+        ++*recorded;
+    }
+    return log_commit(&durable->log);
+}
+
+/* Records, commit, callbacks. */
+static uint64_t fire_at_most(struct durable *durable, uint32_t *at, tl_fire_fn fire, void *ctx)
+{
+    uint64_t fired = 0;
+    while (*at < durable->due_count && fired < durable->budget) {
+        uint32_t span;
+        size_t recorded;
+        if (log_is_full(&durable->log) && log_commit(&durable->log) != TL_OK) {
+            break;
+        }
+        if (record_firings(durable, *at, durable->budget - fired, &span, &recorded) != TL_OK) {
+            log_take_back(&durable->log, recorded);
+            for (uint32_t i = 0; i < span; i++) {
+                durable->timers[durable->due[*at + i]].generation &= ~IS_RECORDED;
+            }
+            break;
+        }
+        for (uint32_t end = *at + span; *at < end; ++*at) {
+            uint32_t id = durable->due[*at];
+            struct timer *timer = &durable->timers[id];
+            if (is_due(timer)) {
+                unlink_timer(durable, timer);
+                fired++;
+                fire(ctx, id, durable->now);
+            }
+        }
+    }
+    return fired;
+}
+
+static uint64_t durable_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                void *ctx)
+{
+    struct durable *durable = self;
+    durable->now = now;
+    if (!can_write(durable)) {
+        return 0;
+    }
+    durable->advancing = true;
+    durable->budget = budget;
+    keep_left_over(durable, 0);
+    (void)durable->inner->advance(durable->self, now, TL_NO_BUDGET, collect, durable);
+    uint32_t at = 0;
+    uint64_t fired = durable->at_most ? fire_at_most(durable, &at, fire, ctx)
+                                      : fire_at_least(durable, &at, fire, ctx);
+    keep_left_over(durable, at);
+    durable->advancing = false;
+    bool over = now - durable->waiting_since >= durable->window_ticks;
+    if (durable->log.waiting > 0 && (over || durable->log.waiting >= durable->group)) {
+        (void)log_commit(&durable->log);
+    }
+    work_for_snapshot(durable);
+    return fired;
+}
+
+static bool any_left_over(const struct durable *durable)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < durable->due_count && !any; i++) {
+        any = is_due(&durable->timers[durable->due[i]]);
+    }
+    return any;
+}
+
+static uint64_t durable_next(const void *self)
+{
+    const struct durable *durable = self;
+    return any_left_over(durable) ? durable->now : durable->inner->next(durable->self);
+}
+
+static uint64_t durable_count(const void *self)
+{
+    const struct durable *durable = self;
+    return durable->count;
+}
+
+static void durable_counters(const void *self, struct tl_counters *out)
+{
+    const struct durable *durable = self;
+    durable->inner->counters(durable->self, out);
+}
+
+static enum tl_status durable_check(const void *self, char *why, size_t why_bytes)
+{
+    const struct durable *durable = self;
+    uint64_t pending = 0;
+    uint64_t due = 0;
+    for (uint32_t id = 0; id < durable->capacity; id++) {
+        const struct timer *timer = &durable->timers[id];
+        pending += is_pending(timer);
+        due += is_due(timer);
+    }
+    uint64_t inside = durable->inner->count(durable->self);
+    if (pending != durable->count || inside + due != pending) {
+        (void)snprintf(
+            why, why_bytes,
+            "%llu timers are pending, not %llu; the structure has %llu, and %llu are due",
+            (unsigned long long)pending, (unsigned long long)durable->count,
+            (unsigned long long)inside, (unsigned long long)due);
+        return TL_ERR_CORRUPT;
+    }
+    return durable->inner->check != NULL ? durable->inner->check(durable->self, why, why_bytes)
+                                         : TL_OK;
+}
+
+static enum tl_status durable_place(const void *self, uint32_t id, struct tl_place *out)
+{
+    const struct durable *durable = self;
+    if (is_due(&durable->timers[id])) {
+        *out = (struct tl_place){0};
+        return TL_OK;
+    }
+    return durable->inner->place(durable->self, id, out);
+}
+
+/* What the structure has fired, and a budget or the disk has not let out, follows its inside. */
+static void durable_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const struct durable *durable = self;
+    durable->inner->walk(durable->self, visitor);
+    if (durable->due_count == 0) {
+        return;
+    }
+    visitor->part(visitor->ctx, &(struct tl_part){.name = "due", .form = TL_FORM_LIST});
+    uint64_t shown = 0;
+    for (uint32_t i = 0; i < durable->due_count; i++) {
+        uint32_t id = durable->due[i];
+        if (is_due(&durable->timers[id])) {
+            visitor->cell(visitor->ctx, &(struct tl_cell){.index = shown++,
+                                                          .parent = TL_NEVER,
+                                                          .from = TL_NEVER,
+                                                          .to = TL_NEVER});
+            visitor->timer(visitor->ctx,
+                           &(struct tl_held){.id = id, .at = durable->timers[id].deadline});
+        }
+    }
+}
+
+static enum tl_status durable_sync(void *self, uint64_t *durable_sequence)
+{
+    struct durable *durable = self;
+    enum tl_status status = !durable->usable           ? TL_ERR_STORE
+                            : durable->log.waiting > 0 ? log_commit(&durable->log)
+                            : durable->store.final     ? TL_ERR_STORE
+                                                       : TL_OK;
+    *durable_sequence = durable->log.written;
+    return status == TL_OK ? TL_OK : TL_ERR_STORE;
+}
+
+static void durable_durability(const void *self, struct tl_durability *out)
+{
+    const struct durable *durable = self;
+    *out = (struct tl_durability){
+        .sequence = durable->log.sequence,
+        .durable_sequence = durable->log.written,
+        .bytes_durable = durable->log.bytes + durable->snapshot_bytes +
+                         (snapshot_is_open(&durable->snapshot) ? durable->snapshot.bytes : 0),
+        .bytes_written = durable->store.bytes_written,
+        .syncs = durable->store.syncs,
+        .failure = durable->store.failure[0] != '\0' ? durable->store.failure : NULL,
+    };
+}
+
+/* --- beginning and end ----------------------------------------------------------------------- */
+
+/* Room for the timers up to `capacity`. */
+static enum tl_status grow(struct durable *durable, uint32_t capacity)
+{
+    if (capacity <= durable->capacity) {
+        return TL_OK;
+    }
+    const struct tl_allocator *allocator = durable->allocator;
+    uint32_t before = durable->capacity;
+    enum tl_status status = log_reserve(&durable->log, capacity);
+    if (status != TL_OK) {
+        return status;
+    }
+    uint32_t *due = tl_alloc(allocator, capacity * sizeof *due, alignof(uint32_t));
+    struct timer *timers =
+        due != NULL ? allocator->resize(allocator->ctx, durable->timers, before * sizeof *timers,
+                                        capacity * sizeof *timers, alignof(struct timer))
+                    : NULL;
+    if (timers == NULL) {
+        tl_free(allocator, due, capacity * sizeof *due, alignof(uint32_t));
+        return TL_ERR_NOMEM;
+    }
+    for (uint32_t i = 0; i < durable->due_count; i++) {
+        due[i] = durable->due[i];
+    }
+    tl_free(allocator, durable->due, before * sizeof *due, alignof(uint32_t));
+    for (uint32_t id = before; id < capacity; id++) {
+        timers[id] = (struct timer){.deadline = TL_NEVER};
+    }
+    durable->due = due;
+    durable->timers = timers;
+    durable->capacity = capacity;
+    return TL_OK;
+}
+
+static enum tl_status durable_reserve(void *self, uint32_t capacity)
+{
+    struct durable *durable = self;
+    enum tl_status status = durable->inner->reserve(durable->self, capacity);
+    return status == TL_OK ? grow(durable, capacity) : status;
+}
+
+/* Opens the folder, and makes the first segment if there is none. What fails here is for recover to
+ * tell, which can say it in words. */
+static enum tl_status open_folder(struct durable *durable)
+{
+    if (durable->store.path == NULL) {
+        durable->usable = true;
+        return TL_OK;
+    }
+    struct store_numbers logs = {0};
+    struct store_numbers snapshots = {0};
+    enum tl_status status = store_open(&durable->store);
+    if (status == TL_OK) {
+        status = store_list(&durable->store, "log", durable->allocator, &logs);
+    }
+    if (status == TL_OK) {
+        status = store_list(&durable->store, "snapshot", durable->allocator, &snapshots);
+    }
+    durable->found = logs.count > 0 || snapshots.count > 0;
+    store_numbers_release(&logs, durable->allocator);
+    store_numbers_release(&snapshots, durable->allocator);
+    if (status == TL_OK && !durable->found) {
+        store_remove_unfinished(&durable->store);
+        status = log_make_room(&durable->log, 1, 0);
+        durable->usable = status == TL_OK;
+    }
+    return status == TL_ERR_NOMEM ? TL_ERR_NOMEM : TL_OK;
+}
+
+static void free_all(struct durable *durable)
+{
+    const struct tl_allocator *allocator = durable->allocator;
+    if (durable->snapshot.store != NULL) {
+        snapshot_destroy(&durable->snapshot);
+    }
+    if (durable->log.store != NULL) {
+        log_destroy(&durable->log);
+    }
+    store_close(&durable->store);
+    tl_free(allocator, durable->timers, durable->capacity * sizeof *durable->timers,
+            alignof(struct timer));
+    tl_free(allocator, durable->due, durable->capacity * sizeof *durable->due, alignof(uint32_t));
+    tl_free(allocator, durable, sizeof *durable, alignof(struct durable));
+}
+
+static enum tl_status durable_create(const struct tl_algo *inner, const int64_t *own,
+                                     const struct tl_config *config, void **self)
+{
+    struct durable *durable = tl_alloc(config->allocator, sizeof *durable, alignof(struct durable));
+    if (durable == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *durable = (struct durable){
+        .inner = inner,
+        .allocator = config->allocator,
+        .now = config->now,
+        .window_ticks = (uint64_t)own[OWN_WINDOW],
+        .snapshot_percent = (uint64_t)own[OWN_SNAPSHOT],
+        .group = own[OWN_SYNC] == SYNC_ALWAYS ? 1 : (size_t)own[OWN_GROUP],
+        .at_most = own[OWN_DELIVERY] == AT_MOST,
+    };
+    store_init(&durable->store, tl_option_text(own[OWN_PATH]));
+    enum tl_status status = log_create(&durable->log, &durable->store, config->allocator,
+                                       (size_t)own[OWN_GROUP], own[OWN_SYNC] != SYNC_NONE);
+    if (status == TL_OK) {
+        status = snapshot_create(&durable->snapshot, &durable->store, config->allocator);
+    }
+    if (status == TL_OK) {
+        status = log_reserve(&durable->log, config->capacity);
+    }
+    if (status == TL_OK) {
+        status = grow(durable, config->capacity);
+    }
+    if (status == TL_OK) {
+        status = open_folder(durable);
+    }
+    if (status == TL_OK) {
+        status = inner->create(config, &durable->self);
+    }
+    if (status != TL_OK) {
+        free_all(durable);
+        return status;
+    }
+    *self = durable;
+    return TL_OK;
+}
+
+static void durable_destroy(void *self)
+{
+    struct durable *durable = self;
+    if (durable->store.path != NULL && can_write(durable)) {
+        (void)log_sync(&durable->log);
+    }
+    durable->inner->destroy(durable->self);
+    free_all(durable);
+}
+
+/* --- recovery -------------------------------------------------------------------------------- */
+
+/* Room for that id in the arrays. */
+static enum tl_status reach(struct durable *durable, uint32_t id)
+{
+    if (id < durable->capacity) {
+        return TL_OK;
+    }
+    uint64_t capacity = (uint64_t)id + id / 2 + 1;
+    return id == UINT32_MAX
+               ? TL_ERR_CAPACITY
+               : grow(durable, capacity > UINT32_MAX ? UINT32_MAX : (uint32_t)capacity);
+}
+
+static enum tl_status add_timer(void *ctx, const struct snapshot_timer *timer)
+{
+    struct durable *durable = ctx;
+    enum tl_status status = reach(durable, timer->id);
+    if (status == TL_OK) {
+        durable->timers[timer->id] = (struct timer){timer->deadline, timer->generation};
+    }
+    return status;
+}
+
+static enum tl_status apply_record(void *ctx, const struct log_record *record)
+{
+    struct durable *durable = ctx;
+    enum tl_status status = reach(durable, record->id);
+    if (status != TL_OK) {
+        return status;
+    }
+    struct timer *timer = &durable->timers[record->id];
+    if (record->op == LOG_START && record->sequence >= timer->generation) {
+        *timer = (struct timer){record->deadline, record->sequence};
+    } else if (record->op != LOG_START && is_pending(timer) &&
+               (uint32_t)timer->generation == record->generation) {
+        *timer = (struct timer){.deadline = TL_NEVER};
+    }
+    return TL_OK;
+}
+
+static void forget_timers(struct durable *durable)
+{
+    for (uint32_t id = 0; id < durable->capacity; id++) {
+        durable->timers[id] = (struct timer){.deadline = TL_NEVER};
+    }
+}
+
+/* The newest snapshot that is whole, if there are any. */
+static enum tl_status read_snapshot(struct durable *durable, const struct store_numbers *snapshots,
+                                    uint64_t *upto)
+{
+    enum tl_status status = TL_OK;
+    for (size_t i = snapshots->count; i > 0; i--) {
+        uint64_t bytes = 0;
+        uint64_t from = snapshots->at[i - 1];
+        status = snapshot_read(&durable->snapshot, from, upto, &bytes, add_timer, durable);
+        if (status == TL_OK) {
+            durable->snapshot_name = from;
+            durable->snapshot_bytes = bytes;
+            return TL_OK;
+        }
+        if (status != TL_ERR_CORRUPT) {
+            return status;
+        }
+        forget_timers(durable);
+    }
+    return status == TL_OK ? TL_OK : TL_ERR_STORE;
+}
+
+/* From the files to the arrays. */
+static enum tl_status read_files(struct durable *durable, const struct store_numbers *logs,
+                                 const struct store_numbers *snapshots)
+{
+    uint64_t upto = 0;
+    enum tl_status status = read_snapshot(durable, snapshots, &upto);
+    if (status != TL_OK) {
+        return status;
+    }
+    if (logs->count == 0) {
+        return store_fail(&durable->store, "%s: has a snapshot and no log", durable->store.path);
+    }
+    status = log_open_segments(&durable->log, logs->at, logs->count);
+    if (status == TL_OK) {
+        status = log_replay(&durable->log, durable->snapshot_name, upto, apply_record, durable);
+    }
+    durable->snapshot_from = durable->snapshot_name;
+    return status;
+}
+
+/* From the arrays to the structure. */
+static enum tl_status start_timers(struct durable *durable, tl_adopt_fn adopt, void *ctx)
+{
+    uint32_t capacity = durable->capacity;
+    while (capacity > 0 && !is_pending(&durable->timers[capacity - 1])) {
+        capacity--;
+    }
+    enum tl_status status = durable->inner->reserve(durable->self, capacity);
+    for (uint32_t id = 0; id < capacity && status == TL_OK; id++) {
+        const struct timer *timer = &durable->timers[id];
+        if (is_pending(timer)) {
+            status = durable->inner->start(durable->self, id, timer->deadline);
+            durable->count += status == TL_OK;
+        }
+    }
+    for (uint32_t id = 0; id < capacity && status == TL_OK; id++) {
+        const struct timer *timer = &durable->timers[id];
+        if (is_pending(timer)) {
+            adopt(ctx, id, timer->deadline, timer->generation);
+        }
+    }
+    return status;
+}
+
+/* What a snapshot made superfluous, and a crash left. */
+static void remove_old_snapshots(struct durable *durable, const struct store_numbers *snapshots)
+{
+    for (size_t i = 0; i < snapshots->count; i++) {
+        if (snapshots->at[i] != durable->snapshot_name) {
+            char name[STORE_NAME_BYTES];
+            store_name(name, "snapshot", snapshots->at[i], "");
+            store_remove(&durable->store, name);
+        }
+    }
+    store_remove_unfinished(&durable->store);
+}
+
+static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
+{
+    struct durable *durable = self;
+    if (durable->usable) {
+        return TL_OK;
+    }
+    if (!durable->found) {
+        return TL_ERR_STORE; /* the folder could not be opened */
+    }
+    struct store_numbers logs = {0};
+    struct store_numbers snapshots = {0};
+    enum tl_status status = store_list(&durable->store, "log", durable->allocator, &logs);
+    if (status == TL_OK) {
+        status = store_list(&durable->store, "snapshot", durable->allocator, &snapshots);
+    }
+    if (status == TL_OK) {
+        status = read_files(durable, &logs, &snapshots);
+    }
+    if (status == TL_OK) {
+        status = start_timers(durable, adopt, ctx);
+    }
+    if (status == TL_OK) {
+        remove_old_snapshots(durable, &snapshots);
+        status = log_make_room(&durable->log, durable->log.sequence + durable->count + 1,
+                               durable->count);
+    }
+    store_numbers_release(&logs, durable->allocator);
+    store_numbers_release(&snapshots, durable->allocator);
+    durable->usable = status == TL_OK;
+    return status;
+}
+
+/* --- the front end --------------------------------------------------------------------------- */
+
+static const struct tl_choice sync_choices[] = {
+    {"always", SYNC_ALWAYS, "each start and stop waits for the disk: none is lost, whatever fails"},
+    {"group", SYNC_GROUP, "many wait together: what is acknowledged is not lost, whatever fails"},
+    {"none", SYNC_NONE,
+     "nobody waits: what is acknowledged outlives the process, and after a loss of power the last "
+     "of it may be missing"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_choice delivery_choices[] = {
+    {"at-least", AT_LEAST, "callback, then record: after a crash some fire once more"},
+    {"at-most", AT_MOST, "record, then callback: after a crash some never fire"},
+    {NULL, 0, NULL},
+};
+
+static const struct tl_option durable_options[] = {
+    [OWN_PATH] =
+        {"path", 0, 1, 0, NULL,
+         "the folder that it keeps its timers in, made if it is not there; without one, files "
+         "under $TMPDIR that end with the process"},
+    [OWN_SYNC] = {"sync", SYNC_GROUP, 1, 0, sync_choices, "when it waits for the disk"},
+    [OWN_DELIVERY] = {"delivery", AT_LEAST, 1, 0, delivery_choices,
+                      "what a crash does to the timers that are firing"},
+    [OWN_GROUP] = {"group", 5000, 1, 1 << 20, NULL,
+                   "so many operations make a commit, if it is not asked for before"},
+    [OWN_WINDOW] = {"window", 10, 0, INT64_C(1) << 40, NULL,
+                    "an advance commits what has waited for so many ticks"},
+    [OWN_SNAPSHOT] = {"snapshot", 60, 10, 100000, NULL,
+                      "the pending timers are written down when the log has so many records for a "
+                      "hundred of them"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+const struct tl_front tl_front_durable = {
+    .name = "durable",
+    .summary = "whose timers outlive the process",
+    .origin = "the shape of beanstalkd's binlog, of RocketMQ's TimerLog and of Redis' append-only "
+              "file",
+    .description =
+        "Each start, stop and firing is also written to a log, in records of 32 bytes with a "
+        "checksum, many in one commit; now and then the pending timers are written down, a few "
+        "with "
+        "each operation, and the log before that goes. After a crash the timers are read from both "
+        "and started again. What is acknowledged survives the end of the process, and, unless "
+        "sync=none, the loss of power. A full disk refuses starts, never stops: the room for the "
+        "record that ends a timer is taken when it starts. An fsync that failed is final: nothing "
+        "is started, stopped or fired any more. The clock within one advance, the order and what "
+        "is "
+        "early or late stay the structure's. Bad at: sync=always, where each operation is one wait "
+        "for the disk.",
+    .options = durable_options,
+    .bars = TL_CAP_DURABLE | TL_CAP_FIRES_NOTHING,
+    .keeps = ~(uint32_t)(TL_CAP_DURABLE | TL_CAP_FIRES_NOTHING),
+    .adds = TL_CAP_DURABLE,
+    .create = durable_create,
+    .hooks =
+        {
+            .destroy = durable_destroy,
+            .reserve = durable_reserve,
+            .start = durable_start,
+            .stop = durable_stop,
+            .advance = durable_advance,
+            .next = durable_next,
+            .count = durable_count,
+            .counters = durable_counters,
+            .check = durable_check,
+            .place = durable_place,
+            .walk = durable_walk,
+            .sync = durable_sync,
+            .recover = durable_recover,
+            .durability = durable_durability,
+        },
+};

@@ -1,0 +1,666 @@
+/*
+ * durable(...): what is acknowledged is there again after the process has ended, under the same
+ * generation; what is corrupt is named and left alone; the disk takes no more than is said.
+ *
+ * A copy of the folder is what a process that ends just then leaves behind: everything that it has
+ * written, and nothing that it has in memory.
+ */
+#include "test.h"
+
+#include "catalog.h"
+#include "crc32c.h"
+#include "front.h"
+#include "kit/passes.h"
+#include "timer_log.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TIMERS 200u
+
+/* What should be there: of each timer its deadline, TL_NEVER if it is not pending. */
+struct model {
+    uint64_t deadline[TIMERS];
+    uint64_t generation[TIMERS];
+};
+
+struct trial {
+    struct catalog catalog;
+    struct contender_list contenders;
+    const struct tl_algo *algo;
+    int64_t options[TL_OPTIONS_MAX];
+    char folder[64];
+    char copy[64];
+    void *self;
+};
+
+/* --- folders --------------------------------------------------------------------------------- */
+
+static void make_folder(char path[64])
+{
+    const char *parent = getenv("TMPDIR");
+    (void)snprintf(path, 64, "%.40s/durable-XXXXXX", parent != NULL ? parent : "/tmp");
+    assert_non_null(mkdtemp(path));
+}
+
+static void empty_folder(const char *path)
+{
+    DIR *listing = opendir(path);
+    assert_non_null(listing);
+    for (const struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        (void)unlinkat(dirfd(listing), entry->d_name, 0);
+    }
+    (void)closedir(listing);
+}
+
+static void remove_folder(const char *path)
+{
+    empty_folder(path);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void copy_file(int from, int to, const char *name)
+{
+    static char buffer[1 << 16];
+    int in = openat(from, name, O_RDONLY);
+    int out = openat(to, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(in >= 0 && out >= 0);
+    for (ssize_t n = read(in, buffer, sizeof buffer); n > 0; n = read(in, buffer, sizeof buffer)) {
+        assert_int_equal(write(out, buffer, (size_t)n), n);
+    }
+    (void)close(in);
+    (void)close(out);
+}
+
+static void copy_folder(const char *from, const char *to)
+{
+    empty_folder(to);
+    DIR *listing = opendir(from);
+    int target = open(to, O_RDONLY | O_DIRECTORY);
+    assert_true(listing != NULL && target >= 0);
+    for (const struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        if (entry->d_name[0] != '.') {
+            copy_file(dirfd(listing), target, entry->d_name);
+        }
+    }
+    (void)close(target);
+    (void)closedir(listing);
+}
+
+/* The first file of the folder whose name begins so, in the order of names; the last one if `last`.
+ */
+static bool find_file(const char *folder, const char *begin, bool last, char name[256])
+{
+    DIR *listing = opendir(folder);
+    assert_non_null(listing);
+    bool found = false;
+    for (const struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        if (strncmp(entry->d_name, begin, strlen(begin)) == 0 &&
+            (!found || (strcmp(entry->d_name, name) > 0) == last)) {
+            (void)snprintf(name, 256, "%s", entry->d_name);
+            found = true;
+        }
+    }
+    (void)closedir(listing);
+    return found;
+}
+
+/* Overwrites bytes of a file. */
+static void spoil(const char *folder, const char *name, off_t at, const void *bytes, size_t count)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = open(path, O_WRONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, bytes, count, at), (ssize_t)count);
+    (void)close(fd);
+}
+
+/* --- structures ------------------------------------------------------------------------------ */
+
+static void open_on(struct trial *trial, const char *folder, uint32_t capacity)
+{
+    assert_true(tl_option_set_text(&trial->options[tl_option_row(trial->algo, "path")], folder));
+    struct tl_config config = {
+        .capacity = capacity, .options = trial->options, .allocator = tl_system_allocator()};
+    assert_int_equal(trial->algo->create(&config, &trial->self), TL_OK);
+}
+
+static void begin_of(struct trial *trial, const char *text, uint32_t capacity)
+{
+    struct error error;
+    memset(trial, 0, sizeof *trial);
+    assert_true(catalog_init(&trial->catalog, &error));
+    if (!catalog_select(&trial->catalog, text, &trial->contenders, &error)) {
+        fail_msg("%s", error.text);
+    }
+    trial->algo = trial->contenders.items[0].timed;
+    memcpy(trial->options, trial->contenders.items[0].options, sizeof trial->options);
+    make_folder(trial->folder);
+    make_folder(trial->copy);
+    open_on(trial, trial->folder, capacity);
+}
+
+static void begin(struct trial *trial, const char *text)
+{
+    begin_of(trial, text, TIMERS);
+}
+
+static void end(struct trial *trial)
+{
+    trial->algo->destroy(trial->self);
+    remove_folder(trial->folder);
+    remove_folder(trial->copy);
+    contender_list_free(&trial->contenders);
+    catalog_free(&trial->catalog);
+}
+
+static struct tl_durability durability_of(const struct trial *trial)
+{
+    struct tl_durability out;
+    trial->algo->durability(trial->self, &out);
+    return out;
+}
+
+static uint64_t sync_now(const struct trial *trial)
+{
+    uint64_t sequence = 0;
+    assert_int_equal(trial->algo->sync(trial->self, &sequence), TL_OK);
+    return sequence;
+}
+
+static void adopt(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
+{
+    struct model *found = ctx;
+    assert_true(id < TIMERS);
+    assert_true(found->deadline[id] == TL_NEVER);
+    found->deadline[id] = deadline;
+    found->generation[id] = generation;
+}
+
+static void forget(struct model *model)
+{
+    for (uint32_t id = 0; id < TIMERS; id++) {
+        model->deadline[id] = TL_NEVER;
+        model->generation[id] = 0;
+    }
+}
+
+/* What the copy holds. */
+static enum tl_status recover_copy(const struct trial *trial, struct model *found, char *why,
+                                   size_t why_bytes)
+{
+    struct trial other = *trial;
+    struct tl_durability out;
+    forget(found);
+    open_on(&other, other.copy, 0);
+    enum tl_status status = other.algo->recover(other.self, adopt, found);
+    other.algo->durability(other.self, &out);
+    (void)snprintf(why, why_bytes, "%s", out.failure != NULL ? out.failure : "");
+    if (status == TL_OK) {
+        char complaint[200];
+        assert_int_equal(other.algo->check(other.self, complaint, sizeof complaint), TL_OK);
+    }
+    other.algo->destroy(other.self);
+    return status;
+}
+
+static void assert_same(const struct model *expected, const struct model *found)
+{
+    for (uint32_t id = 0; id < TIMERS; id++) {
+        assert_int_equal(found->deadline[id], expected->deadline[id]);
+        assert_int_equal(found->generation[id], expected->generation[id]);
+    }
+}
+
+static void assert_copy_holds(const struct trial *trial, const struct model *expected)
+{
+    struct model found;
+    char why[600];
+    copy_folder(trial->folder, trial->copy);
+    if (recover_copy(trial, &found, why, sizeof why) != TL_OK) {
+        fail_msg("%s", why);
+    }
+    assert_same(expected, &found);
+}
+
+/* --- a history ------------------------------------------------------------------------------- */
+
+struct history {
+    const struct trial *trial;
+    struct model model;
+    uint64_t now;
+    uint64_t random;
+};
+
+static uint64_t below(struct history *history, uint64_t bound)
+{
+    history->random = history->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (history->random >> 33) % bound;
+}
+
+static void start_one(struct history *history, uint32_t id, uint64_t deadline)
+{
+    const struct trial *trial = history->trial;
+    assert_int_equal(trial->algo->start(trial->self, id, deadline), TL_OK);
+    history->model.deadline[id] = deadline;
+    history->model.generation[id] = durability_of(trial).sequence;
+}
+
+static void stop_one(struct history *history, uint32_t id)
+{
+    const struct trial *trial = history->trial;
+    bool pending = history->model.deadline[id] != TL_NEVER;
+    assert_int_equal(trial->algo->stop(trial->self, id), pending ? TL_OK : TL_IDLE);
+    history->model.deadline[id] = TL_NEVER;
+    history->model.generation[id] = 0;
+}
+
+/* Some timers start themselves again, and stop others. */
+static void fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct history *history = ctx;
+    assert_true(history->model.deadline[id] <= now);
+    history->model.deadline[id] = TL_NEVER;
+    history->model.generation[id] = 0;
+    if (id % 3 == 0) {
+        start_one(history, id, now + 1 + below(history, 20));
+    } else if (id % 3 == 1) {
+        stop_one(history, (uint32_t)below(history, TIMERS));
+    }
+}
+
+static void live_on(struct history *history, unsigned operations)
+{
+    const struct trial *trial = history->trial;
+    for (unsigned i = 0; i < operations; i++) {
+        uint32_t id = (uint32_t)below(history, TIMERS);
+        switch (below(history, 8)) {
+        case 0:
+            stop_one(history, id);
+            break;
+        case 1:
+            history->now += below(history, 4);
+            (void)trial->algo->advance(trial->self, history->now, TL_NO_BUDGET, fired, history);
+            break;
+        default:
+            start_one(history, id, history->now + below(history, 50));
+            break;
+        }
+    }
+}
+
+static struct history new_history(const struct trial *trial, uint64_t seed)
+{
+    struct history history = {.trial = trial, .random = seed};
+    forget(&history.model);
+    return history;
+}
+
+/* --- tests ----------------------------------------------------------------------------------- */
+
+static void checksums_are_castagnoli_s(void **state)
+{
+    (void)state;
+    assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
+    assert_int_equal(crc32c_by_table(0, "123456789", 9), 0xe3069283);
+    unsigned char bytes[100];
+    for (unsigned i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (unsigned char)(i * 37);
+    }
+    for (size_t length = 0; length < sizeof bytes; length++) {
+        uint32_t begun = crc32c(0, bytes, length / 3);
+        assert_int_equal(crc32c(begun, bytes + length / 3, length - length / 3),
+                         crc32c_by_table(0, bytes, length));
+    }
+}
+
+/* Whatever the policy, and far beyond the first snapshots. */
+static void what_is_acknowledged_comes_back(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "durable(binary-heap):sync=none:group=7",
+        "durable(binary-heap):sync=group:group=50",
+        "durable(chunk-wheel):sync=none:delivery=at-most:group=64",
+        "durable(hier-wheel:tick=1):sync=always:group=3",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct trial trial;
+        begin(&trial, texts[i]);
+        struct history history = new_history(&trial, i + 1);
+        bool waits = strstr(texts[i], "always") != NULL;
+        for (unsigned round = 0; round < 12; round++) {
+            live_on(&history, waits ? 40 : 9000);
+            uint64_t sequence = sync_now(&trial);
+            assert_int_equal(sequence, durability_of(&trial).sequence);
+            assert_copy_holds(&trial, &history.model);
+        }
+        end(&trial);
+    }
+}
+
+/* A process goes on where another one ended, and another one after it. */
+static void lives_follow_one_another(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial, "durable(binary-heap):sync=none:group=100");
+    struct history history = new_history(&trial, 77);
+    uint64_t sequence = 0;
+    for (unsigned life = 0; life < 8; life++) {
+        live_on(&history, 8000);
+        sequence = durability_of(&trial).sequence;
+        trial.algo->destroy(trial.self); /* what still waits is written */
+        open_on(&trial, trial.folder, life % 2 == 0 ? 0 : 7);
+        struct model found;
+        forget(&found);
+        assert_int_equal(trial.algo->recover(trial.self, adopt, &found), TL_OK);
+        assert_same(&history.model, &found);
+        assert_int_equal(durability_of(&trial).sequence, sequence);
+        assert_int_equal(trial.algo->reserve(trial.self, TIMERS), TL_OK);
+    }
+    end(&trial);
+}
+
+static void a_folder_is_used_by_one_and_recovered_first(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial, "durable(binary-heap)");
+    struct history history = new_history(&trial, 5);
+    start_one(&history, 3, 1000);
+    struct trial other = trial;
+    struct model found;
+    forget(&found);
+    open_on(&other, trial.folder, TIMERS);
+    assert_int_equal(other.algo->recover(other.self, adopt, &found), TL_ERR_STORE);
+    assert_non_null(strstr(durability_of(&other).failure, "another structure uses this folder"));
+    other.algo->destroy(other.self);
+
+    trial.algo->destroy(trial.self);
+    open_on(&trial, trial.folder, TIMERS);
+    assert_int_equal(trial.algo->start(trial.self, 1, 5), TL_ERR_STORE);
+    assert_non_null(strstr(durability_of(&trial).failure, "have not been recovered"));
+    trial.algo->destroy(trial.self);
+    open_on(&trial, trial.folder, TIMERS);
+    assert_int_equal(trial.algo->recover(trial.self, adopt, &found), TL_OK);
+    assert_same(&history.model, &found);
+
+    other = trial;
+    open_on(&other, "/no/such/place", TIMERS);
+    assert_int_equal(other.algo->start(other.self, 1, 5), TL_ERR_STORE);
+    assert_int_equal(other.algo->recover(other.self, adopt, &found), TL_ERR_STORE);
+    assert_non_null(strstr(durability_of(&other).failure, "/no/such/place: the folder cannot be "));
+    other.algo->destroy(other.self);
+    end(&trial);
+}
+
+/* A commit of which the last records did not get there: those before count. And what was behind the
+ * hole does not come back when the log has grown up to it. */
+static void a_torn_commit_ends_the_log(void **state)
+{
+    (void)state;
+    static const char zeros[32];
+    struct trial trial;
+    begin(&trial, "durable(binary-heap):group=100");
+    struct history history = new_history(&trial, 5);
+    for (uint32_t id = 0; id < 10; id++) {
+        start_one(&history, id, 100 + id);
+    }
+    (void)sync_now(&trial);
+    struct model before = history.model;
+    for (uint32_t id = 10; id < 20; id++) {
+        start_one(&history, id, 100 + id);
+    }
+    (void)sync_now(&trial);
+    copy_folder(trial.folder, trial.copy);
+    char log[256];
+    assert_true(find_file(trial.copy, "log-", false, log));
+    spoil(trial.copy, log, 32 * 13, zeros, sizeof zeros); /* record 13 */
+    before.deadline[10] = 110;
+    before.deadline[11] = 111;
+    before.generation[10] = 11;
+    before.generation[11] = 12;
+
+    struct model found;
+    char why[600];
+    struct trial other = trial;
+    forget(&found);
+    open_on(&other, other.copy, TIMERS);
+    assert_int_equal(other.algo->recover(other.self, adopt, &found), TL_OK);
+    assert_same(&before, &found);
+    assert_int_equal(durability_of(&other).sequence, 12);
+    assert_int_equal(other.algo->start(other.self, 50, 500), TL_OK);
+    (void)sync_now(&other);
+    other.algo->destroy(other.self);
+    before.deadline[50] = 500;
+    before.generation[50] = 13;
+    assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_OK);
+    assert_same(&before, &found);
+    end(&trial);
+}
+
+/* What had been on the disk is missing: that is told by name and place, and nothing is changed. */
+static void corruption_is_named(void **state)
+{
+    (void)state;
+    static const char zeros[32];
+    struct trial trial;
+    begin(&trial, "durable(binary-heap):group=10");
+    struct history history = new_history(&trial, 5);
+    for (unsigned i = 0; i < 4000; i++) {
+        start_one(&history, i % TIMERS, 100 + i);
+    }
+    (void)sync_now(&trial);
+    struct model found;
+    char why[600];
+    char log[256];
+    copy_folder(trial.folder, trial.copy);
+    assert_true(find_file(trial.copy, "log-", false, log));
+    spoil(trial.copy, log, 32 * 500, zeros, sizeof zeros);
+    for (unsigned again = 0; again < 2; again++) {
+        assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
+        assert_non_null(strstr(why, log));
+        assert_non_null(strstr(why, "corrupt at byte 16000: record 500 is not there"));
+    }
+    /* One bit, in the middle of a record, in the last one of the segment. */
+    copy_folder(trial.folder, trial.copy);
+    spoil(trial.copy, log, 65536 - 12, "\x55", 1);
+    assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
+    assert_non_null(strstr(why, "corrupt at byte 65504: record 2047 is not there"));
+    /* The head. */
+    copy_folder(trial.folder, trial.copy);
+    spoil(trial.copy, log, 8, "?", 1);
+    assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
+    assert_non_null(strstr(why, "its head is not one of"));
+    /* A whole segment. */
+    copy_folder(trial.folder, trial.copy);
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", trial.copy, log);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
+    assert_non_null(strstr(why, "the log begins with record 2048"));
+    end(&trial);
+}
+
+static void a_snapshot_that_is_corrupt_is_named(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial, "durable(binary-heap):sync=none");
+    struct history history = new_history(&trial, 5);
+    char name[256];
+    while (!find_file(trial.folder, "snapshot-", false, name) || strstr(name, ".tmp") != NULL) {
+        live_on(&history, 1000);
+    }
+    (void)sync_now(&trial);
+    struct model found;
+    char why[600];
+    assert_copy_holds(&trial, &history.model);
+    copy_folder(trial.folder, trial.copy);
+    spoil(trial.copy, name, 60, "\x55", 1);
+    assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
+    assert_non_null(strstr(why, name));
+    assert_non_null(strstr(why, "corrupt at byte 0: its checksum is wrong"));
+    end(&trial);
+}
+
+/* A copy is made while timer 7 fires. */
+static void copy_at_7(void *ctx, uint32_t id, uint64_t now)
+{
+    const struct trial *trial = ctx;
+    (void)now;
+    if (id == 7) {
+        copy_folder(trial->folder, trial->copy);
+    }
+}
+
+/* With at-least, what fires now fires once more after a crash; with at-most it does not. */
+static void delivery_is_as_asked_for(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"durable(binary-heap):delivery=at-least",
+                                        "durable(binary-heap):delivery=at-most"};
+    for (size_t i = 0; i < 2; i++) {
+        struct trial trial;
+        begin(&trial, texts[i]);
+        struct history history = new_history(&trial, 5);
+        for (uint32_t id = 0; id < 10; id++) {
+            start_one(&history, id, 100);
+        }
+        start_one(&history, 100, 200);
+        (void)sync_now(&trial);
+        assert_int_equal(trial.algo->advance(trial.self, 100, TL_NO_BUDGET, copy_at_7, &trial), 10);
+        struct model found;
+        char why[600];
+        assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_OK);
+        for (uint32_t id = 0; id < 10; id++) {
+            assert_int_equal(found.deadline[id], i == 0 ? 100 : TL_NEVER);
+        }
+        assert_int_equal(found.deadline[100], 200);
+        (void)sync_now(&trial);
+        copy_folder(trial.folder, trial.copy);
+        assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_OK);
+        assert_int_equal(found.deadline[7], TL_NEVER);
+        end(&trial);
+    }
+}
+
+/* The window, in ticks, and the group's size. */
+static void groups_are_committed_in_time(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial, "durable(binary-heap):group=8:window=5");
+    struct history history = new_history(&trial, 5);
+    for (uint32_t id = 0; id < 9; id++) {
+        start_one(&history, id, 1000);
+    }
+    assert_int_equal(durability_of(&trial).durable_sequence, 8);
+    for (uint64_t now = 1; now <= 5; now++) {
+        (void)trial.algo->advance(trial.self, now, TL_NO_BUDGET, fired, &history);
+        assert_int_equal(durability_of(&trial).durable_sequence, now < 5 ? 8 : 9);
+    }
+    end(&trial);
+}
+
+/* Here the disk is full as soon as a file would have to be longer than the first one. */
+static void a_full_disk_refuses_starts_and_no_stop(void **state)
+{
+    (void)state;
+    enum { MANY = 60000 };
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct trial trial;
+    begin_of(&trial, "durable(binary-heap):group=100", MANY);
+    struct rlimit limit = {.rlim_cur = 65536, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    uint32_t started = 0;
+    while (started < MANY && trial.algo->start(trial.self, started, 1000 + started) == TL_OK) {
+        started++;
+    }
+    assert_in_range(started, 1000, MANY - 1);
+    assert_int_equal(trial.algo->count(trial.self), started);
+    assert_non_null(strstr(durability_of(&trial).failure, "cannot be written: File too large"));
+    for (uint32_t id = 0; id < started; id += 2) {
+        assert_int_equal(trial.algo->stop(trial.self, id), TL_OK);
+    }
+    uint64_t stopped = (started + 1) / 2;
+    assert_int_equal(
+        trial.algo->advance(trial.self, 1000 + started, TL_NO_BUDGET, copy_at_7, &trial),
+        started - stopped);
+    assert_int_equal(sync_now(&trial), 2 * (uint64_t)started);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(trial.algo->start(trial.self, 7, 1000 + started), TL_OK);
+    end(&trial);
+}
+
+/* After a snapshot: 2.5 times what the timers take as records. */
+static void the_log_is_cut(void **state)
+{
+    (void)state;
+    enum { MANY = 100000 };
+    struct trial trial;
+    begin_of(&trial, "durable(chunk-wheel):sync=none", MANY);
+    uint64_t most = 0;
+    uint64_t random = 1;
+    for (uint32_t i = 0; i < 12 * MANY; i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        uint32_t id = i < MANY ? i : (uint32_t)((random >> 33) % MANY);
+        assert_int_equal(trial.algo->start(trial.self, id, (random >> 40) % 100000), TL_OK);
+        uint64_t bytes = durability_of(&trial).bytes_durable;
+        most = i > 3 * MANY && bytes > most ? bytes : most;
+    }
+    assert_in_range(most, 32 * MANY, 32 * MANY * 5 / 2);
+    end(&trial);
+}
+
+static void it_passes_the_kit(void **state)
+{
+    (void)state;
+    struct catalog catalog;
+    struct contender_list contenders = {0};
+    struct error error;
+    assert_true(catalog_init(&catalog, &error));
+    assert_true(
+        catalog_select(&catalog, "durable(binary-heap),durable(chunk-wheel)", &contenders, &error));
+    for (size_t i = 0; i < contenders.count; i++) {
+        const struct tl_entry entry = {.timed = contenders.items[i].timed,
+                                       .counted = contenders.items[i].counted};
+        assert_passes(&entry, !SANITIZED);
+    }
+    contender_list_free(&contenders);
+    catalog_free(&catalog);
+}
+
+int main(void)
+{
+    /* Where waiting for the disk costs nothing, if there is such a place. */
+    if (access("/dev/shm", W_OK) == 0) {
+        (void)setenv("TMPDIR", "/dev/shm", 1);
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checksums_are_castagnoli_s),
+        cmocka_unit_test(what_is_acknowledged_comes_back),
+        cmocka_unit_test(lives_follow_one_another),
+        cmocka_unit_test(a_folder_is_used_by_one_and_recovered_first),
+        cmocka_unit_test(a_torn_commit_ends_the_log),
+        cmocka_unit_test(corruption_is_named),
+        cmocka_unit_test(a_snapshot_that_is_corrupt_is_named),
+        cmocka_unit_test(delivery_is_as_asked_for),
+        cmocka_unit_test(groups_are_committed_in_time),
+        cmocka_unit_test(a_full_disk_refuses_starts_and_no_stop),
+        cmocka_unit_test(the_log_is_cut),
+        cmocka_unit_test(it_passes_the_kit),
+    };
+    (void)signal(SIGXFSZ, SIG_IGN); /* what is too long for a file is refused */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
