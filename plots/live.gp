@@ -12,8 +12,8 @@ late = folder."/lateness.csv"
 stats file using 0 nooutput
 rows = int(STATS_records)
 ROW = 26
-KEY_COLUMNS = 3
-key_height = 22 * ceil(rows / (1.0 * KEY_COLUMNS)) + 20
+KEY_COLUMNS = 2
+key_height = 20 * ceil(rows / (1.0 * KEY_COLUMNS)) + 30
 height = 2 * (rows * ROW + 95) + 400 + key_height
 share(pixels) = 1.0 - pixels / (1.0 * height)
 SLEEP = 0x2a78d6
@@ -21,8 +21,14 @@ POLL = 0xeb6834
 INK = 0x333333
 name(algo, options, drive) = algo.(strlen(options) > 0 ? ":".options : "").", ".drive
 array NAMES[rows]
-keep(i, text) = (NAMES[i] = text, 0)
+longest = 0
+keep(i, text) = (NAMES[i] = text, longest = strlen(text) > longest ? strlen(text) : longest, 0)
 stats file using (keep(int($0) + 1, name(strcol("algo"), strcol("options"), strcol("drive")))) nooutput
+# Room for the longest of them; of 900 pixels.
+names_share = (7.6 * longest + 20) / 900.0
+if (names_share > 0.6) { names_share = 0.6 }
+latest = 0
+stats late using (latest = column("lateness_us") > latest ? column("lateness_us") : latest) nooutput
 tint(drive) = drive eq "sleep" ? SLEEP : POLL
 
 do for [terminal in "svg pngcairo"] {
@@ -44,7 +50,7 @@ do for [terminal in "svg pngcairo"] {
     set style fill solid 1.0 noborder
     set boxwidth 0.7
     set key off
-    set lmargin screen 0.24
+    set lmargin screen names_share
     set rmargin screen 0.93
 
     do for [panel = 0:1] {
@@ -71,14 +77,14 @@ do for [terminal in "svg pngcairo"] {
     set title "lateness in microseconds, by share of the timers that fired (blue: asleep until the next; orange: every tick)" textcolor rgb INK noenhanced
     set yrange [*:*]
     set xrange [0:4.2]
-    set logscale y
+    if (latest > 0) { set logscale y } else { set yrange [0:1]; set label 1 "no timer fired late, or none at all" at graph 0.5, 0.5 center textcolor rgb INK }
     set ytics auto
     set xtics ("0" 0, "90 %%" 1, "99 %%" 2, "99.9 %%" 3, "99.99 %%" 4)
     set grid ytics
     mark = 0
     x(share) = share >= 0.99995 ? NaN : -log10(1 - share)
     set key at screen 0.5, share(height - key_height + 8) center top horizontal maxcols KEY_COLUMNS width 2 samplen 2 textcolor rgb INK noenhanced
-    plot for [i = 0:rows - 1] late using (x(column("share"))):(column("lateness_us") > 0 ? column("lateness_us") : NaN):(tint(strcol("drive"))) every ::(12 * i)::(12 * i + 11) with linespoints lc rgb variable pt (i + 4) ps 0.7 lw 1.2 title NAMES[i + 1]
+    plot for [i = 0:rows - 1] late using (x(column("share"))):(column("lateness_us") > 0 || latest == 0 ? column("lateness_us") : NaN):(tint(strcol("drive"))) every ::(12 * i)::(12 * i + 11) with linespoints lc rgb variable pt (i + 4) ps 0.7 lw 1.2 title NAMES[i + 1]
     unset multiplot
     unset output
 }

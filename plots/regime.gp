@@ -14,6 +14,7 @@ field_width = (WIDTH - 120.0) / columns
 # Names stand in the fields where they fit.
 small = 0.82 * CHARACTER
 named = longest * small + 8 < field_width
+undecided = 11 * small < field_width ? "cannot tell" : "?"
 panel = rows * (rows > 8 ? 36 : 52)
 legend_width = longest * CHARACTER + 52
 legend_across = int((WIDTH - 20) / legend_width)
@@ -45,7 +46,7 @@ do for [terminal in TERMINALS] {
     set rmargin at screen 1 - 30.0 / WIDTH
     set tmargin at screen 1 - 30.0 / height
     set bmargin at screen 1 - (30.0 + panel) / height
-    set title headed("The fastest; below it, how much longer the next one takes") offset 0,-0.4
+    set title headed("The fastest; below it, how much longer the next one takes".(undecided eq "?" ? " (?: cannot tell)" : "")) offset 0,-0.4
     set xrange [0.5:columns + 0.5]
     set yrange [0.5:rows + 0.5]
     unset key; unset grid
@@ -67,14 +68,14 @@ do for [terminal in TERMINALS] {
     small_font = FONT . "," . (terminal eq "svg" ? "10.5" : "8")
     plot data using (column("column")):(column("row")):(column("column") - 0.49):(column("column") + 0.49):\
             (column("row") - 0.47):(column("row") + 0.47):(field_colour(strcol("series"))):xtic(brief(column("x"))):\
-            ytic(brief(column("y"))) with boxxyerror fill solid 0.25 noborder lc rgb variable, \
+            ytic(brief(column("y"))) with boxxyerror fill solid 0.35 border lw 2.5 lc rgb variable, \
         data using (is_told(0) ? column("column") : NaN):(column("row")):(column("column") - 0.49):\
             (column("column") + 0.49):(column("row") - 0.47):(column("row") + 0.47):\
-            (field_colour(strcol("series"))) with boxxyerror fill solid 0.5 noborder lc rgb variable, \
+            (field_colour(strcol("series"))) with boxxyerror fill solid 0.55 noborder lc rgb variable, \
         for [i = 1:named] data using (column("column")):(column("row") + 0.17):(strcol("series")) \
             with labels center font small_font tc rgb 0x000000 noenhanced, \
         data using (column("column")):(column("row") - (named ? 0.2 : 0)):\
-            (is_told(0) ? sprintf("%.2f×", column("times")) : "cannot tell") \
+            (is_told(0) ? sprintf("%.2f×", column("times")) : undecided) \
             with labels center font small_font tc rgb 0x000000 noenhanced, \
         for [i = 1:(terminal eq "svg")] data using (column("column")):(column("row")):\
             (sprintf("%s: %s = %s, %s = %s: ", strcol("series"), x_label, brief(column("x")), y_label, \

@@ -24,6 +24,12 @@ jq -e '.rows | length == 3 and all(.[]; .status == "ok" and .fired_per_second > 
 if command -v gnuplot >/dev/null; then
     gnuplot -c "$SOURCE/plots/live.gp" out || fail "plots/live.gp draws nothing"
     grep -q 'binary-heap, sleep' out/live.svg || fail "the picture does not name its rows"
+    # In a short run no timer fires: then there is nothing to draw of how late, and all else is drawn.
+    mkdir none
+    cp out/live.csv none/
+    awk -F, -v OFS=, 'NR > 1 { $5 = 0 } { print }' out/lateness.csv >none/lateness.csv
+    gnuplot -c "$SOURCE/plots/live.gp" none 2>message || fail "plots/live.gp draws nothing where nothing fired: $(cat message)"
+    grep -q 'no timer fired late, or none at all' none/live.svg || fail "the picture does not say that nothing fired"
 fi
 
 # Refused, with exit status 2.
