@@ -124,7 +124,8 @@ while read -r name option default; do
     twice "$option" "$TIMERLAB" sim t.trace -a "$name:$option=$default:$option=$default" ||
         complain "$name:$option twice: $said"
 done < <("$TIMERLAB" list --format json |
-    jq -r '.[] | .name as $name | .options[] | "\($name) \(.name) \(.default)"')
+    jq -r '.[] | .name as $name | .options[] | select(.words != [] or .min) |
+        "\($name) \(.name) \(.default)"')
 while read -r workload parameter default; do
     [[ $default =~ ^[0-9] ]] || continue
     for value in "${bad_parameters[@]}"; do

@@ -44,7 +44,7 @@ unset PKG_CONFIG_LIBDIR
 rm -rf "$build"
 
 logged configure -DTL_PCAP=OFF -DTL_WRAPPED=OFF -DTL_RBTREE=OFF -DTL_BENCH=OFF -DTL_TESTS=OFF
-for part in TL_PCAP TL_LIBEV TL_LIBUV TL_LIBEVENT TL_GLIB TL_RBTREE TL_BENCH TL_TESTS; do
+for part in TL_PCAP TL_LIBEV TL_LIBUV TL_LIBEVENT TL_GLIB TL_LMDB TL_SQLITE TL_ROCKSDB TL_RBTREE TL_BENCH TL_TESTS; do
     says "$part=OFF  "
 done
 ! grep -q '^CMAKE_CXX_COMPILER:' "$build/CMakeCache.txt" || fail "looks for a compiler of C++"
@@ -73,8 +73,8 @@ export PATH=$installed/bin:$PATH
 cd "$scratch"
 printf 'tick,id,op,delay\n0,0,start,5\n0,1,start,7\n3,0,start,5\n4,1,stop,\n' >trace.csv
 logged timerlab trace import csv trace.csv -o t.trace
-logged timerlab sim t.trace -a binary-heap,libev:poll=none,libuv,libevent,glib,rbtree --runs 1
-for structure in libev libuv libevent glib rbtree; do
+logged timerlab sim t.trace -a binary-heap,libev:poll=none,libuv,libevent,glib,rbtree,kv-wheel --runs 1
+for structure in libev libuv libevent glib rbtree kv-wheel; do
     grep -qE "$structure(:poll=none)?: unsupported: .*a library that the structure wraps is not installed" log ||
         fail "sim does not say that $structure is not there"
     timerlab describe $structure >described

@@ -1,0 +1,260 @@
+/*
+ * LMDB: a B+tree in a memory map, of which a commit writes new copies of the pages that changed,
+ * and then one of two root pages.
+ *
+ * The map is only read through: pages are written with pwrite, so that a full disk is an error and
+ * no signal. Its size is address space, not memory, and is grown between transactions; it is ample
+ * for the next. There is one writer and no other reader, so LMDB's own locks are left out, and a
+ * transaction belongs to no thread.
+ */
+#include "kv.h"
+
+#ifdef TL_HAVE_LMDB
+
+#include "loaded_library.h"
+
+#include <errno.h>
+#include <lmdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LMDB_FUNCTIONS(X)                                                                          \
+    X(mdb_cursor_get)                                                                              \
+    X(mdb_cursor_open)                                                                             \
+    X(mdb_dbi_open)                                                                                \
+    X(mdb_del)                                                                                     \
+    X(mdb_env_close)                                                                               \
+    X(mdb_env_create)                                                                              \
+    X(mdb_env_info)                                                                                \
+    X(mdb_env_open)                                                                                \
+    X(mdb_env_set_mapsize)                                                                         \
+    X(mdb_env_stat)                                                                                \
+    X(mdb_get)                                                                                     \
+    X(mdb_put)                                                                                     \
+    X(mdb_strerror)                                                                                \
+    X(mdb_txn_abort)                                                                               \
+    X(mdb_txn_begin)                                                                               \
+    X(mdb_txn_commit)
+LOADED_LIBRARY(LMDB_FUNCTIONS, "liblmdb.so.0");
+
+#define MAP_BYTES ((size_t)64 << 20)
+
+struct lmdb_store {
+    struct kv_store common;
+    MDB_env *env;
+    MDB_txn *txn;       /* NULL: none is open */
+    MDB_cursor *cursor; /* of that transaction; NULL: none yet */
+    MDB_dbi table;
+};
+
+static enum tl_status status_of(struct lmdb_store *store, int error)
+{
+    if (error != 0 && error != MDB_NOTFOUND) {
+        kv_set_failure(&store->common, lib.mdb_strerror(error));
+    }
+    switch (error) {
+    case 0:
+        return TL_OK;
+    case ENOMEM:
+        return TL_ERR_NOMEM;
+    case MDB_NOTFOUND:
+        return TL_IDLE;
+    case ENOSPC:
+    case EDQUOT:
+    case MDB_MAP_FULL:
+    case MDB_TXN_FULL:
+        return TL_ERR_DISK_FULL;
+    default:
+        return TL_ERR_STORE;
+    }
+}
+
+static MDB_val val_of(const uint8_t *bytes, size_t length)
+{
+    return (MDB_val){.mv_size = length, .mv_data = (void *)bytes};
+}
+
+static enum tl_status begin(struct lmdb_store *store)
+{
+    if (store->txn != NULL) {
+        return TL_OK;
+    }
+    return status_of(store, lib.mdb_txn_begin(store->env, NULL, 0, &store->txn));
+}
+
+/* Of a writing transaction, so they go with it. */
+static void forget_transaction(struct lmdb_store *store)
+{
+    store->txn = NULL;
+    store->cursor = NULL;
+}
+
+static void lmdb_abandon(void *self)
+{
+    struct lmdb_store *store = self;
+    if (store->txn != NULL) {
+        lib.mdb_txn_abort(store->txn);
+        forget_transaction(store);
+    }
+}
+
+/* Between transactions: one may then need as many pages again as there are. */
+static enum tl_status make_ample(struct lmdb_store *store)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    (void)lib.mdb_env_info(store->env, &info);
+    (void)lib.mdb_env_stat(store->env, &stat);
+    size_t used_bytes = (info.me_last_pgno + 1) * stat.ms_psize;
+    if (2 * used_bytes <= info.me_mapsize) {
+        return TL_OK;
+    }
+    return status_of(store, lib.mdb_env_set_mapsize(store->env, 4 * used_bytes));
+}
+
+static enum tl_status lmdb_commit(void *self)
+{
+    struct lmdb_store *store = self;
+    if (store->txn == NULL) {
+        return TL_OK;
+    }
+    int error = lib.mdb_txn_commit(store->txn);
+    forget_transaction(store);
+    return error == 0 ? make_ample(store) : status_of(store, error);
+}
+
+static void lmdb_close(void *self)
+{
+    struct lmdb_store *store = self;
+    lmdb_abandon(store);
+    lib.mdb_env_close(store->env);
+    free(store);
+}
+
+static enum tl_status open_table(struct lmdb_store *store)
+{
+    enum tl_status status = begin(store);
+    if (status == TL_OK) {
+        status = status_of(store, lib.mdb_dbi_open(store->txn, NULL, 0, &store->table));
+    }
+    return status == TL_OK ? lmdb_commit(store) : status;
+}
+
+static enum tl_status lmdb_open(const char *folder, bool synced, bool unnamed,
+                                struct kv_store **opened)
+{
+    if (tl_library_load(&library) == NULL) {
+        return TL_ERR_UNAVAILABLE;
+    }
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/timers.lmdb", folder);
+    struct lmdb_store *store = calloc(1, sizeof *store);
+    if (store == NULL || lib.mdb_env_create(&store->env) != 0) {
+        free(store);
+        return TL_ERR_NOMEM;
+    }
+    unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS | (synced ? 0 : MDB_NOSYNC);
+    (void)lib.mdb_env_set_mapsize(store->env, MAP_BYTES);
+    enum tl_status status = status_of(store, lib.mdb_env_open(store->env, path, flags, 0600));
+    if (status == TL_OK) {
+        status = open_table(store);
+    }
+    if (unnamed) {
+        (void)unlink(path);
+    }
+    *opened = &store->common;
+    return status == TL_IDLE ? TL_ERR_STORE : status;
+}
+
+static enum tl_status lmdb_get(void *self, struct kv_record *record)
+{
+    struct lmdb_store *store = self;
+    MDB_val key = val_of(record->key, record->key_bytes);
+    MDB_val value;
+    enum tl_status status = begin(store);
+    if (status == TL_OK) {
+        status = status_of(store, lib.mdb_get(store->txn, store->table, &key, &value));
+    }
+    if (status != TL_OK) {
+        return status;
+    }
+    return kv_copy(record->value, KV_VALUE_BYTES, &record->value_bytes, value.mv_data,
+                   value.mv_size)
+               ? TL_OK
+               : TL_ERR_STORE;
+}
+
+static enum tl_status lmdb_put(void *self, const struct kv_record *record)
+{
+    struct lmdb_store *store = self;
+    MDB_val key = val_of(record->key, record->key_bytes);
+    MDB_val value = val_of(record->value, record->value_bytes);
+    enum tl_status status = begin(store);
+    return status != TL_OK
+               ? status
+               : status_of(store, lib.mdb_put(store->txn, store->table, &key, &value, 0));
+}
+
+static enum tl_status lmdb_remove(void *self, const struct kv_record *record)
+{
+    struct lmdb_store *store = self;
+    MDB_val key = val_of(record->key, record->key_bytes);
+    enum tl_status status = begin(store);
+    if (status == TL_OK) {
+        status = status_of(store, lib.mdb_del(store->txn, store->table, &key, NULL));
+    }
+    return status == TL_IDLE ? TL_OK : status;
+}
+
+static enum tl_status lmdb_seek(void *self, const struct kv_record *from, kv_visit_fn visit,
+                                void *ctx)
+{
+    struct lmdb_store *store = self;
+    enum tl_status status = begin(store);
+    if (status == TL_OK && store->cursor == NULL) {
+        status = status_of(store, lib.mdb_cursor_open(store->txn, store->table, &store->cursor));
+    }
+    MDB_val key = val_of(from->key, from->key_bytes);
+    MDB_val value;
+    MDB_cursor_op op = MDB_SET_RANGE;
+    struct kv_record record;
+    do {
+        if (status == TL_OK) {
+            status = status_of(store, lib.mdb_cursor_get(store->cursor, &key, &value, op));
+        }
+        if (status == TL_OK) {
+            status = kv_take(&record, key.mv_data, key.mv_size, value.mv_data, value.mv_size);
+        }
+        op = MDB_NEXT;
+    } while (status == TL_OK && visit(ctx, &record));
+    return status == TL_IDLE ? TL_OK : status;
+}
+
+static uint64_t lmdb_bytes(void *self)
+{
+    struct lmdb_store *store = self;
+    MDB_envinfo info;
+    MDB_stat stat;
+    (void)lib.mdb_env_info(store->env, &info);
+    (void)lib.mdb_env_stat(store->env, &stat);
+    return (info.me_last_pgno + 1) * (uint64_t)stat.ms_psize;
+}
+
+const struct kv_engine tl_kv_lmdb = {
+    .open = lmdb_open,
+    .close = lmdb_close,
+    .get = lmdb_get,
+    .put = lmdb_put,
+    .remove = lmdb_remove,
+    .seek = lmdb_seek,
+    .commit = lmdb_commit,
+    .abandon = lmdb_abandon,
+    .bytes = lmdb_bytes,
+};
+
+#else
+
+const struct kv_engine tl_kv_lmdb = {.open = kv_open_unavailable};
+
+#endif

@@ -1,0 +1,413 @@
+/*
+ * kv-wheel: what outlives its process, with every engine, layout and delivery. A process ends in
+ * the middle of what it does, and another goes on with what it left.
+ */
+#include "registry.h"
+
+#include "test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MANY = 600 };
+
+/* What a life tells the next one. */
+struct journal {
+    uint64_t generations[MANY];
+    uint32_t fired[4 * MANY]; /* ids, in order */
+    uint32_t count;
+    uint64_t sequence; /* the last one that was durable */
+};
+
+struct life {
+    const struct tl_algo *algo;
+    void *self;
+    struct journal *journal;
+    uint32_t die_after; /* firings; 0: never */
+    const char *options;
+};
+
+static char folder[] = "/dev/shm/kv-wheel-test-XXXXXX";
+
+static const struct tl_algo *kv_wheel(void)
+{
+    return tl_registry_find("kv-wheel")->timed;
+}
+
+static enum tl_status try_to_open(const char *options, uint32_t capacity, uint64_t now, void **self)
+{
+    char text[256];
+    char why[256] = "";
+    int64_t values[TL_OPTIONS_MAX];
+    (void)snprintf(text, sizeof text, "path=%s/store%s%s", folder, options[0] != '\0' ? ":" : "",
+                   options);
+    assert_int_equal(tl_options_parse(kv_wheel(), text, values, why, sizeof why), TL_OK);
+    struct tl_config config = {
+        .capacity = capacity, .now = now, .options = values, .allocator = tl_system_allocator()};
+    return kv_wheel()->create(&config, self);
+}
+
+static void remove_store(void)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/store", folder);
+    DIR *store = opendir(path);
+    for (const struct dirent *file; store != NULL && (file = readdir(store)) != NULL;) {
+        (void)unlinkat(dirfd(store), file->d_name, 0);
+    }
+    if (store != NULL) {
+        assert_int_equal(closedir(store), 0);
+        assert_int_equal(rmdir(path), 0);
+    }
+}
+
+static void check(const struct life *life)
+{
+    char why[256] = "";
+    if (life->algo->check(life->self, why, sizeof why) != TL_OK) {
+        fail_msg("%s: %s", life->options, why);
+    }
+}
+
+static void on_fire(void *ctx, uint32_t id, uint64_t now)
+{
+    (void)now;
+    struct life *life = ctx;
+    life->journal->fired[life->journal->count++] = id;
+    if (life->die_after > 0 && life->journal->count == life->die_after) {
+        _exit(0); /* as kill -9 would: nothing is closed */
+    }
+}
+
+static uint64_t generation_now(const struct life *life)
+{
+    struct tl_durability durability;
+    life->algo->durability(life->self, &durability);
+    return durability.sequence;
+}
+
+static void start(struct life *life, uint32_t id, uint64_t deadline)
+{
+    assert_int_equal(life->algo->start(life->self, id, deadline), TL_OK);
+    life->journal->generations[id] = generation_now(life);
+}
+
+/* A process of its own, that begins with an empty store. */
+static void live_and_die(struct life *life, void (*live)(struct life *))
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        life->algo = kv_wheel();
+        if (try_to_open(life->options, MANY, 0, &life->self) == TL_OK) {
+            live(life);
+        }
+        _exit(life->self == NULL ? 1 : 0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        fail_msg("%s: the first process ended with %x", life->options, (unsigned)status);
+    }
+}
+
+/* Timers at ticks 10, 20, ...; every third stopped, every fifth moved to a later turn of the slots;
+ * and after the last sync some that nobody may rely on. */
+static uint64_t deadline_of(uint32_t id)
+{
+    return 10 * (uint64_t)(id + 1) + (id % 5 == 0 ? UINT64_C(100000000) : 0);
+}
+
+static void start_some(struct life *life)
+{
+    for (uint32_t id = 0; id < MANY; id++) {
+        start(life, id, 10 * (uint64_t)(id + 1));
+    }
+    for (uint32_t id = 0; id < MANY; id += 5) {
+        start(life, id, deadline_of(id));
+    }
+    for (uint32_t id = 0; id < MANY; id += 3) {
+        assert_int_equal(life->algo->stop(life->self, id), TL_OK);
+    }
+    assert_int_equal(life->algo->sync(life->self, &life->journal->sequence), TL_OK);
+    assert_int_equal(life->journal->sequence, generation_now(life));
+    check(life);
+    assert_int_equal(life->algo->stop(life->self, 1), TL_OK);
+}
+
+struct adopted {
+    uint64_t deadlines[MANY];
+    uint64_t generations[MANY];
+    uint32_t order[MANY];
+    uint32_t count;
+};
+
+static void adopt(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
+{
+    struct adopted *adopted = ctx;
+    assert_true(id < MANY);
+    adopted->order[adopted->count++] = id;
+    adopted->deadlines[id] = deadline;
+    adopted->generations[id] = generation;
+}
+
+static void reopen(struct life *life, uint64_t now, struct adopted *adopted)
+{
+    *adopted = (struct adopted){.count = 0};
+    assert_int_equal(try_to_open(life->options, 0, now, &life->self), TL_OK);
+    /* What is there is not touched until it was asked for. */
+    assert_int_equal(life->algo->start(life->self, 0, 5), TL_ERR_STORE);
+    assert_int_equal(life->algo->recover(life->self, adopt, adopted), TL_OK);
+    assert_int_equal(life->algo->count(life->self), adopted->count);
+    check(life);
+}
+
+static void every_acknowledged_timer_comes_back(struct life *life)
+{
+    remove_store();
+    live_and_die(life, start_some);
+    struct adopted adopted;
+    life->algo = kv_wheel();
+    reopen(life, 0, &adopted);
+    assert_true(generation_now(life) >= life->journal->sequence);
+    uint32_t pending = 0;
+    for (uint32_t id = 0; id < MANY; id++) {
+        bool may_be_lost = id == 1; /* stopped, and nobody was told */
+        bool is_pending = adopted.generations[id] != 0;
+        pending += is_pending;
+        if (is_pending != (id % 3 != 0) && !may_be_lost) {
+            fail_msg("%s: timer %u is %s", life->options, id, is_pending ? "pending" : "gone");
+        }
+        if (is_pending) {
+            assert_int_equal(adopted.deadlines[id], deadline_of(id));
+            assert_int_equal(adopted.generations[id], life->journal->generations[id]);
+        }
+    }
+    /* And it fires, in order, with what is started now. */
+    assert_int_equal(life->algo->next(life->self), adopted.generations[1] != 0 ? 20 : 30);
+    start(life, 0, 25);
+    life->journal->count = 0;
+    assert_int_equal(life->algo->advance(life->self, 30, TL_NO_BUDGET, on_fire, life),
+                     adopted.generations[1] != 0 ? 3 : 2);
+    assert_int_equal(life->journal->fired[life->journal->count - 1], 2);
+    check(life);
+    uint64_t last = UINT64_C(100000000) + 10 * (uint64_t)MANY;
+    assert_int_equal(life->algo->advance(life->self, last, TL_NO_BUDGET, on_fire, life),
+                     pending + 1 - life->journal->count);
+    assert_int_equal(life->algo->count(life->self), 0);
+    check(life);
+    life->algo->destroy(life->self);
+    /* A store whose timers have all fired is empty, not new. */
+    reopen(life, last, &adopted);
+    assert_int_equal(adopted.count, 0);
+    assert_true(generation_now(life) > MANY);
+    life->algo->destroy(life->self);
+}
+
+/* --- firing ---------------------------------------------------------------------------------- */
+
+enum { DUE = 40, DIES_AFTER = 15 };
+
+static void fire_and_die(struct life *life)
+{
+    for (uint32_t id = 0; id < DUE; id++) {
+        start(life, id, 10 + id / 4);
+    }
+    assert_int_equal(life->algo->sync(life->self, &life->journal->sequence), TL_OK);
+    life->die_after = DIES_AFTER;
+    (void)life->algo->advance(life->self, 1000, TL_NO_BUDGET, on_fire, life);
+    _exit(1);
+}
+
+/* Of what had fired, at-most brings nothing back, and the others, of what had not, everything. What
+ * comes from an outbox comes first and in the order of before, but for what was stopped since. */
+static void what_a_crash_does_to_what_is_being_fired(struct life *life)
+{
+    remove_store();
+    *life->journal = (struct journal){.count = 0};
+    live_and_die(life, fire_and_die);
+    struct journal before = *life->journal;
+    assert_int_equal(before.count, DIES_AFTER);
+    bool is_at_most = strstr(life->options, "at-most") != NULL;
+    struct adopted adopted;
+    life->die_after = 0;
+    reopen(life, 1000, &adopted);
+    bool has_fired[MANY] = {false};
+    for (uint32_t i = 0; i < DIES_AFTER; i++) {
+        has_fired[before.fired[i]] = true;
+    }
+    uint32_t expected = 0;
+    for (uint32_t id = 0; id < DUE; id++) {
+        bool is_back = adopted.generations[id] != 0;
+        if (is_at_most ? has_fired[id] && is_back : !has_fired[id] && !is_back) {
+            fail_msg("%s: timer %u is %s", life->options, id, is_back ? "back" : "lost");
+        }
+        expected += is_back;
+    }
+    /* The last one that had fired is in the outbox if anything is. */
+    uint32_t stopped = before.fired[DIES_AFTER - 1];
+    bool is_back = adopted.generations[stopped] != 0;
+    assert_true(is_back != is_at_most);
+    assert_int_equal(life->algo->stop(life->self, stopped), is_back ? TL_OK : TL_IDLE);
+    start(life, DUE, 1);
+    expected += !is_back;
+    life->journal->count = 0;
+    (void)life->algo->advance(life->self, 1000, 7, on_fire, life);
+    check(life);
+    (void)life->algo->advance(life->self, 1001, TL_NO_BUDGET, on_fire, life);
+    check(life);
+    assert_int_equal(life->journal->count, expected);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < DIES_AFTER && !is_at_most; i++) {
+        if (adopted.generations[before.fired[i]] != 0 && before.fired[i] != stopped) {
+            assert_int_equal(life->journal->fired[at++], before.fired[i]);
+        }
+    }
+    for (uint32_t i = 0; i < life->journal->count; i++) {
+        assert_int_not_equal(life->journal->fired[i], stopped);
+    }
+    assert_int_equal(life->journal->fired[expected - 1], DUE);
+    life->algo->destroy(life->self);
+    reopen(life, 1001, &adopted);
+    assert_int_equal(adopted.count, 0);
+    life->algo->destroy(life->self);
+}
+
+static bool is_there(const char *options)
+{
+    void *self = NULL;
+    remove_store();
+    enum tl_status status = try_to_open(options, 1, 0, &self);
+    if (status == TL_OK) {
+        kv_wheel()->destroy(self);
+    } else {
+        assert_int_equal(status, TL_ERR_UNAVAILABLE);
+        print_message("%s: not in this build\n", options);
+    }
+    return status == TL_OK;
+}
+
+static void in_every_way(void **state)
+{
+    (void)state;
+    static const char *const engines[] = {"lmdb", "sqlite", "rocksdb"};
+    static const char *const layouts[] = {"ordered", "hashed", "list"};
+    static const char *const deliveries[] = {"at-least", "at-most", "outbox"};
+    struct journal *journal =
+        mmap(NULL, sizeof *journal, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(journal, MAP_FAILED);
+    for (size_t i = 0; i < 27; i++) {
+        char options[128];
+        (void)snprintf(options, sizeof options, "engine=%s:layout=%s:delivery=%s", engines[i / 9],
+                       layouts[i / 3 % 3], deliveries[i % 3]);
+        if (is_there(options)) {
+            struct life life = {.journal = journal, .options = options};
+            every_acknowledged_timer_comes_back(&life);
+            what_a_crash_does_to_what_is_being_fired(&life);
+        }
+    }
+    assert_int_equal(munmap(journal, sizeof *journal), 0);
+}
+
+/* --- folders --------------------------------------------------------------------------------- */
+
+static void a_folder_is_one_structures(void **state)
+{
+    (void)state;
+    if (!is_there("")) {
+        return;
+    }
+    void *self = NULL;
+    void *other = NULL;
+    uint64_t sequence = 0;
+    const struct tl_algo *algo = kv_wheel();
+    assert_int_equal(try_to_open("", 4, 0, &self), TL_OK);
+    assert_int_equal(try_to_open("", 4, 0, &other), TL_ERR_STORE);
+    assert_int_equal(algo->start(self, 3, 100), TL_OK);
+    assert_int_equal(algo->sync(self, &sequence), TL_OK);
+    assert_int_equal(sequence, 1);
+    algo->destroy(self);
+    assert_int_equal(try_to_open("layout=hashed", 4, 0, &other), TL_ERR_OPTION);
+    assert_int_equal(try_to_open("partitions=3", 4, 0, &other), TL_ERR_OPTION);
+    /* With more of them than were pending. */
+    struct adopted adopted = {.count = 0};
+    assert_int_equal(try_to_open("", 2, 0, &self), TL_OK);
+    assert_int_equal(algo->recover(self, adopt, &adopted), TL_OK);
+    assert_int_equal(adopted.count, 1);
+    assert_int_equal(algo->stop(self, 3), TL_OK);
+    algo->destroy(self);
+}
+
+/* Closed in order, it has everything; `always` needs no sync, nor does what waits for its window.
+ */
+static void when_it_is_durable(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options;
+        uint64_t at_start, at_window;
+    } rows[] = {{"window=5", 0, 1}, {"sync=always", 1, 1}, {"batch=1", 1, 1}, {"window=90", 0, 0}};
+    const struct tl_algo *algo = kv_wheel();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && is_there(""); i++) {
+        void *self = NULL;
+        struct tl_durability durability;
+        struct adopted adopted = {.count = 0};
+        assert_int_equal(try_to_open(rows[i].options, 1, 0, &self), TL_OK);
+        assert_int_equal(algo->start(self, 0, 100), TL_OK);
+        algo->durability(self, &durability);
+        assert_int_equal(durability.sequence, 1);
+        assert_int_equal(durability.durable_sequence, rows[i].at_start);
+        assert_null(durability.failure);
+        (void)algo->advance(self, 5, TL_NO_BUDGET, on_fire, NULL);
+        algo->durability(self, &durability);
+        assert_int_equal(durability.durable_sequence, rows[i].at_window);
+        assert_true(durability.bytes_durable > 0);
+        algo->destroy(self);
+        assert_int_equal(try_to_open(rows[i].options, 0, 5, &self), TL_OK);
+        assert_int_equal(algo->recover(self, adopt, &adopted), TL_OK);
+        assert_int_equal(adopted.count, 1);
+        assert_int_equal(adopted.deadlines[0], 100);
+        algo->destroy(self);
+    }
+}
+
+/* Something else where the store should be. */
+static void what_cannot_be_trusted_is_refused(void **state)
+{
+    (void)state;
+    if (!is_there("")) {
+        return;
+    }
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/store/timers.lmdb", folder);
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, path, sizeof path), sizeof path);
+    assert_int_equal(close(fd), 0);
+    void *self = NULL;
+    assert_int_equal(try_to_open("", 4, 0, &self), TL_ERR_STORE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_every_way),
+        cmocka_unit_test(a_folder_is_one_structures),
+        cmocka_unit_test(when_it_is_durable),
+        cmocka_unit_test(what_cannot_be_trusted_is_refused),
+    };
+    if (mkdtemp(folder) == NULL) {
+        print_message("skipped: nothing can be written to %s\n", folder);
+        return 77;
+    }
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_store();
+    (void)rmdir(folder);
+    return failed;
+}
