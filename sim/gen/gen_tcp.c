@@ -24,11 +24,18 @@ enum {
     RATE_PER_S,
     GAP_FIRST,
     GAP_KEPT = GAP_FIRST + TCP_GAP_POINTS,
+    GAP_SLOW,
+    GAP_SLOW_TIMES,
     REPLY_MEDIAN_MS,
     REPLY_SIGMA,
+    PACING,
+    PACING_BURSTS,
+    PACING_MS,
     CLOSE,
     CLOSE_ASKED,
     CLOSE_CLIENT,
+    CLOSE_REQUESTS,
+    CLOSE_IDLE_S,
     VANISH,
     PAUSE_S,
     RTT_MEDIAN_MS,
@@ -64,6 +71,8 @@ enum {
     OPEN_FIRST_S,
     OPEN_FIRST_OVER_S,
     OPEN_AGAIN,
+    OPEN_SPARE,
+    PLAN_KEPT,
     OPEN_EVEN,
     PACE_END,
     CLOSE_ENDED,
@@ -118,17 +127,36 @@ static const struct gen_parameter tcp_parameters[] = {
     GAP_ROW("gap_p80", 632, "80 %"),
     GAP_ROW("gap_p90", 1120, "90 %"),
     GAP_ROW("gap_p95", 1864, "95 %"),
+    {"gap_p97", 0, 0, 1e9, "97 %; 0: on the way from the point before to the one behind",
+     "chosen: so", NULL},
+    {"gap_p98", 0, 0, 1e9, "98 %, likewise", "chosen: so", NULL},
     GAP_ROW("gap_p99", 4840, "99 %"),
     GAP_ROW("gap_p100", 33600, "the longest"),
     {"gap_kept", 0, 0, 1,
      "share of its gaps that a connection draws from one eighth of that law, always the same",
      "chosen: none", NULL},
+    {"gap_slow", 0, 0, 1, "share of the connections whose gaps are longer", "chosen: none", NULL},
+    {"gap_slow_times", 1, 1, 1e6, "so many times as long; the mean of all stays", "chosen: none",
+     NULL},
     {"reply_median_ms", 0.1, 0.001, 1e6, "median of the log-normal reply time", NGINX, NULL},
     {"reply_sigma", 0.5, 0, 5, "standard deviation of its logarithm", "chosen", NULL},
+    {"pacing", 0, 0, 1,
+     "share of the connections whose server paces its replies, by a high-resolution timer",
+     "chosen: none; Linux: BBR, SO_MAX_PACING_RATE", NULL},
+    {"pacing_bursts", 4, 1, 1e6, "mean number of bursts that a paced reply takes, at least one",
+     "chosen", NULL},
+    {"pacing_ms", 1, 0.001, 100, "from a burst to the next: what it takes at the pacing rate",
+     "Linux's sk_pacing_shift: about 1 ms", NULL},
     {"close", 0.0125, 0, 1, "probability that a reply is a connection's last", NGINX, NULL},
     {"close_asked", 1, 0, 1, "share of the closes of a window that come right after a reply",
      "chosen", NULL},
     {"close_client", 0, 0, 1, "share of the closes that the client begins", "chosen", NULL},
+    {"close_requests", 0, 0, 1e9,
+     "the server closes with the reply to so many requests of a connection; 0: no limit",
+     "chosen: none; nginx's keepalive_requests", NULL},
+    {"close_idle_s", 0, 0, 1e6,
+     "the server closes what has not asked again for so long; 0: it waits",
+     "chosen: waits; nginx's keepalive_timeout", NULL},
     {"vanish", 0.0001, 0, 1, "probability that the peer vanishes instead of its next request",
      "chosen", NULL},
     {"pause_s", 1, 0.001, 86400, "mean time from the end of a connection to the next, exponential",
@@ -198,6 +226,14 @@ static const struct gen_parameter tcp_parameters[] = {
      NULL},
     {"open_again", 0, 0, 1, "share of the closings with which another connection opens at once",
      "chosen: none", NULL},
+    {"open_spare", 0, 0, 1,
+     "share of the connections that are none, but room for the TIME_WAITs of those that the server "
+     "closes for close_requests or close_idle_s and that open again at once",
+     "chosen: none", NULL},
+    {"plan_kept", 0, 0, 1,
+     "share of the clients that the server has closed for close_idle_s and that open again, which "
+     "then ask when they would have, too, besides what they ask anew",
+     "chosen: none; wrk does", NULL},
     {"open_even", 0, 0, 1, "share of its openings that are evenly spaced along the curve",
      "chosen: none", NULL},
     {"pace_end", 1, 0.01, 100, "at its end requests come so many times as fast as at its begin",
@@ -217,9 +253,13 @@ static const struct gen_parameter tcp_parameters[] = {
 _Static_assert(sizeof tcp_parameters / sizeof tcp_parameters[0] == ROWS + 1, "a row for each");
 
 static const char *const tcp_kinds[] = {
-    [KIND_RETRANSMIT] = "retransmit", [KIND_DELAYED_ACK] = "delayed-ack",
-    [KIND_KEEPALIVE] = "keepalive",   [KIND_SYN_ACK] = "syn-ack",
-    [KIND_TIME_WAIT] = "time-wait",   NULL,
+    [KIND_RETRANSMIT] = "retransmit",
+    [KIND_DELAYED_ACK] = "delayed-ack",
+    [KIND_KEEPALIVE] = "keepalive",
+    [KIND_SYN_ACK] = "syn-ack",
+    [KIND_TIME_WAIT] = "time-wait",
+    [KIND_PACE] = "pace",
+    NULL,
 };
 
 static const char *const tcp_counts[] = {
@@ -240,6 +280,9 @@ static const char *const tcp_counts[] = {
     [COUNT_UNCHANGED] = "unchanged_starts",
     [COUNT_DEPLOYED] = "deployed",
     [COUNT_BACK] = "back",
+    [COUNT_CLOSED_FULL] = "closed_full",
+    [COUNT_CLOSED_IDLE] = "closed_idle",
+    [COUNT_BURSTS] = "paced_bursts",
     NULL,
 };
 
@@ -280,6 +323,39 @@ static void populate_vanished(const struct tcp_visit *visit, struct tcp_end *end
     }
 }
 
+/* A gap as it is met at any moment, and no longer than the server waits. */
+static double meet_gap(const struct tcp_visit *visit)
+{
+    const struct tcp *tcp = visit->tcp;
+    const struct tcp_connection *connection = visit->connection;
+    struct random *random = &visit->model->random;
+    double times = connection->slow ? tcp->slow_times : 1;
+    double gap = times * tcp_gap_met(&tcp->gaps, connection->part, random);
+    /* Met by the time that it is waited for. */
+    while (gap > tcp->close_idle_ticks && random_unit(random) * gap >= tcp->close_idle_ticks) {
+        gap = times * tcp_gap_met(&tcp->gaps, connection->part, random);
+    }
+    return gap;
+}
+
+/* How many a connection has had that is met at any moment: past the first ones, if there is no
+ * limit. */
+static uint32_t requests_so_far(const struct tcp_visit *visit)
+{
+    const struct tcp *tcp = visit->tcp;
+    if (tcp->close_requests == UINT32_MAX) {
+        return UINT32_MAX / 2;
+    }
+    double stays = tcp->window ? 1 : (1 - tcp->close) * (1 - tcp->vanish);
+    double u = random_unit(&visit->model->random);
+    double limit = tcp->close_requests;
+    double had =
+        stays < 1 - 1e-9
+            ? random_log(1 - u * (1 - random_exp(limit * random_log(stays)))) / random_log(stays)
+            : u * limit;
+    return had < limit ? (uint32_t)had : tcp->close_requests - 1;
+}
+
 /* Between two requests, and as old as it may be; GEN_TICKS_MAX: as old as you like. */
 static void populate_idle(const struct tcp_visit *visit, double mean_life_ticks)
 {
@@ -287,8 +363,7 @@ static void populate_idle(const struct tcp_visit *visit, double mean_life_ticks)
     struct gen_model *model = visit->model;
     struct tcp_connection *connection = visit->connection;
     const bool smooth = tcp->traffic.smooth;
-    uint64_t gap =
-        smooth ? gen_whole_ticks(tcp_gap_met(&tcp->gaps, connection->part, &model->random)) : 0;
+    uint64_t gap = smooth ? gen_whole_ticks(meet_gap(visit)) : 0;
     uint64_t since = smooth ? gen_uniform_age(model, gap) : visit->now - connection->request_at;
     uint64_t age = mean_life_ticks < (double)GEN_TICKS_MAX
                        ? gen_exponential(model, mean_life_ticks)
@@ -299,15 +374,17 @@ static void populate_idle(const struct tcp_visit *visit, double mean_life_ticks)
         age = since;
     }
     connection->state = STATE_IDLE;
-    connection->requests = UINT32_MAX / 2; /* past the first ones */
+    connection->requests = requests_so_far(visit);
     connection->request_at = visit->now - since;
     connection->event_at = smooth ? visit->now - since + gap
                                   : gen_next_request(model, &tcp->traffic, &connection->activity,
                                                      visit->now - 1, visit->number);
+    tcp_close_if_idle(visit, connection->request_at);
     if (!smooth && !tcp->window) {
         connection->close_at = visit->now + gen_exponential(model, mean_life_ticks);
     }
     if (connection->close_at <= connection->event_at) {
+        connection->silent = false;
         connection->event_at =
             connection->close_at > visit->now ? connection->close_at : visit->now;
     }
@@ -342,6 +419,8 @@ static void equip(const struct tcp_visit *visit)
         gen_per_ms(model) *
         (p[DELACK_MIN_MS] + (p[DELACK_MAX_MS] - p[DELACK_MIN_MS]) * random_unit(&model->random)));
     connection->part = (uint8_t)tcp_gap_part(&tcp->gaps, &model->random);
+    connection->slow = tcp->slow_share > 0 && gen_chance(model, tcp->slow_share);
+    connection->paced = tcp->pacing > 0 && gen_chance(model, tcp->pacing);
     connection->quick_again = (uint8_t)tcp->quick_again_least;
     if (tcp->quick_again_count > 1) {
         connection->quick_again += (uint8_t)(tcp->quick_again_count * random_unit(&model->random));
@@ -390,16 +469,44 @@ static void place_time_wait(const struct tcp_visit *visit)
     }
 }
 
-static void populate_steady(struct gen_model *model, uint64_t now, const struct cycle *cycle)
+static double whole_of(const struct cycle *cycle)
+{
+    return cycle->idle + cycle->vanished + cycle->time_wait + cycle->pause;
+}
+
+/* Of a connection whose gaps are so many times as long as the law's. */
+static struct cycle cycle_of(const struct tcp *tcp, double times)
+{
+    double longer = 0;
+    double wait = tcp->close_idle_ticks < HUGE_VAL
+                      ? times * tcp_gaps_waited(&tcp->gaps, tcp->close_idle_ticks / times, &longer)
+                      : times * tcp->gap_ticks;
+    double ends = tcp->close + tcp->vanish + longer;
+    double waits = ends > 1e-12 ? 1 / ends : 1e12;
+    if (tcp->close_requests < UINT32_MAX) {
+        waits *= 1 - random_exp(tcp->close_requests * random_log(ends < 1 ? 1 - ends : 1e-9));
+    }
+    double vanished = tcp->vanish * waits;
+    return (struct cycle){
+        .idle = tcp->traffic.smooth ? wait * waits : tcp->life_ticks,
+        .vanished = vanished * tcp->keepalive_share *
+                    (double)(tcp->keepalive_ticks + tcp->probes * tcp->probe_interval_ticks),
+        .time_wait = (1 - vanished) * (double)tcp->time_wait_ticks,
+        .pause = tcp->pause_ticks,
+    };
+}
+
+static void populate_steady(struct gen_model *model, uint64_t now)
 {
     const struct tcp *tcp = model->state;
-    double whole = cycle->idle + cycle->vanished + cycle->time_wait + cycle->pause;
+    const struct cycle cycles[] = {cycle_of(tcp, 1), cycle_of(tcp, tcp->slow_times)};
     for (uint32_t i = 0; i < model->connections; i++) {
         const struct tcp_visit visit = tcp_visit_of(model, now, i);
         struct tcp_connection *connection = visit.connection;
         equip(&visit);
         give_keepalive(&visit, tcp->keepalive_share);
-        double u = random_unit(&model->random) * whole;
+        const struct cycle *cycle = &cycles[connection->slow];
+        double u = random_unit(&model->random) * whole_of(cycle);
         bool heeded = false;
         for (uint32_t k = 0; k < tcp->ends; k++) {
             heeded = heeded || visit.ends[k].keepalive;
@@ -442,8 +549,14 @@ static bool populate_window(struct gen_model *model, uint64_t now)
 {
     const struct tcp *tcp = model->state;
     const double *p = model->parameters;
-    struct tcp_window window = {.first = p[OPEN_FIRST],
-                                .ended = p[CLOSE_ENDED],
+    const uint32_t spares = (uint32_t)(p[OPEN_SPARE] * model->connections);
+    const uint32_t count = model->connections - spares;
+    if (count == 0) {
+        return error_set(model->error, "tcp: open_spare leaves no connection");
+    }
+    const double of_all = (double)model->connections / count;
+    struct tcp_window window = {.first = fmin(1, p[OPEN_FIRST] * of_all),
+                                .ended = fmin(1, p[CLOSE_ENDED] * of_all),
                                 .open_even = p[OPEN_EVEN],
                                 .close_even = p[CLOSE_EVEN],
                                 .again = p[OPEN_AGAIN],
@@ -452,24 +565,23 @@ static bool populate_window(struct gen_model *model, uint64_t now)
         !tcp_curve_read(&window.close, p + CLOSE_CURVE)) {
         return error_set(model->error, "tcp: the knots of open_ or close_ must not go down");
     }
-    struct tcp_life *lives = malloc(model->connections * sizeof *lives);
-    if (lives == NULL || !tcp_lives_assign(&window, &model->random, gen_per_second(model), lives,
-                                           model->connections)) {
+    struct tcp_life *lives = malloc(count * sizeof *lives);
+    if (lives == NULL ||
+        !tcp_lives_assign(&window, &model->random, gen_per_second(model), lives, count)) {
         free(lives);
         return gen_out_of_memory(model);
     }
-    qsort(lives, model->connections, sizeof *lives, by_lasting);
+    qsort(lives, count, sizeof *lives, by_lasting);
     double first_ticks = p[OPEN_FIRST_S] * gen_per_second(model);
-    double with_keepalive = tcp->keepalive_share * model->connections;
-    for (uint32_t i = 0; i < model->connections; i++) {
+    double with_keepalive = tcp->keepalive_share * count;
+    for (uint32_t i = 0; i < count; i++) {
         const struct tcp_visit visit = tcp_visit_of(model, now, i);
         struct tcp_connection *connection = visit.connection;
         equip(&visit);
         give_keepalive(&visit, with_keepalive - i);
         connection->close_at =
             lives[i].close == UINT64_MAX ? GEN_NEVER : model->warmup_end + lives[i].close;
-        connection->single =
-            lives[i].close != UINT64_MAX && i >= (1 - p[CLOSE_SINGLE]) * model->connections;
+        connection->single = lives[i].close != UINT64_MAX && i >= (1 - p[CLOSE_SINGLE]) * count;
         if (lives[i].open == 0 && first_ticks > 0) {
             connection->state = STATE_CLOSED;
             connection->event_at =
@@ -485,6 +597,12 @@ static bool populate_window(struct gen_model *model, uint64_t now)
         tcp_file_next(&visit);
     }
     free(lives);
+    for (uint32_t i = count; i < model->connections; i++) {
+        const struct tcp_visit visit = tcp_visit_of(model, now, i);
+        visit.connection->close_at = GEN_NEVER;
+        visit.connection->return_at = GEN_NEVER;
+        tcp_put_spare(&visit);
+    }
     return true;
 }
 
@@ -497,11 +615,11 @@ static void name_timers(struct gen_model *model)
     uint32_t id = model->first_id;
     for (uint32_t i = 0; i < model->connections; i++) {
         struct tcp_end *ends = tcp_record_ends(model, i);
-        for (uint32_t k = 0; k < tcp->ends * KINDS; k++) {
-            ends[k / KINDS].timers[k % KINDS].id = id++;
+        for (uint32_t k = 0; k < tcp->ends * tcp->kinds; k++) {
+            ends[k / tcp->kinds].timers[k % tcp->kinds].id = id++;
         }
     }
-    model->timer_number = tcp->ends * KINDS * model->connections;
+    model->timer_number = tcp->ends * tcp->kinds * model->connections;
 }
 
 /* Reads the knobs of activity. So many requests a second as there are in smooth traffic: of a
@@ -528,6 +646,23 @@ static void read_traffic(struct gen_model *model)
     gen_traffic_read(model, ACTIVITY, &smooth, &tcp->traffic);
 }
 
+/* The law's values, of which two may be left to those around them. */
+static void read_gaps(const double *given, double *gap_ms)
+{
+    for (unsigned i = 0; i < TCP_GAP_POINTS; i++) {
+        unsigned behind = i;
+        while (!(given[behind] > 0)) {
+            behind++; /* the last one is above 0 */
+        }
+        gap_ms[i] = given[i];
+        if (behind > i) {
+            double way = (tcp_gap_shares[i] - tcp_gap_shares[i - 1]) /
+                         (tcp_gap_shares[behind] - tcp_gap_shares[i - 1]);
+            gap_ms[i] = gap_ms[i - 1] * random_exp(way * random_log(given[behind] / gap_ms[i - 1]));
+        }
+    }
+}
+
 static bool read_parameters(struct gen_model *model)
 {
     const double *p = model->parameters;
@@ -549,6 +684,16 @@ static bool read_parameters(struct gen_model *model)
         .close = p[CLOSE],
         .close_asked = p[CLOSE_ASKED],
         .close_client = p[CLOSE_CLIENT],
+        .close_requests = p[CLOSE_REQUESTS] >= 1 ? (uint32_t)p[CLOSE_REQUESTS] : UINT32_MAX,
+        .close_idle_ticks = p[CLOSE_IDLE_S] > 0 ? p[CLOSE_IDLE_S] * per_second : HUGE_VAL,
+        .open_again = p[OPEN_AGAIN],
+        .plan_kept = p[PLAN_KEPT],
+        .slow_share = p[GAP_SLOW],
+        .slow_times = p[GAP_SLOW_TIMES],
+        .pacing = p[PACING],
+        .pacing_bursts = p[PACING_BURSTS],
+        .pacing_ticks = gen_whole_ticks(p[PACING_MS] * per_ms),
+        .spare = NO_SPARE,
         .vanish = p[VANISH],
         .pause_ticks = p[PAUSE_S] * per_second,
         .rtt_median_ticks = p[RTT_MEDIAN_MS] * per_ms,
@@ -587,10 +732,24 @@ static bool read_parameters(struct gen_model *model)
         tcp->window = tcp->window || p[OPEN_CURVE + 2 * i + 1] > 0;
     }
     tcp->ends_bytes = tcp->ends * (uint32_t)sizeof(struct tcp_end);
-    if (!tcp_gaps_make(&tcp->gaps, p + GAP_FIRST, per_second / p[RATE_PER_S], p[GAP_KEPT])) {
+    /* So many requests a second in the mean of those with shorter and with longer gaps. */
+    tcp->gap_ticks = per_second / p[RATE_PER_S];
+    if (tcp->slow_share > 0) {
+        tcp->gap_ticks *= 1 - tcp->slow_share + tcp->slow_share / tcp->slow_times;
+    }
+    double gap_ms[TCP_GAP_POINTS];
+    read_gaps(p + GAP_FIRST, gap_ms);
+    if (!tcp_gaps_make(&tcp->gaps, gap_ms, tcp->gap_ticks, p[GAP_KEPT])) {
         return error_set(model->error, "tcp: gap_p0 to gap_p100 must not go down");
     }
     read_traffic(model);
+    bool ends_itself =
+        tcp->close_requests < UINT32_MAX || tcp->close_idle_ticks < HUGE_VAL || tcp->slow_share > 0;
+    if (ends_itself && !tcp->traffic.smooth) {
+        return error_set(model->error,
+                         "tcp: close_requests, close_idle_s and gap_slow are of smooth "
+                         "traffic: set trickle to 1");
+    }
     return tcp->traffic.smooth || !tcp->window || tcp->pace_end == 1 ||
            error_set(model->error, "tcp: bursts have no pace: set pace_end to 1, or trickle to 1");
 }
@@ -618,25 +777,21 @@ static bool create(struct gen_model *model)
     }
     model->warmup_end = GEN_EPOCH + warmup_ticks;
     if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &tcp->herds) ||
-        !gen_model_begin(model, tcp->ends_bytes + sizeof(struct tcp_connection), GEN_EPOCH,
-                         tcp->time_wait_ticks)) {
+        !gen_model_begin(model,
+                         tcp->ends_bytes + sizeof(struct tcp_connection) +
+                             (tcp->plan_kept > 0 ? sizeof(struct tcp_plans) : 0),
+                         GEN_EPOCH, tcp->time_wait_ticks)) {
         return false;
     }
+    if (tcp->pacing == 0) {
+        model->kind_count--; /* the last */
+    }
+    tcp->kinds = model->kind_count;
     name_timers(model);
     if (tcp->window) {
         return populate_window(model, GEN_EPOCH);
     }
-    double exchange = gen_per_second(model) / p[RATE_PER_S];
-    double ends = tcp->close + tcp->vanish > 1e-12 ? tcp->close + tcp->vanish : 1e-12;
-    populate_steady(
-        model, GEN_EPOCH,
-        &(struct cycle){
-            .idle = tcp->traffic.smooth ? exchange / ends : tcp->life_ticks,
-            .vanished = tcp->vanish / ends * tcp->keepalive_share *
-                        (double)(tcp->keepalive_ticks + tcp->probes * tcp->probe_interval_ticks),
-            .time_wait = tcp->close / ends * (double)tcp->time_wait_ticks,
-            .pause = tcp->pause_ticks,
-        });
+    populate_steady(model, GEN_EPOCH);
     return true;
 }
 

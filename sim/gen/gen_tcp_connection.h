@@ -10,7 +10,16 @@
 #include "gen_tcp_lives.h"
 #include "gen_traffic.h"
 
-enum { KIND_RETRANSMIT, KIND_DELAYED_ACK, KIND_KEEPALIVE, KIND_SYN_ACK, KIND_TIME_WAIT, KINDS };
+/* The last one is there where something is paced. */
+enum {
+    KIND_RETRANSMIT,
+    KIND_DELAYED_ACK,
+    KIND_KEEPALIVE,
+    KIND_SYN_ACK,
+    KIND_TIME_WAIT,
+    KIND_PACE,
+    KINDS
+};
 enum {
     COUNT_CONNECTS,
     COUNT_REQUESTS,
@@ -29,6 +38,9 @@ enum {
     COUNT_UNCHANGED,
     COUNT_DEPLOYED,
     COUNT_BACK,
+    COUNT_CLOSED_FULL,
+    COUNT_CLOSED_IDLE,
+    COUNT_BURSTS,
 };
 
 /* What the next event of a connection is. */
@@ -38,11 +50,12 @@ enum tcp_state {
     STATE_ACCEPTING,  /* the handshake's ACK arrives */
     STATE_IDLE,       /* a request, or in a window the close */
     STATE_ASKING,     /* the reply is sent */
-    STATE_ANSWERING,  /* its ACK arrives */
+    STATE_PACING,     /* none: the pacing timer's */
+    STATE_ANSWERING,  /* the reply's ACK arrives */
     STATE_CLOSING,    /* both have closed */
     STATE_TIME_WAIT,  /* its end, if that is no timer's here */
     STATE_VANISHED,   /* none: a timer's */
-    STATE_GONE,       /* none */
+    STATE_GONE,       /* none; a spare one is so, too */
 };
 
 /* One end of a connection. */
@@ -76,7 +89,23 @@ struct tcp_connection {
     uint8_t quick_again; /* what a silence sets the client's `quick` to */
     bool last;           /* its request is: closes with the reply */
     bool client_closes;
-    bool single; /* it asks once, and closes */
+    bool single;         /* it asks once, and closes */
+    bool slow;           /* its gaps are longer */
+    bool paced;          /* its replies are */
+    bool spare;          /* none, but room for a TIME_WAIT */
+    bool again;          /* when it has closed, it opens again at once */
+    bool silent;         /* what comes next is that the server waits no longer */
+    uint32_t bursts;     /* of its reply, that are still to be sent */
+    uint32_t next_spare; /* NO_SPARE: the last */
+};
+
+#define NO_SPARE  UINT32_MAX
+
+/* When a client means to ask, as far as it is known: more than once if it opened again. */
+#define TCP_PLANS 8
+struct tcp_plans {
+    uint64_t at[TCP_PLANS];
+    uint32_t count;
 };
 
 /* A record begins with its ends: a server, a client, or both in this order. */
@@ -87,6 +116,16 @@ struct tcp {
     double close;
     double close_asked;
     double close_client;
+    uint32_t close_requests; /* UINT32_MAX: no limit */
+    double close_idle_ticks; /* HUGE_VAL: never */
+    double open_again;
+    double plan_kept;
+    double slow_share;
+    double slow_times;
+    double gap_ticks; /* mean of the law */
+    double pacing;
+    double pacing_bursts;
+    uint64_t pacing_ticks;
     double vanish;
     double pause_ticks;
     double rtt_median_ticks;
@@ -114,7 +153,9 @@ struct tcp {
     uint64_t time_wait_ticks;
     uint64_t late_ticks;
     uint32_t ends_bytes;
-    uint32_t ends; /* in a record */
+    uint32_t ends;  /* in a record */
+    uint32_t kinds; /* of an end */
+    uint32_t spare; /* the first, of those that are linked */
     bool server;
     bool client;
     bool linux_wheel;
@@ -138,6 +179,12 @@ static inline struct tcp_connection *tcp_record_connection(const struct tcp *tcp
                                                            struct tcp_end *ends)
 {
     return (void *)((char *)ends + tcp->ends_bytes);
+}
+
+/* What the client of that connection means to do; only where plans are kept. */
+static inline struct tcp_plans *tcp_record_plans(struct tcp_connection *connection)
+{
+    return (void *)(connection + 1);
 }
 
 /* What is being visited. */
@@ -181,6 +228,12 @@ bool tcp_is_unseen(const struct tcp_visit *visit);
 /* The timeout of an end's transmission. A handshake's round trip that is too short for the clock
  * adds nothing to the least timeout. */
 uint64_t tcp_rto(const struct tcp *tcp, const struct tcp_end *end, unsigned doublings);
+
+/* It asks next at `event_at`: unless the server waits no longer, which has heard it at `since`. */
+void tcp_close_if_idle(const struct tcp_visit *visit, uint64_t since);
+
+/* Puts a slot without a connection to those that have room for a TIME_WAIT. */
+void tcp_put_spare(const struct tcp_visit *visit);
 
 /* Draws which end will close. */
 bool tcp_closes_at_client(const struct tcp_visit *visit);

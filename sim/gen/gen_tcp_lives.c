@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-const double tcp_gap_shares[TCP_GAP_POINTS] = {0,   0.001, 0.01, 0.03, 0.1, 0.2,  0.3,  0.4,
-                                               0.5, 0.6,   0.7,  0.8,  0.9, 0.95, 0.99, 1};
+const double tcp_gap_shares[TCP_GAP_POINTS] = {0,   0.001, 0.01, 0.03, 0.1,  0.2,  0.3,  0.4,  0.5,
+                                               0.6, 0.7,   0.8,  0.9,  0.95, 0.97, 0.98, 0.99, 1};
 
 bool tcp_curve_read(struct tcp_curve *curve, const double *pairs)
 {
@@ -196,6 +196,26 @@ bool tcp_gaps_make(struct tcp_gaps *gaps, const double *values, double mean, dou
         gaps->time_until[part] = time_until(gaps, (double)part / TCP_GAP_PARTS);
     }
     return true;
+}
+
+double tcp_gaps_waited(const struct tcp_gaps *gaps, double most, double *longer)
+{
+    const double log_most = random_log(most);
+    double sum = 0;
+    double shorter = 0;
+    for (unsigned i = 1; i < TCP_GAP_POINTS && gaps->log_value[i - 1] < log_most; i++) {
+        double low = gaps->log_value[i - 1];
+        double high = gaps->log_value[i];
+        double share = tcp_gap_shares[i] - tcp_gap_shares[i - 1];
+        if (high > log_most) {
+            share *= (log_most - low) / (high - low);
+            high = log_most;
+        }
+        sum += share * mean_between(low, high);
+        shorter += share;
+    }
+    *longer = shorter < 1 ? 1 - shorter : 0;
+    return sum + *longer * most;
 }
 
 /* How long the gaps are that a connection draws from its part, of the mean of all. */

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define TCP_CURVE_KNOTS 8
-#define TCP_GAP_POINTS  16
+#define TCP_GAP_POINTS  18
 
 /* Connections that keep to a part of the law keep to one of so many, from the shortest gaps on. */
 #define TCP_GAP_PARTS   8
@@ -73,6 +73,10 @@ bool tcp_gaps_make(struct tcp_gaps *gaps, const double *values, double mean, dou
 
 /* The mean of the law with these values. */
 double tcp_gaps_mean(const double *values);
+
+/* How long is waited for the next request in the mean, if for no longer than `most` ticks; and the
+ * share of all gaps that are longer. */
+double tcp_gaps_waited(const struct tcp_gaps *gaps, double most, double *longer);
 
 /* The part of a connection that is met at any moment: those with long gaps are more, so that all
  * gaps together have the law. Takes no random number if nothing is kept. */

@@ -27,9 +27,9 @@ struct operation {
     struct trace_cause cause;
 };
 
-enum { KINDS_MAX = 5 };
+enum { KINDS_MAX = 6 };
 
-enum { RETRANSMIT, DELAYED_ACK, KEEPALIVE, SYN_ACK, TIME_WAIT }; /* tcp's */
+enum { RETRANSMIT, DELAYED_ACK, KEEPALIVE, SYN_ACK, TIME_WAIT, PACE }; /* tcp's */
 
 struct tally {
     uint64_t starts;
@@ -131,8 +131,8 @@ static void keep_expiry(struct keeper *keeper, uint32_t id)
 }
 
 /* What a firing causes stands at its tick, before its timer is started again. What comes from
- * outside uses no timer that a firing has ended: but for an attack, and for TCP's retransmission
- * and delayed ACK, which are their connection's as long as there is one. */
+ * outside uses no timer that a firing has ended: but for an attack, and for TCP's retransmission,
+ * delayed ACK and pacing, which are their connection's as long as there is one. */
 static void keep_cause(struct keeper *keeper, const struct operation *operation)
 {
     const struct story *story = keeper->story;
@@ -146,7 +146,8 @@ static void keep_cause(struct keeper *keeper, const struct operation *operation)
         return;
     }
     const char *name = story->workload->name;
-    if (strcmp(name, "adversary") != 0 && !(strcmp(name, "tcp") == 0 && kind <= DELAYED_ACK)) {
+    bool lasts = kind <= DELAYED_ACK || kind == PACE;
+    if (strcmp(name, "adversary") != 0 && !(strcmp(name, "tcp") == 0 && lasts)) {
         uint64_t due = keeper->due[operation->id];
         assert_false(keeper->spent[operation->id] || (due != 0 && due <= operation->tick));
     }
@@ -220,11 +221,11 @@ static void tell(struct story *story, const char *name, uint32_t connections, do
         fail_msg("%s", error.text);
     }
     *story = (struct story){.workload = part.workload};
-    while (part.workload->kinds[story->kinds] != NULL) {
-        story->kinds++;
-    }
-    assert_in_range(story->kinds, 1, KINDS_MAX);
     read_operations(story);
+    /* Not always all of the workload's. */
+    story->kinds = (uint32_t)json_object_size(
+        json_object_get(json_object_get(story->origin, "counts"), "pending_at_end"));
+    assert_in_range(story->kinds, 1, KINDS_MAX);
     story->window_ticks = story->header.end_tick - story->header.warmup_end_tick;
     struct keeper keeper = {
         .story = story,
@@ -453,6 +454,12 @@ static void test_rpc(void **state)
 
 /* --- tcp ------------------------------------------------------------------------------------- */
 
+/* The shares at which the law of gaps is given, all of them `ms` long: no law. */
+#define GAPS(ms)                                                                                   \
+    "gap_p0=" ms, "gap_p0.1=" ms, "gap_p1=" ms, "gap_p3=" ms, "gap_p10=" ms, "gap_p20=" ms,        \
+        "gap_p30=" ms, "gap_p40=" ms, "gap_p50=" ms, "gap_p60=" ms, "gap_p70=" ms, "gap_p80=" ms,  \
+        "gap_p90=" ms, "gap_p95=" ms, "gap_p97=" ms, "gap_p98=" ms, "gap_p99=" ms, "gap_p100=" ms
+
 /* Both ends of connections that lose nothing: what Linux does to each timer, counted. */
 static void test_tcp_rules(void **state)
 {
@@ -669,8 +676,7 @@ static void test_tcp_open_before(void **state)
     const uint32_t n = 500;
     const char *const settings[] = {"tick_us=4000",
                                     "rate_per_s=0.0001",
-                                    "gap_p0=33600",
-                                    "gap_p100=33600",
+                                    GAPS("33600"),
                                     "vanish=0",
                                     "keepalive=1",
                                     "keepalive_s=5",
@@ -678,20 +684,6 @@ static void test_tcp_open_before(void **state)
                                     "open_first=1",
                                     "open_first_s=8",
                                     "open_first_over_s=0",
-                                    "gap_p0.1=33600",
-                                    "gap_p1=33600",
-                                    "gap_p3=33600",
-                                    "gap_p10=33600",
-                                    "gap_p20=33600",
-                                    "gap_p30=33600",
-                                    "gap_p40=33600",
-                                    "gap_p50=33600",
-                                    "gap_p60=33600",
-                                    "gap_p70=33600",
-                                    "gap_p80=33600",
-                                    "gap_p90=33600",
-                                    "gap_p95=33600",
-                                    "gap_p99=33600",
                                     NULL};
     struct story story;
     tell(&story, "tcp", n, 4, settings);
@@ -753,22 +745,7 @@ static void test_tcp_quick_again(void **state)
                                         "quick_again_min=3",
                                         "quick_again_max=3",
                                         slow ? "rate_per_s=3.3" : "rate_per_s=10",
-                                        "gap_p0=100",
-                                        "gap_p0.1=100",
-                                        "gap_p1=100",
-                                        "gap_p3=100",
-                                        "gap_p10=100",
-                                        "gap_p20=100",
-                                        "gap_p30=100",
-                                        "gap_p40=100",
-                                        "gap_p50=100",
-                                        "gap_p60=100",
-                                        "gap_p70=100",
-                                        "gap_p80=100",
-                                        "gap_p90=100",
-                                        "gap_p95=100",
-                                        "gap_p99=100",
-                                        "gap_p100=100",
+                                        GAPS("100"),
                                         NULL};
         struct story story;
         tell(&story, "tcp", 300, 10, settings);
@@ -834,6 +811,185 @@ static void test_tcp_steady(void **state)
     }
     expect_close(first, last, 0.03);
     forget(&story);
+}
+
+/* Half of the servers' replies take four bursts in the mean, 3 ms apart: a timer from each burst to
+ * the next, to the tick, which always expires. The first is started by the reply, the others where
+ * the one before has expired. Where nothing is paced, there is no such kind of timer. */
+static void test_tcp_pacing(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"ends=both",       "close=0",     "vanish=0",
+                                    "pacing=0.5",      "pacing_ms=3", "pacing_bursts=4",
+                                    "reply_sigma=0.1", NULL};
+    struct story story;
+    tell(&story, "tcp", 2000, 30, settings);
+    assert_int_equal(story.kinds, 6);
+    const struct tally *pace = &story.tally[PACE];
+    double replies = (double)count_of(&story, "replies");
+    assert_true((double)pace->starts == starts_between(&story, PACE, 3, 3));
+    expect_close((double)pace->starts, replies * 0.5 * 3, 0.03);
+    assert_int_equal(pace->stops + pace->restarts, 0);
+    assert_int_equal(pace->pending_warm + pace->starts, pace->expiries + pace->pending_end);
+    /* Bursts behind the first are geometric: none in one of four. */
+    expect_close((double)(pace->starts - pace->caused_starts), replies * 0.5 * 3 / 4, 0.03);
+    forget(&story);
+
+    /* One burst each takes no timer; where none is paced, there is no such kind. */
+    for (unsigned paced = 0; paced < 2; paced++) {
+        const char *const single[] = {paced ? "pacing=1" : "pacing=0", "pacing_bursts=1", NULL};
+        tell(&story, "tcp", 500, 10, single);
+        assert_int_equal(story.kinds, paced ? 6 : 5);
+        assert_int_equal(story.tally[PACE].starts, 0);
+        forget(&story);
+    }
+}
+
+/* Each asks once a second, opens with the window, and has ten requests: the server closes with the
+ * reply to the tenth, and the connection opens again at once, beside its TIME_WAIT. */
+static void test_tcp_close_requests(void **state)
+{
+    (void)state;
+    const uint32_t n = 100;
+    const char *const settings[] = {"ends=both",       "vanish=0",
+                                    "rate_per_s=1",    "reply_sigma=0",
+                                    "jitter=0",        "open_spare=0.9",
+                                    "open_again=1",    "close_requests=10",
+                                    "open_first=1",    "open_1_s=1",
+                                    "open_first_s=50", "open_1=1",
+                                    GAPS("1000"),      NULL};
+    struct story story;
+    tell(&story, "tcp", 10 * n, 100, settings);
+    uint64_t closed = story.tally[TIME_WAIT].starts;
+    assert_int_equal(closed, count_of(&story, "closed_full"));
+    /* A connection's ten seconds, of a hundred; each is there from its SYN to its close. */
+    assert_in_range(closed, 9 * n, 10 * n);
+    assert_in_range(story.tally[SYN_ACK].starts, closed - n, closed);
+    expect_close((double)count_of(&story, "requests"), 100.0 * n, 0.02);
+    forget(&story);
+
+    /* No room for TIME_WAITs: what is closed stays closed. */
+    const char *const none[] = {"ends=both",
+                                "vanish=0",
+                                "rate_per_s=1",
+                                "open_again=1",
+                                "open_first=1",
+                                "open_1=1",
+                                "open_1_s=1",
+                                GAPS("1000"),
+                                "close_requests=10",
+                                "open_first_s=5",
+                                "reply_sigma=0",
+                                "open_spare=0",
+                                NULL};
+    tell(&story, "tcp", n, 40, none);
+    assert_int_equal(count_of(&story, "closed_full"), n);
+    assert_int_equal(story.tally[SYN_ACK].starts, 0);
+    forget(&story);
+}
+
+/* All gaps are 12 s, and the server waits for 8: it closes, and the client opens again. One that
+ * keeps its plan asks when it would have, and once more as long after it has opened. */
+static void test_tcp_close_idle(void **state)
+{
+    (void)state;
+    const uint32_t n = 200;
+    for (unsigned kept = 0; kept < 2; kept++) {
+        const char *const settings[] = {"ends=both",
+                                        "vanish=0",
+                                        "rate_per_s=0.0833333",
+                                        "keepalive=0",
+                                        "open_spare=0.6",
+                                        "open_again=1",
+                                        "close_idle_s=8",
+                                        "open_first=1",
+                                        "open_1_s=1",
+                                        "open_1=1",
+                                        "open_first_s=1",
+                                        kept ? "plan_kept=1" : "plan_kept=0",
+                                        GAPS("12000"),
+                                        NULL};
+        struct story story;
+        tell(&story, "tcp", 5 * n / 2, 28, settings);
+        /* At 11 s they ask, at 19 they are closed; the plan was for 23. */
+        assert_int_equal(count_of(&story, "closed_idle"), n);
+        assert_int_equal(story.tally[SYN_ACK].starts, n);
+        assert_int_equal(count_of(&story, "requests"), kept ? 2 * n : n);
+        size_t i = 0;
+        for (const struct operation *start; (start = next_start(&story, &i, TIME_WAIT)) != NULL;) {
+            assert_in_range(start->tick - story.header.warmup_end_tick, 18990, 19010);
+        }
+        forget(&story);
+    }
+}
+
+/* A fifth of the connections ask ten times as slowly; all together as often as without. */
+static void test_tcp_gap_slow(void **state)
+{
+    (void)state;
+    double requests[2];
+    for (unsigned slow = 0; slow < 2; slow++) {
+        const char *const settings[] = {
+            "close=0",   "vanish=0",          "rate_per_s=2",
+            GAPS("500"), "gap_slow_times=10", slow ? "gap_slow=0.2" : "gap_slow=0",
+            NULL};
+        struct story story;
+        const uint32_t n = 4000;
+        tell(&story, "tcp", n, 60, settings);
+        requests[slow] = (double)count_of(&story, "requests");
+        uint32_t *each = calloc((size_t)n, sizeof *each);
+        assert_non_null(each);
+        size_t i = 0;
+        for (const struct operation *start; (start = next_start(&story, &i, RETRANSMIT)) != NULL;) {
+            each[start->id / story.kinds]++;
+        }
+        double few = 0;
+        for (uint32_t k = 0; k < n; k++) {
+            few += each[k] < 60;
+        }
+        if (slow) {
+            expect_share(few, (double)n, 0.2);
+        } else {
+            assert_true(few == 0);
+        }
+        free(each);
+        forget(&story);
+    }
+    expect_close(requests[1], requests[0], 0.03);
+}
+
+/* With limits as well. */
+static void test_tcp_steady_limits(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"close_requests=20", "close_idle_s=3", "gap_slow=0.25",
+                                    "gap_slow_times=5",  "close=0",        NULL};
+    double first = 0;
+    double last = 0;
+    struct story story;
+    tell(&story, "tcp", 20000, 50, settings);
+    assert_true(count_of(&story, "closed_full") > 1000 && count_of(&story, "closed_idle") > 1000);
+    for (size_t i = 0; i < story.count; i++) {
+        const struct operation *operation = &story.operations[i];
+        if (operation->recorded && operation->start) {
+            uint64_t tick = operation->tick - story.header.warmup_end_tick;
+            first += tick < story.window_ticks / 5;
+            last += tick >= story.window_ticks / 5 * 4;
+        }
+    }
+    expect_close(first, last, 0.05);
+    forget(&story);
+
+    /* Of bursts they are not. */
+    struct error error;
+    struct gen_part part = {.workload = gen_find("tcp", &error), .connections = 10};
+    struct gen_request request = {.parts = &part, .part_count = 1, .seconds = 1, .seed = 1};
+    struct gen_summary summary;
+    gen_parameters_default(part.workload, part.parameters);
+    assert_true(gen_parameter_set(part.workload, part.parameters, "close_idle_s=5", &error));
+    assert_true(gen_parameter_set(part.workload, part.parameters, "trickle=0.5", &error));
+    assert_false(gen_trace(&request, path, &summary, &error));
+    assert_non_null(strstr(error.text, "set trickle to 1"));
 }
 
 /* --- quic ------------------------------------------------------------------------------------ */
@@ -1865,6 +2021,11 @@ int main(void)
         cmocka_unit_test(test_tcp_quick_again),
         cmocka_unit_test(test_tcp_gap_kept),
         cmocka_unit_test(test_tcp_steady),
+        cmocka_unit_test(test_tcp_pacing),
+        cmocka_unit_test(test_tcp_close_requests),
+        cmocka_unit_test(test_tcp_close_idle),
+        cmocka_unit_test(test_tcp_gap_slow),
+        cmocka_unit_test(test_tcp_steady_limits),
         cmocka_unit_test(test_quic),
         cmocka_unit_test(test_ack_at_expiry),
         cmocka_unit_test(test_heartbeat),
