@@ -77,7 +77,7 @@ static const struct command_line syntax = {
     .text =
         "Fits the workload tcp to a recording of Linux's timers, and shows it beside the "
         "recording: for each kind of timer how many starts, what becomes of them, delays, "
-        "burstiness, and the busiest timer. Generated is the median of nine seeds that the search "
+        "burstiness, and the busiest timer. Generated is the median of 49 seeds that the search "
         "has not seen, and from the least to the most of them."
         "\vFORMAT is ftrace: tracefs, trace-cmd report or perf script, as for `timerlab trace "
         "import`. Timers that are not TCP's are left out. Exit status: 0 done, however well it "

@@ -102,12 +102,12 @@ fi
 jq '.seconds = 1 | .seed = 77' small.json >shorter.json
 fit ftrace small.txt --scenario shorter.json --format json || fail "status $?"
 cmp -s out first || fail "what was fitted is judged otherwise from its file"
-said 'median of 9 seeds that were not fitted to; 9 traces generated'
+said 'median of 49 seeds that were not fitted to; 49 traces generated'
 ! grep -q 'connections:' err || fail "it is fitted to, though a scenario is given"
 jq -e 'all(.rows[] | select(.generated != null); .least <= .generated and .generated <= .most)' out >/dev/null ||
     fail "the median is outside the range"
-# Generated are the seeds 1 to 9, one by one; each connection's timers are five, the write timer first.
-for seed in 1 2 3 4 5 6 7 8 9; do
+# Generated are the seeds 1 to 49, one by one; each connection's timers are five, the write timer first.
+for seed in {1..49}; do
     jq ".seed = $seed" small.json >seed.json
     "$TIMERLAB" trace gen --scenario seed.json -o seed.trace 2>err || fail "seed $seed"
     "$TIMERLAB" trace dump seed.trace >seed.csv
@@ -116,7 +116,13 @@ for seed in 1 2 3 4 5 6 7 8 9; do
         END { print n + 0 }' seed.csv seed.csv
 done | sort -n >starts
 [ "$(value write starts least) $(value write starts generated) $(value write starts most)" = \
-    "$(sed -n '1p;5p;9p' starts | paste -sd ' ')" ] || fail "write starts are of other seeds than $(paste -sd ' ' starts)"
+    "$(sed -n '1p;25p;49p' starts | paste -sd ' ')" ] || fail "write starts are of other seeds than $(paste -sd ' ' starts)"
+# What no recording has, is left out.
+jq '.parts[0].parameters += {pacing: 1, pacing_bursts: 20}' small.json >paced.json
+fit ftrace small.txt --scenario paced.json --format json || fail "status $?"
+[ "$(jq -c '[.rows[].kind] | unique' out)" = "$(jq -c '[.rows[].kind] | unique' first)" ] || fail "pacing timers are judged"
+jq -e '.rows[] | select(.kind == "time-wait" and .statistic == "delay_p50_ms") | .ratio == 1' out >/dev/null ||
+    fail "kinds are mixed up where something is paced"
 fit ftrace small.txt --scenario small.json || fail "status $?"
 grep -qE '^small.txt +syn-ack +starts +10 +10 +10 +10 +1.000 +too few$' out || fail "ten starts are judged"
 fit ftrace small.txt --scenario small.json --format md || fail "status $?"

@@ -2,6 +2,7 @@
 
 #include "gen_tcp_lives.h"
 #include "growing_array.h"
+#include "tcp_load.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,14 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What follows within so many ticks happened at once. */
-#define AT_ONCE        2
-
 /* Of the wheel's levels whose delays are 512 ticks to 4,095. */
-#define WHEEL_SLOT     64
-
-/* The first timeout of a SYN is 1 s (RFC 6298); with some to spare. */
-#define SYN_TIMEOUT_NS UINT64_C(900000000)
+#define WHEEL_SLOT 64
 
 struct numbers {
     uint64_t *items;
@@ -28,13 +23,14 @@ struct numbers {
 struct past {
     uint64_t start; /* tick of the last one */
     uint64_t delay;
-    uint64_t request;  /* tick of the last request; UINT64_MAX: none since it was cancelled */
-    uint64_t gap;      /* to that; 0: none */
-    uint32_t requests; /* since it was cancelled */
+    uint64_t request; /* tick of the last request; UINT64_MAX: none since it was cancelled */
+    uint64_t gap;     /* to that; 0: none */
+    uint32_t life;    /* of tcp_load.h */
     bool seen;
     bool pending; /* the last start has not been judged */
     bool caused;
     bool moved;    /* the last start found it pending */
+    bool moves;    /* the last start moved another at once */
     bool connects; /* its last start, but for repetitions, was a SYN's */
     bool first;    /* it was the first since a cancel, or at all */
 };
@@ -56,21 +52,24 @@ struct tcp_estimate {
     struct numbers keepalives; /* delays, as they stood at last */
     struct numbers fin_waits;  /* delays */
     uint64_t fin_waits_moved;  /* of a keepalive timer that was pending */
-    uint64_t lives;            /* of write timers, until they are cancelled */
-    uint64_t single_lives;     /* with one request at most */
-    struct numbers requests;   /* ticks */
+    struct tcp_load *load;
+    struct numbers requests; /* ticks */
     uint64_t resent;
     uint64_t syn_resent;
     uint64_t keepalive_reset; /* that were set a second time at once */
     uint64_t syn_ticks;       /* what a SYN's timeout is at least */
 
     /* In the end. */
+    struct tcp_load_found found;
     double tick_ms;
     double seconds;
     double connections;
     double first;
     double opened;
     double closed;
+    double limited;     /* those that a limit closes, and that open again at once */
+    double opened_else; /* otherwise */
+    double closed_else;
     double pace;
     double again;
     double kept;
@@ -79,6 +78,7 @@ struct tcp_estimate {
     double quick;
     unsigned ends; /* 0 server, 1 client, 2 both, as the workload's words */
     double gap_ms[TCP_GAP_POINTS];
+    double first_gap_ms[TCP_GAP_POINTS]; /* before clients that the server closed ask in between */
     double open_knots[2 * TCP_CURVE_KNOTS];
     double close_knots[2 * TCP_CURVE_KNOTS];
     double keepalive; /* ends with it, of a connection */
@@ -94,7 +94,15 @@ struct tcp_estimate {
 
 struct tcp_estimate *tcp_estimate_create(void)
 {
-    return calloc(1, sizeof(struct tcp_estimate));
+    struct tcp_estimate *estimate = calloc(1, sizeof *estimate);
+    struct tcp_load *load = tcp_load_create();
+    if (estimate == NULL || load == NULL) {
+        free(estimate);
+        tcp_load_destroy(load);
+        return NULL;
+    }
+    estimate->load = load;
+    return estimate;
 }
 
 void tcp_estimate_destroy(struct tcp_estimate *estimate)
@@ -116,6 +124,7 @@ void tcp_estimate_destroy(struct tcp_estimate *estimate)
     free(estimate->waits.items);
     free(estimate->keepalives.items);
     free(estimate->fin_waits.items);
+    tcp_load_destroy(estimate->load);
     free(estimate);
 }
 
@@ -132,6 +141,12 @@ static void append(struct tcp_estimate *estimate, struct numbers *numbers, uint6
 }
 
 /* --- what the recording says ------------------------------------------------------------------ */
+
+static void begin_life(struct tcp_estimate *estimate, struct past *past, bool whole)
+{
+    past->life = tcp_load_begin(estimate->load, whole);
+    estimate->out_of_memory |= past->life == UINT32_MAX;
+}
 
 static struct past *past_of(struct tcp_estimate *estimate, const struct tcp_event *event)
 {
@@ -153,6 +168,9 @@ static struct past *past_of(struct tcp_estimate *estimate, const struct tcp_even
         past->request = UINT64_MAX;
         past->first = true;
         estimate->timers[event->kind]++;
+        if (event->kind == TCP_WRITE) {
+            begin_life(estimate, past, false);
+        }
     }
     return past;
 }
@@ -175,7 +193,7 @@ static void judge_write(struct tcp_estimate *estimate, struct past *past, bool f
     } else if (!fin) {
         past->connects = false;
         append(estimate, &estimate->requests, past->start);
-        past->requests++;
+        estimate->out_of_memory |= !tcp_load_request(estimate->load, past->life, past->start);
         if (past->request != UINT64_MAX && past->start > past->request) {
             uint64_t gap = past->start - past->request;
             append(estimate, &estimate->gaps, gap);
@@ -195,14 +213,16 @@ static void judge_write(struct tcp_estimate *estimate, struct past *past, bool f
 static void take_write(struct tcp_estimate *estimate, struct past *past,
                        const struct tcp_event *event)
 {
-    bool cancelled = event->what == TCP_CANCEL;
-    bool at_once = event->tick - past->start <= AT_ONCE;
-    judge_write(estimate, past, (cancelled || event->what == TCP_MOVE) && at_once);
-    if (cancelled) {
+    bool ends = event->what == TCP_CANCEL || event->connects;
+    bool at_once = event->tick - past->start <= TCP_AT_ONCE_TICKS;
+    bool moves = event->what == TCP_MOVE && at_once && !ends;
+    /* A request that is moved by its FIN counts as well. */
+    judge_write(estimate, past, moves || (ends && at_once && !past->moves));
+    past->moves = moves;
+    if (ends) {
         append(estimate, &estimate->closings, event->tick);
-        estimate->lives++;
-        estimate->single_lives += past->requests <= 1;
-        past->requests = 0;
+        tcp_load_end(estimate->load, past->life, event->tick);
+        begin_life(estimate, past, true);
         past->request = UINT64_MAX;
         past->first = true;
     }
@@ -215,7 +235,7 @@ static void take_keepalive(struct tcp_estimate *estimate, struct past *past,
         return;
     }
     past->pending = false;
-    bool at_once = event->tick - past->start <= AT_ONCE;
+    bool at_once = event->tick - past->start <= TCP_AT_ONCE_TICKS;
     if (past->caused) {
         /* The rest of a silence, or until the next probe: the trace does not say which. */
         append(estimate, &estimate->rests, past->delay);
@@ -234,11 +254,11 @@ static void take_keepalive(struct tcp_estimate *estimate, struct past *past,
 void tcp_estimate_take(void *ctx, const struct tcp_event *event)
 {
     struct tcp_estimate *estimate = ctx;
-    struct past *past = past_of(estimate, event);
-    if (past == NULL) {
+    struct past *past = estimate->out_of_memory ? NULL : past_of(estimate, event);
+    if (past == NULL || estimate->out_of_memory) {
         return;
     }
-    estimate->syn_ticks = SYN_TIMEOUT_NS / event->tick_ns;
+    estimate->syn_ticks = TCP_SYN_TIMEOUT_NS / event->tick_ns;
     bool start = event->what == TCP_START || event->what == TCP_MOVE;
     switch (event->kind) {
     case TCP_WRITE:
@@ -433,12 +453,17 @@ static double time_until(const struct numbers *ticks, double end)
     return sum;
 }
 
+static uint64_t end_tick(const struct tcp_estimate *estimate)
+{
+    return (uint64_t)(estimate->seconds * 1e3 / estimate->tick_ms);
+}
+
 /* How much faster requests come at the window's end than at its begin, if that changes evenly: from
  * their rates on an open connection in its two halves. */
 static double measure_pace(struct tcp_estimate *estimate, const struct numbers *opens,
                            const struct numbers *closes)
 {
-    double end = estimate->seconds * 1e3 / estimate->tick_ms;
+    double end = (double)end_tick(estimate);
     double half = end / 2;
     sort(&estimate->requests);
     double early = count_before(&estimate->requests, half);
@@ -454,7 +479,8 @@ static double measure_pace(struct tcp_estimate *estimate, const struct numbers *
     return pace < 0.1 ? 0.1 : pace > 10 ? 10 : pace;
 }
 
-/* The share of sorted ticks that come within AT_ONCE behind one of `others`, `later` ticks behind.
+/* The share of sorted ticks that come within TCP_AT_ONCE_TICKS behind one of `others`, `later`
+ * ticks behind.
  */
 static double share_behind(const struct numbers *ticks, const struct numbers *others,
                            uint64_t later)
@@ -462,7 +488,7 @@ static double share_behind(const struct numbers *ticks, const struct numbers *ot
     uint32_t behind = 0;
     for (uint32_t i = 0, k = 0; i < ticks->count; i++) {
         uint64_t at = ticks->items[i];
-        while (k < others->count && others->items[k] + later + AT_ONCE < at) {
+        while (k < others->count && others->items[k] + later + TCP_AT_ONCE_TICKS < at) {
             k++;
         }
         behind += k < others->count && others->items[k] + later <= at;
@@ -475,10 +501,16 @@ static double share_behind(const struct numbers *ticks, const struct numbers *ot
 static double count_again(const struct numbers *opens, const struct numbers *closes)
 {
     double at_once = share_behind(opens, closes, 0);
-    double chance = share_behind(opens, closes, (uint64_t)25 * AT_ONCE);
+    double chance = share_behind(opens, closes, (uint64_t)25 * TCP_AT_ONCE_TICKS);
     double again = chance < 1 ? (at_once - chance) / (1 - chance) : 0;
     double of_closes = closes->count > 0 ? again * opens->count / closes->count : 0;
     return of_closes < 0.05 ? 0 : fmin(1, of_closes);
+}
+
+/* What limits leave, unless that is so little that it may be by chance. */
+static double what_matters(double left, double of)
+{
+    return left < 0.1 * of ? 0 : left;
 }
 
 static void count_connections(struct tcp_estimate *estimate)
@@ -502,11 +534,18 @@ static void count_connections(struct tcp_estimate *estimate)
     double all = first + estimate->opened;
     /* Some memory is always used a little later again. */
     estimate->first = first > 0.05 * all ? first : 0;
-    estimate->connections = estimate->first + estimate->opened;
     estimate->again = count_again(opens, closes);
-    estimate->pace = measure_pace(estimate, opens, closes);
+    const double by_limits = estimate->found.by_limits;
+    estimate->limited = estimate->again * by_limits * estimate->closed;
+    estimate->opened_else = what_matters(estimate->opened - estimate->limited, estimate->opened);
+    estimate->closed_else = what_matters((1 - by_limits) * estimate->closed, estimate->closed);
+    estimate->connections = estimate->first + estimate->opened_else;
+    /* With limits, it comes of how old connections are. */
+    estimate->pace = by_limits > 0 ? 1 : measure_pace(estimate, opens, closes);
     draw_curve(opens, estimate->tick_ms, estimate->open_knots);
-    draw_curve(closes, estimate->tick_ms, estimate->close_knots);
+    if (estimate->closed_else > 0) {
+        draw_curve(closes, estimate->tick_ms, estimate->close_knots);
+    }
 }
 
 static void count_acks(struct tcp_estimate *estimate, const struct tcp_measure *recorded)
@@ -603,13 +642,20 @@ static double count_kept(const struct tcp_estimate *estimate)
     return more > 0 ? sqrt(more) : 0;
 }
 
-static void draw_gaps(struct tcp_estimate *estimate)
+/* How much longer than the server waits the longest gaps are, of which a recording knows only that:
+ * these, and the very longest. */
+#define LONGER_TIMES  1.2
+#define LONGEST_TIMES 1.5
+
+static void draw_gaps(const struct tcp_estimate *estimate, const struct tcp_load_gaps *gaps,
+                      double *gap_ms)
 {
-    sort(&estimate->gaps);
+    uint32_t all = gaps->count + gaps->longer;
+    double idle_ticks = (double)estimate->found.idle_ticks;
     for (unsigned i = 0; i < TCP_GAP_POINTS; i++) {
-        double at = tcp_gap_shares[i] * (estimate->gaps.count - 1);
-        estimate->gap_ms[i] =
-            (double)estimate->gaps.items[(uint32_t)(at + 0.5)] * estimate->tick_ms;
+        uint32_t at = (uint32_t)(tcp_gap_shares[i] * (all - 1) + 0.5);
+        double longer = idle_ticks * (i + 1 < TCP_GAP_POINTS ? LONGER_TIMES : LONGEST_TIMES);
+        gap_ms[i] = (at < gaps->count ? (double)gaps->ticks[at] : longer) * estimate->tick_ms;
     }
 }
 
@@ -623,11 +669,6 @@ static double count_client_closes(const struct tcp_estimate *estimate)
     }
     double at_server = (double)estimate->fin_waits_moved / fin_waits / estimate->keepalive;
     return at_server < 1 ? 1 - at_server : 0;
-}
-
-static double share_of_single(const struct tcp_estimate *estimate)
-{
-    return estimate->lives > 0 ? (double)estimate->single_lives / (double)estimate->lives : 0;
 }
 
 bool tcp_estimate_finish(struct tcp_estimate *estimate, const struct tcp_measure *recorded,
@@ -652,6 +693,9 @@ bool tcp_estimate_finish(struct tcp_estimate *estimate, const struct tcp_measure
                          "longer, or a busier server",
                          (unsigned)estimate->gaps.count);
     }
+    if (!tcp_load_finish(estimate->load, end_tick(estimate), &estimate->found)) {
+        return error_set(error, "out of memory for what a recording says of TCP");
+    }
     count_connections(estimate);
     if (estimate->connections < 1) {
         return error_set(error, "no connection can be told from the write timers");
@@ -660,8 +704,13 @@ bool tcp_estimate_finish(struct tcp_estimate *estimate, const struct tcp_measure
     sort(&estimate->keepalives);
     count_keepalives(estimate);
     estimate->probe = count_probes(estimate);
-    draw_gaps(estimate);
-    estimate->kept = count_kept(estimate);
+    draw_gaps(estimate, &estimate->found.all, estimate->gap_ms);
+    bool first = estimate->limited > 0 && estimate->found.first.count >= TCP_GAP_POINTS;
+    draw_gaps(estimate, first ? &estimate->found.first : &estimate->found.all,
+              estimate->first_gap_ms);
+    sort(&estimate->gaps);
+    /* Where there are two classes, that says it all. */
+    estimate->kept = estimate->found.slow > 0 ? 0 : count_kept(estimate);
     estimate->rto_initial_ms = mode_ms(estimate, &estimate->starts[TCP_SYN_ACK], 1000);
     uint32_t times;
     uint64_t timeout = mode_of(&estimate->starts[TCP_WRITE], 0, &times);
@@ -671,12 +720,16 @@ bool tcp_estimate_finish(struct tcp_estimate *estimate, const struct tcp_measure
     *knobs = (struct tcp_knobs){
         .tail = 1,
         .middle = 1,
+        .low = 1,
         .refill = 16,
         .kept = estimate->kept,
         .again = estimate->again,
         .asked = 1,
         .client = count_client_closes(estimate),
-        .single = share_of_single(estimate) * fmin(1, estimate->closed / estimate->connections),
+        .single = estimate->found.singles * fmin(1, estimate->closed_else / estimate->connections),
+        .slow = estimate->found.slow,
+        .slow_times = estimate->found.slow_times,
+        .plan = estimate->limited > 0 ? 1 : 0,
         .pace = estimate->pace,
         .both = estimate->keepalive > 1 ? fmin(1, estimate->keepalive - 1) : 0,
         .quick = 1,
@@ -717,20 +770,33 @@ static void set_curve(struct gen_part *part, const char *curve, const double *pa
     }
 }
 
+/* The point of the law that a tenth of the gaps lie below. */
+#define TENTH       4
+
+/* So many times as much room for them as they need in the mean. */
+#define SPARE_TIMES 1.25
+
 void tcp_estimate_part(const struct tcp_estimate *estimate, const struct tcp_knobs *knobs,
                        struct gen_part *part)
 {
     struct error error;
     *part = (struct gen_part){.workload = gen_find("tcp", &error)};
     double first = estimate->first * knobs->first;
-    double connections = first + estimate->opened;
+    /* What closes before the recording, after `ago_s` of them, is in TIME_WAIT, too. */
+    double spare = ceil(SPARE_TIMES * estimate->limited * (1 + knobs->ago_s / estimate->seconds));
+    double connections = first + estimate->opened_else + spare;
     part->connections = (uint32_t)(connections + 0.5);
     gen_parameters_default(part->workload, part->parameters);
     double gap_ms[TCP_GAP_POINTS];
+    const double *counted = knobs->plan > 0 ? estimate->first_gap_ms : estimate->gap_ms;
     for (unsigned i = 0; i < TCP_GAP_POINTS; i++) {
+        bool low = tcp_gap_shares[i] < 0.1;
         bool tail = tcp_gap_shares[i] >= 0.9;
         bool middle = tcp_gap_shares[i] >= 0.5 && !tail;
-        gap_ms[i] = estimate->gap_ms[i] * (tail ? knobs->tail : middle ? knobs->middle : 1);
+        gap_ms[i] = counted[i] * (tail ? knobs->tail : middle ? knobs->middle : 1);
+        if (low) {
+            gap_ms[i] = fmin(gap_ms[i] * knobs->low, counted[TENTH]);
+        }
         gap_ms[i] = i > 0 && gap_ms[i] < gap_ms[i - 1] ? gap_ms[i - 1] : gap_ms[i];
         char name[32];
         (void)snprintf(name, sizeof name, "gap_p%g", tcp_gap_shares[i] * 100);
@@ -738,7 +804,14 @@ void tcp_estimate_part(const struct tcp_estimate *estimate, const struct tcp_kno
     }
     set(part, "tick_us", estimate->tick_ms * 1e3);
     set(part, "ends", estimate->ends);
-    set(part, "rate_per_s", 1e3 / tcp_gaps_mean(gap_ms));
+    double as_fast = 1 - knobs->slow + knobs->slow / knobs->slow_times;
+    set(part, "rate_per_s", 1e3 / tcp_gaps_mean(gap_ms) * as_fast);
+    set(part, "gap_slow", knobs->slow);
+    set(part, "gap_slow_times", knobs->slow_times);
+    set(part, "close_requests", estimate->found.limit);
+    set(part, "close_idle_s", (double)estimate->found.idle_ticks * estimate->tick_ms / 1e3);
+    set(part, "open_spare", spare / connections);
+    set(part, "plan_kept", spare > 0 ? knobs->plan : 0);
     set(part, "gap_kept", knobs->kept);
     set(part, "close_single", knobs->single);
     set(part, "open_first_s", knobs->ago_s);
@@ -769,7 +842,7 @@ void tcp_estimate_part(const struct tcp_estimate *estimate, const struct tcp_kno
     set(part, "time_wait_s", estimate->time_wait_ms / 1e3);
     set(part, "open_first", first / connections);
     set(part, "open_even", knobs->even);
-    set(part, "close_ended", fmin(1, estimate->closed / connections));
+    set(part, "close_ended", fmin(1, estimate->closed_else / connections));
     set(part, "close_even", knobs->close_even);
     set(part, "close_young", knobs->young);
     set_curve(part, "open", estimate->open_knots);
@@ -799,6 +872,18 @@ unsigned tcp_estimate_notes(const struct tcp_estimate *estimate,
     (void)snprintf(notes[n++], TCP_NOTE_BYTES,
                    "%.2f of the write timers that were cancelled have one request; the client "
                    "begins %.2f of the closes",
-                   share_of_single(estimate), count_client_closes(estimate));
+                   estimate->found.singles, count_client_closes(estimate));
+    if (estimate->found.by_limits > 0) {
+        (void)snprintf(notes[n++], TCP_NOTE_BYTES,
+                       "%.2f of the closes come of a limit: %u requests, %.2f s without one (0: "
+                       "none)",
+                       estimate->found.by_limits, (unsigned)estimate->found.limit,
+                       (double)estimate->found.idle_ticks * estimate->tick_ms / 1e3);
+    }
+    if (estimate->found.slow > 0) {
+        (void)snprintf(notes[n++], TCP_NOTE_BYTES,
+                       "%.2f of the connections have gaps that are %.1f times as long",
+                       estimate->found.slow, estimate->found.slow_times);
+    }
     return n;
 }

@@ -13,6 +13,8 @@
  *   kept gaps      gaps that lie in the same eighth of the law as the same timer's last
  *   probes         where the delays that a firing of the keepalive timer sets are densest, far
  *                  below the keepalive time
+ *   limits, slow   what tcp_load.h finds; where limits close, and clients open again at once, those
+ *                  openings and closings are not counted among the others
  *   keepalive      starts of its timer that are not FIN_WAIT2's, which the close cancels within
  *                  two ticks
  */
@@ -40,6 +42,7 @@ void tcp_estimate_take(void *estimate, const struct tcp_event *event);
 struct tcp_knobs {
     double tail;       /* the longest tenth of the gaps, times this */
     double middle;     /* half to three quarters of them, likewise */
+    double low;        /* the shortest tenth, up to the next */
     double kept;       /* gap_kept */
     double single;     /* close_single */
     double ago_s;      /* open_first_s */
@@ -57,6 +60,9 @@ struct tcp_knobs {
     double close_even; /* close_even */
     double loss;       /* loss */
     double first;      /* the connections that are open at the begin, times this */
+    double slow;       /* gap_slow */
+    double slow_times; /* gap_slow_times */
+    double plan;       /* plan_kept, where connections open again after a limit */
 };
 
 /* The knobs to begin with, once all is taken. False, with `error` set, if there is too little to

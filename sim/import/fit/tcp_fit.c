@@ -17,7 +17,7 @@
 /* What the search sees; none of them is a seed of the judgement. */
 #define SEARCH_SEED   1000
 #define SEARCH_SEEDS  5
-#define REFINED_SEEDS 9
+#define REFINED_SEEDS 25
 
 struct fitter {
     const char *input;
@@ -299,41 +299,63 @@ static bool try_knobs(struct fitter *fitter, const struct tcp_knobs *knobs, stru
     return true;
 }
 
-/* One knob after the other, at these values or at these multiples of what it is. */
+/* What a turn's values are. */
+enum turn_by {
+    SET,   /* the knob's own */
+    TIMES, /* what it is, so many times */
+    SLOTS, /* what it is and so many slots of the kernel's wheel, seconds where it comes round to
+              timers that are armed before the recording */
+};
+#define SLOT_TICKS 64
+
+/* One knob after the other. */
 static const struct turn {
     size_t knob; /* its place */
-    bool multiple;
+    enum turn_by by;
     double most;
     unsigned count;
     double values[9];
 } turns[] = {
 #define KNOB(name) offsetof(struct tcp_knobs, name)
-    {KNOB(tail), true, 20, 8, {0.5, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2}},
-    {KNOB(kept), true, 1, 4, {0.6, 0.8, 1.2, 1.4}},
-    {KNOB(asked), false, 1, 6, {0, 0.25, 0.5, 0.75, 0.9, 1}},
-    {KNOB(single), false, 1, 9, {0, 0.3, 0.6, 0.8, 0.9, 0.94, 0.97, 0.99, 1}},
-    {KNOB(young), false, 1, 8, {0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1}},
-    {KNOB(both), false, 1, 3, {0, 0.5, 1}},
-    {KNOB(client), false, 1, 8, {0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1}},
-    {KNOB(quick), false, 1e6, 5, {0, 1, 2, 3, 4}},
-    {KNOB(delack), false, 1, 5, {0, 0.01, 0.03, 0.06, 0.1}},
-    {KNOB(delack), true, 1, 6, {0.7, 0.85, 0.95, 1.05, 1.15, 1.3}},
-    {KNOB(ago_s), false, 1e6, 9, {0, 1, 2, 4, 8, 12, 16, 24, 32}},
-    {KNOB(ago_s), true, 1e6, 8, {0.8, 0.86, 0.92, 0.96, 1.04, 1.08, 1.14, 1.2}},
-    {KNOB(over), false, 1, 5, {0, 0.1, 0.25, 0.5, 1}},
-    {KNOB(refill), false, 16, 8, {0, 1, 2, 3, 4, 6, 8, 16}},
-    {KNOB(even), false, 1, 5, {0, 0.25, 0.5, 0.75, 1}},
-    {KNOB(close_even), false, 1, 5, {0, 0.25, 0.5, 0.75, 1}},
-    {KNOB(loss), true, 1, 6, {0.5, 0.7, 0.85, 1.15, 1.3, 1.6}},
-    {KNOB(first), true, 4, 6, {0.7, 0.85, 0.95, 1.05, 1.15, 1.3}},
-    {KNOB(middle), true, 4, 6, {0.8, 0.9, 0.95, 1.05, 1.1, 1.25}},
-    {KNOB(pace), true, 100, 6, {0.8, 0.9, 0.95, 1.05, 1.1, 1.25}},
-    {KNOB(tail), true, 20, 6, {0.8, 0.9, 0.95, 1.05, 1.1, 1.2}},
+    {KNOB(ago_s), SET, 1e6, 9, {0, 1, 2, 4, 8, 12, 16, 24, 32}},
+    {KNOB(tail), TIMES, 20, 8, {0.5, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2}},
+    {KNOB(kept), TIMES, 1, 4, {0.6, 0.8, 1.2, 1.4}},
+    {KNOB(asked), SET, 1, 6, {0, 0.25, 0.5, 0.75, 0.9, 1}},
+    {KNOB(single), SET, 1, 9, {0, 0.3, 0.6, 0.8, 0.9, 0.94, 0.97, 0.99, 1}},
+    {KNOB(young), SET, 1, 8, {0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1}},
+    {KNOB(both), SET, 1, 3, {0, 0.5, 1}},
+    {KNOB(client), SET, 1, 8, {0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1}},
+    {KNOB(quick), SET, 1e6, 5, {0, 1, 2, 3, 4}},
+    {KNOB(delack), SET, 1, 5, {0, 0.01, 0.03, 0.06, 0.1}},
+    {KNOB(delack), TIMES, 1, 6, {0.7, 0.85, 0.95, 1.05, 1.15, 1.3}},
+    {KNOB(ago_s), TIMES, 1e6, 8, {0.8, 0.86, 0.92, 0.96, 1.04, 1.08, 1.14, 1.2}},
+    {KNOB(ago_s), SLOTS, 1e6, 6, {-3, -2, -1, 1, 2, 3}},
+    {KNOB(slow), TIMES, 1, 4, {0.8, 0.9, 1.1, 1.25}},
+    {KNOB(slow_times), TIMES, 1e6, 6, {0.7, 0.85, 0.95, 1.05, 1.15, 1.3}},
+    {KNOB(low), TIMES, 1000, 5, {0.5, 0.7, 1.5, 2, 4}},
+    {KNOB(plan), SET, 1, 5, {0, 0.25, 0.5, 0.75, 1}},
+    {KNOB(over), SET, 1, 5, {0, 0.1, 0.25, 0.5, 1}},
+    {KNOB(refill), SET, 16, 8, {0, 1, 2, 3, 4, 6, 8, 16}},
+    {KNOB(even), SET, 1, 5, {0, 0.25, 0.5, 0.75, 1}},
+    {KNOB(close_even), SET, 1, 5, {0, 0.25, 0.5, 0.75, 1}},
+    {KNOB(loss), TIMES, 1, 6, {0.5, 0.7, 0.85, 1.15, 1.3, 1.6}},
+    {KNOB(first), TIMES, 4, 6, {0.7, 0.85, 0.95, 1.05, 1.15, 1.3}},
+    {KNOB(middle), TIMES, 4, 6, {0.8, 0.9, 0.95, 1.05, 1.1, 1.25}},
+    {KNOB(pace), TIMES, 100, 6, {0.8, 0.9, 0.95, 1.05, 1.1, 1.25}},
+    {KNOB(tail), TIMES, 20, 6, {0.8, 0.9, 0.95, 1.05, 1.1, 1.2}},
 #undef KNOB
 };
-#define ROUNDS          2
-#define WANDERS         600
-#define REFINED_WANDERS 200
+#define ROUNDS 2
+
+/* The search comes in stages. */
+struct stage {
+    unsigned seeds;   /* by so many */
+    unsigned wanders; /* so often some knobs at once */
+    double wide;      /* by a share of up to this */
+    double steps;     /* this share of knobs, where a turn sets them, and others to its values */
+};
+static const struct stage stages[] = {{SEARCH_SEEDS, 600, 0.25, 0.6},
+                                      {REFINED_SEEDS, 300, 0.08, 0.9}};
 
 /* In the end, each knob a little down and up. */
 static const double steps[] = {0.94, 1.06};
@@ -343,7 +365,20 @@ static double *knob_of(struct tcp_knobs *knobs, const struct turn *turn)
     return (double *)(void *)((char *)knobs + turn->knob);
 }
 
-static bool turn_knob(struct fitter *fitter, const struct turn *turn, bool multiple,
+/* The knob that is now `had`, turned to the value. */
+static double turned(const struct fitter *fitter, const struct turn *turn, enum turn_by by,
+                     double had, double value)
+{
+    double to = value;
+    if (by == TIMES) {
+        to = had * value;
+    } else if (by == SLOTS) {
+        to = had + value * SLOT_TICKS * (double)fitter->tick_ns / 1e9;
+    }
+    return to > turn->most ? turn->most : to < 0 ? 0 : to;
+}
+
+static bool turn_knob(struct fitter *fitter, const struct turn *turn, enum turn_by by,
                       const double *values, unsigned count, struct best *best)
 {
     const struct tcp_knobs from = best->knobs;
@@ -351,8 +386,7 @@ static bool turn_knob(struct fitter *fitter, const struct turn *turn, bool multi
         struct tcp_knobs knobs = from;
         double *knob = knob_of(&knobs, turn);
         double had = *knob;
-        *knob = multiple ? had * values[k] : values[k];
-        *knob = *knob > turn->most ? turn->most : *knob;
+        *knob = turned(fitter, turn, by, had, values[k]);
         bool same = fabs(*knob - had) <= 1e-9 * fabs(had);
         if (!same && !try_knobs(fitter, &knobs, best)) {
             return false;
@@ -372,30 +406,33 @@ static bool descend(struct fitter *fitter, struct best *best)
         before = best->off;
         for (size_t i = 0; good && i < count; i++) {
             const struct turn *turn = &turns[i];
-            good = turn_knob(fitter, turn, turn->multiple, turn->values, turn->count, best);
+            good = turn_knob(fitter, turn, turn->by, turn->values, turn->count, best);
         }
         for (size_t i = 0; good && i < count; i++) {
-            good = turn_knob(fitter, &turns[i], true, steps, step_count, best);
+            good = turn_knob(fitter, &turns[i], TIMES, steps, step_count, best);
         }
     }
     return good;
 }
 
 /* Turns some at once, by chance, since no single one may help where two would. */
-static bool wander(struct fitter *fitter, struct random *random, unsigned times, struct best *best)
+static bool wander(struct fitter *fitter, struct random *random, const struct stage *stage,
+                   struct best *best)
 {
     const size_t count = sizeof turns / sizeof turns[0];
     bool good = true;
-    for (unsigned i = 0; good && i < times; i++) {
+    for (unsigned i = 0; good && i < stage->wanders; i++) {
         struct tcp_knobs knobs = best->knobs;
         unsigned at_once = 2 + (unsigned)(random_unit(random) * 2);
         for (unsigned k = 0; k < at_once; k++) {
             const struct turn *turn = &turns[(size_t)(random_unit(random) * (double)count)];
             double *knob = knob_of(&knobs, turn);
             double value = turn->values[(unsigned)(random_unit(random) * turn->count)];
-            bool step = turn->multiple || random_unit(random) < 0.6;
-            *knob = step ? *knob * (0.75 + 0.5 * random_unit(random)) : value;
-            *knob = *knob > turn->most ? turn->most : *knob;
+            bool step = turn->by == TIMES || random_unit(random) < stage->steps;
+            bool slots = turn->by == SLOTS;
+            *knob = step && !slots ? turned(fitter, turn, TIMES, *knob,
+                                            1 + stage->wide * (2 * random_unit(random) - 1))
+                                   : turned(fitter, turn, turn->by, *knob, value);
         }
         good = try_knobs(fitter, &knobs, best);
     }
@@ -406,19 +443,17 @@ static bool wander(struct fitter *fitter, struct random *random, unsigned times,
  * is a lot where connections are few. */
 static bool search(struct fitter *fitter, struct tcp_knobs *knobs)
 {
-    const unsigned seeds[] = {SEARCH_SEEDS, REFINED_SEEDS};
-    const unsigned wanders[] = {WANDERS, REFINED_WANDERS};
     struct random random;
     random_seed(&random, SEARCH_SEED);
     struct best best = {.knobs = *knobs};
     bool good = true;
-    for (unsigned stage = 0; good && stage < 2; stage++) {
+    for (unsigned i = 0; good && i < sizeof stages / sizeof stages[0]; i++) {
         const struct tcp_knobs from = best.knobs;
         best.off = INFINITY;
         best.off_first = INFINITY;
-        fitter->seeds = seeds[stage];
+        fitter->seeds = stages[i].seeds;
         good = try_knobs(fitter, &from, &best) && descend(fitter, &best) &&
-               wander(fitter, &random, wanders[stage], &best);
+               wander(fitter, &random, &stages[i], &best);
     }
     *knobs = best.knobs;
     return good;

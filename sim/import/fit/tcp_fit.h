@@ -27,7 +27,7 @@
 /* The seeds of the judgement, from the first on; the search sees none of them. An odd number: the
  * median is one of them. */
 #define TCP_FIT_SEED   1
-#define TCP_FIT_SEEDS  9
+#define TCP_FIT_SEEDS  49
 
 /* How a statistic came out. */
 enum tcp_verdict {

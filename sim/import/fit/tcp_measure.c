@@ -4,6 +4,7 @@
 #include "trace.h"
 #include "trace_dispersion.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 
 const char *const tcp_kind_names[TCP_KINDS] = {"write", "delack", "keepalive", "syn-ack",
@@ -30,7 +31,8 @@ const char *const tcp_statistic_names[TCP_STATISTICS] = {
 
 struct timer {
     uint64_t due;
-    uint32_t starts; /* since it was cancelled last */
+    uint64_t started; /* last */
+    uint32_t starts;  /* in this life */
     bool pending;
     bool counted; /* it was started in the window */
 };
@@ -48,6 +50,7 @@ struct kind_tally {
 struct walk {
     const struct trace_header *header;
     enum tcp_kind only; /* TCP_KINDS: ids say it */
+    uint32_t kinds;     /* of these; those that no recording has are behind the others */
     struct timer *timers;
     struct kind_tally tallies[TCP_KINDS];
     tcp_event_fn take;
@@ -56,7 +59,8 @@ struct walk {
 
 static enum tcp_kind kind_of(const struct walk *walk, uint32_t id)
 {
-    return walk->only < TCP_KINDS ? walk->only : (enum tcp_kind)(id % TCP_KINDS);
+    uint32_t kind = id % walk->kinds;
+    return walk->only < TCP_KINDS ? walk->only : kind < TCP_KINDS ? (enum tcp_kind)kind : TCP_KINDS;
 }
 
 static void tell(const struct walk *walk, struct tcp_event event)
@@ -89,8 +93,18 @@ static void end_start(struct walk *walk, uint32_t id, uint64_t tick, enum tcp_ev
 static bool start(struct walk *walk, const struct trace_record *record, uint64_t tick, bool caused)
 {
     struct timer *timer = &walk->timers[record->id];
-    struct kind_tally *tally = &walk->tallies[kind_of(walk, record->id)];
+    const enum tcp_kind kind = kind_of(walk, record->id);
+    struct kind_tally *tally = &walk->tallies[kind];
+    const uint64_t tick_ns = walk->header->tick_ns;
+    const uint64_t since = tick - timer->started;
     bool moves = timer->pending;
+    bool connects = kind == TCP_WRITE && !caused && timer->starts > 0 &&
+                    since <= TCP_AT_ONCE_TICKS &&
+                    (record->deadline - tick) * tick_ns >= TCP_SYN_TIMEOUT_NS;
+    if (connects || since * tick_ns >= TCP_REST_NS) {
+        timer->starts = 0;
+    }
+    timer->started = tick;
     if (moves) {
         end_start(walk, record->id, tick, TCP_MOVE);
     }
@@ -112,11 +126,12 @@ static bool start(struct walk *walk, const struct trace_record *record, uint64_t
     trace_dispersion_count(&tally->per_100ms, tick, 1);
     trace_dispersion_count(&tally->per_s, tick, 1);
     tell(walk, (struct tcp_event){.what = moves ? TCP_MOVE : TCP_START,
-                                  .kind = kind_of(walk, record->id),
+                                  .kind = kind,
                                   .id = record->id,
                                   .tick = tick - walk->header->warmup_end_tick,
                                   .delay_ticks = record->deadline - tick,
-                                  .caused = caused});
+                                  .caused = caused,
+                                  .connects = connects});
     return true;
 }
 
@@ -127,6 +142,9 @@ static bool take_block(struct walk *walk, const struct trace_block *block)
         for (uint32_t i = group->first; i < group->first + group->count; i++) {
             const struct trace_record *record = &block->records[i];
             struct timer *timer = &walk->timers[record->id];
+            if (kind_of(walk, record->id) == TCP_KINDS) {
+                continue;
+            }
             if (timer->pending && timer->due <= group->tick) {
                 end_start(walk, record->id, timer->due, TCP_EXPIRE);
             }
@@ -204,6 +222,16 @@ static bool walk_trace(struct walk *walk, struct trace_reader *reader, struct er
     return more == 0;
 }
 
+/* How many kinds of timers a generated trace has, as its origin counts them. */
+static uint32_t count_kinds(const struct trace_header *header)
+{
+    json_t *origin = json_loads(header->origin, 0, NULL);
+    size_t kinds =
+        json_object_size(json_object_get(json_object_get(origin, "counts"), "pending_at_end"));
+    json_decref(origin);
+    return kinds > TCP_KINDS ? (uint32_t)kinds : TCP_KINDS;
+}
+
 bool tcp_measure_trace(const char *path, enum tcp_kind kind, struct tcp_measure *measure,
                        tcp_event_fn take, void *ctx, uint64_t *tick_ns, struct error *error)
 {
@@ -213,6 +241,7 @@ bool tcp_measure_trace(const char *path, enum tcp_kind kind, struct tcp_measure 
     }
     struct walk walk = {
         .header = trace_reader_header(reader), .only = kind, .take = take, .ctx = ctx};
+    walk.kinds = count_kinds(walk.header);
     bool good = walk_trace(&walk, reader, error);
     if (good) {
         *tick_ns = walk.header->tick_ns;

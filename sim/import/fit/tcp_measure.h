@@ -31,8 +31,7 @@ enum tcp_statistic {
     TCP_DELAY_P99_MS,
     TCP_DISPERSION_100MS, /* NAN: too short a window */
     TCP_DISPERSION_1S,
-    TCP_BUSIEST, /* most starts of one timer, until it is cancelled: Linux gives the memory of what
-                    ends so to the next connection, so that ids go on where timers do not */
+    TCP_BUSIEST, /* most starts of one timer in one life: tcp_measure_trace() says when that ends */
     TCP_STATISTICS
 };
 
@@ -54,11 +53,25 @@ struct tcp_event {
     uint64_t delay_ticks;
     uint64_t tick_ns; /* what a tick lasts */
     bool caused;      /* by a firing */
+    bool connects;    /* a new connection's SYN, whose timer is that of the one before */
 };
 
 /* Takes what happens in the window to timers that were started in it; of each timer in its order,
  * each expiry when the timer is seen next, or at the end. */
 typedef void (*tcp_event_fn)(void *ctx, const struct tcp_event *event);
+
+/* The least timeout of a SYN: the first is 1 s (RFC 6298), with some to spare. */
+#define TCP_SYN_TIMEOUT_NS UINT64_C(900000000)
+
+/* What follows within so many ticks happened at once. */
+#define TCP_AT_ONCE_TICKS  2
+
+/* A life of a timer ends with its cancel, of TIME_WAIT's with its expiry. But Linux gives the
+ * memory of what is closed to the next connection at once, so that ids go on where sockets do not.
+ * Where there is no cancel between, as a recording is imported, a life ends as well before a SYN
+ * that follows the timer's last start at once, and before a start that comes so long after the last
+ * one, for what was closed since had no timer to cancel. */
+#define TCP_REST_NS        UINT64_C(5000000000)
 
 /* Adds a trace whose timers are all of one kind, or, with TCP_KINDS, that of the workload, whose
  * ids say the kind. `take` may be NULL. False, with `error` set, if it cannot be read. */
