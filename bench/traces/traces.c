@@ -50,6 +50,7 @@ static struct {
     } subjects[SUBJECTS_MAX]; /* what latencies are measured of */
     size_t subject_count;
     bool help;
+    bool version;
 } settings;
 
 static const char program[] = "timerlab-bench-traces";
@@ -502,6 +503,8 @@ static bool take_flags(int *argc, char **argv)
         }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             settings.help = true;
+        } else if (strcmp(argv[i], "--version") == 0) {
+            settings.version = true;
         } else if ((value = flag_value("--import", *argc, argv, &i)) != NULL) {
             if (!take_import(value)) {
                 return false;
@@ -577,6 +580,7 @@ static void print_help(void)
         "is\n"
         "                          neither baseline nor slow)\n"
         "  --benchmark_min_time=S  how long a row is timed at least (default 0.5)\n"
+        "  --version               which timerlab this is, and end\n"
         "\n"
         "Files are made in $TMPDIR, or in /dev/shm, and removed.\n"
         "exit status: 0 measured; 1 something failed (its row says what); 2 the command\n"
@@ -698,6 +702,10 @@ static int measure(int *argc, char **argv)
 {
     if (!take_flags(argc, argv)) {
         return STATUS_USAGE;
+    }
+    if (settings.version) {
+        (void)printf("timerlab-bench-traces %s\n", BUILD_VERSION);
+        return STATUS_OK;
     }
     if (settings.help) {
         print_help();

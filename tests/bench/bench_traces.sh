@@ -15,6 +15,8 @@ complain() {
     failures=$((failures + 1))
 }
 
+[[ $("$bench" --version) =~ ^timerlab-bench-traces\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || complain "--version says no version"
+
 printf 'tick,id,op,delay\n1,0,start,5\n2,0,stop,\n' >own.csv
 "$bench" --connections 2k --algo binary-heap --seconds 2 --lines 30000 --import csv:own.csv --benchmark_min_time=0 \
     --benchmark_repetitions=1 --benchmark_format=json >rows.json 2>said || complain "failed: $(cat said)"
