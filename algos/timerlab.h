@@ -139,7 +139,7 @@ static inline bool tl_option_is_text(const struct tl_option *option)
 /* NULL: none was given. */
 static inline const char *tl_option_text(int64_t value)
 {
-    return (const char *)(intptr_t)value;
+    return (const char *)(intptr_t)value; /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /* --- what a structure promises --------------------------------------------------------------- */
