@@ -2,7 +2,7 @@
  * wrong.h: what the structures in this folder have in common. Each .c file is a timer structure
  * that is wrong in one way, as real ones have been: it names the way (WRONG), says it in words
  * (WRONG_HOW) and which contract case must notice (WRONG_CASE), and includes one of the bases,
- * heap.h, wheel.h, cascade.h, embedded.h or told.h, which are right where WRONG is NOTHING
+ * heap.h, wheel.h, cascade.h, seed.h, embedded.h or told.h, which are right where WRONG is NOTHING
  * (right_heap.c and so on).
  *
  * Each file is a plug-in as it stands; the tests compile them in.
