@@ -152,6 +152,30 @@ static void an_unusable_descriptor_is_named(void **state)
     assert_non_null(strstr(verdict.message, "missing hook: advance"));
 }
 
+static void the_case_cost_says_how_far_it_went(void **state)
+{
+    (void)state;
+    struct tl_algo silent = *made_called("right-told");
+    silent.counters = NULL;
+    const struct {
+        const struct tl_algo *algo;
+        const char *note;
+    } examples[] = {
+        {made_called("right-told"), "its cost was measured with up to 16384 timers"},
+        {&silent, "it counts no work: its cost is as it says, or not"},
+    };
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        struct kit_target target = kit_target_of(examples[i].algo, examples[i].algo);
+        struct kit_limits limits = kit_limits_default();
+        limits.processor_seconds = 60;
+        limits.patience_seconds = 60; /* so that all sizes are reached on any machine */
+        struct kit_verdict verdict;
+        kit_check_case(&target, kit_case_find("cost"), &limits, &verdict, NULL);
+        assert_int_equal(verdict.result, KIT_OK);
+        assert_string_equal(verdict.message, examples[i].note);
+    }
+}
+
 static void a_build_that_counts_and_does_otherwise_is_noticed(void **state)
 {
     (void)state;
@@ -739,6 +763,7 @@ int main(void)
         cmocka_unit_test(what_fires_nothing_is_skipped),
         cmocka_unit_test(promises_not_made_are_not_checked),
         cmocka_unit_test(an_unusable_descriptor_is_named),
+        cmocka_unit_test(the_case_cost_says_how_far_it_went),
         cmocka_unit_test(a_build_that_counts_and_does_otherwise_is_noticed),
         cmocka_unit_test(a_fault_is_shrunk_and_replayed),
         cmocka_unit_test(the_fuzzer_finds_what_is_wrong_only_inside_callbacks),
