@@ -10,6 +10,7 @@
 #include "hardware_counters.h"
 #include "plugin.h"
 #include "progress.h"
+#include "recording.h"
 #include "registry.h"
 #include "standard_files.h"
 #include "suite.h"
@@ -22,7 +23,13 @@
 
 enum { STATUS_OK = 0, STATUS_FAULT = 1, STATUS_USAGE = 2 };
 
-enum { SUBJECTS_MAX = 256, SIZES_MAX = 32, PLUGINS_MAX = 32, SECONDS_MAX = 86400 };
+enum {
+    SUBJECTS_MAX = 256,
+    SIZES_MAX = 32,
+    PLUGINS_MAX = 32,
+    SECONDS_MAX = 86400,
+    STANDARD_PATIENCE_SECONDS = 600
+};
 
 struct selection {
     struct tl_plugin *plugins[PLUGINS_MAX];
@@ -32,6 +39,8 @@ struct selection {
     uint32_t sizes[SIZES_MAX];
     size_t size_count;
     struct setting settings[AXES + 1]; /* ended by AXIS_NONE */
+    const char *standard; /* the frozen suite that is measured; NULL: those that are not */
+    struct stream_recording recording;
     bool plain;
     bool list_rows;
     bool list_suites;
@@ -57,6 +66,15 @@ static struct flag_number numbers[] = {
     [NUMBER_PATIENCE] = {"--patience", SECONDS, {.real = 10}, false},
     {.flag = NULL},
 };
+
+/* All suites there are. */
+extern const struct suite suites_operations[];
+extern const struct suite suites_streams[];
+extern const struct suite suites_idle[];
+extern const struct suite suites_limits[];
+extern const struct suite suites_standard[];
+static const struct suite *const suites[] = {suites_operations, suites_streams,  suites_idle,
+                                             suites_limits,     suites_standard, NULL};
 
 /* --- what to measure ------------------------------------------------------------------------- */
 
@@ -281,6 +299,37 @@ static enum flag_found take_setting(int argc, char **argv, int *index)
     return FLAG_TAKEN;
 }
 
+/* The frozen suite of that name. */
+static bool select_standard(const char *name)
+{
+    const struct suite *suite = NULL;
+    for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
+        if (suite_is_of(suite, name)) {
+            selection.standard = suite->standard;
+            return true;
+        }
+    }
+    (void)fprintf(stderr, "timerlab-bench: no frozen suite is called '%s'; there is standard-1\n",
+                  name);
+    return false;
+}
+
+static bool read_recording(const char *path)
+{
+    struct error error = {{0}};
+    if (stream_recording() != NULL) {
+        (void)fprintf(stderr, "timerlab-bench: --recording is given twice\n");
+        return false;
+    }
+    if (!recording_read(path, &selection.recording, &error)) {
+        (void)fprintf(stderr, "timerlab-bench: %s; `timerlab trace import` makes traces\n",
+                      error.text);
+        return false;
+    }
+    stream_set_recording(&selection.recording);
+    return true;
+}
+
 /* Takes the other flags that are not Google Benchmark's out of the arguments. */
 static bool take_flags(int *argc, char **argv)
 {
@@ -311,6 +360,14 @@ static bool take_flags(int *argc, char **argv)
             if (!select_sizes(value)) {
                 return false;
             }
+        } else if ((value = flag_value("--suite", *argc, argv, &i)) != NULL) {
+            if (!select_standard(value)) {
+                return false;
+            }
+        } else if ((value = flag_value("--recording", *argc, argv, &i)) != NULL) {
+            if (!read_recording(value)) {
+                return false;
+            }
         } else if (strcmp(argv[i], "--plain") == 0) {
             selection.plain = true;
         } else if (strcmp(argv[i], "--progress") == 0) {
@@ -328,16 +385,15 @@ static bool take_flags(int *argc, char **argv)
     }
     *argc = kept;
     argv[kept] = NULL;
+    if (selection.standard != NULL && selection.settings[0].axis != AXIS_NONE) {
+        (void)fprintf(stderr,
+                      "timerlab-bench: %s is frozen, and --%s would turn it; without --suite the "
+                      "streams take it\n",
+                      selection.standard, axis_word(selection.settings[0].axis));
+        return false;
+    }
     return true;
 }
-
-/* All suites there are. */
-extern const struct suite suites_operations[];
-extern const struct suite suites_streams[];
-extern const struct suite suites_idle[];
-extern const struct suite suites_limits[];
-static const struct suite *const suites[] = {suites_operations, suites_streams, suites_idle,
-                                             suites_limits, NULL};
 
 static void print_help(void)
 {
@@ -355,6 +411,11 @@ static void print_help(void)
         "                          NAME-counted is the build that counts what it does.\n"
         "  --n LIST                numbers of timers (default 100k; with a filter, and for the\n"
         "                          list, 1k,10k,100k,1m,10m)\n"
+        "  --suite NAME            only the frozen suite of that name: standard-1, which others "
+        "have\n"
+        "                          measured, too, at its own numbers of timers\n"
+        "  --recording FILE.trace  what the stream `recorded` plays, and --delays=recorded takes\n"
+        "                          delays from; for standard-1: scripts/standard-1 makes it\n"
         "  --plain                 only plain rows, even with a filter\n"
         "  --plugin FILE[,NAME]    also know the structure in this shared object\n"
         "  --patience S            leave out what takes longer to prepare (default 10)\n"
@@ -383,6 +444,9 @@ static void print_help(void)
     (void)printf("\n\nsuites:\n");
     const struct suite *suite;
     for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
+        if (!suite_is_of(suite, NULL)) {
+            continue;
+        }
         (void)printf("  %-12s %s; ns per %s\n", suite->text.name, suite->text.what,
                      suite->text.per);
     }
@@ -402,9 +466,18 @@ static void print_suites(void)
 {
     const struct suite *suite;
     const struct form *form;
+    const struct frozen *frozen;
     for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
+        if (!suite_is_of(suite, selection.standard)) {
+            continue;
+        }
         (void)printf("%s\n  measures  %s; ns per %s\n  tells     %s\n", suite->text.name,
                      suite->text.what, suite->text.per, suite->text.why);
+        for (frozen = suite->frozen; frozen != NULL && frozen->n != 0; frozen++) {
+            (void)printf("  n:%-7" PRIu32 " warmed up for %" PRIu32 " ticks, checksum %016" PRIx64
+                         "\n",
+                         frozen->n, frozen->warm_ticks, frozen->checksum);
+        }
         for (size_t f = 0; (form = form_at(f)) != NULL; f++) {
             if (suite_takes(suite, &form->setting)) {
                 (void)printf("  form      %s:%s%s: %s\n", axis_word(form->setting.axis), form->word,
@@ -438,6 +511,9 @@ static void add_context(void)
     bench_context("build_type", BUILD_TYPE);
     char text[320];
     (void)snprintf(text, sizeof text, "%" PRIu64, suite_clock_overhead_ns());
+    if (selection.standard != NULL) {
+        bench_context("suite", selection.standard);
+    }
     bench_context("clock_overhead_ns", text);
     bench_context("hardware_counters", hardware_counters_open());
     for (size_t i = 0; i < selection.subject_count; i++) {
@@ -484,7 +560,11 @@ static int measure(int *argc, char **argv)
         return STATUS_USAGE;
     }
     bool everything = bench_has_filter() || selection.list_rows;
-    if (selection.size_count == 0 && !select_sizes(everything ? "1k,10k,100k,1m,10m" : "100k")) {
+    if (selection.standard != NULL && !numbers[NUMBER_PATIENCE].given) {
+        numbers[NUMBER_PATIENCE].value.real = STANDARD_PATIENCE_SECONDS;
+    }
+    if (selection.standard == NULL && selection.size_count == 0 &&
+        !select_sizes(everything ? "1k,10k,100k,1m,10m" : "100k")) {
         return STATUS_USAGE;
     }
     add_context();
@@ -494,6 +574,7 @@ static int measure(int *argc, char **argv)
         .subject_count = selection.subject_count,
         .sizes = selection.sizes,
         .size_count = selection.size_count,
+        .standard = selection.standard,
         .settings = selection.settings,
         .variants = everything && !selection.plain,
         .min_time_s = numbers[NUMBER_MIN_TIME].value.real,
@@ -508,6 +589,7 @@ static int measure(int *argc, char **argv)
     size_t selected = bench_run();
     uint64_t failures = suite_failures();
     suite_end();
+    recording_free(&selection.recording);
     foreign_leave();
     if (selected == 0) {
         (void)fprintf(stderr, "timerlab-bench: no row is selected; --benchmark_list_tests lists "

@@ -32,6 +32,7 @@ enum {
     ROUND_TICKS = 70001,
     WARM_OPERATIONS = 1 << 24, /* as many are made, where the warm-up says nothing else */
     TIMED_TICKS = 10000,
+    RECORDED_TICKS = 2000, /* the same of a recording, whose ticks have more operations */
     TIMED_OPERATIONS = 100000,
     TIMED_TICKS_MAX = 1 << 20,
     WATCHED_OPERATIONS = 1 << 24,
@@ -71,9 +72,54 @@ static double quantile(uint32_t delays, double q)
     }
 }
 
-static void make_delays(struct stream *stream)
+static const struct stream_recording *the_recording;
+
+void stream_set_recording(const struct stream_recording *recording)
+{
+    the_recording = recording;
+}
+
+const struct stream_recording *stream_recording(void)
+{
+    return the_recording;
+}
+
+static int compare_ticks(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The quantiles of the recording's delays. */
+static bool sample_recording(struct stream *stream)
+{
+    const struct stream_recording *recording = the_recording;
+    uint32_t *delays = malloc((recording->operation_count + 1) * sizeof *delays);
+    size_t count = 0;
+    if (delays == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < recording->operation_count; i++) {
+        if (recording->operations[i].delay_ticks > 0) {
+            delays[count++] = recording->operations[i].delay_ticks;
+        }
+    }
+    qsort(delays, count, sizeof *delays, compare_ticks);
+    for (size_t i = 0; i < QUANTILES; i++) {
+        stream->delays[i] = delays[(2 * i + 1) * count / (2 * QUANTILES)];
+    }
+    stream->max_delay_ticks = delays[count - 1];
+    free(delays);
+    return true;
+}
+
+static bool make_delays(struct stream *stream)
 {
     uint32_t delays = stream->key.delays;
+    if (delays == DELAYS_RECORDED) {
+        return sample_recording(stream);
+    }
     double scale = 1;
     if (delays >= DELAYS_EXP6) {
         double sum = 0;
@@ -90,6 +136,7 @@ static void make_delays(struct stream *stream)
     if (stream->key.requests && stream->max_delay_ticks < STREAM_REQUEST_TIMEOUT_TICKS) {
         stream->max_delay_ticks = STREAM_REQUEST_TIMEOUT_TICKS;
     }
+    return true;
 }
 
 static uint32_t draw_delay(const struct stream *stream, uint64_t *state)
@@ -338,6 +385,28 @@ static void hear(struct stream_source *source)
     }
 }
 
+/* All copies of the recording go on by a tick; they lie evenly over its period. */
+static void play_recording(struct stream_source *source)
+{
+    const struct stream_recording *recording = the_recording;
+    uint32_t copies = source->stream->key.connections;
+    for (uint32_t copy = 0; copy < copies; copy++) {
+        uint64_t ahead = (uint64_t)copy * recording->period_ticks / copies;
+        uint64_t tick = (source->now + ahead) % recording->period_ticks;
+        for (size_t i = recording->first[tick]; i < recording->first[tick + 1]; i++) {
+            const struct workload_start *operation = &recording->operations[i];
+            uint32_t id = copy * recording->timers + operation->id;
+            settle(source, id);
+            if (operation->delay_ticks > 0) {
+                start(source, id, operation->delay_ticks);
+            } else {
+                source->due[id] = NOT_PENDING;
+                source->failed = !add_stop(&source->piece, id) || source->failed;
+            }
+        }
+    }
+}
+
 static void hash_tick(struct stream_source *source)
 {
     const struct stream_piece *piece = &source->piece;
@@ -360,7 +429,9 @@ static void go_one_step(struct stream_source *source)
         return;
     }
     stop_some(source);
-    if (key->every_ticks > 0) {
+    if (key->recorded) {
+        play_recording(source);
+    } else if (key->every_ticks > 0) {
         uint64_t n = key->connections;
         uint64_t count = source->now * n / key->every_ticks - before * n / key->every_ticks;
         for (uint64_t i = 0; i < count; i++) {
@@ -441,9 +512,9 @@ static void shuffle_starts(struct workload_start *starts, uint32_t n, uint64_t *
 static bool make_initial(struct stream *stream)
 {
     const struct stream_key *key = &stream->key;
-    uint32_t n = key->connections;
+    uint32_t n = key->recorded ? 0 : key->connections; /* copies begin with nothing */
     uint64_t state = workload_seed(n);
-    stream->initial = malloc(n * sizeof *stream->initial);
+    stream->initial = malloc((n + 1) * sizeof *stream->initial);
     if (stream->initial == NULL) {
         return false;
     }
@@ -540,9 +611,13 @@ struct lengths {
 static struct lengths choose_lengths(const struct stream *stream)
 {
     const struct stream_key *key = &stream->key;
-    bool is_short = workload_rounds(2) == 1;
+    bool is_short = workload_rounds(2) == 1 && !key->frozen;
     double n = key->connections;
-    double rate = key->every_ticks > 0 ? n / key->every_ticks * (key->requests ? 5 : 1) : 0;
+    double rate = key->recorded
+                      ? n * (double)the_recording->operation_count / the_recording->period_ticks
+                  : key->every_ticks > 0 ? n / key->every_ticks * (key->requests ? 5 : 1)
+                                         : 0;
+    uint32_t least = key->recorded ? RECORDED_TICKS : TIMED_TICKS;
     rate += key->callback ? n / mean_delay(stream) : 0;
     double most = rate > 0 ? WARM_OPERATIONS / rate : ROUND_TICKS;
     double whole = 2.0 * stream->max_delay_ticks;
@@ -551,7 +626,7 @@ static struct lengths choose_lengths(const struct stream *stream)
     double watched = rate > 0 ? WATCHED_OPERATIONS / rate : ROUND_TICKS;
     struct lengths lengths = {
         .warm = warm < ROUND_TICKS ? ROUND_TICKS : (uint32_t)warm,
-        .timed = timed < TIMED_TICKS       ? TIMED_TICKS
+        .timed = timed < least             ? least
                  : timed > TIMED_TICKS_MAX ? TIMED_TICKS_MAX
                                            : (uint32_t)timed,
         .watched = watched < ROUND_TICKS ? (uint32_t)watched + 1 : ROUND_TICKS,
@@ -584,12 +659,21 @@ static bool make_steady(struct stream_source *source, struct stream *stream)
            make_part(source, &stream->watched, lengths.watched);
 }
 
+/* What an exact structure fires in a part is frozen, too. */
+static void hash_part(XXH3_state_t *hash, const struct stream_part *part)
+{
+    const uint64_t sums[] = {part->from_tick,     part->to_tick,           part->pending,
+                             part->expected.count, part->expected.checksum};
+    (void)XXH3_64bits_update(hash, sums, sizeof sums);
+}
+
 static bool make_stream(struct stream *stream)
 {
-    make_delays(stream);
-    stream->ids = stream->key.connections * (stream->key.requests ? REQUEST_TIMERS : 1);
+    stream->ids = stream->key.connections * (stream->key.requests   ? REQUEST_TIMERS
+                                             : stream->key.recorded ? the_recording->timers
+                                                                    : 1);
     XXH3_state_t *hash = XXH3_createState();
-    bool made = hash != NULL && make_initial(stream);
+    bool made = hash != NULL && make_delays(stream) && make_initial(stream);
     struct stream_source *source = made ? stream_source_new(stream) : NULL;
     if (source != NULL) {
         (void)XXH3_64bits_reset(hash);
@@ -598,6 +682,9 @@ static bool make_stream(struct stream *stream)
                                  stream->initial_count * sizeof *stream->initial);
         source->hash = hash;
         made = stream->key.fill ? make_fill(source, stream) : make_steady(source, stream);
+        hash_part(hash, &stream->warm);
+        hash_part(hash, &stream->timed);
+        hash_part(hash, &stream->watched);
         stream->checksum = XXH3_64bits_digest(hash);
     }
     (void)XXH3_freeState(hash);

@@ -36,6 +36,7 @@ enum {
     X(DELAYS_HOUR, "hour", "uniform from 1 s to 1 h")                                              \
     X(DELAYS_CONST, "const", "30 s, all the same")                                                 \
     X(DELAYS_SAW, "saw", "60 s, with each restart 3 s less, down to 3 s, and again")               \
+    X(DELAYS_RECORDED, "recorded", "those of the recording: --recording FILE.trace")               \
     X(DELAYS_EXP6, "exp6", "exponential, 6 s in the mean, as the next four")                       \
     X(DELAYS_UNIFORM6, "uniform6", "uniform from 0 to twice the mean")                             \
     X(DELAYS_BIASED6, "biased6", "uniform from 0.9 to 1.1 of the mean")                            \
@@ -65,6 +66,8 @@ enum stream_order {
 /* What a stream is made of. All of it is one kind of number, so that keys can be compared. */
 struct stream_key {
     uint32_t connections;
+    uint32_t
+        recorded; /* its operations come from the recording, of which there are so many copies */
     uint32_t requests;    /* three timers a connection: idle, request, retransmission; else one */
     uint32_t fill;        /* all are started at once, and then drained; else a steady state */
     uint32_t every_ticks; /* each connection is heard from so often; 0: never */
@@ -74,7 +77,22 @@ struct stream_key {
     uint32_t callback;    /* each expiry starts its timer again, in its callback */
     uint32_t step_ticks;  /* of an advance */
     uint32_t warm_ticks;  /* or STREAM_WARM_AUTO */
+    uint32_t frozen;      /* its parts are as long as they are, even where figures are not wanted */
 };
+
+/* Operations that somebody has recorded, in ticks of its own. */
+struct stream_recording {
+    uint32_t timers;
+    uint32_t period_ticks;
+    struct workload_start
+        *operations; /* by tick, each timer at most once; a delay of 0 is a stop */
+    size_t operation_count;
+    size_t *first; /* of each tick up to the period's end */
+};
+
+/* From now on there is a recording, which outlives all streams. NULL: there is none, as before. */
+void stream_set_recording(const struct stream_recording *recording);
+const struct stream_recording *stream_recording(void);
 
 /* One advance, and the operations behind it: first the stops. */
 struct stream_tick {

@@ -52,6 +52,14 @@ const struct suite *suite_at(const struct suite *const *tables, size_t index)
     return NULL;
 }
 
+bool suite_is_of(const struct suite *suite, const char *standard)
+{
+    if (suite->standard == NULL || standard == NULL) {
+        return suite->standard == NULL && standard == NULL;
+    }
+    return strcmp(suite->standard, standard) == 0;
+}
+
 bool suite_takes(const struct suite *suite, const struct setting *setting)
 {
     return has_axis(suite, setting->axis);
@@ -64,7 +72,7 @@ bool suite_is_plain(const struct suite *suite, const struct setting *setting)
 
 /* --- what all rows share --------------------------------------------------------------------- */
 
-enum { FLOOR_SUBJECTS = 8 };
+enum { FLOOR_SUBJECTS = 8, FROZEN_MAX = 8 /* sizes of a frozen suite */ };
 
 static struct row *rows;
 static size_t row_count;
@@ -544,27 +552,60 @@ static bool shape_of(const struct suite *suite, const struct setting *setting, s
     return true;
 }
 
-static void register_suite(const struct suite *suite, const struct suite_selection *selection)
+static void register_size(const struct suite *suite, uint32_t size, const struct shape *shape,
+                          const struct suite_selection *selection)
 {
-    size_t sizes = suite->fixed_n != 0 ? 1 : selection->size_count;
-    struct shape shape;
-    if (!shape_of(suite, selection->settings, &shape)) {
+    if (suite->plan == NULL) {
+        register_forms(suite, NULL, size, shape, selection);
         return;
     }
-    for (size_t n = 0; n < sizes; n++) {
-        uint32_t size = suite->fixed_n != 0 ? suite->fixed_n : selection->sizes[n];
-        if (suite->plan == NULL) {
-            register_forms(suite, NULL, size, &shape, selection);
-            continue;
+    for (size_t i = 0; suite->has_floor && i < floor_subject_count; i++) {
+        register_row(suite, &floor_subjects[i], size, shape);
+    }
+    for (size_t i = 0; i < selection->subject_count; i++) {
+        const struct suite_subject *subject = &selection->subjects[i];
+        if ((subject->algo->capabilities & suite->needs) == suite->needs) {
+            register_forms(suite, subject, size, shape, selection);
         }
-        for (size_t i = 0; suite->has_floor && i < floor_subject_count; i++) {
-            register_row(suite, &floor_subjects[i], size, &shape);
-        }
-        for (size_t i = 0; i < selection->subject_count; i++) {
-            const struct suite_subject *subject = &selection->subjects[i];
-            if ((subject->algo->capabilities & suite->needs) == suite->needs) {
-                register_forms(suite, subject, size, &shape, selection);
+    }
+}
+
+static bool is_selected(const struct suite_selection *selection, uint32_t size)
+{
+    size_t i = 0;
+    while (i < selection->size_count && selection->sizes[i] != size) {
+        i++;
+    }
+    return i < selection->size_count || selection->size_count == 0;
+}
+
+static void tell_checksum(const struct suite *suite, const struct frozen *frozen)
+{
+    char key[96];
+    char value[32];
+    (void)snprintf(key, sizeof key, "checksum of %s/n:%" PRIu32, suite->text.name, frozen->n);
+    (void)snprintf(value, sizeof value, "%016" PRIx64, frozen->checksum);
+    bench_context(key, value);
+}
+
+static void register_suite(const struct suite *suite, const struct suite_selection *selection)
+{
+    struct shape shape;
+    if (!suite_is_of(suite, selection->standard) || !shape_of(suite, selection->settings, &shape)) {
+        return;
+    }
+    if (suite->frozen != NULL) {
+        for (const struct frozen *frozen = suite->frozen; frozen->n != 0; frozen++) {
+            if (is_selected(selection, frozen->n)) {
+                tell_checksum(suite, frozen);
+                register_size(suite, frozen->n, &shape, selection);
             }
+        }
+    } else if (suite->fixed_n != 0) {
+        register_size(suite, suite->fixed_n, &shape, selection);
+    } else {
+        for (size_t i = 0; i < selection->size_count; i++) {
+            register_size(suite, selection->sizes[i], &shape, selection);
         }
     }
 }
@@ -607,14 +648,16 @@ bool suite_register(const struct suite_selection *selection)
     while (suite_at(selection->suites, suites) != NULL) {
         suites++;
     }
-    row_room = suites * selection->size_count *
-               (selection->subject_count * (1 + FORMS_MAX) + floor_subject_count);
+    size_t sizes = selection->size_count > FROZEN_MAX ? selection->size_count : FROZEN_MAX;
+    row_room = suites * sizes * (selection->subject_count * (1 + FORMS_MAX) + floor_subject_count);
     rows = calloc(row_room, sizeof *rows);
     if (rows == NULL) {
         return false;
     }
     for (size_t i = 0; (suite = suite_at(selection->suites, i)) != NULL; i++) {
-        tell_limits(suite);
+        if (suite_is_of(suite, selection->standard)) {
+            tell_limits(suite);
+        }
         register_suite(suite, selection);
     }
     return true;

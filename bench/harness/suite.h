@@ -113,7 +113,14 @@ struct fixture {
     char error[256];
 };
 
-enum { SUITE_SETTINGS_MAX = 4 };
+enum { SUITE_SETTINGS_MAX = 8 };
+
+/* A number of timers of a frozen suite; a list of them ends with 0. */
+struct frozen {
+    uint32_t n;
+    uint32_t warm_ticks;
+    uint64_t checksum; /* of the operations */
+};
 
 /* One suite. A table of them ends with one that has no name. */
 struct suite {
@@ -126,7 +133,9 @@ struct suite {
     uint32_t axes;       /* 1 << enum suite_axis: what its rows may differ in */
     uint32_t flags_only; /* those of them that are not listed one by one */
     struct setting plain[SUITE_SETTINGS_MAX]; /* where its plain row differs from others' */
-    uint32_t needs;           /* capabilities; where one is missing there is no row */
+    uint32_t needs;       /* capabilities; where one is missing there is no row */
+    const char *standard; /* the frozen suite that it is a part of, and of no other; NULL: none */
+    const struct frozen *frozen; /* then its numbers of timers */
     uint32_t fixed_n;         /* it does not go by --n, but has this many timers; 0: goes by --n */
     bool has_floor;           /* what bounds any structure takes part, as limit rows */
     const char *limit;        /* the limit row that fits it, and its rows with records; NULL if */
@@ -212,6 +221,9 @@ bool verify_nothing_fired(struct fixture *fixture);
 /* Suite `index` of the tables, of which NULL ends the list; NULL behind the last. */
 const struct suite *suite_at(const struct suite *const *tables, size_t index);
 
+/* Whether a suite is among those of a frozen one, or, where that is NULL, of none. */
+bool suite_is_of(const struct suite *suite, const char *standard);
+
 /* Whether a suite has rows with this setting; and whether its plain row is one. */
 bool suite_takes(const struct suite *suite, const struct setting *setting);
 bool suite_is_plain(const struct suite *suite, const struct setting *setting);
@@ -221,8 +233,9 @@ struct suite_selection {
     const struct suite *const *suites;    /* the tables, ended by NULL */
     const struct suite_subject *subjects; /* outlive suite_end */
     size_t subject_count;
-    const uint32_t *sizes;
+    const uint32_t *sizes; /* none: all of a frozen suite */
     size_t size_count;
+    const char *standard;           /* only the parts of this frozen suite; NULL: only the others */
     const struct setting *settings; /* hold for all rows; suites that cannot follow have none */
     bool variants;                  /* in every form, not only in the plain one */
     double min_time_s; /* how long the timed parts of a row last where a suite repeats itself; 0:

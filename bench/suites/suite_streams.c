@@ -12,6 +12,7 @@
  */
 #include "floor.h"
 #include "stream.h"
+#include "streams.h"
 #include "stretch.h"
 #include "watched.h"
 
@@ -480,7 +481,7 @@ static bool watch_steady(struct fixture *fixture, struct bench_measured *out)
     return end_watch(fixture, &watch, out);
 }
 
-static bool measure_steady(struct fixture *fixture, struct bench_measured *out)
+bool streams_measure_steady(struct fixture *fixture, struct bench_measured *out)
 {
     const struct stream *stream = stream_of(fixture);
     const struct stream_part *part = &stream->timed;
@@ -510,12 +511,36 @@ static bool measure_steady(struct fixture *fixture, struct bench_measured *out)
     return fixture->clock > part->to_tick || watch_steady(fixture, out);
 }
 
-static bool plan(struct fixture *fixture, bool requests, bool fill)
+/* What there is of a frozen suite's row; NULL: nothing is frozen. */
+static const struct frozen *frozen_of(const struct fixture *fixture)
 {
+    const struct frozen *frozen = fixture->row->suite->frozen;
+    while (frozen != NULL && frozen->n != fixture->row->n) {
+        frozen++;
+    }
+    return frozen;
+}
+
+enum source { SOURCE_RESTARTS, SOURCE_REQUESTS, SOURCE_FILL, SOURCE_RECORDING };
+
+static bool plan(struct fixture *fixture, enum source from)
+{
+    const struct frozen *frozen = frozen_of(fixture);
+    const struct stream_recording *recording = stream_recording();
+    bool fill = from == SOURCE_FILL;
+    bool recorded = from == SOURCE_RECORDING;
     const uint64_t *at = fixture->row->shape.at;
+    if ((recorded || at[AXIS_DELAYS] == DELAYS_RECORDED) && recording == NULL) {
+        return leave_out(fixture, "it needs --recording FILE.trace, which `timerlab trace import` "
+                                  "makes");
+    }
+    if (recorded && fixture->row->n < recording->timers) {
+        return leave_out(fixture, "the recording alone has %" PRIu32 " timers", recording->timers);
+    }
     const struct stream_key key = {
-        .connections = fixture->row->n,
-        .requests = requests,
+        .connections = recorded ? fixture->row->n / recording->timers : fixture->row->n,
+        .recorded = recorded,
+        .requests = from == SOURCE_REQUESTS,
         .fill = fill,
         .every_ticks = fill ? 0 : (uint32_t)at[AXIS_EVERY],
         .delays = (uint32_t)at[AXIS_DELAYS],
@@ -523,7 +548,8 @@ static bool plan(struct fixture *fixture, bool requests, bool fill)
         .earlier = (uint32_t)at[AXIS_EARLIER],
         .callback = at[AXIS_CALLBACK] == CALLBACK_RESTART,
         .step_ticks = (uint32_t)at[AXIS_STEP],
-        .warm_ticks = (uint32_t)at[AXIS_WARM],
+        .warm_ticks = frozen != NULL ? frozen->warm_ticks : (uint32_t)at[AXIS_WARM],
+        .frozen = frozen != NULL,
     };
     if (fill && at[AXIS_ORDER] == STREAM_HOT) {
         return leave_out(fixture, "each timer is started once: none is so more often");
@@ -532,27 +558,38 @@ static bool plan(struct fixture *fixture, bool requests, bool fill)
     if (stream == NULL) {
         return fail(fixture, "no memory for the operations");
     }
+    if (frozen != NULL && stream->checksum != frozen->checksum) {
+        return fail(fixture,
+                    "these are not the operations of %s: their checksum is %016" PRIx64
+                    ", not %016" PRIx64 "; measure with a version that has them",
+                    fixture->row->suite->standard, stream->checksum, frozen->checksum);
+    }
     fixture->operations = stream;
     fixture->ids = stream->ids;
     fixture->max_delay_ticks = stream->max_delay_ticks;
     return true;
 }
 
-static bool plan_steady(struct fixture *fixture)
+bool streams_plan_steady(struct fixture *fixture)
 {
-    return plan(fixture, false, false);
+    return plan(fixture, SOURCE_RESTARTS);
 }
 
-static bool plan_requests(struct fixture *fixture)
+bool streams_plan_requests(struct fixture *fixture)
 {
-    return plan(fixture, true, false);
+    return plan(fixture, SOURCE_REQUESTS);
+}
+
+bool streams_plan_recorded(struct fixture *fixture)
+{
+    return plan(fixture, SOURCE_RECORDING);
 }
 
 /* --- fill and drain -------------------------------------------------------------------------- */
 
-static bool plan_fill(struct fixture *fixture)
+bool streams_plan_fill(struct fixture *fixture)
 {
-    return plan(fixture, false, true);
+    return plan(fixture, SOURCE_FILL);
 }
 
 static void fill(struct fixture *fixture, size_t from, size_t count, struct watch *watch)
@@ -638,7 +675,7 @@ static bool watch_fill(struct fixture *fixture, struct bench_measured *out)
     return end_watch(fixture, &watch, out);
 }
 
-static bool measure_fill(struct fixture *fixture, struct bench_measured *out)
+bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out)
 {
     const struct stream *stream = stream_of(fixture);
     uint64_t rounds = rounds_of(fixture, stream->initial_count);
@@ -700,8 +737,8 @@ const struct suite suites_streams[] = {
               .per = "operation"},
      .axes = RESTART_AXES,
      STREAM_LIMITS,
-     .plan = plan_steady,
-     .measure = measure_steady},
+     .plan = streams_plan_steady,
+     .measure = streams_measure_steady},
     {.text = {.name = "fill-drain",
               .what = "n starts, 1 to 60,000 ticks ahead, then tick by tick until all have fired; "
                       "start_ns and expire_ns are its halves",
@@ -711,8 +748,8 @@ const struct suite suites_streams[] = {
      .plain = {{AXIS_DELAYS, DELAYS_MINUTE}, {AXIS_ORDER, STREAM_FORWARD}},
      STREAM_LIMITS,
      .floor_label = "fires nothing: the starts and the loop alone",
-     .plan = plan_fill,
-     .measure = measure_fill},
+     .plan = streams_plan_fill,
+     .measure = streams_measure_fill},
     {.text = {.name = "burst",
               .what = "n starts for one and the same tick, and the advances up to it",
               .why = "how long the loop stands still when all time out at once: longest_advance_ns",
@@ -722,8 +759,8 @@ const struct suite suites_streams[] = {
      .plain = {{AXIS_DELAYS, DELAYS_CONST}},
      STREAM_LIMITS,
      .floor_label = "fires nothing: the starts and the loop alone",
-     .plan = plan_fill,
-     .measure = measure_fill},
+     .plan = streams_plan_fill,
+     .measure = streams_measure_fill},
     {.text = {.name = "hold",
               .what = "n timers; each expiry starts its timer again, in its callback, after 6,000 "
                       "ticks in the mean; tick by tick, until as many have fired as an exact "
@@ -734,8 +771,8 @@ const struct suite suites_streams[] = {
      .plain = {{AXIS_DELAYS, DELAYS_EXP6}, {AXIS_CALLBACK, CALLBACK_RESTART}, {AXIS_EVERY, 0}},
      STREAM_LIMITS,
      .floor_label = floor_listed,
-     .plan = plan_steady,
-     .measure = measure_steady},
+     .plan = streams_plan_steady,
+     .measure = streams_measure_steady},
     {.text = {.name = "mixed-server",
               .what = "n connections with three timers each: idle-reset's; a request's of 5,000 "
                       "ticks, 95 % stopped within 50; a retransmission's of 200 ticks, 99 % "
@@ -745,8 +782,8 @@ const struct suite suites_streams[] = {
      .axes = STEADY_AXES | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_EVERY,
      .flags_only = NAMED_FLAGS,
      STREAM_LIMITS,
-     .plan = plan_requests,
-     .measure = measure_steady},
+     .plan = streams_plan_requests,
+     .measure = streams_measure_steady},
     {.text = {.name = "exponential",
               .what = RESTARTS "its timer again; delays exponential, 30,000 in the mean",
               .why = "timers near and far, many of which are pushed to an earlier tick",
@@ -756,8 +793,8 @@ const struct suite suites_streams[] = {
      .plain = {{AXIS_DELAYS, DELAYS_EXP30}, {AXIS_CALLBACK, CALLBACK_RESTART}},
      STREAM_LIMITS,
      .floor_label = floor_listed,
-     .plan = plan_steady,
-     .measure = measure_steady},
+     .plan = streams_plan_steady,
+     .measure = streams_measure_steady},
     {.text = {.name = "bimodal",
               .what = RESTARTS "its timer again; delays of 40 ticks or 7,200,000, half each",
               .why = "retransmissions and keep-alives in one structure, and a far one often made "
@@ -768,8 +805,8 @@ const struct suite suites_streams[] = {
      .plain = {{AXIS_DELAYS, DELAYS_BIMODAL}, {AXIS_CALLBACK, CALLBACK_RESTART}},
      STREAM_LIMITS,
      .floor_label = floor_listed,
-     .plan = plan_steady,
-     .measure = measure_steady},
+     .plan = streams_plan_steady,
+     .measure = streams_measure_steady},
     {.text = {.name = "uniform",
               .what = RESTARTS "its timer again; delays of 1,000 to 3,600,000 ticks",
               .why = "delays of every length up to an hour",
@@ -779,8 +816,8 @@ const struct suite suites_streams[] = {
      .plain = {{AXIS_DELAYS, DELAYS_HOUR}, {AXIS_CALLBACK, CALLBACK_RESTART}},
      STREAM_LIMITS,
      .floor_label = floor_listed,
-     .plan = plan_steady,
-     .measure = measure_steady},
+     .plan = streams_plan_steady,
+     .measure = streams_measure_steady},
     {.text = {.name = "const",
               .what = RESTARTS "its timer again; all delays 30,000 ticks",
               .why = "one timeout for all, as most servers have it",
@@ -790,8 +827,8 @@ const struct suite suites_streams[] = {
      .plain = {{AXIS_DELAYS, DELAYS_CONST}, {AXIS_CALLBACK, CALLBACK_RESTART}},
      STREAM_LIMITS,
      .floor_label = floor_listed,
-     .plan = plan_steady,
-     .measure = measure_steady},
+     .plan = streams_plan_steady,
+     .measure = streams_measure_steady},
     {.text = {.name = "saw",
               .what = "random ones of n timers restart, each about every 1,000 ticks, with 60,000 "
                       "ticks and then 3,000 less each time, down to 3,000, and again",
@@ -801,7 +838,19 @@ const struct suite suites_streams[] = {
      .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_SAW}, {AXIS_EVERY, 1000}},
      STREAM_LIMITS,
-     .plan = plan_steady,
-     .measure = measure_steady},
+     .plan = streams_plan_steady,
+     .measure = streams_measure_steady},
+    {.text = {.name = "recorded",
+              .what =
+                  "copies of a recording, evenly shifted in time, over and over, as many as make "
+                  "n timers; in its own ticks; --recording FILE.trace",
+              .why = "what a real program asks of its timers",
+              .per = "operation"},
+     .axes = (STEADY_AXES | 1u << AXIS_CALLBACK) & ~(1u << AXIS_DELAYS | 1u << AXIS_STEP),
+     .flags_only = NAMED_FLAGS,
+     .plain = {{AXIS_DELAYS, DELAYS_RECORDED}, {AXIS_EVERY, 0}},
+     STREAM_LIMITS,
+     .plan = streams_plan_recorded,
+     .measure = streams_measure_steady},
     {.text = {.name = NULL}},
 };
