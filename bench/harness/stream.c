@@ -662,8 +662,8 @@ static bool make_steady(struct stream_source *source, struct stream *stream)
 /* What an exact structure fires in a part is frozen, too. */
 static void hash_part(XXH3_state_t *hash, const struct stream_part *part)
 {
-    const uint64_t sums[] = {part->from_tick,     part->to_tick,           part->pending,
-                             part->expected.count, part->expected.checksum};
+    const uint64_t sums[] = {part->from_tick, part->to_tick, part->pending, part->expected.count,
+                             part->expected.checksum};
     (void)XXH3_64bits_update(hash, sums, sizeof sums);
 }
 
