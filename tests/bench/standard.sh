@@ -5,6 +5,7 @@
 set -u
 command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
 bench=$(realpath "$BUILD/bench/timerlab-bench")
+# shellcheck disable=SC2153 # ctest sets it
 timerlab=$(realpath "$TIMERLAB")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -89,6 +90,11 @@ says '-/-/1.5/-' page.md
 says '2. Measured on 2026-01-02, timerlab 1, commit def, ' page.md
 page mine.json >page.md 2>said || complain "no page of one: $(cat said)"
 says '| `own-wheel` | - | - | - | **25** |' page.md
+jq '.benchmarks |= map(select(.name | test("n:10000/")))' mine.json >small.json
+jq '.benchmarks |= map(select(.name | test("n:10000/") | not))' mine.json >large.json
+page small.json+large.json >parts.md 2>said || complain "no page of parts: $(cat said)"
+cmp -s page.md parts.md || complain "measured in parts it is another page: $(diff page.md parts.md)"
+page small.json+missing.json >out 2>said && complain "a missing part makes a page"
 "$timerlab" compare mine.json theirs.json >out 2>said
 says 'standard-1.hold/' out
 jq '.context["checksum of standard-1.hold/n:10000"] = "2b"' theirs.json >changed.json
