@@ -27,7 +27,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OWN_PATH, OWN_SYNC, OWN_DELIVERY, OWN_GROUP, OWN_WINDOW, OWN_SNAPSHOT };
+enum { OWN_PATH, OWN_SYNC, OWN_DELIVERY, OWN_GROUP, OWN_WINDOW, OWN_SNAPSHOT, OWN_LEAST };
 
 enum { SYNC_ALWAYS, SYNC_GROUP, SYNC_NONE };
 
@@ -35,16 +35,12 @@ enum { AT_LEAST, AT_MOST };
 
 /* In a timer's generation: the structure has fired it, and it is in `due`. And with at-most: that
  * is on record. */
-#define IS_DUE         (UINT64_C(1) << 63)
-#define IS_RECORDED    (UINT64_C(1) << 62)
-#define GENERATION     (IS_RECORDED - 1)
-
-/* A snapshot is begun when the log is as long as it has been told, but not for less than this many
- * records. */
-#define SNAPSHOT_LEAST 32768u
+#define IS_DUE        (UINT64_C(1) << 63)
+#define IS_RECORDED   (UINT64_C(1) << 62)
+#define GENERATION    (IS_RECORDED - 1)
 
 /* So many ids go into a snapshot for each record logged meanwhile, at least. */
-#define SNAPSHOT_PACE  8u
+#define SNAPSHOT_PACE 8u
 
 struct timer {
     uint64_t deadline;   /* TL_NEVER: not pending */
@@ -65,6 +61,7 @@ struct durable {
     uint64_t waiting_since; /* the clock when the first of the waiting records was made */
     uint64_t window_ticks;
     uint64_t snapshot_percent;
+    uint64_t snapshot_least; /* records, before which none is begun */
     uint64_t snapshot_from;  /* of the newest one, begun or tried */
     uint64_t snapshot_seen;  /* the sequence number up to which it has been worked for */
     uint64_t snapshot_name;  /* of the newest one on the disk */
@@ -102,7 +99,7 @@ static bool can_write(const struct durable *durable)
 static uint64_t snapshot_distance(const struct durable *durable)
 {
     uint64_t records = durable->count / 100 * durable->snapshot_percent;
-    return records > SNAPSHOT_LEAST ? records : SNAPSHOT_LEAST;
+    return records > durable->snapshot_least ? records : durable->snapshot_least;
 }
 
 /* Not tried again before the log is as long once more. */
@@ -140,7 +137,7 @@ static void work_for_snapshot(struct durable *durable)
     struct timer_log *log = &durable->log;
     if (!snapshot_is_open(&durable->snapshot)) {
         uint64_t records = log->sequence - durable->snapshot_from;
-        if (records < SNAPSHOT_LEAST || records < snapshot_distance(durable)) {
+        if (records < durable->snapshot_least || records < snapshot_distance(durable)) {
             return;
         }
         durable->snapshot_from = log->sequence;
@@ -630,6 +627,7 @@ static enum tl_status durable_create(const struct tl_algo *inner, const int64_t 
         .now = config->now,
         .window_ticks = (uint64_t)own[OWN_WINDOW],
         .snapshot_percent = (uint64_t)own[OWN_SNAPSHOT],
+        .snapshot_least = (uint64_t)own[OWN_LEAST],
         .group = own[OWN_SYNC] == SYNC_ALWAYS ? 1 : (size_t)own[OWN_GROUP],
         .at_most = own[OWN_DELIVERY] == AT_MOST,
     };
@@ -860,6 +858,7 @@ static const struct tl_option durable_options[] = {
     [OWN_SNAPSHOT] = {"snapshot", 60, 10, 100000, NULL,
                       "the pending timers are written down when the log has so many records for a "
                       "hundred of them"},
+    [OWN_LEAST] = {"least", 32768, 16, 1 << 30, NULL, "and not before it has so many"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 

@@ -1,5 +1,6 @@
 /* timerlab check: the conformance kit on structures, and what it found. */
 #include "catalog.h"
+#include "check_crash.h"
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
@@ -37,6 +38,8 @@ struct check_arguments {
     bool list;
     bool all;
     bool large;
+    bool crash;
+    double crash_share;
     enum check_format format;
     struct kit_fuzz_plan plan;
     struct kit_limits limits;
@@ -96,6 +99,9 @@ static void complete(void *at, struct argp_state *state)
     if (arguments->replay_path != NULL && arguments->structures.contenders.count != 1) {
         argp_error(state, "--replay is for one structure");
     }
+    if (arguments->crash && arguments->format != FORMAT_TABLE) {
+        argp_error(state, "--crash prints a table only");
+    }
 }
 
 #define AT(member) OPTION_AT(struct check_arguments, member)
@@ -124,6 +130,15 @@ static const struct option_row options[] = {
     {{"all", 0, NULL, 0, "Go on after faults, and tell each of them in full", 0},
      OPTION_FLAG,
      AT(all)},
+    {{"crash", 0, NULL, 0,
+      "Of durable structures: end the process and cut the power at one point after another, under "
+      "each policy, and hold what is recovered to what was acknowledged",
+      0},
+     OPTION_FLAG,
+     AT(crash)},
+    {{"crash-share", 0, "X", 0, "So much of the crashes (1): 0.1 is a tenth, 10 ten times", 0},
+     OPTION_REAL(0.001, 1000),
+     AT(crash_share)},
     {{"save", 0, "FILE", 0, "Write the operations that show the first fault", 0},
      OPTION_TEXT,
      AT(save_path)},
@@ -607,6 +622,15 @@ static int run(void *at, int argc, char **argv)
         command_complain(error);
         return EXIT_FAULT;
     }
+    if (arguments->crash) {
+        check_crash_load();
+        bool done = check_crash(&arguments->structures.contenders, arguments->plan.seed,
+                                arguments->crash_share, &report.faults, error);
+        if (!done) {
+            command_complain(error);
+        }
+        return !done ? EXIT_USAGE : report.faults > 0 ? EXIT_FAULT : EXIT_OK;
+    }
     bool table = arguments->format == FORMAT_TABLE;
     if (table) {
         (void)printf("%-24s %-10s %-6s %-6s %12s %8s  %s\n", "structure", "group", "result",
@@ -648,6 +672,7 @@ int command_check(int argc, char **argv)
 {
     struct check_arguments arguments = {
         .plan = {.seed = 1, .seconds = DEFAULT_SECONDS},
+        .crash_share = 1,
         .limits = kit_limits_default(),
     };
     return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);

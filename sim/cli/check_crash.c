@@ -1,0 +1,162 @@
+#include "check_crash.h"
+
+#include "kit_crash.h"
+#include "near_program.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of one policy: every point up to the first, then random ones, and cuts of power. */
+#define POINTS 1000.0
+#define RANDOM 100.0
+#define IMAGES 60.0
+
+/* The words that the program was started with; NULL if they cannot be had. */
+static char **own_words(void)
+{
+    char *text = NULL;
+    size_t room = 0;
+    size_t count = 0;
+    char **words = NULL;
+    FILE *line = fopen("/proc/self/cmdline", "r");
+    while (line != NULL && getdelim(&text, &room, '\0', line) > 0) {
+        char **more = realloc(words, (count + 2) * sizeof *words);
+        if (more == NULL) {
+            break;
+        }
+        words = more;
+        words[count++] = strdup(text);
+        words[count] = NULL;
+    }
+    if (line != NULL) {
+        (void)fclose(line);
+    }
+    free(text);
+    return words;
+}
+
+void check_crash_load(void)
+{
+    static const char *const places[] = {"sim", TL_SHIM_INSTALLED};
+    static const char loaded[] = "TIMERLAB_CRASH_SHIM";
+    char shim[PATH_MAX];
+    struct error error;
+    if (crash_is_shimmed() || getenv(loaded) != NULL ||
+        !near_program_find(places, "timerlab-crash.so", shim, &error)) {
+        return;
+    }
+    (void)setenv(loaded, shim, 1);
+    (void)setenv("LD_PRELOAD", shim, 1);
+    char **words = own_words();
+    if (words != NULL) {
+        (void)execv("/proc/self/exe", words);
+    }
+}
+
+/* A number that is small enough for much to happen in a short history. */
+static void make_small(const struct tl_algo *algo, int64_t *options, const char *name,
+                       int64_t value)
+{
+    size_t row = tl_option_row(algo, name);
+    if (row < tl_option_count(algo) && algo->options[row].min <= value &&
+        value <= algo->options[row].max) {
+        options[row] = value;
+    }
+}
+
+static bool crash_one(const struct contender *contender, const int64_t *options, uint64_t seed,
+                      double share, size_t *faults, struct error *error)
+{
+    const struct tl_algo *algo = contender->timed;
+    struct crash_plan plan = {.seed = seed,
+                              .points = (uint32_t)(POINTS * share),
+                              .random = (uint32_t)(RANDOM * share),
+                              .images = (uint32_t)(IMAGES * share)};
+    struct crash_report report;
+    if (!crash_check(algo, options, &plan, &report, error)) {
+        return false;
+    }
+    char text[200];
+    (void)tl_options_format(algo, options, false, text, sizeof text);
+    (void)printf("%-24s %-6s %7" PRIu64 " %7" PRIu64 " %8" PRIu64 " %9" PRIu64 " %8" PRIu64
+                 "  %s\n",
+                 algo->name, report.fault ? "FAULT" : "ok", report.kills, report.images,
+                 report.failures, report.timers, report.repeats, text);
+    if (report.fault) {
+        (void)printf("    %s\n", report.message);
+    }
+    *faults += report.fault;
+    return true;
+}
+
+/* The words of an option in turn; one turn if there is none of that name. */
+static size_t words_of(const struct tl_algo *algo, const char *name, size_t *row)
+{
+    *row = tl_option_row(algo, name);
+    size_t words = 0;
+    while (*row < tl_option_count(algo) && algo->options[*row].choices != NULL &&
+           algo->options[*row].choices[words].word != NULL) {
+        words++;
+    }
+    return words;
+}
+
+static bool crash_all(const struct contender *contender, uint64_t seed, double share,
+                      size_t *faults, struct error *error)
+{
+    const struct tl_algo *algo = contender->timed;
+    int64_t options[TL_OPTIONS_MAX];
+    memcpy(options, contender->options, sizeof options);
+    if (contender->option_text[0] != '\0') {
+        return crash_one(contender, options, seed, share, faults, error);
+    }
+    make_small(algo, options, "group", 7);
+    make_small(algo, options, "window", 3);
+    make_small(algo, options, "least", 100);
+    size_t sync;
+    size_t delivery;
+    size_t syncs = words_of(algo, "sync", &sync);
+    size_t deliveries = words_of(algo, "delivery", &delivery);
+    bool done = true;
+    for (size_t i = 0; i < (syncs > 0 ? syncs : 1) && done; i++) {
+        for (size_t k = 0; k < (deliveries > 0 ? deliveries : 1) && done; k++) {
+            if (syncs > 0) {
+                options[sync] = algo->options[sync].choices[i].value;
+            }
+            if (deliveries > 0) {
+                options[delivery] = algo->options[delivery].choices[k].value;
+            }
+            done = crash_one(contender, options, seed, share, faults, error);
+        }
+    }
+    return done;
+}
+
+bool check_crash(const struct contender_list *contenders, uint64_t seed, double share,
+                 size_t *faults, struct error *error)
+{
+    for (size_t i = 0; i < contenders->count; i++) {
+        const struct tl_algo *algo = contenders->items[i].timed;
+        if ((algo->capabilities & TL_CAP_DURABLE) == 0) {
+            return error_set(error, "%s is not durable, and has nothing to lose; durable(%s) is",
+                             algo->name, algo->name);
+        }
+    }
+    if (!crash_is_shimmed()) {
+        (void)fprintf(stderr, "timerlab check: without timerlab-crash.so, which is not where it is "
+                              "built or installed, power is not cut and no call fails\n");
+    }
+    (void)printf("%-24s %-6s %7s %7s %8s %9s %8s  %s\n", "structure", "result", "kills", "images",
+                 "failures", "timers", "repeats", "options");
+    for (size_t i = 0; i < contenders->count; i++) {
+        if (!crash_all(&contenders->items[i], seed, share, faults, error)) {
+            return false;
+        }
+        (void)fflush(stdout);
+    }
+    return true;
+}

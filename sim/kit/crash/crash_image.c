@@ -1,0 +1,347 @@
+#include "crash_image.h"
+
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_BYTES 96u
+#define FILES_MOST 1024u
+#define SECTOR     512u
+
+struct call {
+    struct crash_moment moment; /* before it */
+    enum shim_kind kind;
+    uint64_t file;
+    uint64_t offset;
+    size_t data; /* where in the trace */
+    size_t bytes;
+    char name[NAME_BYTES];
+    char other[NAME_BYTES];
+};
+
+#define CALLS_MOST (1u << 17)
+
+struct crash_trace {
+    size_t bytes; /* of all */
+    size_t used;
+    uint64_t calls;
+    struct crash_moment last;
+    bool full;
+    struct call call[CALLS_MOST];
+    char data[];
+};
+
+struct crash_trace *crash_trace_new(size_t bytes)
+{
+    struct crash_trace *trace = child_memory_new(sizeof *trace + bytes);
+    if (trace != NULL) {
+        trace->bytes = bytes;
+    }
+    return trace;
+}
+
+void crash_trace_free(struct crash_trace *trace)
+{
+    if (trace != NULL) {
+        child_memory_free(trace, sizeof *trace + trace->bytes);
+    }
+}
+
+void crash_trace_add(struct crash_trace *trace, const struct shim_call *call,
+                     const struct crash_moment *moment)
+{
+    bool writes = call->kind == SHIM_WRITE;
+    if (trace->calls == CALLS_MOST || (writes && call->bytes > trace->bytes - trace->used)) {
+        trace->full = true;
+    }
+    if (trace->full) {
+        return;
+    }
+    struct call *it = &trace->call[trace->calls];
+    *it = (struct call){.moment = *moment,
+                        .kind = call->kind,
+                        .file = call->file,
+                        .offset = call->offset,
+                        .data = trace->used,
+                        .bytes = writes ? call->bytes : 0};
+    (void)snprintf(it->name, sizeof it->name, "%s", call->name != NULL ? call->name : "");
+    (void)snprintf(it->other, sizeof it->other, "%s", call->other != NULL ? call->other : "");
+    if (writes) {
+        memcpy(trace->data + trace->used, call->data, call->bytes);
+        trace->used += call->bytes;
+    }
+    trace->calls++;
+}
+
+void crash_trace_end(struct crash_trace *trace, const struct crash_moment *moment)
+{
+    trace->last = *moment;
+}
+
+uint64_t crash_trace_calls(const struct crash_trace *trace)
+{
+    return trace->calls > 0 ? trace->calls : 1;
+}
+
+/* --- the image ------------------------------------------------------------------------------- */
+
+struct file {
+    uint64_t number;
+    char *bytes;
+    size_t length;
+    uint64_t synced; /* calls below it are safe */
+};
+
+struct name {
+    char text[NAME_BYTES];
+    uint64_t file; /* 0: gone */
+};
+
+struct image {
+    const struct crash_trace *trace;
+    struct file files[FILES_MOST];
+    size_t file_count;
+    struct name names[FILES_MOST];
+    size_t name_count;
+    uint64_t random;
+    bool keeps_half;
+    bool full;
+};
+
+static struct file *find_file(struct image *image, uint64_t number)
+{
+    for (size_t i = image->file_count; i > 0; i--) {
+        if (image->files[i - 1].number == number) {
+            return &image->files[i - 1];
+        }
+    }
+    if (image->file_count == FILES_MOST) {
+        image->full = true;
+        return &image->files[0];
+    }
+    struct file *file = &image->files[image->file_count++];
+    *file = (struct file){.number = number};
+    return file;
+}
+
+static void set_name(struct image *image, const char *text, uint64_t file)
+{
+    size_t i = 0;
+    while (i < image->name_count && strcmp(image->names[i].text, text) != 0) {
+        i++;
+    }
+    if (i == FILES_MOST) {
+        image->full = true;
+        return;
+    }
+    if (i == image->name_count) {
+        (void)snprintf(image->names[image->name_count++].text, NAME_BYTES, "%s", text);
+    }
+    image->names[i].file = file;
+}
+
+static uint64_t file_named(const struct image *image, const char *text)
+{
+    for (size_t i = 0; i < image->name_count; i++) {
+        if (strcmp(image->names[i].text, text) == 0) {
+            return image->names[i].file;
+        }
+    }
+    return 0;
+}
+
+static bool is_of_folder(const struct call *call)
+{
+    return call->kind == SHIM_OPEN || call->kind == SHIM_RENAME || call->kind == SHIM_UNLINK;
+}
+
+/* Which calls are safe: marks syncs, file by file; returns up to which one names are. */
+static uint64_t find_syncs(struct image *image, uint64_t end)
+{
+    uint64_t names = 0;
+    for (uint64_t i = 0; i < end; i++) {
+        const struct call *call = &image->trace->call[i];
+        if (call->kind == SHIM_SYNC) {
+            find_file(image, call->file)->synced = i;
+        } else if (call->kind == SHIM_SYNC_FOLDER) {
+            names = i;
+        }
+    }
+    return names;
+}
+
+static bool heads(struct image *image)
+{
+    image->random = image->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (image->random >> 40 & 1) != 0;
+}
+
+static bool make_longer(struct file *file, size_t length)
+{
+    if (length <= file->length) {
+        return true;
+    }
+    char *bytes = realloc(file->bytes, length);
+    if (bytes == NULL) {
+        return false;
+    }
+    memset(bytes + file->length, 0, length - file->length);
+    file->bytes = bytes;
+    file->length = length;
+    return true;
+}
+
+static bool apply_write(struct image *image, const struct call *call, bool safe)
+{
+    struct file *file = find_file(image, call->file);
+    const char *data = image->trace->data + call->data;
+    for (size_t at = 0; at < call->bytes;) {
+        size_t piece = SECTOR - (call->offset + at) % SECTOR;
+        piece = piece < call->bytes - at ? piece : call->bytes - at;
+        if (safe || heads(image)) {
+            if (!make_longer(file, call->offset + at + piece)) {
+                return false;
+            }
+            memcpy(file->bytes + call->offset + at, data + at, piece);
+        }
+        at += piece;
+    }
+    return true;
+}
+
+static bool apply_content(struct image *image, const struct call *call, bool safe)
+{
+    if (call->kind == SHIM_WRITE) {
+        return apply_write(image, call, safe);
+    }
+    struct file *file = find_file(image, call->file);
+    size_t length = call->kind == SHIM_TRUNCATE ? (size_t)call->offset : 0;
+    if (length >= file->length) {
+        return make_longer(file, length);
+    }
+    file->length = length;
+    return true;
+}
+
+static void apply_name(struct image *image, const struct call *call)
+{
+    if (call->kind == SHIM_OPEN) {
+        set_name(image, call->name, call->file);
+    } else if (call->kind == SHIM_RENAME) {
+        uint64_t file = file_named(image, call->name);
+        if (file != 0) {
+            set_name(image, call->other, file);
+            set_name(image, call->name, 0);
+        }
+    } else {
+        set_name(image, call->name, 0);
+    }
+}
+
+static bool apply_calls(struct image *image, uint64_t end)
+{
+    uint64_t names = find_syncs(image, end);
+    bool names_go_on = true;
+    for (uint64_t i = 0; i < end; i++) {
+        const struct call *call = &image->trace->call[i];
+        if (is_of_folder(call)) {
+            names_go_on = i < names || (names_go_on && image->keeps_half && heads(image));
+            if (names_go_on) {
+                apply_name(image, call);
+            }
+        }
+        bool content =
+            call->kind == SHIM_WRITE || call->kind == SHIM_TRUNCATE || call->kind == SHIM_OPEN;
+        bool safe = i < find_file(image, call->file)->synced || call->kind == SHIM_OPEN;
+        if (content && (safe || image->keeps_half) && !apply_content(image, call, safe)) {
+            return false;
+        }
+    }
+    return !image->full;
+}
+
+static bool write_image(struct image *image, const char *folder, struct error *error)
+{
+    for (size_t i = 0; i < image->name_count; i++) {
+        if (image->names[i].file == 0) {
+            continue;
+        }
+        const struct file *file = find_file(image, image->names[i].file);
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, image->names[i].text);
+        FILE *out = fopen(path, "wb");
+        bool good = out != NULL;
+        good = good &&
+               (file->length == 0 || fwrite(file->bytes, 1, file->length, out) == file->length);
+        good = out != NULL && fclose(out) == 0 && good;
+        if (!good) {
+            return error_set(error, "%s: %s", path, strerror(errno));
+        }
+    }
+    return true;
+}
+
+bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_half, uint64_t seed,
+                      const char *folder, struct crash_moment *moment, struct error *error)
+{
+    struct image *image = calloc(1, sizeof *image);
+    if (image == NULL) {
+        return error_set(error, "out of memory");
+    }
+    image->trace = trace;
+    image->random = seed;
+    image->keeps_half = keeps_half;
+    uint64_t end = cut < trace->calls ? cut + 1 : trace->calls;
+    /* What was known when the next call was made: nothing was on the disk sooner. */
+    *moment = end < trace->calls ? trace->call[end].moment : trace->last;
+    bool done = apply_calls(image, end) || error_set(error, "an image of a folder is too large");
+    done = done && write_image(image, folder, error);
+    for (size_t i = 0; i < image->file_count; i++) {
+        free(image->files[i].bytes);
+    }
+    free(image);
+    return done;
+}
+
+/* --- the folder ------------------------------------------------------------------------------ */
+
+bool crash_folder_make(char *path, size_t path_bytes, struct error *error)
+{
+    const char *parent = getenv("TMPDIR");
+    if (parent == NULL || parent[0] == '\0') {
+        parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    }
+    int length = snprintf(path, path_bytes, "%s/timerlab-crash-XXXXXX", parent);
+    if (length < 0 || (size_t)length >= path_bytes || mkdtemp(path) == NULL) {
+        return error_set(error, "%s: a folder cannot be made: %s", parent, strerror(errno));
+    }
+    return true;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info;
+    (void)kind;
+    if (walk->level > 0) {
+        (void)remove(path);
+    }
+    return 0;
+}
+
+void crash_folder_clear(const char *path)
+{
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void crash_folder_remove(const char *path)
+{
+    crash_folder_clear(path);
+    (void)rmdir(path);
+}

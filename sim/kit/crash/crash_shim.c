@@ -1,0 +1,306 @@
+#include "crash_shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+__attribute__((visibility("default"))) struct crash_shim timerlab_crash_shim;
+
+static struct crash_shim *const shim = &timerlab_crash_shim;
+
+/* The calls themselves go to the kernel: the C library has only one of each name. */
+
+static bool is_watching(void)
+{
+    return shim->folder != NULL;
+}
+
+/* The name within the folder of what a descriptor is open on; NULL: it is elsewhere. "" for the
+ * folder itself. */
+static const char *name_of(int fd, char path[PATH_MAX])
+{
+    char link[64];
+    int saved = errno;
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, PATH_MAX - 1);
+    errno = saved;
+    if (n < 0) {
+        return NULL;
+    }
+    path[n] = '\0';
+    size_t bytes = strlen(shim->folder);
+    if (strncmp(path, shim->folder, bytes) != 0 || (path[bytes] != '\0' && path[bytes] != '/')) {
+        return NULL;
+    }
+    return path[bytes] == '/' ? path + bytes + 1 : path + bytes;
+}
+
+/* Likewise of a path that is relative to a folder that is open. */
+static const char *name_at(int folder, const char *given, char path[PATH_MAX])
+{
+    size_t bytes = strlen(shim->folder);
+    if (given[0] == '/') {
+        return strncmp(given, shim->folder, bytes) == 0 && given[bytes] == '/' ? given + bytes + 1
+                                                                               : NULL;
+    }
+    const char *within = folder != AT_FDCWD ? name_of(folder, path) : NULL;
+    return within != NULL && within[0] == '\0' ? given : NULL;
+}
+
+static uint64_t file_of(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 ? (uint64_t)info.st_ino : 0;
+}
+
+static int before(const struct shim_call *call)
+{
+    return shim->before != NULL ? shim->before(call) : 0;
+}
+
+static void after(const struct shim_call *call)
+{
+    int saved = errno;
+    if (shim->after != NULL) {
+        shim->after(call);
+    }
+    errno = saved;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static ssize_t write_seen(int fd, const void *data, size_t bytes, off_t offset, bool placed)
+{
+    char path[PATH_MAX];
+    const char *name = is_watching() ? name_of(fd, path) : NULL;
+    struct shim_call call = {.kind = SHIM_WRITE, .data = data, .bytes = bytes, .name = name};
+    if (name != NULL) {
+        bool appends = (fcntl(fd, F_GETFL) & O_APPEND) != 0;
+        off_t at = placed ? offset : lseek(fd, 0, appends ? SEEK_END : SEEK_CUR);
+        call.file = file_of(fd);
+        call.offset = (uint64_t)at;
+        int failure = before(&call);
+        if (failure > 0) {
+            errno = failure;
+            return -1;
+        }
+        bytes = failure == SHIM_SHORT ? bytes / 2 : bytes;
+    }
+    ssize_t done = placed ? syscall(SYS_pwrite64, fd, data, bytes, offset)
+                          : syscall(SYS_write, fd, data, bytes);
+    if (name != NULL && done >= 0) {
+        call.bytes = (size_t)done;
+        after(&call);
+    }
+    return done;
+}
+
+ssize_t write(int fd, const void *data, size_t bytes)
+{
+    return write_seen(fd, data, bytes, 0, false);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
+{
+    return write_seen(fd, data, bytes, offset, true);
+}
+
+ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset)
+{
+    return write_seen(fd, data, bytes, offset, true);
+}
+
+static ssize_t write_pieces(int fd, const struct iovec *pieces, int count, off_t offset,
+                            bool placed)
+{
+    ssize_t sum = 0;
+    for (int i = 0; i < count; i++) {
+        ssize_t done = write_seen(fd, pieces[i].iov_base, pieces[i].iov_len, offset + sum, placed);
+        if (done < 0) {
+            return sum > 0 ? sum : done;
+        }
+        sum += done;
+        if ((size_t)done < pieces[i].iov_len) {
+            break;
+        }
+    }
+    return sum;
+}
+
+ssize_t writev(int fd, const struct iovec *pieces, int count)
+{
+    return write_pieces(fd, pieces, count, 0, false);
+}
+
+ssize_t pwritev(int fd, const struct iovec *pieces, int count, off_t offset)
+{
+    return write_pieces(fd, pieces, count, offset, true);
+}
+
+ssize_t pwritev64(int fd, const struct iovec *pieces, int count, off64_t offset)
+{
+    return write_pieces(fd, pieces, count, offset, true);
+}
+
+static int truncate_seen(int fd, off_t length)
+{
+    char path[PATH_MAX];
+    const char *name = is_watching() ? name_of(fd, path) : NULL;
+    struct shim_call call = {.kind = SHIM_TRUNCATE, .offset = (uint64_t)length, .name = name};
+    if (name != NULL) {
+        call.file = file_of(fd);
+        int failure = before(&call);
+        if (failure > 0) {
+            errno = failure;
+            return -1;
+        }
+    }
+    int done = (int)syscall(SYS_ftruncate, fd, length);
+    if (name != NULL && done == 0) {
+        after(&call);
+    }
+    return done;
+}
+
+int ftruncate(int fd, off_t length)
+{
+    return truncate_seen(fd, length);
+}
+
+int ftruncate64(int fd, off64_t length)
+{
+    return truncate_seen(fd, length);
+}
+
+static int sync_seen(int fd, long number)
+{
+    char path[PATH_MAX];
+    const char *name = is_watching() ? name_of(fd, path) : NULL;
+    struct shim_call call = {.kind = SHIM_SYNC, .name = name};
+    if (name != NULL) {
+        call.kind = name[0] == '\0' ? SHIM_SYNC_FOLDER : SHIM_SYNC;
+        call.file = file_of(fd);
+        int failure = before(&call);
+        if (failure > 0) {
+            errno = failure;
+            return -1;
+        }
+    }
+    int done = (int)syscall(number, fd);
+    if (name != NULL && done == 0) {
+        after(&call);
+    }
+    return done;
+}
+
+int fsync(int fd)
+{
+    return sync_seen(fd, SYS_fsync);
+}
+
+int fdatasync(int fd)
+{
+    return sync_seen(fd, SYS_fdatasync);
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static int open_seen(int folder, const char *given, int flags, mode_t mode)
+{
+    struct stat info;
+    bool makes = is_watching() && (flags & (O_CREAT | O_TRUNC)) != 0;
+    bool fresh = makes && ((flags & O_TRUNC) != 0 || fstatat(folder, given, &info, 0) != 0);
+    int fd = (int)syscall(SYS_openat, folder, given, flags, mode);
+    if (fd >= 0 && fresh) {
+        char path[PATH_MAX];
+        struct shim_call call = {.kind = SHIM_OPEN, .name = name_of(fd, path)};
+        if (call.name != NULL && call.name[0] != '\0') {
+            call.file = file_of(fd);
+            after(&call);
+        }
+    }
+    return fd;
+}
+
+static mode_t mode_of(int flags, va_list arguments)
+{
+    return (flags & (O_CREAT | O_TMPFILE)) != 0 ? (mode_t)va_arg(arguments, unsigned) : 0;
+}
+
+#define OPEN_LIKE(name)                                                                            \
+    int name(const char *path, int flags, ...)                                                     \
+    {                                                                                              \
+        va_list arguments;                                                                         \
+        va_start(arguments, flags);                                                                \
+        mode_t mode = mode_of(flags, arguments);                                                   \
+        va_end(arguments);                                                                         \
+        return open_seen(AT_FDCWD, path, flags, mode);                                             \
+    }
+#define OPENAT_LIKE(name)                                                                          \
+    int name(int folder, const char *path, int flags, ...)                                         \
+    {                                                                                              \
+        va_list arguments;                                                                         \
+        va_start(arguments, flags);                                                                \
+        mode_t mode = mode_of(flags, arguments);                                                   \
+        va_end(arguments);                                                                         \
+        return open_seen(folder, path, flags, mode);                                               \
+    }
+OPEN_LIKE(open)
+OPEN_LIKE(open64)
+OPENAT_LIKE(openat)
+OPENAT_LIKE(openat64)
+
+int renameat(int from_folder, const char *from, int to_folder, const char *to)
+{
+    char path[PATH_MAX];
+    char other[PATH_MAX];
+    struct shim_call call = {.kind = SHIM_RENAME};
+    if (is_watching()) {
+        call.name = name_at(from_folder, from, path);
+        call.other = name_at(to_folder, to, other);
+    }
+    bool seen = call.name != NULL && call.other != NULL;
+    int failure = seen ? before(&call) : 0;
+    if (failure > 0) {
+        errno = failure;
+        return -1;
+    }
+    int done = (int)syscall(SYS_renameat, from_folder, from, to_folder, to);
+    if (seen && done == 0) {
+        after(&call);
+    }
+    return done;
+}
+
+int rename(const char *from, const char *to)
+{
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int unlinkat(int folder, const char *given, int flags)
+{
+    char path[PATH_MAX];
+    struct shim_call call = {.kind = SHIM_UNLINK};
+    call.name = is_watching() ? name_at(folder, given, path) : NULL;
+    if (call.name != NULL) {
+        (void)before(&call);
+    }
+    int done = (int)syscall(SYS_unlinkat, folder, given, flags);
+    if (call.name != NULL && done == 0) {
+        after(&call);
+    }
+    return done;
+}
+
+int unlink(const char *path)
+{
+    return unlinkat(AT_FDCWD, path, 0);
+}

@@ -1,0 +1,678 @@
+#include "kit_crash.h"
+
+#include "child.h"
+#include "crash_image.h"
+#include "crash_shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TIMERS       64u
+#define EVENTS       (1u << 17)
+#define LIFE_SECONDS 60.0
+#define SHORT_LIFE   400u
+#define LONG_LIFE    12000u
+#define TRACE_BYTES  ((size_t)512 << 20)
+
+/* The tick of an event whose sequence number is not known yet. */
+#define NOT_YET      UINT64_MAX
+
+/* An operation that failed: what it would have done may be found, and is never acknowledged. */
+#define IN_DOUBT     (UINT64_MAX - 1)
+
+enum doing { DOING_NOTHING, DOING_START, DOING_STOP, DOING_ADVANCE };
+
+struct known {
+    uint64_t deadline; /* TL_NEVER: not pending */
+    uint64_t generation;
+};
+
+struct event {
+    struct known then; /* what the timer is after it */
+    uint64_t sequence;
+    uint32_t id;
+    bool fired;
+};
+
+/* Shared with the processes that are ended. */
+struct journal {
+    struct crash_report report;
+    struct crash_moment moment; /* how much of this counts */
+    struct known base[TIMERS];  /* what this life began with */
+    struct known now[TIMERS];
+    uint64_t points;
+    uint64_t random;
+    bool had_failures; /* of calls, so that what was firing may be on record */
+    struct event events[EVENTS];
+};
+
+struct life {
+    const struct tl_algo *algo;
+    int64_t options[TL_OPTIONS_MAX];
+    struct journal *journal;
+    void *self;
+    bool at_most;
+    bool may_fail;     /* calls to the disk fail */
+    bool may_not_open; /* and what a loss of power leaves need not be usable */
+    uint64_t early_ticks;
+    uint64_t late_ticks;
+    /* of this life */
+    uint64_t kill_at; /* a point; 0: none */
+    uint32_t steps;
+    bool drains;
+    int failure; /* of the call */
+    uint64_t fail_at;
+    uint64_t calls;
+    struct crash_trace *trace; /* NULL: none is kept */
+    uint32_t firing;
+    char folder[160];
+};
+
+/* The one of this process: the shim's callbacks are told of no other. */
+static struct life *living;
+
+static struct crash_shim *shim_of(void)
+{
+    return dlsym(RTLD_DEFAULT, CRASH_SHIM_SYMBOL);
+}
+
+bool crash_is_shimmed(void)
+{
+    return shim_of() != NULL;
+}
+
+static uint64_t draw(struct life *life, uint64_t bound)
+{
+    uint64_t *random = &life->journal->random;
+    *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (*random >> 33) % bound;
+}
+
+/* A place at which the process may end. */
+static void point(struct life *life)
+{
+    if (++life->journal->points == life->kill_at) {
+        (void)raise(SIGKILL);
+    }
+}
+
+__attribute__((format(printf, 2, 3))) static void complain(struct life *life, const char *format,
+                                                           ...)
+{
+    struct crash_report *report = &life->journal->report;
+    if (!report->fault) {
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(report->message, sizeof report->message, format, arguments);
+        va_end(arguments);
+        report->fault = true;
+    }
+}
+
+/* --- what is known --------------------------------------------------------------------------- */
+
+static struct tl_durability durability_of(const struct life *life)
+{
+    struct tl_durability out;
+    life->algo->durability(life->self, &out);
+    return out;
+}
+
+/* Notes how far everything is durable. A firing's number is at most what has been given by the time
+ * that anybody looks. */
+static void look(struct life *life)
+{
+    struct journal *journal = life->journal;
+    struct tl_durability out = durability_of(life);
+    for (uint64_t i = journal->moment.events; i > 0; i--) {
+        struct event *event = &journal->events[i - 1];
+        if (event->sequence == NOT_YET) {
+            event->sequence = out.sequence;
+        } else if (event->sequence != IN_DOUBT) {
+            break;
+        }
+    }
+    journal->moment.acknowledged = out.durable_sequence;
+}
+
+static void note(struct life *life, uint32_t id, struct known then, uint64_t sequence, bool fired)
+{
+    struct journal *journal = life->journal;
+    journal->now[id] = then;
+    journal->events[journal->moment.events] =
+        (struct event){.then = then, .sequence = sequence, .id = id, .fired = fired};
+    journal->moment.events++;
+}
+
+static void begin_doing(struct life *life, enum doing doing, uint32_t id, uint64_t deadline)
+{
+    life->journal->moment.doing = doing;
+    life->journal->moment.id = id;
+    life->journal->moment.deadline = deadline;
+}
+
+/* --- judging what a recovery found ----------------------------------------------------------- */
+
+static bool same(struct known a, struct known b)
+{
+    return a.deadline == b.deadline && (a.deadline == TL_NEVER || a.generation == b.generation);
+}
+
+/* Whether a timer may be so, by what was done after the last thing that was acknowledged. */
+static bool may_be(const struct life *life, uint32_t id, struct known found, struct known *latest,
+                   bool *repeats)
+{
+    const struct journal *journal = life->journal;
+    const struct crash_moment *moment = &journal->moment;
+    struct known at = journal->base[id];
+    bool good = same(at, found);
+    bool fired_since = false;
+    *latest = at;
+    for (uint64_t i = 0; i < moment->events; i++) {
+        const struct event *event = &journal->events[i];
+        if (event->id != id) {
+            continue;
+        }
+        if (event->sequence <= moment->acknowledged ||
+            (life->at_most && event->fired && !life->may_not_open)) {
+            good = false; /* what was before it is no more */
+            fired_since = false;
+        }
+        fired_since |= event->fired && event->sequence > moment->acknowledged;
+        good |= same(event->then, found);
+        *latest = event->then;
+    }
+    *repeats = good && fired_since && found.deadline != TL_NEVER && !same(*latest, found);
+    bool is_it = moment->id == id;
+    if (moment->doing == DOING_START && is_it && found.deadline == moment->deadline) {
+        good = true;
+    }
+    if (moment->doing == DOING_STOP && is_it && found.deadline == TL_NEVER) {
+        good = true;
+    }
+    bool due = latest->deadline != TL_NEVER && latest->deadline <= journal->moment.clock;
+    if (life->at_most && (moment->advancing || journal->had_failures) && due &&
+        found.deadline == TL_NEVER) {
+        good = true;
+    }
+    return good;
+}
+
+static void judge(struct life *life, const struct known found[TIMERS])
+{
+    struct journal *journal = life->journal;
+    journal->report.recoveries++;
+    for (uint32_t id = 0; id < TIMERS; id++) {
+        struct known latest;
+        bool repeats;
+        journal->report.timers++;
+        if (may_be(life, id, found[id], &latest, &repeats)) {
+            journal->report.repeats += repeats;
+            continue;
+        }
+        if (found[id].deadline == TL_NEVER) {
+            complain(life,
+                     "lost: timer %" PRIu32 " with deadline %" PRIu64 " (start number %" PRIu64
+                     ") was acknowledged (up to %" PRIu64 "), and is not there",
+                     id, latest.deadline, latest.generation, journal->moment.acknowledged);
+        } else if (latest.deadline == TL_NEVER) {
+            complain(life,
+                     "after its end: timer %" PRIu32 " with deadline %" PRIu64
+                     " (start number %" PRIu64 ") was stopped or had fired%s, and is there",
+                     id, found[id].deadline, found[id].generation,
+                     life->at_most ? "" : ", which was acknowledged");
+        } else {
+            complain(life,
+                     "wrong: timer %" PRIu32 " has deadline %" PRIu64 " (start number %" PRIu64
+                     ") where the last known is %" PRIu64 " (%" PRIu64 ")",
+                     id, found[id].deadline, found[id].generation, latest.deadline,
+                     latest.generation);
+        }
+    }
+}
+
+static void adopt(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
+{
+    struct known *found = ctx;
+    if (id < TIMERS) {
+        found[id] = (struct known){deadline, generation};
+    }
+}
+
+/* Opens the folder and recovers; what is found is held against the journal, and is what is known
+ * from then on. False: that is the end of it. */
+static bool wake(struct life *life)
+{
+    struct journal *journal = life->journal;
+    struct tl_config config = {.capacity = TIMERS,
+                               .now = journal->moment.clock,
+                               .options = life->options,
+                               .allocator = tl_system_allocator()};
+    struct known found[TIMERS];
+    for (uint32_t id = 0; id < TIMERS; id++) {
+        found[id].deadline = TL_NEVER;
+    }
+    enum tl_status status = life->algo->create(&config, &life->self);
+    if (status != TL_OK) {
+        complain(life, "create: %s", tl_status_text(status));
+        return false;
+    }
+    status = life->algo->recover(life->self, adopt, found);
+    if (status != TL_OK) {
+        struct tl_durability out = durability_of(life);
+        if (!life->may_not_open && !life->may_fail) {
+            complain(life, "recover: %s (%s)", tl_status_text(status),
+                     out.failure != NULL ? out.failure : "it does not say why");
+        }
+        life->algo->destroy(life->self);
+        return false;
+    }
+    judge(life, found);
+    memcpy(journal->base, found, sizeof found);
+    memcpy(journal->now, found, sizeof found);
+    journal->moment = (struct crash_moment){.clock = journal->moment.clock,
+                                            .acknowledged = durability_of(life).sequence};
+    return true;
+}
+
+/* --- living ---------------------------------------------------------------------------------- */
+
+static void check_refusal(struct life *life, const char *what, enum tl_status status)
+{
+    if (!life->may_fail || (status != TL_ERR_STORE && status != TL_ERR_DISK_FULL)) {
+        complain(life, "%s answered %s", what, tl_status_name(status));
+    }
+}
+
+/* What failed may yet be on the disk. */
+static void note_doubt(struct life *life, uint32_t id, uint64_t deadline)
+{
+    struct known before = life->journal->now[id];
+    uint64_t sequence = durability_of(life).sequence;
+    note(life, id, (struct known){deadline, sequence + 1}, IN_DOUBT, false);
+    note(life, id, before, IN_DOUBT, false);
+}
+
+static void start_one(struct life *life, uint32_t id, uint64_t deadline)
+{
+    struct crash_moment outer = life->journal->moment;
+    begin_doing(life, DOING_START, id, deadline);
+    point(life);
+    enum tl_status status = life->algo->start(life->self, id, deadline);
+    if (status == TL_OK) {
+        uint64_t sequence = durability_of(life).sequence;
+        note(life, id, (struct known){deadline, sequence}, sequence, false);
+    } else {
+        check_refusal(life, "start", status);
+        note_doubt(life, id, deadline);
+    }
+    begin_doing(life, outer.doing, outer.id, outer.deadline);
+    look(life);
+    point(life);
+}
+
+static void stop_one(struct life *life, uint32_t id)
+{
+    struct crash_moment outer = life->journal->moment;
+    bool pending = life->journal->now[id].deadline != TL_NEVER;
+    begin_doing(life, DOING_STOP, id, 0);
+    point(life);
+    enum tl_status status = life->algo->stop(life->self, id);
+    if (status == TL_OK && pending) {
+        note(life, id, (struct known){.deadline = TL_NEVER}, durability_of(life).sequence, false);
+    } else if (status != TL_OK && (pending || status != TL_IDLE)) {
+        check_refusal(life, "stop", status);
+        note_doubt(life, id, TL_NEVER);
+    }
+    begin_doing(life, outer.doing, outer.id, outer.deadline);
+    look(life);
+    point(life);
+}
+
+static void fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct life *life = ctx;
+    look(life);
+    struct known it = life->journal->now[id];
+    if (it.deadline == TL_NEVER) {
+        complain(life, "timer %" PRIu32 " fired at %" PRIu64 " and was not pending", id, now);
+        return;
+    }
+    if (it.deadline > now + life->early_ticks) {
+        complain(life, "early: timer %" PRIu32 " with deadline %" PRIu64 " fired at %" PRIu64, id,
+                 it.deadline, now);
+    }
+    if (life->at_most) {
+        note(life, id, (struct known){.deadline = TL_NEVER}, NOT_YET, true);
+    }
+    point(life);
+    uint64_t events = life->journal->moment.events;
+    if (draw(life, 3) == 0) {
+        start_one(life, id, now + 1 + draw(life, 30));
+    } else if (draw(life, 3) == 0) {
+        uint32_t other = (uint32_t)draw(life, TIMERS);
+        if (other != id) {
+            stop_one(life, other);
+        }
+    }
+    point(life);
+    bool again = false;
+    for (uint64_t i = events; i < life->journal->moment.events; i++) {
+        const struct event *event = &life->journal->events[i];
+        again |= event->id == id && event->sequence != IN_DOUBT;
+    }
+    if (!life->at_most && !again) {
+        note(life, id, (struct known){.deadline = TL_NEVER}, NOT_YET, true);
+    }
+}
+
+static void advance_to(struct life *life, uint64_t now)
+{
+    struct journal *journal = life->journal;
+    journal->moment.clock = now;
+    journal->moment.advancing = true;
+    point(life);
+    (void)life->algo->advance(life->self, now, TL_NO_BUDGET, fired, life);
+    journal->moment.advancing = false;
+    look(life);
+    point(life);
+    for (uint32_t id = 0; id < TIMERS && !life->may_fail; id++) {
+        uint64_t deadline = journal->now[id].deadline;
+        if (deadline != TL_NEVER && deadline + life->late_ticks < now) {
+            complain(life,
+                     "late: timer %" PRIu32 " with deadline %" PRIu64 " has not fired by %" PRIu64,
+                     id, deadline, now);
+        }
+    }
+}
+
+static void sync_now(struct life *life)
+{
+    uint64_t sequence = 0;
+    point(life);
+    enum tl_status status = life->algo->sync(life->self, &sequence);
+    if (status != TL_OK) {
+        check_refusal(life, "sync", status);
+    } else if (sequence < durability_of(life).sequence) {
+        complain(life, "sync said that all is durable up to %" PRIu64 ", and %" PRIu64 " was given",
+                 sequence, durability_of(life).sequence);
+    }
+    look(life);
+    point(life);
+}
+
+static void live(struct life *life)
+{
+    struct journal *journal = life->journal;
+    for (uint32_t i = 0; i < life->steps && !journal->report.fault; i++) {
+        uint32_t id = (uint32_t)draw(life, TIMERS);
+        uint64_t what = draw(life, 16);
+        if (journal->moment.events + 4 * TIMERS > EVENTS) {
+            break;
+        }
+        if (what < 2) {
+            stop_one(life, id);
+        } else if (what < 4) {
+            advance_to(life, journal->moment.clock + draw(life, 5));
+        } else if (what == 4) {
+            sync_now(life);
+        } else {
+            start_one(life, id, journal->moment.clock + draw(life, 40));
+        }
+    }
+    if (life->drains) {
+        for (unsigned i = 0; i < 100; i++) {
+            advance_to(life, journal->moment.clock + 1);
+        }
+        sync_now(life);
+    }
+}
+
+/* --- the shim's -------------------------------------------------------------------------------
+ */
+
+static int before_call(const struct shim_call *call)
+{
+    bool fails =
+        (call->kind == SHIM_WRITE || call->kind == SHIM_SYNC || call->kind == SHIM_SYNC_FOLDER) &&
+        ++living->calls == living->fail_at;
+    point(living);
+    if (!fails || (living->failure == SHIM_SHORT && call->kind != SHIM_WRITE)) {
+        return 0;
+    }
+    return living->failure == ENOSPC && call->kind != SHIM_WRITE ? EIO : living->failure;
+}
+
+static void after_call(const struct shim_call *call)
+{
+    if (living->trace != NULL) {
+        crash_trace_add(living->trace, call, &living->journal->moment);
+    }
+    point(living);
+}
+
+static bool run_life(void *ctx, void *result, struct error *error)
+{
+    struct life *life = ctx;
+    struct crash_shim *shim = shim_of();
+    (void)result;
+    (void)error;
+    living = life;
+    life->journal->points = 0;
+    if (shim != NULL) {
+        shim->before = before_call;
+        shim->after = after_call;
+        shim->folder = life->folder;
+    }
+    if (wake(life)) {
+        live(life);
+        life->algo->destroy(life->self);
+    }
+    if (life->trace != NULL) {
+        crash_trace_end(life->trace, &life->journal->moment);
+    }
+    return true;
+}
+
+/* One process; true: it went as was asked for. */
+static bool run(struct life *life, struct error *error)
+{
+    struct child_request request = {
+        .run = run_life, .ctx = life, .result_bytes = 1, .timeout_seconds = LIFE_SECONDS};
+    struct child_outcome outcome;
+    char nothing;
+    if (!child_run(&request, &nothing, &outcome, error)) {
+        return false;
+    }
+    bool killed = outcome.end == CHILD_CRASHED && outcome.signal == SIGKILL && life->kill_at > 0;
+    life->journal->report.kills += killed;
+    if (outcome.end != CHILD_DONE && !killed) {
+        complain(life, "the process %s", outcome.reason);
+    }
+    return true;
+}
+
+/* --- the trials ------------------------------------------------------------------------------ */
+
+static void forget(struct life *life, uint64_t seed)
+{
+    struct journal *journal = life->journal;
+    for (uint32_t id = 0; id < TIMERS; id++) {
+        journal->base[id] = (struct known){.deadline = TL_NEVER};
+        journal->now[id] = journal->base[id];
+    }
+    journal->moment = (struct crash_moment){0};
+    journal->random = seed;
+    journal->had_failures = false;
+    life->kill_at = 0;
+    life->fail_at = 0;
+    life->drains = false;
+    life->may_fail = false;
+    life->trace = NULL;
+    crash_folder_clear(life->folder);
+}
+
+/* Ended at that point, and again a little later; then everything fires. */
+static bool kill_at(struct life *life, uint64_t seed, uint64_t at, uint32_t steps,
+                    struct error *error)
+{
+    forget(life, seed);
+    life->kill_at = at;
+    life->steps = steps;
+    bool done = run(life, error);
+    life->kill_at = 1 + at % 61;
+    life->steps = SHORT_LIFE / 8;
+    done = done && run(life, error);
+    life->kill_at = 0;
+    life->drains = true;
+    return done && run(life, error);
+}
+
+static bool try_kills(struct life *life, const struct crash_plan *plan, struct error *error)
+{
+    const struct crash_report *report = &life->journal->report;
+    for (uint32_t k = 1; k <= plan->points && !report->fault; k++) {
+        if (!kill_at(life, plan->seed, k, SHORT_LIFE, error)) {
+            return false;
+        }
+    }
+    uint64_t random = plan->seed;
+    for (uint32_t k = 0; k < plan->random && !report->fault; k++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        if (!kill_at(life, random, 1 + (random >> 33) % (4 * LONG_LIFE), LONG_LIFE, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One long life is written down, call by call; of it the images. */
+static bool try_power(struct life *life, const struct crash_plan *plan, struct error *error)
+{
+    const struct crash_report *report = &life->journal->report;
+    struct crash_trace *trace = crash_trace_new(TRACE_BYTES);
+    struct journal *lived = malloc(sizeof *lived);
+    if (trace == NULL || lived == NULL) {
+        crash_trace_free(trace);
+        free(lived);
+        return error_set(error, "out of memory");
+    }
+    forget(life, plan->seed);
+    life->trace = trace;
+    life->steps = LONG_LIFE / 2;
+    bool done = run(life, error);
+    life->trace = NULL;
+    life->steps = 0;
+    *lived = *life->journal;
+    uint64_t random = plan->seed;
+    for (uint32_t k = 0; done && k < 2 * plan->images && !report->fault; k++) {
+        struct crash_report so_far = *report;
+        *life->journal = *lived;
+        life->journal->report = so_far;
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        uint64_t cut = (random >> 33) % crash_trace_calls(trace);
+        crash_folder_clear(life->folder);
+        done = crash_image_make(trace, cut, k % 2 == 1, random, life->folder,
+                                &life->journal->moment, error);
+        life->journal->report.images++;
+        if (life->may_not_open) {
+            life->journal->moment.acknowledged = 0;
+        }
+        done = done && run(life, error);
+        if (report->fault) {
+            char message[sizeof report->message];
+            memcpy(message, report->message, sizeof message);
+            (void)snprintf(life->journal->report.message, sizeof message,
+                           "power lost after call %" PRIu64 " to the disk, %s: %.900s", cut,
+                           k % 2 == 1 ? "half of what was not synced is left"
+                                      : "nothing that was not synced is left",
+                           message);
+        }
+    }
+    crash_trace_free(trace);
+    free(lived);
+    return done;
+}
+
+static bool try_failures(struct life *life, const struct crash_plan *plan, struct error *error)
+{
+    static const int failures[] = {EIO, ENOSPC, SHIM_SHORT};
+    const struct crash_report *report = &life->journal->report;
+    for (uint32_t k = 0; k < 3 * plan->images && !report->fault; k++) {
+        forget(life, plan->seed);
+        life->may_fail = true;
+        life->journal->had_failures = true;
+        life->fail_at = 1 + k / 3;
+        life->failure = failures[k % 3];
+        life->calls = 0;
+        life->steps = SHORT_LIFE;
+        if (!run(life, error)) {
+            return false;
+        }
+        life->journal->report.failures++;
+        life->fail_at = 0;
+        life->may_fail = false;
+        life->drains = true;
+        if (!run(life, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The word that an option has; "" if there is no such option. */
+static const char *word_of(const struct tl_algo *algo, const int64_t *options, const char *name)
+{
+    size_t row = tl_option_row(algo, name);
+    if (row == tl_option_count(algo)) {
+        return "";
+    }
+    for (const struct tl_choice *c = algo->options[row].choices; c != NULL && c->word != NULL;
+         c++) {
+        if (c->value == options[row]) {
+            return c->word;
+        }
+    }
+    return "";
+}
+
+bool crash_check(const struct tl_algo *algo, const int64_t *options, const struct crash_plan *plan,
+                 struct crash_report *report, struct error *error)
+{
+    struct journal *journal = child_memory_new(sizeof *journal);
+    struct life life = {.algo = algo, .journal = journal};
+    *report = (struct crash_report){.shimmed = crash_is_shimmed()};
+    if (journal == NULL) {
+        return error_set(error, "out of memory");
+    }
+    memcpy(life.options, options, sizeof life.options);
+    struct tl_precision precision = tl_algo_precision(algo, options, 40);
+    life.early_ticks = precision.early_ticks;
+    life.late_ticks = precision.late_ticks;
+    life.at_most = strcmp(word_of(algo, options, "delivery"), "at-most") == 0;
+    bool done = crash_folder_make(life.folder, sizeof life.folder, error);
+    done = done && (tl_option_set_text(&life.options[tl_option_row(algo, "path")], life.folder) ||
+                    error_set(error, "out of memory"));
+    done = done && try_kills(&life, plan, error);
+    if (done && report->shimmed && !journal->report.fault) {
+        life.may_not_open = strcmp(word_of(algo, options, "sync"), "none") == 0;
+        done = try_power(&life, plan, error);
+        life.may_not_open = false;
+    }
+    if (done && report->shimmed && !journal->report.fault) {
+        done = try_failures(&life, plan, error);
+    }
+    bool shimmed = report->shimmed;
+    *report = journal->report;
+    report->shimmed = shimmed;
+    crash_folder_remove(life.folder);
+    child_memory_free(journal, sizeof *journal);
+    return done;
+}

@@ -1,0 +1,52 @@
+/*
+ * kit_crash.h: the proof by crashes that a durable structure keeps its promises.
+ *
+ * A history of starts, stops, advances and syncs runs in a process of its own, which is ended at
+ * one point after another. What it knew to be acknowledged it has noted in memory that outlives it;
+ * the next process recovers the folder, and what it finds is held against that:
+ *
+ *   lost         an acknowledged timer is not there
+ *   early        it is there for another tick than it was started for
+ *   after stop   it is there though its stop, or its firing, was acknowledged
+ *   twice        it is there though it has fired, under at-most
+ *
+ * What fired and was not acknowledged may be there once more under at-least: that is counted.
+ *
+ * With the shim (crash_shim.h) the points lie within the structure's calls to the disk too, power
+ * is cut (of what was written since the last sync nothing is left, or any half of it), and calls
+ * fail.
+ */
+#ifndef SIM_KIT_CRASH_H
+#define SIM_KIT_CRASH_H
+
+#include "error.h"
+#include "registry.h"
+
+struct crash_plan {
+    uint64_t seed;
+    uint32_t points; /* one after the other, from the first one on */
+    uint32_t random; /* and so many more, anywhere in long histories */
+    uint32_t images; /* cuts of power, each with two images; as many failing calls */
+};
+
+struct crash_report {
+    uint64_t kills;
+    uint64_t images;
+    uint64_t failures; /* calls that failed */
+    uint64_t recoveries;
+    uint64_t timers;  /* held against what was known */
+    uint64_t repeats; /* firings that a crash repeats */
+    bool shimmed;
+    bool fault;
+    char message[1200]; /* of the fault */
+};
+
+/* Holds a structure with TL_CAP_DURABLE under these options to what it acknowledges. Its option
+ * `path` is set here. False, with `error`: it could not be tried. */
+bool crash_check(const struct tl_algo *algo, const int64_t *options, const struct crash_plan *plan,
+                 struct crash_report *report, struct error *error);
+
+/* Whether the shim is loaded. */
+bool crash_is_shimmed(void);
+
+#endif

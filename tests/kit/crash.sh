@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# check --crash: what is durable keeps its promises through crashes, cuts of power and calls that fail;
+# four that are wrong in one way each are caught by the trial that can see it, in words.
+set -euo pipefail
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+fail() {
+    echo "$*" >&2
+    failures=$((failures + 1))
+}
+
+# catches FAULT WORDS: the plug-in of that name is found wrong, and the words are said of it.
+catches() {
+    local status=0
+    "$TIMERLAB" check --crash --crash-share 0.15 --plugin "$BUILD/tests/durable-$1.so" -a "durable-$1" \
+        >"$work/out" 2>&1 || status=$?
+    [ "$status" = 1 ] || fail "durable-$1: exit status $status, not 1: $(cat "$work/out")"
+    grep -q "$2" "$work/out" || fail "durable-$1 is not found to be '$2': $(cat "$work/out")"
+}
+
+if "$TIMERLAB" check --crash --crash-share 0.1 --plugin "$BUILD/tests/durable-right.so" \
+    -a 'durable-right,durable(chunk-wheel)' >"$work/out" 2>&1; then
+    # kills, images, failing calls: all three were tried, under each of four and six policies.
+    awk 'NR > 1 && $2 == "ok" && $3 > 100 && $4 > 10 && $5 > 10 { n++ } END { exit n != 10 }' "$work/out" ||
+        fail "not all was tried: $(cat "$work/out")"
+    awk '/at-most/ && !/sync=none/ && $7 > 0 { exit 1 }' "$work/out" || fail "at-most repeats: $(cat "$work/out")"
+    awk '/durable\(/ && !/at-most/ { n += $7 } END { exit n == 0 }' "$work/out" ||
+        fail "at-least never repeats anything, so nothing was cut between a firing and its record"
+else
+    fail "what is right is found wrong: $(cat "$work/out")"
+fi
+catches fires-first 'had fired, and is there'
+catches forgets-folder 'power lost after call'
+catches forgets-sync 'power lost after call'
+catches acknowledges-early 'acknowledged'
+
+status=0
+"$TIMERLAB" check --crash -a binary-heap >"$work/out" 2>&1 || status=$?
+[ "$status" = 2 ] || fail "a structure that is not durable: exit status $status, not 2"
+grep -q 'binary-heap is not durable' "$work/out" || fail "$(cat "$work/out")"
+exit "$((failures > 0))"

@@ -1,0 +1,123 @@
+/*
+ * durable(binary-heap) as a plug-in, wrong in what a crash shows and nothing else: this file is
+ * compiled once for each DURABLE_... below, with the front end's own sources
+ * (wrong/CMakeLists.txt).
+ *
+ *   right               nothing is wrong
+ *   fires-first         at-most: fires before it commits
+ *   forgets-folder      no fsync of the folder: a new segment's name is not safe
+ *   forgets-sync        no fdatasync: what is acknowledged is not on the disk
+ *   acknowledges-early  says of everything that it is durable
+ */
+#undef TL_IN_TREE /* the sources' own descriptors keep their names; the plug-in's is here */
+#include "front.h"
+
+extern const struct tl_front tl_front_durable;
+extern const struct tl_algo tl_algo_binary_heap;
+
+/* In place of fsync or fdatasync, as the build says. */
+int forgets(int fd);
+
+int forgets(int fd)
+{
+    (void)fd;
+    return 0;
+}
+
+enum { PATH, SYNC, DELIVERY, GROUP, WINDOW, SNAPSHOT, LEAST };
+
+/* In the order of the front end's own. */
+static const struct tl_choice syncs[] = {{"always", 0, ""}, {"group", 1, ""}, {NULL, 0, NULL}};
+static const struct tl_choice deliveries[] = {
+    {"at-least", 0, ""}, {"at-most", 1, ""}, {NULL, 0, NULL}};
+static const struct tl_option options[] = {
+    [PATH] = {"path", 0, 1, 0, NULL, "the folder"},
+    [SYNC] = {"sync", 1, 1, 0, syncs, "when it waits for the disk"},
+    [DELIVERY] = {"delivery", 0, 1, 0, deliveries, "what a crash does to what is firing"},
+    [GROUP] = {"group", 5000, 1, 1 << 20, NULL, "operations of a commit"},
+    [WINDOW] = {"window", 10, 0, 1 << 20, NULL, "ticks of a commit"},
+    [SNAPSHOT] = {"snapshot", 60, 10, 100000, NULL, "records for a hundred timers"},
+    [LEAST] = {"least", 32768, 16, 1 << 30, NULL, "records before a snapshot"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+static enum tl_status create(const struct tl_config *config, void **self)
+{
+    int64_t own[LEAST + 1];
+    for (unsigned i = 0; i <= LEAST; i++) {
+        own[i] = config->options[i];
+    }
+#if defined(DURABLE_FIRES_FIRST)
+    own[DELIVERY] = 0;
+#endif
+    return tl_front_durable.create(&tl_algo_binary_heap, own, config, self);
+}
+
+static void destroy(void *self)
+{
+    tl_front_durable.hooks.destroy(self);
+}
+
+static enum tl_status reserve(void *self, uint32_t capacity)
+{
+    return tl_front_durable.hooks.reserve(self, capacity);
+}
+
+static enum tl_status start(void *self, uint32_t id, uint64_t deadline)
+{
+    return tl_front_durable.hooks.start(self, id, deadline);
+}
+
+static enum tl_status stop(void *self, uint32_t id)
+{
+    return tl_front_durable.hooks.stop(self, id);
+}
+
+static uint64_t advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    return tl_front_durable.hooks.advance(self, now, budget, fire, ctx);
+}
+
+static uint64_t count(const void *self)
+{
+    return tl_front_durable.hooks.count(self);
+}
+
+static enum tl_status sync_all(void *self, uint64_t *durable_sequence)
+{
+    return tl_front_durable.hooks.sync(self, durable_sequence);
+}
+
+static enum tl_status recover(void *self, tl_adopt_fn adopt, void *ctx)
+{
+    return tl_front_durable.hooks.recover(self, adopt, ctx);
+}
+
+static void durability(const void *self, struct tl_durability *out)
+{
+    tl_front_durable.hooks.durability(self, out);
+#if defined(DURABLE_ACKNOWLEDGES_EARLY)
+    out->durable_sequence = out->sequence;
+#endif
+}
+
+TL_ALGO(durable) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_DURABLE,
+    .name = DURABLE_NAME,
+    .summary = "a durable binary heap, wrong in one way or right",
+    .origin = "our own",
+    .description = "For the tests of what crashes show.",
+    .cost = {"O(log n)", "O(log n)", "O(1)", "O(log n)"},
+    .options = options,
+    .create = create,
+    .destroy = destroy,
+    .reserve = reserve,
+    .start = start,
+    .stop = stop,
+    .advance = advance,
+    .count = count,
+    .sync = sync_all,
+    .recover = recover,
+    .durability = durability,
+};
