@@ -10,16 +10,20 @@
 
 /* A segment's head fills the place of one record. Read on a machine that orders bytes otherwise,
  * its magic number is another one. */
-#define HEAD_MAGIC  UINT64_C(0x31676f4c72656d54) /* "TmerLog1" */
+#define HEAD_MAGIC    UINT64_C(0x31676f4c72656d54) /* "TmerLog1" */
 
-#define RECORD      sizeof(struct log_record)
+#define RECORD        sizeof(struct log_record)
 
 /* Of a segment's file: a small one for few timers, and no larger than this. */
-#define LEAST_BYTES (UINT64_C(64) << 10)
-#define MOST_BYTES  (UINT64_C(64) << 20)
+#define LEAST_BYTES   (UINT64_C(64) << 10)
+#define MOST_BYTES    (UINT64_C(64) << 20)
+
+/* So many segments of one size, before those that follow are twice as large, up to this. */
+#define SEGMENTS_EACH 64u
+#define UNCUT_BYTES   (UINT64_C(4) << 30)
 
 /* Zeros are written, and records read, in pieces of this. */
-#define PIECE_BYTES (UINT64_C(64) << 10)
+#define PIECE_BYTES   (UINT64_C(64) << 10)
 
 struct segment_head {
     uint32_t crc;
@@ -102,8 +106,8 @@ static enum tl_status name_segments(struct timer_log *log, size_t count)
 enum tl_status log_reserve(struct timer_log *log, uint64_t timers)
 {
     /* Each timer needs room for its removal, and has less than twice that logged before the log is
-     * cut; small segments come first. */
-    return name_segments(log, (size_t)(64 + timers * RECORD * 5 / MOST_BYTES));
+     * cut, if it is; small segments come first. */
+    return name_segments(log, (size_t)(20 * SEGMENTS_EACH + timers * RECORD * 5 / MOST_BYTES));
 }
 
 /* --- room ------------------------------------------------------------------------------------ */
@@ -203,10 +207,21 @@ static uint64_t room_end(const struct timer_log *log)
     return log->segment_count > 0 ? end_of(&log->segments[log->segment_count - 1]) : log->written;
 }
 
+/* Where no snapshot cuts the log, segments grow, so that their number does not. */
+static uint64_t next_bytes(const struct timer_log *log, uint64_t live)
+{
+    uint64_t bytes = segment_bytes(live);
+    for (size_t i = SEGMENTS_EACH; i < log->segment_count && bytes < UNCUT_BYTES;
+         i += SEGMENTS_EACH) {
+        bytes *= 2;
+    }
+    return bytes;
+}
+
 enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t live)
 {
     while (room_end(log) < up_to) {
-        enum tl_status status = make_segment(log, segment_bytes(live));
+        enum tl_status status = make_segment(log, next_bytes(log, live));
         if (status != TL_OK) {
             return status;
         }
