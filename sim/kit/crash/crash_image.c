@@ -18,6 +18,7 @@
 struct call {
     struct crash_moment moment; /* before it */
     enum shim_kind kind;
+    bool synced;
     uint64_t file;
     uint64_t offset;
     size_t data; /* where in the trace */
@@ -67,6 +68,7 @@ void crash_trace_add(struct crash_trace *trace, const struct shim_call *call,
     struct call *it = &trace->call[trace->calls];
     *it = (struct call){.moment = *moment,
                         .kind = call->kind,
+                        .synced = call->synced,
                         .file = call->file,
                         .offset = call->offset,
                         .data = trace->used,
@@ -259,7 +261,8 @@ static bool apply_calls(struct image *image, uint64_t end)
         }
         bool content =
             call->kind == SHIM_WRITE || call->kind == SHIM_TRUNCATE || call->kind == SHIM_OPEN;
-        bool safe = i < find_file(image, call->file)->synced || call->kind == SHIM_OPEN;
+        bool safe =
+            i < find_file(image, call->file)->synced || call->kind == SHIM_OPEN || call->synced;
         if (content && (safe || image->keeps_half) && !apply_content(image, call, safe)) {
             return false;
         }

@@ -83,7 +83,9 @@ static ssize_t write_seen(int fd, const void *data, size_t bytes, off_t offset, 
     const char *name = is_watching() ? name_of(fd, path) : NULL;
     struct shim_call call = {.kind = SHIM_WRITE, .data = data, .bytes = bytes, .name = name};
     if (name != NULL) {
-        bool appends = (fcntl(fd, F_GETFL) & O_APPEND) != 0;
+        int flags = fcntl(fd, F_GETFL);
+        bool appends = (flags & O_APPEND) != 0;
+        call.synced = (flags & O_DSYNC) != 0; /* which O_SYNC contains */
         off_t at = placed ? offset : lseek(fd, 0, appends ? SEEK_END : SEEK_CUR);
         call.file = file_of(fd);
         call.offset = (uint64_t)at;

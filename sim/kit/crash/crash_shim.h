@@ -30,6 +30,7 @@ struct shim_call {
     uint64_t offset;
     const void *data;
     size_t bytes;
+    bool synced;      /* it is on the disk when it returns (O_DSYNC) */
     const char *name; /* in the folder */
     const char *other;
 };

@@ -261,7 +261,9 @@ static bool wake(struct life *life)
     }
     enum tl_status status = life->algo->create(&config, &life->self);
     if (status != TL_OK) {
-        complain(life, "create: %s", tl_status_text(status));
+        if (!life->may_not_open && !life->may_fail) {
+            complain(life, "create: %s", tl_status_text(status));
+        }
         return false;
     }
     status = life->algo->recover(life->self, adopt, found);
