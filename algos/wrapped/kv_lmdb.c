@@ -17,6 +17,7 @@
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LMDB_FUNCTIONS(X)                                                                          \
@@ -141,6 +142,15 @@ static enum tl_status open_table(struct lmdb_store *store)
     return status == TL_OK ? lmdb_commit(store) : status;
 }
 
+/* A file that is shorter than its two root pages was never begun: the disk was full, say. */
+static void forget_stump(const char *path)
+{
+    struct stat file;
+    if (stat(path, &file) == 0 && file.st_size < 2 * sysconf(_SC_PAGESIZE)) {
+        (void)truncate(path, 0);
+    }
+}
+
 static enum tl_status lmdb_open(const char *folder, bool synced, bool unnamed,
                                 struct kv_store **opened)
 {
@@ -155,6 +165,7 @@ static enum tl_status lmdb_open(const char *folder, bool synced, bool unnamed,
         return TL_ERR_NOMEM;
     }
     unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS | (synced ? 0 : MDB_NOSYNC);
+    forget_stump(path);
     (void)lib.mdb_env_set_mapsize(store->env, MAP_BYTES);
     enum tl_status status = status_of(store, lib.mdb_env_open(store->env, path, flags, 0600));
     if (status == TL_OK) {

@@ -386,12 +386,29 @@ static void what_cannot_be_trusted_is_refused(void **state)
     }
     char path[128];
     (void)snprintf(path, sizeof path, "%s/store/timers.lmdb", folder);
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC);
+    static const char other[8192] = "something else";
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0);
-    assert_int_equal(write(fd, path, sizeof path), sizeof path);
+    assert_int_equal(write(fd, other, sizeof other), sizeof other);
     assert_int_equal(close(fd), 0);
     void *self = NULL;
     assert_int_equal(try_to_open("", 4, 0, &self), TL_ERR_STORE);
+}
+
+/* The file was made, and the disk was full. */
+static void what_was_never_begun_is_begun(void **state)
+{
+    (void)state;
+    if (!is_there("")) {
+        return;
+    }
+    char path[128];
+    void *self = NULL;
+    (void)snprintf(path, sizeof path, "%s/store/timers.lmdb", folder);
+    assert_int_equal(truncate(path, 100), 0);
+    assert_int_equal(try_to_open("", 4, 0, &self), TL_OK);
+    assert_int_equal(kv_wheel()->start(self, 1, 2), TL_OK);
+    kv_wheel()->destroy(self);
 }
 
 int main(void)
@@ -401,6 +418,7 @@ int main(void)
         cmocka_unit_test(a_folder_is_one_structures),
         cmocka_unit_test(when_it_is_durable),
         cmocka_unit_test(what_cannot_be_trusted_is_refused),
+        cmocka_unit_test(what_was_never_begun_is_begun),
     };
     if (mkdtemp(folder) == NULL) {
         print_message("skipped: nothing can be written to %s\n", folder);
