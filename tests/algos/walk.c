@@ -1,7 +1,7 @@
 /*
  * What structures show of their inside: every pending timer once, in a cell whose ticks take in its
  * deadline, where `place` says that it is; no wheel with two hands. Where restarts are looked at
- * late, the tick that a timer is filed under stands for its deadline.
+ * late, the tick that a timer is filed under, or the last of its cell, stands for its deadline.
  */
 #include "registry.h"
 
@@ -82,9 +82,13 @@ static void see_timer(void *ctx, const struct tl_held *held)
         shown->filed_early++;
     }
     const struct tl_cell *cell = &shown->cell;
+    if (shown->restarts_late && cell->from != TL_NEVER && cell->to < deadline) {
+        deadline = cell->to;
+        shown->filed_early++;
+    }
     /* Where a structure is coarse on purpose, the slot may be as late as it says. */
     uint64_t latest = deadline + shown->precision.late_ticks;
-    if (held->at != TL_NEVER && held->at != deadline) {
+    if (held->at != TL_NEVER && held->at != deadline && held->at != shown->deadlines[held->id]) {
         fail_msg("%s: timer %" PRIu32 " is kept with %" PRIu64 ", not %" PRIu64, shown->algo->name,
                  held->id, held->at, deadline);
     }
@@ -159,6 +163,7 @@ static void hold_to_operations(const struct tl_algo *algo, const char *options, 
                           .deadlines = deadlines,
                           .precision = tl_algo_precision(algo, values, 1),
                           .restarts_late = strcmp(algo->name, "chunk-wheel") == 0 ||
+                                           strcmp(options, "lists=0") == 0 ||
                                            (strcmp(algo->name, "tokio-wheel") == 0 &&
                                             strstr(options, "restart=move") == NULL)};
     uint64_t random = 1;
@@ -225,6 +230,7 @@ static void everything_pending_is_shown(void **state)
         {"chunk-wheel", "queue=0"},
         {"chunk-wheel", "lists=0"},
         {"chunk-wheel", "lists=0:queue=0"},
+        {"batch-wheel", "lists=0"},
     };
     unsigned shows = 0;
     for (size_t i = 0; i < tl_registry_count(); i++) {

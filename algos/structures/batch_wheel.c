@@ -1,0 +1,1609 @@
+/*
+ * batch-wheel: a hierarchical wheel that writes timers down once and looks at them late; and, as
+ * long as its timers are few enough for the caches, one of lists.
+ *
+ *   node    { ~deadline, filed, later }  or  { ~deadline, next, prev }      16 bytes, all zero:
+ * idle chunk   { the chunk before, 15 ids }                                    64 bytes, a line
+ *   slots   [fine: a tick each] [coarse: 256, a block each] FAR SOUGHT LATE DUE CLEANED
+ *
+ *                           fine slots   reach            coarse reach
+ *   up to 32,768 timers     2^10         4 blocks of 2^8  257 blocks     lists
+ *   up to `lists`           2^16         4 blocks of 2^14 257 blocks     lists
+ *   more                    2^12         4 blocks of 2^10 257 blocks     chunks
+ *
+ * With chunks a start stores the deadline and nothing waits for its line: the id goes into a batch,
+ * and when that is full, all of it is looked at, one line after another. If an entry of the timer
+ * comes by in time (`filed` says when), that is all. Otherwise its id is appended to a slot. A stop
+ * writes 0. Nothing is unlinked: when an entry comes by, the node says whether it is to fire, to be
+ * filed again, or is superseded. `later` keeps the entry that a restart to earlier has left behind
+ * in use.
+ *
+ * During a block the coarse slot of the block that the fine slots are about to reach is moved down,
+ * evenly. What is beyond the coarse slots is in FAR, which is searched evenly, in half a turn of
+ * the coarse slots, as soon as they reach to its first deadline.
+ *
+ * Superseded entries take chunks. When fewer than an eighth are free, starts pay: five chunks are
+ * cleaned for each that is taken, slot by slot, and each live timer keeps one entry; the round in
+ * which that was is in `filed`, so that two entries in one slot become one.
+ *
+ * The pool. Let S be the slots and N the timers. After a round only live entries are left, and
+ * those appended since: S + N/15 + A chunks, where a round over P chunks takes A <= P/4 new ones,
+ * as five are cleaned for one; the next round adds A. So P >= 2 (S + N/15) never runs out, and
+ * there are 2 S + N/6.
+ *
+ * Invariants
+ *   - a pending timer with chunks is in the batch, or has an entry under the mark `filed`, which
+ *     comes by at its deadline or before; what is in the batch is not due before `batch_due`
+ *   - a slot being moved down gets no new entry: what is beyond the fine slots is further
+ *   - only a slot's last chunk is not full; a fine slot that holds anything has its bit set
+ *   - FAR holds no deadline before `far_first`, SOUGHT none before `sought_first`
+ *
+ * No call allocates but create and reserve, and no call does more than this, beside what fires and
+ * the entries of its own tick: a start looks at 256 others and cleans 12 chunks, or with lists
+ * links one node; an advance of a tick moves of the next block's slot and of FAR what is due for a
+ * tick. An advance of many ticks does the work of as many. reserve files everything anew.
+ *
+ * Beside chunk-wheel: its nodes may lie in the caller's records, a restart to an earlier tick
+ * leaves nothing to be swept up, and no call does what it puts off at once. For that it looks at
+ * each timer once more: where nodes lie in memory of their own, or there are fewer than some
+ * 200,000, chunk-wheel takes less time in most streams.
+ *
+ * Complexity: start, stop, restart, tick O(1); expiry O(m) moves. Bad at: timers of one tick that
+ * were all restarted shortly before it: all are visited in it; few timers that all fire; ids in
+ * sequence, each started once, where linking a node takes less.
+ *
+ * Source: our own, from parts: Varghese and Lauck 1987, section 6.2; Erlang/OTP erl_time (slots
+ * moved ahead of time); Go, runtime/time.go (lazy stop).
+ */
+#include "timerlab.h"
+
+#include "check.h"
+#include "records.h"
+#include "slot_bitmap.h"
+#include "walk.h"
+
+#include <string.h>
+
+/* --- timers, marks, slots -------------------------------------------------------------------- */
+
+struct links {
+    uint32_t next;
+    uint32_t prev;
+};
+
+/* What is kept of a timer. All zero: never started. */
+struct node {
+    uint64_t rest; /* ~deadline; 0: not pending */
+    union {
+        struct {            /* with chunks */
+            uint32_t filed; /* the mark of the entry that comes by first; 0: none; and flags */
+            uint32_t later; /* the mark of another that comes by after it; 0: none is known */
+        };
+        struct links links; /* with lists, while it is pending */
+    };
+};
+
+/* What was due when it was started has a serial in place of a deadline: the number of the last
+ * advance before the one that is to fire it. */
+#define SERIALS      (TL_DEADLINE_MAX + 1)
+
+/* A mark is what an entry's slot stands for: the low bits of its first tick, or one of two. */
+#define TICKS        ((UINT32_C(1) << 28) - 1)
+#define APART        (UINT32_C(1) << 28)
+#define MARKS        (APART | TICKS)
+#define MARK_FAR     (APART | 1)
+#define MARK_LATE    (APART | 2)
+/* Flags of `filed`. */
+#define ROUNDS       (UINT32_C(3) << 29) /* 1 to 3: in which round its entry was cleaned; 0: not yet */
+#define ROUND        (UINT32_C(1) << 29)
+#define COUNTED      (UINT32_C(1) << 31) /* the timer is in `count` */
+/* Of `later`, during a walk or check. */
+#define SEEN         (UINT32_C(1) << 31)
+
+#define FEW          32768u       /* timers, which the near caches hold */
+#define BITS_FEW     10u          /* log2 of the fine slots: with few timers, */
+#define BITS_MORE    16u          /* with more, but still lists, */
+#define BITS_CHUNKS  12u          /* with chunks */
+#define FINE_BLOCKS  4u           /* blocks that the fine slots reach ahead */
+#define COARSE       256u         /* slots of a block each */
+#define COARSE_REACH (COARSE + 1) /* blocks that these reach ahead */
+#define CHUNK_BITS   4u
+#define CHUNK_WORDS  (1u << CHUNK_BITS) /* a link and ids */
+#define CHUNK_IDS    (CHUNK_WORDS - 1)
+#define BATCH        256u /* starts that wait to be looked at */
+#define BATCH_SHORT  32u  /* while chunks are scarce */
+#define IN_SEQUENCE  16u  /* starts of ids in sequence, before none waits */
+#define DEBT         5u   /* chunks to be cleaned for each that is taken while they are scarce */
+#define PAYMENT      12u  /* chunks cleaned at once */
+#define PORTION      8u   /* nodes of a list moved at once, at least */
+#define CAPACITY_MAX (UINT32_C(1) << 30)
+#define HEAD         (UINT32_C(1) << 31) /* of a link: to a slot's head; otherwise to a timer */
+#define NO_ID        UINT32_MAX
+#define ALIGN        64u
+
+/* Slots behind the fine and the coarse ones. */
+enum {
+    SLOT_FAR,     /* beyond the coarse ones */
+    SLOT_SOUGHT,  /* what of FAR is still to be looked at */
+    SLOT_LATE,    /* started when due already: for the next advance */
+    SLOT_DUE,     /* what of those an advance is to fire, or its budget left */
+    SLOT_CLEANED, /* what of `clean_slot` is still to be cleaned */
+    SLOTS_APART
+};
+
+enum option { OPTION_LISTS };
+
+struct batch_wheel {
+    struct node *nodes AND_RECORDS;
+    uint64_t clock;
+    uint64_t quiet;     /* an advance to before this has nothing to do */
+    uint64_t batch_due; /* no start that waits is due before; in callbacks none may: TL_NEVER */
+    uint32_t batched;
+    uint32_t batch_limit;
+    uint32_t sequel; /* the id that goes on a sequence, or NO_ID */
+    bool chunked;    /* or lists */
+    bool fetching;   /* the nodes do not fit in the near caches */
+    bool firing;     /* callbacks are being called, */
+    bool regrown;    /* and one of them made room */
+    bool unfinished; /* the slot of `position` is still to be worked off */
+    bool late;       /* LATE or DUE may hold something */
+    uint32_t fine_mask;
+    uint32_t block_bits;
+    uint64_t position;     /* the tick up to which slots have been worked off; behind the clock only
+                              inside an advance and if a budget ran out */
+    uint64_t count;        /* timers pending, but for those in the batch that are not COUNTED */
+    uint64_t serial;       /* of this or the last advance that had something to do */
+    uint64_t coarse_at;    /* when the next coarse slot is to be moved down */
+    uint64_t far_first;    /* no deadline in FAR is before */
+    uint64_t sought_first; /* nor one in SOUGHT before this; TL_NEVER: nothing is sought */
+    uint64_t search_at;    /* when the next portion of SOUGHT is to be looked at, */
+    uint64_t search_end;   /* and all to have been */
+    uintptr_t links[2];    /* with lists: the first timer's, the first slot's, */
+    size_t links_stride[2];
+    struct links *heads; /* with lists: of each slot */
+    uint32_t *tails;     /* with chunks: where in `pool` a slot's next id goes; 0: no chunk */
+    uint32_t *pool;      /* chunks, the first of which is not used */
+    uint32_t *free;      /* a stack of chunks */
+    uint32_t free_count;
+    uint32_t chunks;
+    uint32_t debt;       /* chunks to be cleaned */
+    uint32_t clean_slot; /* the slot that is being cleaned, */
+    uint32_t round;      /* in which round, 1 to 3, as in `filed` */
+    uint64_t *occupied;  /* a bit for each fine slot, then one for each of those words */
+    uint64_t coarse_occupied[COARSE / 64];
+    uint32_t held[COARSE + SLOTS_APART]; /* chunks, or at most so many nodes, in a slot behind the
+                                            fine ones */
+    uint32_t lists_up_to;
+    uint32_t capacity;
+    size_t bytes; /* of what begins with `nodes` */
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+    uint32_t batch[BATCH];
+};
+
+static inline struct node *node_of(const struct batch_wheel *wheel, uint32_t id)
+{
+#ifdef TL_EMBEDDED
+    return record_at(&wheel->records, id);
+#else
+    return &wheel->nodes[id];
+#endif
+}
+
+static inline uint64_t due_of(const struct node *node)
+{
+    return ~node->rest;
+}
+
+static inline uint32_t fine_slots(const struct batch_wheel *wheel)
+{
+    return wheel->fine_mask + 1;
+}
+
+static inline uint32_t apart(const struct batch_wheel *wheel, uint32_t which)
+{
+    return fine_slots(wheel) + COARSE + which;
+}
+
+static inline uint32_t *held_in(struct batch_wheel *wheel, uint32_t slot)
+{
+    return &wheel->held[slot - fine_slots(wheel)];
+}
+
+static inline uint64_t block_of(const struct batch_wheel *wheel, uint64_t tick)
+{
+    return tick >> wheel->block_bits;
+}
+
+/* The block whose coarse slot is moved down in this one. */
+static inline uint64_t next_block(const struct batch_wheel *wheel)
+{
+    return block_of(wheel, wheel->position) + FINE_BLOCKS - 1;
+}
+
+static inline uint32_t coarse_slot(const struct batch_wheel *wheel, uint64_t block)
+{
+    return fine_slots(wheel) + ((uint32_t)block & (COARSE - 1));
+}
+
+/* The tick that a fine or coarse slot stands for, its first. */
+static uint64_t slot_tick(const struct batch_wheel *wheel, uint32_t slot)
+{
+    uint64_t position = wheel->position;
+    if (slot < fine_slots(wheel)) {
+        return position + ((slot - (uint32_t)position) & wheel->fine_mask);
+    }
+    uint64_t first = next_block(wheel);
+    return (first + ((slot - (uint32_t)first) & (COARSE - 1))) << wheel->block_bits;
+}
+
+static inline uint64_t slot_ticks(const struct batch_wheel *wheel, uint32_t slot)
+{
+    return slot < fine_slots(wheel) ? 1 : UINT64_C(1) << wheel->block_bits;
+}
+
+static inline uint32_t mark_of(uint64_t tick)
+{
+    uint32_t mark = (uint32_t)tick & TICKS;
+    return mark != 0 ? mark : 1;
+}
+
+static uint32_t slot_mark(const struct batch_wheel *wheel, uint32_t slot)
+{
+    slot = slot == apart(wheel, SLOT_CLEANED) ? wheel->clean_slot : slot;
+    if (slot < apart(wheel, SLOT_FAR)) {
+        return mark_of(slot_tick(wheel, slot));
+    }
+    return slot <= apart(wheel, SLOT_SOUGHT) ? MARK_FAR : MARK_LATE;
+}
+
+static inline void lower(uint64_t *bound, uint64_t tick)
+{
+    *bound = tick < *bound ? tick : *bound;
+}
+
+/* --- which slots hold anything --------------------------------------------------------------- */
+
+static inline void set_occupied(struct batch_wheel *wheel, uint32_t slot)
+{
+    uint64_t *words = wheel->occupied;
+    words[slot / 64] |= UINT64_C(1) << slot % 64;
+    words[fine_slots(wheel) / 64 + slot / 4096] |= UINT64_C(1) << slot / 64 % 64;
+}
+
+static inline void clear_occupied(struct batch_wheel *wheel, uint32_t slot)
+{
+    uint64_t *words = wheel->occupied;
+    words[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    if (words[slot / 64] == 0) {
+        words[fine_slots(wheel) / 64 + slot / 4096] &= ~(UINT64_C(1) << slot / 64 % 64);
+    }
+}
+
+/* The first tick from `from` on, less than a turn ahead, whose slot is occupied; or TL_NEVER. */
+static inline uint64_t first_fine(const struct batch_wheel *wheel, uint64_t from)
+{
+    const uint64_t *words = wheel->occupied;
+    uint32_t slot = (uint32_t)from & wheel->fine_mask;
+    uint64_t bits = words[slot / 64] >> slot % 64;
+    if (bits != 0) {
+        return from + bitmap_first(bits);
+    }
+    uint32_t count = fine_slots(wheel) / 64;
+    uint32_t at = (slot / 64 + 1) % count;
+    for (uint32_t left = count / 64 + 2; left > 0; left--) { /* words of words */
+        bits = words[count + at / 64] >> at % 64;
+        if (bits != 0) {
+            at += bitmap_first(bits);
+            uint32_t first = at * 64 + bitmap_first(words[at]);
+            return from + ((first - slot) & wheel->fine_mask);
+        }
+        at = at / 64 * 64 + 64 < count ? at / 64 * 64 + 64 : 0;
+    }
+    return TL_NEVER;
+}
+
+/* The first block whose coarse slot holds anything, or TL_NEVER. */
+static uint64_t first_coarse(const struct batch_wheel *wheel)
+{
+    uint64_t before = next_block(wheel) - 1;
+    uint32_t ahead = bitmap_words_ahead(wheel->coarse_occupied, COARSE, before);
+    return ahead < COARSE ? before + 1 + ahead : TL_NEVER;
+}
+
+/* --- where a deadline belongs ---------------------------------------------------------------- */
+
+/* When a coarse slot begins to be moved down, so that all of it is in time. */
+static inline uint64_t coarse_at(const struct batch_wheel *wheel, uint64_t block)
+{
+    return (block - (FINE_BLOCKS - 1)) << wheel->block_bits;
+}
+
+static inline bool is_far(const struct batch_wheel *wheel, uint64_t due)
+{
+    return block_of(wheel, due) > block_of(wheel, wheel->position) + COARSE_REACH;
+}
+
+/* FAR is looked through as soon as the coarse slots reach to its first deadline. */
+static inline uint64_t far_at(const struct batch_wheel *wheel)
+{
+    if (wheel->sought_first != TL_NEVER) {
+        return wheel->search_at; /* it is being */
+    }
+    return wheel->far_first == TL_NEVER
+               ? TL_NEVER
+               : (block_of(wheel, wheel->far_first) - COARSE_REACH) << wheel->block_bits;
+}
+
+/* There may be this deadline in FAR. */
+static inline void note_far(struct batch_wheel *wheel, uint64_t due)
+{
+    if (due < wheel->far_first) {
+        wheel->far_first = due;
+        lower(&wheel->quiet, far_at(wheel));
+    }
+}
+
+static inline __attribute__((always_inline)) uint32_t upper_slot_for(struct batch_wheel *wheel,
+                                                                     uint64_t due, uint32_t *mark)
+{
+    if (is_far(wheel, due)) {
+        note_far(wheel, due);
+        *mark = MARK_FAR;
+        return apart(wheel, SLOT_FAR);
+    }
+    uint64_t block = block_of(wheel, due);
+    uint32_t index = (uint32_t)block & (COARSE - 1);
+    wheel->coarse_occupied[index / 64] |= UINT64_C(1) << index % 64;
+    lower(&wheel->coarse_at, coarse_at(wheel, block));
+    lower(&wheel->quiet, wheel->coarse_at);
+    *mark = mark_of(block << wheel->block_bits);
+    return fine_slots(wheel) + index;
+}
+
+/* The slot for a deadline behind `position`, which is about to have an entry or a node more, and
+ * its mark. */
+static inline uint32_t slot_for(struct batch_wheel *wheel, uint64_t due, uint32_t *mark)
+{
+    if (due - wheel->position > wheel->fine_mask) {
+        return upper_slot_for(wheel, due, mark);
+    }
+    lower(&wheel->quiet, due);
+    *mark = mark_of(due);
+    return (uint32_t)due & wheel->fine_mask;
+}
+
+/* --- lists ----------------------------------------------------------------------------------- */
+
+/* Without a branch, which would be guessed wrong as often as lists are short. */
+static inline struct links *links_of(const struct batch_wheel *wheel, uint32_t link)
+{
+    uint32_t side = link / HEAD;
+    size_t index = link % HEAD;
+#ifdef TL_EMBEDDED
+    return (struct links *)(wheel->links[side] + index * wheel->links_stride[side]);
+#else
+    return (struct links *)(wheel->links[side] + (index * sizeof(struct node) >> side));
+#endif
+}
+
+static inline bool list_is_empty(const struct batch_wheel *wheel, uint32_t slot)
+{
+    return wheel->heads[slot].next == (HEAD | slot);
+}
+
+static inline void list_clear(struct batch_wheel *wheel, uint32_t slot)
+{
+    wheel->heads[slot] = (struct links){HEAD | slot, HEAD | slot};
+}
+
+static inline void list_link(struct batch_wheel *wheel, uint32_t slot, uint32_t id)
+{
+    struct links *head = &wheel->heads[slot];
+    uint32_t last = head->prev;
+    node_of(wheel, id)->links = (struct links){HEAD | slot, last};
+    head->prev = id;
+    links_of(wheel, last)->next = id;
+    TL_COUNT(wheel, moves, 1);
+}
+
+static inline void list_unlink(struct batch_wheel *wheel, const struct node *node)
+{
+    struct links links = node->links;
+    links_of(wheel, links.prev)->next = links.next;
+    links_of(wheel, links.next)->prev = links.prev;
+    TL_COUNT(wheel, moves, 1);
+}
+
+static inline void list_file(struct batch_wheel *wheel, uint32_t id, uint64_t due)
+{
+    uint32_t mark;
+    uint32_t slot = slot_for(wheel, due, &mark);
+    if (slot < fine_slots(wheel)) {
+        set_occupied(wheel, slot);
+    } else {
+        (*held_in(wheel, slot))++;
+    }
+    list_link(wheel, slot, id);
+}
+
+/* Takes the first node out of a list that has one, and fetches the next. */
+static inline uint32_t list_take(struct batch_wheel *wheel, uint32_t slot)
+{
+    uint32_t id = wheel->heads[slot].next;
+    uint32_t next = node_of(wheel, id)->links.next;
+    struct links *behind = links_of(wheel, next);
+    __builtin_prefetch(behind, 1);
+    wheel->heads[slot].next = next;
+    behind->prev = HEAD | slot;
+    return id;
+}
+
+static __attribute__((noinline)) enum tl_status list_start(struct batch_wheel *wheel, uint32_t id,
+                                                           uint64_t deadline)
+{
+    struct node *node = node_of(wheel, id);
+    if (node->rest != 0) {
+        list_unlink(wheel, node);
+    } else {
+        wheel->count++;
+    }
+    if (deadline > wheel->clock) {
+        node->rest = ~deadline;
+        list_file(wheel, id, deadline);
+    } else {
+        node->rest = ~(SERIALS + wheel->serial);
+        wheel->quiet = 0;
+        wheel->late = true;
+        list_link(wheel, apart(wheel, SLOT_LATE), id);
+    }
+    return TL_OK;
+}
+
+/* --- chunks ---------------------------------------------------------------------------------- */
+
+static inline uint32_t *chunk_at(const struct batch_wheel *wheel, uint32_t chunk)
+{
+    return &wheel->pool[(size_t)chunk << CHUNK_BITS];
+}
+
+/* Of a tail that is not 0: its chunk, and how many ids that has. */
+static inline uint32_t chunk_of(uint32_t tail)
+{
+    return (tail - 1) >> CHUNK_BITS;
+}
+
+static inline uint32_t ids_before(uint32_t tail)
+{
+    return (tail - 1) & (CHUNK_WORDS - 1);
+}
+
+/* The tail without its last chunk. */
+static inline uint32_t tail_before(const struct batch_wheel *wheel, uint32_t tail)
+{
+    uint32_t before = *chunk_at(wheel, chunk_of(tail));
+    return before == 0 ? 0 : (before + 1) << CHUNK_BITS;
+}
+
+static void clean(struct batch_wheel *wheel, uint32_t chunks);
+
+static inline bool scarce(const struct batch_wheel *wheel)
+{
+    return wheel->free_count < wheel->chunks / 8 + 2;
+}
+
+static __attribute__((noinline)) uint32_t add_chunk(struct batch_wheel *wheel, uint32_t slot)
+{
+    if (scarce(wheel)) {
+        wheel->debt += DEBT;
+        wheel->batch_limit = BATCH_SHORT;
+        while (wheel->free_count == 0) { /* not, if payments are right */
+            clean(wheel, 1);
+        }
+    }
+    uint32_t tail = wheel->tails[slot];
+    if (tail % CHUNK_WORDS != 0) {
+        return tail; /* that slot has just been cleaned */
+    }
+    uint32_t chunk = wheel->free[--wheel->free_count];
+    if (wheel->fetching) {
+        uint32_t soon = wheel->free[wheel->free_count >= 4 ? wheel->free_count - 4 : 0];
+        __builtin_prefetch(chunk_at(wheel, soon), 1);
+    }
+    *chunk_at(wheel, chunk) = tail == 0 ? 0 : chunk_of(tail);
+    if (slot >= fine_slots(wheel)) {
+        (*held_in(wheel, slot))++;
+    } else if (tail == 0) {
+        set_occupied(wheel, slot);
+    }
+    return (chunk << CHUNK_BITS) + 1;
+}
+
+static inline void append(struct batch_wheel *wheel, uint32_t slot, uint32_t id)
+{
+    uint32_t tail = wheel->tails[slot];
+    if (tail % CHUNK_WORDS == 0) {
+        tail = add_chunk(wheel, slot);
+    }
+    wheel->pool[tail] = id;
+    wheel->tails[slot] = tail + 1;
+    TL_COUNT(wheel, moves, 1);
+}
+
+/* Always inline: gcc takes a function that does nothing but fetch for one that does nothing. */
+#define FETCHES static inline __attribute__((always_inline)) void
+
+/* Fetches the nodes of the last chunk of a chain, and the chunk before it. */
+FETCHES fetch_nodes(const struct batch_wheel *wheel, uint32_t tail)
+{
+    const uint32_t *chunk = chunk_at(wheel, chunk_of(tail));
+    uint32_t count = ids_before(tail);
+    for (uint32_t i = 1; i <= count; i++) {
+        __builtin_prefetch(node_of(wheel, chunk[i]), 1);
+    }
+    __builtin_prefetch(chunk_at(wheel, chunk[0]));
+}
+
+/* Takes at most so many ids out of the last chunk of a slot's chain that has one. */
+static inline uint32_t chunk_take(struct batch_wheel *wheel, uint32_t slot, uint32_t *tail,
+                                  uint32_t ids[CHUNK_IDS], uint32_t most)
+{
+    uint32_t count = ids_before(*tail);
+    if (count > most) {
+        *tail -= most;
+        memcpy(ids, &wheel->pool[*tail], most * sizeof *ids);
+        return most;
+    }
+    uint32_t chunk = chunk_of(*tail);
+    uint32_t before = tail_before(wheel, *tail);
+    if (wheel->fetching && before != 0) {
+        fetch_nodes(wheel, before);
+    }
+    memcpy(ids, chunk_at(wheel, chunk) + 1, CHUNK_IDS * sizeof *ids);
+    wheel->free[wheel->free_count++] = chunk;
+    if (slot >= fine_slots(wheel)) {
+        (*held_in(wheel, slot))--;
+    }
+    *tail = before;
+    return count;
+}
+
+/* --- entries that come by in time ------------------------------------------------------------ */
+
+/* The node has none: files one. The one it had comes by later. */
+static inline void file(struct batch_wheel *wheel, struct node *node, uint32_t id)
+{
+    uint32_t old = node->filed & MARKS;
+    if (old != 0 && node->later == 0) {
+        node->later = old;
+    }
+    uint32_t mark;
+    uint32_t slot = slot_for(wheel, due_of(node), &mark);
+    node->filed = mark | COUNTED;
+    append(wheel, slot, id);
+}
+
+/* Whether an entry with this mark of a tick comes by at a deadline, or before it. */
+static inline bool is_in_time(const struct batch_wheel *wheel, uint32_t mark, uint64_t due)
+{
+    return due - wheel->position >= ((mark - (uint32_t)wheel->position) & TICKS);
+}
+
+/* The timer is pending and in the count: sees to it that an entry comes by in time. */
+static inline void see_to(struct batch_wheel *wheel, struct node *node, uint32_t id)
+{
+    uint32_t mark = node->filed & MARKS;
+    uint64_t due = due_of(node);
+    if (mark == MARK_FAR ? !is_far(wheel, due) : mark < APART && !is_in_time(wheel, mark, due)) {
+        mark = 0;
+    }
+    if (mark == 0) {
+        file(wheel, node, id);
+    } else if (mark == MARK_FAR) {
+        note_far(wheel, due);
+    }
+}
+
+static __attribute__((noinline)) void look_closer(struct batch_wheel *wheel, struct node *node,
+                                                  uint32_t id)
+{
+    if (node->rest != 0) {
+        wheel->count += (node->filed & COUNTED) == 0;
+        node->filed |= COUNTED;
+        see_to(wheel, node, id);
+    }
+}
+
+/* After a start: counts the timer, and sees to it that an entry comes by in time. Mostly one does,
+ * and a comparison or two say so. */
+static inline void look(struct batch_wheel *wheel, uint32_t id)
+{
+    struct node *node = node_of(wheel, id);
+    uint32_t filed = node->filed;
+    uint64_t due = due_of(node);
+    TL_COUNT(wheel, compares, 1);
+    if ((filed & (COUNTED | APART)) != COUNTED
+            ? (filed & (COUNTED | MARKS)) != (COUNTED | MARK_FAR) || due < wheel->far_first ||
+                  !is_far(wheel, due)
+            : !is_in_time(wheel, filed, due)) {
+        look_closer(wheel, node, id);
+    }
+}
+
+static __attribute__((noinline)) void pay(struct batch_wheel *wheel)
+{
+    if (wheel->debt > 0) {
+        uint32_t chunks = wheel->debt < PAYMENT ? wheel->debt : PAYMENT;
+        wheel->debt -= chunks;
+        clean(wheel, chunks);
+    } else if (!scarce(wheel)) {
+        wheel->batch_limit = BATCH;
+    }
+}
+
+static inline void pay_if_scarce(struct batch_wheel *wheel)
+{
+    if (wheel->batch_limit != BATCH) {
+        pay(wheel);
+    }
+}
+
+static __attribute__((noinline)) void look_at_batch(struct batch_wheel *wheel)
+{
+    uint32_t count = wheel->batched;
+    const uint32_t *ids = wheel->batch;
+    wheel->batched = 0;
+    wheel->batch_due = TL_NEVER;
+    wheel->sequel = NO_ID;
+    if (count > IN_SEQUENCE && ids[count - 1] - ids[count - 1 - IN_SEQUENCE] == IN_SEQUENCE &&
+        ids[count - 1] - ids[count - 1 - IN_SEQUENCE / 2] == IN_SEQUENCE / 2) {
+        wheel->sequel = ids[count - 1] + 1;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        look(wheel, ids[i]);
+    }
+    pay_if_scarce(wheel);
+}
+
+static void start_late(struct batch_wheel *wheel, struct node *node, uint32_t id)
+{
+    uint32_t mark = node->filed & MARKS;
+    node->rest = ~(SERIALS + wheel->serial);
+    wheel->count += (node->filed & COUNTED) == 0;
+    if (mark != MARK_LATE) {
+        if (mark != 0 && node->later == 0) {
+            node->later = mark;
+        }
+        append(wheel, apart(wheel, SLOT_LATE), id);
+    }
+    node->filed = MARK_LATE | COUNTED;
+    wheel->quiet = 0;
+    wheel->late = true;
+}
+
+/* A start that is due before all that wait, or in a callback. */
+static __attribute__((noinline)) enum tl_status start_soon(struct batch_wheel *wheel, uint32_t id,
+                                                           struct node *node)
+{
+    uint64_t due = due_of(node);
+    if (due <= wheel->clock) {
+        start_late(wheel, node, id);
+        pay_if_scarce(wheel);
+    } else if (wheel->firing) {
+        look(wheel, id);
+        pay_if_scarce(wheel);
+    } else {
+        wheel->batch_due = due;
+        lower(&wheel->quiet, due);
+        wheel->batch[wheel->batched++] = id;
+        if (wheel->batched >= wheel->batch_limit) {
+            look_at_batch(wheel);
+        }
+    }
+    return TL_OK;
+}
+
+/* The lines of ids in sequence come by themselves: nothing is gained by waiting. */
+static __attribute__((noinline)) enum tl_status start_in_sequence(struct batch_wheel *wheel,
+                                                                  uint32_t id, struct node *node)
+{
+    wheel->sequel = id + 1;
+    if (node->filed == 0) {
+        wheel->count++;
+        file(wheel, node, id);
+    } else {
+        look(wheel, id);
+    }
+    pay_if_scarce(wheel);
+    return TL_OK;
+}
+
+/* An entry under `mark` has gone whose timer is not to fire; the next best takes its place. */
+static inline void settle(struct batch_wheel *wheel, struct node *node, uint32_t id, uint32_t mark)
+{
+    if ((node->filed & MARKS) != mark) {
+        if (node->later == mark) {
+            node->later = 0;
+        }
+        return;
+    }
+    uint32_t next = node->later;
+    node->later = 0;
+    if (node->rest == 0) {
+        node->filed = next;
+        return;
+    }
+    TL_COUNT(wheel, cascades, 1);
+    wheel->count += (node->filed & COUNTED) == 0;
+    node->filed = next | COUNTED;
+    see_to(wheel, node, id);
+}
+
+/* --- both ------------------------------------------------------------------------------------ */
+
+/* A slot gets back what is just being cleaned of it. */
+static inline bool take_back(struct batch_wheel *wheel, uint32_t slot)
+{
+    uint32_t *cleaned = &wheel->tails[apart(wheel, SLOT_CLEANED)];
+    if (*cleaned == 0 || wheel->clean_slot != slot) {
+        return false;
+    }
+    wheel->tails[slot] = *cleaned;
+    *cleaned = 0;
+    return true;
+}
+
+static inline bool is_empty(struct batch_wheel *wheel, uint32_t slot)
+{
+    if (!wheel->chunked) {
+        return list_is_empty(wheel, slot);
+    }
+    return wheel->tails[slot] == 0 && !take_back(wheel, slot);
+}
+
+/* Moves all of a slot to another that is empty; neither is a fine one. */
+static void move_all(struct batch_wheel *wheel, uint32_t from, uint32_t to)
+{
+    if (wheel->chunked) {
+        wheel->tails[to] = wheel->tails[from];
+        wheel->tails[from] = 0;
+    } else if (!list_is_empty(wheel, from)) {
+        struct links all = wheel->heads[from];
+        links_of(wheel, all.next)->prev = HEAD | to;
+        links_of(wheel, all.prev)->next = HEAD | to;
+        wheel->heads[to] = all;
+        list_clear(wheel, from);
+    }
+    *held_in(wheel, to) = *held_in(wheel, from);
+    *held_in(wheel, from) = 0;
+}
+
+/* Of what a slot holds, what is to be done between `position` and `now` so that all is by `end`. */
+static uint32_t portion_of(struct batch_wheel *wheel, uint32_t slot, uint64_t now, uint64_t end)
+{
+    if (now >= end) {
+        return UINT32_MAX;
+    }
+    uint64_t ticks = end - wheel->position;
+    uint64_t done = *held_in(wheel, slot) * (now - wheel->position);
+    uint32_t portion = (uint32_t)((done + ticks - 1) / ticks);
+    return wheel->chunked || portion > PORTION ? portion : PORTION;
+}
+
+/* Files so many chunks, or nodes, of a slot where they now belong. Returns whether that is all. */
+static bool sift(struct batch_wheel *wheel, uint32_t slot, uint32_t mark, uint32_t portion)
+{
+    uint32_t ids[CHUNK_IDS];
+    for (; portion > 0 && !is_empty(wheel, slot); portion--) {
+        if (wheel->chunked) {
+            uint32_t count = chunk_take(wheel, slot, &wheel->tails[slot], ids, CHUNK_IDS);
+            for (uint32_t i = 0; i < count; i++) {
+                settle(wheel, node_of(wheel, ids[i]), ids[i], mark);
+            }
+        } else {
+            uint32_t id = list_take(wheel, slot);
+            *held_in(wheel, slot) -= *held_in(wheel, slot) > 0;
+            list_file(wheel, id, due_of(node_of(wheel, id)));
+            TL_COUNT(wheel, cascades, 1);
+        }
+    }
+    if (!is_empty(wheel, slot)) {
+        return false;
+    }
+    *held_in(wheel, slot) = 0;
+    return true;
+}
+
+/* During a block the slot of the one that the fine slots are just about to reach is moved down. */
+static void move_down(struct batch_wheel *wheel, uint64_t now)
+{
+    uint64_t block = next_block(wheel);
+    uint32_t slot = coarse_slot(wheel, block);
+    uint64_t end = (block_of(wheel, wheel->position) + 1) << wheel->block_bits;
+    TL_COUNT(wheel, slots, 1);
+    if (sift(wheel, slot, slot_mark(wheel, slot), portion_of(wheel, slot, now, end))) {
+        uint32_t index = (uint32_t)block & (COARSE - 1);
+        wheel->coarse_occupied[index / 64] &= ~(UINT64_C(1) << index % 64);
+        uint64_t first = first_coarse(wheel);
+        wheel->coarse_at = first == TL_NEVER ? TL_NEVER : coarse_at(wheel, first);
+    }
+}
+
+static void begin_search(struct batch_wheel *wheel)
+{
+    move_all(wheel, apart(wheel, SLOT_FAR), apart(wheel, SLOT_SOUGHT));
+    wheel->sought_first = wheel->far_first;
+    wheel->far_first = TL_NEVER;
+    wheel->search_at = 0;
+    /* Half a turn at most, so that the next search has as long. */
+    uint64_t half = block_of(wheel, wheel->position) + COARSE / 2;
+    uint64_t first = block_of(wheel, wheel->sought_first) - FINE_BLOCKS;
+    wheel->search_end = (first < half ? first : half) << wheel->block_bits;
+}
+
+static void search(struct batch_wheel *wheel, uint32_t portion)
+{
+    if (sift(wheel, apart(wheel, SLOT_SOUGHT), MARK_FAR, portion)) {
+        wheel->sought_first = TL_NEVER;
+    }
+}
+
+/* Looks at a portion of FAR, so that what the coarse slots reach to is there before it is moved
+ * down, and says when the next is to follow. */
+static void search_far(struct batch_wheel *wheel, uint64_t now)
+{
+    if (wheel->sought_first == TL_NEVER) {
+        begin_search(wheel);
+    }
+    uint32_t sought = apart(wheel, SLOT_SOUGHT);
+    uint64_t end = wheel->search_end;
+    search(wheel, portion_of(wheel, sought, now, end));
+    if (wheel->sought_first != TL_NEVER) {
+        uint32_t left = *held_in(wheel, sought);
+        uint32_t next = wheel->chunked ? 1 : left < PORTION ? left : PORTION;
+        uint64_t ticks = (end - now) * next / left;
+        wheel->search_at = now + (ticks > 0 ? ticks : 1);
+    }
+}
+
+/* --- cleaning -------------------------------------------------------------------------------- */
+
+/* The next slot that has chunks, from `clean_slot` on. False: no fine or coarse one has. */
+static bool find_unclean(struct batch_wheel *wheel)
+{
+    uint32_t fine = fine_slots(wheel);
+    uint32_t slot = wheel->clean_slot;
+    if (slot < fine) {
+        uint64_t first = first_fine(wheel, slot);
+        slot = first < fine ? (uint32_t)first : fine;
+    }
+    while (slot >= fine && slot < fine + COARSE && wheel->tails[slot] == 0) {
+        slot++;
+    }
+    wheel->clean_slot = slot;
+    return slot < fine + COARSE;
+}
+
+/* Drops superseded entries, a chunk a step, slot after slot, and FAR at last: what is live of a
+ * chunk is appended to its slot anew, each timer once. */
+static __attribute__((noinline)) void clean(struct batch_wheel *wheel, uint32_t chunks)
+{
+    uint32_t *left = &wheel->tails[apart(wheel, SLOT_CLEANED)];
+    for (uint32_t rounds = 0; chunks > 0 && rounds < 2;) {
+        if (*left == 0 && wheel->sought_first != TL_NEVER) {
+            search(wheel, 1);
+            chunks--;
+        } else if (*left == 0 && find_unclean(wheel)) {
+            *left = wheel->tails[wheel->clean_slot];
+            wheel->tails[wheel->clean_slot] = 0;
+        } else if (*left == 0) {
+            wheel->clean_slot = 0;
+            wheel->round = wheel->round == ROUNDS ? ROUND : wheel->round + ROUND;
+            rounds++;
+            if (wheel->tails[apart(wheel, SLOT_FAR)] != 0) {
+                begin_search(wheel);
+            }
+        } else {
+            uint32_t slot = wheel->clean_slot;
+            uint32_t mark = slot_mark(wheel, slot);
+            uint32_t ids[CHUNK_IDS];
+            uint32_t count = chunk_take(wheel, slot, left, ids, CHUNK_IDS);
+            chunks--;
+            for (uint32_t i = 0; i < count; i++) {
+                struct node *node = node_of(wheel, ids[i]);
+                if ((node->filed & MARKS) != mark || node->rest == 0) {
+                    settle(wheel, node, ids[i], mark);
+                } else if ((node->filed & ROUNDS) != wheel->round) {
+                    node->filed = (node->filed & ~ROUNDS) | wheel->round;
+                    append(wheel, slot, ids[i]);
+                }
+            }
+            if (*left == 0) {
+                if (slot < fine_slots(wheel) && wheel->tails[slot] == 0) {
+                    clear_occupied(wheel, slot);
+                }
+                wheel->clean_slot++;
+            }
+        }
+    }
+}
+
+/* --- firing ---------------------------------------------------------------------------------- */
+
+struct firing {
+    tl_fire_fn expire;
+    void *ctx;
+    uint64_t left; /* of the budget */
+};
+
+static inline void hand_over(struct batch_wheel *wheel, struct firing *firing, struct node *node,
+                             uint32_t id)
+{
+    if (wheel->chunked) {
+        wheel->count -= (node->filed & COUNTED) != 0;
+        node->filed = node->later;
+        node->later = 0;
+    } else {
+        wheel->count--;
+    }
+    node->rest = 0;
+    firing->left--;
+    TL_COUNT(wheel, moves, 1);
+    firing->expire(firing->ctx, id, wheel->clock);
+}
+
+/* An entry comes by: the node says what has become of the timer. */
+static inline void visit(struct batch_wheel *wheel, struct firing *firing, uint32_t id,
+                         uint32_t mark)
+{
+    struct node *node = node_of(wheel, id);
+    uint64_t due = due_of(node);
+    TL_COUNT(wheel, compares, 1);
+    if ((node->filed & MARKS) == mark && due <= wheel->position) {
+        hand_over(wheel, firing, node, id);
+    } else if (mark == MARK_LATE && due >= SERIALS && node->rest != 0) {
+        if (due < SERIALS + wheel->serial) {
+            hand_over(wheel, firing, node, id);
+        } else { /* by a callback of this advance */
+            append(wheel, apart(wheel, SLOT_LATE), id);
+        }
+    } else {
+        settle(wheel, node, id, mark);
+    }
+}
+
+static bool fire_list(struct batch_wheel *wheel, uint32_t slot, struct firing *firing)
+{
+    while (!list_is_empty(wheel, slot)) {
+        if (firing->left == 0) {
+            return false;
+        }
+        uint32_t id = list_take(wheel, slot);
+        struct node *node = node_of(wheel, id);
+        if (due_of(node) != SERIALS + wheel->serial) {
+            hand_over(wheel, firing, node, id);
+            if (wheel->regrown) {
+                return false;
+            }
+        } else { /* by a callback of this advance */
+            list_link(wheel, apart(wheel, SLOT_LATE), id);
+        }
+    }
+    return true;
+}
+
+/* Works off a slot. False: the budget is used up, and something is left; or all was filed anew. */
+static bool fire(struct batch_wheel *wheel, uint32_t slot, uint32_t mark, struct firing *firing)
+{
+    if (!wheel->chunked) {
+        return fire_list(wheel, slot, firing);
+    }
+    uint32_t ids[CHUNK_IDS];
+    while (!is_empty(wheel, slot)) {
+        uint32_t most = firing->left < CHUNK_IDS ? (uint32_t)firing->left : CHUNK_IDS;
+        if (most == 0) {
+            return false;
+        }
+        uint32_t count = chunk_take(wheel, slot, &wheel->tails[slot], ids, most);
+        for (uint32_t i = 0; i < count; i++) {
+            visit(wheel, firing, ids[i], mark);
+            if (wheel->regrown) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* What was started when due already; and what callbacks start so is for the next advance. */
+static bool fire_late(struct batch_wheel *wheel, struct firing *firing)
+{
+    uint32_t due = apart(wheel, SLOT_DUE);
+    bool all = fire(wheel, due, MARK_LATE, firing);
+    if (all) {
+        move_all(wheel, apart(wheel, SLOT_LATE), due);
+        all = fire(wheel, due, MARK_LATE, firing);
+    }
+    wheel->late = !all || !is_empty(wheel, apart(wheel, SLOT_LATE));
+    return all;
+}
+
+/* Fetches what the next ticks need: the nodes of the next, the chunks of those behind it. */
+FETCHES fetch_ahead(const struct batch_wheel *wheel, uint64_t tick)
+{
+    uint32_t tail = wheel->tails[tick & wheel->fine_mask];
+    for (uint32_t i = 0; tail != 0 && i < 4; i++) {
+        fetch_nodes(wheel, tail);
+        tail = tail_before(wheel, tail);
+    }
+    tail = wheel->tails[(tick + 1) & wheel->fine_mask];
+    if (tail != 0) {
+        __builtin_prefetch(chunk_at(wheel, *chunk_at(wheel, chunk_of(tail))));
+    }
+    tail = wheel->tails[(tick + 2) & wheel->fine_mask];
+    if (tail != 0) {
+        __builtin_prefetch(chunk_at(wheel, chunk_of(tail)));
+    }
+}
+
+/* Works off the fine slot of `position`. */
+static bool work_off(struct batch_wheel *wheel, struct firing *firing)
+{
+    uint32_t slot = (uint32_t)wheel->position & wheel->fine_mask;
+    TL_COUNT(wheel, slots, 1);
+    if (wheel->fetching && wheel->chunked) {
+        fetch_ahead(wheel, wheel->position + 1);
+    }
+    wheel->unfinished = true;
+    if (!fire(wheel, slot, mark_of(wheel->position), firing)) {
+        return false;
+    }
+    clear_occupied(wheel, slot);
+    wheel->unfinished = false;
+    return true;
+}
+
+/* Goes from event to event: a fine slot that is occupied, a coarse one to be moved down, FAR to be
+ * looked through. */
+static bool advance_to(struct batch_wheel *wheel, uint64_t now, struct firing *firing)
+{
+    bool moved = false;
+    uint64_t event;
+    for (;;) {
+        uint64_t position = wheel->position;
+        if (wheel->coarse_at <= position && !moved) {
+            move_down(wheel, now);
+            moved = wheel->coarse_at <= position; /* a portion, and no other in this advance */
+        }
+        while (far_at(wheel) <= position) {
+            search_far(wheel, now);
+        }
+        uint64_t tick = first_fine(wheel, position + 1);
+        event = tick;
+        if (!moved) {
+            lower(&event, wheel->coarse_at);
+        }
+        lower(&event, far_at(wheel));
+        if (event > now) {
+            break;
+        }
+        wheel->position = event;
+        if (event == tick && !work_off(wheel, firing)) {
+            return false;
+        }
+    }
+    wheel->position = now;
+    lower(&event, wheel->coarse_at);
+    wheel->quiet = event;
+    return true;
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct batch_wheel *wheel = self;
+    if (!wheel->chunked) {
+        return list_start(wheel, id, deadline);
+    }
+    struct node *node = node_of(wheel, id);
+    node->rest = ~deadline; /* nothing waits for it */
+    if (deadline < wheel->batch_due) {
+        return start_soon(wheel, id, node);
+    }
+    if (id == wheel->sequel) {
+        return start_in_sequence(wheel, id, node);
+    }
+    uint32_t batched = wheel->batched;
+    wheel->batch[batched++] = id;
+    wheel->batched = batched;
+    if (batched >= wheel->batch_limit) {
+        uint64_t due = wheel->batch_due;
+        look_at_batch(wheel);
+        wheel->batch_due = due; /* low already: the next is most likely not before it */
+    }
+    return TL_OK;
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct batch_wheel *wheel = self;
+    struct node *node = node_of(wheel, id);
+    if (node->rest == 0) {
+        return TL_IDLE;
+    }
+    node->rest = 0;
+    if (wheel->chunked) {
+        wheel->count -= (node->filed & COUNTED) != 0;
+        node->filed &= ~COUNTED;
+    } else {
+        list_unlink(wheel, node);
+        wheel->count--;
+    }
+    return TL_OK;
+}
+
+static __attribute__((noinline)) uint64_t advance_awake(struct batch_wheel *wheel, uint64_t now,
+                                                        uint64_t budget, tl_fire_fn expire,
+                                                        void *ctx)
+{
+    if (wheel->batch_due <= now) {
+        look_at_batch(wheel);
+    }
+    struct firing firing = {expire, ctx, budget};
+    uint64_t batch_due = wheel->batch_due;
+    wheel->batch_due = TL_NEVER;
+    wheel->firing = true;
+    wheel->serial++;
+    wheel->quiet = TL_NEVER;
+    bool all;
+    do {
+        wheel->regrown = false;
+        all = (!wheel->late || fire_late(wheel, &firing)) &&
+              (!wheel->unfinished || work_off(wheel, &firing)) && advance_to(wheel, now, &firing);
+    } while (!all && wheel->regrown && firing.left > 0);
+    wheel->firing = false;
+    wheel->regrown = false;
+    wheel->batch_due = batch_due;
+    lower(&wheel->quiet, batch_due);
+    if (!all || wheel->late) {
+        wheel->quiet = 0;
+    }
+    pay_if_scarce(wheel);
+    return budget - firing.left;
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn expire,
+                              void *ctx)
+{
+    struct batch_wheel *wheel = self;
+    wheel->clock = now;
+    if (now < wheel->quiet) {
+        wheel->position = now;
+        return 0;
+    }
+    return advance_awake(wheel, now, budget, expire, ctx);
+}
+
+static uint64_t wheel_count(const void *self)
+{
+    struct batch_wheel *wheel = (struct batch_wheel *)self;
+    if (wheel->batched > 0) { /* which nobody sees from outside */
+        look_at_batch(wheel);
+    }
+    return wheel->count;
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    struct batch_wheel *wheel = (struct batch_wheel *)self;
+    if (wheel->count == 0 && wheel_count(self) == 0) {
+        return TL_NEVER;
+    }
+    if (wheel->unfinished || wheel->late) {
+        return wheel->clock;
+    }
+    uint64_t next = first_fine(wheel, wheel->position + 1);
+    uint64_t block = first_coarse(wheel);
+    if (block != TL_NEVER) {
+        lower(&next, block << wheel->block_bits);
+    }
+    lower(&next, wheel->far_first);
+    lower(&next, wheel->sought_first);
+    lower(&next, wheel->batch_due);
+    return next;
+}
+
+static void wheel_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct batch_wheel *)self)->counters;
+}
+
+/* --- storage --------------------------------------------------------------------------------- */
+
+static uint32_t all_slots(const struct batch_wheel *wheel)
+{
+    return apart(wheel, SLOTS_APART);
+}
+
+/* The next `bytes` of a block; of none, NULL. */
+static void *next_part(unsigned char *block, size_t *at, size_t bytes)
+{
+    void *part = block != NULL ? block + *at : NULL;
+    *at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return part;
+}
+
+/* Lays out a block for `capacity` timers; without one, says only how many bytes it takes. */
+static void lay_out(struct batch_wheel *wheel, unsigned char *block)
+{
+    size_t at = 0;
+    size_t nodes = OWN_ENTRIES(wheel, wheel->capacity) * sizeof *wheel->nodes;
+    size_t slots = all_slots(wheel);
+    size_t words = fine_slots(wheel) / 64;
+    wheel->nodes = next_part(block, &at, nodes);
+    wheel->occupied = next_part(block, &at, (words + (words + 63) / 64) * sizeof *wheel->occupied);
+    if (wheel->chunked) {
+        wheel->chunks = (uint32_t)(2 * slots + wheel->capacity / 6 + 64);
+        wheel->tails = next_part(block, &at, slots * sizeof *wheel->tails);
+        wheel->pool = next_part(block, &at, sizeof(uint32_t[CHUNK_WORDS]) * (wheel->chunks + 1));
+        wheel->free = next_part(block, &at, wheel->chunks * sizeof *wheel->free);
+    } else {
+        wheel->heads = next_part(block, &at, slots * sizeof *wheel->heads);
+    }
+    wheel->bytes = at;
+}
+
+/* Where timers and heads lie has changed. */
+static void note_links(struct batch_wheel *wheel)
+{
+    wheel->links[0] = (uintptr_t)&node_of(wheel, 0)->links;
+    wheel->links[1] = (uintptr_t)wheel->heads;
+#ifdef TL_EMBEDDED
+    wheel->links_stride[0] = wheel->records.stride;
+    wheel->links_stride[1] = sizeof *wheel->heads;
+#endif
+}
+
+/* Of a wheel whose block is all zero. */
+static void empty_slots(struct batch_wheel *wheel)
+{
+    wheel->position = wheel->clock;
+    wheel->quiet = 0;
+    wheel->coarse_at = wheel->far_first = wheel->sought_first = TL_NEVER;
+    wheel->unfinished = false;
+    wheel->debt = wheel->clean_slot = wheel->free_count = 0;
+    wheel->batch_limit = BATCH;
+    memset(wheel->coarse_occupied, 0, sizeof wheel->coarse_occupied);
+    memset(wheel->held, 0, sizeof wheel->held);
+    for (uint32_t slot = 0; !wheel->chunked && slot < all_slots(wheel); slot++) {
+        list_clear(wheel, slot);
+    }
+    for (uint32_t chunk = wheel->chunks; wheel->chunked && chunk > 0; chunk--) {
+        wheel->free[wheel->free_count++] = chunk;
+    }
+}
+
+/* Files all that is pending anew: what is due is for this advance, or the next, and what a callback
+ * of this one has started so for the next. */
+static void file_all(struct batch_wheel *wheel, uint32_t capacity)
+{
+    uint32_t late = apart(wheel, SLOT_LATE);
+    wheel->count = 0;
+    wheel->batched = 0;
+    for (uint32_t id = 0; id < capacity; id++) {
+        struct node *node = node_of(wheel, id);
+        uint64_t due = due_of(node);
+        *node = (struct node){0};
+        if (due == TL_NEVER) {
+            continue;
+        }
+        wheel->count++;
+        if (due <= wheel->clock) {
+            due = SERIALS + wheel->serial - 1;
+        }
+        node->rest = ~due;
+        if (due >= SERIALS) {
+            node->filed = MARK_LATE | COUNTED;
+            wheel->late = true;
+            if (wheel->chunked) {
+                append(wheel, late, id);
+            } else {
+                list_link(wheel, late, id);
+            }
+        } else if (wheel->chunked) {
+            file(wheel, node, id);
+        } else {
+            list_file(wheel, id, due);
+        }
+    }
+}
+
+/* Everything is laid out and filed anew, in memory all of which is touched. */
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct batch_wheel *wheel = self;
+    if (capacity <= wheel->capacity && wheel->bytes > 0) {
+        return TL_OK;
+    }
+    if (capacity > CAPACITY_MAX) {
+        return TL_ERR_CAPACITY;
+    }
+    struct batch_wheel old = *wheel;
+    wheel->capacity = capacity;
+    wheel->fetching = capacity > FEW;
+    wheel->chunked = capacity > wheel->lists_up_to;
+    uint32_t bits = wheel->chunked ? BITS_CHUNKS : capacity > FEW ? BITS_MORE : BITS_FEW;
+    wheel->fine_mask = (UINT32_C(1) << bits) - 1;
+    wheel->block_bits = bits - 2; /* FINE_BLOCKS */
+    lay_out(wheel, NULL);
+    unsigned char *block = tl_alloc(wheel->allocator, wheel->bytes, ALIGN);
+    if (block == NULL) {
+        *wheel = old;
+        return TL_ERR_NOMEM;
+    }
+    memset(block, 0, wheel->bytes);
+    lay_out(wheel, block);
+    OWN_ARRAY(wheel, wheel->nodes, sizeof *wheel->nodes);
+    note_links(wheel);
+    if (old.bytes > 0) {
+        memcpy(block, old.nodes, OWN_ENTRIES(wheel, old.capacity) * sizeof *wheel->nodes);
+        tl_free(wheel->allocator, old.nodes, old.bytes, ALIGN);
+    }
+    empty_slots(wheel);
+    file_all(wheel, old.capacity);
+    wheel->regrown = wheel->firing;
+    return TL_OK;
+}
+
+static void wheel_destroy(void *self)
+{
+    struct batch_wheel *wheel = self;
+    tl_free(wheel->allocator, wheel->nodes, wheel->bytes, ALIGN);
+    tl_free(wheel->allocator, wheel, sizeof *wheel, ALIGN);
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    struct batch_wheel *wheel = tl_alloc(config->allocator, sizeof *wheel, ALIGN);
+    if (wheel == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *wheel = (struct batch_wheel){
+        .clock = config->now,
+        .batch_due = TL_NEVER,
+        .sequel = NO_ID,
+        .round = ROUND,
+        .lists_up_to = (uint32_t)config->options[OPTION_LISTS],
+        .allocator = config->allocator,
+    };
+    TAKE_RECORDS(wheel, config);
+    enum tl_status status = wheel_reserve(wheel, config->capacity);
+    if (status != TL_OK) {
+        tl_free(config->allocator, wheel, sizeof *wheel, ALIGN);
+        return status;
+    }
+    *self = wheel;
+    return TL_OK;
+}
+
+#ifdef TL_EMBEDDED
+static void wheel_moved(void *self, const struct tl_records *records)
+{
+    struct batch_wheel *wheel = self;
+    records_give(&wheel->records, records);
+    note_links(wheel);
+}
+#endif
+
+/* --- inside ---------------------------------------------------------------------------------- */
+
+/* Goes through the entries, or nodes, of a slot: `at` begins as first_entry says. */
+static uint32_t first_entry(const struct batch_wheel *wheel, uint32_t slot)
+{
+    return wheel->chunked ? wheel->tails[slot] : wheel->heads[slot].next;
+}
+
+static bool next_entry(const struct batch_wheel *wheel, uint32_t *at, uint32_t *id)
+{
+    if (!wheel->chunked) {
+        *id = *at;
+        *at = *at < wheel->capacity ? node_of(wheel, *at)->links.next : HEAD;
+        return *id < wheel->capacity;
+    }
+    if (*at == 0) {
+        return false;
+    }
+    *id = wheel->pool[*at - 1];
+    *at = ids_before(*at) > 1 ? *at - 1 : tail_before(wheel, *at);
+    return true;
+}
+
+/* Whether an entry is its timer's, for the first time. */
+static bool see(struct batch_wheel *wheel, uint32_t id, uint32_t mark)
+{
+    struct node *node = node_of(wheel, id);
+    if (!wheel->chunked) {
+        return true;
+    }
+    if (node->rest == 0 || (node->filed & MARKS) != mark || (node->later & SEEN) != 0) {
+        return false;
+    }
+    node->later |= SEEN;
+    return true;
+}
+
+static void forget_seen(struct batch_wheel *wheel)
+{
+    for (uint32_t id = 0; wheel->chunked && id < wheel->capacity; id++) {
+        node_of(wheel, id)->later &= ~SEEN;
+    }
+}
+
+static const char *check_slot(struct batch_wheel *wheel, uint32_t slot, uint64_t *timers,
+                              uint64_t *entries)
+{
+    bool levels = slot < apart(wheel, SLOT_FAR);
+    uint32_t mark = slot_mark(wheel, slot);
+    uint32_t at = first_entry(wheel, slot);
+    uint32_t before = HEAD | slot;
+    uint32_t id;
+    for (; next_entry(wheel, &at, &id); before = id) {
+        if (id >= wheel->capacity || ++*entries > wheel->capacity * UINT64_C(64) + 4096) {
+            return "a slot does not end";
+        }
+        const struct node *node = node_of(wheel, id);
+        if (!wheel->chunked && (node->rest == 0 || node->links.prev != before)) {
+            return "two neighbours in a list do not agree";
+        }
+        if (!see(wheel, id, mark)) {
+            continue;
+        }
+        ++*timers;
+        uint64_t late = due_of(node) - slot_tick(wheel, slot);
+        if (levels && late >= (wheel->chunked ? TL_DEADLINE_MAX : slot_ticks(wheel, slot))) {
+            return "a timer is in a slot that comes by too late, or in another's";
+        }
+    }
+    if (!wheel->chunked && wheel->heads[slot].prev != before) {
+        return "a list's end is not its last";
+    }
+    if (slot < fine_slots(wheel) &&
+        first_entry(wheel, slot) != (wheel->chunked ? 0 : HEAD | slot) &&
+        (wheel->occupied[slot / 64] >> slot % 64 & 1) == 0) {
+        return "a slot's bit lies";
+    }
+    return NULL;
+}
+
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+{
+    struct batch_wheel *wheel = (struct batch_wheel *)self;
+    uint64_t count = wheel_count(self);
+    uint64_t timers = 0;
+    uint64_t entries = 0;
+    uint64_t pending = 0;
+    uint64_t chunks = 0;
+    const char *wrong = NULL;
+    for (uint32_t slot = 0; wrong == NULL && slot < all_slots(wheel); slot++) {
+        wrong = check_slot(wheel, slot, &timers, &entries);
+        for (uint32_t tail = wheel->chunked ? wheel->tails[slot] : 0; wrong == NULL && tail != 0;
+             tail = tail_before(wheel, tail)) {
+            chunks++;
+        }
+    }
+    forget_seen(wheel);
+    for (uint32_t id = 0; id < wheel->capacity; id++) {
+        const struct node *node = node_of(wheel, id);
+        pending += node->rest != 0;
+        if (wheel->chunked && (node->rest != 0) != ((node->filed & COUNTED) != 0)) {
+            wrong = "a timer is counted that is not pending, or the other way round";
+        }
+    }
+    if (wrong == NULL && (timers != pending || pending != count)) {
+        wrong = "the timers pending are miscounted";
+    } else if (wrong == NULL && wheel->chunked && chunks + wheel->free_count != wheel->chunks) {
+        wrong = "chunks are missing";
+    } else if (wrong == NULL && !wheel->unfinished &&
+               wheel->quiet > first_fine(wheel, wheel->position + 1)) {
+        wrong = "it sleeps past a slot";
+    }
+    return wrong == NULL ? TL_OK : corrupt(why, why_bytes, "%s", wrong);
+}
+
+static void walk_entries(struct batch_wheel *wheel, uint32_t slot, const struct tl_visitor *visitor)
+{
+    bool levels = slot < apart(wheel, SLOT_FAR);
+    uint32_t mark = slot_mark(wheel, slot);
+    uint32_t id;
+    for (uint32_t at = first_entry(wheel, slot); next_entry(wheel, &at, &id);) {
+        if (see(wheel, id, mark)) {
+            uint64_t due = due_of(node_of(wheel, id));
+            walk_timer(visitor, id, due < SERIALS ? due : TL_NEVER, 0);
+        } else if (levels) {
+            walk_stale(visitor, id, slot_tick(wheel, slot));
+        }
+    }
+    if (wheel->chunked && slot == wheel->clean_slot) {
+        walk_entries(wheel, apart(wheel, SLOT_CLEANED), visitor);
+    }
+}
+
+static void walk_slots(struct batch_wheel *wheel, uint32_t number, uint32_t first, uint32_t count,
+                       uint32_t bits, const struct tl_visitor *visitor)
+{
+    uint64_t width = UINT64_C(1) << bits;
+    uint64_t hand = wheel->position >> bits;
+    walk_level(visitor, number, width);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t from = slot_tick(wheel, first + i);
+        uint32_t marks = (hand & (count - 1)) == i ? TL_MARK_HAND : 0u;
+        marks |= is_empty(wheel, first + i) ? 0u : TL_MARK_FLAGGED;
+        walk_span(visitor, i, from, from + (width - 1), marks);
+        walk_entries(wheel, first + i, visitor);
+    }
+}
+
+/* Two slots that stand for no ticks, shown as one where they hold anything. */
+static void walk_apart(struct batch_wheel *wheel, const char *name, uint32_t which,
+                       const struct tl_visitor *visitor)
+{
+    uint32_t first = apart(wheel, which);
+    if (!is_empty(wheel, first) || !is_empty(wheel, first + 1)) {
+        walk_part(visitor, name, TL_FORM_LIST, 0);
+        walk_node(visitor, 0, TL_NEVER);
+        walk_entries(wheel, first, visitor);
+        walk_entries(wheel, first + 1, visitor);
+    }
+}
+
+/* Leaves the wheel as it was: what the batch and cleaning do is not seen from outside. */
+static void wheel_walk(const void *self, const struct tl_visitor *visitor)
+{
+    struct batch_wheel *wheel = (struct batch_wheel *)self;
+    (void)wheel_count(self);
+    walk_apart(wheel, "due now", SLOT_LATE, visitor);
+    walk_slots(wheel, 1, 0, fine_slots(wheel), 0, visitor);
+    walk_slots(wheel, 2, fine_slots(wheel), COARSE, wheel->block_bits, visitor);
+    walk_apart(wheel, "far", SLOT_FAR, visitor);
+    forget_seen(wheel);
+}
+
+static const struct tl_option wheel_options[] = {
+    [OPTION_LISTS] = {"lists", 200000, 0, CAPACITY_MAX, NULL,
+                      "with up to so many timers, lists take the place of chunks; 0: never"},
+    {NULL, 0, 0, 0, NULL, NULL},
+};
+
+TL_ALGO(batch_wheel) = {
+    .abi = TL_ABI,
+    .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .name = "batch-wheel",
+    .summary = "a hierarchical wheel of chunked slots for very many timers in records: starts wait "
+               "in batches",
+    .origin = "our own; after Varghese and Lauck 1987, scheme 7, and Erlang/OTP",
+    .description =
+        "Slots of one tick, and 256 of a block of ticks, which are moved down ahead of time, "
+        "evenly. "
+        "With many timers a slot is a chain of chunks of ids: a start stores the deadline in the "
+        "node, and is looked at later, with others; a stop or a restart to later leaves the entry "
+        "where it is, and when the wheel comes to it, the node says what has become of the timer. "
+        "No call does what is put off at once. With few timers slots are lists. Made for very many "
+        "timers that lie in the caller's records. Bad at few timers that all fire, and at ids in "
+        "sequence, each started once.",
+    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
+    .options = wheel_options,
+    .create = wheel_create,
+    .destroy = wheel_destroy,
+    .reserve = wheel_reserve,
+    .start = wheel_start,
+    .stop = wheel_stop,
+    .advance = wheel_advance,
+    .next = wheel_next,
+    .count = wheel_count,
+    .counters = wheel_counters,
+    .check = wheel_check,
+    .walk = wheel_walk,
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .moved = EMBEDDED_HOOK(wheel_moved),
+};
