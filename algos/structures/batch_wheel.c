@@ -1581,7 +1581,7 @@ TL_ALGO(batch_wheel) = {
     .name = "batch-wheel",
     .summary = "a hierarchical wheel of chunked slots for very many timers in records: starts wait "
                "in batches",
-    .origin = "our own; after Varghese and Lauck 1987, scheme 7, and Erlang/OTP",
+    .origin = "our own; chunk-wheel for records",
     .description =
         "Slots of one tick, and 256 of a block of ticks, which are moved down ahead of time, "
         "evenly. "

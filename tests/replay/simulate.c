@@ -414,7 +414,7 @@ static void bad_plugins_are_refused(void **state)
     } bad[] = {
         {"no-such-file.so", "no such plug-in"},
         {"CMakeCache.txt", "not a shared object"},
-        {"tests/faulty-abi.so", "abi 4 where this timerlab has 3"},
+        {"tests/faulty-abi.so", "abi 5 where this timerlab has 4"},
         {"tests/faulty-symbol.so", "no symbol timerlab_algo"},
         {"tests/faulty-descriptor.so", "`next` go together"},
         {"tests/faulty-early.so,ordered-list", "the name 'ordered-list' is taken"},
