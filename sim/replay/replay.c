@@ -45,6 +45,7 @@ static const struct pass *const passes[] = {
     [PASS_CHECK] = &check_pass,
     [PASS_THROUGHPUT] = &throughput_pass,
     [PASS_LATENCY] = &latency_pass,
+    [PASS_RECOVERY] = &recovery_pass,
 };
 
 static const struct pass *requested_pass(const struct replay *replay)
@@ -78,14 +79,15 @@ static void report_refusal(struct replay *replay)
     }
 }
 
-static bool create_structure(struct replay *replay)
+bool replay_create(struct replay *replay)
 {
     const struct replay_request *request = replay->request;
     struct replay_result *result = replay->result;
     /* Between two polls the structure's clock stands, and delays count from it. */
     uint64_t behind_ticks = request->drive.poll_ticks > 1 ? request->drive.poll_ticks - 1 : 0;
     uint64_t max_delay_ticks = replay->header->max_delay_ticks;
-    struct tl_config config = {.max_delay_ticks =
+    struct tl_config config = {.now = replay->now,
+                               .max_delay_ticks =
                                    max_delay_ticks > 0 ? max_delay_ticks + behind_ticks : 0,
                                .options = request->options,
                                .allocator = &replay->memory.allocator};
@@ -118,6 +120,7 @@ struct marks {
     uint64_t wakeups;
     uint64_t idle_wakeups;
     uint64_t fired;
+    struct tl_durability durability;
 };
 
 static void read_marks(const struct replay *replay, struct marks *marks)
@@ -128,6 +131,9 @@ static void read_marks(const struct replay *replay, struct marks *marks)
                             .fired = replay->tally.fired};
     if (replay->algo->counters != NULL) {
         replay->algo->counters(replay->self, &marks->counters);
+    }
+    if (replay_is_durable(replay->algo)) {
+        replay->algo->durability(replay->self, &marks->durability);
     }
 }
 
@@ -149,6 +155,8 @@ static void subtract_marks(const struct replay *replay, const struct marks *begi
     result->wakeups = end.wakeups - begin->wakeups;
     result->idle_wakeups = end.idle_wakeups - begin->idle_wakeups;
     result->window_fired = end.fired - begin->fired;
+    result->bytes_durable = end.durability.bytes_durable;
+    result->syncs = end.durability.syncs - begin->durability.syncs;
 }
 
 /* --- stretches -------------------------------------------------------------------------------- */
@@ -450,7 +458,7 @@ static bool run_pass(struct replay *replay)
     if (!close_loop(replay) || !pass->open(replay, replay->error)) {
         return false;
     }
-    if (!create_structure(replay)) {
+    if (!replay_create(replay)) {
         return true;
     }
     if (!run_operations(replay)) {

@@ -17,13 +17,15 @@
  * finds out, and writes it on a tape; the passes that are timed play it. A structure that fires
  * nothing is given all operations of the trace at their ticks, which is what exact ones do.
  *
- * There are three kinds of pass:
+ * There are four kinds of pass:
  *
  *   check       the counted build, with the oracle: is it right, what did it cost in work, memory,
  *               wakeups, lateness
  *   throughput  the timed build, no clock in the loop: each block is decoded first, then its
  *               operations run between two readings of the clock
  *   latency     the timed build, the processor's counter read after each call
+ *   recovery    as throughput, of a durable structure whose option `path` names an empty folder;
+ *               then it is synced, destroyed, and brought back from there, which is timed
  *
  * The window from the trace's warm-up end to its end tick, or another that is asked for, is what
  * times and counts of work cover.
@@ -50,7 +52,12 @@
 
 struct tape;
 
-enum replay_pass { PASS_CHECK, PASS_THROUGHPUT, PASS_LATENCY };
+enum replay_pass { PASS_CHECK, PASS_THROUGHPUT, PASS_LATENCY, PASS_RECOVERY };
+
+static inline bool replay_is_durable(const struct tl_algo *algo)
+{
+    return (algo->capabilities & TL_CAP_DURABLE) != 0;
+}
 
 /* The kinds of call that the latency pass tells apart. */
 #define LATENCY_OP_MAP(X)                                                                          \
@@ -123,6 +130,13 @@ struct replay_result {
     uint64_t bytes_peak;
     uint64_t bytes_drained;
     uint32_t ids;
+    uint64_t bytes_durable;          /* check, of a durable structure: at the window's end */
+    uint64_t syncs;                  /* check: times it waited for the disk, in the window */
+    uint64_t acknowledged_max_ticks; /* check: acknowledged.h; up to the end tick */
+
+    /* recovery */
+    uint64_t recovery_ns; /* of create and recover */
+    uint64_t recovered;   /* timers */
 
     /* latency */
     struct histogram latency_ns[LATENCY_OPS];  /* service times */

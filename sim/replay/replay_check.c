@@ -30,6 +30,7 @@ static bool open_check(struct replay *replay, struct error *error)
 static void close_check(struct replay *replay)
 {
     oracle_destroy(replay->oracle);
+    acknowledged_release(&replay->acknowledged);
 }
 
 /* --- work ------------------------------------------------------------------------------------ */
@@ -57,6 +58,20 @@ static void keep_operations_work(struct replay *replay, uint64_t tick)
     struct tl_counters counted;
     if (read_work(replay, &counted)) {
         work_add_operations(&replay->result->work, tick, &counted);
+    }
+}
+
+/* --- what is durable ------------------------------------------------------------------------- */
+
+static void look_what_is_durable(struct replay *replay, uint64_t tick)
+{
+    struct tl_durability durability;
+    if (!replay_is_durable(replay->algo) || replay->draining) {
+        return;
+    }
+    replay->algo->durability(replay->self, &durability);
+    if (!acknowledged_look(&replay->acknowledged, tick, &durability)) {
+        replay_refuse(replay, replay->next_event, 0, TL_ERR_NOMEM);
     }
 }
 
@@ -134,6 +149,7 @@ static inline __attribute__((always_inline)) uint64_t advance_checked(struct rep
     oracle_advancing(replay->oracle, tick, budget, replay->draining);
     uint64_t fired = replay->algo->advance(replay->self, tick, budget, check_fired, replay);
     keep_tick_work(replay, tick, fired);
+    look_what_is_durable(replay, tick);
     if (loop != NULL) {
         closed_loop_advanced(loop, tick);
     }
@@ -186,7 +202,8 @@ static bool check_group(struct replay *replay, const struct trace_group *group)
         }
     }
     keep_operations_work(replay, replay->now);
-    return taken;
+    look_what_is_durable(replay, group->tick);
+    return taken && replay->refused == TL_OK;
 }
 
 static bool check_groups(struct replay *replay, size_t from, size_t to)
@@ -267,6 +284,8 @@ static bool judge_end(struct replay *replay, struct error *error)
 static bool finish_check(struct replay *replay, struct error *error)
 {
     bool judged = (replay->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+    acknowledged_finish(&replay->acknowledged, replay->header->end_tick);
+    replay->result->acknowledged_max_ticks = replay->acknowledged.max_ticks;
     bool done = !judged || judge_end(replay, error);
     replay->result->bytes_peak = replay->memory.peak_bytes;
     replay->result->bytes_drained = replay->memory.bytes;

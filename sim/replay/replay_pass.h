@@ -1,10 +1,11 @@
 /*
  * replay_pass.h: a pass under way, between replay.c, which takes it from the trace's first block to
- * its end, and the three kinds of pass, each in a file of its own.
+ * its end, and the kinds of pass, each in a file of its own.
  */
 #ifndef SIM_REPLAY_PASS_H
 #define SIM_REPLAY_PASS_H
 
+#include "acknowledged.h"
 #include "arrivals.h"
 #include "closed_loop.h"
 #include "lived.h"
@@ -57,7 +58,10 @@ struct replay {
     struct oracle *oracle;
     struct closed_loop *loop; /* NULL: all operations of the trace come at their ticks */
     struct tape_recorder *recorder;
+    struct acknowledged acknowledged; /* of a durable structure */
     bool draining;
+
+    uint64_t adopted; /* recovery: timers brought back so far */
 
     /* latency */
     uint64_t last_cycles;    /* the last reading of the clock */
@@ -120,6 +124,14 @@ struct pass {
 extern const struct pass check_pass;
 extern const struct pass throughput_pass;
 extern const struct pass latency_pass;
+extern const struct pass recovery_pass;
+
+/* Brings back what the structure's folder holds, and times it. */
+bool recovery_finish(struct replay *replay, struct error *error);
+
+/* Makes the structure, for all the trace's timers, with the replay's clock. False: it cannot be
+ * had, and the result says why. */
+bool replay_create(struct replay *replay);
 
 /* Equal sets of (id, tick) give equal sums, whatever the order. */
 static inline void tally_add(struct tally *tally, uint32_t id, uint64_t now)

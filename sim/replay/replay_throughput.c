@@ -1,4 +1,5 @@
-/* The throughput pass: nothing but the structure's calls between two readings of the clock. */
+/* The throughput pass: nothing but the structure's calls between two readings of the clock. And the
+ * recovery pass, which does the same and goes on from there. */
 #include "replay_steps.h"
 
 #include <stdlib.h>
@@ -54,5 +55,13 @@ const struct pass throughput_pass = {
     .open = open_throughput,
     .apply = apply_untimed,
     .pass_rest = pass_rest_untimed,
+    .close = close_throughput,
+};
+
+const struct pass recovery_pass = {
+    .open = open_throughput,
+    .apply = apply_untimed,
+    .pass_rest = pass_rest_untimed,
+    .finish = recovery_finish,
     .close = close_throughput,
 };

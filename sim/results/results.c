@@ -122,7 +122,7 @@ static const char *cell_format(const struct row *row, enum column column, const 
 void results_write_columns(FILE *stream)
 {
     for (int c = 0; c < COLUMNS; c++) {
-        (void)fprintf(stream, "%-20s %s\n", result_columns[c].name, result_columns[c].help);
+        (void)fprintf(stream, "%-25s %s\n", result_columns[c].name, result_columns[c].help);
     }
 }
 
@@ -264,10 +264,15 @@ static const enum column latency_columns[] = {
     COL_STOP_P50,    COL_STOP_P99,      COL_STOP_P9999,  COL_ADVANCE_P50,
     COL_ADVANCE_P99, COL_ADVANCE_P9999, COL_ADVANCE_MAX, COLUMNS};
 
+static const enum column durable_columns[] = {
+    COL_ALGO,     COL_OPTIONS, COL_BYTES_DURABLE, COL_SYNCS_PER_FIRED, COL_ACKNOWLEDGED_MAX,
+    COL_RECOVERY, COLUMNS};
+
 static const struct theme themes[] = {
     {"speed", speed_columns},
     {"what fired", right_columns},
     {"memory, wakeups, work", cost_columns},
+    {"what outlives the process", durable_columns},
     {"latency of single operations", latency_columns},
 };
 

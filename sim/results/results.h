@@ -97,6 +97,12 @@ extern const char *const live_files[];
     X(COL_N_SLOTS, "n_slots", 0, "slots visited in the window")                                    \
     X(COL_N_CASCADES, "n_cascades", 0, "timers cascaded in the window")                            \
     X(COL_N_ALLOCS, "n_allocs", 0, "allocations in the window")                                    \
+    X(COL_BYTES_DURABLE, "bytes_durable", 0, "of its files at the window's end, if it is durable") \
+    X(COL_SYNCS_PER_FIRED, "syncs_per_fired", 3,                                                   \
+      "waits for the disk per timer fired, in the window")                                         \
+    X(COL_ACKNOWLEDGED_MAX, "acknowledged_lateness_max", 0,                                        \
+      "ticks from an operation until it is durable")                                               \
+    X(COL_RECOVERY, "recovery_s_per_million", 3, "to bring back what was pending at the end tick") \
     X(COL_REASON, "reason", 0, "why the status is not ok")
 
 enum column {

@@ -3,13 +3,15 @@
 #include "leavings.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fleeting, int *file,
-                         struct error *error)
+/* Its name, up to what tells it from others. False, with errno set, if there is no room for it. */
+static bool make_name(char *path, size_t bytes, const char *purpose, bool fleeting)
 {
     static const char memory[] = "/dev/shm";
     const char *folder = getenv("TMPDIR");
@@ -18,8 +20,14 @@ bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fle
     }
     int length = snprintf(path, bytes, "%s/timerlab-%s-XXXXXX", folder, purpose);
     errno = ENAMETOOLONG;
+    return length > 0 && (size_t)length < bytes;
+}
+
+bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fleeting, int *file,
+                         struct error *error)
+{
     leavings_hold();
-    int made = length > 0 && (size_t)length < bytes ? mkstemp(path) : -1;
+    int made = make_name(path, bytes, purpose, fleeting) ? mkstemp(path) : -1;
     if (made >= 0) {
         leavings_add(path);
     }
@@ -39,5 +47,42 @@ bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fle
 void temporary_file_remove(const char *path)
 {
     (void)unlink(path);
+    leavings_forget(path);
+}
+
+bool temporary_folder_make(char *path, size_t bytes, const char *purpose, bool fleeting,
+                           struct error *error)
+{
+    leavings_hold();
+    bool made = make_name(path, bytes, purpose, fleeting) && mkdtemp(path) != NULL;
+    if (made) {
+        leavings_add(path);
+    } else {
+        path[0] = '\0'; /* half a name may be that of something else */
+    }
+    leavings_release();
+    return made || error_set(error, "no temporary folder can be made in $TMPDIR or /tmp: %s",
+                             strerror(errno));
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info;
+    (void)kind;
+    if (walk->level > 0) {
+        (void)remove(path);
+    }
+    return 0;
+}
+
+void temporary_folder_clear(const char *path)
+{
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void temporary_folder_remove(const char *path)
+{
+    temporary_folder_clear(path);
+    (void)rmdir(path);
     leavings_forget(path);
 }

@@ -1,5 +1,5 @@
 /*
- * temporary_file.h: a file for what is needed during one command only.
+ * temporary_file.h: a file, or a folder, for what is needed during one command only.
  */
 #ifndef SIM_TEMPORARY_FILE_H
 #define SIM_TEMPORARY_FILE_H
@@ -18,5 +18,14 @@ bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fle
                          struct error *error);
 
 void temporary_file_remove(const char *path);
+
+/* The same of a folder, "" if there is none, which is removed with what is in it; a signal leaves
+ * it if it is not empty. */
+bool temporary_folder_make(char *path, size_t bytes, const char *purpose, bool fleeting,
+                           struct error *error);
+void temporary_folder_remove(const char *path);
+
+/* Removes all that is in it. */
+void temporary_folder_clear(const char *path);
 
 #endif

@@ -4,11 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define NAME_BYTES 96u
@@ -311,40 +309,4 @@ bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_
     }
     free(image);
     return done;
-}
-
-/* --- the folder ------------------------------------------------------------------------------ */
-
-bool crash_folder_make(char *path, size_t path_bytes, struct error *error)
-{
-    const char *parent = getenv("TMPDIR");
-    if (parent == NULL || parent[0] == '\0') {
-        parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-    }
-    int length = snprintf(path, path_bytes, "%s/timerlab-crash-XXXXXX", parent);
-    if (length < 0 || (size_t)length >= path_bytes || mkdtemp(path) == NULL) {
-        return error_set(error, "%s: a folder cannot be made: %s", parent, strerror(errno));
-    }
-    return true;
-}
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-    (void)info;
-    (void)kind;
-    if (walk->level > 0) {
-        (void)remove(path);
-    }
-    return 0;
-}
-
-void crash_folder_clear(const char *path)
-{
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-void crash_folder_remove(const char *path)
-{
-    crash_folder_clear(path);
-    (void)rmdir(path);
 }

@@ -41,13 +41,4 @@ uint64_t crash_trace_calls(const struct crash_trace *trace);
 bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_half, uint64_t seed,
                       const char *folder, struct crash_moment *moment, struct error *error);
 
-/* --- the folder ------------------------------------------------------------------------------ */
-
-/* Makes one, where it costs least to wait for the disk, unless $TMPDIR says where. */
-bool crash_folder_make(char *path, size_t path_bytes, struct error *error);
-
-/* Removes everything in it. */
-void crash_folder_clear(const char *path);
-void crash_folder_remove(const char *path);
-
 #endif

@@ -3,6 +3,7 @@
 #include "child.h"
 #include "crash_image.h"
 #include "crash_shim.h"
+#include "temporary_file.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -518,7 +519,7 @@ static void forget(struct life *life, uint64_t seed)
     life->drains = false;
     life->may_fail = false;
     life->trace = NULL;
-    crash_folder_clear(life->folder);
+    temporary_folder_clear(life->folder);
 }
 
 /* Ended at that point, and again a little later; then everything fires. */
@@ -580,7 +581,7 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
         life->journal->report = so_far;
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
         uint64_t cut = (random >> 33) % crash_trace_calls(trace);
-        crash_folder_clear(life->folder);
+        temporary_folder_clear(life->folder);
         done = crash_image_make(trace, cut, k % 2 == 1, random, life->folder,
                                 &life->journal->moment, error);
         life->journal->report.images++;
@@ -659,7 +660,7 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
     life.early_ticks = precision.early_ticks;
     life.late_ticks = precision.late_ticks;
     life.at_most = strcmp(word_of(algo, options, "delivery"), "at-most") == 0;
-    bool done = crash_folder_make(life.folder, sizeof life.folder, error);
+    bool done = temporary_folder_make(life.folder, sizeof life.folder, "crash", true, error);
     done = done && (tl_option_set_text(&life.options[tl_option_row(algo, "path")], life.folder) ||
                     error_set(error, "out of memory"));
     done = done && try_kills(&life, plan, error);
@@ -674,7 +675,7 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
     bool shimmed = report->shimmed;
     *report = journal->report;
     report->shimmed = shimmed;
-    crash_folder_remove(life.folder);
+    temporary_folder_remove(life.folder);
     child_memory_free(journal, sizeof *journal);
     return done;
 }

@@ -4,6 +4,7 @@
 
 #include "child.h"
 #include "tape.h"
+#include "temporary_file.h"
 #include "trace_ids.h"
 
 #include <inttypes.h>
@@ -39,7 +40,7 @@ static void fail(struct subject *subject, const char *status, const char *reason
 /* How long passes take, about, against one another: the checked one has the oracle beside it, that
  * with latencies the clock. */
 static const uint64_t pass_weights[] = {
-    [PASS_CHECK] = 4, [PASS_THROUGHPUT] = 1, [PASS_LATENCY] = 2};
+    [PASS_CHECK] = 4, [PASS_THROUGHPUT] = 1, [PASS_LATENCY] = 2, [PASS_RECOVERY] = 1};
 
 static uint64_t run_weight(const struct simulate_request *request)
 {
@@ -262,6 +263,47 @@ static bool time_all(struct job *job, struct error *error)
     return done;
 }
 
+/* Times what a durable structure takes to bring back its timers, from a folder of its own. */
+static bool recover_one(struct job *job, struct subject *subject, struct replay_result *result,
+                        struct error *error)
+{
+    char folder[512];
+    int64_t options[TL_OPTIONS_MAX];
+    const struct tl_algo *algo = subject->timed;
+    const int64_t *own = subject->options;
+    bool usable = false;
+    memcpy(options, own, tl_option_count(algo) * sizeof *options);
+    if (!temporary_folder_make(folder, sizeof folder, "recovery", false, error)) {
+        return false;
+    }
+    bool done = tl_option_set_text(&options[tl_option_row(algo, "path")], folder) ||
+                error_set(error, "out of memory");
+    subject->options = options;
+    done = done && run_pass(job, subject, PASS_RECOVERY, result, &usable, error);
+    subject->options = own;
+    temporary_folder_remove(folder);
+    if (done && usable) {
+        compare_work(subject, result);
+        subject->recovery_ns = result->recovery_ns;
+        subject->recovered = result->recovered;
+    }
+    return done;
+}
+
+static bool recover_all(struct job *job, struct error *error)
+{
+    struct replay_result *result = malloc(sizeof *result);
+    bool done = result != NULL || error_set(error, "out of memory");
+    for (size_t i = 0; i < job->subject_count && done && job->request->runs > 0; i++) {
+        struct subject *subject = &job->subjects[i];
+        if (replay_is_durable(subject->timed) && subject->right) {
+            done = recover_one(job, subject, result, error);
+        }
+    }
+    free(result);
+    return done;
+}
+
 /* --- figures --------------------------------------------------------------------------------- */
 
 static bool fill_rows(struct job *job, const struct trace_header *header, bool *all_right,
@@ -382,7 +424,8 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
     }
     bool done = trace_ids_check(reader, job->trace_path, error) && keep_trace(job, reader, error) &&
                 open_subjects(job, header->reactions > 0, error) && check_all(job, header, error) &&
-                time_all(job, error) && fill_rows(job, header, all_right, error);
+                time_all(job, error) && recover_all(job, error) &&
+                fill_rows(job, header, all_right, error);
     close_subjects(job);
     trace_reader_close(reader);
     return done;
@@ -392,12 +435,17 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
 static uint64_t expect_work(const struct simulate_request *request)
 {
     uint64_t work = 0;
+    uint64_t recoveries = 0;
+    for (size_t i = 0; i < request->contenders->count && request->runs > 0; i++) {
+        recoveries += replay_is_durable(request->contenders->items[i].timed);
+    }
     for (size_t i = 0; i < request->trace_count; i++) {
         struct error unread;
         struct trace_reader *reader = trace_reader_open(request->traces[i], &unread);
         uint64_t events = reader != NULL ? trace_reader_header(reader)->events + 1 : 0;
         work += events * (request->contenders->count + 1) *
-                (pass_weights[PASS_CHECK] + request->runs * run_weight(request));
+                    (pass_weights[PASS_CHECK] + request->runs * run_weight(request)) +
+                events * recoveries * pass_weights[PASS_RECOVERY];
         trace_reader_close(reader);
     }
     return work;

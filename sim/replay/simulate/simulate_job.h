@@ -28,6 +28,8 @@ struct subject {
     double *ns_per_event;          /* of each run */
     double *processor_ns_per_event;
     unsigned ns_count;
+    uint64_t recovery_ns; /* of this many timers; 0: it was not timed, or none was pending */
+    uint64_t recovered;
     double *latency_ns[LATENCY_COLUMNS]; /* the same for each percentile of each operation */
     unsigned latency_count;
 };

@@ -120,6 +120,21 @@ static void fill_work(struct row *row, const struct subject *subject)
     row_set_integer(row, COL_N_ALLOCS, check->allocations);
 }
 
+/* Of a durable structure only. */
+static void fill_durable(struct row *row, const struct subject *subject)
+{
+    const struct replay_result *check = subject->check;
+    row_set_integer(row, COL_BYTES_DURABLE, check->bytes_durable);
+    row_set_integer(row, COL_ACKNOWLEDGED_MAX, check->acknowledged_max_ticks);
+    if (check->window_fired > 0) {
+        row_set_real(row, COL_SYNCS_PER_FIRED, (double)check->syncs / (double)check->window_fired);
+    }
+    if (subject->right && subject->recovered > 0) {
+        row_set_real(row, COL_RECOVERY,
+                     (double)subject->recovery_ns / 1e3 / (double)subject->recovered);
+    }
+}
+
 bool add_result_row(struct job *job, const struct subject *subject,
                     const struct trace_header *header, const struct subject *floor,
                     struct error *error)
@@ -144,6 +159,9 @@ bool add_result_row(struct job *job, const struct subject *subject,
     }
     if (ended) {
         fill_work(row, subject);
+    }
+    if (ended && replay_is_durable(subject->timed)) {
+        fill_durable(row, subject);
     }
     bool kept = true;
     if (subject->right && subject->ns_count > 0) {

@@ -1,0 +1,70 @@
+#include "acknowledged.h"
+
+#include "growing_array.h"
+
+#include <string.h>
+
+static bool add_tick(struct acknowledged *acknowledged, struct acknowledged_tick tick)
+{
+    if (acknowledged->begin > 0 && acknowledged->end == acknowledged->room) {
+        acknowledged->end -= acknowledged->begin;
+        memmove(acknowledged->waiting, acknowledged->waiting + acknowledged->begin,
+                acknowledged->end * sizeof *acknowledged->waiting);
+        acknowledged->begin = 0;
+    }
+    void *grown = array_reach(acknowledged->waiting, &acknowledged->room, acknowledged->end,
+                              sizeof *acknowledged->waiting);
+    if (grown == NULL) {
+        return false;
+    }
+    acknowledged->waiting = grown;
+    acknowledged->waiting[acknowledged->end++] = tick;
+    return true;
+}
+
+static void has_waited(struct acknowledged *acknowledged, uint64_t ticks)
+{
+    acknowledged->max_ticks = ticks > acknowledged->max_ticks ? ticks : acknowledged->max_ticks;
+}
+
+bool acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
+                       const struct tl_durability *durability)
+{
+    if (durability->sequence > acknowledged->seen) {
+        const struct acknowledged_tick given = {acknowledged->seen + 1, tick};
+        if (!add_tick(acknowledged, given)) {
+            return false;
+        }
+        acknowledged->seen = durability->sequence;
+    }
+    while (acknowledged->begin < acknowledged->end) {
+        struct acknowledged_tick *oldest = &acknowledged->waiting[acknowledged->begin];
+        bool is_last = acknowledged->begin + 1 == acknowledged->end;
+        uint64_t behind = is_last ? acknowledged->seen + 1 : oldest[1].first;
+        if (durability->durable_sequence < oldest->first) {
+            return true;
+        }
+        has_waited(acknowledged, tick - oldest->tick);
+        if (durability->durable_sequence + 1 < behind) {
+            oldest->first = durability->durable_sequence + 1;
+            return true;
+        }
+        acknowledged->begin++;
+    }
+    acknowledged->begin = 0;
+    acknowledged->end = 0;
+    return true;
+}
+
+void acknowledged_finish(struct acknowledged *acknowledged, uint64_t tick)
+{
+    if (acknowledged->begin < acknowledged->end) {
+        has_waited(acknowledged, tick - acknowledged->waiting[acknowledged->begin].tick);
+    }
+}
+
+void acknowledged_release(struct acknowledged *acknowledged)
+{
+    free(acknowledged->waiting);
+    *acknowledged = (struct acknowledged){0};
+}

@@ -1,0 +1,57 @@
+/* The end of the recovery pass, which is a throughput pass up to there. */
+#include "clock.h"
+#include "replay_pass.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void adopted(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
+{
+    struct replay *replay = ctx;
+    (void)id;
+    (void)deadline;
+    (void)generation;
+    replay->adopted++;
+}
+
+static void report_failure(struct replay *replay, const char *what, enum tl_status status)
+{
+    struct tl_durability durability = {0};
+    struct replay_result *result = replay->result;
+    replay->algo->durability(replay->self, &durability);
+    result->status = REPLAY_FAULT;
+    (void)snprintf(result->reason, sizeof result->reason, "%s: %s", what,
+                   durability.failure != NULL ? durability.failure : tl_status_text(status));
+}
+
+bool recovery_finish(struct replay *replay, struct error *error)
+{
+    struct replay_result *result = replay->result;
+    uint64_t pending = replay->algo->count(replay->self);
+    uint64_t durable_sequence;
+    (void)error;
+    enum tl_status status = replay->algo->sync(replay->self, &durable_sequence);
+    if (status != TL_OK) {
+        report_failure(replay, "sync at the end tick", status);
+        return true;
+    }
+    replay->algo->destroy(replay->self);
+    uint64_t begun_ns = clock_now_ns();
+    if (!replay_create(replay)) {
+        return true;
+    }
+    status = replay->algo->recover(replay->self, adopted, replay);
+    result->recovery_ns = clock_now_ns() - begun_ns;
+    result->recovered = replay->adopted;
+    if (status != TL_OK) {
+        report_failure(replay, "recover after the end tick", status);
+    } else if (replay->adopted != pending || replay->algo->count(replay->self) != pending) {
+        result->status = REPLAY_FAULT;
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "%" PRIu64
+                       " timers were pending and synced at the end tick; it brought back "
+                       "%" PRIu64 ", and counts %" PRIu64,
+                       pending, replay->adopted, replay->algo->count(replay->self));
+    }
+    return true;
+}
