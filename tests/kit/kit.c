@@ -349,20 +349,29 @@ static void what_is_done_often_is_told_once(void **state)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text),
                        "start 1 in 5\nadvance by 1\nstop 2\n");
     }
+    /* Only of starts and stops are there ranges. */
+    static const char others[] = "reserve 91\nreserve 92\nreserve 93\nreserve 94\nreserve 95\n"
+                                 "reserve 96\nreserve 97\nreserve 98\n";
+    (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s", others);
     struct kit_trace trace = trace_from(text, algo);
-    assert_int_equal(trace.count, 150);
+    assert_int_equal(trace.count, 158);
+    for (uint32_t i = 0; i < 8; i++) {
+        trace.ops[150 + i] = kit_op_of(KIT_OP_RESERVE, 91 + i); /* as a case's are logged */
+    }
     kit_trace_fold(&trace);
     char *folded = text_of(&trace, algo);
-    assert_string_equal(folded, "create capacity 90 now 0 max-delay 0\nstart 0-87 every 3 in 7\n"
-                                "start 1 in 5\nadvance by 1\nstop 2\n"
-                                "repeat 3 operations 39 times\n");
+    static const char ranges[] = "create capacity 90 now 0 max-delay 0\nstart 0-87 every 3 in 7\n"
+                                 "start 1 in 5\nadvance by 1\nstop 2\n"
+                                 "repeat 3 operations 39 times\n";
+    assert_memory_equal(folded, ranges, strlen(ranges));
+    assert_string_equal(folded + strlen(ranges), others);
     /* The same number of operations is done. */
     struct kit_target target = kit_target_of(algo, algo);
     struct kit_limits limits = kit_limits_default();
     struct kit_verdict verdict;
     kit_replay(&target, &trace, &limits, &verdict);
     assert_int_equal(verdict.result, KIT_OK);
-    assert_int_equal(verdict.operations, 150);
+    assert_int_equal(verdict.operations, 158);
     assert_int_equal(verdict.coverage.pending, 31);
     assert_int_equal(verdict.coverage.callbacks, 31);
     free(folded);

@@ -137,7 +137,6 @@ static void callbacks(struct kit_run *run,
             script_advance(&subject, subject.clock);
             script_advance(&subject, subject.clock + 1);
             script_settle(&subject);
-            subject.on_fire = NULL;
         }
         script_close(&subject);
     }
@@ -245,7 +244,6 @@ static void mix(struct kit_subject *subject, struct traffic *traffic)
         struct acts acts = {.act = draw_operations, .left = 100, .traffic = traffic};
         let_act(subject, &acts);
         script_churn(traffic, subject, 50, round % 2 == 0 ? BY_ONE : IRREGULARLY);
-        subject->on_fire = NULL;
     }
 }
 

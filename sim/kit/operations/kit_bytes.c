@@ -307,16 +307,13 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
     uint8_t announced = byte(bytes);
     start->max_delay_ticks = announced < 128 ? 0 : UINT64_C(1) << (announced % 17);
     decide_records(announced, target, start);
-    start->grants = UINT64_MAX;
-    start->counted = false;
-    start->place = KIT_GUARD_CANARIES;
 }
 
 bool kit_interpret(const struct kit_target *target, const uint8_t *data, size_t size,
                    struct kit_witness *witness)
 {
     struct bytes bytes = {.at = data, .end = data + size};
-    struct kit_session start;
+    struct kit_session start = {.grants = UINT64_MAX, .place = KIT_GUARD_CANARIES};
     struct mood mood;
     decide_session(&bytes, target, &start, &mood);
     struct kit_session_run session;
