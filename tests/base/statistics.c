@@ -1,8 +1,11 @@
 /*
- * Statistics against figures that are published, and against counting all cases one by one.
+ * Statistics against figures that are published, and against counting all cases one by one;
+ * histograms and figures against what they promise.
  */
 #include "test.h"
 
+#include "figures.h"
+#include "histogram.h"
 #include "random.h"
 #include "statistics.h"
 
@@ -343,6 +346,111 @@ static void many_comparisons(void **state)
     assert_true(stats_holm(p, 0, holm) && stats_benjamini_hochberg(p, 0, bh));
 }
 
+/* --- histograms, figures --------------------------------------------------------------------- */
+
+/* Small values are exact: what is asked for by share is the smallest that enough do not exceed. */
+static void shares_of_a_histogram(void **state)
+{
+    (void)state;
+    static struct histogram histogram;
+    assert_int_equal(histogram_quantile(&histogram, 0.5), 0);
+    assert_true(histogram_mean(&histogram) == 0 && histogram_deviation(&histogram) == 0);
+    for (uint64_t value = 10; value >= 1; value--) {
+        histogram_add(&histogram, value);
+    }
+    static const struct {
+        double share;
+        uint64_t value;
+    } shares[] = {{0, 1},   {0.05, 1}, {0.1, 1}, {0.11, 2},  {0.25, 3},
+                  {0.5, 5}, {0.51, 6}, {0.9, 9}, {0.91, 10}, {1, 10}};
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        assert_int_equal(histogram_quantile(&histogram, shares[i].share), shares[i].value);
+    }
+    assert_int_equal(histogram_at_rank(&histogram, 4), 4);
+    NEAR(histogram_mean(&histogram), 5.5, 1e-12);
+    NEAR(histogram_deviation(&histogram), sqrt(8.25), 1e-12);
+}
+
+/* Large ones are told by the middle of their bucket, but never outside of what was there. */
+static void buckets_of_a_histogram(void **state)
+{
+    (void)state;
+    static struct histogram first;
+    static struct histogram second;
+    histogram_merge(&first, &second);
+    assert_int_equal(first.total, 0);
+    histogram_add(&second, 1003); /* 1000 to 1003 */
+    histogram_merge(&first, &second);
+    assert_int_equal(first.min, 1003);
+    assert_int_equal(histogram_at_rank(&first, 1), 1003);
+    static struct histogram third;
+    histogram_add(&third, 1000);
+    histogram_add(&third, UINT64_C(1) << 50); /* beyond the last bucket */
+    histogram_merge(&first, &third);
+    assert_int_equal(first.total, 3);
+    assert_int_equal(first.min, 1000);
+    assert_true(first.max == UINT64_C(1) << 50);
+    assert_int_equal(histogram_at_rank(&first, 1), 1002);
+    assert_int_equal(histogram_at_rank(&first, 2), 1002);
+    assert_true(histogram_at_rank(&first, 3) == UINT64_C(1) << 50);
+    for (uint64_t value = 1; value < UINT64_C(1) << 42; value += 1 + value / 3) {
+        static struct histogram one;
+        memset(&one, 0, sizeof one);
+        histogram_add(&one, value);
+        histogram_add(&one, UINT64_MAX);
+        histogram_add(&one, 0);
+        double found = (double)histogram_at_rank(&one, 2);
+        NEAR(found, (double)value, (double)value / 128);
+    }
+}
+
+static void figures_as_people_read_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *(*text)(double value, char text[FIGURE_BYTES]);
+        double value;
+        const char *expected;
+    } examples[] = {
+        {figure_text, 0, "0"},
+        {figure_text, 0.5, "0.50"},
+        {figure_text, 9.994, "9.99"},
+        {figure_text, 9.996, "10.0"},
+        {figure_text, -12.34, "-12.3"},
+        {figure_text, 99.96, "100"},
+        {figure_text, 1234.4, "1,234"},
+        {grouped_text, 0, "0"},
+        {grouped_text, -0.4, "0"},
+        {grouped_text, 999, "999"},
+        {grouped_text, -1000, "-1,000"},
+        {grouped_text, 1234567, "1,234,567"},
+        {grouped_text, 1e30, "1e+30"},
+        {duration_text, 999, "999 ns"},
+        {duration_text, 1000, "1.00 µs"},
+        {duration_text, 12.3e6, "12.3 ms"},
+        {duration_text, 5e12, "5,000 s"},
+        {size_text, 1.5e6, "1.50 MB"},
+        {rate_text, 1234, "1.23 thousand"},
+        {rate_text, 5e9, "5,000 million"},
+        {ticks_text, 1, "1 tick"},
+        {ticks_text, 2, "2 ticks"},
+        {number_text, 12, "12"},
+        {number_text, 12.344, "12.34"},
+        {number_text, 1234567.5, "1.2346e+06"},
+        {plain_duration_text, 9999, "9999 ns"},
+        {plain_duration_text, 10000, "10.0 us"},
+        {plain_duration_text, 1e7, "10.0 ms"},
+        {binary_size_text, 1023, "1023 bytes"},
+        {binary_size_text, 1024, "1.0 KiB"},
+        {binary_size_text, 0x1p50, "1024.0 TiB"},
+    };
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        assert_string_equal(examples[i].text(examples[i].value, FIGURE), examples[i].expected);
+        assert_string_equal(examples[i].text(NAN, FIGURE), "-");
+    }
+    assert_string_equal(decimal_text(12.345, 1, FIGURE), "12.3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +465,9 @@ int main(void)
         cmocka_unit_test(few_values_have_no_interval),
         cmocka_unit_test(order_shows),
         cmocka_unit_test(many_comparisons),
+        cmocka_unit_test(shares_of_a_histogram),
+        cmocka_unit_test(buckets_of_a_histogram),
+        cmocka_unit_test(figures_as_people_read_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

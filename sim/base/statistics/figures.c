@@ -79,6 +79,9 @@ const char *rate_text(double value, char text[FIGURE_BYTES])
 
 const char *ticks_text(double value_ticks, char text[FIGURE_BYTES])
 {
+    if (isnan(value_ticks)) {
+        return "-";
+    }
     (void)snprintf(text, FIGURE_BYTES, "%s %s", grouped_text(value_ticks, FIGURE),
                    value_ticks == 1 ? "tick" : "ticks");
     return text;
