@@ -811,6 +811,19 @@ static void some_malformed_lines_are_borne(void **state)
     assert_int_equal(import_run_number(&run, "counts.malformed_lines"), 1);
     assert_non_null(strstr(run.report, "line 12: no [CPU] column with a time stamp in seconds "
                                        "behind it: \"what is this?\""));
+    assert_null(strstr(run.report, "are not understood"));
+    import_run_free(&run);
+    /* Five are shown, the others counted. */
+    size_t length = strlen(text);
+    for (unsigned i = 0; i < 6; i++) {
+        (void)snprintf(text + length, sizeof text - length, "%u, what is this?\n", i);
+        length += strlen(text + length);
+    }
+    run = import_text(text, (const char *const[]){"max-malformed", "60%", NULL});
+    assert_int_equal(run.result, IMPORT_DONE);
+    assert_non_null(strstr(run.report, "line 16: "));
+    assert_null(strstr(run.report, "line 17: "));
+    assert_non_null(strstr(run.report, "recording.txt: 2 more lines are not understood\n"));
     import_run_free(&run);
 }
 

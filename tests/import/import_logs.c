@@ -523,7 +523,8 @@ static void logs_that_may_not_be_what_they_seem(void **state)
         {"ts,k\n1.5,a\n2,b\n3,a\n", NULL},
         {"ts,k\n1,a\n1,b\n2,c\n", "up to 2 events"},
         {"ts,k\n1.0001,a\n1.0002,b\n", "happens in one tick of 1000000 ns"},
-        {"ts,k\n1.5,a\n2,a\n126230402,b\n", "nothing happens for 1461.0 days"},
+        {"ts,k\n1.5,a\n2,a\n126230402,b\n",
+         "nothing happens for 1461.0 days, from 0.500000 s after its beginning on"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct import_run run =
@@ -537,6 +538,12 @@ static void logs_that_may_not_be_what_they_seem(void **state)
         }
         import_run_free(&run);
     }
+    struct import_run run =
+        import_text("events", "ts,k,op,delay\n1.5,a,start,1\n2,a,start,1\n126230402,a,start,1\n",
+                    (const char *const[]){"key", "k", "op", "op", NULL});
+    assert_int_equal(run.result, IMPORT_DONE);
+    assert_non_null(strstr(run.report, "1461.0 days, from 0.500000 s after its beginning on"));
+    import_run_free(&run);
 }
 
 static void odd_tables_are_refused(void **state)

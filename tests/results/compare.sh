@@ -88,6 +88,15 @@ jq '.context.build_type = "Debug"' after.json >debug.json
 run 0 before.json debug.json
 says err 'debug.json was measured in a build without optimisation'
 
+# the name of a structure, and its options, are as long as they may be, or refused
+long=$(printf '%0127d' 0)
+run 1 --by algo --base "$long" before.json
+silent err 'is not the name'
+for name in "${long}0" ":slots=64" "heap:$long$long$long$long"; do
+    run 2 --by algo --base "$name" before.json
+    says err "'$name' is not the name of a structure"
+done
+
 # --- verdicts depend on what is asked for
 
 run 0 --min-effect 50% before.json after.json
@@ -103,6 +112,10 @@ run 0 --by algo --metric processor_ns_per_event --metric ns_per_event before.jso
 says out '6 faster'
 run 0 --by algo --metric processor_ns_per_event --metric ns_per_event --confidence 99 before.json
 says out 'among 6 comparisons 8 pairs cannot show any difference; it takes 11'
+# of many pairs those are left out in which the machine was disturbed, and the table says how many are left
+jq '(.rows[] | select(.trace == "day.trace").samples[]) |= (. + . | .[3] *= 3 | .[9] *= 3)' before.json >disturbed.json
+run 0 --by algo --base heap disturbed.json --trace 'day.*'
+says out '16 pairs, 14 quiet  faster'
 # four runs are refused, and never called a difference
 jq '(.rows[].samples[]) |= .[:4]' before.json >four-before.json
 jq '(.rows[].samples[]) |= .[:4]' after.json >four-after.json

@@ -405,6 +405,15 @@ static void disturbed_rounds_are_left_out(void **state)
     assert_true(judge_paired(other, base, 20, &paired_settings, &reverse));
     assert_int_equal(reverse.disturbed, 5);
     assert_true(fabs(reverse.p - judgement.p) < 1e-9);
+    /* as far above the shortest quarter as 2.2 times from there to the shortest of all is quiet */
+    static const double reach[] = {0,    0.01, 0.01, 0.01,  0.02,  0.02,
+                                   0.02, 0.02, 0.02, 0.031, 0.033, 0.1};
+    for (size_t i = 0; i < 12; i++) {
+        base[i] = exp(reach[i] / 2);
+        other[i] = base[i] * 1.05;
+    }
+    assert_true(judge_paired(base, other, 12, &paired_settings, &judgement));
+    assert_int_equal(judgement.disturbed, 2);
     /* of few rounds none is left out */
     assert_true(judge_paired(base, other, 11, &paired_settings, &judgement));
     assert_int_equal(judgement.disturbed, 0);
