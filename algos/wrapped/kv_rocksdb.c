@@ -11,9 +11,12 @@
 
 #include "loaded_library.h"
 
+#include <dirent.h>
 #include <rocksdb/c.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define ROCKSDB_FUNCTIONS(X)                                                                       \
     X(rocksdb_block_based_options_create)                                                          \
@@ -37,7 +40,8 @@
     X(rocksdb_options_destroy)                                                                     \
     X(rocksdb_options_set_block_based_table_factory)                                               \
     X(rocksdb_options_set_create_if_missing)                                                       \
-    X(rocksdb_options_set_keep_log_file_num)                                                       \
+    X(rocksdb_options_set_db_log_dir)                                                              \
+    X(rocksdb_options_set_info_log_level)                                                          \
     X(rocksdb_options_set_write_buffer_size)                                                       \
     X(rocksdb_property_int)                                                                        \
     X(rocksdb_readoptions_create)                                                                  \
@@ -59,6 +63,9 @@ LOADED_LIBRARY(ROCKSDB_FUNCTIONS, ROCKSDB_FILES);
 #define CACHE_BYTES        ((size_t)16 << 20)
 #define WRITE_BUFFER_BYTES ((size_t)16 << 20)
 
+/* Of the library's own log: what it writes when it opens, and then hardly anything. */
+#define FATAL_ONLY         4
+
 struct rocksdb_store {
     struct kv_store common;
     rocksdb_t *db;
@@ -69,16 +76,16 @@ struct rocksdb_store {
     rocksdb_writebatch_wi_t *batch; /* the transaction */
 };
 
-/* Frees the error, which is NULL if there was none. */
+/* Frees the error, which is NULL if there was none. A full disk is like any other failure: it is
+ * final, for to write once more to a file that failed ends the process, by an assertion. */
 static enum tl_status status_of(struct rocksdb_store *store, char *error)
 {
     if (error == NULL) {
         return TL_OK;
     }
-    bool is_full = strstr(error, "No space") != NULL || strstr(error, "quota") != NULL;
     kv_set_failure(&store->common, error);
     lib.rocksdb_free(error);
-    return is_full ? TL_ERR_DISK_FULL : TL_ERR_STORE;
+    return TL_ERR_STORE;
 }
 
 static const char *chars(const uint8_t *bytes)
@@ -113,8 +120,37 @@ static void set_options(struct rocksdb_store *store, bool synced)
     lib.rocksdb_block_based_options_destroy(table);
     lib.rocksdb_options_set_create_if_missing(store->options, 1);
     lib.rocksdb_options_set_write_buffer_size(store->options, WRITE_BUFFER_BYTES);
-    lib.rocksdb_options_set_keep_log_file_num(store->options, 1);
+    lib.rocksdb_options_set_info_log_level(store->options, FATAL_ONLY);
     lib.rocksdb_writeoptions_set_sync(store->writing, synced);
+}
+
+/* The library writes a log of what it does, which cannot be turned off; and a line after one that
+ * could not be written ends the process. So the log is kept from the store's disk: in a folder in
+ * memory, which is removed once it is open. The store's folder is locked, so that one of this name
+ * is what a killed process left. False: there is none. */
+static bool make_log_folder(const char *folder, char *path, size_t path_bytes)
+{
+    struct stat store;
+    struct stat made;
+    if (stat(folder, &store) != 0) {
+        return false;
+    }
+    (void)snprintf(path, path_bytes, "/dev/shm/timerlab-rocksdb-%ju-%ju", (uintmax_t)store.st_dev,
+                   (uintmax_t)store.st_ino);
+    (void)mkdir(path, 0700);
+    return lstat(path, &made) == 0 && S_ISDIR(made.st_mode) && made.st_uid == geteuid();
+}
+
+static void remove_log_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (const struct dirent *file; folder != NULL && (file = readdir(folder)) != NULL;) {
+        (void)unlinkat(dirfd(folder), file->d_name, 0);
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    (void)rmdir(path);
 }
 
 static enum tl_status rocks_open(const char *folder, bool synced, bool unnamed,
@@ -129,8 +165,16 @@ static enum tl_status rocks_open(const char *folder, bool synced, bool unnamed,
         return TL_ERR_NOMEM;
     }
     set_options(store, synced);
+    char log_folder[128];
+    bool is_apart = make_log_folder(folder, log_folder, sizeof log_folder);
+    if (is_apart) {
+        lib.rocksdb_options_set_db_log_dir(store->options, log_folder);
+    }
     char *error = NULL;
     store->db = lib.rocksdb_open(store->options, folder, &error);
+    if (is_apart) {
+        remove_log_folder(log_folder);
+    }
     *opened = &store->common;
     return status_of(store, error);
 }

@@ -815,7 +815,7 @@ static enum tl_status kv_start(void *self, uint32_t id, uint64_t deadline)
             wheel->uncommitted--;
         }
     }
-    if (status != TL_OK && wheel->uncommitted == 0) {
+    if (status != TL_OK && wheel->lost != TL_ERR_STORE && wheel->uncommitted == 0) {
         wheel->lost = TL_OK; /* nothing but this, which never was */
     }
     wheel->first_is_exact = wheel->first_is_exact && status == TL_OK;
