@@ -158,7 +158,7 @@ struct batch_wheel {
     uint64_t sought_first; /* nor one in SOUGHT before this; TL_NEVER: nothing is sought */
     uint64_t search_at;    /* when the next portion of SOUGHT is to be looked at, */
     uint64_t search_end;   /* and all to have been */
-    uintptr_t links[2];    /* with lists: the first timer's, the first slot's, */
+    unsigned char *links[2]; /* with lists: the first timer's, the first slot's, */
     size_t links_stride[2];
     struct links *heads; /* with lists: of each slot */
     uint32_t *tails;     /* with chunks: where in `pool` a slot's next id goes; 0: no chunk */
@@ -381,9 +381,9 @@ static inline struct links *links_of(const struct batch_wheel *wheel, uint32_t l
     uint32_t side = link / HEAD;
     size_t index = link % HEAD;
 #ifdef TL_EMBEDDED
-    return (struct links *)(wheel->links[side] + index * wheel->links_stride[side]);
+    return (struct links *)(void *)(wheel->links[side] + index * wheel->links_stride[side]);
 #else
-    return (struct links *)(wheel->links[side] + (index * sizeof(struct node) >> side));
+    return (struct links *)(void *)(wheel->links[side] + (index * sizeof(struct node) >> side));
 #endif
 }
 
@@ -1156,7 +1156,7 @@ static __attribute__((noinline)) uint64_t advance_awake(struct batch_wheel *whee
     wheel->firing = true;
     wheel->serial++;
     wheel->quiet = TL_NEVER;
-    bool all;
+    bool all = false;
     do {
         wheel->regrown = false;
         all = (!wheel->late || fire_late(wheel, &firing)) &&
@@ -1257,8 +1257,8 @@ static void lay_out(struct batch_wheel *wheel, unsigned char *block)
 /* Where timers and heads lie has changed. */
 static void note_links(struct batch_wheel *wheel)
 {
-    wheel->links[0] = (uintptr_t)&node_of(wheel, 0)->links;
-    wheel->links[1] = (uintptr_t)wheel->heads;
+    wheel->links[0] = (unsigned char *)&node_of(wheel, 0)->links;
+    wheel->links[1] = (unsigned char *)wheel->heads;
 #ifdef TL_EMBEDDED
     wheel->links_stride[0] = wheel->records.stride;
     wheel->links_stride[1] = sizeof *wheel->heads;
