@@ -1,8 +1,12 @@
 #include "leavings.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,17 +15,39 @@
  * it is freed. */
 struct leaving {
     char *path;
+    bool with_files;
     _Atomic(struct leaving *) earlier;
 };
 
 static _Atomic(struct leaving *) latest;
 static pid_t owner; /* of all in the list */
 
+/* In a handler of signals, where opendir would not be safe. */
+static void remove_files(const char *path)
+{
+    alignas(struct dirent64) char entries[4096];
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t bytes;
+    while (folder >= 0 && (bytes = getdents64(folder, entries, sizeof entries)) > 0) {
+        for (ssize_t at = 0; at < bytes;) {
+            const struct dirent64 *entry = (const void *)(entries + at);
+            (void)unlinkat(folder, entry->d_name, 0);
+            at += entry->d_reclen;
+        }
+    }
+    if (folder >= 0) {
+        (void)close(folder);
+    }
+}
+
 static void sweep_up(int number)
 {
     int kept = errno;
     for (const struct leaving *at = atomic_load(&latest); owner == getpid() && at != NULL;
          at = atomic_load(&at->earlier)) {
+        if (at->with_files) {
+            remove_files(at->path);
+        }
         if (unlink(at->path) != 0) {
             (void)rmdir(at->path);
         }
@@ -59,7 +85,7 @@ void leavings_release(void)
     errno = kept;
 }
 
-void leavings_add(const char *path)
+static void add(const char *path, bool with_files)
 {
     if (owner != getpid()) {
         /* Of a parent's, or nothing: its entries are not this process's. */
@@ -75,8 +101,19 @@ void leavings_add(const char *path)
         return;
     }
     entry->path = copy;
+    entry->with_files = with_files;
     atomic_store(&entry->earlier, atomic_load(&latest));
     atomic_store(&latest, entry);
+}
+
+void leavings_add(const char *path)
+{
+    add(path, false);
+}
+
+void leavings_add_with_files(const char *path)
+{
+    add(path, true);
 }
 
 void leavings_forget(const char *path)

@@ -17,6 +17,9 @@
  * latest goes first. Not for several threads at a time. */
 void leavings_add(const char *path);
 
+/* The same of a folder that goes with the files in it, which are all ours. */
+void leavings_add_with_files(const char *path);
+
 /* Signals wait from the one to the other; what was held already stays so. */
 void leavings_hold(void);
 void leavings_release(void);

@@ -56,7 +56,7 @@ bool temporary_folder_make(char *path, size_t bytes, const char *purpose, bool f
     leavings_hold();
     bool made = make_name(path, bytes, purpose, fleeting) && mkdtemp(path) != NULL;
     if (made) {
-        leavings_add(path);
+        leavings_add_with_files(path);
     } else {
         path[0] = '\0'; /* half a name may be that of something else */
     }

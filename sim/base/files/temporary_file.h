@@ -19,8 +19,8 @@ bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fle
 
 void temporary_file_remove(const char *path);
 
-/* The same of a folder, "" if there is none, which is removed with what is in it; a signal leaves
- * it if it is not empty. */
+/* The same of a folder, "" if there is none, which is removed with what is in it, and by
+ * a signal with the files that lie in itself. */
 bool temporary_folder_make(char *path, size_t bytes, const char *purpose, bool fleeting,
                            struct error *error);
 void temporary_folder_remove(const char *path);
