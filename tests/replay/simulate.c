@@ -8,6 +8,7 @@
 #include "simulate.h"
 #include "statistics.h"
 #include "trace.h"
+#include "trace_labels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -293,6 +294,36 @@ static void every_structure_replays_with_the_same_firings(void **state)
         }
     }
     end_trial(&trial);
+}
+
+/* Names are told as they are, where anything that shows text can show them. */
+static void labels_can_be_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        const char *label;
+    } examples[] = {
+        {"folder/a b.trace", "a b.trace"},
+        {"-x%y\t\x7F", "%2Dx%25y%09%7F"},
+        {"\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", "\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"},
+        {"\xC2\xA0\xED\x9F\xBF", "\xC2\xA0\xED\x9F\xBF"},
+        {"\xC3.trace", "%C3.trace"},
+        {"\xE2\x82", "%E2%82"},
+        {"\xE2\x82z", "%E2%82z"},
+        {"\xC0\xAF\xC1\xBF", "%C0%AF%C1%BF"},
+        {"\xC2\x9B", "%C2%9B"},
+        {"\xED\xA0\x80", "%ED%A0%80"},
+        {"\xE0\x9F\xBF", "%E0%9F%BF"},
+        {"\xF0\x8F\xBF\xBF", "%F0%8F%BF%BF"},
+        {"\xF4\x90\x80\x80", "%F4%90%80%80"},
+        {"\xF5\x80\x80\x80", "%F5%80%80%80"},
+    };
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        char *label = trace_label(&examples[i].path, 1, 0);
+        assert_string_equal(label, examples[i].label);
+        free(label);
+    }
 }
 
 /* What a table leaves out for want of room it names, but for a wide one, which has it. */
@@ -654,6 +685,7 @@ int main(void)
         cmocka_unit_test(runs_are_kept_one_by_one),
         cmocka_unit_test(a_checksum_is_of_the_content),
         cmocka_unit_test(every_structure_replays_with_the_same_firings),
+        cmocka_unit_test(labels_can_be_shown),
         cmocka_unit_test(columns_that_are_left_out_are_named),
         cmocka_unit_test(wrong_structures_are_named),
         cmocka_unit_test(broken_order_is_named),
