@@ -604,15 +604,18 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
     return done;
 }
 
+/* The first calls in turn, which open the store, and any other in between. */
 static bool try_failures(struct life *life, const struct crash_plan *plan, struct error *error)
 {
     static const int failures[] = {EIO, ENOSPC, SHIM_SHORT};
     const struct crash_report *report = &life->journal->report;
+    uint64_t random = plan->seed;
     for (uint32_t k = 0; k < 3 * plan->images && !report->fault; k++) {
         forget(life, plan->seed);
         life->may_fail = true;
         life->journal->had_failures = true;
-        life->fail_at = 1 + k / 3;
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        life->fail_at = 1 + (k / 3 % 2 == 0 ? k / 6 : (random >> 33) % (SHORT_LIFE / 2));
         life->failure = failures[k % 3];
         life->calls = 0;
         life->steps = SHORT_LIFE;
