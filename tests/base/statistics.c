@@ -10,6 +10,7 @@
 #include "statistics.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -404,6 +405,36 @@ static void buckets_of_a_histogram(void **state)
     }
 }
 
+/* Five steps to each halving of what is missing to all of it. */
+static void percentiles_of_a_histogram(void **state)
+{
+    (void)state;
+    static struct histogram histogram;
+    for (uint64_t value = 1; value <= 4; value++) {
+        histogram_add(&histogram, value);
+    }
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    histogram_write_percentiles(&histogram, stream);
+    (void)fclose(stream);
+    static const struct {
+        double share;
+        int value;
+    } steps[] = {{0, 1},   {0.1, 1},  {0.2, 1}, {0.3, 2},  {0.4, 2},
+                 {0.5, 2}, {0.55, 3}, {0.6, 3}, {0.65, 3}, {0.7, 3}};
+    const char *at = strstr(text, "\n\n") + 2;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        char line[100];
+        (void)snprintf(line, sizeof line, "%12.3f %2.12f %10d ", (double)steps[i].value,
+                       steps[i].share, steps[i].value);
+        assert_memory_equal(at, line, strlen(line));
+        at = strchr(at, '\n') + 1;
+    }
+    assert_non_null(strstr(at, "       4.000 1.000000000000          4\n#[Mean "));
+    free(text);
+}
+
 static void figures_as_people_read_them(void **state)
 {
     (void)state;
@@ -467,6 +498,7 @@ int main(void)
         cmocka_unit_test(many_comparisons),
         cmocka_unit_test(shares_of_a_histogram),
         cmocka_unit_test(buckets_of_a_histogram),
+        cmocka_unit_test(percentiles_of_a_histogram),
         cmocka_unit_test(figures_as_people_read_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
