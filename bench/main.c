@@ -378,8 +378,9 @@ static bool take_flags(int *argc, char **argv)
             if (strncmp(argv[i], repetitions_flag, strlen(repetitions_flag)) == 0) {
                 selection.repetitions = strtoull(argv[i] + strlen(repetitions_flag), NULL, 10);
             }
-            selection.list_rows =
-                selection.list_rows || strncmp(argv[i], list_flag, strlen(list_flag)) == 0;
+            if (strncmp(argv[i], list_flag, strlen(list_flag)) == 0) {
+                selection.list_rows = strcmp(argv[i] + strlen(list_flag), "=false") != 0;
+            }
             argv[kept++] = argv[i];
         }
     }
@@ -580,6 +581,9 @@ static int measure(int *argc, char **argv)
         .min_time_s = numbers[NUMBER_MIN_TIME].value.real,
         .patience_s = numbers[NUMBER_PATIENCE].value.real,
     };
+    if (selection.list_rows) {
+        bench_list();
+    }
     if (!suite_register(&rows)) {
         (void)fprintf(stderr, "timerlab-bench: out of memory\n");
         return STATUS_FAULT;

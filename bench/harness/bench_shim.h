@@ -81,10 +81,14 @@ bool bench_initialize(int *argc, char **argv, int exit_usage);
 /* Whether the command line, once bench_initialize has read it, selects rows by a filter. */
 bool bench_has_filter(void);
 
+/* From now on bench_register prints the name of each row that the filter selects, on standard
+ * output, and no row is run. */
+void bench_list(void);
+
 /* Prints the help for Google Benchmark's own flags on standard output. */
 void bench_print_flags(void);
 
-/* Runs (or lists) what the filter selects. Returns how many benchmarks that were. */
+/* Runs what the filter selects, or has listed it. Returns how many benchmarks that were. */
 size_t bench_run(void);
 
 #ifdef __cplusplus
