@@ -578,6 +578,7 @@ static int measure(int *argc, char **argv)
         .standard = selection.standard,
         .settings = selection.settings,
         .variants = everything && !selection.plain,
+        .named = everything || selection.standard != NULL,
         .min_time_s = numbers[NUMBER_MIN_TIME].value.real,
         .patience_s = numbers[NUMBER_PATIENCE].value.real,
     };

@@ -655,6 +655,10 @@ bool suite_register(const struct suite_selection *selection)
         return false;
     }
     for (size_t i = 0; (suite = suite_at(selection->suites, i)) != NULL; i++) {
+        bool plays_recording = plain_of(suite).at[AXIS_DELAYS] == DELAYS_RECORDED;
+        if (plays_recording && stream_recording() == NULL && !selection->named) {
+            continue;
+        }
         if (suite_is_of(suite, selection->standard)) {
             tell_limits(suite);
         }

@@ -238,6 +238,7 @@ struct suite_selection {
     const char *standard;           /* only the parts of this frozen suite; NULL: only the others */
     const struct setting *settings; /* hold for all rows; suites that cannot follow have none */
     bool variants;                  /* in every form, not only in the plain one */
+    bool named;        /* what cannot be measured, for want of a recording, is there and says so */
     double min_time_s; /* how long the timed parts of a row last where a suite repeats itself; 0:
                         * as short as can be, to see that all works */
     double patience_s; /* a row whose preparations last longer is left out */

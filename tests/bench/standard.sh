@@ -67,6 +67,14 @@ for file in rows.json delays.json; do
     jq -e '[.benchmarks[] | .ns_per_op > 0] | length == 3 and all' $file >out || complain "$file: $(cat $file)"
 done
 
+# Who names no row, and has no recording, is not told that he has none; who names it, is.
+"$bench" --n 1k --algo binary-heap --benchmark_repetitions=1 --benchmark_min_time=0 --benchmark_format=json >rows.json 2>said ||
+    complain "the plain rows fail: $(cat said)"
+jq -e '[.benchmarks[].name | select(startswith("saw/"))] | length == 2' rows.json >out || complain "no plain rows"
+jq -e 'any(.benchmarks[]; .name | startswith("recorded/")) | not' rows.json >out || complain "a recording is asked for"
+"$bench" --n 1k --algo binary-heap --benchmark_repetitions=1 --benchmark_filter=^recorded/ --plain >rows 2>said
+says 'left out: it needs --recording FILE.trace' rows
+
 # The page, and compare, of figures that are known.
 results() { # NULL-NS NS COMMIT
     jq -n --argjson null "$1" --argjson ns "$2" --arg commit "$3" '
