@@ -210,6 +210,19 @@ const struct tl_algo *catalog_floor(const struct catalog *catalog)
     return NULL;
 }
 
+/* A durable structure's folder is not the user's to name: each command makes it several times, and
+ * must find no timers of the time before. */
+static bool leaves_path_alone(const struct tl_algo *algo, const int64_t *options,
+                              struct error *error)
+{
+    size_t path = tl_option_row(algo, "path");
+    return (algo->capabilities & TL_CAP_DURABLE) == 0 || options[path] == 0 ||
+           error_set(error,
+                     "%s: path=%s: a structure is made several times, each time with files of its "
+                     "own; leave out path, and set TMPDIR to a folder on the disk that is meant",
+                     algo->name, tl_option_text(options[path]));
+}
+
 static bool append_contender(struct contender_list *list, const struct catalog_entry *entry,
                              const char *options, struct error *error)
 {
@@ -220,6 +233,9 @@ static bool append_contender(struct contender_list *list, const struct catalog_e
     char why[512];
     if (tl_options_parse(&entry->timed, options, contender.options, why, sizeof why) != TL_OK) {
         return error_set(error, "%s", why);
+    }
+    if (!leaves_path_alone(contender.timed, contender.options, error)) {
+        return false;
     }
     (void)tl_options_format(&entry->timed, contender.options, false, contender.option_text,
                             sizeof contender.option_text);

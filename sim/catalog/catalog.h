@@ -64,8 +64,8 @@ const struct tl_algo *catalog_floor(const struct catalog *catalog);
 
 /* Appends what "NAME[:opt=v[:opt=v]],...|all" names; `all` is every structure that is not a
  * baseline. A NAME may be front(NAME), with the options of both behind it; those of the structure
- * may stand within, too: front(NAME:opt=v). Refused: unknown names and options, the same structure
- * with the same options twice. */
+ * may stand within, too: front(NAME:opt=v). Refused: unknown names and options, a durable
+ * structure's `path`, the same structure with the same options twice. */
 bool catalog_select(const struct catalog *catalog, const char *text, struct contender_list *list,
                     struct error *error);
 

@@ -110,6 +110,17 @@ expect 0 "1 right, 0 wrong, 0 unsupported; none is exact: coarse-wheel, [0-9.]+ 
 expect 2 "" "did you mean 'binary-heap'" sim t.trace -a binaryheap
 expect 2 "" "has no option 'slot'; did you mean 'slots'" sim t.trace -a simple-wheel:slot=5
 expect 2 "" "slots=0 is not usable; it takes 1 to" sim t.trace -a round-wheel:slots=0
+# A durable structure's folder is timerlab's to choose, and nothing is made in the one that is named.
+for command in 'sim t.trace' 'sweep idle -o points' 'tune t.trace' check 'check --crash' live; do
+    for structure in 'durable(binary-heap)' 'durable(binary-heap):sync=none' kv-wheel; do
+        # shellcheck disable=SC2086 # several words
+        expect 2 "" "path=kept: .*leave out path, and set TMPDIR to a folder" $command -a "$structure:path=kept"
+    done
+done
+if [ -e kept ] || [ -e points ]; then
+    echo "a refused path= leaves something behind"
+    failures=$((failures + 1))
+fi
 expect 2 "" "named twice" sim t.trace -a binary-heap,all
 expect 2 "" "which trace" sim -a all
 expect 2 "" "which structures" sim t.trace
