@@ -1,6 +1,7 @@
 #include "crash_image.h"
 
 #include "child.h"
+#include "random.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +111,7 @@ struct image {
     size_t file_count;
     struct name names[FILES_MOST];
     size_t name_count;
-    uint64_t random;
+    struct random random;
     bool keeps_half;
     bool full;
 };
@@ -179,8 +180,7 @@ static uint64_t find_syncs(struct image *image, uint64_t end)
 
 static bool heads(struct image *image)
 {
-    image->random = image->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (image->random >> 40 & 1) != 0;
+    return (random_bits(&image->random) & 1) != 0;
 }
 
 static bool make_longer(struct file *file, size_t length)
@@ -297,7 +297,7 @@ bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_
         return error_set(error, "out of memory");
     }
     image->trace = trace;
-    image->random = seed;
+    random_seed(&image->random, seed);
     image->keeps_half = keeps_half;
     uint64_t end = cut < trace->calls ? cut + 1 : trace->calls;
     /* What was known when the next call was made: nothing was on the disk sooner. */

@@ -3,6 +3,7 @@
 #include "child.h"
 #include "crash_image.h"
 #include "crash_shim.h"
+#include "random.h"
 #include "temporary_file.h"
 
 #include <dlfcn.h>
@@ -49,7 +50,7 @@ struct journal {
     struct known base[TIMERS];  /* what this life began with */
     struct known now[TIMERS];
     uint64_t points;
-    uint64_t random;
+    struct random random;
     bool had_failures; /* of calls, so that what was firing may be on record */
     struct event events[EVENTS];
 };
@@ -91,9 +92,7 @@ bool crash_is_shimmed(void)
 
 static uint64_t draw(struct life *life, uint64_t bound)
 {
-    uint64_t *random = &life->journal->random;
-    *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (*random >> 33) % bound;
+    return random_bits(&life->journal->random) % bound;
 }
 
 /* A place at which the process may end. */
@@ -512,7 +511,7 @@ static void forget(struct life *life, uint64_t seed)
         journal->now[id] = journal->base[id];
     }
     journal->moment = (struct crash_moment){0};
-    journal->random = seed;
+    random_seed(&journal->random, seed);
     journal->had_failures = false;
     life->kill_at = 0;
     life->fail_at = 0;
@@ -546,10 +545,12 @@ static bool try_kills(struct life *life, const struct crash_plan *plan, struct e
             return false;
         }
     }
-    uint64_t random = plan->seed;
+    struct random random;
+    random_seed(&random, plan->seed);
     for (uint32_t k = 0; k < plan->random && !report->fault; k++) {
-        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        if (!kill_at(life, random, 1 + (random >> 33) % (4 * LONG_LIFE), LONG_LIFE, error)) {
+        uint64_t seed = random_bits(&random);
+        uint64_t at = 1 + random_bits(&random) % (4 * LONG_LIFE);
+        if (!kill_at(life, seed, at, LONG_LIFE, error)) {
             return false;
         }
     }
@@ -574,15 +575,15 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
     life->trace = NULL;
     life->steps = 0;
     *lived = *life->journal;
-    uint64_t random = plan->seed;
+    struct random random;
+    random_seed(&random, plan->seed);
     for (uint32_t k = 0; done && k < 2 * plan->images && !report->fault; k++) {
         struct crash_report so_far = *report;
         *life->journal = *lived;
         life->journal->report = so_far;
-        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        uint64_t cut = (random >> 33) % crash_trace_calls(trace);
+        uint64_t cut = random_bits(&random) % crash_trace_calls(trace);
         temporary_folder_clear(life->folder);
-        done = crash_image_make(trace, cut, k % 2 == 1, random, life->folder,
+        done = crash_image_make(trace, cut, k % 2 == 1, random_bits(&random), life->folder,
                                 &life->journal->moment, error);
         life->journal->report.images++;
         if (life->may_not_open) {
@@ -609,13 +610,13 @@ static bool try_failures(struct life *life, const struct crash_plan *plan, struc
 {
     static const int failures[] = {EIO, ENOSPC, SHIM_SHORT};
     const struct crash_report *report = &life->journal->report;
-    uint64_t random = plan->seed;
+    struct random random;
+    random_seed(&random, plan->seed);
     for (uint32_t k = 0; k < 3 * plan->images && !report->fault; k++) {
         forget(life, plan->seed);
         life->may_fail = true;
         life->journal->had_failures = true;
-        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        life->fail_at = 1 + (k / 3 % 2 == 0 ? k / 6 : (random >> 33) % (SHORT_LIFE / 2));
+        life->fail_at = 1 + (k / 3 % 2 == 0 ? k / 6 : random_bits(&random) % (SHORT_LIFE / 2));
         life->failure = failures[k % 3];
         life->calls = 0;
         life->steps = SHORT_LIFE;
@@ -633,20 +634,14 @@ static bool try_failures(struct life *life, const struct crash_plan *plan, struc
     return true;
 }
 
-/* The word that an option has; "" if there is no such option. */
-static const char *word_of(const struct tl_algo *algo, const int64_t *options, const char *name)
+static bool has_word(const struct tl_algo *algo, const int64_t *options, const char *name,
+                     const char *word)
 {
+    char text[64];
     size_t row = tl_option_row(algo, name);
-    if (row == tl_option_count(algo)) {
-        return "";
-    }
-    for (const struct tl_choice *c = algo->options[row].choices; c != NULL && c->word != NULL;
-         c++) {
-        if (c->value == options[row]) {
-            return c->word;
-        }
-    }
-    return "";
+    return row < tl_option_count(algo) &&
+           tl_option_format(&algo->options[row], options[row], text, sizeof text) > 0 &&
+           strcmp(text, word) == 0;
 }
 
 bool crash_check(const struct tl_algo *algo, const int64_t *options, const struct crash_plan *plan,
@@ -654,7 +649,6 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
 {
     struct journal *journal = child_memory_new(sizeof *journal);
     struct life life = {.algo = algo, .journal = journal};
-    *report = (struct crash_report){.shimmed = crash_is_shimmed()};
     if (journal == NULL) {
         return error_set(error, "out of memory");
     }
@@ -662,22 +656,20 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
     struct tl_precision precision = tl_algo_precision(algo, options, 40);
     life.early_ticks = precision.early_ticks;
     life.late_ticks = precision.late_ticks;
-    life.at_most = strcmp(word_of(algo, options, "delivery"), "at-most") == 0;
+    life.at_most = has_word(algo, options, "delivery", "at-most");
     bool done = temporary_folder_make(life.folder, sizeof life.folder, "crash", true, error);
     done = done && (tl_option_set_text(&life.options[tl_option_row(algo, "path")], life.folder) ||
                     error_set(error, "out of memory"));
     done = done && try_kills(&life, plan, error);
-    if (done && report->shimmed && !journal->report.fault) {
-        life.may_not_open = strcmp(word_of(algo, options, "sync"), "none") == 0;
+    if (done && crash_is_shimmed() && !journal->report.fault) {
+        life.may_not_open = has_word(algo, options, "sync", "none");
         done = try_power(&life, plan, error);
         life.may_not_open = false;
     }
-    if (done && report->shimmed && !journal->report.fault) {
+    if (done && crash_is_shimmed() && !journal->report.fault) {
         done = try_failures(&life, plan, error);
     }
-    bool shimmed = report->shimmed;
     *report = journal->report;
-    report->shimmed = shimmed;
     temporary_folder_remove(life.folder);
     child_memory_free(journal, sizeof *journal);
     return done;

@@ -36,7 +36,6 @@ struct crash_report {
     uint64_t recoveries;
     uint64_t timers;  /* held against what was known */
     uint64_t repeats; /* firings that a crash repeats */
-    bool shimmed;
     bool fault;
     char message[1200]; /* of the fault */
 };
