@@ -58,10 +58,13 @@ void crash_trace_add(struct crash_trace *trace, const struct shim_call *call,
                      const struct crash_moment *moment)
 {
     bool writes = call->kind == SHIM_WRITE;
-    if (trace->calls == CALLS_MOST || (writes && call->bytes > trace->bytes - trace->used)) {
-        trace->full = true;
-    }
     if (trace->full) {
+        return;
+    }
+    if (trace->calls == CALLS_MOST || (writes && call->bytes > trace->bytes - trace->used)) {
+        /* No image has this call, so nothing that is known later may be asked of one. */
+        trace->full = true;
+        trace->last = *moment;
         return;
     }
     struct call *it = &trace->call[trace->calls];
@@ -83,7 +86,9 @@ void crash_trace_add(struct crash_trace *trace, const struct shim_call *call,
 
 void crash_trace_end(struct crash_trace *trace, const struct crash_moment *moment)
 {
-    trace->last = *moment;
+    if (!trace->full) {
+        trace->last = *moment;
+    }
 }
 
 uint64_t crash_trace_calls(const struct crash_trace *trace)
