@@ -6,7 +6,8 @@
 
 static bool add_tick(struct acknowledged *acknowledged, struct acknowledged_tick tick)
 {
-    if (acknowledged->begin > 0 && acknowledged->end == acknowledged->room) {
+    /* Not for a few: what is moved is then at most as much as has gone. */
+    if (acknowledged->begin > acknowledged->room / 2 && acknowledged->end == acknowledged->room) {
         acknowledged->end -= acknowledged->begin;
         memmove(acknowledged->waiting, acknowledged->waiting + acknowledged->begin,
                 acknowledged->end * sizeof *acknowledged->waiting);
