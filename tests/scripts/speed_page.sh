@@ -39,6 +39,8 @@ page bench.json
 wants '^\| 1,000 \| `batch-wheel` \| 0\.5x fill \(`peer-heap`\) \| 1\.25x \| 2x idle-reset \(`peer-heap`\) \| 30 \(idle-reset\) \|$'
 wants '^\| 1,000 \| `peer-heap` \| 0\.5x (idle-reset|drain) \(`batch-wheel`\) \| 1\.25x \| 2x (fill|hold) '
 wants '^\| 1,000 \| nothing touched \| `batch-wheel` \| 10x hold \(`peer-heap`\) \| 23x \| 40x fill '
+wants '\[speed-figures\.md\]'
+page --figures bench.json
 wants '^## 1,000 timers, a record of 64 bytes touched$'
 wants '^\| `batch-wheel` \| 10 \| 20 \| 5 \| 8 \|$'
 wants '^\| `late-wheel` ~ \| 5 \| 70 \| 1 \| 4 \|$'
