@@ -4,6 +4,7 @@
  */
 #include "due.h"
 #include "replay_drive.h"
+#include "trace_ids.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +23,7 @@ static bool open_check(struct replay *replay, struct error *error)
     return replay->oracle != NULL ||
            error_set(error,
                      "%s: out of memory for the oracle, which keeps room for all its %" PRIu32
-                     " ids; if few of them are named, number them anew: timerlab trace dump FILE | "
-                     "timerlab trace import csv - --ids dense -o NEW",
+                     " ids; if few of them are named, " TRACE_IDS_REMEDY,
                      request->trace_path, ids);
 }
 

@@ -251,8 +251,7 @@ bool trace_ids_check(struct trace_reader *reader, const char *path, struct error
     if (good && are_few(ids->count, header->ids) && ids->end == header->ids) {
         good = error_set(error,
                          "%s: names %" PRIu32 " timers by ids up to %" PRIu64
-                         ", and a replay keeps room for all ids; number them anew: timerlab trace "
-                         "dump FILE | timerlab trace import csv - --ids dense -o NEW",
+                         ", and a replay keeps room for all ids; " TRACE_IDS_REMEDY,
                          path, ids->count, ids->end - 1);
     }
     trace_ids_destroy(ids);

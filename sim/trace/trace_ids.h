@@ -49,4 +49,8 @@ bool trace_ids_renumber(const char *path, struct trace_ids *ids, struct error *e
  * goes back to the first block. */
 bool trace_ids_check(struct trace_reader *reader, const char *path, struct error *error);
 
+/* What helps where a trace names few of its ids, in words. */
+#define TRACE_IDS_REMEDY                                                                           \
+    "number them anew: timerlab trace dump FILE | timerlab trace import csv - --ids dense -o NEW"
+
 #endif
