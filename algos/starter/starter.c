@@ -37,8 +37,7 @@ struct starter_node {
 };
 
 struct starter_timers {
-    struct tl_counters
-        counters; /* optional; TL_COUNT adds to it under -DTL_COUNTERS, else nothing */
+    struct tl_counters counters; /* optional; what TL_COUNT adds to under -DTL_COUNTERS */
     const struct tl_allocator *allocator;
     struct starter_node heads[FIRST];
     struct starter_node *own; /* the timers' nodes; NULL where they lie in the caller's records */

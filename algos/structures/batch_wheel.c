@@ -2,8 +2,8 @@
  * batch-wheel: a hierarchical wheel that writes timers down once and looks at them late; and, as
  * long as its timers are few enough for the caches, one of lists.
  *
- *   node    { ~deadline, filed, later }  or  { ~deadline, next, prev }      16 bytes, all zero:
- * idle chunk   { the chunk before, 15 ids }                                    64 bytes, a line
+ *   node    { ~deadline, filed, later }  or  { ~deadline, next, prev }  16 bytes, all zero: idle
+ *   chunk   { the chunk before, 15 ids }                                64 bytes, a line
  *   slots   [fine: a tick each] [coarse: 256, a block each] FAR SOUGHT LATE DUE CLEANED
  *
  *                           fine slots   reach            coarse reach

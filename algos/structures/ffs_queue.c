@@ -4,8 +4,8 @@
  *   buckets=8, base 40               bitmaps (of 64 bits)    root
  *   primary    40 41 42 43 44 45 46 47                        word 0  word 1 ...
  *                  ^bucket of tick 41                           bit per word that is not zero
- *   secondary  48 49 50 51 52 53 54 55+                        word: bit per bucket that holds
- * timers ^ everything from 55 on, in no order
+ *   secondary  48 49 50 51 52 53 54 55+                        word: bit per bucket with timers
+ *                                   ^ everything from 55 on, in no order
  *
  * A bucket holds the timers of one tick. Which is the first one that holds any is found by the
  * processor's find-first-set instruction, one step a level of bitmaps, each word of which says

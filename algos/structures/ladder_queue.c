@@ -2,9 +2,10 @@
  * ladder-queue: sorts late: far timers in a heap, near ones in buckets, the nearest in order.
  *
  *   TOP       everything due at or after top_start, in no order
- *   rung 0    |   .   |   .   |  14   |  230  |   9   | ...      a bucket for each timer that TOP
- * held ^ dealt out: 1 bucket of rung 0 is all of rung 1 rung 1    | . | . | 7 | 3 | ... 50 buckets
- *                     ^ current: the next to become the bottom
+ *   rung 0    |   .   |   .   |  14   |  230  |   9   | ...      a bucket for each that TOP held
+ *                                 ^ dealt out: 1 bucket of rung 0 is all of rung 1
+ *   rung 1    | . | . | 7 | 3 | ...                              50 buckets
+ *                       ^ current: the next to become the bottom
  *   BOTTOM    due 803, 803, 807, 811                             in order; fires from here
  *
  * A calendar queue guesses a day's length for all timers. A ladder looks closer only where they

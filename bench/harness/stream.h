@@ -66,8 +66,7 @@ enum stream_order {
 /* What a stream is made of. All of it is one kind of number, so that keys can be compared. */
 struct stream_key {
     uint32_t connections;
-    uint32_t
-        recorded; /* its operations come from the recording, of which there are so many copies */
+    uint32_t recorded;    /* connections are copies of the recording, which says what they do */
     uint32_t requests;    /* three timers a connection: idle, request, retransmission; else one */
     uint32_t fill;        /* all are started at once, and then drained; else a steady state */
     uint32_t every_ticks; /* each connection is heard from so often; 0: never */
@@ -84,8 +83,8 @@ struct stream_key {
 struct stream_recording {
     uint32_t timers;
     uint32_t period_ticks;
-    struct workload_start
-        *operations; /* by tick, each timer at most once; a delay of 0 is a stop */
+    /* By tick, each timer at most once; a delay of 0 is a stop. */
+    struct workload_start *operations;
     size_t operation_count;
     size_t *first; /* of each tick up to the period's end */
 };
