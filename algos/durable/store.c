@@ -79,14 +79,14 @@ void store_name(char name[STORE_NAME_BYTES], const char *word, uint64_t number, 
     (void)snprintf(name, STORE_NAME_BYTES, "%s-%016" PRIx64 "%s", word, number, suffix);
 }
 
-bool store_name_is(const char *name, const char *word, uint64_t *number)
+bool store_name_is(const char *name, const char *word, const char *suffix, uint64_t *number)
 {
     size_t bytes = strlen(word);
-    if (strncmp(name, word, bytes) != 0 || name[bytes] != '-' || strlen(name) != bytes + 17) {
+    if (strncmp(name, word, bytes) != 0 || name[bytes] != '-') {
         return false;
     }
     const char *digits = name + bytes + 1;
-    if (strspn(digits, "0123456789abcdef") != 16) {
+    if (strspn(digits, "0123456789abcdef") != 16 || strcmp(digits + 16, suffix) != 0) {
         return false;
     }
     *number = strtoull(digits, NULL, 16);
@@ -140,7 +140,7 @@ enum tl_status store_list(struct store *store, const char *word,
     for (const struct dirent *entry = readdir(listing); entry != NULL && status == TL_OK;
          entry = readdir(listing)) {
         uint64_t number;
-        if (store_name_is(entry->d_name, word, &number) &&
+        if (store_name_is(entry->d_name, word, "", &number) &&
             !add_number(numbers, number, allocator)) {
             status = TL_ERR_NOMEM;
         }
@@ -162,10 +162,9 @@ void store_remove_unfinished(struct store *store)
         return;
     }
     for (const struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
-        const char *dot = strrchr(entry->d_name, '.');
-        bool ours =
-            strncmp(entry->d_name, "log-", 4) == 0 || strncmp(entry->d_name, "snapshot-", 9) == 0;
-        if (ours && dot != NULL && strcmp(dot, ".tmp") == 0) {
+        uint64_t number;
+        if (store_name_is(entry->d_name, STORE_LOG, STORE_UNFINISHED, &number) ||
+            store_name_is(entry->d_name, STORE_SNAPSHOT, STORE_UNFINISHED, &number)) {
             store_remove(store, entry->d_name);
         }
     }

@@ -15,7 +15,11 @@
 #include <stdarg.h>
 #include <sys/types.h>
 
-/* Names of files: a word, a dash, a number in sixteen hexadecimal digits. */
+/* Names of files: one of these words, a dash, a number in sixteen hexadecimal digits; and behind
+ * that, as long as the file is being made, a suffix. */
+#define STORE_LOG        "log"
+#define STORE_SNAPSHOT   "snapshot"
+#define STORE_UNFINISHED ".tmp"
 #define STORE_NAME_BYTES 48
 
 struct store {
@@ -47,8 +51,8 @@ enum tl_status store_fail_errno(struct store *store, const char *what, const cha
 /* The name of a file. */
 void store_name(char name[STORE_NAME_BYTES], const char *word, uint64_t number, const char *suffix);
 
-/* Reads it back: whether the name is `word`, a dash, a number, and nothing else. */
-bool store_name_is(const char *name, const char *word, uint64_t *number);
+/* Reads it back: whether the name is `word`, a dash, a number, `suffix`, and nothing else. */
+bool store_name_is(const char *name, const char *word, const char *suffix, uint64_t *number);
 
 /* Numbers, growing in memory of the allocator's. */
 struct store_numbers {

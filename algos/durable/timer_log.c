@@ -43,7 +43,7 @@ static uint32_t crc_of(const void *record, uint64_t number)
 
 static const char *name_segment(struct timer_log *log, uint64_t number, const char *suffix)
 {
-    store_name(log->name, "log", number, suffix);
+    store_name(log->name, STORE_LOG, number, suffix);
     return log->name;
 }
 
@@ -184,7 +184,8 @@ static enum tl_status make_segment(struct timer_log *log, uint64_t bytes)
         return status;
     }
     struct log_segment segment = next_segment(log, bytes);
-    status = store_file(log->store, name_segment(log, segment.number, ".tmp"), true, &segment.fd);
+    status = store_file(log->store, name_segment(log, segment.number, STORE_UNFINISHED), true,
+                        &segment.fd);
     if (status != TL_OK) {
         return status;
     }
@@ -194,7 +195,7 @@ static enum tl_status make_segment(struct timer_log *log, uint64_t bytes)
     }
     if (status != TL_OK) {
         (void)close(segment.fd);
-        store_remove(log->store, name_segment(log, segment.number, ".tmp"));
+        store_remove(log->store, name_segment(log, segment.number, STORE_UNFINISHED));
         return status;
     }
     add_segment(log, segment);
@@ -355,14 +356,14 @@ static enum tl_status use_again(struct timer_log *log)
     struct log_segment segment = next_segment(log, bytes_of(&old));
     segment.fd = old.fd;
     char from[STORE_NAME_BYTES];
-    store_name(from, "log", old.number, "");
+    store_name(from, STORE_LOG, old.number, "");
     enum tl_status status =
-        store_rename(log->store, from, name_segment(log, segment.number, ".tmp"));
+        store_rename(log->store, from, name_segment(log, segment.number, STORE_UNFINISHED));
     if (status == TL_OK) {
         status = finish_segment(log, &segment);
     }
     if (status != TL_OK) {
-        store_remove(log->store, name_segment(log, segment.number, ".tmp"));
+        store_remove(log->store, name_segment(log, segment.number, STORE_UNFINISHED));
         remove_first(log);
         return status;
     }
@@ -433,7 +434,7 @@ enum tl_status log_open_segments(struct timer_log *log, const uint64_t *numbers,
     for (size_t i = 0; i < count && status == TL_OK; i++) {
         if (i > 0 && numbers[i] != numbers[i - 1] + 1) {
             char name[STORE_NAME_BYTES];
-            store_name(name, "log", numbers[i - 1] + 1, "");
+            store_name(name, STORE_LOG, numbers[i - 1] + 1, "");
             return store_fail(log->store, "%s: missing, though there are others behind it", name);
         }
         status = open_segment(log, numbers[i]);

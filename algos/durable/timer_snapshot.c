@@ -49,7 +49,7 @@ void snapshot_abandon(struct snapshot_writer *writer)
 {
     if (snapshot_is_open(writer)) {
         char name[STORE_NAME_BYTES];
-        store_name(name, "snapshot", writer->from, ".tmp");
+        store_name(name, STORE_SNAPSHOT, writer->from, STORE_UNFINISHED);
         (void)close(writer->fd);
         store_remove(writer->store, name);
         writer->fd = -1;
@@ -59,7 +59,7 @@ void snapshot_abandon(struct snapshot_writer *writer)
 enum tl_status snapshot_begin(struct snapshot_writer *writer, uint64_t from)
 {
     char name[STORE_NAME_BYTES];
-    store_name(name, "snapshot", from, ".tmp");
+    store_name(name, STORE_SNAPSHOT, from, STORE_UNFINISHED);
     writer->used = sizeof(struct block_head);
     writer->in_block = 0;
     writer->blocks = 0;
@@ -73,7 +73,7 @@ enum tl_status snapshot_begin(struct snapshot_writer *writer, uint64_t from)
 static enum tl_status write_block(struct snapshot_writer *writer, uint32_t entries)
 {
     char name[STORE_NAME_BYTES];
-    store_name(name, "snapshot", writer->from, ".tmp");
+    store_name(name, STORE_SNAPSHOT, writer->from, STORE_UNFINISHED);
     struct block_head head = {.bytes = (uint32_t)(writer->used - sizeof head),
                               .entries = entries,
                               .number = writer->blocks,
@@ -139,8 +139,8 @@ enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto)
 {
     char made[STORE_NAME_BYTES];
     char name[STORE_NAME_BYTES];
-    store_name(made, "snapshot", writer->from, ".tmp");
-    store_name(name, "snapshot", writer->from, "");
+    store_name(made, STORE_SNAPSHOT, writer->from, STORE_UNFINISHED);
+    store_name(name, STORE_SNAPSHOT, writer->from, "");
     enum tl_status status = writer->in_block > 0 ? write_block(writer, writer->in_block) : TL_OK;
     struct last_block last = {.timers = writer->timers, .upto = upto};
     memcpy(writer->block + writer->used, &last, sizeof last);
@@ -217,7 +217,7 @@ enum tl_status snapshot_read(struct snapshot_writer *writer, uint64_t from, uint
 {
     char name[STORE_NAME_BYTES];
     int fd;
-    store_name(name, "snapshot", from, "");
+    store_name(name, STORE_SNAPSHOT, from, "");
     enum tl_status status = store_file(writer->store, name, false, &fd);
     if (status != TL_OK) {
         return status;

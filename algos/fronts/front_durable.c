@@ -122,7 +122,7 @@ static void finish_snapshot(struct durable *durable)
     }
     if (durable->snapshot_bytes > 0) {
         char old[STORE_NAME_BYTES];
-        store_name(old, "snapshot", durable->snapshot_name, "");
+        store_name(old, STORE_SNAPSHOT, durable->snapshot_name, "");
         store_remove(&durable->store, old);
     }
     durable->snapshot_name = from;
@@ -262,6 +262,12 @@ static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
+static void unlink_timer(struct durable *durable, struct timer *timer)
+{
+    *timer = (struct timer){.deadline = TL_NEVER};
+    durable->count--;
+}
+
 static enum tl_status durable_stop(void *self, uint32_t id)
 {
     struct durable *durable = self;
@@ -282,9 +288,7 @@ static enum tl_status durable_stop(void *self, uint32_t id)
     if (!is_due(timer)) {
         (void)durable->inner->stop(durable->self, id);
     }
-    timer->deadline = TL_NEVER;
-    timer->generation = 0;
-    durable->count--;
+    unlink_timer(durable, timer);
     settle(durable);
     return TL_OK;
 }
@@ -308,13 +312,6 @@ static void keep_left_over(struct durable *durable, uint32_t from)
         }
     }
     durable->due_count = kept;
-}
-
-static void unlink_timer(struct durable *durable, struct timer *timer)
-{
-    timer->deadline = TL_NEVER;
-    timer->generation = 0;
-    durable->count--;
 }
 
 /* Callback, record. Returns how many were fired; *at: as far as it came. */
@@ -571,6 +568,16 @@ static enum tl_status durable_reserve(void *self, uint32_t capacity)
     return status == TL_OK ? grow(durable, capacity) : status;
 }
 
+/* The numbers of both kinds of files. To be released, whatever it returns. */
+static enum tl_status list_files(struct durable *durable, struct store_numbers *logs,
+                                 struct store_numbers *snapshots)
+{
+    enum tl_status status = store_list(&durable->store, STORE_LOG, durable->allocator, logs);
+    return status == TL_OK
+               ? store_list(&durable->store, STORE_SNAPSHOT, durable->allocator, snapshots)
+               : status;
+}
+
 /* Opens the folder, and makes the first segment if there is none. What fails here is for recover to
  * tell, which can say it in words. */
 static enum tl_status open_folder(struct durable *durable)
@@ -583,10 +590,7 @@ static enum tl_status open_folder(struct durable *durable)
     struct store_numbers snapshots = {0};
     enum tl_status status = store_open(&durable->store);
     if (status == TL_OK) {
-        status = store_list(&durable->store, "log", durable->allocator, &logs);
-    }
-    if (status == TL_OK) {
-        status = store_list(&durable->store, "snapshot", durable->allocator, &snapshots);
+        status = list_files(durable, &logs, &snapshots);
     }
     durable->found = logs.count > 0 || snapshots.count > 0;
     store_numbers_release(&logs, durable->allocator);
@@ -788,7 +792,7 @@ static void remove_old_snapshots(struct durable *durable, const struct store_num
     for (size_t i = 0; i < snapshots->count; i++) {
         if (snapshots->at[i] != durable->snapshot_name) {
             char name[STORE_NAME_BYTES];
-            store_name(name, "snapshot", snapshots->at[i], "");
+            store_name(name, STORE_SNAPSHOT, snapshots->at[i], "");
             store_remove(&durable->store, name);
         }
     }
@@ -806,10 +810,7 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
     }
     struct store_numbers logs = {0};
     struct store_numbers snapshots = {0};
-    enum tl_status status = store_list(&durable->store, "log", durable->allocator, &logs);
-    if (status == TL_OK) {
-        status = store_list(&durable->store, "snapshot", durable->allocator, &snapshots);
-    }
+    enum tl_status status = list_files(durable, &logs, &snapshots);
     if (status == TL_OK) {
         status = read_files(durable, &logs, &snapshots);
     }
