@@ -100,18 +100,23 @@ static void lmdb_abandon(void *self)
     }
 }
 
+static size_t used_bytes(const struct lmdb_store *store, MDB_envinfo *info)
+{
+    MDB_stat stat;
+    (void)lib.mdb_env_info(store->env, info);
+    (void)lib.mdb_env_stat(store->env, &stat);
+    return (info->me_last_pgno + 1) * stat.ms_psize;
+}
+
 /* Between transactions: one may then need as many pages again as there are. */
 static enum tl_status make_ample(struct lmdb_store *store)
 {
     MDB_envinfo info;
-    MDB_stat stat;
-    (void)lib.mdb_env_info(store->env, &info);
-    (void)lib.mdb_env_stat(store->env, &stat);
-    size_t used_bytes = (info.me_last_pgno + 1) * stat.ms_psize;
-    if (2 * used_bytes <= info.me_mapsize) {
+    size_t used = used_bytes(store, &info);
+    if (2 * used <= info.me_mapsize) {
         return TL_OK;
     }
-    return status_of(store, lib.mdb_env_set_mapsize(store->env, 4 * used_bytes));
+    return status_of(store, lib.mdb_env_set_mapsize(store->env, 4 * used));
 }
 
 static enum tl_status lmdb_commit(void *self)
@@ -244,12 +249,8 @@ static enum tl_status lmdb_seek(void *self, const struct kv_record *from, kv_vis
 
 static uint64_t lmdb_bytes(void *self)
 {
-    struct lmdb_store *store = self;
     MDB_envinfo info;
-    MDB_stat stat;
-    (void)lib.mdb_env_info(store->env, &info);
-    (void)lib.mdb_env_stat(store->env, &stat);
-    return (info.me_last_pgno + 1) * (uint64_t)stat.ms_psize;
+    return used_bytes(self, &info);
 }
 
 const struct kv_engine tl_kv_lmdb = {

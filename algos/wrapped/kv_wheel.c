@@ -4,10 +4,12 @@
  *
  *   ordered   T due id             -> generation     one bucket, which is the whole table
  *   hashed    T slot due id        -> generation     slot = due mod 10^8
- *   list      H slot*P + id mod P  -> generation     the head of a list, of which there are P a
- * slot R generation         -> id, due, next, stopped all       O number             -> id, due,
- * generation   moved to the outbox, to be fired M                    -> sequence, capacity, layout,
- * partitions
+ *   list      H slot*P + id mod P  -> generation     the head of one of a slot's P lists
+ *             R generation         -> id, due, next, stopped
+ *   all       O number             -> id, due, generation     moved to the outbox, to be fired
+ *             M                    -> sequence, capacity, layout, partitions
+ *
+ * Behind a timer's value stands its deadline where that had passed when it was started.
  *
  * The store gives the order; a node for each id, in memory, says under which key the timer is, and
  * whether a record is still meant. There is no other index: a start is a put, a stop a removal, and
@@ -385,6 +387,15 @@ static void pick(struct kv_wheel *wheel, struct list_walk *walk, const struct ta
     }
 }
 
+/* What stays before a gap, or the head where nothing does, goes on to `generation`. */
+static enum tl_status close_gap(struct kv_wheel *wheel, const struct list_walk *walk, uint64_t part,
+                                struct task *before, uint64_t generation)
+{
+    before->next = generation;
+    return before->generation == 0 ? put_head(wheel, walk->tick, part, generation)
+                                   : put_task(wheel, before);
+}
+
 /* Takes what is due, and removes what is not meant any more. `before` is the one that stays before
  * `generation`; its own generation is 0 before the list's first. */
 static enum tl_status list_walk_part(struct kv_wheel *wheel, struct list_walk *walk, uint64_t part)
@@ -403,9 +414,7 @@ static enum tl_status list_walk_part(struct kv_wheel *wheel, struct list_walk *w
             walk->is_over = generation == walk->until;
         } else if (status == TL_OK) {
             if (has_gap) {
-                before.next = generation;
-                status = before.generation == 0 ? put_head(wheel, walk->tick, part, generation)
-                                                : put_task(wheel, &before);
+                status = close_gap(wheel, walk, part, &before, generation);
                 has_gap = false;
             }
             before = task;
@@ -413,12 +422,7 @@ static enum tl_status list_walk_part(struct kv_wheel *wheel, struct list_walk *w
         }
         generation = task.next;
     }
-    if (status == TL_OK && has_gap) {
-        before.next = generation;
-        status = before.generation == 0 ? put_head(wheel, walk->tick, part, generation)
-                                        : put_task(wheel, &before);
-    }
-    return status;
+    return status == TL_OK && has_gap ? close_gap(wheel, walk, part, &before, generation) : status;
 }
 
 static enum tl_status list_walk(struct kv_wheel *wheel, struct list_walk *walk)
