@@ -1,0 +1,161 @@
+#include "protocol.h"
+
+#include "registry.h" /* tl_name_distance */
+
+#include <inttypes.h>
+#include <string.h>
+
+struct word {
+    const char *word;
+    const char *text;
+};
+#define WORD_ROW(code, spelled, sentence) [code] = {spelled, sentence},
+static const struct word steps[] = {CLUSTER_STEP_MAP(WORD_ROW)};
+static const struct word recoveries[] = {CLUSTER_RECOVERY_MAP(WORD_ROW)};
+static const struct word causes[] = {CLUSTER_CAUSE_MAP(WORD_ROW)};
+#undef WORD_ROW
+
+const char *cluster_step_word(enum cluster_step step)
+{
+    return steps[step].word;
+}
+
+const char *cluster_step_text(enum cluster_step step)
+{
+    return steps[step].text;
+}
+
+const char *cluster_recovery_word(enum cluster_recovery recovery)
+{
+    return recoveries[recovery].word;
+}
+
+const char *cluster_recovery_text(enum cluster_recovery recovery)
+{
+    return recoveries[recovery].text;
+}
+
+const char *cluster_cause_word(enum cluster_cause cause)
+{
+    return causes[cause].word;
+}
+
+const char *cluster_cause_text(enum cluster_cause cause)
+{
+    return causes[cause].text;
+}
+
+/* What lies in no table of its maker's, such as a queue whose messages come again when they are not
+ * acknowledged, stands here as what it does: `again`. */
+static const struct cluster_protocol protocols[] = {
+    {.name = "seed-fetch",
+     .summary = "a clock moved by compare-and-set, then the second's bucket; deleted when fetched",
+     .origin = "the reference design, with what it fetches deleted at once",
+     .schedule = {CLUSTER_MOVE_CLOCK, CLUSTER_FETCH, CLUSTER_REMOVE, CLUSTER_PUSH, CLUSTER_END},
+     .execute = {CLUSTER_TAKE, CLUSTER_CALL, CLUSTER_END},
+     .scanned = true},
+    {.name = "seed-ack",
+     .summary = "the same, deleted when its service has answered",
+     .origin = "the reference design, with what it fetches deleted after the call",
+     .schedule = {CLUSTER_MOVE_CLOCK, CLUSTER_FETCH, CLUSTER_PUSH, CLUSTER_END},
+     .execute = {CLUSTER_TAKE, CLUSTER_CALL, CLUSTER_DELETE, CLUSTER_END},
+     .scanned = true},
+    {.name = "lease",
+     .summary = "what is due is claimed in one step, taken for a time, and ended by its token",
+     .origin = "the reference design, repaired; BullMQ and dyno-queues are near it",
+     .schedule = {CLUSTER_CLAIM, CLUSTER_END},
+     .execute = {CLUSTER_LEASE, CLUSTER_CALL, CLUSTER_ACK, CLUSTER_END},
+     .recovery = CLUSTER_RECOVERY_LEASE},
+    {.name = "poll-zset",
+     .summary = "popped from a sorted set, then pushed into a queue, by whoever polls",
+     .origin = "Sidekiq",
+     .schedule = {CLUSTER_POP, CLUSTER_PUSH, CLUSTER_END},
+     .execute = {CLUSTER_TAKE, CLUSTER_CALL, CLUSTER_END}},
+    {.name = "row-lock",
+     .summary = "rows marked as a node's under one lock; a node that is silent gives them back",
+     .origin = "Quartz, clustered, with recovery requested",
+     .schedule = {CLUSTER_ACQUIRE, CLUSTER_PUSH, CLUSTER_END},
+     .execute = {CLUSTER_TAKE, CLUSTER_CALL, CLUSTER_DELETE, CLUSTER_END},
+     .recovery = CLUSTER_RECOVERY_CHECK_IN},
+    {.name = "preload",
+     .summary = "rows of the next while wait in a node's memory; what waits too long is done anew",
+     .origin = "PowerJob",
+     .schedule = {CLUSTER_PRELOAD, CLUSTER_PUSH, CLUSTER_END},
+     .execute = {CLUSTER_TAKE, CLUSTER_CALL, CLUSTER_DELETE, CLUSTER_END},
+     .recovery = CLUSTER_RECOVERY_AGAIN},
+    {.name = "skew",
+     .summary = "copies in several nodes' memory, each a little later than the one before",
+     .origin = "Metaswitch Chronos",
+     .schedule = {CLUSTER_POP_COPY, CLUSTER_PUSH, CLUSTER_END},
+     .execute = {CLUSTER_TAKE, CLUSTER_CALL, CLUSTER_TELL, CLUSTER_END},
+     .recovery = CLUSTER_RECOVERY_COPY},
+    {.name = "master-wheel",
+     .summary = "one master; its cursor passes a second when all of it has been put",
+     .origin = "RocketMQ's timer messages; DDMQ Chronos is near it",
+     .schedule = {CLUSTER_FETCH, CLUSTER_PUSH, CLUSTER_MOVE_CURSOR, CLUSTER_END},
+     .execute = {CLUSTER_TAKE, CLUSTER_CALL, CLUSTER_DELETE, CLUSTER_END},
+     .recovery = CLUSTER_RECOVERY_AGAIN,
+     .master = true},
+    {.name = "ack-first",
+     .summary = "lease, but ended before the call: whatever checks protocols has to find it out",
+     .origin = "a control",
+     .schedule = {CLUSTER_CLAIM, CLUSTER_END},
+     .execute = {CLUSTER_LEASE, CLUSTER_ACK, CLUSTER_CALL, CLUSTER_END},
+     .recovery = CLUSTER_RECOVERY_LEASE,
+     .control = true},
+};
+#define PROTOCOLS (sizeof protocols / sizeof protocols[0])
+
+const struct cluster_protocol *cluster_protocols(size_t *count)
+{
+    *count = PROTOCOLS;
+    return protocols;
+}
+
+const struct cluster_protocol *cluster_protocol_find(const char *name, struct error *error)
+{
+    const struct cluster_protocol *nearest = protocols;
+    for (size_t i = 0; i < PROTOCOLS; i++) {
+        if (strcmp(protocols[i].name, name) == 0) {
+            return &protocols[i];
+        }
+        if (tl_name_distance(name, protocols[i].name) < tl_name_distance(name, nearest->name)) {
+            nearest = &protocols[i];
+        }
+    }
+    (void)error_set(error, "there is no protocol '%s'; did you mean '%s'?", name, nearest->name);
+    return NULL;
+}
+
+bool cluster_protocol_does(const struct cluster_protocol *protocol, enum cluster_step step)
+{
+    for (size_t i = 0; i < CLUSTER_STEPS_MAX; i++) {
+        if (step != CLUSTER_END &&
+            (protocol->schedule[i] == step || protocol->execute[i] == step)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cluster_protocol_keeps_record(const struct cluster_protocol *protocol)
+{
+    return !cluster_protocol_does(protocol, CLUSTER_REMOVE) &&
+           !cluster_protocol_does(protocol, CLUSTER_POP);
+}
+
+bool cluster_books_balance(const struct cluster_books *books, struct error *error)
+{
+    uint64_t known = books->fired + books->stopped + books->dead + books->pending + books->lost;
+    if (known == books->started) {
+        return true;
+    }
+    return error_set(error,
+                     "of %" PRIu64 " timers that were started, %" PRIu64 " fired, %" PRIu64
+                     " were stopped, %" PRIu64 " given up, %" PRIu64 " are pending and %" PRIu64
+                     " lost: %" PRIu64 " too %s",
+                     books->started, books->fired, books->stopped, books->dead, books->pending,
+                     books->lost,
+                     known > books->started ? known - books->started : books->started - known,
+                     known > books->started ? "many" : "few");
+}

@@ -1,0 +1,144 @@
+/*
+ * protocol.h: the one table of protocols by which many machines share timers. A timer is a record
+ * in a shared table; schedulers find what is due and put it into a queue; executors take from the
+ * queue and call the user's service. A row says in which atomic steps they do so: between two of
+ * them anything may happen, a crash too. What is checked exhaustively, what is simulated and what
+ * is run for real all read the same rows, and use the same words for what went wrong.
+ */
+#ifndef SIM_PROTOCOL_H
+#define SIM_PROTOCOL_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+/* X(code, word, what it does). Each is all or nothing. The first ones are a scheduler's, those from
+ * CLUSTER_TAKE on an executor's. */
+#define CLUSTER_STEP_MAP(X)                                                                        \
+    X(CLUSTER_END, "end", "begins anew")                                                           \
+    X(CLUSTER_MOVE_CLOCK, "move-clock", "moves the shared clock past a second, if no other did")   \
+    X(CLUSTER_FETCH, "fetch", "reads the records of that second")                                  \
+    X(CLUSTER_REMOVE, "remove", "deletes the records that it has read")                            \
+    X(CLUSTER_POP, "pop", "takes what is due out of the table")                                    \
+    X(CLUSTER_ACQUIRE, "acquire", "marks what is due, under a lock, as this node's")               \
+    X(CLUSTER_PRELOAD, "preload", "reads what is due soon, and marks it as waiting in memory")     \
+    X(CLUSTER_POP_COPY, "pop-copy", "takes what is due out of its own copy of the table")          \
+    X(CLUSTER_PUSH, "push", "puts what it holds into the queue")                                   \
+    X(CLUSTER_MOVE_CURSOR, "move-cursor", "moves the cursor past the second whose timers it put")  \
+    X(CLUSTER_CLAIM, "claim", "moves what is due from the table into the queue, in one step")      \
+    X(CLUSTER_TAKE, "take", "takes a timer out of the queue")                                      \
+    X(CLUSTER_LEASE, "lease", "takes a timer out of the queue, for a time, with a new token")      \
+    X(CLUSTER_CALL, "call", "calls the user's service")                                            \
+    X(CLUSTER_DELETE, "delete", "deletes the record")                                              \
+    X(CLUSTER_ACK, "ack", "ends the timer, if its token is still the latest")                      \
+    X(CLUSTER_TELL, "tell", "tells the other copies that it is done")
+
+enum cluster_step {
+#define CLUSTER_STEP_ENUM(code, word, text) code,
+    CLUSTER_STEP_MAP(CLUSTER_STEP_ENUM)
+#undef CLUSTER_STEP_ENUM
+        CLUSTER_STEPS
+};
+
+/* The word and the sentence of a step. */
+const char *cluster_step_word(enum cluster_step step);
+const char *cluster_step_text(enum cluster_step step);
+
+/* --- what brings back a timer whose holder is gone ---------------------------------------------
+ */
+
+#define CLUSTER_RECOVERY_MAP(X)                                                                    \
+    X(CLUSTER_RECOVERY_NONE, "none", "nothing")                                                    \
+    X(CLUSTER_RECOVERY_LEASE, "lease", "the lease ends: the timer is in the queue again")          \
+    X(CLUSTER_RECOVERY_CHECK_IN, "check-in", "the node does not report: what it had is due again") \
+    X(CLUSTER_RECOVERY_AGAIN, "again",                                                             \
+      "it has waited for too long: it is put into the queue anew")                                 \
+    X(CLUSTER_RECOVERY_COPY, "copy", "another copy, which nobody told, fires a little later")
+
+enum cluster_recovery {
+#define CLUSTER_RECOVERY_ENUM(code, word, text) code,
+    CLUSTER_RECOVERY_MAP(CLUSTER_RECOVERY_ENUM)
+#undef CLUSTER_RECOVERY_ENUM
+        CLUSTER_RECOVERIES
+};
+
+const char *cluster_recovery_word(enum cluster_recovery recovery);
+const char *cluster_recovery_text(enum cluster_recovery recovery);
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+/* No row has more steps of a kind, CLUSTER_END included. */
+#define CLUSTER_STEPS_MAX 6
+
+struct cluster_protocol {
+    const char *name;
+    const char *summary;                           /* one line */
+    const char *origin;                            /* whose it is */
+    enum cluster_step schedule[CLUSTER_STEPS_MAX]; /* up to CLUSTER_END */
+    enum cluster_step execute[CLUSTER_STEPS_MAX];
+    enum cluster_recovery recovery;
+    bool scanned; /* a second pass can be had, over the seconds that the clock has passed long ago,
+                     in the same steps, with a clock of its own */
+    bool master;  /* one scheduler works at a time; another takes over when it is gone */
+    bool control; /* wrong on purpose: what checks a protocol has to find it out */
+};
+
+/* The protocols; *count is set to how many. */
+const struct cluster_protocol *cluster_protocols(size_t *count);
+
+/* The protocol of that name; NULL, with the nearest name in `error`. */
+const struct cluster_protocol *cluster_protocol_find(const char *name, struct error *error);
+
+/* Whether a step is among a protocol's. */
+bool cluster_protocol_does(const struct cluster_protocol *protocol, enum cluster_step step);
+
+/* Whether the record outlives the moment in which a scheduler has it in hand: of what a crash
+ * leaves, something can be found again. */
+bool cluster_protocol_keeps_record(const struct cluster_protocol *protocol);
+
+/* --- what goes wrong ---------------------------------------------------------------------------
+ */
+
+/* Why a call was made that was not the first of its timer, or a timer got none: what happened to
+ * the holder of the copy before. X(code, word, what it is) */
+#define CLUSTER_CAUSE_MAP(X)                                                                       \
+    X(CLUSTER_CAUSE_CRASH, "crash", "a node was killed that held it")                              \
+    X(CLUSTER_CAUSE_OUTRUN, "outrun", "a node lived, but was slower than lease or delay")          \
+    X(CLUSTER_CAUSE_REPLY, "reply-lost", "the service did it, and the answer was lost")            \
+    X(CLUSTER_CAUSE_SCAN, "scan", "the second pass found it, which the first had found too")       \
+    X(CLUSTER_CAUSE_LATE, "late-insert", "it came into a second that had been read already")       \
+    X(CLUSTER_CAUSE_CLOCK, "clock-step", "clocks differed, or one jumped")                         \
+    X(CLUSTER_CAUSE_PARTITION, "partition", "nodes did not see one another")                       \
+    X(CLUSTER_CAUSE_OTHER, "other", "none of these")
+
+enum cluster_cause {
+#define CLUSTER_CAUSE_ENUM(code, word, text) code,
+    CLUSTER_CAUSE_MAP(CLUSTER_CAUSE_ENUM)
+#undef CLUSTER_CAUSE_ENUM
+        CLUSTER_CAUSES
+};
+
+const char *cluster_cause_word(enum cluster_cause cause);
+const char *cluster_cause_text(enum cluster_cause cause);
+
+/* --- books --------------------------------------------------------------------------------------
+ */
+
+/* What became of all timers that were accepted. Each is in one of these, at any moment. */
+struct cluster_books {
+    uint64_t started; /* accepted */
+    uint64_t fired;   /* their service was called and did it, once or more often */
+    uint64_t stopped; /* before that, at their planner's wish */
+    uint64_t dead;    /* given up after so many attempts */
+    uint64_t pending; /* in the table, the queue or somebody's hands */
+    uint64_t lost;    /* none of these: nobody will ever find it */
+};
+
+/* Whether they add up; otherwise says in `error` by how much they do not. */
+bool cluster_books_balance(const struct cluster_books *books, struct error *error);
+
+#endif
