@@ -17,12 +17,33 @@ void store_init(struct store *store, const char *path)
     *store = (struct store){.path = path, .folder = -1};
 }
 
+const char *store_temporary_place(void)
+{
+    const char *place = getenv("TMPDIR");
+    return place != NULL && place[0] != '\0' ? place : "/tmp";
+}
+
+bool store_sync_parent(const char *path)
+{
+    char parent[4096];
+    if (snprintf(parent, sizeof parent, "%s/..", path) >= (int)sizeof parent) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    bool synced = fsync(fd) == 0;
+    int reason = errno;
+    (void)close(fd);
+    errno = reason;
+    return synced;
+}
+
 static const char *path_of(const struct store *store)
 {
-    const char *temporary = getenv("TMPDIR");
-    return store->path != NULL                         ? store->path
-           : temporary != NULL && temporary[0] != '\0' ? temporary
-                                                       : "/tmp";
+    return store->path != NULL ? store->path : store_temporary_place();
 }
 
 enum tl_status store_fail(struct store *store, const char *format, ...)
@@ -42,13 +63,29 @@ enum tl_status store_fail_errno(struct store *store, const char *what, const cha
     return reason == ENOSPC || reason == EDQUOT ? TL_ERR_DISK_FULL : TL_ERR_STORE;
 }
 
+/* One whose name may not be on the disk is not left: whoever finds it would take it for safe. */
+static enum tl_status make_folder(struct store *store)
+{
+    if (mkdir(store->path, 0777) != 0) {
+        return errno == EEXIST ? TL_OK : store_fail_errno(store, "the folder cannot be made", "");
+    }
+    store->syncs++;
+    if (store_sync_parent(store->path)) {
+        return TL_OK;
+    }
+    enum tl_status status = store_fail_errno(store, "the folder did not reach the disk", "");
+    (void)rmdir(store->path);
+    return status;
+}
+
 enum tl_status store_open(struct store *store)
 {
     if (store->folder >= 0) {
         return TL_OK;
     }
-    if (store->path != NULL && mkdir(store->path, 0777) != 0 && errno != EEXIST) {
-        return store_fail_errno(store, "the folder cannot be made", "");
+    enum tl_status made = store->path != NULL ? make_folder(store) : TL_OK;
+    if (made != TL_OK) {
+        return made;
     }
     int folder = open(path_of(store), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) {

@@ -31,11 +31,18 @@ struct store {
     char failure[512]; /* what went wrong last; "": nothing has */
 };
 
+/* Where temporary files go: $TMPDIR, or /tmp. */
+const char *store_temporary_place(void);
+
+/* Waits until the name of a folder that has just been made is on the disk. False, with errno set.
+ */
+bool store_sync_parent(const char *path);
+
 /* Not opened; `path` outlives the store. */
 void store_init(struct store *store, const char *path);
 
-/* Makes and locks the folder, if that is still to be done. The temporary one is there already, and
- * for all. */
+/* Makes the folder, so that a loss of power leaves it, and locks it, if that is still to be done.
+ * The temporary one is there already, and for all. */
 enum tl_status store_open(struct store *store);
 
 /* Closes the folder. */

@@ -47,6 +47,7 @@
 #include "kv.h"
 
 #include "check.h"
+#include "store.h"
 
 #include <dirent.h>
 #include <endian.h>
@@ -1255,31 +1256,17 @@ static void kv_destroy(void *self)
     structure_free(wheel, wheel->allocator);
 }
 
-/* An entry of a folder is durable when the folder was synced. */
-static bool sync_parent(const char *path)
-{
-    char parent[4096];
-    (void)snprintf(parent, sizeof parent, "%s/..", path);
-    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is_synced = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return is_synced;
-}
-
 /* Makes the folder if it is not there, and locks it. */
 static enum tl_status open_folder(struct kv_wheel *wheel)
 {
     if (wheel->path == NULL) {
-        const char *place = getenv("TMPDIR");
         int length = snprintf(wheel->temporary, sizeof wheel->temporary, "%s/timerlab-kv-XXXXXX",
-                              place != NULL ? place : "/tmp");
+                              store_temporary_place());
         if (length >= (int)sizeof wheel->temporary || mkdtemp(wheel->temporary) == NULL) {
             wheel->temporary[0] = '\0';
             return TL_ERR_STORE;
         }
-    } else if (mkdir(wheel->path, 0700) == 0 && !sync_parent(wheel->path)) {
+    } else if (mkdir(wheel->path, 0700) == 0 && !store_sync_parent(wheel->path)) {
         return TL_ERR_STORE;
     }
     wheel->folder_fd = open(folder_of(wheel), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

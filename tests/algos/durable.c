@@ -14,6 +14,7 @@
 #include "timer_log.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,6 +41,23 @@ struct trial {
     char copy[64];
     void *self;
 };
+
+/* --- the disk -------------------------------------------------------------------------------- */
+
+static bool fsync_fails;
+static ino_t fsync_was_of;
+
+/* In place of the C library's. */
+int fsync(int fd)
+{
+    struct stat file;
+    fsync_was_of = fstat(fd, &file) == 0 ? file.st_ino : 0;
+    if (fsync_fails) {
+        errno = EIO;
+        return -1;
+    }
+    return fdatasync(fd);
+}
 
 /* --- folders --------------------------------------------------------------------------------- */
 
@@ -623,6 +641,31 @@ static void the_log_is_cut(void **state)
     end(&trial);
 }
 
+/* Its name is in the folder above, which a loss of power takes back to what was synced of it. */
+static void a_folder_that_is_made_is_on_the_disk(void **state)
+{
+    (void)state;
+    char above[64];
+    char path[80];
+    struct stat parent;
+    struct store store;
+    make_folder(above);
+    assert_int_equal(stat(above, &parent), 0);
+    (void)snprintf(path, sizeof path, "%s/timers", above);
+    store_init(&store, path);
+    fsync_fails = true;
+    assert_int_equal(store_open(&store), TL_ERR_STORE);
+    fsync_fails = false;
+    assert_non_null(strstr(store.failure, "did not reach the disk"));
+    assert_int_not_equal(access(path, F_OK), 0); /* and is made anew */
+    fsync_was_of = 0;
+    assert_int_equal(store_open(&store), TL_OK);
+    assert_int_equal(fsync_was_of, parent.st_ino);
+    store_close(&store);
+    remove_folder(path);
+    remove_folder(above);
+}
+
 static void it_passes_the_kit(void **state)
 {
     (void)state;
@@ -659,6 +702,7 @@ int main(void)
         cmocka_unit_test(groups_are_committed_in_time),
         cmocka_unit_test(a_full_disk_refuses_starts_and_no_stop),
         cmocka_unit_test(the_log_is_cut),
+        cmocka_unit_test(a_folder_that_is_made_is_on_the_disk),
         cmocka_unit_test(it_passes_the_kit),
     };
     (void)signal(SIGXFSZ, SIG_IGN); /* what is too long for a file is refused */
