@@ -40,6 +40,8 @@ int command_predict(int argc, char **argv);
 int command_tune(int argc, char **argv);
 int command_live(int argc, char **argv);
 int command_threads(int argc, char **argv);
+int command_cluster(int argc, char **argv);
+int command_cluster_check(int argc, char **argv);
 int command_new(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_compare(int argc, char **argv);

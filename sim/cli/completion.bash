@@ -57,7 +57,7 @@ _timerlab_values() {
         ;;
     FILE* | TRACE*) mapfile -t candidates < <(compgen -f -- "$word") ;;
     DIR*) mapfile -t candidates < <(compgen -d -- "$word") ;;
-    WORKLOAD* | FORMAT*)
+    WORKLOAD* | FORMAT* | PROTOCOL*)
         mapfile -t candidates < <("$program" "${path[@]}" --list 2>/dev/null | sed -n 's/^\([a-z][a-z0-9-]*\): .*/\1/p')
         ;;
     *'|'*)

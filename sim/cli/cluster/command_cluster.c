@@ -1,0 +1,14 @@
+/* timerlab cluster: timers that many machines share. */
+#include "command.h"
+
+#include <stddef.h>
+
+int command_cluster(int argc, char **argv)
+{
+    static const struct command commands[] = {
+        {"check", "a protocol through all that can happen, in a small instance",
+         command_cluster_check},
+        {NULL, NULL, NULL},
+    };
+    return command_dispatch(argv[0], commands, argc, argv);
+}

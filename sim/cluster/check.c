@@ -1,0 +1,711 @@
+/*
+ * States are plain bytes, kept once each in the order in which they are reached, with where they
+ * came from: the first state that loses a timer ends a shortest run that does.
+ */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the table says of a timer. */
+enum record { ABSENT, PENDING, OWNED, READY, FLIGHT, GONE };
+
+struct timer {
+    uint8_t record;
+    uint8_t stage;  /* enum check_stage, the furthest */
+    uint8_t queued; /* how many times it is in the queue */
+    uint8_t token;
+    uint8_t calls;
+    uint8_t acks;
+    uint8_t late;
+    uint8_t copies; /* schedulers that have one in memory, a bit each */
+};
+
+struct scheduler {
+    uint8_t step; /* the next; 0: idle */
+    uint8_t second;
+    uint8_t held; /* timers, a bit each */
+    uint8_t scanning;
+};
+
+struct executor {
+    uint8_t step;
+    uint8_t timer;
+    uint8_t token;
+};
+
+struct state {
+    uint8_t second; /* of the clock on the wall */
+    uint8_t clock;  /* the next second to be fetched */
+    uint8_t scan;   /* the next one of the second pass */
+    uint8_t master;
+    uint8_t crashes; /* that happened */
+    uint8_t outruns;
+    struct timer timers[CHECK_TIMERS];
+    struct scheduler schedulers[CHECK_SCHEDULERS];
+    struct executor executors[CHECK_EXECUTORS];
+};
+
+struct node {
+    struct state state;
+    struct check_step step; /* that led here */
+    uint32_t from;
+};
+
+struct search {
+    const struct cluster_protocol *protocol;
+    const struct check_faults *faults;
+    struct node *nodes;
+    size_t count;
+    size_t room;
+    uint32_t *table;   /* of hashes: index of a node, plus 1 */
+    size_t slots;      /* a power of two */
+    uint32_t at;       /* whose successors are looked for */
+    bool fault;        /* what leads on from here would be a fault */
+    size_t successors; /* that are none */
+    bool failed;
+};
+
+static const struct check_case cases[] = {
+    {"none", {0}},
+    {"late", {.late = true}},
+    {"crash", {.crashes = 1}},
+    {"crash+late", {.crashes = 1, .late = true}},
+    {"outrun", {.outruns = 1}},
+    {"2 crashes+outrun+late", {.crashes = 2, .outruns = 1, .late = true}},
+    {"scan", {.scan = true}},
+    {"scan+crash", {.scan = true, .crashes = 1}},
+    {"scan+crash+late", {.scan = true, .crashes = 1, .late = true}},
+};
+
+const struct check_case *check_cases(size_t *count)
+{
+    *count = sizeof cases / sizeof cases[0];
+    return cases;
+}
+
+const char *check_actor_name(enum check_actor actor)
+{
+    static const char *const names[CHECK_ACTORS] = {
+        "planner", "time", "scheduler 1", "scheduler 2", "executor 1", "executor 2", "recovery"};
+    return names[actor];
+}
+
+const char *check_action_word(unsigned action)
+{
+    static const char *const words[] = {"insert", "delay",   "tick",  "crash",
+                                        "scan",   "recover", "outrun"};
+    return action < CLUSTER_STEPS ? cluster_step_word((enum cluster_step)action)
+                                  : words[action - CLUSTER_STEPS];
+}
+
+const char *check_stage_word(unsigned stage)
+{
+    static const char *const words[] = {
+#define STAGE_WORD(code, word) [code] = (word),
+        CHECK_STAGE_MAP(STAGE_WORD)
+#undef STAGE_WORD
+    };
+    return words[stage];
+}
+
+/* --- the states seen so far ------------------------------------------------------------------ */
+
+static uint64_t hash_of(const struct state *state)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < sizeof *state; i++) {
+        hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
+    }
+    return hash ^ hash >> 29;
+}
+
+static bool grow(struct search *search)
+{
+    if (search->count < search->room) {
+        return true;
+    }
+    size_t room = search->room == 0 ? 4096 : search->room * 2;
+    struct node *nodes = realloc(search->nodes, room * sizeof *nodes);
+    uint32_t *table = calloc(room * 2, sizeof *table);
+    if (nodes != NULL) {
+        search->nodes = nodes;
+    }
+    if (nodes == NULL || table == NULL || room > UINT32_MAX / 2) {
+        free(table);
+        return false;
+    }
+    free(search->table);
+    search->table = table;
+    search->room = room;
+    search->slots = room * 2;
+    for (size_t i = 0; i < search->count; i++) {
+        size_t slot = hash_of(&nodes[i].state) & (search->slots - 1);
+        while (table[slot] != 0) {
+            slot = (slot + 1) & (search->slots - 1);
+        }
+        table[slot] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+static void reach(struct search *search, const struct state *state, struct check_step step)
+{
+    search->successors += !search->fault;
+    if (search->failed || !grow(search)) {
+        search->failed = true;
+        return;
+    }
+    size_t slot = hash_of(state) & (search->slots - 1);
+    while (search->table[slot] != 0) {
+        if (memcmp(&search->nodes[search->table[slot] - 1].state, state, sizeof *state) == 0) {
+            return;
+        }
+        slot = (slot + 1) & (search->slots - 1);
+    }
+    search->nodes[search->count] = (struct node){*state, step, search->at};
+    search->table[slot] = (uint32_t)++search->count;
+}
+
+/* --- what can be done ------------------------------------------------------------------------ */
+
+static unsigned deadline_of(unsigned timer)
+{
+    return 1 + timer;
+}
+
+static void come_to(struct timer *timer, enum check_stage stage)
+{
+    if (stage > timer->stage) {
+        timer->stage = (uint8_t)stage;
+    }
+}
+
+/* Whether nobody has it in hand or queue. A lease is its latest holder's alone. */
+static bool is_abandoned(const struct search *search, const struct state *state, unsigned timer)
+{
+    bool leased = search->protocol->recovery == CLUSTER_RECOVERY_LEASE;
+    for (unsigned s = 0; s < CHECK_SCHEDULERS; s++) {
+        if ((state->schedulers[s].held >> timer & 1) != 0) {
+            return false;
+        }
+    }
+    for (unsigned e = 0; e < CHECK_EXECUTORS; e++) {
+        const struct executor *executor = &state->executors[e];
+        if (executor->step > 0 && executor->timer == timer &&
+            (!leased || executor->token == state->timers[timer].token)) {
+            return false;
+        }
+    }
+    return state->timers[timer].queued == 0;
+}
+
+/* The timers that are pending and due, as a bit each. */
+static uint8_t due(const struct state *state)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        if (state->timers[i].record == PENDING && deadline_of(i) <= state->second) {
+            found |= 1u << i;
+        }
+    }
+    return (uint8_t)found;
+}
+
+static void mark(struct state *state, uint8_t timers, enum record record)
+{
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        if ((timers >> i & 1) != 0) {
+            state->timers[i].record = (uint8_t)record;
+            come_to(&state->timers[i], CHECK_STAGE_HAND);
+        }
+    }
+}
+
+static void push(struct state *state, uint8_t timers)
+{
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        if ((timers >> i & 1) != 0) {
+            state->timers[i].queued++;
+            come_to(&state->timers[i], CHECK_STAGE_QUEUE);
+        }
+    }
+}
+
+static void pop_copies(struct search *search, const struct state *before, unsigned number)
+{
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        const struct timer *timer = &before->timers[i];
+        if ((timer->copies >> number & 1) == 0 || deadline_of(i) > before->second) {
+            continue;
+        }
+        bool in_turn =
+            (timer->copies & ((1u << number) - 1)) == 0 && is_abandoned(search, before, i);
+        if (!in_turn && before->outruns == search->faults->outruns) {
+            continue;
+        }
+        struct state after = *before;
+        after.outruns = (uint8_t)(after.outruns + !in_turn);
+        after.timers[i].copies = (uint8_t)(timer->copies & ~(1u << number));
+        come_to(&after.timers[i], CHECK_STAGE_HAND);
+        after.schedulers[number].held = (uint8_t)(1u << i);
+        after.schedulers[number].step = 1;
+        reach(search, &after,
+              (struct check_step){(uint8_t)(CHECK_SCHEDULER + number), CLUSTER_POP_COPY,
+                                  (uint8_t)(1u << i), before->second});
+    }
+}
+
+/* The next step of a scheduler. */
+static void schedule(struct search *search, const struct state *before, unsigned number)
+{
+    const struct cluster_protocol *protocol = search->protocol;
+    struct state after = *before;
+    struct scheduler *scheduler = &after.schedulers[number];
+    enum cluster_step step = protocol->schedule[scheduler->step];
+    bool by_cursor = cluster_protocol_does(protocol, CLUSTER_MOVE_CURSOR);
+    uint8_t touched = 0;
+    bool ended = false;
+    if (scheduler->step == 0 && protocol->master && before->master != number) {
+        return;
+    }
+    switch (step) {
+    case CLUSTER_MOVE_CLOCK:
+        if (before->clock > before->second) {
+            return;
+        }
+        scheduler->second = after.clock++;
+        break;
+    case CLUSTER_FETCH:
+        if (by_cursor) {
+            if (before->clock > before->second) {
+                return;
+            }
+            scheduler->second = before->clock;
+        }
+        for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+            if (before->timers[i].record == PENDING && deadline_of(i) == scheduler->second) {
+                scheduler->held = (uint8_t)(scheduler->held | 1u << i);
+            }
+        }
+        touched = scheduler->held;
+        ended = touched == 0 && !by_cursor;
+        break;
+    case CLUSTER_REMOVE:
+        touched = scheduler->held;
+        mark(&after, touched, GONE);
+        break;
+    case CLUSTER_POP:
+    case CLUSTER_ACQUIRE:
+    case CLUSTER_PRELOAD:
+        touched = due(before);
+        if (touched == 0) {
+            return;
+        }
+        scheduler->held = touched;
+        mark(&after, touched, step == CLUSTER_POP ? GONE : OWNED);
+        break;
+    case CLUSTER_POP_COPY:
+        pop_copies(search, before, number);
+        return;
+    case CLUSTER_PUSH:
+        touched = scheduler->held;
+        push(&after, touched);
+        scheduler->held = 0;
+        break;
+    case CLUSTER_MOVE_CURSOR:
+        if (after.clock <= scheduler->second) {
+            after.clock = (uint8_t)(scheduler->second + 1);
+        }
+        break;
+    case CLUSTER_CLAIM:
+        touched = due(before);
+        if (touched == 0) {
+            return;
+        }
+        mark(&after, touched, READY);
+        push(&after, touched);
+        break;
+    default:
+        return;
+    }
+    scheduler->step++;
+    if (ended || protocol->schedule[scheduler->step] == CLUSTER_END) {
+        after.scan =
+            (uint8_t)(after.scan + (scheduler->scanning && scheduler->second == after.scan));
+        *scheduler = (struct scheduler){0};
+    }
+    reach(search, &after,
+          (struct check_step){(uint8_t)(CHECK_SCHEDULER + number), (uint8_t)step, touched,
+                              before->second});
+}
+
+static void scan_second(struct search *search, const struct state *before, unsigned number,
+                        unsigned second)
+{
+    struct state after = *before;
+    after.schedulers[number] =
+        (struct scheduler){.step = 1, .second = (uint8_t)second, .scanning = 1};
+    reach(search, &after,
+          (struct check_step){(uint8_t)(CHECK_SCHEDULER + number), CHECK_SCAN, 0, before->second});
+}
+
+/* The second pass takes each second that the clock has passed, and in which nobody will insert any
+ * more; its place moves when it is through. It comes again for what still lies in the table and is
+ * nobody's by then. One at a time. */
+static void begin_scan(struct search *search, const struct state *before, unsigned number)
+{
+    if (!search->faults->scan || !search->protocol->scanned ||
+        before->schedulers[number].step > 0) {
+        return;
+    }
+    for (unsigned s = 0; s < CHECK_SCHEDULERS; s++) {
+        if (before->schedulers[s].scanning != 0) {
+            return;
+        }
+    }
+    bool complete = before->scan < before->clock;
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        unsigned deadline = deadline_of(i);
+        if (before->timers[i].record == ABSENT && deadline <= before->scan) {
+            complete = false;
+        } else if (before->timers[i].record == PENDING && deadline < before->scan &&
+                   is_abandoned(search, before, i)) {
+            scan_second(search, before, number, deadline);
+        }
+    }
+    if (complete) {
+        scan_second(search, before, number, before->scan);
+    }
+}
+
+static void take(struct search *search, const struct state *before, unsigned number)
+{
+    enum cluster_step step = search->protocol->execute[0];
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        if (before->timers[i].queued == 0) {
+            continue;
+        }
+        struct state after = *before;
+        struct executor *executor = &after.executors[number];
+        struct timer *timer = &after.timers[i];
+        timer->queued--;
+        if (step == CLUSTER_TAKE || timer->record == READY) {
+            *executor = (struct executor){.step = 1, .timer = (uint8_t)i};
+            come_to(timer, CHECK_STAGE_TAKEN);
+        }
+        if (step == CLUSTER_LEASE && timer->record == READY) {
+            timer->record = FLIGHT;
+            executor->token = ++timer->token;
+        }
+        reach(search, &after,
+              (struct check_step){(uint8_t)(CHECK_EXECUTOR + number), (uint8_t)step,
+                                  (uint8_t)(1u << i), before->second});
+    }
+}
+
+static void execute(struct search *search, const struct state *before, unsigned number)
+{
+    if (before->executors[number].step == 0) {
+        take(search, before, number);
+        return;
+    }
+    struct state after = *before;
+    struct executor *executor = &after.executors[number];
+    struct timer *timer = &after.timers[executor->timer];
+    enum cluster_step step = search->protocol->execute[executor->step];
+    uint8_t touched = (uint8_t)(1u << executor->timer);
+    bool accepted = false;
+    switch (step) {
+    case CLUSTER_CALL:
+        timer->calls++;
+        come_to(timer, CHECK_STAGE_CALLED);
+        break;
+    case CLUSTER_ACK:
+        accepted = timer->record == FLIGHT && timer->token == executor->token;
+        break;
+    default: /* CLUSTER_DELETE, CLUSTER_TELL */
+        accepted = timer->record != GONE;
+        timer->copies = 0;
+        break;
+    }
+    if (accepted) {
+        timer->record = GONE;
+        timer->acks++;
+        come_to(timer, CHECK_STAGE_ENDED);
+    }
+    executor->step++;
+    if (search->protocol->execute[executor->step] == CLUSTER_END) {
+        *executor = (struct executor){0};
+    }
+    reach(search, &after,
+          (struct check_step){(uint8_t)(CHECK_EXECUTOR + number), (uint8_t)step, touched,
+                              before->second});
+}
+
+/* A record that is what its protocol's recovery looks for. */
+static bool may_recover(const struct search *search, const struct state *state, unsigned timer)
+{
+    const struct timer *t = &state->timers[timer];
+    switch (search->protocol->recovery) {
+    case CLUSTER_RECOVERY_LEASE:
+        return t->record == FLIGHT;
+    case CLUSTER_RECOVERY_CHECK_IN:
+        return t->record == OWNED;
+    case CLUSTER_RECOVERY_AGAIN:
+        return t->record == OWNED || (search->protocol->master && t->record == PENDING &&
+                                      deadline_of(timer) < state->clock);
+    default:
+        return false;
+    }
+}
+
+static void recover(struct search *search, const struct state *before)
+{
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        if (!may_recover(search, before, i)) {
+            continue;
+        }
+        bool abandoned = is_abandoned(search, before, i);
+        if (!abandoned && before->outruns == search->faults->outruns) {
+            continue;
+        }
+        struct state after = *before;
+        struct timer *timer = &after.timers[i];
+        after.outruns = (uint8_t)(after.outruns + !abandoned);
+        if (search->protocol->recovery == CLUSTER_RECOVERY_CHECK_IN) {
+            timer->record = PENDING;
+        } else {
+            timer->queued++;
+            timer->record = timer->record == FLIGHT ? READY : timer->record;
+        }
+        search->fault = !abandoned;
+        reach(search, &after,
+              (struct check_step){CHECK_RECOVERY, abandoned ? CHECK_RECOVER : CHECK_OUTRUN,
+                                  (uint8_t)(1u << i), before->second});
+        search->fault = false;
+    }
+}
+
+/* --- planner, time, crashes ------------------------------------------------------------------ */
+
+static void plan(struct search *search, const struct state *before)
+{
+    bool all_in_time = true;
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        const struct timer *timer = &before->timers[i];
+        const struct check_step step = {CHECK_PLANNER, CHECK_INSERT, (uint8_t)(1u << i),
+                                        before->second};
+        if (timer->record != ABSENT) {
+            continue;
+        }
+        all_in_time = all_in_time && (timer->late != 0 || deadline_of(i) > before->second + 1u);
+        struct state after = *before;
+        after.timers[i].record = PENDING;
+        if (search->protocol->recovery == CLUSTER_RECOVERY_COPY) {
+            after.timers[i].copies = (1u << CHECK_SCHEDULERS) - 1;
+        }
+        /* Where a cursor has been, nothing may be put: it goes on to the queue. */
+        if (cluster_protocol_does(search->protocol, CLUSTER_MOVE_CURSOR) &&
+            deadline_of(i) <= before->second) {
+            after.timers[i].record = OWNED;
+            push(&after, (uint8_t)(1u << i));
+        }
+        reach(search, &after, step);
+        if (search->faults->late && i == CHECK_TIMERS - 1 && timer->late == 0) {
+            after = *before;
+            after.timers[i].late = 1;
+            reach(search, &after,
+                  (struct check_step){CHECK_PLANNER, CHECK_DELAY, (uint8_t)(1u << i),
+                                      before->second});
+        }
+    }
+    if (before->second < CHECK_LAST && all_in_time) {
+        struct state after = *before;
+        after.second++;
+        reach(search, &after, (struct check_step){CHECK_TIME, CHECK_TICK, 0, after.second});
+    }
+}
+
+static void crash(struct search *search, const struct state *before)
+{
+    if (before->crashes == search->faults->crashes) {
+        return;
+    }
+    search->fault = true;
+    for (unsigned s = 0; s < CHECK_SCHEDULERS; s++) {
+        struct state after = *before;
+        bool copies = false;
+        for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+            copies = copies || (before->timers[i].copies >> s & 1) != 0;
+            after.timers[i].copies = (uint8_t)(after.timers[i].copies & ~(1u << s));
+        }
+        if (before->schedulers[s].step == 0 && !copies) {
+            continue;
+        }
+        after.crashes++;
+        after.schedulers[s] = (struct scheduler){0};
+        if (search->protocol->master && before->master == s) {
+            after.master = (uint8_t)((s + 1) % CHECK_SCHEDULERS);
+        }
+        reach(search, &after,
+              (struct check_step){(uint8_t)(CHECK_SCHEDULER + s), CHECK_CRASH,
+                                  before->schedulers[s].held, before->second});
+    }
+    for (unsigned e = 0; e < CHECK_EXECUTORS; e++) {
+        if (before->executors[e].step == 0) {
+            continue;
+        }
+        struct state after = *before;
+        after.crashes++;
+        after.executors[e] = (struct executor){0};
+        reach(search, &after,
+              (struct check_step){(uint8_t)(CHECK_EXECUTOR + e), CHECK_CRASH,
+                                  (uint8_t)(1u << before->executors[e].timer), before->second});
+    }
+    search->fault = false;
+}
+
+/* A master that is thought to be dead goes on with what it has begun. */
+static void replace_master(struct search *search, const struct state *before)
+{
+    if (!search->protocol->master || before->outruns == search->faults->outruns ||
+        before->schedulers[before->master].step == 0) {
+        return;
+    }
+    struct state after = *before;
+    after.outruns++;
+    after.master = (uint8_t)((before->master + 1) % CHECK_SCHEDULERS);
+    search->fault = true;
+    reach(search, &after,
+          (struct check_step){CHECK_RECOVERY, CHECK_OUTRUN, before->schedulers[before->master].held,
+                              before->second});
+    search->fault = false;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+bool check_end_loses(const struct check_end *end)
+{
+    bool lost = false;
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        lost = lost || end->calls[i] == 0;
+    }
+    return lost;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct check_end));
+}
+
+void check_result_count(struct check_result *result)
+{
+    size_t kept = 0;
+    if (result->end_count > 0) {
+        qsort(result->ends, result->end_count, sizeof *result->ends, compare_ends);
+    }
+    result->lost_ends = 0;
+    result->most_calls = 0;
+    result->most_acks = 0;
+    for (size_t i = 0; i < result->end_count; i++) {
+        if (kept > 0 && compare_ends(&result->ends[kept - 1], &result->ends[i]) == 0) {
+            continue;
+        }
+        const struct check_end *end = &result->ends[kept];
+        result->ends[kept++] = result->ends[i];
+        result->lost_ends += check_end_loses(end);
+        for (unsigned t = 0; t < CHECK_TIMERS; t++) {
+            result->most_calls =
+                end->calls[t] > result->most_calls ? end->calls[t] : result->most_calls;
+            result->most_acks = end->acks[t] > result->most_acks ? end->acks[t] : result->most_acks;
+        }
+    }
+    result->end_count = kept;
+}
+
+static struct check_end end_of(const struct state *state)
+{
+    struct check_end end = {.crashes = state->crashes, .outruns = state->outruns};
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        end.stage[i] = state->timers[i].stage;
+        end.calls[i] = state->timers[i].calls;
+        end.acks[i] = state->timers[i].acks;
+        end.late |= state->timers[i].late;
+    }
+    return end;
+}
+
+static void tell_run(const struct search *search, uint32_t last, struct check_result *result)
+{
+    size_t count = 0;
+    for (uint32_t at = last; at != 0; at = search->nodes[at].from) {
+        count++;
+    }
+    result->run_count = count < CHECK_RUN_MAX ? count : CHECK_RUN_MAX;
+    for (uint32_t at = last; at != 0; at = search->nodes[at].from) {
+        count--;
+        if (count < CHECK_RUN_MAX) {
+            result->run[count] = search->nodes[at].step;
+        }
+    }
+}
+
+static bool keep_end(const struct search *search, struct check_result *result, size_t *room)
+{
+    if (result->end_count == *room) {
+        size_t larger = *room == 0 ? 256 : *room * 2;
+        struct check_end *ends = realloc(result->ends, larger * sizeof *ends);
+        if (ends == NULL) {
+            return false;
+        }
+        result->ends = ends;
+        *room = larger;
+    }
+    struct check_end end = end_of(&search->nodes[search->at].state);
+    if (check_end_loses(&end) && result->run_count == 0) {
+        tell_run(search, search->at, result);
+    }
+    result->ends[result->end_count++] = end;
+    return true;
+}
+
+bool check_search(const struct cluster_protocol *protocol, const struct check_faults *faults,
+                  struct check_result *result, struct error *error)
+{
+    struct search search = {.protocol = protocol, .faults = faults};
+    const struct state begin = {0};
+    size_t room = 0;
+    *result = (struct check_result){0};
+    reach(&search, &begin, (struct check_step){0});
+    for (uint32_t at = 0; at < search.count && !search.failed; at++) {
+        const struct state state = search.nodes[at].state;
+        search.at = at;
+        search.successors = 0;
+        plan(&search, &state);
+        for (unsigned s = 0; s < CHECK_SCHEDULERS; s++) {
+            schedule(&search, &state, s);
+            begin_scan(&search, &state, s);
+        }
+        for (unsigned e = 0; e < CHECK_EXECUTORS; e++) {
+            execute(&search, &state, e);
+        }
+        recover(&search, &state);
+        crash(&search, &state);
+        replace_master(&search, &state);
+        if (search.successors == 0 && !search.failed) {
+            search.failed = !keep_end(&search, result, &room);
+        }
+    }
+    result->states = search.count;
+    free(search.nodes);
+    free(search.table);
+    if (search.failed) {
+        free(result->ends);
+        *result = (struct check_result){0};
+        return error_set(error, "out of memory, after %zu states", search.count);
+    }
+    check_result_count(result);
+    return true;
+}

@@ -1,0 +1,122 @@
+/*
+ * check.h: a protocol followed through all that can happen in a small instance: two timers, due in
+ * seconds 1 and 2, two schedulers, two executors, and whatever faults are allowed. Any process may
+ * go on at any moment, or stand still as long as it likes.
+ *
+ * A crash takes what a process holds in memory; it begins anew at once. What brings a timer back
+ * (a lease that ends, a node that does not report) waits until nobody holds the timer, unless it is
+ * outrun: then it comes although somebody does. A timer that comes late was accepted for its
+ * second, and gets into the table after that has begun.
+ */
+#ifndef SIM_CHECK_H
+#define SIM_CHECK_H
+
+#include "protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHECK_TIMERS     2
+#define CHECK_SCHEDULERS 2
+#define CHECK_EXECUTORS  2
+#define CHECK_LAST       2 /* second; timer i is due in second 1 + i */
+
+/* How often what may go wrong; no more than CHECK_FAULTS_MAX of each. */
+#define CHECK_FAULTS_MAX 3
+struct check_faults {
+    unsigned crashes;
+    unsigned outruns;
+    bool late; /* the last timer may come late */
+    bool scan; /* the second pass of a protocol that has one */
+};
+
+/* The sets of faults that are looked at unless it is said otherwise; *count is set to how many. */
+struct check_case {
+    const char *name;
+    struct check_faults faults;
+};
+const struct check_case *check_cases(size_t *count);
+
+/* Who may do something, for sequences of steps and pictures of them. */
+enum check_actor {
+    CHECK_PLANNER,
+    CHECK_TIME,
+    CHECK_SCHEDULER,                                     /* and those behind it */
+    CHECK_EXECUTOR = CHECK_SCHEDULER + CHECK_SCHEDULERS, /* and those behind it */
+    CHECK_RECOVERY = CHECK_EXECUTOR + CHECK_EXECUTORS,
+    CHECK_ACTORS,
+};
+const char *check_actor_name(enum check_actor actor);
+
+/* What it does; the steps of a protocol are themselves. */
+enum check_action {
+    CHECK_INSERT = CLUSTER_STEPS,
+    CHECK_DELAY, /* it will insert late */
+    CHECK_TICK,
+    CHECK_CRASH,
+    CHECK_SCAN,
+    CHECK_RECOVER,
+    CHECK_OUTRUN, /* recovers though somebody holds it */
+    CHECK_ACTIONS,
+};
+const char *check_action_word(unsigned action);
+
+struct check_step {
+    uint8_t actor;
+    uint8_t action; /* enum cluster_step or enum check_action */
+    uint8_t timers; /* those that it touches, a bit each */
+    uint8_t second; /* of the clock on the wall, when it is done */
+};
+
+#define CHECK_RUN_MAX 64
+
+/* How far a timer came. */
+#define CHECK_STAGE_MAP(X)                                                                         \
+    X(CHECK_STAGE_TABLE, "table")                                                                  \
+    X(CHECK_STAGE_HAND, "hand")                                                                    \
+    X(CHECK_STAGE_QUEUE, "queue")                                                                  \
+    X(CHECK_STAGE_TAKEN, "taken")                                                                  \
+    X(CHECK_STAGE_CALLED, "called")                                                                \
+    X(CHECK_STAGE_ENDED, "ended")
+
+enum check_stage {
+#define CHECK_STAGE_ENUM(code, word) code,
+    CHECK_STAGE_MAP(CHECK_STAGE_ENUM)
+#undef CHECK_STAGE_ENUM
+};
+const char *check_stage_word(unsigned stage);
+
+/* Where nothing can happen any more, as far as one can see from outside. Two states that differ in
+ * anything else are the same end. */
+struct check_end {
+    uint8_t stage[CHECK_TIMERS];
+    uint8_t calls[CHECK_TIMERS];
+    uint8_t acks[CHECK_TIMERS]; /* accepted */
+    uint8_t crashes;            /* that happened */
+    uint8_t outruns;
+    uint8_t late;
+};
+
+struct check_result {
+    uint64_t states;
+    struct check_end *ends; /* each once, in order; the caller frees them */
+    size_t end_count;
+    size_t lost_ends; /* of those, the ones in which a timer was never called */
+    unsigned most_calls;
+    unsigned most_acks;
+    struct check_step run[CHECK_RUN_MAX]; /* the shortest that ends with a lost timer */
+    size_t run_count;                     /* 0: there is none */
+};
+
+/* Looks at everything, in order of the number of steps. False if out of memory. */
+bool check_search(const struct cluster_protocol *protocol, const struct check_faults *faults,
+                  struct check_result *result, struct error *error);
+
+/* Whether an end has lost a timer. */
+bool check_end_loses(const struct check_end *end);
+
+/* Sorts ends and drops those that are there twice; sets the counts of a result from them. */
+void check_result_count(struct check_result *result);
+
+#endif

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# timerlab cluster check: what it prints, keeps and refuses.
+set -euo pipefail
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+failures=0
+complain() {
+    printf 'cluster check: %s\n' "$1" >&2
+    failures=$((failures + 1))
+}
+
+# expect STATUS PATTERN ARGUMENT...: the status, and what is to be seen on either stream.
+expect() {
+    local wanted=$1 pattern=$2 status=0
+    shift 2
+    "$TIMERLAB" cluster "$@" >said 2>&1 || status=$?
+    [ "$status" = "$wanted" ] || complain "'$*' ended with $status, not $wanted"
+    grep -qE -- "$pattern" said || complain "'$*' did not say: $pattern"
+}
+
+expect 0 '^lease  .* 13276 .* ok$' check lease --engine search
+expect 1 '^  second 2  scheduler 1: crash$' check seed-ack --engine search --crashes 1
+expect 1 '^ack-first,as given,search,157,4,2,1,1,11,loses$' check ack-first --engine search --crashes 1 --format csv
+expect 0 '^poll-zset: ' check --list
+expect 2 "no protocol 'leese'; did you mean 'lease'" check leese
+expect 2 'from 0 to 3|0 to 3' check lease --crashes 4
+expect 2 "did you mean 'check'" chek
+
+# The models are there for who has Spin; without it there is a remedy.
+mkdir empty
+status=0
+PATH=$scratch/empty "$TIMERLAB" cluster check lease >said 2>&1 || status=$?
+[ "$status" = 1 ] || complain "without Spin it ended with $status"
+grep -q 'Debian: spin.*--engine search' said || complain "without Spin it named no package"
+
+expect 1 'loses' check ack-first --engine search --crashes 1 -o out
+[ "$(find out -type f | sort | paste -sd ' ')" = \
+    'out/check.csv out/check.json out/models/ack-first.pml out/runs/ack-first-as-given.csv out/runs/ack-first-as-given.svg' ] ||
+    complain "the folder has: $(find out -type f | paste -sd ' ')"
+[ "$(wc -l <out/runs/ack-first-as-given.csv)" = 12 ] || complain "the run's data have other lines"
+grep -q '<svg' out/runs/ack-first-as-given.svg || complain "the picture is none"
+grep -q 'define EXECUTE_1 ACK' out/models/ack-first.pml || complain "the model does not say what is done"
+# What was there of an earlier run goes.
+expect 0 'ok' check lease --engine search --crashes 1 -o out
+[ ! -e out/runs ] || complain "an earlier run's pictures are left"
+
+[ "$failures" -eq 0 ]
