@@ -5,8 +5,10 @@
 #include "axes.h"
 #include "bench_shim.h"
 #include "build_info.h"
+#include "disk_floor.h"
 #include "flags.h"
 #include "foreign.h"
+#include "front.h"
 #include "hardware_counters.h"
 #include "plugin.h"
 #include "progress.h"
@@ -34,6 +36,8 @@ enum {
 struct selection {
     struct tl_plugin *plugins[PLUGINS_MAX];
     size_t plugin_count;
+    const struct tl_algo *composed[SUBJECTS_MAX]; /* behind front ends, to be released */
+    size_t composed_count;
     struct suite_subject subjects[SUBJECTS_MAX];
     size_t subject_count;
     uint32_t sizes[SIZES_MAX];
@@ -70,19 +74,23 @@ static struct flag_number numbers[] = {
 /* All suites there are. */
 extern const struct suite suites_operations[];
 extern const struct suite suites_streams[];
+extern const struct suite suites_durable[];
 extern const struct suite suites_idle[];
 extern const struct suite suites_limits[];
 extern const struct suite suites_standard[];
-static const struct suite *const suites[] = {suites_operations, suites_streams,  suites_idle,
-                                             suites_limits,     suites_standard, NULL};
+static const struct suite *const suites[] = {
+    suites_operations, suites_streams,  suites_idle, suites_durable,
+    suites_limits,     suites_standard, NULL};
 
 /* --- what to measure ------------------------------------------------------------------------- */
 
 /* What stands behind a structure's name to take the build that counts. */
 static const char counted_suffix[] = "-counted";
 
-/* Adds a structure under the options in `options_text`, once. */
-static bool add_subject(const struct tl_algo *algo, bool counted, const char *options_text)
+/* Adds a structure under the options in `options_text`, once. `inner`: what it is composed of, or
+ * NULL. */
+static bool add_subject(const struct tl_algo *algo, bool counted, const struct tl_algo *inner,
+                        const char *options_text)
 {
     if (selection.subject_count == SUBJECTS_MAX) {
         (void)fprintf(stderr, "timerlab-bench: more than %d structures\n", (int)SUBJECTS_MAX);
@@ -93,9 +101,18 @@ static bool add_subject(const struct tl_algo *algo, bool counted, const char *op
     const struct tl_entry *entry = tl_registry_find(algo->name);
     struct tl_entry own = {.timed = algo};
     subject->algo = algo;
+    subject->inner = inner;
     subject->in_records = counted ? NULL : tl_entry_for_records(entry != NULL ? entry : &own);
     if (tl_options_parse(algo, options_text, subject->options, text, sizeof text) != TL_OK) {
         (void)fprintf(stderr, "timerlab-bench: %s\n", text);
+        return false;
+    }
+    size_t path = tl_option_row(algo, "path");
+    if ((algo->capabilities & TL_CAP_DURABLE) != 0 && subject->options[path] != 0) {
+        (void)fprintf(stderr,
+                      "timerlab-bench: %s: path=%s: each row makes files of its own; leave out "
+                      "path, and set TMPDIR to a folder on the disk that is meant\n",
+                      algo->name, tl_option_text(subject->options[path]));
         return false;
     }
     (void)tl_options_format(algo, subject->options, false, text, sizeof text);
@@ -191,6 +208,33 @@ static bool load_plugin(const char *spec)
     return true;
 }
 
+/* FRONT(NAME), put together anew each time; *inner is what NAME is. NULL, having said why. */
+static const struct tl_algo *compose(const char *name, const struct tl_algo **inner)
+{
+    char front_name[128];
+    char inner_name[128] = "";
+    char end = '\0';
+    (void)sscanf(name, "%127[^(](%127[^)]%c", front_name, inner_name, &end);
+    const struct tl_front *front = tl_front_find(front_name);
+    *inner = find_known(inner_name);
+    if (front == NULL || *inner == NULL || end != ')' ||
+        strlen(front_name) + strlen(inner_name) + 2 != strlen(name)) {
+        (void)fprintf(stderr,
+                      "timerlab-bench: '%s': FRONT(NAME) is a front end before a structure; "
+                      "`timerlab list` shows both\n",
+                      name);
+        return NULL;
+    }
+    char why[256];
+    const struct tl_algo *composed = tl_front_compose(front, *inner, why, sizeof why);
+    if (composed == NULL) {
+        (void)fprintf(stderr, "timerlab-bench: %s\n", why);
+        return NULL;
+    }
+    selection.composed[selection.composed_count++] = composed;
+    return composed;
+}
+
 /* NAME[:opt=v[:opt=v]...] */
 static bool select_structure(const char *spec)
 {
@@ -205,14 +249,21 @@ static bool select_structure(const char *spec)
     }
     memcpy(name, spec, length);
     name[length] = '\0';
+    const struct tl_algo *inner = NULL;
     const struct tl_algo *algo = find_known(name);
     bool counted = algo == NULL && (algo = find_counted(name)) != NULL;
+    if (algo == NULL && strchr(name, '(') != NULL) {
+        algo = compose(name, &inner);
+        if (algo == NULL) {
+            return false;
+        }
+    }
     if (algo == NULL) {
         (void)fprintf(stderr, "timerlab-bench: no structure is called '%s'; did you mean '%s'?\n",
                       name, nearest_name(name));
         return false;
     }
-    return add_subject(algo, counted, spec[length] == ':' ? spec + length + 1 : "");
+    return add_subject(algo, counted, inner, spec[length] == ':' ? spec + length + 1 : "");
 }
 
 /* Everything known, or what is missing of it to stand beside a selection: the floors. */
@@ -221,7 +272,7 @@ static bool select_known(bool floors_only)
     const struct tl_algo *algo = NULL;
     for (size_t i = 0; (algo = known_at(i)) != NULL; i++) {
         bool wanted = !floors_only || (algo->capabilities & TL_CAP_FIRES_NOTHING) != 0;
-        if (wanted && !add_subject(algo, false, "")) {
+        if (wanted && !add_subject(algo, false, NULL, "")) {
             return false;
         }
     }
@@ -408,6 +459,7 @@ static void print_help(void)
         "--benchmark_list_tests shows all that a filter can select.\n"
         "\n"
         "  --algo NAME[:opt=v...]  only this structure, with these options; repeatable.\n"
+        "                          NAME may be FRONT(NAME), a structure behind a front end.\n"
         "                          What fires nothing, the floor, is always added.\n"
         "                          NAME-counted is the build that counts what it does.\n"
         "  --n LIST                numbers of timers (default 100k; with a filter, and for the\n"
@@ -517,6 +569,9 @@ static void add_context(void)
     }
     bench_context("clock_overhead_ns", text);
     bench_context("hardware_counters", hardware_counters_open());
+    (void)snprintf(text, sizeof text, "%.200s%s", disk_floor_place(),
+                   disk_floor_is_memory() ? ", which lies in memory: no disk is waited for" : "");
+    bench_context("files", text);
     for (size_t i = 0; i < selection.subject_count; i++) {
         const struct suite_subject *subject = &selection.subjects[i];
         if ((subject->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
@@ -618,6 +673,9 @@ static int measure_all(void *ctx)
 {
     struct arguments *arguments = ctx;
     int status = measure(&arguments->count, arguments->texts);
+    for (size_t i = 0; i < selection.composed_count; i++) {
+        tl_front_release(selection.composed[i]);
+    }
     for (size_t i = 0; i < selection.plugin_count; i++) {
         foreign_enter(LOAD_SECONDS, "%s, while it was unloaded",
                       tl_plugin_file(selection.plugins[i]));

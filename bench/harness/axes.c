@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RECORD_BYTES_MAX = 4096, COLD_MIB_MAX = 1024, TICKS_MAX = 1000000000 };
+enum { RECORD_BYTES_MAX = 4096, COLD_MIB_MAX = 1024, TICKS_MAX = 1000000000, COMMIT_MAX = 100000 };
 
 static const struct {
     const char *word;
@@ -32,6 +32,7 @@ static const struct {
     [AXIS_FIELD] = {8, RECORD_BYTES_MAX, 8},  [AXIS_EVERY] = {1, TICKS_MAX, 1},
     [AXIS_STEP] = {1, STREAM_STEP_MAX, 1},    [AXIS_WARM] = {0, STREAM_WARM_MAX_TICKS, 1},
     [AXIS_RECORD] = {0, RECORD_BYTES_MAX, 8}, [AXIS_COLD] = {0, COLD_MIB_MAX, 1},
+    [AXIS_COMMIT] = {1, COMMIT_MAX, 1},
 };
 
 static const struct form forms[] = {
@@ -87,6 +88,11 @@ static const struct form forms[] = {
     {{AXIS_COLD, 8}, "8", "more than the inner caches hold"},
     {{AXIS_PAGES, PAGES_HUGE}, "huge", "huge pages, where the kernel has them"},
     {{AXIS_PAGES, PAGES_SMALL}, "small", "pages of 4 KiB"},
+    {{AXIS_COMMIT, 1}, "1", "each waits for itself"},
+    {{AXIS_COMMIT, 100}, "100", "what comes within a few milliseconds"},
+    {{AXIS_COMMIT, 5000}, "5000", "as much as can wait"},
+    {{AXIS_SYNC, SYNC_OWN}, "own", "as the structure's options say"},
+    {{AXIS_SYNC, SYNC_NONE}, "none", "nobody waits"},
 };
 enum { FORMS = sizeof forms / sizeof forms[0] };
 

@@ -17,11 +17,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* How far a jump goes, how large an element is and which clock is read is part of every name, and
- * all of them are measured without being asked for; else only what is not plain is named. */
+/* How far a jump goes, how large an element is, which clock is read and how much a commit holds is
+ * part of every name, and all of them are measured without being asked for; else only what is not
+ * plain is named. */
 static bool is_always_named(enum suite_axis axis)
 {
-    return axis == AXIS_JUMP || axis == AXIS_FIELD || axis == AXIS_CLOCK;
+    return axis == AXIS_JUMP || axis == AXIS_FIELD || axis == AXIS_CLOCK || axis == AXIS_COMMIT;
 }
 
 static struct shape plain_of(const struct suite *suite)
@@ -357,12 +358,13 @@ static bool make_fixture(struct fixture *fixture, struct row *row)
         .memory_limit_bytes = UINT64_MAX,
         .patience_end_ns = UINT64_MAX,
     };
+    memcpy(fixture->options, row->subject->options, sizeof fixture->options);
     if (!row->suite->plan(fixture)) {
         return false;
     }
     /* The operations are made once for all: that is not the structure's time. */
     fixture->patience_end_ns = cpu_now_ns() + (uint64_t)(patience_s * 1e9);
-    read_promises(fixture, row->subject->options);
+    read_promises(fixture, fixture->options);
     if (!make_records(fixture) || !make_cold(fixture)) {
         return false;
     }
@@ -372,7 +374,7 @@ static bool make_fixture(struct fixture *fixture, struct row *row)
     struct tl_config config = {
         .capacity = fixture->ids,
         .max_delay_ticks = fixture->max_delay_ticks,
-        .options = row->subject->options,
+        .options = fixture->options,
         .allocator = &fixture->memory.allocator,
         .records = fixture->node_in ? &records : NULL,
     };

@@ -27,6 +27,7 @@ enum {
 struct suite_subject {
     const struct tl_algo *algo;
     const struct tl_algo *in_records; /* to be used with records; NULL: it takes none */
+    const struct tl_algo *inner;      /* what a front end stands before; NULL: it is none */
     int64_t options[TL_OPTIONS_MAX];
     char name[256]; /* the structure's, with the options that are not the default: name:opt=v */
 };
@@ -85,6 +86,7 @@ struct fired {
 struct fixture {
     struct row *row;
     const struct tl_algo *algo;
+    int64_t options[TL_OPTIONS_MAX]; /* the subject's, which a plan may change */
     void *self;
     struct tl_memory memory;
     uint32_t ids;           /* its capacity; set by the suite's plan */

@@ -60,9 +60,12 @@ static int read_suites(void **state)
     return 0;
 }
 
-/* Whether a row belongs to a structure: `next` needs the capability. */
+/* Whether a row belongs to a structure: `next`, and what is durable, need the capability. */
 static bool has_row(const struct tl_algo *algo, const char *suite)
 {
+    if (strncmp(suite, "durable", strlen("durable")) == 0) {
+        return (algo->capabilities & TL_CAP_DURABLE) != 0;
+    }
     return strcmp(suite, "next") != 0 || (algo->capabilities & TL_CAP_NEXT) != 0;
 }
 
@@ -78,7 +81,9 @@ static const char *row_name(const char *suite, const char *structure, int n)
     static char name[256];
     (void)snprintf(name, sizeof name, "%s/%s/n:%d%s/manual_time", suite, structure,
                    is_about_time(suite) ? 10 : n,
-                   strcmp(suite, "far-jump") == 0 ? "/jump:1000000" : "");
+                   strcmp(suite, "far-jump") == 0  ? "/jump:1000000"
+                   : strcmp(suite, "durable") == 0 ? "/commit:1"
+                                                   : "");
     return name;
 }
 
@@ -199,6 +204,8 @@ static void the_list_has_every_suite_structure_and_size(void **state)
         "/cold:8",
         "/callback:restart",
         "/pages:small",
+        "/commit:5000",
+        "/commit:1/sync:none",
     };
     for (size_t i = 0; i < sizeof listed / sizeof listed[0]; i++) {
         char end[64];
@@ -489,6 +496,87 @@ static void every_stream_fires_what_it_must_on_every_axis(void **state)
     }
 }
 
+/* The only row of that name, run in memory, where syncs cost nothing. */
+static json_t *run_durable(const char *structure, const char *flags, const char *row)
+{
+    char command[512];
+    char name[256];
+    (void)snprintf(command, sizeof command,
+                   "TMPDIR=/dev/shm " BENCH " --algo '%s' --n=300 --plain %s "
+                   "--benchmark_filter='^durable' --benchmark_min_time=0 "
+                   "--benchmark_repetitions=1 --benchmark_format=json 2>" TL_BINARY_DIR
+                   "/bench.err",
+                   structure, flags);
+    char *text = NULL;
+    if (run(command, &text) != 0) {
+        fail_msg("%s %s: %s", structure, flags, text);
+    }
+    json_t *report = json_loads(text, 0, NULL);
+    assert_non_null(report);
+    assert_non_null(strstr(text, "/dev/shm, which lies in memory: no disk is waited for"));
+    (void)snprintf(name, sizeof name, row, structure);
+    json_t *found = json_incref((json_t *)find_row(json_object_get(report, "benchmarks"), name));
+    json_decref(report);
+    free(text);
+    assert_non_null(found);
+    assert_null(json_object_get(found, "error_occurred"));
+    return found;
+}
+
+static void is_about(double figure, double expected)
+{
+    assert_true(figure > 0.99 * expected && figure < 1.01 * expected);
+}
+
+/* Every commit that is asked for is one wait, and everything that bounds a row is in it. */
+static void what_is_durable_stands_beside_its_floor(void **state)
+{
+    (void)state;
+    static const char front[] = "durable(binary-heap)";
+    static const int commits[] = {1, 7, 900};
+    for (size_t i = 0; i < sizeof commits / sizeof commits[0]; i++) {
+        char flags[32];
+        char row[64];
+        (void)snprintf(flags, sizeof flags, "--commit=%d", commits[i]);
+        (void)snprintf(row, sizeof row, "durable/%%s/n:300/commit:%d/manual_time", commits[i]);
+        json_t *figures = run_durable(front, flags, row);
+        assert_non_null(strstr(json_string_value(json_object_get(figures, "label")), "in memory"));
+        is_about(number(figures, "x_limit"),
+                 number(figures, "ns_per_op") / number(figures, "limit_ns"));
+        is_about(number(figures, "x_bare"),
+                 number(figures, "ns_per_op") / number(figures, "bare_ns"));
+        double kinds = number(figures, "start_ns") + number(figures, "stop_ns") +
+                       number(figures, "expire_ns") + number(figures, "restart_ns");
+        is_about(kinds / 4, number(figures, "ns_per_op"));
+        /* The log waits for its own segments besides, once or twice. */
+        assert_true(number(figures, "syncs_per_op") * commits[i] >= 1);
+        assert_true(number(figures, "bytes_written_per_op") >= 32);
+        assert_null(json_object_get(figures, "x_lmdb"));
+        json_decref(figures);
+    }
+    json_t *unsynced = run_durable(front, "--commit=1 --sync=none",
+                                   "durable/%s/n:300/commit:1/sync:none/manual_time");
+    assert_true(number(unsynced, "syncs_per_op") == 0);
+    json_decref(unsynced);
+    json_t *back = run_durable(front, "", "durable-recover/%s/n:300/manual_time");
+    assert_true(number(back, "items_per_second") > 0);
+    assert_true(number(back, "bytes_durable_per_timer") >= 32);
+    json_decref(back);
+    for (size_t i = 0; i < tl_registry_count(); i++) {
+        const struct tl_algo *algo = tl_registry_at(i)->timed;
+        if ((algo->capabilities & TL_CAP_DURABLE) == 0 || !test_is_available(algo)) {
+            continue;
+        }
+        json_t *figures =
+            run_durable(algo->name, "--commit=40", "durable/%s/n:300/commit:40/manual_time");
+        is_about(number(figures, "syncs_per_op") * 40, 1);
+        is_about(number(figures, "x_lmdb"),
+                 number(figures, "ns_per_op") / number(figures, "lmdb_ns"));
+        assert_null(json_object_get(figures, "x_bare"));
+        json_decref(figures);
+    }
+}
+
 /* Plug-ins that are wrong in one way each: the row says in which. */
 static void a_structure_that_is_wrong_fails_its_row(void **state)
 {
@@ -559,6 +647,11 @@ static void what_cannot_be_followed_is_refused(void **state)
         {"--step=0", "--step takes a whole number from 1 to 1000, not '0'"},
         {"--record=12", "--record takes a whole number from 0 to 4096, a multiple of 8, not '12'"},
         {"--node=inside", "--node takes out | in | able, not 'inside'"},
+        {"--commit=0", "--commit takes a whole number from 1 to 100000, not '0'"},
+        {"--algo kv-wheel:path=here", "path=here: each row makes files of its own"},
+        {"--algo 'durable(nobody)'", "FRONT(NAME) is a front end before a structure"},
+        {"--algo 'durable(binary-heap'", "FRONT(NAME) is a front end before a structure"},
+        {"--algo 'durable(null)'", "null"},
         {"--step=10 --step=100", "--step is given twice"},
         {"--step=10 --benchmark_filter=^start/", "no row is selected"},
     };
@@ -701,6 +794,7 @@ int main(void)
         cmocka_unit_test(what_is_too_slow_is_left_out_and_says_so),
         cmocka_unit_test(a_structure_that_refuses_a_start_is_left_out_and_says_so),
         cmocka_unit_test(every_stream_fires_what_it_must_on_every_axis),
+        cmocka_unit_test(what_is_durable_stands_beside_its_floor),
         cmocka_unit_test(a_structure_that_is_wrong_fails_its_row),
         cmocka_unit_test(what_cannot_be_followed_is_refused),
         cmocka_unit_test(help_lists_structures_suites_and_both_kinds_of_flags),

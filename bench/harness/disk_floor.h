@@ -1,0 +1,48 @@
+/*
+ * disk_floor.h: what stands beside a durable structure, in the same row and by turns with it: the
+ * bytes of its records appended to a file, and the same puts and removals in LMDB with nothing
+ * around them.
+ */
+#ifndef BENCH_DISK_FLOOR_H
+#define BENCH_DISK_FLOOR_H
+
+#include "timerlab.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an operation has in the log: an id, a deadline, a number, and a checksum. */
+enum { DISK_RECORD_BYTES = 32 };
+
+/* A file without a name under $TMPDIR, full of zeros, so that no write changes its size. */
+struct disk_floor {
+    int fd;
+    unsigned char *buffer;
+    size_t buffer_bytes;
+    size_t at;
+    uint64_t writes;
+};
+
+/* For commits of at most so many operations. False: no such file can be had. */
+bool disk_floor_open(struct disk_floor *disk, uint64_t commit);
+
+/* Writes the records of `commits` commits, each in one piece, and with `waits` each followed by an
+ * fdatasync. False: one failed. */
+bool disk_floor_append(struct disk_floor *disk, uint64_t commits, uint64_t commit, bool waits);
+
+void disk_floor_close(struct disk_floor *disk);
+
+/* The folder under which durable structures have their files, $TMPDIR or /tmp. */
+const char *disk_floor_place(void);
+
+/* Whether it lies in memory, where nobody waits for a disk. */
+bool disk_floor_is_memory(void);
+
+/* LMDB, called as a structure is: a start puts (deadline, id), a stop removes it, an advance reads
+ * what is due from the first key on and removes it, a sync commits. It has the hooks create,
+ * destroy, start, stop, advance and sync, and no others. Its one option is whether commits wait for
+ * the disk. NULL: not in this build. */
+const struct tl_algo *disk_floor_lmdb(void);
+
+#endif

@@ -1,0 +1,602 @@
+/*
+ * What outlives the process, and waits for a disk: operations by the wall's clock, so many in a
+ * commit, by turns with what bounds them. The disk's mood moves tenfold within an hour, so a figure
+ * from another row says nothing of this one.
+ */
+#include "clock.h"
+#include "disk_floor.h"
+#include "front.h"
+#include "suite.h"
+#include "temporary_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NEAREST_TICKS = 60000,  /* a timer of the population is due this far ahead at least, */
+    SPREAD_TICKS = 60000,   /* and less than so much later */
+    FILL_COMMIT = 5000,     /* operations in a commit that nobody times */
+    ROUNDS_MIN = 3,         /* of each row, unless it is to be as short as can be */
+    ROUNDS_MAX = 1000,      /* at the end of which nothing of the population is due */
+    WAITS = 10,             /* times --benchmark_min_time that a row lasts: a disk is slow */
+    COMMITS_MAX = 16,       /* of one kind in a round */
+    ROUND_OPERATIONS = 800, /* about, where a commit is not more */
+};
+
+enum kind { KIND_START, KIND_STOP, KIND_EXPIRE, KIND_RESTART, KINDS };
+
+static const char *const kind_figures[KINDS] = {"start_ns", "stop_ns", "expire_ns", "restart_ns"};
+
+/* One of those that take turns. */
+struct party {
+    const struct tl_algo *algo; /* NULL: it does not take part */
+    const int64_t *options;
+    void *self;
+    struct fired fired;
+    uint64_t ns[KINDS];
+};
+
+enum { PARTY_SUBJECT, PARTY_BARE, PARTY_LMDB, PARTIES };
+
+/* What a round does, the same for all parties. */
+struct round {
+    uint64_t clock;
+    uint64_t commits;
+    uint64_t commit;
+    uint64_t *deadlines; /* of starts, and behind them of restarts */
+    uint32_t *restarted; /* ids */
+};
+
+struct contest {
+    struct fixture *fixture;
+    struct party parties[PARTIES];
+    struct disk_floor disk;
+    struct round round;
+    uint64_t state; /* of the random numbers */
+    uint64_t disk_ns;
+    uint64_t rounds;
+    int64_t waits; /* for the disk, as the policy says */
+};
+
+/* --- options --------------------------------------------------------------------------------- */
+
+/* The option of that name is set to its word. False: there is no such option or word. */
+static bool set_word(const struct tl_algo *algo, int64_t *options, const char *name,
+                     const char *word)
+{
+    size_t row = tl_option_row(algo, name);
+    const struct tl_choice *choice =
+        row < tl_option_count(algo) ? algo->options[row].choices : NULL;
+    while (choice != NULL && choice->word != NULL && strcmp(choice->word, word) != 0) {
+        choice++;
+    }
+    if (choice == NULL || choice->word == NULL) {
+        return false;
+    }
+    options[row] = choice->value;
+    return true;
+}
+
+static bool has_word(const struct tl_algo *algo, const int64_t *options, const char *name,
+                     const char *word)
+{
+    int64_t asked[TL_OPTIONS_MAX];
+    memcpy(asked, options, sizeof asked);
+    size_t row = tl_option_row(algo, name);
+    return set_word(algo, asked, name, word) && asked[row] == options[row];
+}
+
+/* Commits are asked for by `sync`, so none is to come before by itself. */
+static void have_long_commits(const struct tl_algo *algo, int64_t *options, int64_t commit)
+{
+    static const char *const names[] = {"group", "batch"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t row = tl_option_row(algo, names[i]);
+        if (row < tl_option_count(algo)) {
+            const struct tl_option *option = &algo->options[row];
+            options[row] = commit > option->max ? option->max : commit;
+        }
+    }
+}
+
+static uint64_t commits_of(uint64_t commit)
+{
+    uint64_t commits = ROUND_OPERATIONS / commit;
+    return commits > COMMITS_MAX ? COMMITS_MAX : commits > 0 ? commits : 1;
+}
+
+static bool plan_durable(struct fixture *fixture)
+{
+    const uint64_t *at = fixture->row->shape.at;
+    uint64_t commit = at[AXIS_COMMIT];
+    int64_t longest = commit > FILL_COMMIT ? (int64_t)commit : FILL_COMMIT;
+    have_long_commits(fixture->algo, fixture->options, longest);
+    if (at[AXIS_SYNC] == SYNC_NONE && !set_word(fixture->algo, fixture->options, "sync", "none")) {
+        return leave_out(fixture, "it has no sync=none");
+    }
+    fixture->ids = fixture->row->n + (uint32_t)(commits_of(commit) * commit);
+    fixture->max_delay_ticks = NEAREST_TICKS + SPREAD_TICKS;
+    return true;
+}
+
+/* --- the parties ----------------------------------------------------------------------------- */
+
+static bool party_failed(struct fixture *fixture, const struct party *party, const char *hook,
+                         enum tl_status status)
+{
+    struct tl_durability durability = {0};
+    if (party->algo->durability != NULL) {
+        party->algo->durability(party->self, &durability);
+    }
+    return fail(fixture, "%s: %s: %s (%s)%s%s", party->algo->name, hook, tl_status_text(status),
+                tl_status_name(status), durability.failure != NULL ? "; " : "",
+                durability.failure != NULL ? durability.failure : "");
+}
+
+static enum tl_status commit(const struct party *party)
+{
+    uint64_t durable_sequence = 0;
+    return party->algo->sync != NULL ? party->algo->sync(party->self, &durable_sequence) : TL_OK;
+}
+
+static uint64_t far_deadline(struct contest *contest)
+{
+    return contest->round.clock + NEAREST_TICKS +
+           workload_random_below(&contest->state, SPREAD_TICKS);
+}
+
+/* Starts the population. */
+static bool fill(struct contest *contest, struct party *party)
+{
+    struct fixture *fixture = contest->fixture;
+    enum tl_status status = TL_OK;
+    contest->state = workload_seed(fixture->row->n);
+    for (uint32_t id = 0; id < fixture->row->n && status == TL_OK; id++) {
+        status = party->algo->start(party->self, id, far_deadline(contest));
+        if (status == TL_OK && (id + 1) % FILL_COMMIT == 0) {
+            status = commit(party);
+            if (!still_patient(fixture)) {
+                return false;
+            }
+        }
+    }
+    status = status == TL_OK ? commit(party) : status;
+    return status == TL_OK || party_failed(fixture, party, "start", status);
+}
+
+/* All starts of a round, a commit behind every so many; `deadlines` NULL: due one commit a tick. */
+static enum tl_status start_all(const struct contest *contest, const struct party *party,
+                                const uint64_t *deadlines, const uint32_t *ids)
+{
+    const struct round *round = &contest->round;
+    uint32_t first = contest->fixture->row->n;
+    enum tl_status status = TL_OK;
+    uint64_t at = 0;
+    for (uint64_t c = 0; c < round->commits && status == TL_OK; c++) {
+        for (uint64_t i = 0; i < round->commit && status == TL_OK; i++, at++) {
+            status = party->algo->start(party->self, ids != NULL ? ids[at] : first + (uint32_t)at,
+                                        deadlines != NULL ? deadlines[at] : round->clock + 1 + c);
+        }
+        status = status == TL_OK ? commit(party) : status;
+    }
+    return status;
+}
+
+static enum tl_status stop_all(const struct contest *contest, const struct party *party)
+{
+    const struct round *round = &contest->round;
+    uint32_t id = contest->fixture->row->n;
+    enum tl_status status = TL_OK;
+    for (uint64_t c = 0; c < round->commits && status == TL_OK; c++) {
+        for (uint64_t i = 0; i < round->commit && status == TL_OK; i++, id++) {
+            status = party->algo->stop(party->self, id);
+        }
+        status = status == TL_OK ? commit(party) : status;
+    }
+    return status;
+}
+
+static enum tl_status expire_all(const struct contest *contest, struct party *party)
+{
+    const struct round *round = &contest->round;
+    enum tl_status status = TL_OK;
+    for (uint64_t c = 0; c < round->commits && status == TL_OK; c++) {
+        (void)party->algo->advance(party->self, round->clock + 1 + c, TL_NO_BUDGET, on_fire,
+                                   &party->fired);
+        status = commit(party);
+    }
+    return status;
+}
+
+/* One round of one party: each kind is timed for itself. */
+static bool play(struct contest *contest, struct party *party)
+{
+    const struct round *round = &contest->round;
+    uint64_t operations = round->commits * round->commit;
+    uint64_t began[2 * KINDS];
+    party->fired = (struct fired){0};
+    began[0] = clock_now_ns();
+    enum tl_status status = start_all(contest, party, round->deadlines, NULL);
+    began[1] = clock_now_ns();
+    if (status == TL_OK) {
+        status = stop_all(contest, party);
+    }
+    began[2] = clock_now_ns();
+    if (status == TL_OK) {
+        status = start_all(contest, party, NULL, NULL);
+    }
+    began[3] = clock_now_ns();
+    if (status == TL_OK) {
+        status = expire_all(contest, party);
+    }
+    began[4] = clock_now_ns();
+    if (status == TL_OK) {
+        status = start_all(contest, party, round->deadlines + operations, round->restarted);
+    }
+    began[5] = clock_now_ns();
+    if (status != TL_OK) {
+        return party_failed(contest->fixture, party, "an operation", status);
+    }
+    if (party->fired.count != operations) {
+        return fail(contest->fixture, "%s: %" PRIu64 " of %" PRIu64 " timers fired",
+                    party->algo->name, party->fired.count, operations);
+    }
+    party->ns[KIND_START] += began[1] - began[0];
+    party->ns[KIND_STOP] += began[2] - began[1];
+    party->ns[KIND_EXPIRE] += began[4] - began[3];
+    party->ns[KIND_RESTART] += began[5] - began[4];
+    return true;
+}
+
+static uint64_t total_ns(const struct party *party)
+{
+    uint64_t ns = 0;
+    for (int kind = 0; kind < KINDS; kind++) {
+        ns += party->ns[kind];
+    }
+    return ns;
+}
+
+/* What the structure says of its disk; and that it acknowledges all that was synced. */
+static bool look(struct fixture *fixture, struct tl_durability *durability)
+{
+    fixture->algo->durability(fixture->self, durability);
+    return durability->durable_sequence == durability->sequence ||
+           fail(fixture, "behind a sync only %" PRIu64 " of %" PRIu64 " operations are durable",
+                durability->durable_sequence, durability->sequence);
+}
+
+static void draw_round(struct contest *contest)
+{
+    struct round *round = &contest->round;
+    uint64_t operations = round->commits * round->commit;
+    for (uint64_t i = 0; i < operations; i++) {
+        round->deadlines[i] = far_deadline(contest);
+        round->deadlines[operations + i] = far_deadline(contest);
+        round->restarted[i] = workload_random_below(&contest->state, contest->fixture->row->n);
+    }
+}
+
+static bool play_round(struct contest *contest)
+{
+    struct round *round = &contest->round;
+    draw_round(contest);
+    for (int i = 0; i < PARTIES; i++) {
+        struct party *party = &contest->parties[i];
+        if (party->algo != NULL && !play(contest, party)) {
+            return false;
+        }
+    }
+    uint64_t begun_ns = clock_now_ns();
+    if (!disk_floor_append(&contest->disk, round->commits, round->commit, contest->waits != 0)) {
+        return fail(contest->fixture, "the file beside it cannot be written");
+    }
+    contest->disk_ns += clock_now_ns() - begun_ns;
+    round->clock += round->commits;
+    contest->rounds++;
+    return true;
+}
+
+/* --- the row --------------------------------------------------------------------------------- */
+
+static bool make_party(struct contest *contest, struct party *party)
+{
+    struct fixture *fixture = contest->fixture;
+    struct tl_config config = {.capacity = fixture->ids,
+                               .max_delay_ticks = fixture->max_delay_ticks,
+                               .options = party->options,
+                               .allocator = tl_system_allocator()};
+    enum tl_status status = party->algo->create(&config, &party->self);
+    if (status != TL_OK) {
+        party->self = NULL;
+        return fail(fixture, "%s: create: %s", party->algo->name, tl_status_text(status));
+    }
+    return true;
+}
+
+/* Beside a front end the structure that it stands before; beside what a library keeps, LMDB. */
+static bool make_contest(struct contest *contest)
+{
+    struct fixture *fixture = contest->fixture;
+    const struct suite_subject *subject = fixture->row->subject;
+    struct round *round = &contest->round;
+    uint64_t operations = round->commits * round->commit;
+    round->deadlines = calloc(2 * operations, sizeof *round->deadlines);
+    round->restarted = calloc(operations, sizeof *round->restarted);
+    if (round->deadlines == NULL || round->restarted == NULL) {
+        return fail(fixture, "no memory for the operations");
+    }
+    struct party *parties = contest->parties;
+    parties[PARTY_SUBJECT] = (struct party){.algo = fixture->algo, .self = fixture->self};
+    if (subject->inner != NULL) {
+        size_t own = tl_option_count(fixture->algo) - tl_option_count(subject->inner);
+        parties[PARTY_BARE] =
+            (struct party){.algo = subject->inner, .options = fixture->options + own};
+    }
+    if ((fixture->algo->capabilities & TL_CAP_OWN_MEMORY) != 0) {
+        parties[PARTY_LMDB] = (struct party){.algo = disk_floor_lmdb(), .options = &contest->waits};
+    }
+    for (int i = 0; i < PARTIES; i++) {
+        if (parties[i].algo == NULL) {
+            continue;
+        }
+        if ((parties[i].self == NULL && !make_party(contest, &parties[i])) ||
+            !fill(contest, &parties[i])) {
+            return false;
+        }
+    }
+    return disk_floor_open(&contest->disk, round->commit) ||
+           fail(fixture, "%s: a file beside it cannot be made", disk_floor_place());
+}
+
+static void end_contest(struct contest *contest)
+{
+    for (int i = PARTY_SUBJECT + 1; i < PARTIES; i++) {
+        if (contest->parties[i].self != NULL) {
+            contest->parties[i].algo->destroy(contest->parties[i].self);
+        }
+    }
+    disk_floor_close(&contest->disk);
+    free(contest->round.deadlines);
+    free(contest->round.restarted);
+}
+
+static void say_what_the_disk_is(struct row *row)
+{
+    if (disk_floor_is_memory()) {
+        (void)snprintf(row->remark, sizeof row->remark,
+                       "%.60s lies in memory: no disk is waited for", disk_floor_place());
+    }
+}
+
+static void add_ratio(struct bench_measured *out, const char *name, double of, double to)
+{
+    bench_add_counter(out, name, to > 0 ? of / to : 0);
+}
+
+static void report(const struct contest *contest, const struct tl_durability *before,
+                   const struct tl_durability *after, struct bench_measured *out)
+{
+    const struct party *parties = contest->parties;
+    double of_a_kind = (double)(contest->rounds * contest->round.commits * contest->round.commit);
+    out->batches = contest->rounds;
+    out->elapsed_ns = total_ns(&parties[PARTY_SUBJECT]);
+    out->operations = KINDS * (uint64_t)of_a_kind;
+    double ns = (double)out->elapsed_ns / (double)out->operations;
+    for (int kind = 0; kind < KINDS; kind++) {
+        bench_add_counter(out, kind_figures[kind],
+                          (double)parties[PARTY_SUBJECT].ns[kind] / of_a_kind);
+    }
+    double limit_ns = (double)contest->disk_ns / of_a_kind;
+    bench_add_counter(out, "limit_ns", limit_ns);
+    add_ratio(out, "x_limit", ns, limit_ns);
+    static const char *const figures[PARTIES][2] = {
+        [PARTY_BARE] = {"bare_ns", "x_bare"}, [PARTY_LMDB] = {"lmdb_ns", "x_lmdb"}};
+    for (int i = PARTY_SUBJECT + 1; i < PARTIES; i++) {
+        if (parties[i].algo != NULL) {
+            double other_ns = (double)total_ns(&parties[i]) / (double)out->operations;
+            bench_add_counter(out, figures[i][0], other_ns);
+            add_ratio(out, figures[i][1], ns, other_ns);
+        }
+    }
+    /* The untimed starts of what expires are among them: five kinds, not four. */
+    double all = (KINDS + 1) * of_a_kind;
+    bench_add_counter(out, "syncs_per_op", (double)(after->syncs - before->syncs) / all);
+    bench_add_counter(out, "bytes_written_per_op",
+                      (double)(after->bytes_written - before->bytes_written) / all);
+}
+
+static bool measure_contest(struct contest *contest, struct bench_measured *out)
+{
+    struct fixture *fixture = contest->fixture;
+    struct tl_durability before;
+    struct tl_durability after;
+    uint64_t goal_ns = WAITS * suite_min_time_ns();
+    if (!fixture->exact) {
+        return leave_out(fixture, "it does not fire on the due tick");
+    }
+    if (!make_contest(contest) || !look(fixture, &before)) {
+        return false;
+    }
+    do {
+        if (!play_round(contest)) {
+            return false;
+        }
+    } while (
+        goal_ns > 0 && contest->rounds < ROUNDS_MAX &&
+        (contest->rounds < ROUNDS_MIN || total_ns(&contest->parties[PARTY_SUBJECT]) < goal_ns));
+    if (!look(fixture, &after) || !verify_pending(fixture, fixture->row->n)) {
+        return false;
+    }
+    report(contest, &before, &after, out);
+    say_what_the_disk_is(fixture->row);
+    return true;
+}
+
+static bool measure_durable(struct fixture *fixture, struct bench_measured *out)
+{
+    uint64_t commit = fixture->row->shape.at[AXIS_COMMIT];
+    struct contest contest = {.fixture = fixture,
+                              .disk = {.fd = -1},
+                              .waits = !has_word(fixture->algo, fixture->options, "sync", "none"),
+                              .round = {.commit = commit, .commits = commits_of(commit)}};
+    bool measured = measure_contest(&contest, out);
+    end_contest(&contest);
+    return measured;
+}
+
+/* --- recovery -------------------------------------------------------------------------------- */
+
+/* What was left behind, or came back. */
+struct timers {
+    uint64_t count;
+    uint64_t checksum;
+};
+
+static void add_timer(struct timers *timers, uint32_t id, uint64_t deadline)
+{
+    timers->count++;
+    timers->checksum += workload_mix(id, deadline);
+}
+
+static void adopt(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
+{
+    (void)generation;
+    add_timer(ctx, id, deadline);
+}
+
+static bool plan_recover(struct fixture *fixture)
+{
+    have_long_commits(fixture->algo, fixture->options, FILL_COMMIT);
+    fixture->ids = fixture->row->n;
+    fixture->max_delay_ticks = NEAREST_TICKS + SPREAD_TICKS;
+    return true;
+}
+
+/* A structure of its own, in that folder. */
+static bool open_in(struct contest *contest, struct party *party, const char *folder)
+{
+    struct fixture *fixture = contest->fixture;
+    size_t row = tl_option_row(fixture->algo, "path");
+    *party = (struct party){.algo = fixture->algo, .options = fixture->options};
+    if (row == tl_option_count(fixture->algo) ||
+        !tl_option_set_text(&fixture->options[row], folder)) {
+        return leave_out(fixture, "it has no option path, or there is no memory");
+    }
+    return make_party(contest, party);
+}
+
+/* Restarts each timer once, and watches how much the files take. */
+static bool churn(struct contest *contest, struct party *party, struct timers *left,
+                  uint64_t *most_bytes)
+{
+    struct fixture *fixture = contest->fixture;
+    enum tl_status status = TL_OK;
+    for (uint32_t id = 0; id < fixture->row->n && status == TL_OK; id++) {
+        uint64_t deadline = far_deadline(contest);
+        status = party->algo->start(party->self, id, deadline);
+        add_timer(left, id, deadline);
+        if (status == TL_OK && (id + 1) % FILL_COMMIT == 0) {
+            struct tl_durability durability;
+            status = commit(party);
+            party->algo->durability(party->self, &durability);
+            *most_bytes =
+                durability.bytes_durable > *most_bytes ? durability.bytes_durable : *most_bytes;
+            if (!still_patient(fixture)) {
+                return false;
+            }
+        }
+    }
+    status = status == TL_OK ? commit(party) : status;
+    return status == TL_OK || party_failed(fixture, party, "start", status);
+}
+
+static bool leave_timers(struct contest *contest, const char *folder, struct timers *left,
+                         uint64_t *most_bytes)
+{
+    struct party party;
+    struct tl_durability durability;
+    if (!open_in(contest, &party, folder)) {
+        return false;
+    }
+    bool done = fill(contest, &party) && churn(contest, &party, left, most_bytes);
+    party.algo->durability(party.self, &durability);
+    *most_bytes = durability.bytes_durable > *most_bytes ? durability.bytes_durable : *most_bytes;
+    party.algo->destroy(party.self);
+    return done;
+}
+
+static bool bring_back(struct contest *contest, const char *folder, struct timers *back,
+                       struct bench_measured *out)
+{
+    struct party party;
+    uint64_t begun_ns = clock_now_ns();
+    if (!open_in(contest, &party, folder)) {
+        return false;
+    }
+    enum tl_status status = party.algo->recover(party.self, adopt, back);
+    out->elapsed_ns = clock_now_ns() - begun_ns;
+    bool done = status == TL_OK || party_failed(contest->fixture, &party, "recover", status);
+    party.algo->destroy(party.self);
+    return done;
+}
+
+static bool measure_recover(struct fixture *fixture, struct bench_measured *out)
+{
+    char folder[512];
+    struct error error;
+    struct contest contest = {.fixture = fixture};
+    struct timers left = {0};
+    struct timers back = {0};
+    uint64_t most_bytes = 0;
+    if (!temporary_folder_make(folder, sizeof folder, "bench", false, &error)) {
+        return fail(fixture, "%s", error.text);
+    }
+    bool done = leave_timers(&contest, folder, &left, &most_bytes) &&
+                bring_back(&contest, folder, &back, out);
+    temporary_folder_remove(folder);
+    if (done && (back.count != left.count || back.checksum != left.checksum)) {
+        done = fail(fixture, "%" PRIu64 " of %" PRIu64 " timers came back, or other ones",
+                    back.count, left.count);
+    }
+    if (!done) {
+        return false;
+    }
+    out->batches = 1;
+    out->operations = back.count;
+    double bytes_per_timer = (double)most_bytes / (double)back.count;
+    bench_add_counter(out, "bytes_durable_per_timer", bytes_per_timer);
+    bench_add_counter(out, "x_record", bytes_per_timer / DISK_RECORD_BYTES);
+    say_what_the_disk_is(fixture->row);
+    return true;
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+extern const struct suite suites_durable[];
+const struct suite suites_durable[] = {
+    {.text = {.name = "durable",
+              .what =
+                  "starts, stops, expiries and restarts among n durable timers, a commit behind "
+                  "every so many, by the wall's clock; by turns with the same bytes appended "
+                  "to a file and synced",
+              .why = "what it costs that timers outlive the process, and how much of that is the "
+                     "disk's",
+              .per = "operation"},
+     .axes = 1 << AXIS_COMMIT | 1 << AXIS_SYNC,
+     .needs = TL_CAP_DURABLE,
+     .limit = "append",
+     .plan = plan_durable,
+     .measure = measure_durable},
+    {.text = {.name = "durable-recover",
+              .what = "n durable timers, each restarted once, brought back by another instance, "
+                      "from files that are still in memory, by the wall's clock",
+              .why = "how long a start after a crash takes, and what the files take before it",
+              .per = "timer"},
+     .needs = TL_CAP_DURABLE,
+     .plan = plan_recover,
+     .measure = measure_recover},
+    {.text = {.name = NULL}},
+};
