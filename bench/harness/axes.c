@@ -41,7 +41,7 @@ static const struct form forms[] = {
     {{AXIS_JUMP, 100000000}, "100000000", "a day"},
     {{AXIS_JUMP, 1000000000}, "1000000000", "twelve days"},
 #define ARRIVAL_FORM(code, word, what) {{AXIS_ARRIVAL, code}, word, what},
-    WORKLOAD_ORDER_MAP(ARRIVAL_FORM)
+    WORKLOAD_ARRIVAL_MAP(ARRIVAL_FORM)
 #undef ARRIVAL_FORM
         {{AXIS_LONGEST, WORKLOAD_SPAN_TICKS}, "60000", "a minute in milliseconds"},
     {{AXIS_LONGEST, 1000}, "1000", "a second"},

@@ -83,7 +83,7 @@ static void reverse(struct workload_start *starts, uint32_t n)
 
 static uint32_t draw_delay(const struct workload_key *key, uint64_t *state)
 {
-    if (key->order == ORDER_SAME) {
+    if (key->arrival == ARRIVAL_SAME) {
         return key->span_ticks / 2;
     }
     if (key->durations > 0) {
@@ -130,10 +130,10 @@ static bool make_starts(struct workload *workload, struct workload_start *sorted
         return false;
     }
     make_expiries(workload, sorted, is_cancelled);
-    if (key->order == ORDER_SORTED || key->order == ORDER_REVERSE) {
+    if (key->arrival == ARRIVAL_SORTED || key->arrival == ARRIVAL_REVERSE) {
         memcpy(workload->starts, sorted, workload->n * sizeof *sorted);
     }
-    if (key->order == ORDER_REVERSE) {
+    if (key->arrival == ARRIVAL_REVERSE) {
         reverse(workload->starts, workload->n);
     }
     return true;

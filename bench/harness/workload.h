@@ -48,16 +48,16 @@ uint64_t workload_rounds(uint64_t operations);
 void workload_shorten(void);
 
 /* In which order timers are started, as to their deadlines. X(code, word, what) */
-#define WORKLOAD_ORDER_MAP(X)                                                                      \
-    X(ORDER_RANDOM, "random", "in random order")                                                   \
-    X(ORDER_SORTED, "sorted", "the earliest deadline first")                                       \
-    X(ORDER_REVERSE, "reverse", "the latest deadline first")                                       \
-    X(ORDER_SAME, "same", "all with one deadline, at half the span")
+#define WORKLOAD_ARRIVAL_MAP(X)                                                                    \
+    X(ARRIVAL_RANDOM, "random", "in random order")                                                 \
+    X(ARRIVAL_SORTED, "sorted", "the earliest deadline first")                                     \
+    X(ARRIVAL_REVERSE, "reverse", "the latest deadline first")                                     \
+    X(ARRIVAL_SAME, "same", "all with one deadline, at half the span")
 
-enum workload_order {
-#define WORKLOAD_ORDER_ENUM(code, word, what) code,
-    WORKLOAD_ORDER_MAP(WORKLOAD_ORDER_ENUM)
-#undef WORKLOAD_ORDER_ENUM
+enum workload_arrival {
+#define WORKLOAD_ARRIVAL_ENUM(code, word, what) code,
+    WORKLOAD_ARRIVAL_MAP(WORKLOAD_ARRIVAL_ENUM)
+#undef WORKLOAD_ARRIVAL_ENUM
 };
 
 /* What is wanted. */
@@ -65,7 +65,7 @@ struct workload_key {
     uint32_t n;
     uint32_t span_ticks;        /* delays are uniform from 1 to this */
     uint32_t durations;         /* how many different ones there are; 0: all */
-    uint32_t order;             /* enum workload_order */
+    uint32_t arrival;           /* enum workload_arrival */
     uint32_t cancelled_percent; /* so many of the timers are stopped before they can fire */
 };
 

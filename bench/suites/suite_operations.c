@@ -307,7 +307,7 @@ static bool plan(struct fixture *fixture)
         .n = fixture->row->n,
         .span_ticks = (uint32_t)at[AXIS_LONGEST],
         .durations = (uint32_t)at[AXIS_DURATIONS],
-        .order = (uint32_t)at[AXIS_ARRIVAL],
+        .arrival = (uint32_t)at[AXIS_ARRIVAL],
         .cancelled_percent = (uint32_t)at[AXIS_CANCELLED],
     };
     fixture->workload = workload_get(&key);

@@ -53,7 +53,11 @@ void check_crash_load(void)
     (void)setenv("LD_PRELOAD", shim, 1);
     char **words = own_words();
     if (words != NULL) {
-        (void)execv("/proc/self/exe", words);
+        (void)execv("/proc/self/exe", words); /* returns only if it fails */
+        for (size_t i = 0; words[i] != NULL; i++) {
+            free(words[i]);
+        }
+        free((void *)words);
     }
 }
 

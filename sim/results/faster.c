@@ -142,38 +142,37 @@ static void write_name(const json_t *row, FILE *stream)
     (void)fprintf(stream, "%s%s%s", row_string(row, "algo"), given[0] != '\0' ? ":" : "", given);
 }
 
-/* Of the rows behind the first, those that are slower than it, or those that are not said to be:
- * up to `places` of them, each with what it takes of the first's time. Returns how many there are.
- */
-static size_t write_others(const json_t *const *rows, size_t count, bool slower, const char *before,
-                           size_t places, FILE *stream)
+/* Up to `places` of the rows, each with what it takes of `first`'s time. */
+static void write_others(const json_t *first, const json_t *const *rows, size_t count,
+                         const char *before, size_t places, FILE *stream)
 {
-    size_t found = 0;
-    for (size_t i = 1; i < count; i++) {
-        if (row_is_slower(rows[0], rows[i]) != slower) {
-            continue;
-        }
-        if (found++ < places) {
-            (void)fputs(found == 1 ? before : ", ", stream);
-            write_name(rows[i], stream);
-            (void)fprintf(stream, " %.2fx", ns_of(rows[i]) / ns_of(rows[0]));
-        }
+    for (size_t i = 0; i < count && i < places; i++) {
+        (void)fputs(i == 0 ? before : ", ", stream);
+        write_name(rows[i], stream);
+        (void)fprintf(stream, " %.2fx", ns_of(rows[i]) / ns_of(first));
     }
-    return found;
 }
 
-static size_t count_slower(const json_t *const *rows, size_t count)
+/* Judges each row behind the first once, which takes its time, and moves those that are not said to
+ * be slower before the others; both remain in their order. Returns how many they are. */
+static size_t move_tied(const json_t **rows, size_t count)
 {
-    size_t slower = 0;
+    size_t tied = 0;
     for (size_t i = 1; i < count; i++) {
-        slower += row_is_slower(rows[0], rows[i]);
+        const json_t *row = rows[i];
+        if (!row_is_slower(rows[0], row)) {
+            tied++;
+            memmove((void *)&rows[tied + 1], (void *)&rows[tied], (i - tied) * sizeof rows[0]);
+            rows[tied] = row;
+        }
     }
-    return slower;
+    return tied;
 }
 
-static void write_exact(const json_t *const *rows, size_t count, FILE *stream)
+static void write_exact(const json_t **rows, size_t count, FILE *stream)
 {
-    bool won = count_slower(rows, count) == count - 1;
+    size_t tied = move_tied(rows, count);
+    bool won = tied == 0;
     (void)fputs(won ? "; of the exact ones the fastest is "
                     : "; cannot tell which of the exact ones is the fastest",
                 stream);
@@ -184,12 +183,13 @@ static void write_exact(const json_t *const *rows, size_t count, FILE *stream)
     write_name(rows[0], stream);
     (void)fprintf(stream, ", %.2f ns an operation", ns_of(rows[0]));
     size_t places = PLACES - 1;
-    size_t tied = write_others(rows, count, false, ", ", places, stream);
+    write_others(rows[0], rows + 1, tied, ", ", places, stream);
     if (tied > places) {
         (void)fprintf(stream, " and %zu more", tied - places);
     }
     places -= tied < places ? tied : places;
-    (void)write_others(rows, count, true, won ? ", then " : "; then ", places, stream);
+    write_others(rows[0], rows + 1 + tied, count - 1 - tied, won ? ", then " : "; then ", places,
+                 stream);
 }
 
 /* `first` is the first of the exact ones; NULL if there is none. */

@@ -36,7 +36,8 @@ bool row_is_slower(const json_t *base, const json_t *other);
 
 /* Who is first in time among rows of one trace that were timed: of those that promise to be exact
  * the first few, or which of them cannot be told apart; and who is faster for not being exact, with
- * what it left undone. Begins with "; ", or writes nothing. Sorts the rows. */
+ * what it left undone. Begins with "; ", or writes nothing. Puts the rows in an order of its own.
+ */
 void write_fastest(const json_t **rows, size_t count, FILE *stream);
 
 #endif
