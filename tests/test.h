@@ -11,6 +11,16 @@
 
 #include "registry.h"
 
+#include <stdbool.h>
+
+/* Whether this build is for the address sanitizer, under which everything takes several times as
+ * long. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
 /* Whether the library that a structure wraps, if it does, is in this build. */
 static inline bool test_is_available(const struct tl_algo *algo)
 {

@@ -37,11 +37,13 @@ static void compositions_pass_the_kit(void **state)
 {
     (void)state;
     struct trial trial = select_structures(
-        "locked(binary-heap),handoff(binary-heap),handoff(round-wheel),sharded(binary-heap),"
-        "lazy(binary-heap),lazy(coarse-wheel),lazy(hier-wheel),lazy(duration-queues)");
+        "locked(binary-heap),handoff(round-wheel),sharded(binary-heap),lazy(hier-wheel),"
+        "handoff(binary-heap),lazy(binary-heap),lazy(coarse-wheel),lazy(duration-queues)");
     for (size_t i = 0; i < trial.contenders.count; i++) {
         const struct contender *contender = &trial.contenders.items[i];
-        assert_passes(&(struct tl_entry){contender->timed, contender->counted, NULL}, !SANITIZED);
+        /* To the long cases one of each front end. */
+        assert_passes(&(struct tl_entry){contender->timed, contender->counted, NULL},
+                      !SANITIZED && i < 4);
     }
     end(&trial);
 }

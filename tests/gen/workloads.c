@@ -1976,11 +1976,8 @@ static void test_every_structure(void **state)
             /* The row of ticks stands for the defaults. A tick of 10 ms, so that hours are short
              * enough for what is driven tick by tick. */
             bool defaults = row == all[i]->parameters;
-#ifdef __SANITIZE_ADDRESS__
-            size_t words = 0; /* the structures see nothing new in them, and take long */
-#else
-            size_t words = gen_word_count(row);
-#endif
+            /* The structures see nothing new in them, and take long. */
+            size_t words = SANITIZED ? 0 : gen_word_count(row);
             for (size_t word = 0; word < (defaults ? 1 : words); word++) {
                 struct gen_part part = {.workload = all[i], .connections = 200};
                 gen_parameters_default(all[i], part.parameters);

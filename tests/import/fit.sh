@@ -107,7 +107,7 @@ said 'median of 49 seeds that were not fitted to; 49 traces generated'
 jq -e 'all(.rows[] | select(.generated != null); .least <= .generated and .generated <= .most)' out >/dev/null ||
     fail "the median is outside the range"
 # Generated are the seeds 1 to 49, one by one; each connection's timers are five, the write timer first.
-for seed in {1..49}; do
+[ -n "$SANITIZE" ] || for seed in {1..49}; do
     jq ".seed = $seed" small.json >seed.json
     "$TIMERLAB" trace gen --scenario seed.json -o seed.trace 2>err || fail "seed $seed"
     "$TIMERLAB" trace dump seed.trace >seed.csv
@@ -115,7 +115,7 @@ for seed in {1..49}; do
         $3 == "start" && $2 % 5 == 0 && $1 >= begin { n++ }
         END { print n + 0 }' seed.csv seed.csv
 done | sort -n >starts
-[ "$(value write starts least) $(value write starts generated) $(value write starts most)" = \
+[ -n "$SANITIZE" ] || [ "$(value write starts least) $(value write starts generated) $(value write starts most)" = \
     "$(sed -n '1p;25p;49p' starts | paste -sd ' ')" ] || fail "write starts are of other seeds than $(paste -sd ' ' starts)"
 # What no recording has, is left out.
 jq '.parts[0].parameters += {pacing: 1, pacing_bursts: 20}' small.json >paced.json

@@ -408,7 +408,7 @@ static void test_random(void **state)
     (void)state;
     struct random random;
     random_seed(&random, 11);
-    for (uint64_t round = 0; round < 100; round++) {
+    for (uint64_t round = 0; round < (SANITIZED ? 30 : 100); round++) {
         int64_t length = 20 + (int64_t)(random_bits(&random) % 60);
         int64_t warmup = round % 2 == 0 ? 0 : 1 + (int64_t)(random_bits(&random) % 100);
         const int64_t windows[] = {0, 1, 7, length - 1, length + 1, 3 * length + 5};
