@@ -23,7 +23,9 @@ struct sweep_arguments {
     struct command_structures structures;
     struct sweep_knobs knobs;
     struct sweep_request request;
+    struct word_list words;    /* that are no options: a workload, or traces, or parts' folders */
     struct word_list settings; /* -p */
+    bool join;
     const char *connections;
     const char *seeds;
     const char *drives;
@@ -48,13 +50,41 @@ static void parse_knob(struct sweep_arguments *arguments, const char *text,
     }
 }
 
-/* The first thing that is no option: a workload, or else a trace, and then all are traces. */
-static void take_subject(void *at, const char *text, struct argp_state *state)
+static void take_word(void *at, const char *text, struct argp_state *state)
 {
     struct sweep_arguments *arguments = at;
+    word_list_append(&arguments->words, text, state);
+}
+
+static void take_part(void *at, const struct option_row *row, const char *text,
+                      struct argp_state *state)
+{
+    struct sweep_arguments *arguments = at;
+    const struct tl_number_form form = {.from = 1, .to = SWEEP_PARTS_MAX};
+    char part[16];
+    union tl_number k = {0};
+    union tl_number n = {0};
+    const char *slash = strchr(text, '/');
+    size_t length = slash != NULL ? (size_t)(slash - text) : 0;
+    (void)row;
+    (void)snprintf(part, sizeof part, "%.*s", (int)length, text);
+    if (slash == NULL || length >= sizeof part || !tl_number_read(&form, part, &k) ||
+        !tl_number_read(&form, slash + 1, &n) || k.whole > n.whole) {
+        argp_error(state,
+                   "--part takes K/N, part K of N, with K from 1 to N and N up to %d, not '%s'",
+                   SWEEP_PARTS_MAX, text);
+    }
+    arguments->request.part = (unsigned)k.whole;
+    arguments->request.parts = (unsigned)n.whole;
+}
+
+/* The first thing that is no option: a workload, or else a trace, and then all are traces. */
+static void take_subject(struct sweep_arguments *arguments, size_t number, const char *text,
+                         struct argp_state *state)
+{
     struct error ignored;
     struct sweep_request *request = &arguments->request;
-    if (state->arg_num == 0) {
+    if (number == 0) {
         request->workload = gen_find(text, &ignored);
         if (request->workload != NULL) {
             return;
@@ -86,12 +116,24 @@ static void complete(void *at, struct argp_state *state)
 {
     struct sweep_arguments *arguments = at;
     struct sweep_request *request = &arguments->request;
-    if (state->arg_num == 0) {
-        argp_error(state, "which workload, or which traces? `timerlab trace gen --list` shows the "
-                          "workloads");
+    if (arguments->words.count == 0) {
+        argp_error(state, arguments->join
+                              ? "which parts? The folders of `sweep --part`"
+                              : "which workload, or which traces? `timerlab trace gen --list` "
+                                "shows the workloads");
     }
     if (request->dir == NULL) {
         argp_error(state, "where to? -o FOLDER");
+    }
+    if (arguments->join) {
+        if (arguments->structures.selections.count > 0 || arguments->settings.count > 0 ||
+            arguments->connections != NULL || arguments->seeds != NULL || request->parts > 0) {
+            argp_error(state, "--join takes folders and -o: what was measured stands in the parts");
+        }
+        return;
+    }
+    for (size_t i = 0; i < arguments->words.count; i++) {
+        take_subject(arguments, i, arguments->words.items[i], state);
     }
     command_structures_find(&arguments->structures, sweep_select, ALL_OR_NAMES, state);
     if (request->workload == NULL && (arguments->connections != NULL || arguments->seeds != NULL)) {
@@ -171,6 +213,13 @@ static const struct option_row options[] = {
     {{"limit", 0, "POINTS", 0, "End after so many points; the same command goes on", 0},
      OPTION_WHOLE(1, SWEEP_POINTS_MAX),
      AT(request.limit)},
+    {{"part", 0, "K/N", 0,
+      "Run only part K of N, which other machines have the rest of; by expected cost", 0},
+     OPTION_OWN,
+     .take = take_part},
+    {{"join", 0, NULL, 0, "Make one result of the parts in these folders", 0},
+     OPTION_FLAG,
+     AT(join)},
     {{"retry", 0, NULL, 0, "Run cells again that failed, crashed or took too long", 0},
      OPTION_FLAG,
      AT(request.retry)},
@@ -185,14 +234,14 @@ static const struct option_row options[] = {
 
 static const struct command_line syntax = {
     .options = options,
-    .form = "WORKLOAD|TRACE...",
+    .form = "WORKLOAD|TRACE...\n--join DIR... -o DIR",
     .text = "Runs structures, with alternatives of their options, through a workload with "
             "alternatives of its knobs, and makes one table of it."
             "\vWhat is finished stays in the folder: interrupted, the same command goes on where "
             "it stopped; with more values or structures only what is new is run.\n"
             "Exit status: 0 all cells right or unsupported, 1 a fault, crash, timeout or failed "
-            "cell, 2 usage.",
-    .take_word = take_subject,
+            "cell, or one that is missing in a join, 2 usage.",
+    .take_word = take_word,
     .complete = complete,
 };
 
@@ -246,38 +295,67 @@ static void tell_open_loops(const struct sweep_knobs *knobs)
     }
 }
 
+static void tell_of_join(void *ctx, const char *what)
+{
+    (void)ctx;
+    (void)fprintf(stderr, "timerlab: %s\n", what);
+}
+
+static bool sweep_or_join(struct sweep_arguments *arguments, int argc, char **argv,
+                          struct sweep_result *result)
+{
+    struct sweep_request *request = &arguments->request;
+    if (arguments->join) {
+        const struct sweep_join_request join = {
+            .folders = arguments->words.items,
+            .folder_count = arguments->words.count,
+            .dir = request->dir,
+            .command_line = (const char *const *)argv,
+            .command_words = (size_t)argc,
+            .tell = tell_of_join,
+        };
+        return sweep_join(&join, &arguments->knobs, result, &arguments->error);
+    }
+    json_t *context = context_json(argc, argv);
+    if (context == NULL) {
+        return error_set(&arguments->error, "out of memory");
+    }
+    request->context = context;
+    request->tell = tell;
+    tell_open_loops(request->knobs);
+    bool good = sweep_run(request, result, &arguments->error);
+    json_decref(context);
+    return good;
+}
+
 static int run(void *at, int argc, char **argv)
 {
     struct sweep_arguments *arguments = at;
     struct sweep_request *request = &arguments->request;
     struct sweep_result result = {0};
-    json_t *context = context_json(argc, argv);
-    bool good = context != NULL || error_set(&arguments->error, "out of memory");
-    request->context = context;
-    request->tell = tell;
-    tell_open_loops(request->knobs);
-    good = good && sweep_run(request, &result, &arguments->error);
+    bool good = sweep_or_join(arguments, argc, argv, &result);
     if (good && arguments->format == FORMAT_CSV) {
-        sweep_write_csv(result.rows, request->knobs, stdout);
+        sweep_write_csv(result.rows, &arguments->knobs, stdout);
     } else if (good && arguments->format == FORMAT_JSON) {
-        json_t *whole = json_pack("{s:i, s:O, s:O}", "schema", RESULTS_SCHEMA, "context", context,
-                                  "rows", result.rows);
-        (void)json_dumpf(whole, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-        (void)putchar('\n');
-        json_decref(whole);
+        results_write_rows(result.rows, result.context, stdout);
     } else if (good) {
-        sweep_write_table(result.rows, request->knobs, stdout);
+        sweep_write_table(result.rows, &arguments->knobs, stdout);
     }
     if (!good) {
         command_complain(&arguments->error);
-    } else if (result.points_left > 0) {
+    } else if (request->parts > 0 && result.points == 0) {
+        (void)fprintf(stderr,
+                      "timerlab: nothing is left for part %u of %u: a point stays whole, "
+                      "and there are fewer of them\n",
+                      request->part, request->parts);
+    } else if (result.points_left > 0 && !arguments->join) {
         (void)fprintf(stderr,
                       "timerlab: %zu of %zu points are done; the same command does the rest\n",
                       result.points - result.points_left, result.points);
     }
-    int status = good && result.all_right ? EXIT_OK : EXIT_FAULT;
+    bool whole = !arguments->join || result.points_left == 0;
+    int status = good && result.all_right && whole ? EXIT_OK : EXIT_FAULT;
     sweep_result_free(&result);
-    json_decref(context);
     return status;
 }
 
@@ -292,5 +370,6 @@ int command_sweep(int argc, char **argv)
         command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
     sweep_knobs_free(&arguments.knobs);
     free((void *)arguments.settings.items);
+    free((void *)arguments.words.items);
     return status;
 }

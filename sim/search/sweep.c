@@ -130,13 +130,21 @@ static bool do_point(const struct sweep_work *work, size_t point, json_t *table,
     struct contender_list missing = {.items = malloc(all->count * sizeof *missing.items)};
     json_t **rows = calloc(all->count, sizeof(json_t *));
     bool good = missing.items != NULL && rows != NULL;
+    *kept = true;
     for (size_t i = 0; good && i < all->count; i++) {
         rows[i] = sweep_read_cell(work, point, &all->items[i]);
+        *kept = *kept && rows[i] != NULL;
+    }
+    for (size_t i = 0; good && !*kept && i < all->count; i++) {
+        if (rows[i] != NULL && work->request->parts > 0) {
+            /* It may be another machine's, from before it went away. */
+            json_decref(rows[i]);
+            rows[i] = NULL;
+        }
         if (rows[i] == NULL) {
             missing.items[missing.count++] = all->items[i];
         }
     }
-    *kept = missing.count == 0;
     json_t *fresh = NULL;
     struct error why = {""};
     if (good && !*kept) {
@@ -166,18 +174,6 @@ static bool do_point(const struct sweep_work *work, size_t point, json_t *table,
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* How long a point takes, relative to others: as many connections it has. */
-static double weight_of(const struct sweep_request *request, size_t point)
-{
-    uint64_t connections = 1;
-    struct error ignored;
-    const char *text = sweep_named_value_at(request->knobs, point, SWEEP_KNOB_CONNECTIONS);
-    if (text != NULL) {
-        (void)sweep_parse_whole("", text, 1, UINT32_MAX, &connections, &ignored);
-    }
-    return (double)connections + 1000; /* processes and checks take some time for any */
-}
-
 static void remove_trace(const struct sweep_request *request, size_t point)
 {
     char name[SWEEP_NAME_BYTES];
@@ -190,45 +186,59 @@ static void remove_trace(const struct sweep_request *request, size_t point)
 }
 
 /* Whether another drive of the same trace follows. */
-static bool trace_goes_on(const struct sweep_request *request, size_t point, size_t points)
+static bool trace_goes_on(const struct sweep_work *work, size_t i)
 {
-    if (point + 1 >= points) {
+    if (i + 1 >= work->point_count) {
         return false;
     }
-    json_t *this = sweep_trace_key(request, point);
-    json_t *next = sweep_trace_key(request, point + 1);
+    json_t *this = sweep_trace_key(work->request, work->points[i]);
+    json_t *next = sweep_trace_key(work->request, work->points[i + 1]);
     bool same = json_equal(this, next) != 0;
     json_decref(this);
     json_decref(next);
     return same;
 }
 
+/* The tables as far as they go, after so many points. */
+static bool write_tables(const struct sweep_work *work, json_t *rows, size_t done,
+                         struct error *error)
+{
+    const struct sweep_request *request = work->request;
+    json_t *part = json_object_get(work->context, SWEEP_PART);
+    return (part == NULL ||
+            json_object_set_new(part, "done", json_integer((json_int_t)done)) == 0 ||
+            error_set(error, "out of memory")) &&
+           sweep_write_tables(request->dir, request->knobs, rows, work->context, error);
+}
+
 static bool run_all(struct sweep_work *work, struct sweep_result *result, struct error *error)
 {
     const struct sweep_request *request = work->request;
+    const json_t *description = json_object_get(work->context, SWEEP_DESCRIPTION);
     double weight_left = 0;
     double weight_done = 0;
     double spent = 0;
     size_t ran = 0;
-    for (size_t point = 0; point < result->points; point++) {
-        weight_left += weight_of(request, point);
+    size_t done = 0;
+    for (size_t i = 0; i < work->point_count; i++) {
+        weight_left += sweep_expected_cost(request, description, work->points[i]);
     }
-    for (size_t point = 0; point < result->points; point++) {
+    for (; done < work->point_count; done++) {
+        size_t point = work->points[done];
         if (request->limit > 0 && ran == request->limit) {
-            result->points_left = result->points - point;
             break;
         }
         bool kept = false;
         uint64_t begun_ns = clock_now_ns();
         if (!do_point(work, point, result->rows, &kept, error) ||
-            (!kept && !sweep_write_tables(request, result->rows, error))) {
+            (!kept && !write_tables(work, result->rows, done + 1, error))) {
             return false;
         }
-        if (!trace_goes_on(request, point, result->points)) {
+        if (!trace_goes_on(work, done)) {
             remove_trace(request, point);
         }
         double seconds = (double)(clock_now_ns() - begun_ns) / 1e9;
-        double weight = weight_of(request, point);
+        double weight = sweep_expected_cost(request, description, point);
         weight_left -= weight;
         weight_done += kept ? 0 : weight;
         spent += kept ? 0 : seconds;
@@ -239,8 +249,8 @@ static bool run_all(struct sweep_work *work, struct sweep_result *result, struct
             request->tell(
                 request->tell_ctx,
                 &(struct sweep_progress){
-                    .point = point + 1,
-                    .points = result->points,
+                    .point = done + 1,
+                    .points = work->point_count,
                     .name = name,
                     .kept = kept,
                     .seconds = seconds,
@@ -248,25 +258,69 @@ static bool run_all(struct sweep_work *work, struct sweep_result *result, struct
                 });
         }
     }
-    return sweep_write_tables(request, result->rows, error);
+    result->points_left = work->point_count - done;
+    return write_tables(work, result->rows, done, error);
+}
+
+/* What decides a cell besides what was asked for. */
+static json_t *program_key(const json_t *context)
+{
+    static const char *const names[] = {"commit", "cpu", "governor"};
+    json_t *key = json_object();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        (void)json_object_set(key, names[i], json_object_get(context, names[i]));
+    }
+    json_t *executable = sweep_file_key("/proc/self/exe");
+    (void)json_object_set_new(key, "file", executable != NULL ? executable : json_null());
+    return key;
+}
+
+/* Says in the context what the sweep consists of and, of a part, what of it this is. */
+static bool plan(struct sweep_work *work, struct error *error)
+{
+    const struct sweep_request *request = work->request;
+    double share = 1;
+    json_t *description = sweep_describe(request, error);
+    if (description == NULL) {
+        return false;
+    }
+    (void)json_object_set_new(work->context, SWEEP_DESCRIPTION, description);
+    if (!sweep_choose_points(work, &share, error)) {
+        return false;
+    }
+    if (request->parts == 0) {
+        return true;
+    }
+    json_t *points = json_array();
+    for (size_t i = 0; i < work->point_count; i++) {
+        (void)json_array_append_new(points, json_integer((json_int_t)work->points[i]));
+    }
+    json_t *part = json_pack("{s:i, s:i, s:o, s:i, s:f}", "part", (int)request->part, "parts",
+                             (int)request->parts, "points", points, "done", 0, "cost_share", share);
+    return json_object_set_new(work->context, SWEEP_PART, part) == 0 ||
+           error_set(error, "out of memory");
 }
 
 bool sweep_run(const struct sweep_request *request, struct sweep_result *result,
                struct error *error)
 {
     char path[PATH_MAX];
-    struct sweep_work work = {.request = request, .program = json_object()};
-    *result = (struct sweep_result){
-        .rows = json_array(), .points = sweep_count_points(request->knobs), .all_right = true};
-    (void)json_object_set(work.program, "commit", json_object_get(request->context, "commit"));
-    (void)json_object_set(work.program, "cpu", json_object_get(request->context, "cpu"));
-    json_t *executable = sweep_file_key("/proc/self/exe");
-    (void)json_object_set_new(work.program, "file", executable != NULL ? executable : json_null());
-    bool good = folder_make(request->dir, error);
+    char results[PATH_MAX];
+    struct sweep_work work = {.request = request,
+                              .program = program_key(request->context),
+                              .context = json_copy((json_t *)request->context)};
+    *result = (struct sweep_result){.rows = json_array(), .all_right = true};
+    bool good = plan(&work, error) && folder_make(request->dir, error);
+    result->points = work.point_count;
+    result->context = json_incref(work.context);
     (void)snprintf(path, sizeof path, "%s/cells", request->dir);
     good = good && folder_make(path, error);
     (void)snprintf(path, sizeof path, "%s/traces", request->dir);
     good = good && (request->workload == NULL || folder_make(path, error));
+    /* So that a join finds what was begun, and says that it is not done. */
+    (void)snprintf(results, sizeof results, "%s/results.json", request->dir);
+    good = good && (request->parts == 0 || access(results, F_OK) == 0 ||
+                    write_tables(&work, result->rows, 0, error));
     good = good && run_all(&work, result, error);
     if (request->workload != NULL && !request->keep_traces) {
         (void)rmdir(path);
@@ -275,16 +329,17 @@ bool sweep_run(const struct sweep_request *request, struct sweep_result *result,
     json_t *row;
     json_array_foreach(result->rows, index, row)
     {
-        const char *status = json_string_value(json_object_get(row, "status"));
-        result->all_right = result->all_right && status != NULL &&
-                            (strcmp(status, "ok") == 0 || strcmp(status, "unsupported") == 0);
+        result->all_right = result->all_right && sweep_row_is_right(row);
     }
     json_decref(work.program);
+    json_decref(work.context);
+    free(work.points);
     return good;
 }
 
 void sweep_result_free(struct sweep_result *result)
 {
     json_decref(result->rows);
+    json_decref(result->context);
     *result = (struct sweep_result){0};
 }

@@ -10,6 +10,10 @@
  * that decides it was the same: workload, knobs, structure, options, runs, program, processor. A
  * cell that fails is a row that says so.
  *
+ * A sweep can be run in parts, on many machines, and joined. A point is a comparison, and stays
+ * whole: all of its cells are one part's, and are run by one process. Who gets which point follows
+ * from what was asked for alone, so that the machines need not know of each other.
+ *
  *   DIR/results.csv, results.json   the table, after every point
  *   DIR/cells/                      a file for each finished cell
  *   DIR/traces/                     the trace of the point that is under way
@@ -95,6 +99,8 @@ struct sweep_request {
     bool keep_traces;
     bool retry;            /* runs failed cells again */
     size_t limit;          /* points to run before it ends; 0: all */
+    unsigned part;         /* from 1: which of `parts` */
+    unsigned parts;        /* 0: all of it is run */
     const json_t *context; /* of the measurement, for results.json */
     void (*tell)(void *ctx, const struct sweep_progress *progress); /* may be NULL */
     void *tell_ctx;
@@ -102,8 +108,9 @@ struct sweep_request {
 
 struct sweep_result {
     json_t *rows;       /* an array: the table, in the order of the points */
-    size_t points;      /* in all */
-    size_t points_left; /* not run, because of the limit */
+    json_t *context;    /* as it stands in results.json, but for its files */
+    size_t points;      /* in all, or of the part */
+    size_t points_left; /* not run, because of the limit; of a join, missing */
     bool all_right;     /* every row is ok or unsupported */
 };
 
@@ -117,6 +124,30 @@ bool sweep_run(const struct sweep_request *request, struct sweep_result *result,
                struct error *error);
 
 void sweep_result_free(struct sweep_result *result);
+
+/* No sweep has more parts. */
+#define SWEEP_PARTS_MAX 10000
+
+struct sweep_join_request {
+    const char *const *folders; /* of parts, in any order */
+    size_t folder_count;
+    const char *dir;
+    const char *const *command_line; /* for the context, `command_words` of them */
+    size_t command_words;
+    /* What does not hinder, but must be known: missing cells, unlike machines. */
+    void (*tell)(void *ctx, const char *what);
+    void *tell_ctx;
+};
+
+/*
+ * Makes one result of a sweep's parts, the same as if it had been run at once, but for the times.
+ * What is missing is told and stands in the context as `missing`, an array of points; what the
+ * machines have different is told and stands there as `unlike`. `knobs` gets the sweep's, to be
+ * freed. False with `error` set, and nothing written: a part is damaged, of another sweep, or there
+ * twice.
+ */
+bool sweep_join(const struct sweep_join_request *request, struct sweep_knobs *knobs,
+                struct sweep_result *result, struct error *error);
 
 /* The table as CSV: the columns of every comparison, then p_<knob> for each knob. */
 void sweep_write_csv(const json_t *rows, const struct sweep_knobs *knobs, FILE *stream);

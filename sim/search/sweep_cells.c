@@ -99,10 +99,8 @@ json_t *sweep_read_cell(const struct sweep_work *work, size_t point,
     cell_path(work, key, path);
     json_t *cell = json_load_file(path, 0, NULL);
     json_t *row = json_object_get(cell, "row");
-    const char *status = json_string_value(json_object_get(row, "status"));
-    bool wanted =
-        status != NULL && json_equal(json_object_get(cell, "key"), key) &&
-        (!work->request->retry || strcmp(status, "ok") == 0 || strcmp(status, "unsupported") == 0);
+    bool wanted = json_is_object(row) && json_equal(json_object_get(cell, "key"), key) &&
+                  (!work->request->retry || sweep_row_is_right(row));
     row = wanted ? json_incref(row) : NULL;
     json_decref(cell);
     json_decref(key);

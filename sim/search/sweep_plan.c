@@ -20,12 +20,9 @@ static struct sweep_knob *knob_of(const struct sweep_knobs *knobs, const char *n
     return NULL;
 }
 
-bool sweep_knob_extend(struct sweep_knobs *knobs, const char *name, const char *value,
+bool sweep_knob_append(struct sweep_knobs *knobs, const char *name, const char *value,
                        struct error *error)
 {
-    if (name[0] == '\0' || value[0] == '\0') {
-        return error_set(error, "%s=%s: a knob has a name and values", name, value);
-    }
     struct sweep_knob *knob = knob_of(knobs, name);
     if (knob == NULL) {
         struct sweep_knob *items = realloc(knobs->items, (knobs->count + 1) * sizeof *items);
@@ -40,11 +37,6 @@ bool sweep_knob_extend(struct sweep_knobs *knobs, const char *name, const char *
         knob = &items[knobs->count++];
         *knob = (struct sweep_knob){.name = copy};
     }
-    for (size_t i = 0; i < knob->value_count; i++) {
-        if (strcmp(knob->values[i], value) == 0) {
-            return error_set(error, "%s=%s is named twice", name, value);
-        }
-    }
     char **values = realloc(knob->values, (knob->value_count + 1) * sizeof *values);
     if (values == NULL) {
         return error_set(error, "out of memory");
@@ -56,6 +48,21 @@ bool sweep_knob_extend(struct sweep_knobs *knobs, const char *name, const char *
     }
     knob->value_count++;
     return true;
+}
+
+bool sweep_knob_extend(struct sweep_knobs *knobs, const char *name, const char *value,
+                       struct error *error)
+{
+    if (name[0] == '\0' || value[0] == '\0') {
+        return error_set(error, "%s=%s: a knob has a name and values", name, value);
+    }
+    const struct sweep_knob *knob = knob_of(knobs, name);
+    for (size_t i = 0; knob != NULL && i < knob->value_count; i++) {
+        if (strcmp(knob->values[i], value) == 0) {
+            return error_set(error, "%s=%s is named twice", name, value);
+        }
+    }
+    return sweep_knob_append(knobs, name, value, error);
 }
 
 bool sweep_knob_add(struct sweep_knobs *knobs, const char *name, const char *values,
@@ -165,12 +172,17 @@ size_t sweep_count_points(const struct sweep_knobs *knobs)
     return points;
 }
 
-const char *sweep_value_at(const struct sweep_knobs *knobs, size_t point, size_t knob)
+size_t sweep_index_at(const struct sweep_knobs *knobs, size_t point, size_t knob)
 {
     for (size_t i = knobs->count; --i > knob;) {
         point /= knobs->items[i].value_count;
     }
-    return knobs->items[knob].values[point % knobs->items[knob].value_count];
+    return point % knobs->items[knob].value_count;
+}
+
+const char *sweep_value_at(const struct sweep_knobs *knobs, size_t point, size_t knob)
+{
+    return knobs->items[knob].values[sweep_index_at(knobs, point, knob)];
 }
 
 const char *sweep_named_value_at(const struct sweep_knobs *knobs, size_t point, const char *name)

@@ -162,7 +162,7 @@ void sweep_write_table(const json_t *rows, const struct sweep_knobs *knobs, FILE
 }
 
 struct table {
-    const struct sweep_request *request;
+    const struct sweep_knobs *knobs;
     json_t *rows;
     json_t *context;
 };
@@ -170,7 +170,7 @@ struct table {
 static void write_csv(const void *at, FILE *stream)
 {
     const struct table *table = at;
-    sweep_write_csv(table->rows, table->request->knobs, stream);
+    sweep_write_csv(table->rows, table->knobs, stream);
 }
 
 static void write_json(const void *at, FILE *stream)
@@ -179,11 +179,18 @@ static void write_json(const void *at, FILE *stream)
     results_write_rows(table->rows, table->context, stream);
 }
 
-bool sweep_write_tables(const struct sweep_request *request, json_t *rows, struct error *error)
+bool sweep_row_is_right(const json_t *row)
+{
+    const char *status = json_string_value(json_object_get(row, "status"));
+    return status != NULL && (strcmp(status, "ok") == 0 || strcmp(status, "unsupported") == 0);
+}
+
+bool sweep_write_tables(const char *dir, const struct sweep_knobs *knobs, json_t *rows,
+                        json_t *context, struct error *error)
 {
     struct outfolder out;
-    struct table table = {request, rows, json_copy((json_t *)request->context)};
-    bool done = outfolder_open(&out, request->dir, error) &&
+    struct table table = {knobs, rows, json_copy(context)};
+    bool done = outfolder_open(&out, dir, error) &&
                 outfolder_write(&out, "results.csv", write_csv, &table, error);
     (void)json_object_set_new(table.context, "files", outfolder_sums(&out));
     done = done && outfolder_write(&out, "results.json", write_json, &table, error) &&

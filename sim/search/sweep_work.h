@@ -1,7 +1,7 @@
 /*
  * sweep_work.h: a sweep under way, for the room's own files. sweep_plan.c says what the points are,
- * sweep_cells.c keeps what is finished, sweep.c runs what is missing, sweep_table.c makes the
- * table.
+ * sweep_parts.c which of them are a part's, sweep_cells.c keeps what is finished, sweep.c runs what
+ * is missing, sweep_table.c makes the table, sweep_join.c makes it of parts.
  */
 #ifndef SIM_SWEEP_WORK_H
 #define SIM_SWEEP_WORK_H
@@ -13,14 +13,22 @@
 struct sweep_work {
     const struct sweep_request *request;
     json_t *program; /* what decides a cell besides what was asked for */
+    json_t *context; /* the request's, with SWEEP_DESCRIPTION and, of a part, SWEEP_PART */
+    size_t *points;  /* that are to be run, ascending */
+    size_t point_count;
 };
 
 /* --- points ---------------------------------------------------------------------------------- */
 
+/* As sweep_knob_extend, whatever the value: two traces may have one name. */
+bool sweep_knob_append(struct sweep_knobs *knobs, const char *name, const char *value,
+                       struct error *error);
+
 /* SIZE_MAX, or another number above SWEEP_POINTS_MAX, if there are too many. */
 size_t sweep_count_points(const struct sweep_knobs *knobs);
 
-/* The value of a knob at a point, the last knob turning fastest. */
+/* Which of a knob's values it has at a point, the last knob turning fastest; and that value. */
+size_t sweep_index_at(const struct sweep_knobs *knobs, size_t point, size_t knob);
 const char *sweep_value_at(const struct sweep_knobs *knobs, size_t point, size_t knob);
 
 /* The same by the knob's name; NULL if there is none. */
@@ -40,6 +48,27 @@ bool sweep_knob_drives(const char *name);
 /* How a point is driven. */
 bool sweep_drive_at(const struct sweep_knobs *knobs, size_t point, struct replay_drive *drive,
                     struct error *error);
+
+/* --- parts ----------------------------------------------------------------------------------- */
+
+/* In the context of results.json. The first says what the sweep consists of: {workload, knobs,
+ * structures, ...}, the same in all of its parts. The second, of a part, {part, parts, points,
+ * done, cost_share}: its points, how many of these are done, from the first on, and its share of
+ * the cost that is expected of all. */
+#define SWEEP_DESCRIPTION "sweep"
+#define SWEEP_PART        "part"
+
+/* What the sweep consists of. A new object. NULL with `error` set; of a trace that cannot be read
+ * that is so only in parts. */
+json_t *sweep_describe(const struct sweep_request *request, struct error *error);
+
+/* What a point is expected to take, in no unit: the same number on every machine. */
+double sweep_expected_cost(const struct sweep_request *request, const json_t *description,
+                           size_t point);
+
+/* Sets work->points to those of the request's part, and *share to theirs of the expected cost. Each
+ * point goes to the part that has the least so far, what costs most first. */
+bool sweep_choose_points(struct sweep_work *work, double *share, struct error *error);
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
@@ -64,7 +93,11 @@ bool sweep_write_cell(const struct sweep_work *work, size_t point,
 /* Adds the knobs' values to a row: numbers as numbers. False if out of memory. */
 bool sweep_add_knobs(const struct sweep_request *request, size_t point, json_t *row);
 
-/* Writes the folder's results.csv and results.json. */
-bool sweep_write_tables(const struct sweep_request *request, json_t *rows, struct error *error);
+/* Writes a folder's results.csv and results.json. */
+bool sweep_write_tables(const char *dir, const struct sweep_knobs *knobs, json_t *rows,
+                        json_t *context, struct error *error);
+
+/* Whether a row is ok or unsupported. */
+bool sweep_row_is_right(const json_t *row);
 
 #endif

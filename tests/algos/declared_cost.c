@@ -5,6 +5,7 @@
  *
  *   test_declared_cost [TIMERS]   so many instead of 100,000
  */
+#include "declared_cost.h"
 #include "registry.h"
 
 #include "test.h"
@@ -22,9 +23,6 @@
 
 static uint32_t many = 100000;
 
-/* How a cost may grow with the number of timers. */
-enum growth { CONSTANT, LOGARITHMIC, ROOT, LINEAR, UNKNOWN };
-
 /* Steps of one operation: compares, moves and slots, a mean. */
 struct steps {
     double start;
@@ -41,28 +39,6 @@ struct subject {
     uint64_t random;
     uint64_t fired;
 };
-
-/* The first word of a cost counts: "O(1) expected, O(n) worst" is constant for delays as here. What
- * depends on levels, on distinct durations or on a delay's length does not grow with the timers. */
-static enum growth growth_of(const char *cost)
-{
-    static const struct {
-        const char *prefix;
-        enum growth growth;
-    } words[] = {
-        {"O(1)", CONSTANT},     {"O(m)", CONSTANT},
-        {"O(log t)", CONSTANT}, {"O(log of the delay)", CONSTANT},
-        {"O(t)", CONSTANT},     {"O(log n)", LOGARITHMIC},
-        {"O(sqrt n)", ROOT},    {"O(n)", LINEAR},
-        {"O(n/", LINEAR},
-    };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strncmp(cost, words[i].prefix, strlen(words[i].prefix)) == 0) {
-            return words[i].growth;
-        }
-    }
-    return UNKNOWN;
-}
 
 static uint64_t draw(struct subject *s, uint64_t below)
 {
@@ -186,13 +162,13 @@ static void expect_growth(const struct tl_algo *algo, const char *operation, enu
                           uint32_t few, double among_few, uint32_t n, double among_many)
 {
     double ratio = 1;
-    if (growth == LOGARITHMIC) {
+    if (growth == GROWTH_LOGARITHMIC) {
         ratio = (double)(32 - __builtin_clz(n)) / (double)(32 - __builtin_clz(few));
-    } else if (growth == ROOT) {
+    } else if (growth == GROWTH_ROOT) {
         ratio = sqrt((double)n / (double)few);
     }
     /* Half as much again, and two steps, for what chance, doublings and rounding do. */
-    if (growth != LINEAR && among_many > 1.5 * ratio * among_few + 2) {
+    if (growth != GROWTH_LINEAR && among_many > 1.5 * ratio * among_few + 2) {
         fail_msg("%s: %s takes %.1f steps among %u timers, and %.1f among %u", algo->name,
                  operation, among_few, few, among_many, n);
     }
@@ -256,7 +232,7 @@ static void costs_are_stated_in_words_that_are_known(void **state)
         bool linear = false;
         for (size_t c = 0; c < sizeof costs / sizeof costs[0]; c++) {
             bool none = strcmp(costs[c], "-") == 0;
-            if (!none && growth_of(costs[c]) == UNKNOWN) {
+            if (!none && growth_of(costs[c]) == GROWTH_UNKNOWN) {
                 fail_msg("%s: what is \"%s\"?", algo->name, costs[c]);
             }
             linear = linear || strncmp(costs[c], "O(n)", 4) == 0;

@@ -43,8 +43,7 @@ static bool make_stage(struct outfolder *out, struct error *error)
     return true;
 }
 
-/* A file's checksum as text; false if it cannot be read. */
-static bool sum_file(const char *path, char text[17])
+bool outfolder_sum(const char *path, char text[OUTFOLDER_SUM_BYTES])
 {
     char buffer[16384];
     FILE *file = fopen(path, "rb");
@@ -58,7 +57,8 @@ static bool sum_file(const char *path, char text[17])
     if (file != NULL) {
         (void)fclose(file);
     }
-    (void)snprintf(text, 17, "%016" PRIx64, read ? (uint64_t)XXH64_digest(state) : 0);
+    (void)snprintf(text, OUTFOLDER_SUM_BYTES, "%016" PRIx64,
+                   read ? (uint64_t)XXH64_digest(state) : 0);
     (void)XXH64_freeState(state);
     return read;
 }
@@ -91,8 +91,8 @@ bool outfolder_write(struct outfolder *out, const char *name, outfolder_writer w
         return error_set(error, "%s/%s: could not be written; the folder is as it was",
                          out->folder.path, name);
     }
-    char sum[17];
-    if (slash == NULL && sum_file(path, sum)) {
+    char sum[OUTFOLDER_SUM_BYTES];
+    if (slash == NULL && outfolder_sum(path, sum)) {
         (void)json_object_set_new(out->sums, name, json_string(sum));
     }
     return true;
@@ -239,14 +239,14 @@ bool outfolder_agrees(const char *path, const char *from, const json_t *sums,
                       const char *const *kinds, struct error *error)
 {
     char file[PATH_BYTES];
-    char sum[17];
+    char sum[OUTFOLDER_SUM_BYTES];
     const char *name = NULL;
     const json_t *known = NULL;
     /* jansson's loop takes no const. */
     json_object_foreach((json_t *)sums, name, known)
     {
         (void)snprintf(file, sizeof file, "%s/%s", path, name);
-        if (!json_is_string(known) || !sum_file(file, sum) ||
+        if (!json_is_string(known) || !outfolder_sum(file, sum) ||
             strcmp(json_string_value(known), sum) != 0) {
             return error_set(error,
                              is_there(file) ? "%s: is of another run than %s/%s, or was changed; "

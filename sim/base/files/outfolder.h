@@ -36,6 +36,10 @@ typedef void (*outfolder_writer)(const void *ctx, FILE *stream);
 bool outfolder_write(struct outfolder *out, const char *name, outfolder_writer write,
                      const void *ctx, struct error *error);
 
+/* The checksum of a file's content, as text; false if it cannot be read. */
+#define OUTFOLDER_SUM_BYTES 17
+bool outfolder_sum(const char *path, char text[OUTFOLDER_SUM_BYTES]);
+
 /* The checksums of what was written so far, in the folder itself: {name: text}. The caller owns
  * it. */
 json_t *outfolder_sums(const struct outfolder *out);

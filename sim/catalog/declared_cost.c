@@ -1,0 +1,57 @@
+#include "declared_cost.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* What is linear is divided by slots or the like, or is seldom at its worst: a share of it. */
+#define LINEAR_SHARE 256.0
+
+enum growth growth_of(const char *cost)
+{
+    static const struct {
+        const char *prefix;
+        enum growth growth;
+    } words[] = {
+        {"O(1)", GROWTH_CONSTANT},     {"O(m)", GROWTH_CONSTANT},
+        {"O(log t)", GROWTH_CONSTANT}, {"O(log of the delay)", GROWTH_CONSTANT},
+        {"O(t)", GROWTH_CONSTANT},     {"O(log n)", GROWTH_LOGARITHMIC},
+        {"O(sqrt n)", GROWTH_ROOT},    {"O(n)", GROWTH_LINEAR},
+        {"O(n/", GROWTH_LINEAR},
+    };
+    for (size_t i = 0; cost != NULL && i < sizeof words / sizeof words[0]; i++) {
+        if (strncmp(cost, words[i].prefix, strlen(words[i].prefix)) == 0) {
+            return words[i].growth;
+        }
+    }
+    return GROWTH_UNKNOWN;
+}
+
+/* Whole numbers only: what a library makes of a logarithm may differ in the last digit. */
+static double steps_of(const char *cost, uint64_t timers)
+{
+    uint64_t root = 1;
+    uint64_t bits = 1;
+    for (uint64_t n = timers; n > 1; n /= 2) {
+        bits++;
+        root *= bits % 2 == 1 ? 2 : 1;
+    }
+    switch (growth_of(cost)) {
+    case GROWTH_LOGARITHMIC:
+        return (double)bits;
+    case GROWTH_ROOT:
+        return (double)root;
+    case GROWTH_LINEAR:
+        return 1 + (double)timers / LINEAR_SHARE;
+    case GROWTH_CONSTANT:
+    case GROWTH_UNKNOWN:
+        break;
+    }
+    return 1;
+}
+
+double declared_steps(const struct tl_cost *cost, uint64_t timers)
+{
+    double stop = steps_of(cost->stop, timers);
+    double expire = steps_of(cost->expire, timers);
+    return steps_of(cost->start, timers) + (stop > expire ? stop : expire);
+}

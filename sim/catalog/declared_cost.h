@@ -1,0 +1,22 @@
+/*
+ * declared_cost.h: what the words of a structure's declared cost (struct tl_cost) come to.
+ */
+#ifndef SIM_DECLARED_COST_H
+#define SIM_DECLARED_COST_H
+
+#include "timerlab.h"
+
+#include <stdint.h>
+
+/* How a cost may grow with the number of timers. */
+enum growth { GROWTH_CONSTANT, GROWTH_LOGARITHMIC, GROWTH_ROOT, GROWTH_LINEAR, GROWTH_UNKNOWN };
+
+/* The first word of a cost counts: "O(1) expected, O(n) worst" is constant. What depends on levels,
+ * on distinct durations or on a delay's length does not grow with the timers. */
+enum growth growth_of(const char *cost);
+
+/* About how many steps a start and the stop or expiry that ends it take among so many timers. The
+ * same number on every machine: it says what takes longer than what, and no time. */
+double declared_steps(const struct tl_cost *cost, uint64_t timers);
+
+#endif

@@ -1,0 +1,524 @@
+/* One result of a sweep's parts. Nothing is measured or looked up: all stands in their results. */
+#include "sweep_work.h"
+
+#include "outfolder.h"
+#include "results.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOLD_MISSING_MAX 10 /* points that are named; of the rest their number */
+
+struct part {
+    char file[PATH_MAX]; /* its results.json */
+    json_t *root;
+    json_t *context;
+    json_t *points;
+    json_t *rows;
+    size_t number; /* from 1 */
+    size_t parts;
+    size_t done;
+};
+
+struct join {
+    const struct sweep_join_request *request;
+    struct sweep_knobs *knobs;
+    struct part *parts; /* by their numbers */
+    size_t count;
+    json_t *description;
+    json_t *structures; /* the description's */
+    size_t points;
+    const struct part **owner; /* of each point; NULL: none has it, or it is not done */
+    json_t *context;
+};
+
+static void tell(const struct join *join, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void tell(const struct join *join, const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int bytes = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (bytes >= 0) {
+        join->request->tell(join->request->tell_ctx, text);
+        free(text);
+    }
+}
+
+/* A whole number that is not negative; SIZE_MAX if it is none. */
+static size_t whole_of(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0
+               ? (size_t)json_integer_value(value)
+               : SIZE_MAX;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static bool read_part(struct part *part, const char *folder, struct error *error)
+{
+    json_error_t why;
+    (void)snprintf(part->file, sizeof part->file, "%s/results.json", folder);
+    FILE *file = fopen(part->file, "rb");
+    if (file == NULL) {
+        return error_set(
+            error,
+            "%s: %s; each folder of `sweep --part` has that file: run the part again, or "
+            "leave the folder out",
+            part->file, strerror(errno));
+    }
+    part->root = json_loadf(file, JSON_REJECT_DUPLICATES, &why);
+    (void)fclose(file);
+    if (part->root == NULL) {
+        return error_set(error, "%s: line %d: not JSON, or cut off: %s; run that part again",
+                         part->file, why.line, why.text);
+    }
+    const json_t *schema = json_object_get(part->root, "schema");
+    part->context = json_object_get(part->root, "context");
+    part->rows = json_object_get(part->root, "rows");
+    json_t *info = json_object_get(part->context, SWEEP_PART);
+    if (!json_is_integer(schema) || json_integer_value(schema) != RESULTS_SCHEMA ||
+        !json_is_array(part->rows) ||
+        !json_is_object(json_object_get(part->context, SWEEP_DESCRIPTION))) {
+        return error_set(error, "%s: not results of this timerlab's sweep; leave the folder out",
+                         part->file);
+    }
+    if (info == NULL) {
+        return error_set(error,
+                         "%s: a whole sweep, or a join, and no part of one; leave the folder out",
+                         part->file);
+    }
+    part->number = whole_of(json_object_get(info, "part"));
+    part->parts = whole_of(json_object_get(info, "parts"));
+    part->points = json_object_get(info, "points");
+    part->done = whole_of(json_object_get(info, "done"));
+    if (part->parts == 0 || part->parts > SWEEP_PARTS_MAX || part->number == 0 ||
+        part->number > part->parts || !json_is_array(part->points) ||
+        part->done > json_array_size(part->points)) {
+        return error_set(error,
+                         "%s: context." SWEEP_PART " does not say which part it is; run that part "
+                         "again",
+                         part->file);
+    }
+    return outfolder_agrees(folder, "results.json", json_object_get(part->context, "files"),
+                            result_files, error);
+}
+
+/* Other programs write 1.0 as 1. */
+static bool same_value(const json_t *a, const json_t *b)
+{
+    return json_is_number(a) && json_is_number(b) ? json_number_value(a) == json_number_value(b)
+                                                  : json_equal(a, b) != 0;
+}
+
+/* The name of what differs between two descriptions; NULL if nothing does. */
+static const char *difference(json_t *a, const json_t *b)
+{
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(a, name, value)
+    {
+        if (!same_value(value, json_object_get(b, name))) {
+            return name;
+        }
+    }
+    return json_object_size(a) == json_object_size(b) ? NULL : "description";
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct part *x = a;
+    const struct part *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool read_parts(struct join *join, struct error *error)
+{
+    const struct sweep_join_request *request = join->request;
+    char target[PATH_MAX] = "";
+    bool there = realpath(request->dir, target) != NULL;
+    for (size_t i = 0; i < request->folder_count; i++) {
+        struct part *part = &join->parts[join->count++];
+        char path[PATH_MAX];
+        if (there && realpath(request->folders[i], path) != NULL && strcmp(path, target) == 0) {
+            return error_set(error, "%s: the join cannot take the place of one of its parts",
+                             request->dir);
+        }
+        if (!read_part(part, request->folders[i], error)) {
+            return false;
+        }
+        json_t *description = json_object_get(part->context, SWEEP_DESCRIPTION);
+        const struct part *first = &join->parts[0];
+        const char *differs =
+            difference(json_object_get(first->context, SWEEP_DESCRIPTION), description);
+        if (differs != NULL || part->parts != first->parts) {
+            return error_set(error,
+                             "%s: a part of another sweep than %s: they differ in `%s`; leave one "
+                             "of the folders out, or run that part again",
+                             part->file, first->file, differs != NULL ? differs : "parts");
+        }
+    }
+    qsort(join->parts, join->count, sizeof *join->parts, by_number);
+    for (size_t i = 1; i < join->count; i++) {
+        if (join->parts[i].number == join->parts[i - 1].number) {
+            return error_set(error, "%s: part %zu of %zu, as %s is; leave one of the folders out",
+                             join->parts[i].file, join->parts[i].number, join->parts[i].parts,
+                             join->parts[i - 1].file);
+        }
+    }
+    join->description = json_object_get(join->parts[0].context, SWEEP_DESCRIPTION);
+    join->structures = json_object_get(join->description, "structures");
+    return true;
+}
+
+static bool read_knobs(struct join *join, struct error *error)
+{
+    size_t i;
+    json_t *knob;
+    json_array_foreach(json_object_get(join->description, "knobs"), i, knob)
+    {
+        size_t k;
+        json_t *value;
+        json_array_foreach(json_object_get(knob, "values"), k, value)
+        {
+            const char *text = json_string_value(value);
+            /* Two traces may have one name. */
+            struct error twice;
+            if (text == NULL ||
+                !sweep_knob_append(join->knobs, text_of(knob, "name"), text, &twice)) {
+                return error_set(error,
+                                 "%s: context." SWEEP_DESCRIPTION " is damaged; run that "
+                                 "part again",
+                                 join->parts[0].file);
+            }
+        }
+    }
+    join->points = sweep_count_points(join->knobs);
+    return (join->points <= SWEEP_POINTS_MAX && json_array_size(join->structures) > 0) ||
+           error_set(error, "%s: context." SWEEP_DESCRIPTION " is damaged; run that part again",
+                     join->parts[0].file);
+}
+
+/* --- whose is what --------------------------------------------------------------------------- */
+
+/* Whether a row is the one that has to stand there; else `error` says what is wrong. */
+static bool check_row(const struct join *join, const struct part *part, size_t index, size_t point,
+                      struct error *error)
+{
+    const json_t *row = json_array_get(part->rows, index);
+    size_t structures = json_array_size(join->structures);
+    const json_t *structure = json_array_get(join->structures, index % structures);
+    const struct sweep_request knobs = {.knobs = join->knobs};
+    json_t *expected = json_object();
+    const char *name = NULL;
+    json_t *value = NULL;
+    bool same = strcmp(text_of(row, "algo"), text_of(structure, "algo")) == 0 &&
+                strcmp(text_of(row, "options"), text_of(structure, "options")) == 0 &&
+                sweep_add_knobs(&knobs, point, expected);
+    json_object_foreach(expected, name, value)
+    {
+        same = same && same_value(value, json_object_get(row, name));
+    }
+    json_decref(expected);
+    return same || error_set(error,
+                             "%s: row %zu is not that of %s at point %zu, as it should be; run "
+                             "that part again",
+                             part->file, index + 1, text_of(structure, "algo"), point);
+}
+
+static bool take_part(struct join *join, const struct part *part, struct error *error)
+{
+    size_t structures = json_array_size(join->structures);
+    size_t i;
+    json_t *at;
+    size_t before = SIZE_MAX;
+    if (json_array_size(part->rows) != part->done * structures) {
+        return error_set(
+            error, "%s: has %zu rows, and not the %zu of its %zu points; run that part again",
+            part->file, json_array_size(part->rows), part->done * structures, part->done);
+    }
+    json_array_foreach(part->points, i, at)
+    {
+        size_t point = whole_of(at);
+        if (point >= join->points || (before != SIZE_MAX && point <= before)) {
+            return error_set(error,
+                             "%s: context." SWEEP_PART ".points is damaged; run that part "
+                             "again",
+                             part->file);
+        }
+        if (join->owner[point] != NULL) {
+            return error_set(error,
+                             "%s: has point %zu, as %s has: not parts of one plan; run one of them "
+                             "again",
+                             part->file, point, join->owner[point]->file);
+        }
+        for (size_t k = 0; i < part->done && k < structures; k++) {
+            if (!check_row(join, part, i * structures + k, point, error)) {
+                return false;
+            }
+        }
+        join->owner[point] = i < part->done ? part : NULL;
+        before = point;
+    }
+    return true;
+}
+
+/* Which trace a point has, from 0: points that are only driven in other ways have the same. */
+static size_t trace_at(const struct sweep_knobs *knobs, size_t point)
+{
+    size_t trace = 0;
+    for (size_t i = 0; i < knobs->count; i++) {
+        if (!sweep_knob_drives(knobs->items[i].name)) {
+            trace = trace * knobs->items[i].value_count + sweep_index_at(knobs, point, i);
+        }
+    }
+    return trace;
+}
+
+/* Moves all rows to one array, in the order of the points. What has the same trace by name must
+ * have it by content. */
+static bool join_rows(struct join *join, json_t *rows, struct error *error)
+{
+    size_t structures = json_array_size(join->structures);
+    const json_t **first = calloc(join->points, sizeof *first); /* rows, by trace */
+    size_t *used = calloc(join->count, sizeof *used);
+    bool good = (first != NULL && used != NULL) || error_set(error, "out of memory");
+    for (size_t point = 0; good && point < join->points; point++) {
+        const struct part *part = join->owner[point];
+        size_t trace = trace_at(join->knobs, point);
+        for (size_t k = 0; part != NULL && good && k < structures; k++) {
+            json_t *row = json_array_get(part->rows, used[part - join->parts]++);
+            const char *sum = text_of(row, "trace_checksum");
+            if (sum[0] != '\0' && first[trace] == NULL) {
+                first[trace] = row;
+            } else if (sum[0] != '\0' &&
+                       strcmp(sum, text_of(first[trace], "trace_checksum")) != 0) {
+                good = error_set(error,
+                                 "%s: row %zu was measured with another %s than the rows of other "
+                                 "points; bring the same trace to all machines, and run that part "
+                                 "again",
+                                 part->file, used[part - join->parts], text_of(row, "trace"));
+            }
+            good = good && (json_array_append(rows, row) == 0 || error_set(error, "out of memory"));
+        }
+    }
+    free((void *)first);
+    free(used);
+    return good;
+}
+
+/* --- what is to be known --------------------------------------------------------------------- */
+
+/* "1, 2, 5-7" of those parts that hold `value`, or of all that are not there (NULL). */
+static char *list_parts(const struct join *join, const char *field, const json_t *value)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    size_t at = 0;
+    size_t from = 0;
+    size_t all = join->parts[0].parts;
+    for (size_t number = 1; stream != NULL && number <= all + 1; number++) {
+        const struct part *part =
+            at < join->count && join->parts[at].number == number ? &join->parts[at++] : NULL;
+        bool in = number <= all &&
+                  (field == NULL
+                       ? part == NULL
+                       : part != NULL && json_equal(value, json_object_get(part->context, field)));
+        if (in && from == 0) {
+            from = number;
+        } else if (!in && from > 0) {
+            (void)fprintf(stream, number - 1 > from ? "%s%zu-%zu" : "%s%zu",
+                          ftell(stream) > 0 ? ", " : "", from, number - 1);
+            from = 0;
+        }
+    }
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+    return text;
+}
+
+/* Says what the machines have different, and makes it part of the context. */
+static void compare_machines(struct join *join)
+{
+    static const char *const fields[] = {"version",  "commit",     "compiler",
+                                         "flags",    "build_type", "cpu",
+                                         "governor", "kernel",     "huge_pages"};
+    for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++) {
+        json_t *values = json_array();
+        json_t *seen = json_object();
+        for (size_t i = 0; i < join->count; i++) {
+            json_t *value = json_object_get(join->parts[i].context, fields[f]);
+            char *key = json_dumps(value, JSON_ENCODE_ANY);
+            if (key != NULL && json_object_get(seen, key) == NULL) {
+                (void)json_object_set_new(seen, key, json_true());
+                char *numbers = list_parts(join, fields[f], value);
+                (void)json_array_append_new(values, json_pack("{s:O, s:s}", "value", value, "parts",
+                                                              numbers != NULL ? numbers : ""));
+                free(numbers);
+            }
+            free(key);
+        }
+        size_t i;
+        json_t *group;
+        if (json_array_size(values) > 1) {
+            char *both = NULL;
+            size_t bytes = 0;
+            FILE *stream = open_memstream(&both, &bytes);
+            json_array_foreach(values, i, group)
+            {
+                if (stream != NULL) {
+                    (void)fprintf(stream, "%s%s (parts %s)", i > 0 ? ", " : "",
+                                  text_of(group, "value"), text_of(group, "parts"));
+                }
+            }
+            if (stream != NULL) {
+                (void)fclose(stream);
+                tell(join,
+                     "unlike machines: %s: %s; compare times only within a point, or run those "
+                     "parts again",
+                     fields[f], both);
+                (void)json_object_set_new(join->context, fields[f], json_string(both));
+                json_t *unlike = json_object_get(join->context, "unlike");
+                if (unlike == NULL) {
+                    unlike = json_array();
+                    (void)json_object_set_new(join->context, "unlike", unlike);
+                }
+                (void)json_array_append_new(unlike, json_string(fields[f]));
+                free(both);
+            }
+        }
+        json_decref(values);
+        json_decref(seen);
+    }
+}
+
+/* Says which cells are missing, and of which parts. */
+static size_t tell_missing(struct join *join)
+{
+    size_t structures = json_array_size(join->structures);
+    json_t *missing = json_array();
+    for (size_t point = 0; point < join->points; point++) {
+        if (join->owner[point] == NULL) {
+            (void)json_array_append_new(missing, json_integer((json_int_t)point));
+        }
+    }
+    size_t count = json_array_size(missing);
+    if (count > 0) {
+        tell(join, "%zu of %zu cells are missing", count * structures, join->points * structures);
+        char *lost = list_parts(join, NULL, NULL);
+        if (lost != NULL && lost[0] != '\0') {
+            tell(join,
+                 "not there, of %zu parts: %s; the command of %s does each, with its own "
+                 "--part and -o",
+                 join->parts[0].parts, lost, join->parts[0].file);
+        }
+        free(lost);
+    }
+    for (size_t i = 0; i < join->count; i++) {
+        const struct part *part = &join->parts[i];
+        if (part->done < json_array_size(part->points)) {
+            tell(join,
+                 "%s: %zu of the %zu points of part %zu are done; the same command does the "
+                 "rest",
+                 part->file, part->done, json_array_size(part->points), part->number);
+        }
+    }
+    for (size_t i = 0; i < count && i < TOLD_MISSING_MAX; i++) {
+        size_t point = whole_of(json_array_get(missing, i));
+        char text[1024] = "";
+        size_t used = 0;
+        for (size_t k = 0; k < join->knobs->count; k++) {
+            if (join->knobs->items[k].value_count > 1 && used < sizeof text) {
+                int n = snprintf(text + used, sizeof text - used, " %s=%s",
+                                 join->knobs->items[k].name, sweep_value_at(join->knobs, point, k));
+                used += n > 0 ? (size_t)n : 0;
+            }
+        }
+        tell(join, "missing: point %zu:%s", point, text);
+    }
+    if (count > TOLD_MISSING_MAX) {
+        tell(join, "missing: %zu points more", count - TOLD_MISSING_MAX);
+    }
+    if (count > 0) {
+        (void)json_object_set(join->context, "missing", missing);
+    }
+    json_decref(missing);
+    return count;
+}
+
+/* The first part's, without what is a part's alone. */
+static json_t *join_context(const struct join *join)
+{
+    const struct sweep_join_request *request = join->request;
+    json_t *context = json_copy(join->parts[0].context);
+    json_t *words = json_array();
+    for (size_t i = 0; i < request->command_words; i++) {
+        (void)json_array_append_new(words, json_string(request->command_line[i]));
+    }
+    (void)json_object_del(context, SWEEP_PART);
+    (void)json_object_del(context, "files");
+    (void)json_object_set_new(context, "command_line", words);
+    return context;
+}
+
+static bool join_all(struct join *join, struct sweep_result *result, struct error *error)
+{
+    if (!read_parts(join, error) || !read_knobs(join, error)) {
+        return false;
+    }
+    join->owner = calloc(join->points, sizeof *join->owner);
+    join->context = join_context(join);
+    if (join->owner == NULL || join->context == NULL) {
+        return error_set(error, "out of memory");
+    }
+    for (size_t i = 0; i < join->count; i++) {
+        if (!take_part(join, &join->parts[i], error)) {
+            return false;
+        }
+    }
+    if (!join_rows(join, result->rows, error)) {
+        return false;
+    }
+    result->points = join->points;
+    result->points_left = tell_missing(join);
+    compare_machines(join);
+    result->context = json_incref(join->context);
+    return sweep_write_tables(join->request->dir, join->knobs, result->rows, join->context, error);
+}
+
+bool sweep_join(const struct sweep_join_request *request, struct sweep_knobs *knobs,
+                struct sweep_result *result, struct error *error)
+{
+    *result = (struct sweep_result){.rows = json_array(), .all_right = true};
+    struct join join = {.request = request,
+                        .knobs = knobs,
+                        .parts = calloc(request->folder_count, sizeof *join.parts)};
+    bool good =
+        join.parts != NULL ? join_all(&join, result, error) : error_set(error, "out of memory");
+    size_t index;
+    json_t *row;
+    json_array_foreach(result->rows, index, row)
+    {
+        result->all_right = result->all_right && sweep_row_is_right(row);
+    }
+    for (size_t i = 0; join.parts != NULL && i < join.count; i++) {
+        json_decref(join.parts[i].root);
+    }
+    json_decref(join.context);
+    free((void *)join.owner);
+    free(join.parts);
+    return good;
+}
