@@ -16,7 +16,7 @@
 #define STEP_COST      5.0
 #define GENERATED_COST 200.0
 #define PASS_COST      1e7
-#define UNTIMED_PASSES 2 /* one is checked, one is for the order of the tape */
+#define UNTIMED_PASSES 2 /* the checked one, which takes longer */
 
 /* --- what it consists of --------------------------------------------------------------------- */
 

@@ -58,7 +58,7 @@ refuses() {
     if [[ $said == *" whole "* ]]; then
         refused "$option" 1.5 "$@" "$option=1.5"
     fi
-    for value in 1 60 100 5:6; do
+    for value in 1 60 100 5:6 5/6; do
         if twice "$option" "$@" "$option=$value" "$option=$value"; then
             return
         fi

@@ -9,6 +9,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 failures=0
+# shellcheck source=/dev/null
+. "$SOURCE/tests/search/untimed.sh"
 
 complain() {
     printf '%s\n' "$1" >&2
@@ -38,15 +40,6 @@ says() {
 
 is() {
     [ "$1" = "$2" ] || complain "$3: '$1', not '$2'"
-}
-
-# untimed FOLDER: its two tables without times, and without who wrote them and when
-untimed() {
-    jq 'del(.context.command_line, .context.date, .context.clock_overhead_ns, .context.files)
-        | .rows |= map(with_entries(select(.key | test("_ns$|ns_per_event|per_s$|samples") | not)))' \
-        "$1/results.json"
-    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) timed[i] = $i ~ /_ns$|ns_per_event|per_s$/ }
-        { line = ""; for (i = 1; i <= NF; i++) if (!timed[i]) line = line "," $i; print line }' "$1/results.csv"
 }
 
 # same FOLDER FOLDER
