@@ -1,5 +1,6 @@
 #include "crc32c.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* Four bits at a time: the table is small enough to be written down. */
@@ -20,38 +21,100 @@ uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t bytes)
     return ~crc;
 }
 
+static void seal_by_table(uint32_t crc, unsigned char *record, size_t count)
+{
+    for (; count > 0; count--, record += CRC32C_RECORD) {
+        uint32_t sum = crc32c_by_table(crc, record + sizeof sum, CRC32C_RECORD - sizeof sum);
+        memcpy(record, &sum, sizeof sum);
+    }
+}
+
 #if defined(__x86_64__) && defined(__GNUC__)
 
 #include <nmmintrin.h>
 
-__attribute__((target("sse4.2"))) static uint32_t
-crc32c_by_instruction(uint32_t crc, const void *data, size_t bytes)
+#define HAS_INSTRUCTION() __builtin_cpu_supports("sse4.2")
+#define TARGET            __attribute__((target("sse4.2")))
+#define ADD_8(crc, value) ((uint32_t)_mm_crc32_u64(crc, value))
+#define ADD_4(crc, value) _mm_crc32_u32(crc, value)
+#define ADD_1(crc, value) _mm_crc32_u8(crc, value)
+
+#elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__)
+
+#include <sys/auxv.h>
+
+/* The assembler is told of the extension here: compilers have several names for its functions. */
+#define ADDER(name, type, instruction)                                                             \
+    static inline uint32_t name(uint32_t crc, type value)                                          \
+    {                                                                                              \
+        __asm__(".arch_extension crc\n\t" instruction : "+r"(crc) : "r"(value));                   \
+        return crc;                                                                                \
+    }
+ADDER(add_8, uint64_t, "crc32cx %w0, %w0, %x1")
+ADDER(add_4, uint32_t, "crc32cw %w0, %w0, %w1")
+ADDER(add_1, uint32_t, "crc32cb %w0, %w0, %w1")
+
+#define HAS_INSTRUCTION() ((getauxval(AT_HWCAP) & (1ul << 7)) != 0) /* HWCAP_CRC32 */
+#define TARGET
+#define ADD_8(crc, value) add_8(crc, value)
+#define ADD_4(crc, value) add_4(crc, value)
+#define ADD_1(crc, value) add_1(crc, value)
+
+#endif
+
+#if defined(HAS_INSTRUCTION)
+
+TARGET static inline uint32_t crc32c_by_instruction(uint32_t crc, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
-    uint64_t wide = ~crc;
+    crc = ~crc;
     for (; bytes >= sizeof(uint64_t); bytes -= sizeof(uint64_t), at += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, at, sizeof word);
-        wide = _mm_crc32_u64(wide, word);
+        crc = ADD_8(crc, word);
     }
-    uint32_t narrow = (uint32_t)wide;
+    if (bytes >= sizeof(uint32_t)) {
+        uint32_t word;
+        memcpy(&word, at, sizeof word);
+        crc = ADD_4(crc, word);
+        bytes -= sizeof word;
+        at += sizeof word;
+    }
     for (; bytes > 0; bytes--, at++) {
-        narrow = _mm_crc32_u8(narrow, *at);
+        crc = ADD_1(crc, *at);
     }
-    return ~narrow;
+    return ~crc;
 }
 
-uint32_t crc32c(uint32_t crc, const void *data, size_t bytes)
+/* Of several records at once, whose checksums do not wait for each other. */
+TARGET static void seal_by_instruction(uint32_t crc, unsigned char *record, size_t count)
 {
-    return __builtin_cpu_supports("sse4.2") ? crc32c_by_instruction(crc, data, bytes)
-                                            : crc32c_by_table(crc, data, bytes);
+    for (; count > 0; count--, record += CRC32C_RECORD) {
+        uint32_t sum = crc32c_by_instruction(crc, record + sizeof sum, CRC32C_RECORD - sizeof sum);
+        memcpy(record, &sum, sizeof sum);
+    }
 }
 
 #else
 
-uint32_t crc32c(uint32_t crc, const void *data, size_t bytes)
-{
-    return crc32c_by_table(crc, data, bytes);
-}
+#define HAS_INSTRUCTION() false
+#define TARGET
+#define crc32c_by_instruction crc32c_by_table
+#define seal_by_instruction   seal_by_table
 
 #endif
+
+uint32_t crc32c(uint32_t crc, const void *data, size_t bytes)
+{
+    return HAS_INSTRUCTION() ? crc32c_by_instruction(crc, data, bytes)
+                             : crc32c_by_table(crc, data, bytes);
+}
+
+void crc32c_seal(uint32_t crc, void *records, size_t count)
+{
+    if (HAS_INSTRUCTION()) {
+        seal_by_instruction(crc, records, count);
+    } else {
+        seal_by_table(crc, records, count);
+    }
+}

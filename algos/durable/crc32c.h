@@ -10,7 +10,13 @@
 /* The checksum of `bytes` bytes, going on from `crc`: 0, or that of what stands before them. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);
 
-/* The same without the instruction, for the tests. */
+/* Records of so many bytes, which begin with the checksum of what follows it. */
+#define CRC32C_RECORD 32u
+
+/* Sets the checksums of `count` records, which stand one behind the other. */
+void crc32c_seal(uint32_t crc, void *records, size_t count);
+
+/* crc32c without the instruction, for the tests. */
 uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t bytes);
 
 #endif

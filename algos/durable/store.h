@@ -25,6 +25,7 @@
 struct store {
     const char *path; /* NULL: files without names, under $TMPDIR, that end with the process */
     int folder;       /* open, and locked against other structures; -1: not yet */
+    bool waits;       /* for the disk; false: what is to be synced is left to the kernel */
     bool final;       /* an fsync failed: nothing is written any more */
     uint64_t bytes_written;
     uint64_t syncs;
@@ -39,7 +40,7 @@ const char *store_temporary_place(void);
 bool store_sync_parent(const char *path);
 
 /* Not opened; `path` outlives the store. */
-void store_init(struct store *store, const char *path);
+void store_init(struct store *store, const char *path, bool waits);
 
 /* Makes the folder, so that a loss of power leaves it, and locks it, if that is still to be done.
  * The temporary one is there already, and for all. */
@@ -84,11 +85,15 @@ enum tl_status store_file(struct store *store, const char *name, bool fresh, int
 enum tl_status store_write(struct store *store, int fd, const char *name, const void *data,
                            size_t bytes, uint64_t at);
 
+/* Makes an empty file so long, of zeros whose room is taken. Where nobody waits for the disk they
+ * are not written; else they are, so that a later write finds nothing to change but them. */
+enum tl_status store_fill(struct store *store, int fd, const char *name, uint64_t bytes);
+
 /* Reads up to so many bytes; *got is less only where the file ends. */
 enum tl_status store_read(struct store *store, int fd, const char *name, void *data, size_t bytes,
                           uint64_t at, size_t *got);
 
-/* Waits until the file's contents are on the disk. Failure is final. */
+/* Waits until the file's contents are on the disk, if anybody waits. Failure is final. */
 enum tl_status store_sync(struct store *store, int fd, const char *name);
 
 /* The same of a file that nothing relies on yet, so that its failure is not final. */

@@ -22,7 +22,7 @@
 #define SEGMENTS_EACH 64u
 #define UNCUT_BYTES   (UINT64_C(4) << 30)
 
-/* Zeros are written, and records read, in pieces of this. */
+/* Records are read in pieces of this. */
 #define PIECE_BYTES   (UINT64_C(64) << 10)
 
 struct segment_head {
@@ -33,7 +33,8 @@ struct segment_head {
     uint64_t first;
 };
 
-_Static_assert(RECORD == 32 && sizeof(struct segment_head) == RECORD, "as docs/durable.md says");
+_Static_assert(RECORD == CRC32C_RECORD && sizeof(struct segment_head) == RECORD,
+               "as docs/durable.md says");
 
 static uint32_t crc_of(const void *record, uint64_t number)
 {
@@ -66,13 +67,10 @@ static uint64_t end_of(const struct log_segment *segment) /* the last sequence n
 /* --- beginning and end ----------------------------------------------------------------------- */
 
 enum tl_status log_create(struct timer_log *log, struct store *store,
-                          const struct tl_allocator *allocator, size_t buffer_records,
-                          bool waits_for_disk)
+                          const struct tl_allocator *allocator, size_t buffer_records)
 {
-    *log = (struct timer_log){.store = store,
-                              .allocator = allocator,
-                              .buffer_records = buffer_records,
-                              .waits_for_disk = waits_for_disk};
+    *log = (struct timer_log){
+        .store = store, .allocator = allocator, .buffer_records = buffer_records};
     log->buffer = tl_alloc(allocator, buffer_records * RECORD, alignof(struct log_record));
     return log->buffer != NULL ? TL_OK : TL_ERR_NOMEM;
 }
@@ -129,18 +127,6 @@ static enum tl_status write_head(struct timer_log *log, const struct log_segment
     return store_write(log->store, segment->fd, log->name, &head, sizeof head, 0);
 }
 
-static enum tl_status fill_with_zeros(struct timer_log *log, int fd, uint64_t bytes)
-{
-    static const char zeros[PIECE_BYTES];
-    enum tl_status status = TL_OK;
-    for (uint64_t at = 0; at < bytes && status == TL_OK; at += PIECE_BYTES) {
-        uint64_t rest = bytes - at;
-        status = store_write(log->store, fd, log->name, zeros,
-                             (size_t)(rest < PIECE_BYTES ? rest : PIECE_BYTES), at);
-    }
-    return status;
-}
-
 /* It gets its name when all of it is on the disk. */
 static enum tl_status finish_segment(struct timer_log *log, const struct log_segment *segment)
 {
@@ -159,7 +145,7 @@ static enum tl_status finish_segment(struct timer_log *log, const struct log_seg
 static struct log_segment next_segment(const struct timer_log *log, uint64_t bytes)
 {
     struct log_segment segment = {
-        .number = 1, .first = log->synced + 1, .records = bytes / RECORD - 1, .fd = -1};
+        .number = 1, .first = log->written + 1, .records = bytes / RECORD - 1, .fd = -1};
     if (log->segment_count > 0) {
         const struct log_segment *last = &log->segments[log->segment_count - 1];
         segment.number = last->number + 1;
@@ -172,6 +158,7 @@ static void add_segment(struct timer_log *log, struct log_segment segment)
 {
     log->segments[log->segment_count++] = segment;
     log->bytes += bytes_of(&segment);
+    log->room = end_of(&segment);
 }
 
 static enum tl_status make_segment(struct timer_log *log, uint64_t bytes)
@@ -189,7 +176,7 @@ static enum tl_status make_segment(struct timer_log *log, uint64_t bytes)
     if (status != TL_OK) {
         return status;
     }
-    status = fill_with_zeros(log, segment.fd, bytes);
+    status = store_fill(log->store, segment.fd, log->name, bytes);
     if (status == TL_OK) {
         status = finish_segment(log, &segment);
     }
@@ -200,12 +187,6 @@ static enum tl_status make_segment(struct timer_log *log, uint64_t bytes)
     }
     add_segment(log, segment);
     return TL_OK;
-}
-
-/* The last sequence number that there is room for. */
-static uint64_t room_end(const struct timer_log *log)
-{
-    return log->segment_count > 0 ? end_of(&log->segments[log->segment_count - 1]) : log->written;
 }
 
 /* Where no snapshot cuts the log, segments grow, so that their number does not. */
@@ -221,7 +202,7 @@ static uint64_t next_bytes(const struct timer_log *log, uint64_t live)
 
 enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t live)
 {
-    while (room_end(log) < up_to) {
+    while (log->room < up_to) {
         enum tl_status status = make_segment(log, next_bytes(log, live));
         if (status != TL_OK) {
             return status;
@@ -231,20 +212,6 @@ enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t liv
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
-
-void log_append(struct timer_log *log, enum log_op op, uint32_t id, uint64_t generation,
-                uint64_t deadline)
-{
-    uint64_t sequence = ++log->sequence;
-    uint64_t unsynced = sequence - log->synced;
-    log->buffer[log->waiting++] =
-        (struct log_record){.op = (uint8_t)op,
-                            .unsynced = (uint16_t)(unsynced < LOG_UNKNOWN ? unsynced : LOG_UNKNOWN),
-                            .generation = (uint32_t)generation,
-                            .id = id,
-                            .deadline = deadline,
-                            .sequence = sequence};
-}
 
 void log_take_back(struct timer_log *log, size_t count)
 {
@@ -257,33 +224,21 @@ static enum tl_status sync_current(struct timer_log *log)
     const struct log_segment *segment = &log->segments[log->current];
     enum tl_status status =
         store_sync(log->store, segment->fd, name_segment(log, segment->number, ""));
-    log->synced = status == TL_OK ? log->written : log->synced;
+    log->synced = status == TL_OK && log->store->waits ? log->written : log->synced;
     return status;
 }
 
 /* Writes as many of the records that wait as the current segment takes; *count is set to how many.
- */
-static enum tl_status write_part(struct timer_log *log, const struct log_record *from,
-                                 size_t *count)
+ * The checksums are of the segment, which is known here. */
+static enum tl_status write_part(struct timer_log *log, struct log_record *from, size_t *count)
 {
     const struct log_segment *segment = &log->segments[log->current];
     uint64_t first = log->written + 1;
     uint64_t room = end_of(segment) + 1 - first;
     *count = room < *count ? (size_t)room : *count;
+    crc32c_seal((uint32_t)segment->number, from, *count);
     return store_write(log->store, segment->fd, name_segment(log, segment->number, ""), from,
                        *count * RECORD, place_of(segment, first));
-}
-
-/* The checksums are of the segment, which is known here. */
-static void seal(const struct timer_log *log, struct log_record *from, size_t count)
-{
-    const struct log_segment *segment = &log->segments[log->current];
-    for (size_t i = 0; i < count; i++) {
-        while (from[i].sequence > end_of(segment)) {
-            segment++;
-        }
-        from[i].crc = crc_of(&from[i], segment->number);
-    }
 }
 
 /* What is written stays in the buffer until all is, so that a failure half-way is tried again as a
@@ -297,11 +252,9 @@ enum tl_status log_commit(struct timer_log *log)
     uint64_t synced = log->synced;
     size_t current = log->current;
     enum tl_status status = log->waiting > 0 ? log_make_room(log, log->sequence, 0) : TL_OK;
-    if (status == TL_OK && log->waiting > 0) {
-        if (log->written == end_of(&log->segments[log->current])) {
-            log->current++;
-        }
-        seal(log, log->buffer, log->waiting);
+    if (status == TL_OK && log->waiting > 0 &&
+        log->written == end_of(&log->segments[log->current])) {
+        log->current++;
     }
     for (size_t done = 0; done < log->waiting && status == TL_OK;) {
         size_t count = log->waiting - done;
@@ -309,12 +262,8 @@ enum tl_status log_commit(struct timer_log *log)
         if (status == TL_OK) {
             log->written += count;
             done += count;
-            bool goes_on = done < log->waiting;
-            if (goes_on || log->waits_for_disk ||
-                log->written == end_of(&log->segments[log->current])) {
-                status = sync_current(log);
-            }
-            log->current += status == TL_OK && goes_on;
+            status = sync_current(log);
+            log->current += status == TL_OK && done < log->waiting;
         }
     }
     if (status != TL_OK) {
@@ -377,7 +326,7 @@ enum tl_status log_drop(struct timer_log *log, uint64_t sequence, uint64_t wante
     enum tl_status status = TL_OK;
     while (log->current > 0 && end_of(&log->segments[0]) <= sequence && status == TL_OK) {
         bool fits = bytes_of(&log->segments[0]) * 4 > segment_bytes(live);
-        if (fits && room_end(log) - log->sequence < wanted) {
+        if (fits && log->room - log->sequence < wanted) {
             status = use_again(log);
         } else {
             remove_first(log);
@@ -550,7 +499,7 @@ static void stand_at_end(struct timer_log *log, uint64_t next)
 {
     log->sequence = next - 1;
     log->written = next - 1;
-    log->synced = next - 1;
+    log->synced = log->store->waits ? next - 1 : 0;
     log->current = 0;
     while (end_of(&log->segments[log->current]) < next && log->current + 1 < log->segment_count) {
         log->current++;
@@ -581,10 +530,11 @@ enum tl_status log_replay(struct timer_log *log, uint64_t after, uint64_t upto,
     if (status == TL_OK && reading.torn > 0) {
         status = mend(&reading);
     }
-    /* What was read may not be on the disk yet, and is from now on relied upon. */
+    /* What was read, and the room behind it, may not be on the disk yet, and is from now on relied
+     * upon. */
     for (size_t i = 0; i < log->segment_count && status == TL_OK; i++) {
         const struct log_segment *segment = &log->segments[i];
-        if (end_of(segment) > after && segment->first < reading.next) {
+        if (end_of(segment) > after) {
             status = store_sync(log->store, segment->fd, name_segment(log, segment->number, ""));
         }
     }

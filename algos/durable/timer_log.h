@@ -12,7 +12,7 @@
  * The log ends at the first record whose checksum is wrong. The checksum goes on from the segment's
  * number, so that a segment may be used again, under another number, with what it still holds.
  *
- * Records wait in memory until they are committed: written in one piece, and, unless nobody waits
+ * Records wait in memory until they are committed: written in one piece, and, if the store waits
  * for the disk, followed by one fdatasync. A segment's last records are on the disk before anything
  * is written to the next one. Each record says how many before it were not yet known to be on the
  * disk when it was made, so that a hole in what once was on the disk is told from a commit that was
@@ -62,14 +62,13 @@ struct timer_log {
     uint64_t written;            /* of the last record handed to the kernel */
     uint64_t synced;             /* of the last record known to be on the disk */
     uint64_t bytes;              /* of the segments' files */
-    bool waits_for_disk;         /* a commit ends with an fdatasync */
+    uint64_t room;               /* the last sequence number that there is a place for */
     char name[STORE_NAME_BYTES]; /* of the file last worked on, for words */
 };
 
 /* An empty log of sequence number 0, without segments. */
 enum tl_status log_create(struct timer_log *log, struct store *store,
-                          const struct tl_allocator *allocator, size_t buffer_records,
-                          bool waits_for_disk);
+                          const struct tl_allocator *allocator, size_t buffer_records);
 
 /* Closes the files. */
 void log_destroy(struct timer_log *log);
@@ -81,8 +80,19 @@ enum tl_status log_reserve(struct timer_log *log, uint64_t timers);
 enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t live);
 
 /* Makes the record with the next sequence number. The buffer must have room for it. */
-void log_append(struct timer_log *log, enum log_op op, uint32_t id, uint64_t generation,
-                uint64_t deadline);
+static inline void log_append(struct timer_log *log, enum log_op op, uint32_t id,
+                              uint64_t generation, uint64_t deadline)
+{
+    uint64_t sequence = ++log->sequence;
+    uint64_t unsynced = sequence - log->synced;
+    log->buffer[log->waiting++] =
+        (struct log_record){.op = (uint8_t)op,
+                            .unsynced = (uint16_t)(unsynced < LOG_UNKNOWN ? unsynced : LOG_UNKNOWN),
+                            .generation = (uint32_t)generation,
+                            .id = id,
+                            .deadline = deadline,
+                            .sequence = sequence};
+}
 
 /* Takes back the last `count` records, which still wait. */
 void log_take_back(struct timer_log *log, size_t count);
@@ -95,7 +105,7 @@ static inline bool log_is_full(const struct timer_log *log)
 /* Writes what waits. If that fails it still waits. */
 enum tl_status log_commit(struct timer_log *log);
 
-/* Waits for the disk, whatever the policy. */
+/* Likewise, and waits for the disk, if the store does, for all that was written. */
 enum tl_status log_sync(struct timer_log *log);
 
 /* Drops segments whose records are all at or below `sequence`: they are used again while there is

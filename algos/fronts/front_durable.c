@@ -190,7 +190,8 @@ static enum tl_status make_ready(struct durable *durable, uint64_t live)
     }
     /* What lies in a temporary folder is made when something is first written. */
     bool is_there = durable->store.path != NULL || log->segment_count > 0;
-    return is_there ? log_make_room(log, log->sequence + 1 + live, live) : TL_OK;
+    uint64_t last = log->sequence + 1 + live;
+    return last > log->room && is_there ? log_make_room(log, last, live) : TL_OK;
 }
 
 static void append(struct durable *durable, enum log_op op, uint32_t id, uint64_t generation,
@@ -636,9 +637,9 @@ static enum tl_status durable_create(const struct tl_algo *inner, const int64_t 
         .group = own[OWN_SYNC] == SYNC_ALWAYS ? 1 : (size_t)own[OWN_GROUP],
         .at_most = own[OWN_DELIVERY] == AT_MOST,
     };
-    store_init(&durable->store, tl_option_text(own[OWN_PATH]));
-    enum tl_status status = log_create(&durable->log, &durable->store, config->allocator,
-                                       (size_t)own[OWN_GROUP], own[OWN_SYNC] != SYNC_NONE);
+    store_init(&durable->store, tl_option_text(own[OWN_PATH]), own[OWN_SYNC] != SYNC_NONE);
+    enum tl_status status =
+        log_create(&durable->log, &durable->store, config->allocator, (size_t)own[OWN_GROUP]);
     if (status == TL_OK) {
         status = snapshot_create(&durable->snapshot, &durable->store, config->allocator);
     }

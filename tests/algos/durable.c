@@ -652,7 +652,7 @@ static void a_folder_that_is_made_is_on_the_disk(void **state)
     make_folder(above);
     assert_int_equal(stat(above, &parent), 0);
     (void)snprintf(path, sizeof path, "%s/timers", above);
-    store_init(&store, path);
+    store_init(&store, path, true);
     fsync_fails = true;
     assert_int_equal(store_open(&store), TL_ERR_STORE);
     fsync_fails = false;

@@ -172,6 +172,41 @@ static int truncate_seen(int fd, off_t length)
     return done;
 }
 
+static int allocate_seen(int fd, off_t offset, off_t length)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    const char *name = is_watching() ? name_of(fd, path) : NULL;
+    struct shim_call call = {
+        .kind = SHIM_TRUNCATE, .offset = (uint64_t)(offset + length), .name = name};
+    bool longer = fstat(fd, &info) == 0 && info.st_size < offset + length;
+    if (name != NULL) {
+        call.file = file_of(fd);
+        int failure = before(&call);
+        if (failure > 0) {
+            return failure;
+        }
+    }
+    int done = syscall(SYS_fallocate, fd, 0, offset, length) == 0 ? 0 : errno;
+    if (done == EOPNOTSUPP) { /* the C library would write to each block */
+        done = !longer || syscall(SYS_ftruncate, fd, offset + length) == 0 ? 0 : errno;
+    }
+    if (name != NULL && done == 0 && longer) {
+        after(&call);
+    }
+    return done;
+}
+
+int posix_fallocate(int fd, off_t offset, off_t length)
+{
+    return allocate_seen(fd, offset, length);
+}
+
+int posix_fallocate64(int fd, off64_t offset, off64_t length)
+{
+    return allocate_seen(fd, offset, length);
+}
+
 int ftruncate(int fd, off_t length)
 {
     return truncate_seen(fd, length);
