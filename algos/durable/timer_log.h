@@ -1,8 +1,8 @@
 /*
  * timer_log.h: the log of a durable structure: what was started, stopped and fired, in order.
  *
- * Records of 32 bytes, each with the next sequence number, in files ("segments") that are written
- * full of zeros before they are used, so that a commit changes no file's size, and needs no room on
+ * Records of 32 bytes, each with the next sequence number, in files ("segments") that are full of
+ * zeros before they are used, so that a commit changes no file's size, and needs no room on
  * the disk that it might not get:
  *
  *   log-...07   head | record record record record record          full

@@ -2,13 +2,19 @@
 
 #include "crc32c.h"
 
+#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define BLOCK_BYTES (UINT64_C(64) << 10)
-#define ENTRY_MAX   26u /* three numbers of at most so many bytes: 5 and twice 10, and one spare */
+
+/* An entry: a byte of lengths, and so many bytes at most. Numbers are written and read in pieces of
+ * eight bytes, of which what is too much is written over; behind the last one there is room for it.
+ */
+#define ENTRY_MAX   21u
+#define SPARE_BYTES 8u
 
 #define MAGIC       UINT64_C(0x31706e53656d6954) /* "TimeSnp1" */
 
@@ -35,14 +41,15 @@ enum tl_status snapshot_create(struct snapshot_writer *writer, struct store *sto
                                const struct tl_allocator *allocator)
 {
     *writer = (struct snapshot_writer){.store = store, .allocator = allocator, .fd = -1};
-    writer->block = tl_alloc(allocator, BLOCK_BYTES, _Alignof(struct block_head));
+    writer->block = tl_alloc(allocator, BLOCK_BYTES + SPARE_BYTES, _Alignof(struct block_head));
     return writer->block != NULL ? TL_OK : TL_ERR_NOMEM;
 }
 
 void snapshot_destroy(struct snapshot_writer *writer)
 {
     snapshot_abandon(writer);
-    tl_free(writer->allocator, writer->block, BLOCK_BYTES, _Alignof(struct block_head));
+    tl_free(writer->allocator, writer->block, BLOCK_BYTES + SPARE_BYTES,
+            _Alignof(struct block_head));
 }
 
 void snapshot_abandon(struct snapshot_writer *writer)
@@ -93,14 +100,25 @@ static enum tl_status write_block(struct snapshot_writer *writer, uint32_t entri
     return status;
 }
 
-static unsigned char *put(unsigned char *at, uint64_t value)
+/* The bytes that a number takes, from its lowest on, one at least. */
+static unsigned bytes_for(uint64_t value)
 {
-    while (value >= 0x80) {
-        *at++ = (unsigned char)(value | 0x80);
-        value >>= 7;
-    }
-    *at++ = (unsigned char)value;
-    return at;
+    return (71u - (unsigned)__builtin_clzll(value | 1)) / 8;
+}
+
+static unsigned char *put(unsigned char *at, uint64_t value, unsigned bytes)
+{
+    value = htole64(value);
+    memcpy(at, &value, sizeof value);
+    return at + bytes;
+}
+
+/* So many bytes say how far an id is from the one before it: for the next one, none. */
+static const unsigned char id_bytes[4] = {0, 1, 2, 4};
+
+static unsigned id_code(uint32_t step)
+{
+    return (unsigned)(step != 1) + (step > UINT8_MAX) + (step > UINT16_MAX);
 }
 
 /* Small where the numbers are near each other, whichever is larger. */
@@ -121,10 +139,17 @@ enum tl_status snapshot_add(struct snapshot_writer *writer, struct snapshot_time
     if (writer->used + ENTRY_MAX > BLOCK_BYTES) {
         status = write_block(writer, writer->in_block);
     }
+    uint32_t step = timer.id - writer->last.id;
+    uint64_t deadline = folded(timer.deadline, writer->last.deadline);
+    uint64_t generation = folded(timer.generation, writer->last.generation);
+    unsigned of_id = id_code(step);
+    unsigned of_deadline = bytes_for(deadline);
+    unsigned of_generation = bytes_for(generation);
     unsigned char *at = writer->block + writer->used;
-    at = put(at, timer.id - writer->last.id);
-    at = put(at, folded(timer.deadline, writer->last.deadline));
-    at = put(at, folded(timer.generation, writer->last.generation));
+    *at++ = (unsigned char)(of_id | (of_deadline - 1) << 2 | (of_generation - 1) << 5);
+    at = put(at, step, id_bytes[of_id]);
+    at = put(at, deadline, of_deadline);
+    at = put(at, generation, of_generation);
     writer->used = (size_t)(at - writer->block);
     writer->last = timer;
     writer->in_block++;
@@ -165,17 +190,12 @@ enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static bool get(const unsigned char **at, const unsigned char *end, uint64_t *value)
+static uint64_t get(const unsigned char **at, unsigned bytes)
 {
-    *value = 0;
-    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
-        unsigned char byte = *(*at)++;
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            return true;
-        }
-    }
-    return false;
+    uint64_t value;
+    memcpy(&value, *at, sizeof value);
+    *at += bytes;
+    return bytes > 0 ? le64toh(value) & UINT64_MAX >> (64 - 8 * bytes) : 1;
 }
 
 static enum tl_status
@@ -186,15 +206,16 @@ read_entries(const struct block_head *head, const unsigned char *at,
     struct snapshot_timer timer = {0};
     enum tl_status status = TL_OK;
     for (uint32_t i = 0; i < head->entries && status == TL_OK; i++) {
-        uint64_t id;
-        uint64_t deadline;
-        uint64_t generation;
-        if (!get(&at, end, &id) || !get(&at, end, &deadline) || !get(&at, end, &generation)) {
+        unsigned lengths = at < end ? *at++ : 0;
+        unsigned of_id = id_bytes[lengths & 3];
+        unsigned of_deadline = (lengths >> 2 & 7) + 1;
+        unsigned of_generation = (lengths >> 5) + 1;
+        if (at + of_id + of_deadline + of_generation > end) {
             return TL_ERR_CORRUPT;
         }
-        timer.id += (uint32_t)id;
-        timer.deadline = unfolded(deadline, timer.deadline);
-        timer.generation = unfolded(generation, timer.generation);
+        timer.id += (uint32_t)get(&at, of_id);
+        timer.deadline = unfolded(get(&at, of_deadline), timer.deadline);
+        timer.generation = unfolded(get(&at, of_generation), timer.generation);
         status = add(ctx, &timer);
     }
     return status;

@@ -9,7 +9,8 @@
  * thing that it knows (`upto`).
  *
  * A file of blocks, each with a checksum, of timers in order of their ids; of a timer there are the
- * differences in id, deadline and generation to the one before it, in as few bytes as they take.
+ * differences in id, deadline and generation to the one before it, in as few bytes as they take,
+ * and a byte before them that says how many those are.
  *
  * Internal to what is durable.
  */

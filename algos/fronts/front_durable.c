@@ -16,6 +16,9 @@
  * What a budget leaves over waits in the front end, as does everything that is due while the disk
  * fails; it is tried again with the next advance.
  *
+ * With sync=none a commit is a write, and nothing else waits for the disk either: no segment, no
+ * snapshot, no name. The kernel has it then, so that the end of the process takes nothing of it.
+ *
  * Every record needs its place on the disk, and that of a stop or a firing is taken when its timer
  * is started. So a disk that is full refuses starts, and nothing else.
  */
@@ -39,8 +42,10 @@ enum { AT_LEAST, AT_MOST };
 #define IS_RECORDED   (UINT64_C(1) << 62)
 #define GENERATION    (IS_RECORDED - 1)
 
-/* So many ids go into a snapshot for each record logged meanwhile, at least. */
+/* So many ids go into a snapshot for each record logged meanwhile, at least; and so many at once,
+ * or the 64th part of all, lest looking after it costs more than they do. */
 #define SNAPSHOT_PACE 8u
+#define SNAPSHOT_IDS  256u
 
 struct timer {
     uint64_t deadline;   /* TL_NEVER: not pending */
@@ -64,6 +69,7 @@ struct durable {
     uint64_t snapshot_least; /* records, before which none is begun */
     uint64_t snapshot_from;  /* of the newest one, begun or tried */
     uint64_t snapshot_seen;  /* the sequence number up to which it has been worked for */
+    uint64_t snapshot_at;    /* the one from which on it is looked after again */
     uint64_t snapshot_name;  /* of the newest one on the disk */
     uint64_t snapshot_bytes; /* 0: there is none */
     uint64_t snapshot_pace;  /* ids for each record */
@@ -137,18 +143,23 @@ static void work_for_snapshot(struct durable *durable)
     struct timer_log *log = &durable->log;
     if (!snapshot_is_open(&durable->snapshot)) {
         uint64_t records = log->sequence - durable->snapshot_from;
-        if (records < durable->snapshot_least || records < snapshot_distance(durable)) {
+        uint64_t distance = snapshot_distance(durable);
+        if (records < distance) {
+            /* The distance may be less when it is come nearer. */
+            durable->snapshot_at = log->sequence + (distance - records) / 8 + 1;
             return;
         }
         durable->snapshot_from = log->sequence;
         durable->snapshot_seen = log->sequence;
         durable->snapshot_id = 0;
-        durable->snapshot_pace =
-            SNAPSHOT_PACE + 4 * (uint64_t)durable->capacity / snapshot_distance(durable);
+        durable->snapshot_pace = SNAPSHOT_PACE + 4 * (uint64_t)durable->capacity / distance;
         if (snapshot_begin(&durable->snapshot, log->sequence) != TL_OK) {
             return;
         }
     }
+    uint64_t at_once =
+        durable->capacity / 64 < SNAPSHOT_IDS ? durable->capacity / 64 : SNAPSHOT_IDS;
+    durable->snapshot_at = log->sequence + at_once / durable->snapshot_pace + 1;
     uint64_t ids = (log->sequence - durable->snapshot_seen) * durable->snapshot_pace;
     durable->snapshot_seen = log->sequence;
     for (; ids > 0 && durable->snapshot_id < durable->capacity; ids--) {
@@ -218,7 +229,7 @@ static enum tl_status commit_group(struct durable *durable)
 
 static void settle(struct durable *durable)
 {
-    if (!durable->advancing) {
+    if (!durable->advancing && durable->log.sequence >= durable->snapshot_at) {
         work_for_snapshot(durable);
     }
 }
@@ -414,7 +425,7 @@ static uint64_t durable_advance(void *self, uint64_t now, uint64_t budget, tl_fi
     if (durable->log.waiting > 0 && (over || durable->log.waiting >= durable->group)) {
         (void)log_commit(&durable->log);
     }
-    work_for_snapshot(durable);
+    settle(durable);
     return fired;
 }
 
@@ -835,8 +846,8 @@ static const struct tl_choice sync_choices[] = {
     {"always", SYNC_ALWAYS, "each start and stop waits for the disk: none is lost, whatever fails"},
     {"group", SYNC_GROUP, "many wait together: what is acknowledged is not lost, whatever fails"},
     {"none", SYNC_NONE,
-     "nobody waits: what is acknowledged outlives the process, and after a loss of power the last "
-     "of it may be missing"},
+     "nobody waits: what is acknowledged outlives the process; a loss of power may leave nothing "
+     "that can be opened"},
     {NULL, 0, NULL},
 };
 
