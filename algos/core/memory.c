@@ -12,7 +12,7 @@
 
 /* Others begin at a cache line, unless they are smaller: which of a structure's members share a
  * line is then its own choice, not the heap's. */
-#define LINE_BYTES      ((size_t)64)
+#define HEAP_LINE_BYTES ((size_t)64)
 
 static void *system_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
 {
@@ -21,7 +21,7 @@ static void *system_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_by
         free(ptr);
         return NULL;
     }
-    size_t least = new_bytes >= LINE_BYTES ? LINE_BYTES : sizeof(void *);
+    size_t least = new_bytes >= HEAP_LINE_BYTES ? HEAP_LINE_BYTES : sizeof(void *);
     if (align < least) {
         align = least;
     }

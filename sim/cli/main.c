@@ -20,6 +20,7 @@ static const struct command commands[] = {
     {"sweep", "structures times options times workload knobs, as one table", command_sweep},
     {"compare", "results against one another: faster, slower, or cannot tell", command_compare},
     {"tune", "which structure, with which options, for a trace", command_tune},
+    {"export", "a structure as C files for your own server", command_export},
     {"predict", "a recording's own expiries beside what structures fire", command_predict},
     {"live", "drives structures by the real clock: lateness, wakeups, processor time",
      command_live},

@@ -106,7 +106,7 @@ done
 grep -q -- 'drive' "$(find "$installed" -name timerlab-sim.1)" || fail "timerlab-sim has no options"
 
 # Completion is found by the name of the command.
-cmp -s "$SOURCE/sim/cli/completion.bash" "$installed/share/bash-completion/completions/timerlab" ||
+cmp -s "$SOURCE/sim/cli/install/completion.bash" "$installed/share/bash-completion/completions/timerlab" ||
     fail "no completion"
 if [ -x "$BUILD/bench/timerlab-bench" ]; then
     page timerlab-bench

@@ -3,7 +3,7 @@
 set -euo pipefail
 
 # shellcheck source=/dev/null
-source "$SOURCE/sim/cli/completion.bash"
+source "$SOURCE/sim/cli/install/completion.bash"
 failures=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

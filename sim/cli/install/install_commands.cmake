@@ -1,7 +1,7 @@
 # The programs, their manual pages, which are made of what they say of themselves, and the
 # completion of command lines in bash. What has not been built is left out.
 install(TARGETS timerlab_command OPTIONAL COMPONENT runtime)
-install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/completion.bash"
+install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/install/completion.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME timerlab
     COMPONENT runtime)
 
@@ -10,7 +10,7 @@ install(FILES LICENSE CHANGELOG.md docs/third-party.md DESTINATION "${CMAKE_INST
 
 # tl_manual(PROGRAM VARIABLE): the pages of a program, which man.awk knows by that variable.
 find_program(AWK NAMES mawk awk)
-set(man_script "${CMAKE_SOURCE_DIR}/sim/cli/man.awk")
+set(man_script "${CMAKE_SOURCE_DIR}/sim/cli/install/man.awk")
 function(tl_manual program variable)
     if(NOT AWK OR CMAKE_CROSSCOMPILING)
         return()

@@ -1,0 +1,105 @@
+/* timerlab export: a structure as C files for one's own server. */
+#include "command.h"
+#include "command_option.h"
+#include "export.h"
+
+#include <stdio.h>
+
+struct export_arguments {
+    const char *name;
+    struct export_request request;
+};
+
+static void take_name(void *at, const char *word, struct argp_state *state)
+{
+    struct export_arguments *arguments = at;
+    if (arguments->name != NULL) {
+        argp_error(state, "one structure at a time");
+    }
+    arguments->name = word;
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    const struct export_arguments *arguments = at;
+    if (arguments->name == NULL) {
+        argp_error(state, "which structure? As in `timerlab export hier-wheel -o timers`");
+    } else if (arguments->request.prefix != NULL &&
+               !export_prefix_is_good(arguments->request.prefix)) {
+        argp_error(state,
+                   "--prefix %s: names in C begin with a small letter, and go on with letters, "
+                   "digits and underscores; not tl, which is timerlab's",
+                   arguments->request.prefix);
+    }
+}
+
+static const struct option_row options[] = {
+    {{"output", 'o', "DIR", 0, "Folder for the files (.); made if it is missing", 0},
+     OPTION_TEXT,
+     OPTION_AT(struct export_arguments, request.folder)},
+    {{"prefix", 'p', "NAME", 0,
+      "What all names begin with that are seen outside, and the files (that of the structure, with "
+      "underscores)",
+      0},
+     OPTION_TEXT,
+     OPTION_AT(struct export_arguments, request.prefix)},
+    {{"intrusive", 'i', NULL, 0,
+      "What it keeps of each timer lies in a member of your own struct, of which you have an array",
+      0},
+     OPTION_FLAG,
+     OPTION_AT(struct export_arguments, request.intrusive)},
+    {{"plugin", 'P', NULL, 0,
+      "Also NAME_plugin.c, with which the files are a plug-in, to be checked and timed again", 0},
+     OPTION_FLAG,
+     OPTION_AT(struct export_arguments, request.plugin)},
+    OPTION_ROW_END,
+};
+
+static const struct command_line syntax = {
+    .options = options,
+    .form = "NAME[:opt=v[:opt=v]]",
+    .text =
+        "Writes a structure as PREFIX.h and PREFIX.c, which need nothing of timerlab: the lines "
+        "that are "
+        "measured, with these options as constants. Compile PREFIX.c as C17 with your server; "
+        "PREFIX.h is "
+        "for C and C++.\vFront ends, plug-ins, other people's libraries and what keeps its timers "
+        "on a disk are refused.\nExit status: 0 written, 1 not written, 2 usage. Files of these "
+        "names are replaced.",
+    .take_word = take_name,
+    .complete = complete,
+};
+
+int command_export(int argc, char **argv)
+{
+    struct export_arguments arguments = {.request = {.folder = "."}};
+    struct export_request *request = &arguments.request;
+    struct catalog catalog = {0};
+    struct contender_list list = {0};
+    struct error error;
+    char command[512];
+    int status = EXIT_USAGE;
+    if (!command_line_read(&syntax, argc, argv, &arguments)) {
+        return EXIT_USAGE;
+    }
+    bool found =
+        catalog_init(&catalog, &error) && catalog_select(&catalog, arguments.name, &list, &error);
+    if (found && list.count != 1) {
+        found = error_set(&error, "'%s': one structure at a time", arguments.name);
+    }
+    if (found) {
+        request->contender = &list.items[0];
+        (void)snprintf(command, sizeof command, "timerlab export %s%s%s%s", arguments.name,
+                       request->prefix != NULL ? " --prefix " : "",
+                       request->prefix != NULL ? request->prefix : "",
+                       request->intrusive ? " --intrusive" : "");
+        request->command = command;
+        status = export_write(request, &error) ? EXIT_OK : EXIT_FAULT;
+    }
+    if (status != EXIT_OK) {
+        command_complain(&error);
+    }
+    contender_list_free(&list);
+    catalog_free(&catalog);
+    return status;
+}

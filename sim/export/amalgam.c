@@ -1,0 +1,831 @@
+/* One text of many files: includes, conditions, declarations, and what refers to what. */
+#include "amalgam.h"
+#include "sources.h" /* generated from the files in algos/ */
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONDITIONS_MAX 16
+
+struct item_name {
+    struct piece name;
+    size_t item;
+    bool defines; /* not only declares */
+};
+
+bool piece_is(struct piece piece, const char *word)
+{
+    return strlen(word) == piece.length && memcmp(piece.at, word, piece.length) == 0;
+}
+
+const char *embedded_source(const char *file)
+{
+    static const struct {
+        const char *file;
+        const char *text;
+    } sources[] = {
+#define ROW(file, text) {file, text},
+        EMBEDDED_FILES(ROW)
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+        if (strcmp(sources[i].file, file) == 0) {
+            return sources[i].text;
+        }
+    }
+    return NULL;
+}
+
+/* --- words of C ------------------------------------------------------------------------------ */
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Behind the comment at `at`; at the end if it does not end. */
+static const char *comment_end(const char *at, const char *end)
+{
+    for (const char *c = at + 2; c + 1 < end; c++) {
+        if (c[0] == '*' && c[1] == '/') {
+            return c + 2;
+        }
+    }
+    return end;
+}
+
+static bool is_comment(const char *at, const char *end)
+{
+    return end - at >= 2 && at[0] == '/' && at[1] == '*';
+}
+
+enum token_kind token_next(const char **at, const char *end, struct piece *token)
+{
+    const char *c = *at;
+    while (c < end && (isspace((unsigned char)*c) || *c == '\\' || is_comment(c, end))) {
+        c = is_comment(c, end) ? comment_end(c, end) : c + 1;
+    }
+    enum token_kind kind = TOKEN_SIGN;
+    const char *begin = c;
+    if (c >= end) {
+        kind = TOKEN_END;
+    } else if (in_word(*c)) {
+        kind = isdigit((unsigned char)*c) ? TOKEN_NUMBER : TOKEN_WORD;
+        while (c < end && (in_word(*c) || (kind == TOKEN_NUMBER && *c == '.'))) {
+            c++;
+        }
+    } else if (*c == '"' || *c == '\'') {
+        kind = TOKEN_QUOTED;
+        for (c++; c < end && *c != *begin; c++) {
+            c += *c == '\\';
+        }
+        c++;
+    } else {
+        c += end - c >= 2 && c[0] == '-' && c[1] == '>' ? 2 : 1;
+    }
+    c = c < end ? c : end;
+    *token = (struct piece){begin, (size_t)(c - begin)};
+    *at = c;
+    return kind;
+}
+
+/* --- includes and conditions ----------------------------------------------------------------- */
+
+/* The value of a condition: the last one is for the compiler to say. */
+enum truth { TRUTH_NO, TRUTH_YES, TRUTH_OPEN };
+
+struct macro {
+    char name[64];
+    long value; /* of those that are a number */
+};
+
+struct reading {
+    FILE *out;
+    struct macro *macros;
+    size_t macro_count;
+    struct error *error;
+};
+
+/* How a line begins that says which file follows. */
+#define FILE_MARK '\001'
+
+static struct macro *macro_find(const struct reading *reading, struct piece name)
+{
+    for (size_t i = 0; i < reading->macro_count; i++) {
+        if (piece_is(name, reading->macros[i].name)) {
+            return &reading->macros[i];
+        }
+    }
+    return NULL;
+}
+
+static bool macro_add(struct reading *reading, struct piece name, long value)
+{
+    struct macro *macro = macro_find(reading, name);
+    if (macro == NULL) {
+        struct macro *more =
+            realloc(reading->macros, (reading->macro_count + 1) * sizeof *reading->macros);
+        if (more == NULL) {
+            return error_set(reading->error, "out of memory");
+        }
+        reading->macros = more;
+        macro = &more[reading->macro_count++];
+        (void)snprintf(macro->name, sizeof macro->name, "%.*s", (int)name.length, name.at);
+    }
+    macro->value = value;
+    return true;
+}
+
+static enum truth name_is_defined(const struct reading *reading, struct piece name)
+{
+    if (name.length > 2 && memcmp(name.at, "__", 2) == 0 && !piece_is(name, "__cplusplus")) {
+        return TRUTH_OPEN;
+    }
+    return macro_find(reading, name) != NULL ? TRUTH_YES : TRUTH_NO;
+}
+
+/* What the house writes: defined(NAME), joined by &&, or NAME > NUMBER. */
+static enum truth evaluate(const struct reading *reading, const char *at, const char *end)
+{
+    enum truth all = TRUTH_YES;
+    struct piece token;
+    while (token_next(&at, end, &token) != TOKEN_END) {
+        enum truth one = TRUTH_OPEN;
+        if (piece_is(token, "defined")) {
+            (void)token_next(&at, end, &token);
+            (void)token_next(&at, end, &token);
+            one = name_is_defined(reading, token);
+        } else if (token.at[0] == '&' || token.at[0] == ')') {
+            continue;
+        } else {
+            const struct macro *macro = macro_find(reading, token);
+            if (macro != NULL && token_next(&at, end, &token) == TOKEN_SIGN &&
+                piece_is(token, ">") && token_next(&at, end, &token) == TOKEN_NUMBER) {
+                one = macro->value > strtol(token.at, NULL, 0) ? TRUTH_YES : TRUTH_NO;
+            }
+        }
+        if (one == TRUTH_NO) {
+            return TRUTH_NO;
+        }
+        all = one == TRUTH_OPEN ? TRUTH_OPEN : all;
+    }
+    return all;
+}
+
+static bool read_file(struct reading *reading, const char *file);
+
+/* #define, #undef and #include, where they count; `line` is all of it. */
+static bool read_directive(struct reading *reading, const char *file, struct piece word,
+                           const char *at, struct piece line)
+{
+    const char *end = line.at + line.length;
+    struct piece name;
+    if (piece_is(word, "include")) {
+        enum token_kind kind = token_next(&at, end, &name);
+        if (kind != TOKEN_QUOTED) {
+            return true; /* what is needed of the C library is seen by its words */
+        }
+        char path[128];
+        (void)snprintf(path, sizeof path, "%.*s", (int)name.length - 2, name.at + 1);
+        if (!read_file(reading, path)) {
+            return false;
+        }
+        (void)fprintf(reading->out, "%c%s\n", FILE_MARK, file);
+        return true;
+    }
+    (void)fwrite(line.at, 1, line.length, reading->out);
+    if (piece_is(word, "define")) {
+        (void)token_next(&at, end, &name);
+        struct piece value;
+        const char *behind = at;
+        bool number = token_next(&behind, end, &value) == TOKEN_NUMBER;
+        return macro_add(reading, name, number ? strtol(value.at, NULL, 0) : 0);
+    }
+    if (piece_is(word, "undef")) {
+        (void)token_next(&at, end, &name);
+        struct macro *macro = macro_find(reading, name);
+        if (macro != NULL) {
+            macro->name[0] = '\0';
+        }
+    }
+    return true;
+}
+
+/* Behind the logical line at `at`: a backslash or a comment takes it on. */
+static const char *directive_end(const char *at)
+{
+    const char *end = at + strlen(at);
+    while (at < end && *at != '\n') {
+        if (is_comment(at, end)) {
+            at = comment_end(at, end);
+        } else {
+            at += *at == '\\' && at[1] == '\n' ? 2 : 1;
+        }
+    }
+    return at < end ? at + 1 : end;
+}
+
+/* One #if with its branches. */
+struct condition {
+    enum truth now; /* of the branch */
+    bool taken;     /* some branch was */
+    bool outer;     /* what is around it counts */
+};
+
+/* The conditions that are open in a file. */
+struct conditions {
+    struct condition open[CONDITIONS_MAX];
+    size_t depth;
+    bool counts; /* what stands here */
+};
+
+static bool opens_condition(struct piece word)
+{
+    return piece_is(word, "if") || piece_is(word, "ifdef") || piece_is(word, "ifndef");
+}
+
+/* What an #if, #ifdef, #ifndef or #elif asks; `at` is behind that word. */
+static enum truth ask(const struct reading *reading, struct piece word, const char *at,
+                      const char *end)
+{
+    struct piece name;
+    if (piece_is(word, "if") || piece_is(word, "elif")) {
+        return evaluate(reading, at, end);
+    }
+    (void)token_next(&at, end, &name);
+    enum truth truth = name_is_defined(reading, name);
+    if (truth == TRUTH_OPEN || piece_is(word, "ifdef")) {
+        return truth;
+    }
+    return truth == TRUTH_YES ? TRUTH_NO : TRUTH_YES;
+}
+
+/* Takes a line about conditions: what follows counts, or not. False: it is none that this house
+ * writes. */
+static bool take_condition(struct reading *reading, struct conditions *conditions,
+                           struct piece word, const char *at, struct piece line)
+{
+    const char *end = line.at + line.length;
+    bool opens = opens_condition(word);
+    if (opens ? conditions->depth == CONDITIONS_MAX : conditions->depth == 0) {
+        return false;
+    }
+    conditions->depth += opens;
+    struct condition *condition = &conditions->open[conditions->depth - 1];
+    bool open = condition->now == TRUTH_OPEN;
+    if (opens) {
+        *condition = (struct condition){.outer = conditions->counts};
+        condition->now = ask(reading, word, at, end);
+        condition->taken = condition->now == TRUTH_YES;
+        open = condition->now == TRUTH_OPEN;
+    } else if (piece_is(word, "elif")) {
+        if (open) {
+            return false;
+        }
+        condition->now = condition->taken ? TRUTH_NO : ask(reading, word, at, end);
+        condition->taken |= condition->now == TRUTH_YES;
+    } else if (piece_is(word, "else") && !open) {
+        condition->now = condition->taken ? TRUTH_NO : TRUTH_YES;
+    }
+    if (open && condition->outer) {
+        (void)fwrite(line.at, 1, line.length, reading->out);
+    }
+    bool closes = piece_is(word, "endif");
+    conditions->counts = condition->outer && (closes || condition->now != TRUTH_NO);
+    conditions->depth -= closes;
+    return true;
+}
+
+static bool read_file(struct reading *reading, const char *file)
+{
+    const char *text = embedded_source(file);
+    if (text == NULL) {
+        return error_set(reading->error, "%s is not among the sources of the structures", file);
+    }
+    (void)fprintf(reading->out, "%c%s\n", FILE_MARK, file);
+    struct conditions conditions = {.counts = true};
+    bool good = true;
+    while (good && *text != '\0') {
+        const char *at = text + strspn(text, " ");
+        const char *end = *at == '#' ? directive_end(text) : text + strcspn(text, "\n") + 1;
+        struct piece line = {text, (size_t)(end - text)};
+        struct piece word = {text, 0};
+        text = end;
+        if (*at == '#') {
+            at++;
+            (void)token_next(&at, end, &word);
+        }
+        if (opens_condition(word) || piece_is(word, "elif") || piece_is(word, "else") ||
+            piece_is(word, "endif")) {
+            good = take_condition(reading, &conditions, word, at, line) ||
+                   error_set(reading->error, "%s: conditions that cannot be followed: %.*s", file,
+                             (int)line.length - 1, line.at);
+        } else if (conditions.counts && word.length > 0) {
+            good = read_directive(reading, file, word, at, line);
+        } else if (conditions.counts) {
+            (void)fwrite(line.at, 1, line.length, reading->out);
+        }
+    }
+    return good;
+}
+
+/* --- items ----------------------------------------------------------------------------------- */
+
+static struct item *item_add(struct amalgam *amalgam, enum item_kind kind, const char *file)
+{
+    struct item *more = amalgam->items;
+    if ((amalgam->count & (amalgam->count - 1)) == 0) {
+        size_t room = amalgam->count > 0 ? 2 * amalgam->count : 1;
+        more = realloc(amalgam->items, room * sizeof *more);
+        if (more == NULL) {
+            return NULL;
+        }
+        amalgam->items = more;
+    }
+    struct item *item = &more[amalgam->count++];
+    *item = (struct item){.kind = kind, .file = file};
+    return item;
+}
+
+static bool name_add(struct amalgam *amalgam, struct piece name, bool defines)
+{
+    struct item_name *more = amalgam->names;
+    if ((amalgam->name_count & (amalgam->name_count - 1)) == 0) {
+        size_t room = amalgam->name_count > 0 ? 2 * amalgam->name_count : 1;
+        more = realloc(amalgam->names, room * sizeof *more);
+        if (more == NULL) {
+            return false;
+        }
+        amalgam->names = more;
+    }
+    more[amalgam->name_count++] = (struct item_name){name, amalgam->count - 1, defines};
+    return true;
+}
+
+/* A declaration that is being read. Names of members and parameters are passed over, those of
+ * enumerators are not. */
+struct declaration {
+    struct amalgam *amalgam;
+    const char *end;
+    size_t depth;
+    bool is_typedef;
+    bool is_tag;     /* the word before was struct, union or enum */
+    bool in_enum;    /* the braces that are open are an enum's, or will be */
+    bool enumerator; /* the next word is one */
+    bool named;      /* what is declared has been found */
+    bool attribute;  /* the parentheses that follow, or are open, are an attribute's */
+    bool function;
+    struct piece last;    /* the word before, outside of all parentheses */
+    struct piece pointer; /* of a typedef, the name in (*name) */
+    struct piece before;  /* the token before */
+    bool memory;
+};
+
+static void declare(struct declaration *declaration, struct piece name, bool defines)
+{
+    declaration->named = true;
+    declaration->memory &= name_add(declaration->amalgam, name, defines);
+}
+
+static void take_open(struct declaration *declaration, char sign)
+{
+    bool outside = declaration->depth == 0;
+    bool unnamed = outside && !declaration->named && !declaration->is_typedef;
+    if (unnamed && sign == '(' && !declaration->attribute && declaration->last.length > 0) {
+        declaration->function = true;
+        declare(declaration, declaration->last, false);
+    } else if (unnamed && sign == '[') {
+        declare(declaration, declaration->last, true);
+    }
+    declaration->in_enum = declaration->in_enum && (sign == '{' || !outside);
+    declaration->enumerator = declaration->in_enum && outside;
+    declaration->depth++;
+}
+
+/* Returns true at the end of a function. */
+static bool take_close(struct declaration *declaration, char sign)
+{
+    declaration->depth--;
+    declaration->attribute = declaration->attribute && declaration->depth > 0;
+    declaration->in_enum = declaration->in_enum && declaration->depth > 0;
+    if (sign != '}' || declaration->depth > 0 || !declaration->function) {
+        return false;
+    }
+    declaration->amalgam->names[declaration->amalgam->name_count - 1].defines = true;
+    return true;
+}
+
+/* A word behind struct, union or enum: a name where it declares the type. `at` is behind it. */
+static void take_tag(struct declaration *declaration, struct piece name, const char *at)
+{
+    struct piece next;
+    (void)token_next(&at, declaration->end, &next);
+    bool body = piece_is(next, "{");
+    bool forward = declaration->depth == 0 && piece_is(next, ";");
+    bool named = declaration->named;
+    if (body || forward) {
+        declare(declaration, name, body);
+    }
+    declaration->named = named || forward; /* with a body, something else may follow */
+    declaration->in_enum = declaration->in_enum && body;
+}
+
+static void take_word(struct declaration *declaration, struct piece word, const char *at)
+{
+    bool tag = piece_is(word, "struct") || piece_is(word, "union") || piece_is(word, "enum");
+    if (tag) {
+        declaration->in_enum = declaration->depth == 0 && piece_is(word, "enum");
+    } else if (declaration->is_tag) {
+        take_tag(declaration, word, at);
+    } else if (piece_is(word, "typedef")) {
+        declaration->is_typedef = true;
+    } else if (piece_is(word, "__attribute__")) {
+        declaration->attribute = true;
+    } else if (declaration->in_enum && declaration->depth == 1 && declaration->enumerator) {
+        bool named = declaration->named;
+        declare(declaration, word, true);
+        declaration->named = named;
+        declaration->enumerator = false;
+    } else if (declaration->depth == 0) {
+        declaration->last = word;
+    } else if (declaration->depth == 1 && declaration->is_typedef &&
+               piece_is(declaration->before, "*") && declaration->pointer.length == 0) {
+        declaration->pointer = word;
+    }
+    declaration->is_tag = tag;
+}
+
+/* Returns true at the end of the declaration. */
+static bool take_sign(struct declaration *declaration, char sign)
+{
+    bool unnamed = declaration->depth == 0 && !declaration->named;
+    bool over = sign == ';' && declaration->depth == 0;
+    if (strchr("([{", sign) != NULL) {
+        take_open(declaration, sign);
+    } else if (strchr(")]}", sign) != NULL) {
+        over = take_close(declaration, sign);
+    } else if (over && unnamed && declaration->last.length > 0 && !declaration->is_tag) {
+        bool pointer = declaration->is_typedef && declaration->pointer.length > 0;
+        declare(declaration, pointer ? declaration->pointer : declaration->last, true);
+    } else if (sign == '=' && unnamed) {
+        declare(declaration, declaration->last, true);
+    } else if (sign == ',' && declaration->in_enum && declaration->depth == 1) {
+        declaration->enumerator = true;
+    }
+    declaration->is_tag = false;
+    return over;
+}
+
+/* Adds what a declaration declares; returns where it ends, behind its semicolon or body. */
+static const char *read_declaration(struct amalgam *amalgam, const char *at, const char *end,
+                                    bool *memory)
+{
+    const char *begin = at;
+    struct declaration declaration = {.amalgam = amalgam,
+                                      .end = end,
+                                      .last = {at, 0},
+                                      .pointer = {at, 0},
+                                      .before = {at, 0},
+                                      .memory = true};
+    struct piece token;
+    enum token_kind kind;
+    bool over = false;
+    while (!over && (kind = token_next(&at, end, &token)) != TOKEN_END) {
+        char sign = token.at[0];
+        if (sign == '#' && token.at > begin && token.at[-1] == '\n') {
+            at = directive_end(token.at);
+        } else if (kind == TOKEN_WORD) {
+            take_word(&declaration, token, at);
+        } else if (kind == TOKEN_SIGN) {
+            over = take_sign(&declaration, sign);
+        }
+        declaration.before = token;
+    }
+    *memory &= declaration.memory;
+    return at;
+}
+
+/* The rest of the line, with a comment that begins in it. */
+static const char *line_end(const char *at, const char *end)
+{
+    while (at < end && *at != '\n') {
+        at = is_comment(at, end) ? comment_end(at, end) : at + 1;
+    }
+    return at < end ? at + 1 : end;
+}
+
+/* The conditions that are open between declarations. */
+struct open_conditions {
+    size_t items[CONDITIONS_MAX]; /* of each #if */
+    size_t depth;
+};
+
+/* Adds the declaration or the directive at `at`; returns where it ends, NULL: out of memory. */
+static const char *read_item(struct amalgam *amalgam, const char *at, const char *end,
+                             const char *file, struct open_conditions *open)
+{
+    const char *behind = at + 1;
+    struct piece word;
+    (void)token_next(&behind, end, &word);
+    bool directive = *at == '#';
+    bool defines = directive && piece_is(word, "define");
+    bool macro = defines || (directive && piece_is(word, "undef"));
+    struct item *item = item_add(amalgam,
+                                 macro       ? ITEM_MACRO
+                                 : directive ? ITEM_CONDITION
+                                             : ITEM_CODE,
+                                 file);
+    bool memory = item != NULL;
+    size_t index = amalgam->count - 1;
+    if (!memory) {
+        return NULL;
+    }
+    if (macro) {
+        (void)token_next(&behind, end, &word);
+        memory = name_add(amalgam, word, defines);
+        behind = directive_end(at);
+    } else if (directive) {
+        behind = directive_end(at);
+        if (word.at[0] == 'i' && open->depth < CONDITIONS_MAX) {
+            open->items[open->depth++] = index;
+        }
+        item->condition = open->depth > 0 ? open->items[open->depth - 1] : index;
+        open->depth -= piece_is(word, "endif") && open->depth > 0;
+    } else {
+        behind = line_end(read_declaration(amalgam, at, end, &memory), end);
+    }
+    amalgam->items[index].text = (struct piece){at, (size_t)(behind - at)};
+    return memory ? behind : NULL;
+}
+
+/* The name of the embedded file that a mark is about. */
+static const char *file_of_mark(const char *at, const char *end)
+{
+    static const char *const files[] = {
+#define ROW(file, text) file,
+        EMBEDDED_FILES(ROW)
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (piece_is((struct piece){at + 1, (size_t)(end - at - 2)}, files[i])) {
+            return files[i];
+        }
+    }
+    return "";
+}
+
+static bool read_items(struct amalgam *amalgam)
+{
+    const char *at = amalgam->text;
+    const char *end = at + strlen(at);
+    const char *file = "";
+    struct piece comment = {at, 0};
+    struct open_conditions open = {.depth = 0};
+    while (at != NULL && at < end) {
+        if (*at == '\n' || *at == FILE_MARK) {
+            struct item *item = NULL;
+            if (comment.length > 0) { /* it stands alone */
+                item = item_add(amalgam, ITEM_COMMENT, file);
+                if (item == NULL) {
+                    return false;
+                }
+                item->text = comment;
+                comment.length = 0;
+            }
+            const char *behind = line_end(at, end);
+            file = *at == FILE_MARK ? file_of_mark(at, behind) : file;
+            at = behind;
+        } else if (is_comment(at, end)) {
+            const char *behind = line_end(at, end);
+            const char *begin = comment.length > 0 ? comment.at : at;
+            comment = (struct piece){begin, (size_t)(behind - begin)};
+            at = behind;
+        } else {
+            at = read_item(amalgam, at, end, file, &open);
+            if (at != NULL) {
+                amalgam->items[amalgam->count - 1].comment = comment;
+            }
+            comment.length = 0;
+        }
+    }
+    return at != NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct item_name *first = a;
+    const struct item_name *second = b;
+    size_t common =
+        first->name.length < second->name.length ? first->name.length : second->name.length;
+    int order = memcmp(first->name.at, second->name.at, common);
+    if (order == 0) {
+        order = (first->name.length > common) - (second->name.length > common);
+    }
+    return order != 0 ? order : (first->item > second->item) - (first->item < second->item);
+}
+
+/* --- what refers to what --------------------------------------------------------------------- */
+
+/* The first of the rows of that name; name_count: there is none. */
+static size_t names_find(const struct amalgam *amalgam, struct piece name)
+{
+    struct item_name wanted = {.name = name};
+    size_t low = 0;
+    size_t high = amalgam->name_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_name(&amalgam->names[middle], &wanted) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < amalgam->name_count && amalgam->names[low].name.length == name.length &&
+                   memcmp(amalgam->names[low].name.at, name.at, name.length) == 0
+               ? low
+               : amalgam->name_count;
+}
+
+static bool names_equal(const struct amalgam *amalgam, size_t row, struct piece name)
+{
+    return row < amalgam->name_count && amalgam->names[row].name.length == name.length &&
+           memcmp(amalgam->names[row].name.at, name.at, name.length) == 0;
+}
+
+/* Whether a function-like macro has a parameter of that name. */
+static bool is_parameter(const struct item *macro, struct piece name)
+{
+    const char *at = macro->text.at;
+    const char *end = at + macro->text.length;
+    struct piece token;
+    for (int word = 0; word < 3; word++) { /* #, define, its name */
+        (void)token_next(&at, end, &token);
+    }
+    while (*at == '(' || *at == ',') {
+        at++;
+        (void)token_next(&at, end, &token);
+        if (token.length == name.length && memcmp(token.at, name.at, name.length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void keep_item(struct amalgam *amalgam, size_t index)
+{
+    struct item *item = &amalgam->items[index];
+    if (item->kept) {
+        return;
+    }
+    item->kept = true;
+    const char *at = item->text.at;
+    const char *end = at + item->text.length;
+    struct piece token;
+    struct piece before = {at, 0};
+    enum token_kind kind;
+    while ((kind = token_next(&at, end, &token)) != TOKEN_END) {
+        bool member = piece_is(before, ".") || piece_is(before, "->");
+        bool own = item->kind == ITEM_MACRO && is_parameter(item, token);
+        if (kind == TOKEN_WORD && !member && !own) {
+            (void)amalgam_keep(amalgam, token);
+        }
+        before = token;
+    }
+}
+
+bool amalgam_keep(struct amalgam *amalgam, struct piece name)
+{
+    size_t row = names_find(amalgam, name);
+    if (row == amalgam->name_count) {
+        return false;
+    }
+    for (; names_equal(amalgam, row, name); row++) {
+        keep_item(amalgam, amalgam->names[row].item);
+    }
+    return true;
+}
+
+/* Whether all that the item refers to is kept, as far as it is declared here. */
+static bool refers_to_kept(const struct amalgam *amalgam, const struct item *item)
+{
+    const char *at = item->text.at;
+    const char *end = at + item->text.length;
+    struct piece token;
+    enum token_kind kind;
+    while ((kind = token_next(&at, end, &token)) != TOKEN_END) {
+        size_t row = kind == TOKEN_WORD ? names_find(amalgam, token) : amalgam->name_count;
+        if (row < amalgam->name_count && !amalgam->items[amalgam->names[row].item].kept) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void amalgam_keep_around(struct amalgam *amalgam)
+{
+    for (size_t i = 0; i < amalgam->count; i++) {
+        struct item *item = &amalgam->items[i];
+        const char *at = item->text.at;
+        struct piece first;
+        struct piece second;
+        (void)token_next(&at, item->text.at + item->text.length, &first);
+        (void)token_next(&at, item->text.at + item->text.length, &second);
+        /* a name that a macro declares, and nothing else */
+        bool bare = item->kind == ITEM_CODE && piece_is(second, ";");
+        bool assertion = piece_is(first, "_Static_assert") || piece_is(first, "static_assert");
+        if ((bare || assertion) && refers_to_kept(amalgam, item)) {
+            item->kept = true;
+        }
+    }
+    for (size_t i = 0; i < amalgam->count; i++) {
+        if (amalgam->items[i].kind != ITEM_CONDITION || amalgam->items[i].condition != i) {
+            continue;
+        }
+        bool any = false;
+        size_t last = i;
+        for (size_t j = i + 1; j < amalgam->count; j++) {
+            if (amalgam->items[j].kind == ITEM_CONDITION && amalgam->items[j].condition == i) {
+                last = j;
+            }
+        }
+        for (size_t j = i + 1; j < last; j++) {
+            any |= amalgam->items[j].kind != ITEM_CONDITION && amalgam->items[j].kept;
+        }
+        for (size_t j = i; j <= last; j++) {
+            if (amalgam->items[j].kind == ITEM_CONDITION && amalgam->items[j].condition == i) {
+                amalgam->items[j].kept = any;
+            }
+        }
+    }
+}
+
+const struct item *amalgam_find(const struct amalgam *amalgam, const char *name)
+{
+    struct piece piece = {name, strlen(name)};
+    for (size_t row = names_find(amalgam, piece); names_equal(amalgam, row, piece); row++) {
+        if (amalgam->names[row].defines) {
+            return &amalgam->items[amalgam->names[row].item];
+        }
+    }
+    return NULL;
+}
+
+struct piece amalgam_member(struct piece descriptor, const char *member)
+{
+    const char *at = descriptor.at;
+    const char *end = at + descriptor.length;
+    struct piece before = {at, 0};
+    struct piece token;
+    enum token_kind kind;
+    size_t depth = 0;
+    while ((kind = token_next(&at, end, &token)) != TOKEN_END) {
+        depth += piece_is(token, "{");
+        depth -= piece_is(token, "}");
+        if (kind == TOKEN_WORD && depth == 1 && piece_is(before, ".") && piece_is(token, member)) {
+            struct piece last = {at, 0};
+            while (token_next(&at, end, &token) != TOKEN_END && !piece_is(token, ",")) {
+                last = in_word(token.at[0]) ? token : last;
+            }
+            return last;
+        }
+        before = token;
+    }
+    return (struct piece){descriptor.at, 0};
+}
+
+void amalgam_free(struct amalgam *amalgam)
+{
+    free(amalgam->text);
+    free(amalgam->items);
+    free(amalgam->names);
+    *amalgam = (struct amalgam){0};
+}
+
+bool amalgam_read(struct amalgam *amalgam, const char *file, const char *const *defined,
+                  struct error *error)
+{
+    *amalgam = (struct amalgam){0};
+    size_t bytes = 0;
+    struct reading reading = {.out = open_memstream(&amalgam->text, &bytes), .error = error};
+    if (reading.out == NULL) {
+        return error_set(error, "out of memory");
+    }
+    bool good = true;
+    for (size_t i = 0; good && defined[i] != NULL; i++) {
+        good = macro_add(&reading, (struct piece){defined[i], strlen(defined[i])}, 1);
+    }
+    good = good && read_file(&reading, file);
+    free(reading.macros);
+    good = (fclose(reading.out) == 0 || error_set(error, "out of memory")) && good;
+    if (good && !read_items(amalgam)) {
+        good = error_set(error, "out of memory");
+    }
+    if (good) {
+        qsort(amalgam->names, amalgam->name_count, sizeof *amalgam->names, by_name);
+    } else {
+        amalgam_free(amalgam);
+    }
+    return good;
+}

@@ -1,0 +1,845 @@
+/* From a source's declarations and three templates to the files that are handed over. */
+#include "export.h"
+#include "amalgam.h"
+#include "build_info.h"
+#include "outfile.h"
+#include "templates.h" /* generated from the files *.in beside this one */
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX_MAX_CHARS 64
+#define VALUES_MAX       48
+
+/* What a template says in place of @name@, and whether it says what stands behind `@if name`. */
+struct value {
+    const char *name;
+    char *text; /* freed with the values; NULL: only whether */
+    bool given;
+};
+
+struct export
+{
+    const struct export_request *request;
+    const struct tl_algo *algo;
+    char prefix[PREFIX_MAX_CHARS + 1];
+    struct amalgam amalgam;
+    struct piece descriptor;
+    struct value values[VALUES_MAX];
+    size_t value_count;
+    struct error *error;
+};
+
+bool export_prefix_is_good(const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return length > 0 && length <= PREFIX_MAX_CHARS && islower((unsigned char)prefix[0]) &&
+           strspn(prefix, "abcdefghijklmnopqrstuvwxyz0123456789_") == length &&
+           strcmp(prefix, "tl") != 0;
+}
+
+/* "-" becomes "_". */
+static void symbol_of(const char *name, char *symbol, size_t bytes)
+{
+    (void)snprintf(symbol, bytes, "%s", name);
+    for (char *c = symbol; *c != '\0'; c++) {
+        *c = *c == '-' ? '_' : *c;
+    }
+}
+
+bool export_is_possible(const struct contender *contender, bool intrusive, struct error *error)
+{
+    const struct tl_algo *algo = contender->timed;
+    const char *name = algo->name;
+    const char *inner = strchr(name, '(');
+    if (inner != NULL) {
+        return error_set(error,
+                         "%s cannot be exported: a front end is timerlab's own. `timerlab export "
+                         "%.*s` writes the structure behind it",
+                         name, (int)strcspn(inner + 1, ")"), inner + 1);
+    }
+    const struct tl_entry *built_in = tl_registry_find(name);
+    char file[PATH_MAX];
+    symbol_of(name, file, sizeof file - 2);
+    (void)strcat(file, ".c");
+    if (built_in == NULL) {
+        return error_set(error,
+                         "%s cannot be exported: it is a plug-in, whose source timerlab has not "
+                         "got",
+                         name);
+    }
+    if ((algo->capabilities & TL_CAP_DURABLE) != 0) {
+        return error_set(error,
+                         "%s cannot be exported: its timers are kept on a disk, with a "
+                         "store that is timerlab's own",
+                         name);
+    }
+    if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+        return error_set(error, "%s cannot be exported: it fires nothing", name);
+    }
+    const char *text = embedded_source(file);
+    if (text == NULL || strstr(text, "\"unavailable.h\"") != NULL) {
+        return error_set(error,
+                         "%s cannot be exported: it stands on somebody else's library, which a "
+                         "server can call itself",
+                         name);
+    }
+    if (intrusive && contender->embedded == NULL) {
+        return error_set(error,
+                         "%s cannot lie in records of yours: `timerlab describe` says of each "
+                         "structure whether it can. Without --intrusive it can be exported",
+                         name);
+    }
+    return true;
+}
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+/* One that grows, closed by text_take. */
+struct text_out {
+    FILE *stream;
+    char *text;
+    size_t bytes;
+};
+
+static bool text_open(struct text_out *out)
+{
+    *out = (struct text_out){0};
+    out->stream = open_memstream(&out->text, &out->bytes);
+    return out->stream != NULL;
+}
+
+/* Without a line's end at its end; NULL: out of memory. */
+static char *text_take(struct text_out *out)
+{
+    if (out->stream == NULL || fclose(out->stream) != 0) {
+        free(out->text);
+        return NULL;
+    }
+    while (out->bytes > 0 && out->text[out->bytes - 1] == '\n') {
+        out->text[--out->bytes] = '\0';
+    }
+    return out->text;
+}
+
+static bool set_given(struct export *export, const char *name, char *text, bool given)
+{
+    if (text == NULL || export->value_count == VALUES_MAX) {
+        free(text);
+        return error_set(export->error, "out of memory");
+    }
+    export->values[export->value_count++] =
+        (struct value){.name = name, .text = text, .given = given};
+    return true;
+}
+
+static bool set(struct export *export, const char *name, const char *text)
+{
+    return set_given(export, name, strdup(text), text[0] != '\0');
+}
+
+static bool set_flag(struct export *export, const char *name, bool given)
+{
+    return set_given(export, name, strdup(""), given);
+}
+
+static bool set_number(struct export *export, const char *name, uint64_t number)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%" PRIu64, number);
+    return set(export, name, text);
+}
+
+static const struct value *value_find(const struct export *export, struct piece name)
+{
+    for (size_t i = 0; i < export->value_count; i++) {
+        if (piece_is(name, export->values[i].name)) {
+            return &export->values[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- items as they are written --------------------------------------------------------------- */
+
+static bool is_word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Behind the parenthesis that closes the one at `at`. */
+static const char *close_of(const char *at, const char *end)
+{
+    size_t depth = 0;
+    for (; at < end; at++) {
+        depth += *at == '(';
+        if (*at == ')' && --depth == 0) {
+            return at + 1;
+        }
+    }
+    return end;
+}
+
+/* Whether that is a line of its own that timed code has not got: a count of work, and where it is
+ * counted. *behind is set to the next line. */
+static bool is_counter_line(const char *line, const char *end, const char **behind)
+{
+    static const char count[] = "TL_COUNT(";
+    static const char member[] = "struct tl_counters counters;";
+    static const char handed_on[] = "->counters = ";
+    const char *at = line + strspn(line, " ");
+    const char *rest = NULL;
+    if (strncmp(at, count, strlen(count)) == 0) {
+        rest = close_of(at, end) + 1; /* and the semicolon */
+    } else if (strncmp(at, member, strlen(member)) == 0) {
+        rest = at + strlen(member);
+    } else {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((line_end != NULL ? line_end : end) - at);
+        rest = memmem(at, length, handed_on, strlen(handed_on));
+    }
+    if (rest == NULL || rest >= end) {
+        return false;
+    }
+    const char *line_end = memchr(rest, '\n', (size_t)(end - rest));
+    *behind = line_end != NULL ? line_end + 1 : end;
+    return true;
+}
+
+/* The item without what counts work, and, of the contract, without comments, which speak to those
+ * who write structures. */
+static void write_item(FILE *out, const struct item *item, bool comments, bool records)
+{
+    const char *at = item->text.at;
+    const char *end = at + item->text.length;
+    while (at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        const char *next = line_end != NULL ? line_end + 1 : end;
+        const char *blank = at + strspn(at, " ");
+        if (is_counter_line(at, end, &next)) {
+            at = next;
+            continue;
+        }
+        if (!comments) {
+            const char *comment = memmem(at, (size_t)(next - at), "/*", 2);
+            if (comment != NULL) {
+                const char *close = strstr(comment, "*/") + 2;
+                const char *rest = memchr(close, '\n', (size_t)(end - close));
+                next = rest != NULL ? rest + 1 : end;
+                const char *code = comment;
+                while (code > at && code[-1] == ' ') {
+                    code--;
+                }
+                if (code > at) {
+                    (void)fprintf(out, "%.*s\n", (int)(code - at), at);
+                }
+                at = next;
+                continue;
+            }
+            bool member = strncmp(blank, "const struct tl_records *records;", 33) == 0;
+            if ((member && !records) || *blank == '\n') {
+                at = next;
+                continue;
+            }
+        }
+        /* as one of the operands of a comma, the first */
+        const char *count = memmem(at, (size_t)(next - at), "TL_COUNT(", 9);
+        if (count != NULL) {
+            (void)fwrite(at, 1, (size_t)(count - at), out);
+            at = close_of(count, end);
+            at += strspn(at, ", ");
+            continue;
+        }
+        (void)fwrite(at, 1, (size_t)(next - at), out);
+        at = next;
+    }
+}
+
+/* What stands in the header, and what the templates say themselves. */
+static bool is_of_header(const struct amalgam *amalgam, const struct item *item)
+{
+    static const char *const names[] = {"TL_DEADLINE_MAX", "TL_NEVER",   "TL_NO_BUDGET",
+                                        "tl_status",       "tl_fire_fn", "tl_allocator",
+                                        "tl_records",      "TL_COUNT",   "TL_STATUS_MAP",
+                                        "TL_STATUS_ENUM",  "tl_counters"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (amalgam_find(amalgam, names[i]) == item) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_contract(const struct item *item)
+{
+    return strcmp(item->file, "timerlab.h") == 0;
+}
+
+/* A comment that announces what follows it up to the next of its kind. */
+static bool is_section(const struct item *item)
+{
+    return item->text.length > 8 && strncmp(item->text.at, "/* --- ", 7) == 0;
+}
+
+/* Writes the comments that stand alone before item `index` in its file, and have not been written:
+ * of those that announce a section, the last one. */
+static void write_comments(FILE *out, struct amalgam *amalgam, size_t index)
+{
+    const struct item *item = &amalgam->items[index];
+    size_t section = index;
+    for (size_t i = index; i-- > 0 && section == index;) {
+        const struct item *comment = &amalgam->items[i];
+        if (comment->kind == ITEM_COMMENT && is_section(comment) &&
+            strcmp(comment->file, item->file) == 0) {
+            section = i;
+        }
+    }
+    for (size_t i = 0; i < index; i++) {
+        struct item *comment = &amalgam->items[i];
+        if (comment->kind == ITEM_COMMENT && !comment->kept &&
+            strcmp(comment->file, item->file) == 0) {
+            comment->kept = true;
+            if (!is_section(comment) || i == section) {
+                (void)fprintf(out, "\n%.*s", (int)comment->text.length, comment->text.at);
+            }
+        }
+    }
+}
+
+/* What of the kept items is wanted. */
+struct wanted {
+    const char *file; /* only what stands in it, without comments that stand alone; NULL: all */
+    bool contract;    /* timerlab.h's, too */
+    bool records;     /* its records, too */
+};
+
+/* The kept items in their order, with the comments that stand alone where anything of what they
+ * announce is kept. */
+static char *kept_text(struct amalgam *amalgam, struct wanted wanted)
+{
+    struct text_out out;
+    if (!text_open(&out)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < amalgam->count; i++) {
+        const struct item *item = &amalgam->items[i];
+        if (!item->kept || item->kind == ITEM_COMMENT ||
+            (wanted.file != NULL && strcmp(item->file, wanted.file) != 0) ||
+            (!wanted.contract && is_contract(item)) || is_of_header(amalgam, item)) {
+            continue;
+        }
+        if (wanted.file == NULL && !is_contract(item)) {
+            write_comments(out.stream, amalgam, i);
+        }
+        const struct item *before = i > 0 ? item - 1 : NULL;
+        bool together = item->kind == ITEM_MACRO && item->comment.length == 0 && before != NULL &&
+                        before->kind == ITEM_MACRO && before->kept;
+        if (!together) {
+            (void)fputc('\n', out.stream);
+        }
+        if (item->comment.length > 0 && !is_contract(item)) {
+            (void)fwrite(item->comment.at, 1, item->comment.length, out.stream);
+        }
+        write_item(out.stream, item, !is_contract(item), wanted.records);
+    }
+    return text_take(&out);
+}
+
+/* Whether a kept item has that word. */
+static bool is_used(const struct amalgam *amalgam, const char *const *words)
+{
+    for (size_t i = 0; i < amalgam->count; i++) {
+        const struct item *item = &amalgam->items[i];
+        const char *at = item->text.at;
+        const char *end = at + item->text.length;
+        struct piece token;
+        while (item->kept && !is_of_header(amalgam, item) &&
+               token_next(&at, end, &token) != TOKEN_END) {
+            for (size_t w = 0; words[w] != NULL; w++) {
+                if (piece_is(token, words[w])) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* --- what the templates say ------------------------------------------------------------------ */
+
+static const char *const hooks[] = {"create", "destroy", "reserve", "start",
+                                    "stop",   "advance", "next",    "count"};
+
+static bool keep_hook(struct export *export, const char *hook, bool optional)
+{
+    struct piece name = amalgam_member(export->descriptor, hook);
+    if (name.length == 0) {
+        return optional || error_set(export->error, "%s: no hook %s", export->algo->name, hook);
+    }
+    if (!amalgam_keep(&export->amalgam, name)) {
+        return error_set(export->error, "%s: %.*s is not found", export->algo->name,
+                         (int)name.length, name.at);
+    }
+    return set_given(export, hook, strndup(name.at, name.length), true);
+}
+
+/* Reads the structure's source and keeps what its hooks need. */
+static bool cut(struct export *export)
+{
+    static const char *const embedded[] = {"TL_EMBEDDED", NULL};
+    static const char *const plain[] = {NULL};
+    static const char *const besides[] = {"tl_config", "tl_status"};
+    bool intrusive = export->request->intrusive;
+    char file[PATH_MAX];
+    symbol_of(export->algo->name, file, sizeof file - 2);
+    (void)strcat(file, ".c");
+    if (!amalgam_read(&export->amalgam, file, intrusive ? embedded : plain, export->error)) {
+        return false;
+    }
+    for (size_t i = 0; i < export->amalgam.count; i++) {
+        struct piece text = export->amalgam.items[i].text;
+        if (text.length > 8 && strncmp(text.at, "TL_ALGO(", 8) == 0) {
+            export->descriptor = text;
+        }
+    }
+    bool good = true;
+    for (size_t i = 0; good && i < sizeof hooks / sizeof hooks[0]; i++) {
+        good = keep_hook(export, hooks[i], strcmp(hooks[i], "next") == 0);
+    }
+    good = good && (!intrusive || keep_hook(export, "moved", false));
+    for (size_t i = 0; good && i < sizeof besides / sizeof besides[0]; i++) {
+        (void)amalgam_keep(&export->amalgam, (struct piece){besides[i], strlen(besides[i])});
+    }
+    if (good) {
+        amalgam_keep_around(&export->amalgam);
+    }
+    return good;
+}
+
+/* The statuses that the kept code answers, with what they say. */
+static bool set_statuses(struct export *export)
+{
+    static const struct {
+        const char *name;
+        enum tl_status code;
+        const char *text;
+    } rows[] = {
+#define ROW(code, text) {#code, code, text},
+        TL_STATUS_MAP(ROW)
+#undef ROW
+    };
+    struct text_out out;
+    (void)text_open(&out);
+    for (size_t i = 0; out.stream != NULL && i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const words[] = {rows[i].name, NULL};
+        if (is_used(&export->amalgam, words)) {
+            (void)fprintf(out.stream, "    %s = %d, /* %s */\n", rows[i].name, (int)rows[i].code,
+                          rows[i].text);
+        }
+    }
+    return set_given(export, "statuses", text_take(&out), true);
+}
+
+static bool set_includes(struct export *export)
+{
+    static const char *const align[] = {"alignof", "alignas", NULL};
+    static const char *const memory[] = {"memcpy", "memset", "memmove", "memcmp", NULL};
+    struct text_out out;
+    (void)text_open(&out);
+    if (out.stream != NULL && is_used(&export->amalgam, align)) {
+        (void)fputs("#include <stdalign.h>\n", out.stream);
+    }
+    if (out.stream != NULL && is_used(&export->amalgam, memory)) {
+        (void)fputs("#include <string.h>\n", out.stream);
+    }
+    return set_given(export, "includes", text_take(&out), true);
+}
+
+static bool set_options(struct export *export)
+{
+    const struct tl_algo *algo = export->algo;
+    struct text_out out;
+    (void)text_open(&out);
+    for (size_t i = 0; out.stream != NULL && i < tl_option_count(algo); i++) {
+        int64_t value = export->request->contender->options[i];
+        char word[64];
+        (void)tl_option_format(&algo->options[i], value, word, sizeof word);
+        (void)fprintf(out.stream, "        %" PRId64 ", /* %s=%s: %s */\n", value,
+                      algo->options[i].name, word, algo->options[i].help);
+    }
+    char all[256];
+    (void)tl_options_format(algo, export->request->contender->options, true, all, sizeof all);
+    return set_given(export, "option_values", text_take(&out), true) &&
+           set_given(export, "options", strdup(all[0] != '\0' ? all : "none"),
+                     tl_option_count(algo) > 0);
+}
+
+static bool set_precision(struct export *export)
+{
+    const int64_t *options = export->request->contender->options;
+    struct tl_precision near = tl_algo_precision(export->algo, options, 1);
+    struct tl_precision far = tl_algo_precision(export->algo, options, UINT64_C(1000000));
+    char text[256];
+    if (near.early_ticks == 0 && near.late_ticks == 0 && far.early_ticks == 0 &&
+        far.late_ticks == 0) {
+        return set(export, "exactness", "exact: never early, never late");
+    }
+    (void)snprintf(text, sizeof text,
+                   "early by up to %" PRIu64 " ticks, late by up to %" PRIu64
+                   "; of a delay of a million, %" PRIu64 " and %" PRIu64,
+                   near.early_ticks, near.late_ticks, far.early_ticks, far.late_ticks);
+    return set(export, "exactness", text);
+}
+
+static bool set_promises(struct export *export)
+{
+    uint32_t capabilities = export->algo->capabilities;
+    size_t count = 0;
+    const struct tl_capability_row *rows = tl_capabilities(&count);
+    struct text_out words;
+    struct text_out codes;
+    (void)text_open(&words);
+    (void)text_open(&codes);
+    bool any = false;
+    for (size_t i = 0; words.stream != NULL && codes.stream != NULL && i < count; i++) {
+        if ((capabilities & rows[i].bit) == 0) {
+            continue;
+        }
+        (void)fprintf(words.stream, "%s%s", any ? ", " : "", rows[i].word);
+        any = true;
+    }
+    if (codes.stream != NULL) {
+        const char *separator = "";
+#define ROW(code, bit, word, text)                                                                 \
+    if ((capabilities & (code)) != 0) {                                                            \
+        (void)fprintf(codes.stream, "%s%s", separator, #code);                                     \
+        separator = " | ";                                                                         \
+    }
+        TL_CAPABILITY_MAP(ROW)
+#undef ROW
+        if (separator[0] == '\0') {
+            (void)fputc('0', codes.stream);
+        }
+    }
+    return set_given(export, "promises", text_take(&words), true) &&
+           set_given(export, "capabilities", text_take(&codes), true);
+}
+
+/* The lines of a text, each with " * " before it. */
+static bool set_comment(struct export *export, const char *name, const char *text)
+{
+    struct text_out out;
+    (void)text_open(&out);
+    while (out.stream != NULL && *text != '\0') {
+        size_t length = strcspn(text, "\n");
+        (void)fprintf(out.stream, " *%s%.*s\n", length > 0 ? " " : "", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+    return set_given(export, name, text_take(&out), true);
+}
+
+static bool set_heap(struct export *export)
+{
+    static const char *const plain[] = {NULL};
+    struct amalgam heap;
+    if (!amalgam_read(&heap, "memory.c", plain, export->error)) {
+        return false;
+    }
+    (void)amalgam_keep(&heap, (struct piece){"system_resize", strlen("system_resize")});
+    char *text = kept_text(&heap, (struct wanted){.file = "memory.c"});
+    amalgam_free(&heap);
+    return set_given(export, "heap", text, true);
+}
+
+/* For the plug-in: what its precision needs. */
+static bool set_precision_code(struct export *export)
+{
+    struct piece hook = amalgam_member(export->descriptor, "precision");
+    if (hook.length == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < export->amalgam.count; i++) {
+        export->amalgam.items[i].kept = false;
+    }
+    (void)amalgam_keep(&export->amalgam, hook);
+    amalgam_keep_around(&export->amalgam);
+    return set_flag(export, "precision", true) &&
+           set_given(export, "precision_code", kept_text(&export->amalgam, (struct wanted){0}),
+                     true) &&
+           set_given(export, "precision_hook", strndup(hook.at, hook.length), true);
+}
+
+/* The essay on top of the structure's file. */
+static bool set_essay(struct export *export)
+{
+    struct text_out out;
+    (void)text_open(&out);
+    for (size_t i = 0; out.stream != NULL && i < export->amalgam.count; i++) {
+        struct item *item = &export->amalgam.items[i];
+        if (item->kind == ITEM_COMMENT) {
+            item->kept = true;
+            (void)fwrite(item->text.at, 1, item->text.length, out.stream);
+            break;
+        }
+    }
+    return set_given(export, "essay", text_take(&out), true);
+}
+
+static bool set_all(struct export *export)
+{
+    const struct export_request *request = export->request;
+    const struct tl_algo *algo = export->algo;
+    uint32_t capabilities = algo->capabilities;
+    size_t node_bytes = request->intrusive ? request->contender->embedded->embedded_bytes : 0;
+    char refusals[256];
+    (void)snprintf(refusals, sizeof refusals, "%s%s",
+                   (capabilities & TL_CAP_UNLIMITED) != 0
+                       ? "Any deadline is taken."
+                       : "One too far ahead is refused, and nothing changes.",
+                   (capabilities & TL_CAP_REFUSES) != 0 ? " So is a timer too many." : "");
+    char plugin[PREFIX_MAX_CHARS + 16];
+    (void)snprintf(plugin, sizeof plugin, "%s-exported", export->prefix);
+    for (char *c = plugin; *c != '\0'; c++) {
+        *c = *c == '_' ? '-' : *c;
+    }
+    return set_essay(export) && set_statuses(export) && set_includes(export) &&
+           set_options(export) && set_precision(export) && set_promises(export) &&
+           set_heap(export) && set_comment(export, "licence", embedded_source("LICENSE")) &&
+           set(export, "prefix", export->prefix) && set(export, "name", algo->name) &&
+           set(export, "summary", algo->summary) && set(export, "origin", algo->origin) &&
+           set(export, "version", BUILD_VERSION) && set(export, "command", request->command) &&
+           set(export, "plugin_name", plugin) && set(export, "refusals", refusals) &&
+           set(export, "cost_start", algo->cost.start) &&
+           set(export, "cost_stop", algo->cost.stop) && set(export, "cost_tick", algo->cost.tick) &&
+           set(export, "cost_expire", algo->cost.expire) &&
+           set_flag(export, "intrusive", request->intrusive) &&
+           set_number(export, "node_bytes", node_bytes) &&
+           set_number(export, "node_words", node_bytes / sizeof(uint64_t)) &&
+           set(export, "next_is",
+               (capabilities & TL_CAP_NEXT_EXACT) != 0 ? "the next firing"
+                                                       : "it may fire nothing") &&
+           set(export, "budget",
+               (capabilities & TL_CAP_BUDGET) != 0
+                   ? "No more than `budget` fire; the rest\n * follow in the next calls."
+                   : "`budget` is not heeded.") &&
+           set_given(export, "body",
+                     kept_text(&export->amalgam,
+                               (struct wanted){.contract = true, .records = request->intrusive}),
+                     true);
+}
+
+/* --- templates ------------------------------------------------------------------------------- */
+
+/* Writes the template's lines: `@if name` and `@ifnot name` to `@end` (not one in another), `@item
+ * name`, and @name@ anywhere. */
+static char *fill(const struct export *export, const char *template)
+{
+    struct text_out out;
+    if (!text_open(&out)) {
+        return NULL;
+    }
+    bool shown = true;
+    while (*template != '\0') {
+        const char *end = strchr(template, '\n') + 1;
+        const char *at = template;
+        const char *words = template + 1;
+        struct piece word;
+        struct piece name;
+        template = end;
+        (void)token_next(&words, end, &word);
+        if (at[0] == '@' && piece_is(word, "end")) {
+            shown = true;
+            continue;
+        }
+        if (at[0] == '@' && (piece_is(word, "if") || piece_is(word, "ifnot"))) {
+            (void)token_next(&words, end, &name);
+            const struct value *value = value_find(export, name);
+            shown = (value != NULL && value->given) == piece_is(word, "if");
+            continue;
+        }
+        if (!shown) {
+            continue;
+        }
+        if (at[0] == '@' && piece_is(word, "item")) {
+            char text[64];
+            (void)token_next(&words, end, &name);
+            (void)snprintf(text, sizeof text, "%.*s", (int)name.length, name.at);
+            write_item(out.stream, amalgam_find(&export->amalgam, text), false, true);
+            continue;
+        }
+        while (at < end) {
+            const char *close = *at == '@' ? memchr(at + 1, '@', (size_t)(end - at - 1)) : NULL;
+            const struct value *value =
+                close != NULL ? value_find(export, (struct piece){at + 1, (size_t)(close - at - 1)})
+                              : NULL;
+            if (value != NULL) {
+                (void)fputs(value->text, out.stream);
+                at = close + 1;
+            } else {
+                (void)fputc(*at++, out.stream);
+            }
+        }
+    }
+    return text_take(&out);
+}
+
+/* Whether a text has that word. */
+static bool has_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        if ((at == text || !is_word_char(at[-1])) && !is_word_char(at[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is renamed, and to what. */
+struct renaming {
+    const char *prefix;
+    char upper[PREFIX_MAX_CHARS + 1];
+    const char *texts[2]; /* all in which names of the outside are found */
+};
+
+/* Whether a name inside would be one of the outside: it begins with the prefix, and with tl_ in its
+ * place it is there, too. */
+static bool is_in_the_way(const struct renaming *renaming, const char *word, size_t length)
+{
+    size_t prefix_length = strlen(renaming->prefix);
+    bool lower = strncmp(word, renaming->prefix, prefix_length) == 0;
+    bool upper = strncmp(word, renaming->upper, prefix_length) == 0;
+    if ((!lower && !upper) || length <= prefix_length + 1 || word[prefix_length] != '_') {
+        return false;
+    }
+    char outside[256];
+    (void)snprintf(outside, sizeof outside, "%s%.*s", lower ? "tl" : "TL",
+                   (int)(length - prefix_length), word + prefix_length);
+    return has_word(renaming->texts[0], outside) || has_word(renaming->texts[1], outside);
+}
+
+/* Writes a text with the prefix in place of tl_ and TL_, an underscore behind what is in the way,
+ * and no more than one empty line at a time. */
+static void write_renamed(FILE *stream, const struct renaming *renaming, const char *text)
+{
+    size_t line_ends = 0;
+    while (*text != '\0') {
+        size_t length = 0;
+        while (is_word_char(text[length])) {
+            length++;
+        }
+        line_ends = *text == '\n' ? line_ends + 1 : 0;
+        if (length == 0 && line_ends < 3) {
+            (void)fputc(*text, stream);
+        } else if (strncmp(text, "tl_", 3) == 0 || strncmp(text, "TL_", 3) == 0) {
+            (void)fprintf(stream, "%s%.*s", *text == 't' ? renaming->prefix : renaming->upper,
+                          (int)length - 2, text + 2);
+        } else if (length > 0) {
+            (void)fprintf(stream, "%.*s%s", (int)length, text,
+                          is_in_the_way(renaming, text, length) ? "_" : "");
+        }
+        text += length > 0 ? length : 1;
+    }
+    (void)fputc('\n', stream);
+}
+
+/* The texts of the files, as the templates have them. */
+enum part { PART_HEADER, PART_SOURCE, PART_PLUGIN, PART_COUNT };
+
+static const struct {
+    const char *ending;
+    const char *template;
+} parts[PART_COUNT] = {
+    [PART_HEADER] = {".h", text_timers_h_in},
+    [PART_SOURCE] = {".c", text_timers_c_in},
+    [PART_PLUGIN] = {"_plugin.c", text_plugin_c_in},
+};
+
+static bool is_asked_for(const struct export_request *request, enum part part)
+{
+    return part != PART_PLUGIN || request->plugin;
+}
+
+static bool write_file(const struct export *export, struct outfile *file, enum part part,
+                       char *const texts[PART_COUNT])
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s%s", export->request->folder, export->prefix,
+                          parts[part].ending);
+    if (length < 0 || (size_t)length >= sizeof path) {
+        return error_set(export->error, "the path of the folder is too long");
+    }
+    if (!outfile_open(file, path, export->error)) {
+        return false;
+    }
+    if (part == PART_PLUGIN) { /* speaks of both, the contract's names and these */
+        (void)fprintf(file->stream, "%s\n", texts[part]);
+        return true;
+    }
+    struct renaming renaming = {.prefix = export->prefix,
+                                .texts = {texts[PART_HEADER], texts[PART_SOURCE]}};
+    for (size_t i = 0; export->prefix[i] != '\0'; i++) {
+        renaming.upper[i] = (char)toupper((unsigned char)export->prefix[i]);
+    }
+    write_renamed(file->stream, &renaming, texts[part]);
+    return true;
+}
+
+static bool make_texts(struct export *export, char *texts[PART_COUNT])
+{
+    if (!cut(export) || !set_all(export)) {
+        return false;
+    }
+    for (int part = 0; part < PART_COUNT; part++) {
+        if (part == PART_PLUGIN && !set_precision_code(export)) {
+            return false;
+        }
+        texts[part] = fill(export, parts[part].template);
+        if (texts[part] == NULL) {
+            return error_set(export->error, "out of memory");
+        }
+    }
+    return true;
+}
+
+bool export_write(const struct export_request *request, struct error *error)
+{
+    if (!export_is_possible(request->contender, request->intrusive, error)) {
+        return false;
+    }
+    struct export export = {.request = request, .algo = request->contender->timed, .error = error};
+    if (request->prefix != NULL) {
+        (void)snprintf(export.prefix, sizeof export.prefix, "%s", request->prefix);
+    } else {
+        symbol_of(export.algo->name, export.prefix, sizeof export.prefix);
+    }
+    char *texts[PART_COUNT] = {NULL};
+    struct outfile files[PART_COUNT] = {{NULL}};
+    struct folder folder = {0};
+    bool good = make_texts(&export, texts) && folder_open(&folder, request->folder, error);
+    for (int part = 0; good && part < PART_COUNT; part++) {
+        if (is_asked_for(request, part)) {
+            good = write_file(&export, &files[part], part, texts);
+        }
+    }
+    for (int part = 0; part < PART_COUNT; part++) {
+        if (good && is_asked_for(request, part)) {
+            good = outfile_commit(&files[part], error);
+        } else {
+            outfile_abort(&files[part]);
+        }
+        free(texts[part]);
+    }
+    if (!good) {
+        folder_abort(&folder);
+    }
+    for (size_t i = 0; i < export.value_count; i++) {
+        free(export.values[i].text);
+    }
+    amalgam_free(&export.amalgam);
+    return good;
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# timerlab export: every structure is written and compiles without a warning; some are checked, as
+# scripts/check-exports does with all; what it must refuse, it refuses.
+set -euo pipefail
+
+command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
+fail() {
+    printf 'export: %s\n' "$1" >&2
+    exit 1
+}
+
+# refuse STATUS WORDS ARGUMENTS...: ends with that status and says that, and writes nothing.
+refuse() {
+    local wanted=$1 words=$2 status=0
+    shift 2
+    "$TIMERLAB" export "$@" -o "$scratch/nothing" >"$scratch/printed" 2>"$scratch/said" || status=$?
+    [ "$status" -eq "$wanted" ] || fail "export $*: exit status $status, not $wanted"
+    grep -qF -- "$words" "$scratch/said" || fail "export $*: does not say '$words' but: $(cat "$scratch/said")"
+    [ ! -e "$scratch/nothing" ] || fail "export $*: wrote something"
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+refuse 2 'which structure'
+refuse 2 'one structure at a time' hier-wheel go-heap
+refuse 2 'hier-wheel' heir-wheel
+refuse 2 'slots' hier-wheel:slots=1
+refuse 2 'one structure at a time' all
+refuse 2 'names in C begin' hier-wheel --prefix My-wheel
+refuse 2 "timerlab's" hier-wheel --prefix tl
+refuse 1 'timerlab export go-heap' 'locked(go-heap)'
+refuse 1 "somebody else's library" libuv
+refuse 1 "timerlab's own" kv-wheel
+refuse 1 'fires nothing' null
+refuse 1 'Without --intrusive' spoke-wheel --intrusive
+
+# Nothing of timerlab is left, but who made it; the names of the outside are the prefix's.
+"$TIMERLAB" export hier-wheel:slots=64:rounding=ceil --prefix late -o out
+[ "$(ls out)" = $'late.c\nlate.h' ] || fail "wrote other files: $(ls out)"
+! grep -nE '\<(tl_|TL_)|\<counters\>|_walk\(|struct .*_algo|corrupt' out/late.* || fail "something of timerlab is left"
+grep -q '64, /\* slots=64' out/late.c || fail "the option is not in it"
+"$CC" -std=c17 -O1 -c out/late.c -o late.o
+nm -g --defined-only late.o | awk '{ print $3 }' | sort >names
+printf 'late_%s\n' advance count create destroy next reserve start stop | diff - names ||
+    fail "other names are seen outside"
+# Freestanding, with an allocator of the caller's: nothing is asked of a C library but to move bytes.
+"$CC" -std=c17 -O1 -ffreestanding -DLATE_NO_MALLOC -c out/late.c -o late.o
+! nm -u late.o | grep -vE ' mem(cpy|set|move)$|__(asan|ubsan)' || fail "it needs more than it says"
+# A prefix under which names inside would be those outside.
+"$TIMERLAB" export binary-heap --prefix heap -o out
+"$CC" -std=c17 -Wall -Wextra -Werror -c out/heap.c -o heap.o
+
+"$SOURCE/scripts/check-exports" --compile >"$scratch/said" || fail "$(cat "$scratch/said")"
+[ "$(sed "s, .*,," said)" -gt 60 ] || fail "$(cat said)"
+"$SOURCE/scripts/check-exports" --quick hier-wheel binary-heap batch-wheel skip-list >said || fail "$(cat said)"
