@@ -1,4 +1,4 @@
-/* From a source's declarations and three templates to the files that are handed over. */
+/* From a source's declarations and four templates to the files that are handed over. */
 #include "export.h"
 #include "amalgam.h"
 #include "build_info.h"
@@ -748,7 +748,7 @@ static void write_renamed(FILE *stream, const struct renaming *renaming, const c
 }
 
 /* The texts of the files, as the templates have them. */
-enum part { PART_HEADER, PART_SOURCE, PART_PLUGIN, PART_COUNT };
+enum part { PART_HEADER, PART_SOURCE, PART_CPP, PART_PLUGIN, PART_COUNT };
 
 static const struct {
     const char *ending;
@@ -756,12 +756,13 @@ static const struct {
 } parts[PART_COUNT] = {
     [PART_HEADER] = {".h", text_timers_h_in},
     [PART_SOURCE] = {".c", text_timers_c_in},
+    [PART_CPP] = {".hpp", text_timers_hpp_in},
     [PART_PLUGIN] = {"_plugin.c", text_plugin_c_in},
 };
 
 static bool is_asked_for(const struct export_request *request, enum part part)
 {
-    return part != PART_PLUGIN || request->plugin;
+    return part == PART_CPP ? request->cpp : part != PART_PLUGIN || request->plugin;
 }
 
 static bool write_file(const struct export *export, struct outfile *file, enum part part,

@@ -1,6 +1,7 @@
 /* What `tune` found, in words, numbers and JSON. */
 #include "tune.h"
 
+#include "export.h"
 #include "figures.h"
 
 #include <inttypes.h>
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES 320
+#define NAME_BYTES   320
+#define EXPORT_BYTES 1200
 
 static const char *const stage_words[] = {
 #define STAGE_WORD(code, word) word,
@@ -283,6 +285,20 @@ static void write_tolerance(FILE *stream, const struct tune_result *result)
     (void)fputc('\n', stream);
 }
 
+/* The command that writes it for a server; or why there is none. */
+static const char *export_words(const struct tune_candidate *candidate, char text[EXPORT_BYTES])
+{
+    char name[NAME_BYTES];
+    struct error error;
+    if (export_is_possible(&candidate->contender, false, &error)) {
+        (void)snprintf(text, EXPORT_BYTES, "timerlab export %s -o timers",
+                       name_of(candidate, name));
+    } else {
+        (void)snprintf(text, EXPORT_BYTES, "%s", error.text);
+    }
+    return text;
+}
+
 /* --- the table ------------------------------------------------------------------------------- */
 
 /* The one that stands for a structure: that which came furthest, and of those the best. */
@@ -406,6 +422,10 @@ void tune_write_text(const struct tune_request *request, const struct tune_resul
     }
     write_tolerance(stream, result);
     write_table(stream, request, result);
+    if (result->best != NULL) {
+        char command[EXPORT_BYTES];
+        (void)fprintf(stream, "\nto use it  %s\n", export_words(result->best, command));
+    }
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
@@ -487,6 +507,12 @@ json_t *tune_json(const struct tune_request *request, const struct tune_result *
         (void)json_object_set_new(json, "certainty",
                                   json_string(certainties[result->certainty].word));
         (void)json_object_set_new(json, "tie_break", json_string(result->tie_break));
+        struct error error;
+        if (export_is_possible(&result->best->contender, false, &error)) {
+            char command[EXPORT_BYTES];
+            (void)json_object_set_new(json, "export",
+                                      json_string(export_words(result->best, command)));
+        }
     }
     if (json != NULL && result->judged) {
         (void)json_object_set_new(

@@ -52,6 +52,50 @@ printf 'late_%s\n' advance count create destroy next reserve start stop | diff -
 "$TIMERLAB" export binary-heap --prefix heap -o out
 "$CC" -std=c17 -Wall -Wextra -Werror -c out/heap.c -o heap.o
 
+# The class for C++, around either shape: three timers of which one is stopped, and their callbacks.
+for shape in own records; do
+    flags=(--cpp)
+    [ "$shape" = own ] || flags+=(--intrusive)
+    "$TIMERLAB" export hier-wheel --prefix idle "${flags[@]}" -o "$shape"
+    cat >"$shape/main.cc" <<'END'
+#include "idle.hpp"
+#include <vector>
+struct connection { int descriptor; uint64_t node[2]; };
+int main()
+{
+    std::vector<connection> connections(3);
+    idle::timers timers;
+#ifdef RECORDS
+    idle_records records = {connections.data(), sizeof(connection), offsetof(connection, node)};
+    if (sizeof(idle_node) != sizeof(connection::node) || timers.create(3, 100, records) != IDLE_OK) {
+#else
+    if (timers || timers.create(3, 100) != IDLE_OK) {
+#endif
+        return 1;
+    }
+    for (uint32_t id = 0; id < 3; id++) {
+        timers.start(id, 110 + id);
+    }
+    idle::timers moved = std::move(timers);
+    std::vector<uint32_t> fired;
+    if (timers || moved.stop(1) != IDLE_OK || moved.stop(1) != IDLE_IDLE || moved.next() > 110) {
+        return 2;
+    }
+    moved.advance(111, [&](uint32_t id, uint64_t) { fired.push_back(id); moved.start(id, 200); });
+    moved.advance(112, [&](uint32_t id, uint64_t) { fired.push_back(id); });
+    return fired == std::vector<uint32_t>{0, 2} && moved.count() == 1 ? 0 : 3;
+}
+END
+    sanitizers=()
+    [ -z "$SANITIZE" ] || sanitizers=("-fsanitize=$SANITIZE")
+    define=()
+    [ "$shape" = own ] || define=(-DRECORDS)
+    "$CC" -std=c17 -O1 "${sanitizers[@]}" -c "$shape/idle.c" -o idle.o
+    "$CXX" -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror "${sanitizers[@]}" "${define[@]}" \
+        "$shape/main.cc" idle.o -o main
+    ./main || fail "$shape: the program in C++ ends with $?"
+done
+
 "$SOURCE/scripts/check-exports" --compile >"$scratch/said" || fail "$(cat "$scratch/said")"
 [ "$(sed "s, .*,," said)" -gt 60 ] || fail "$(cat said)"
 "$SOURCE/scripts/check-exports" --quick hier-wheel binary-heap batch-wheel skip-list >said || fail "$(cat said)"

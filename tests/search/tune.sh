@@ -146,6 +146,7 @@ awk 'BEGIN { for (t = 0; t < 20; t++) printf "%d,%d,start,100000\n", t * 20000, 
 
 # the options that the work is least at, from wherever it begins
 tunes valley:slots=512:mode=good dense.trace --plugin ./valley.so -a valley --counts
+tail -n 1 out | grep -q '^to use it  valley cannot be exported: it is a plug-in' || complain "says no reason: $(tail -n 1 out)"
 says '^runner-up  none'
 says '^how sure   alone'
 tunes valley:slots=512:mode=good dense.trace --plugin ./valley.so -a valley:slots=7 --counts
@@ -160,6 +161,12 @@ tunes valley dense.trace --plugin ./valley.so --plugin ./hides.so -a valley,hide
 
 # dense traffic: a slot for each tick does least; sparse: who sleeps through it
 tunes simple-wheel dense.trace -a binary-heap,simple-wheel,rbtree --counts --fixed
+# The answer ends with the command that hands it over, which works.
+exports=$(tail -n 1 out | sed -n 's/^to use it  timerlab //p')
+[ "$exports" = "export simple-wheel -o timers" ] || complain "ends with: $(tail -n 1 out)"
+read -ra words <<<"$exports"
+"$timerlab" "${words[@]}" || complain "'$exports': exit status $?"
+[ -s timers/simple_wheel.c ] || complain "'$exports' does not work"
 says '^runner-up  '
 says '^how sure   counts: '
 tunes binary-heap sparse.trace -a simple-wheel,round-wheel,binary-heap --counts
