@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# docs/into-your-server.md: its ```sh blocks, in order, in an empty folder, as its reader would run them;
+# and the program does with the exported timers what it did with libevent's.
+set -euo pipefail
+
+[ -z "$SANITIZE" ] || { echo "skipped: what is exported is under sanitizers in the test 'export'" >&2 && exit 77; }
+skip() {
+    printf 'skipped: the commands need %s\n' "$1" >&2
+    exit 77
+}
+command -v python3 >/dev/null || skip python3
+echo '#include <event2/event.h>' | "$CC" -fsyntax-only -x c - 2>/dev/null || skip libevent-dev
+
+scratch=$(mktemp -d)
+# What the page leaves running where it fails is a child of its shell.
+trap 'rm -rf "$scratch"' EXIT
+awk '
+    /^```sh$/ { inside = 1; blocks++; next }
+    /^```$/ { inside = 0 }
+    inside
+    END { exit blocks == 0 }' "$SOURCE/docs/into-your-server.md" >"$scratch/commands"
+mkdir "$scratch/folder"
+cd "$scratch/folder"
+export PATH="${TIMERLAB%/*}:$PATH" timerlab_source=$SOURCE
+{
+    echo 'trap '\''jobs -p | xargs -r kill 2>/dev/null || true'\'' EXIT'
+    cat "$scratch/commands"
+} >"$scratch/script"
+# With -x, so that what fails is seen.
+bash -euxo pipefail "$scratch/script" </dev/null
+
+# The clients are the same, so as many connections end by each of the timeouts.
+ends() {
+    sed -n 's/^\([0-9]* accepted; idle [0-9]*, request [0-9]*\),.*/\1/p' "$1"
+}
+[ "$(ends before.txt)" = '200 accepted; idle 50, request 50' ]
+[ "$(ends after.txt)" = "$(ends before.txt)" ]
+grep -q '^to use it  timerlab export ' answer.txt
