@@ -52,20 +52,40 @@ timerlab list | awk 'NF == 0 { exit } NR > 1 { print $1 } END { print "my-wheel"
 LD_LIBRARY_PATH=$libdir "$scratch/consumer" ./my-wheel.so | diff "$scratch/names" - ||
     fail "the structures that a program finds (>) are not those that timerlab lists (<)"
 
-# find_package, both kinds
+# The same for C++, and what the installed program exports.
+cat >"$scratch/consumer.cc" <<'END'
+#include <timerlab.h>
+#include <timerlab/registry.h>
+#include "hier_wheel.hpp"
+int main()
+{
+    hier_wheel::timers timers;
+    return tl_registry_find("hier-wheel") != nullptr && timers.create(10, 0) == HIER_WHEEL_OK ? 0 : 1;
+}
+END
+timerlab export hier-wheel --cpp -o "$scratch"
+"$CC" "${flags[@]}" -c "$scratch/hier_wheel.c" -o "$scratch/hier_wheel.o"
+"$CXX" "${flags[@]/-std=c17/-std=c++17}" "${cflags[@]}" "$scratch/consumer.cc" "$scratch/hier_wheel.o" \
+    "${libs[@]}" -o "$scratch/consumer_cc"
+LD_LIBRARY_PATH=$libdir "$scratch/consumer_cc" || fail "the program in C++ does not find hier-wheel"
+
+# find_package, both kinds, in both languages
 mkdir "$scratch/project"
 cat >"$scratch/project/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.25)
-project(consumer LANGUAGES C)
+project(consumer LANGUAGES C CXX)
 find_package(timerlab $(pkg-config --modversion timerlab) REQUIRED)
 foreach(kind IN ITEMS timerlab timerlab_static)
     add_executable(with_\${kind} "$SOURCE/tests/algos/consumer.c")
     target_link_libraries(with_\${kind} PRIVATE timerlab::\${kind})
 endforeach()
+add_executable(in_cxx "$scratch/consumer.cc" "$scratch/hier_wheel.c")
+target_link_libraries(in_cxx PRIVATE timerlab::timerlab)
 END
 if ! {
     cmake -S "$scratch/project" -B "$scratch/project/build" -DCMAKE_PREFIX_PATH="$installed" \
-        -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="${flags[*]}" &&
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="${flags[*]}" \
+        -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_CXX_FLAGS="${flags[*]/-std=c17/-std=c++17}" &&
         cmake --build "$scratch/project/build"
 } >"$scratch/log" 2>&1; then
     fail "$(cat "$scratch/log")"
@@ -74,6 +94,7 @@ for kind in timerlab timerlab_static; do
     "$scratch/project/build/with_$kind" ./my-wheel.so | diff "$scratch/names" - ||
         fail "$kind: structures are missing"
 done
+"$scratch/project/build/in_cxx" || fail "find_package for C++: the program does not find hier-wheel"
 readelf -d "$scratch/project/build/with_timerlab" | grep -qF "libtimerlab.so.$abi" ||
     fail "timerlab::timerlab is not the shared library"
 ! readelf -d "$scratch/project/build/with_timerlab_static" | grep -qF libtimerlab ||
