@@ -1,0 +1,262 @@
+/* model.h: the inside of the model, shared by the files that each see to one part of it. */
+#ifndef SIM_MODEL_H
+#define SIM_MODEL_H
+
+#include "random.h"
+#include "registry.h"
+#include "simulate_cluster.h"
+
+#include <stdlib.h>
+
+/* What the table says of a timer. FREE: the place is nobody's. */
+enum record { FREE, PLANNED, PENDING, DUE, OWNED, READY, FLIGHT, GONE };
+
+/* What a timer's own event is about. */
+enum due_for {
+    FOR_NOTHING,
+    FOR_COMMIT,
+    FOR_STOP,
+    FOR_DUE,
+    FOR_RETRY,
+    FOR_LEASE,
+    FOR_AGAIN,
+    FOR_COPY
+};
+
+/* One pending timer. Small: there may be 10^8. */
+struct timer {
+    uint64_t deadline_us;
+    uint32_t serial;  /* grows when the place is another timer's */
+    uint8_t record;   /* enum record */
+    uint8_t event;    /* enum due_for */
+    uint8_t copies;   /* in queue and hands, and such as wait for a retry */
+    uint8_t attempts; /* calls that failed */
+    uint8_t called;   /* carried out; stays at 255 */
+    uint8_t token;    /* of its lease; of copies in memory, which one is next */
+    uint8_t cause;    /* enum cluster_cause: of what happened to it last */
+    bool stopped;
+    bool dead;
+    bool overdue; /* counted as such */
+};
+
+/* A timer, as queue and hands have it. */
+struct copy {
+    uint32_t timer;
+    uint32_t serial;
+    uint8_t path;  /* enum cluster_path */
+    uint8_t cause; /* of a call that is not the first */
+    uint8_t token;
+    bool heard; /* carried out, unless a reply was lost */
+    uint64_t at_us;
+};
+
+/* A queue of copies that grows as it must. */
+struct copies {
+    struct copy *items;
+    size_t first;
+    size_t count;
+    size_t room; /* a power of two */
+};
+
+struct node {
+    bool up;
+    uint64_t up_since_us;
+    uint64_t cut_until_us;   /* does not reach the store */
+    uint64_t pause_until_us; /* stands still */
+    int64_t offset_us;       /* of its clock */
+};
+
+struct scheduler {
+    uint8_t step;
+    uint64_t second; /* whose timers it fetches */
+    uint64_t next_poll_us;
+    struct copies held;
+    bool full; /* the last look left something */
+};
+
+struct slot {
+    struct copy copy;
+    uint32_t host;
+    uint8_t step;
+    bool busy;
+    bool failed;
+    uint64_t at_us; /* of its next event */
+};
+
+/* Events besides the timers' own; each kind has a range of ids. */
+enum range {
+    EVENT_ARRIVAL,
+    EVENT_REAP,
+    EVENT_SCAN,
+    EVENT_OUTAGE,
+    EVENT_HALT,
+    EVENT_SLOW,
+    EVENT_POLL,  /* one a scheduler: to look, or the end of a step */
+    EVENT_SLOT,  /* one a slot */
+    EVENT_CRASH, /* one a node, and so on */
+    EVENT_PAUSE,
+    EVENT_CUT,
+    EVENT_STEP,
+    RANGES
+};
+
+struct planner;
+
+struct cluster {
+    const struct cluster_request *request;
+    const struct cluster_protocol *protocol;
+    const double *p;
+    struct cluster_outcome *outcome;
+    struct error *error;
+    bool failed;
+
+    /* Events. */
+    const struct tl_algo *algo;
+    void *events;
+    struct tl_memory memory;
+    uint64_t now_us;
+    uint32_t range[RANGES + 1]; /* where each begins; behind the last, the timers */
+    uint32_t *fired;
+    size_t fired_count;
+    size_t fired_room;
+
+    /* Timers. */
+    struct timer *timers;
+    uint32_t timers_used; /* places that were ever in use */
+    uint32_t timers_room;
+    uint32_t *free_places;
+    size_t free_count;
+    size_t free_room;
+    uint64_t live;
+    uint64_t overdue;
+    uint64_t lead_us; /* how much before its deadline a timer is shown to schedulers, whose clocks
+                         differ */
+
+    struct copies due;     /* in the table, by deadline */
+    struct copies behind;  /* what the second pass looks through, by deadline */
+    struct copies expired; /* leases, for the next look */
+    struct copies queue;
+    double queue_area; /* timers times seconds */
+    uint64_t queue_changed_us;
+
+    uint64_t clock;       /* the next second to be fetched, in ticks */
+    uint64_t row_lock_us; /* when the one lock is free again */
+    uint32_t master;
+    uint64_t *sync_begin_us; /* of each shard, the last sync that was asked for */
+    uint64_t *sync_end_us;
+
+    struct node *nodes; /* schedulers, then hosts */
+    uint32_t node_count;
+    uint32_t scheduler_count;
+    uint32_t host_count;
+    struct scheduler *schedulers;
+    struct slot *slots;
+    uint32_t slot_count;
+    uint32_t *idle; /* slots of hosts that are up */
+    uint32_t idle_count;
+
+    bool outage;
+    bool slow;
+    bool halted;
+    uint64_t overdue_before; /* when the outage began */
+    uint64_t drain_since_us; /* 0: nothing drains */
+    uint64_t halt_since_us;
+
+    struct planner *planner;
+    bool planned_all;
+    struct random arrivals;
+    struct random services;
+    struct random faults;
+    struct random stores;
+};
+
+/* --- simulate_cluster.c ------------------------------------------------------------------------
+ */
+
+static inline uint64_t us_of(double seconds)
+{
+    return (uint64_t)(seconds * 1e6 + 0.5);
+}
+
+static inline bool does(const struct cluster *cluster, enum cluster_step step)
+{
+    return cluster_protocol_does(cluster->protocol, step);
+}
+
+/* Starts an event, or moves it. */
+void event_at(struct cluster *cluster, uint32_t id, uint64_t at_us);
+void event_cancel(struct cluster *cluster, uint32_t id);
+void timer_event(struct cluster *cluster, uint32_t timer, enum due_for what, uint64_t at_us);
+void timer_event_cancel(struct cluster *cluster, uint32_t timer);
+
+void copies_push(struct cluster *cluster, struct copies *copies, struct copy copy);
+struct copy copies_pop(struct copies *copies);
+static inline struct copy *copies_at(const struct copies *copies, size_t index)
+{
+    return &copies->items[(copies->first + index) & (copies->room - 1)];
+}
+
+/* The timer of a copy, NULL if its place is another's by now. */
+static inline struct timer *timer_of(const struct cluster *cluster, const struct copy *copy)
+{
+    struct timer *timer = &cluster->timers[copy->timer];
+    return timer->serial == copy->serial && timer->record != FREE ? timer : NULL;
+}
+
+/* How long a request to the store takes from now; one that writes waits for a sync. */
+uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node, bool writes);
+
+/* A timer of which nothing is left to be seen is put into the books; one that only a fault can have
+ * left so is lost. */
+void settle(struct cluster *cluster, uint32_t timer);
+
+/* A copy is gone, by that cause. */
+void drop_copy(struct cluster *cluster, const struct copy *copy, enum cluster_cause cause);
+
+/* One timer fewer is late. */
+void no_longer_overdue(struct cluster *cluster);
+
+/* --- planner.c ---------------------------------------------------------------------------------
+ */
+
+bool planner_open(struct cluster *cluster);
+void planner_close(struct cluster *cluster);
+void planner_arrive(struct cluster *cluster);
+void planner_commit(struct cluster *cluster, uint32_t timer);
+
+/* --- scheduling.c ------------------------------------------------------------------------------
+ */
+
+void scheduling_begin(struct cluster *cluster);
+void scheduler_event(struct cluster *cluster, uint32_t number);
+void scheduler_crash(struct cluster *cluster, uint32_t number);
+void timer_due(struct cluster *cluster, uint32_t timer);
+void timer_lease_ends(struct cluster *cluster, uint32_t timer);
+void timer_again(struct cluster *cluster, uint32_t timer);
+void timer_retry(struct cluster *cluster, uint32_t timer);
+void timer_next_copy(struct cluster *cluster, uint32_t timer);
+void reap(struct cluster *cluster);
+void scan(struct cluster *cluster);
+void enqueue(struct cluster *cluster, uint32_t timer, enum cluster_path path,
+             enum cluster_cause cause);
+
+/* --- executing.c -------------------------------------------------------------------------------
+ */
+
+void feed_slots(struct cluster *cluster);
+void slot_event(struct cluster *cluster, uint32_t number);
+void host_crash(struct cluster *cluster, uint32_t host);
+/* Its idle slots are nobody's to use, until it comes back. */
+void host_goes(struct cluster *cluster, uint32_t host);
+void host_comes(struct cluster *cluster, uint32_t host);
+
+/* --- outages.c ---------------------------------------------------------------------------------
+ */
+
+void outages_begin(struct cluster *cluster);
+void outage_event(struct cluster *cluster, enum range range, uint32_t number);
+
+/* What happened to the one that holds a timer and is too slow. */
+enum cluster_cause cause_of_slowness(const struct cluster *cluster, uint32_t timer);
+
+#endif

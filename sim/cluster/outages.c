@@ -1,0 +1,211 @@
+/* What goes wrong: each fault comes after a time of its own, and again after it is over. */
+#include "model.h"
+
+static void again_after(struct cluster *cluster, uint32_t id, double mean_s)
+{
+    if (mean_s > 0) {
+        event_at(cluster, id,
+                 cluster->now_us + us_of(random_exponential(&cluster->faults, mean_s)));
+    }
+}
+
+/* A sum of uniform ones is normal enough, and exact everywhere. */
+static double about_normal(struct random *random)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++) {
+        sum += random_unit(random);
+    }
+    return sum;
+}
+
+void outages_begin(struct cluster *cluster)
+{
+    const double *p = cluster->p;
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        again_after(cluster, cluster->range[EVENT_CRASH] + n, p[PAR_CRASH_EVERY]);
+        again_after(cluster, cluster->range[EVENT_PAUSE] + n, p[PAR_PAUSE_EVERY]);
+        again_after(cluster, cluster->range[EVENT_CUT] + n, p[PAR_CUT_EVERY]);
+    }
+    for (uint32_t s = 0; s < cluster->scheduler_count; s++) {
+        cluster->nodes[s].offset_us =
+            (int64_t)(about_normal(&cluster->faults) * p[PAR_OFFSET_MS] * 1e3);
+        again_after(cluster, cluster->range[EVENT_STEP] + s, p[PAR_STEP_EVERY]);
+    }
+    if (p[PAR_OUTAGE_EVERY] > 0 && p[PAR_OUTAGE_S] > 0) {
+        event_at(cluster, cluster->range[EVENT_OUTAGE], us_of(p[PAR_OUTAGE_EVERY]));
+    }
+    if (p[PAR_SLOW_EVERY] > 0 && p[PAR_SLOW_S] > 0) {
+        event_at(cluster, cluster->range[EVENT_SLOW], us_of(p[PAR_SLOW_EVERY]));
+    }
+    if (p[PAR_HALT_AT] > 0 && p[PAR_HALT_S] > 0) {
+        event_at(cluster, cluster->range[EVENT_HALT], us_of(p[PAR_HALT_AT]));
+    }
+}
+
+/* From here on it is counted how long it takes until all is as before. */
+static void begin_drain(struct cluster *cluster)
+{
+    cluster->drain_since_us = cluster->now_us;
+    if (cluster->overdue <= cluster->overdue_before) {
+        cluster->drain_since_us = 0;
+    }
+}
+
+static void outage(struct cluster *cluster)
+{
+    cluster->outage = !cluster->outage;
+    if (cluster->outage) {
+        cluster->overdue_before = cluster->overdue;
+    } else {
+        begin_drain(cluster);
+    }
+    event_at(cluster, cluster->range[EVENT_OUTAGE],
+             cluster->now_us +
+                 us_of(cluster->p[cluster->outage ? PAR_OUTAGE_S : PAR_OUTAGE_EVERY]));
+}
+
+static void halt(struct cluster *cluster)
+{
+    cluster->halted = !cluster->halted;
+    if (cluster->halted) {
+        cluster->overdue_before = cluster->overdue;
+        event_at(cluster, cluster->range[EVENT_HALT],
+                 cluster->now_us + us_of(cluster->p[PAR_HALT_S]));
+    } else {
+        cluster->halt_since_us = cluster->now_us;
+        begin_drain(cluster);
+    }
+}
+
+static void crash(struct cluster *cluster, uint32_t number)
+{
+    const double *p = cluster->p;
+    struct node *node = &cluster->nodes[number];
+    uint32_t id = cluster->range[EVENT_CRASH] + number;
+    bool schedules = number < cluster->scheduler_count;
+    if (node->up) {
+        cluster->outcome->crashes++;
+        node->up = false;
+        if (schedules) {
+            scheduler_crash(cluster, number);
+        } else {
+            host_crash(cluster, number - cluster->scheduler_count);
+        }
+        event_at(cluster, id, cluster->now_us + us_of(p[PAR_RESTART_S]));
+        return;
+    }
+    node->up = true;
+    node->up_since_us = cluster->now_us;
+    if (!schedules) {
+        host_comes(cluster, number - cluster->scheduler_count);
+    } else if (!does(cluster, CLUSTER_POP_COPY) && !does(cluster, CLUSTER_PRELOAD)) {
+        event_at(cluster, cluster->range[EVENT_POLL] + number, cluster->now_us);
+    }
+    again_after(cluster, id, p[PAR_CRASH_EVERY]);
+}
+
+/* A node that is away for longer than others wait is taken for dead. */
+static void taken_for_dead(struct cluster *cluster, uint32_t number, double length_s,
+                           enum cluster_cause cause)
+{
+    if (number < cluster->scheduler_count ||
+        cluster->protocol->recovery != CLUSTER_RECOVERY_CHECK_IN ||
+        length_s <= cluster->p[PAR_DETECT_S]) {
+        return;
+    }
+    for (uint32_t i = 0; i < cluster->slot_count; i++) {
+        const struct slot *slot = &cluster->slots[i];
+        if (slot->busy && slot->host == number - cluster->scheduler_count &&
+            cluster->timers[slot->copy.timer].event == FOR_NOTHING) {
+            cluster->timers[slot->copy.timer].cause = (uint8_t)cause;
+            timer_event(cluster, slot->copy.timer, FOR_AGAIN,
+                        cluster->now_us + us_of(cluster->p[PAR_DETECT_S]));
+        }
+    }
+}
+
+/* A node is away, or was, for some time: both come by the same event. */
+static bool is_over(struct cluster *cluster, uint32_t number, uint32_t id, uint64_t *until_us,
+                    double every_s, double length_s)
+{
+    bool over = *until_us != 0 && *until_us <= cluster->now_us;
+    if (over) {
+        *until_us = 0;
+        again_after(cluster, id, every_s);
+        if (number >= cluster->scheduler_count) {
+            host_comes(cluster, number - cluster->scheduler_count);
+        }
+    } else {
+        *until_us = cluster->now_us + us_of(length_s);
+        event_at(cluster, id, *until_us);
+        if (number >= cluster->scheduler_count) {
+            host_goes(cluster, number - cluster->scheduler_count);
+        }
+    }
+    return over;
+}
+
+enum cluster_cause cause_of_slowness(const struct cluster *cluster, uint32_t timer)
+{
+    for (uint32_t i = 0; i < cluster->slot_count; i++) {
+        const struct slot *slot = &cluster->slots[i];
+        const struct node *node = &cluster->nodes[cluster->scheduler_count + slot->host];
+        if (slot->busy && slot->copy.timer == timer && node->cut_until_us > cluster->now_us) {
+            return CLUSTER_CAUSE_PARTITION;
+        }
+    }
+    return CLUSTER_CAUSE_OUTRUN;
+}
+
+void outage_event(struct cluster *cluster, enum range range, uint32_t number)
+{
+    const double *p = cluster->p;
+    uint32_t id = cluster->range[range] + number;
+    struct node *node = &cluster->nodes[number];
+    switch (range) {
+    case EVENT_OUTAGE:
+        outage(cluster);
+        break;
+    case EVENT_HALT:
+        halt(cluster);
+        break;
+    case EVENT_SLOW:
+        cluster->slow = !cluster->slow;
+        event_at(cluster, id,
+                 cluster->now_us + us_of(p[cluster->slow ? PAR_SLOW_S : PAR_SLOW_EVERY]));
+        break;
+    case EVENT_CRASH:
+        crash(cluster, number);
+        break;
+    case EVENT_PAUSE:
+        if (!is_over(cluster, number, id, &node->pause_until_us, p[PAR_PAUSE_EVERY],
+                     p[PAR_PAUSE_S])) {
+            taken_for_dead(cluster, number, p[PAR_PAUSE_S], CLUSTER_CAUSE_OUTRUN);
+        }
+        break;
+    case EVENT_CUT:
+        if (!is_over(cluster, number, id, &node->cut_until_us, p[PAR_CUT_EVERY], p[PAR_CUT_S])) {
+            taken_for_dead(cluster, number, p[PAR_CUT_S], CLUSTER_CAUSE_PARTITION);
+        }
+        break;
+    default: /* EVENT_STEP: to the other side next time */
+        node->offset_us = node->offset_us > (int64_t)(p[PAR_STEP_S] * 5e5)
+                              ? node->offset_us - (int64_t)(p[PAR_STEP_S] * 1e6)
+                              : node->offset_us + (int64_t)(p[PAR_STEP_S] * 1e6);
+        again_after(cluster, id, p[PAR_STEP_EVERY]);
+        break;
+    }
+    /* The master is gone for longer than others wait: the next one that is up takes over. */
+    if (cluster->protocol->master && !cluster->nodes[cluster->master].up) {
+        for (uint32_t s = 0; s < cluster->scheduler_count; s++) {
+            if (cluster->nodes[s].up) {
+                cluster->master = s;
+                cluster->schedulers[s].next_poll_us = cluster->now_us + us_of(p[PAR_DETECT_S]);
+                event_at(cluster, cluster->range[EVENT_POLL] + s,
+                         cluster->schedulers[s].next_poll_us);
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,550 @@
+/*
+ * What is due, and how it comes into the queue: schedulers that look now and then and do the steps
+ * of their protocol, or copies in nodes' memory, whose time is known there; and what brings back
+ * what is nobody's.
+ */
+#include "model.h"
+
+/* --- into the queue ----------------------------------------------------------------------------
+ */
+
+static void queue_changes(struct cluster *cluster)
+{
+    cluster->queue_area +=
+        (double)cluster->queue.count * (double)(cluster->now_us - cluster->queue_changed_us) / 1e6;
+    cluster->queue_changed_us = cluster->now_us;
+}
+
+static void put(struct cluster *cluster, struct copy copy)
+{
+    queue_changes(cluster);
+    copy.at_us = cluster->now_us;
+    copies_push(cluster, &cluster->queue, copy);
+    if (cluster->queue.count > cluster->outcome->queue_most) {
+        cluster->outcome->queue_most = cluster->queue.count;
+    }
+}
+
+static struct copy copy_of(struct cluster *cluster, uint32_t number, enum cluster_path path,
+                           enum cluster_cause cause)
+{
+    struct timer *timer = &cluster->timers[number];
+    timer->copies++;
+    return (struct copy){number, timer->serial, (uint8_t)path, (uint8_t)cause, 0, false, 0};
+}
+
+void enqueue(struct cluster *cluster, uint32_t number, enum cluster_path path,
+             enum cluster_cause cause)
+{
+    if (cluster->timers[number].copies < UINT8_MAX) {
+        put(cluster, copy_of(cluster, number, path, cause));
+        feed_slots(cluster);
+    }
+}
+
+/* --- what is due -------------------------------------------------------------------------------
+ */
+
+static bool in_memory(const struct cluster *cluster)
+{
+    return does(cluster, CLUSTER_POP_COPY) || does(cluster, CLUSTER_PRELOAD);
+}
+
+/* The rows of a node's memory are there unless it has begun anew since they were read. */
+static void due_in_memory(struct cluster *cluster, uint32_t number)
+{
+    struct timer *timer = &cluster->timers[number];
+    const struct node *node = &cluster->nodes[number % cluster->scheduler_count];
+    cluster->outcome->store_operations += 2;
+    timer->record = OWNED;
+    if (node->up && !cluster->halted &&
+        (node->up_since_us == 0 ||
+         node->up_since_us + us_of(cluster->p[PAR_POLL_S]) <= timer->deadline_us)) {
+        timer_event(cluster, number, FOR_AGAIN, cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
+        enqueue(cluster, number, CLUSTER_PATH_FIRST, CLUSTER_CAUSE_OTHER);
+    } else {
+        timer->cause = CLUSTER_CAUSE_CRASH;
+        timer_event(cluster, number, FOR_AGAIN, cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
+    }
+}
+
+void timer_next_copy(struct cluster *cluster, uint32_t number)
+{
+    struct timer *timer = &cluster->timers[number];
+    unsigned copy = timer->token++;
+    const struct node *node = &cluster->nodes[(number + copy) % cluster->scheduler_count];
+    enum cluster_cause cause =
+        timer->copies > 0 ? cause_of_slowness(cluster, number) : CLUSTER_CAUSE_CRASH;
+    if (copy + 1 < (unsigned)cluster->p[PAR_REPLICAS]) {
+        timer_event(cluster, number, FOR_COPY, cluster->now_us + us_of(cluster->p[PAR_SKEW_S]));
+    }
+    if (node->up && !cluster->halted) {
+        cluster->outcome->redelivered += copy > 0;
+        enqueue(cluster, number, copy == 0 ? CLUSTER_PATH_FIRST : CLUSTER_PATH_RECOVERED, cause);
+    } else {
+        timer->cause = CLUSTER_CAUSE_CRASH;
+        settle(cluster, number);
+    }
+}
+
+/* Whoever has moved the clock past a second, and not read it yet, finds what comes into it. */
+static bool join_fetch(struct cluster *cluster, uint32_t number)
+{
+    const struct timer *timer = &cluster->timers[number];
+    uint64_t second = timer->deadline_us / us_of(cluster->p[PAR_TICK_S]);
+    for (uint32_t s = 0; s < cluster->scheduler_count; s++) {
+        struct scheduler *scheduler = &cluster->schedulers[s];
+        if (scheduler->step == 2 && scheduler->second == second) { /* the fetch is on its way */
+            copies_push(
+                cluster, &scheduler->held,
+                copy_of(cluster, number, CLUSTER_PATH_FIRST, (enum cluster_cause)timer->cause));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It is shown to the schedulers. A seed's bucket that was fetched already is not looked at again,
+ * but by the second pass. */
+void timer_due(struct cluster *cluster, uint32_t number)
+{
+    struct timer *timer = &cluster->timers[number];
+    const struct copy entry = {.timer = number, .serial = timer->serial};
+    cluster->overdue++;
+    timer->overdue = true;
+    if (does(cluster, CLUSTER_POP_COPY)) {
+        timer->record = OWNED;
+        timer_next_copy(cluster, number);
+        return;
+    }
+    if (does(cluster, CLUSTER_PRELOAD)) {
+        due_in_memory(cluster, number);
+        return;
+    }
+    timer->record = DUE;
+    bool behind = does(cluster, CLUSTER_MOVE_CLOCK) &&
+                  timer->deadline_us / us_of(cluster->p[PAR_TICK_S]) < cluster->clock;
+    if (cluster->protocol->scanned && cluster->p[PAR_SCAN] > 0) {
+        copies_push(cluster, &cluster->behind, entry);
+    }
+    if (!behind) {
+        copies_push(cluster, &cluster->due, entry);
+    } else if (!join_fetch(cluster, number)) {
+        timer->cause = CLUSTER_CAUSE_LATE;
+        settle(cluster, number);
+    }
+}
+
+/* It is due again, for whoever looks next. */
+static void show_again(struct cluster *cluster, uint32_t number)
+{
+    struct timer *timer = &cluster->timers[number];
+    timer->record = DUE;
+    copies_push(cluster, &cluster->due, (struct copy){.timer = number, .serial = timer->serial});
+}
+
+/* --- a scheduler's steps ------------------------------------------------------------------------
+ */
+
+static uint64_t local_us(const struct cluster *cluster, uint32_t number)
+{
+    int64_t offset = does(cluster, CLUSTER_CLAIM) ? 0 : cluster->nodes[number].offset_us;
+    return (uint64_t)((int64_t)cluster->now_us + offset);
+}
+
+/* Drops from the head what was stopped meanwhile; whether something is left. */
+static bool has_due(struct cluster *cluster)
+{
+    while (cluster->due.count > 0) {
+        const struct timer *timer = timer_of(cluster, copies_at(&cluster->due, 0));
+        if (timer != NULL && (timer->record == DUE || cluster->protocol->master)) {
+            return true;
+        }
+        (void)copies_pop(&cluster->due);
+    }
+    return false;
+}
+
+/* Whether the first of what is due is due by this clock, or in this second. */
+static bool head_is_due(struct cluster *cluster, const struct scheduler *scheduler,
+                        uint64_t clock_us)
+{
+    if (!has_due(cluster)) {
+        return false;
+    }
+    const struct timer *timer = &cluster->timers[copies_at(&cluster->due, 0)->timer];
+    return does(cluster, CLUSTER_MOVE_CLOCK)
+               ? timer->deadline_us / us_of(cluster->p[PAR_TICK_S]) <= scheduler->second
+               : timer->deadline_us <= clock_us;
+}
+
+static void take_due(struct cluster *cluster, uint32_t number, enum record record)
+{
+    struct scheduler *scheduler = &cluster->schedulers[number];
+    uint64_t most =
+        does(cluster, CLUSTER_MOVE_CLOCK) ? UINT64_MAX : (uint64_t)cluster->p[PAR_BATCH];
+    uint64_t clock_us = local_us(cluster, number);
+    scheduler->full = false;
+    while (scheduler->held.count < most && head_is_due(cluster, scheduler, clock_us)) {
+        struct copy entry = copies_pop(&cluster->due);
+        struct timer *timer = &cluster->timers[entry.timer];
+        timer->record = (uint8_t)record;
+        bool again = timer->called > 0 || timer->attempts > 0 || timer->copies > 0;
+        copies_push(cluster, &scheduler->held,
+                    copy_of(cluster, entry.timer,
+                            timer->attempts > 0 ? CLUSTER_PATH_RETRIED
+                            : again             ? CLUSTER_PATH_RECOVERED
+                                                : CLUSTER_PATH_FIRST,
+                            (enum cluster_cause)timer->cause));
+    }
+    scheduler->full = scheduler->held.count >= most && most != UINT64_MAX;
+}
+
+/* What lies in the second that it has won, but for what was stopped before it came to read it. */
+static void fetch_held(struct cluster *cluster, struct scheduler *scheduler)
+{
+    for (size_t left = scheduler->held.count; left > 0; left--) {
+        struct copy copy = copies_pop(&scheduler->held);
+        struct timer *timer = &cluster->timers[copy.timer];
+        if (timer->record == GONE) {
+            timer->copies--;
+            settle(cluster, copy.timer);
+        } else {
+            timer->record = OWNED;
+            copies_push(cluster, &scheduler->held, copy);
+        }
+    }
+}
+
+/* The master reads and leaves the entries where they are until its cursor has passed them. */
+static void read_due(struct cluster *cluster, uint32_t number)
+{
+    struct scheduler *scheduler = &cluster->schedulers[number];
+    uint64_t most = (uint64_t)cluster->p[PAR_BATCH];
+    uint64_t clock_us = local_us(cluster, number);
+    size_t index = 0;
+    for (; index < cluster->due.count && scheduler->held.count < most; index++) {
+        const struct copy *entry = copies_at(&cluster->due, index);
+        struct timer *timer = timer_of(cluster, entry);
+        if (timer != NULL && timer->deadline_us > clock_us) {
+            break;
+        }
+        if (timer == NULL || timer->record == GONE) {
+            continue;
+        }
+        bool again = timer->record == OWNED;
+        timer->record = OWNED;
+        copies_push(cluster, &scheduler->held,
+                    copy_of(cluster, entry->timer,
+                            again ? CLUSTER_PATH_RECOVERED : CLUSTER_PATH_FIRST,
+                            CLUSTER_CAUSE_CRASH));
+    }
+    scheduler->second = index; /* so many entries the cursor will pass */
+    scheduler->full = scheduler->held.count >= most;
+}
+
+static void push_held(struct cluster *cluster, struct scheduler *scheduler, bool ready)
+{
+    uint64_t again_us = us_of(cluster->p[PAR_AGAIN_S]);
+    while (scheduler->held.count > 0) {
+        struct copy copy = copies_pop(&scheduler->held);
+        struct timer *timer = &cluster->timers[copy.timer];
+        if (ready) {
+            timer->record = READY;
+        }
+        if (cluster->protocol->recovery == CLUSTER_RECOVERY_AGAIN && timer->event != FOR_RETRY) {
+            timer_event(cluster, copy.timer, FOR_AGAIN, cluster->now_us + again_us);
+        }
+        put(cluster, copy);
+    }
+    feed_slots(cluster);
+}
+
+static void wait_for_poll(struct cluster *cluster, uint32_t number)
+{
+    struct scheduler *scheduler = &cluster->schedulers[number];
+    uint64_t poll_us = us_of(cluster->p[PAR_POLL_S]);
+    scheduler->step = 0;
+    if (scheduler->next_poll_us <= cluster->now_us) {
+        scheduler->next_poll_us +=
+            ((cluster->now_us - scheduler->next_poll_us) / poll_us + 1) * poll_us;
+    }
+    event_at(cluster, cluster->range[EVENT_POLL] + number, scheduler->next_poll_us);
+}
+
+/* The end of the step after `steps` requests, the last of which may wait for a sync. */
+static void begin_step(struct cluster *cluster, uint32_t number, bool writes)
+{
+    uint64_t took_us = store_us(cluster, number, &cluster->nodes[number], writes);
+    event_at(cluster, cluster->range[EVENT_POLL] + number, cluster->now_us + took_us);
+}
+
+static bool step_writes(enum cluster_step step)
+{
+    return step != CLUSTER_FETCH;
+}
+
+/* Whether there is anything to begin with. */
+static bool looks(struct cluster *cluster, uint32_t number)
+{
+    struct scheduler *scheduler = &cluster->schedulers[number];
+    uint64_t clock_us = local_us(cluster, number);
+    if (cluster->halted || in_memory(cluster) ||
+        (cluster->protocol->master && cluster->master != number)) {
+        return false;
+    }
+    cluster->outcome->store_operations++;
+    if (does(cluster, CLUSTER_MOVE_CLOCK)) {
+        uint64_t tick_us = us_of(cluster->p[PAR_TICK_S]);
+        scheduler->second = cluster->clock;
+        return (cluster->clock + 1) * tick_us <= clock_us;
+    }
+    return head_is_due(cluster, scheduler, clock_us);
+}
+
+static void look(struct cluster *cluster, uint32_t number)
+{
+    if (!looks(cluster, number)) {
+        cluster->outcome->wasted++;
+        wait_for_poll(cluster, number);
+        return;
+    }
+    enum cluster_step first = cluster->protocol->schedule[0];
+    cluster->schedulers[number].step = 1;
+    uint64_t took_us = store_us(cluster, number, &cluster->nodes[number], step_writes(first));
+    uint64_t begin_us = cluster->now_us;
+    if (first == CLUSTER_ACQUIRE) { /* one at a time */
+        begin_us = cluster->row_lock_us > begin_us ? cluster->row_lock_us : begin_us;
+        cluster->row_lock_us = begin_us + took_us;
+    }
+    event_at(cluster, cluster->range[EVENT_POLL] + number, begin_us + took_us);
+}
+
+static void drained_of_halt(struct cluster *cluster)
+{
+    uint64_t tick_us = us_of(cluster->p[PAR_TICK_S]);
+    if (cluster->halt_since_us > 0 && !cluster->halted &&
+        (cluster->clock + 2) * tick_us > cluster->now_us) {
+        cluster->outcome->halt_drain_s = (double)(cluster->now_us - cluster->halt_since_us) / 1e6;
+        cluster->halt_since_us = 0;
+    }
+}
+
+/* A step is done: what it does is seen now. */
+static void end_step(struct cluster *cluster, uint32_t number)
+{
+    struct scheduler *scheduler = &cluster->schedulers[number];
+    enum cluster_step step = cluster->protocol->schedule[scheduler->step - 1];
+    switch (step) {
+    case CLUSTER_MOVE_CLOCK:
+        if (cluster->clock != scheduler->second) { /* another was faster */
+            cluster->outcome->wasted++;
+            wait_for_poll(cluster, number);
+            return;
+        }
+        cluster->clock++;
+        take_due(cluster, number, DUE); /* nobody else will look at them */
+        drained_of_halt(cluster);
+        break;
+    case CLUSTER_FETCH:
+        if (cluster->protocol->master) {
+            read_due(cluster, number);
+        } else {
+            fetch_held(cluster, scheduler);
+        }
+        break;
+    case CLUSTER_REMOVE:
+        for (size_t i = 0; i < scheduler->held.count; i++) {
+            cluster->timers[copies_at(&scheduler->held, i)->timer].record = GONE;
+        }
+        break;
+    case CLUSTER_POP:
+        take_due(cluster, number, GONE);
+        break;
+    case CLUSTER_ACQUIRE:
+        take_due(cluster, number, OWNED);
+        break;
+    case CLUSTER_CLAIM:
+        take_due(cluster, number, READY);
+        push_held(cluster, scheduler, true);
+        break;
+    case CLUSTER_PUSH:
+        push_held(cluster, scheduler, false);
+        break;
+    case CLUSTER_MOVE_CURSOR:
+        for (uint64_t i = 0; i < scheduler->second && cluster->due.count > 0; i++) {
+            (void)copies_pop(&cluster->due);
+        }
+        break;
+    default:
+        break;
+    }
+    bool empty = scheduler->held.count == 0 && step == CLUSTER_FETCH && !cluster->protocol->master;
+    enum cluster_step next = cluster->protocol->schedule[scheduler->step];
+    if (next != CLUSTER_END && !empty) {
+        scheduler->step++;
+        begin_step(cluster, number, step_writes(next));
+    } else if (scheduler->full) {
+        scheduler->step = 0;
+        look(cluster, number);
+    } else {
+        wait_for_poll(cluster, number);
+    }
+}
+
+void scheduler_event(struct cluster *cluster, uint32_t number)
+{
+    const struct node *node = &cluster->nodes[number];
+    uint64_t until =
+        node->pause_until_us > node->cut_until_us ? node->pause_until_us : node->cut_until_us;
+    if (until > cluster->now_us) {
+        event_at(cluster, cluster->range[EVENT_POLL] + number, until);
+    } else if (cluster->schedulers[number].step == 0) {
+        look(cluster, number);
+    } else {
+        end_step(cluster, number);
+    }
+}
+
+void scheduler_crash(struct cluster *cluster, uint32_t number)
+{
+    struct scheduler *scheduler = &cluster->schedulers[number];
+    while (scheduler->held.count > 0) {
+        struct copy copy = copies_pop(&scheduler->held);
+        drop_copy(cluster, &copy, CLUSTER_CAUSE_CRASH);
+    }
+    scheduler->step = 0;
+    event_cancel(cluster, cluster->range[EVENT_POLL] + number);
+}
+
+void scheduling_begin(struct cluster *cluster)
+{
+    for (uint32_t s = 0; s < cluster->scheduler_count; s++) {
+        cluster->schedulers[s].next_poll_us =
+            (uint64_t)(random_unit(&cluster->faults) * cluster->p[PAR_POLL_S] * 1e6);
+        if (!in_memory(cluster)) {
+            event_at(cluster, cluster->range[EVENT_POLL] + s, cluster->schedulers[s].next_poll_us);
+        }
+    }
+    if (cluster->protocol->recovery == CLUSTER_RECOVERY_LEASE && cluster->p[PAR_REAP_S] > 0) {
+        event_at(cluster, cluster->range[EVENT_REAP], us_of(cluster->p[PAR_REAP_S]));
+    }
+    if (cluster->protocol->scanned && cluster->p[PAR_SCAN] > 0) {
+        event_at(cluster, cluster->range[EVENT_SCAN], us_of(cluster->p[PAR_SCAN_EVERY]));
+    }
+}
+
+/* --- what brings timers back --------------------------------------------------------------------
+ */
+
+static void bring_back(struct cluster *cluster, uint32_t number)
+{
+    struct timer *timer = &cluster->timers[number];
+    enum cluster_cause cause =
+        timer->copies > 0 ? cause_of_slowness(cluster, number) : (enum cluster_cause)timer->cause;
+    cluster->outcome->redelivered++;
+    enqueue(cluster, number, CLUSTER_PATH_RECOVERED, cause);
+}
+
+static void end_lease(struct cluster *cluster, uint32_t number)
+{
+    cluster->timers[number].record = READY;
+    bring_back(cluster, number);
+}
+
+void timer_lease_ends(struct cluster *cluster, uint32_t number)
+{
+    const struct timer *timer = &cluster->timers[number];
+    if (timer->record != FLIGHT) {
+        return;
+    }
+    if (cluster->p[PAR_REAP_S] > 0) {
+        copies_push(cluster, &cluster->expired,
+                    (struct copy){.timer = number, .serial = timer->serial, .token = timer->token});
+    } else {
+        end_lease(cluster, number);
+    }
+}
+
+void reap(struct cluster *cluster)
+{
+    cluster->outcome->store_operations++;
+    while (cluster->expired.count > 0) {
+        struct copy entry = copies_pop(&cluster->expired);
+        const struct timer *timer = timer_of(cluster, &entry);
+        if (timer != NULL && timer->record == FLIGHT && timer->token == entry.token) {
+            end_lease(cluster, entry.timer);
+        }
+    }
+    event_at(cluster, cluster->range[EVENT_REAP], cluster->now_us + us_of(cluster->p[PAR_REAP_S]));
+}
+
+void timer_again(struct cluster *cluster, uint32_t number)
+{
+    const struct timer *timer = &cluster->timers[number];
+    if (timer->record != OWNED) {
+        return;
+    }
+    if (cluster->protocol->recovery == CLUSTER_RECOVERY_CHECK_IN) {
+        cluster->outcome->redelivered++;
+        show_again(cluster, number);
+        return;
+    }
+    timer_event(cluster, number, FOR_AGAIN, cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
+    bring_back(cluster, number);
+}
+
+/* The wait before a retry is over. By a lease it is in the table, and due again. */
+void timer_retry(struct cluster *cluster, uint32_t number)
+{
+    struct timer *timer = &cluster->timers[number];
+    timer->copies--;
+    if (cluster->protocol->recovery == CLUSTER_RECOVERY_LEASE && timer->record == PENDING) {
+        show_again(cluster, number);
+    } else if (timer->record == GONE && cluster_protocol_keeps_record(cluster->protocol)) {
+        settle(cluster, number); /* another copy has ended it */
+    } else {
+        if (cluster->protocol->recovery == CLUSTER_RECOVERY_AGAIN) {
+            timer_event(cluster, number, FOR_AGAIN,
+                        cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
+        }
+        enqueue(cluster, number, CLUSTER_PATH_RETRIED, (enum cluster_cause)timer->cause);
+    }
+}
+
+/* Everything that is due for so long and still lies in the table. It comes again for it. */
+void scan(struct cluster *cluster)
+{
+    uint64_t behind_us = us_of(cluster->p[PAR_SCAN_DELAY]);
+    uint64_t most = (uint64_t)cluster->p[PAR_SCAN_BATCH];
+    size_t looked_at = cluster->behind.count;
+    cluster->outcome->store_operations++;
+    for (size_t i = 0; i < looked_at && most > 0; i++) {
+        const struct copy *head = copies_at(&cluster->behind, 0);
+        struct timer *timer = timer_of(cluster, head);
+        if (timer != NULL && timer->record != GONE &&
+            timer->deadline_us + behind_us > cluster->now_us) {
+            break;
+        }
+        struct copy entry = copies_pop(&cluster->behind);
+        if (timer == NULL || timer->record == GONE) {
+            continue;
+        }
+        most--;
+        if (timer->event != FOR_RETRY) {
+            enum cluster_cause cause =
+                timer->copies > 0 ? CLUSTER_CAUSE_SCAN : (enum cluster_cause)timer->cause;
+            if (does(cluster, CLUSTER_REMOVE)) {
+                timer->record = GONE;
+            } else {
+                timer->record = OWNED;
+            }
+            enqueue(cluster, entry.timer, CLUSTER_PATH_SCANNED, cause);
+        }
+        if (!does(cluster, CLUSTER_REMOVE)) {
+            copies_push(cluster, &cluster->behind, entry);
+        }
+    }
+    event_at(cluster, cluster->range[EVENT_SCAN],
+             cluster->now_us + us_of(cluster->p[PAR_SCAN_EVERY]));
+}

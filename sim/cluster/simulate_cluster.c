@@ -1,0 +1,469 @@
+/*
+ * The loop: the structure says when the next event is, hands over all of that microsecond, and they
+ * are done in the order of their ids, so that the order in which a structure fires within a tick
+ * changes nothing.
+ */
+#include "model.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *cluster_path_word(enum cluster_path path)
+{
+    static const char *const words[] = {
+#define PATH_WORD(code, word) [code] = (word),
+        CLUSTER_PATH_MAP(PATH_WORD)
+#undef PATH_WORD
+    };
+    return words[path];
+}
+
+static void fail(struct cluster *cluster, const char *what)
+{
+    if (!cluster->failed) {
+        cluster->failed = true;
+        (void)error_set(cluster->error, "%s", what);
+    }
+}
+
+/* --- events ------------------------------------------------------------------------------------
+ */
+
+void event_at(struct cluster *cluster, uint32_t id, uint64_t at_us)
+{
+    enum tl_status status = cluster->algo->start(cluster->events, id, at_us);
+    if (status != TL_OK && !cluster->failed) {
+        cluster->failed = true;
+        (void)error_set(cluster->error,
+                        "%s: %s; -a takes the structures that `timerlab list` calls unlimited",
+                        cluster->algo->name, tl_status_text(status));
+    }
+}
+
+void event_cancel(struct cluster *cluster, uint32_t id)
+{
+    (void)cluster->algo->stop(cluster->events, id);
+}
+
+void timer_event(struct cluster *cluster, uint32_t timer, enum due_for what, uint64_t at_us)
+{
+    cluster->timers[timer].event = (uint8_t)what;
+    event_at(cluster, cluster->range[RANGES] + timer, at_us);
+}
+
+void timer_event_cancel(struct cluster *cluster, uint32_t timer)
+{
+    if (cluster->timers[timer].event != FOR_NOTHING) {
+        cluster->timers[timer].event = FOR_NOTHING;
+        event_cancel(cluster, cluster->range[RANGES] + timer);
+    }
+}
+
+static void keep_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    struct cluster *cluster = ctx;
+    (void)now;
+    if (cluster->fired_count == cluster->fired_room) {
+        size_t room = cluster->fired_room * 2 + 64;
+        uint32_t *fired = realloc(cluster->fired, room * sizeof *fired);
+        if (fired == NULL) {
+            fail(cluster, "out of memory");
+            return;
+        }
+        cluster->fired = fired;
+        cluster->fired_room = room;
+    }
+    cluster->fired[cluster->fired_count++] = id;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint32_t first = *(const uint32_t *)a;
+    uint32_t second = *(const uint32_t *)b;
+    return (first > second) - (first < second);
+}
+
+/* --- lists -------------------------------------------------------------------------------------
+ */
+
+void copies_push(struct cluster *cluster, struct copies *copies, struct copy copy)
+{
+    if (copies->count == copies->room) {
+        size_t room = copies->room == 0 ? 64 : copies->room * 2;
+        struct copy *items = malloc(room * sizeof *items);
+        if (items == NULL) {
+            fail(cluster, "out of memory");
+            return;
+        }
+        for (size_t i = 0; i < copies->count; i++) {
+            items[i] = *copies_at(copies, i);
+        }
+        free(copies->items);
+        *copies = (struct copies){items, 0, copies->count, room};
+    }
+    *copies_at(copies, copies->count) = copy;
+    copies->count++;
+}
+
+struct copy copies_pop(struct copies *copies)
+{
+    struct copy copy = *copies_at(copies, 0);
+    copies->first = (copies->first + 1) & (copies->room - 1);
+    copies->count--;
+    return copy;
+}
+
+/* --- the store ---------------------------------------------------------------------------------
+ */
+
+/* Syncs of a shard follow one another; what comes before one begins is part of it. */
+static uint64_t sync_end(struct cluster *cluster, uint32_t shard, uint64_t from_us)
+{
+    const double *p = cluster->p;
+    if (from_us > cluster->sync_begin_us[shard] || cluster->sync_end_us[shard] == 0) {
+        bool busy = p[PAR_STALL_SHARE] > 0 && random_unit(&cluster->stores) < p[PAR_STALL_SHARE];
+        double length_ms = p[busy ? PAR_STALL_MS : PAR_SYNC_MS];
+        uint64_t begin_us =
+            from_us > cluster->sync_end_us[shard] ? from_us : cluster->sync_end_us[shard];
+        cluster->sync_begin_us[shard] = begin_us;
+        cluster->sync_end_us[shard] = begin_us + us_of(length_ms / 1e3);
+        cluster->outcome->syncs++;
+    }
+    return cluster->sync_end_us[shard];
+}
+
+uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node, bool writes)
+{
+    const double *p = cluster->p;
+    uint64_t trip_us = 0;
+    cluster->outcome->store_operations++;
+    if (p[PAR_STORE_MS] > 0) {
+        double trip_s = random_lognormal(&cluster->stores, p[PAR_STORE_MS] / 1e3, 0.5);
+        trip_us = us_of(cluster->slow ? trip_s * p[PAR_SLOW_FACTOR] : trip_s);
+    }
+    uint64_t there_us = cluster->now_us + trip_us / 2;
+    if (node != NULL && node->cut_until_us > there_us) {
+        there_us = node->cut_until_us;
+    }
+    if (writes && p[PAR_SYNC_MS] > 0) {
+        there_us = sync_end(cluster, shard % (uint32_t)p[PAR_SHARDS], there_us);
+    }
+    return there_us - cluster->now_us + trip_us / 2;
+}
+
+/* --- the books ---------------------------------------------------------------------------------
+ */
+
+static void release(struct cluster *cluster, uint32_t number)
+{
+    struct cluster_outcome *outcome = cluster->outcome;
+    struct timer *timer = &cluster->timers[number];
+    timer_event_cancel(cluster, number);
+    if (timer->called > 0) {
+        outcome->books.fired++;
+    } else if (timer->stopped) {
+        outcome->books.stopped++;
+    } else if (timer->dead) {
+        outcome->books.dead++;
+    } else {
+        outcome->books.lost++;
+        outcome->lost[timer->cause]++;
+    }
+    if (timer->overdue) {
+        no_longer_overdue(cluster);
+    }
+    timer->record = FREE;
+    cluster->live--;
+    if (cluster->free_count == cluster->free_room) {
+        size_t room = cluster->free_room * 2 + 1024;
+        uint32_t *places = realloc(cluster->free_places, room * sizeof *places);
+        if (places == NULL) {
+            fail(cluster, "out of memory");
+            return;
+        }
+        cluster->free_places = places;
+        cluster->free_room = room;
+    }
+    cluster->free_places[cluster->free_count++] = number;
+}
+
+void settle(struct cluster *cluster, uint32_t number)
+{
+    struct timer *timer = &cluster->timers[number];
+    bool scanned = cluster->protocol->scanned && cluster->p[PAR_SCAN] > 0;
+    if (timer->copies > 0 || timer->record == FREE) {
+        return;
+    }
+    if (timer->record != GONE) {
+        switch (cluster->protocol->recovery) {
+        case CLUSTER_RECOVERY_CHECK_IN:
+            if (timer->record == OWNED && timer->event == FOR_NOTHING) {
+                timer_event(cluster, number, FOR_AGAIN,
+                            cluster->now_us + us_of(cluster->p[PAR_DETECT_S]));
+            }
+            return;
+        case CLUSTER_RECOVERY_COPY:
+            if (timer->event != FOR_NOTHING) {
+                return;
+            }
+            break;
+        case CLUSTER_RECOVERY_NONE:
+            if (scanned) {
+                return;
+            }
+            break;
+        default:
+            return;
+        }
+    }
+    release(cluster, number);
+}
+
+void drop_copy(struct cluster *cluster, const struct copy *copy, enum cluster_cause cause)
+{
+    struct timer *timer = &cluster->timers[copy->timer];
+    timer->cause = (uint8_t)cause;
+    timer->copies--;
+    settle(cluster, copy->timer);
+}
+
+/* --- the loop ----------------------------------------------------------------------------------
+ */
+
+static void timer_fires(struct cluster *cluster, uint32_t number)
+{
+    struct timer *timer = &cluster->timers[number];
+    enum due_for what = (enum due_for)timer->event;
+    timer->event = FOR_NOTHING;
+    switch (what) {
+    case FOR_COMMIT:
+        planner_commit(cluster, number);
+        break;
+    case FOR_STOP:
+        cluster->outcome->store_operations++;
+        timer->stopped = true;
+        timer->record = GONE;
+        settle(cluster, number);
+        break;
+    case FOR_DUE:
+        timer_due(cluster, number);
+        break;
+    case FOR_RETRY:
+        timer_retry(cluster, number);
+        break;
+    case FOR_LEASE:
+        timer_lease_ends(cluster, number);
+        break;
+    case FOR_AGAIN:
+        timer_again(cluster, number);
+        break;
+    case FOR_COPY:
+        timer_next_copy(cluster, number);
+        break;
+    default: /* cancelled within its own microsecond */
+        break;
+    }
+}
+
+static void happens(struct cluster *cluster, uint32_t id)
+{
+    cluster->outcome->events++;
+    if (id >= cluster->range[RANGES]) {
+        timer_fires(cluster, id - cluster->range[RANGES]);
+        return;
+    }
+    int range = RANGES - 1;
+    while (id < cluster->range[range]) {
+        range--;
+    }
+    uint32_t number = id - cluster->range[range];
+    switch ((enum range)range) {
+    case EVENT_ARRIVAL:
+        planner_arrive(cluster);
+        break;
+    case EVENT_REAP:
+        reap(cluster);
+        break;
+    case EVENT_SCAN:
+        scan(cluster);
+        break;
+    case EVENT_POLL:
+        if (cluster->nodes[number].up) {
+            scheduler_event(cluster, number);
+        }
+        break;
+    case EVENT_SLOT:
+        if (cluster->slots[number].busy) {
+            slot_event(cluster, number);
+        }
+        break;
+    default:
+        outage_event(cluster, (enum range)range, number);
+        break;
+    }
+}
+
+/* Nothing takes so long after the last deadline, but what never ends. */
+#define PATIENCE_US UINT64_C(3000000000000)
+
+static void run(struct cluster *cluster)
+{
+    uint64_t last_us = 0;
+    while (!cluster->failed && !(cluster->planned_all && cluster->live == 0)) {
+        uint64_t next = cluster->algo->next(cluster->events);
+        if (next == TL_NEVER || (cluster->planned_all && next > last_us + PATIENCE_US)) {
+            break;
+        }
+        cluster->now_us = next > cluster->now_us ? next : cluster->now_us;
+        if (!cluster->planned_all) {
+            last_us = cluster->now_us;
+        }
+        cluster->fired_count = 0;
+        (void)cluster->algo->advance(cluster->events, cluster->now_us, TL_NO_BUDGET, keep_fired,
+                                     cluster);
+        if (cluster->fired_count > 1) {
+            qsort(cluster->fired, cluster->fired_count, sizeof *cluster->fired, compare_ids);
+        }
+        for (size_t i = 0; i < cluster->fired_count; i++) {
+            happens(cluster, cluster->fired[i]);
+        }
+    }
+}
+
+/* --- beginning and end -------------------------------------------------------------------------
+ */
+
+static bool make_events(struct cluster *cluster)
+{
+    const uint32_t counts[RANGES] = {[EVENT_ARRIVAL] = 1,
+                                     [EVENT_REAP] = 1,
+                                     [EVENT_SCAN] = 1,
+                                     [EVENT_OUTAGE] = 1,
+                                     [EVENT_HALT] = 1,
+                                     [EVENT_SLOW] = 1,
+                                     [EVENT_POLL] = cluster->scheduler_count,
+                                     [EVENT_SLOT] = cluster->slot_count,
+                                     [EVENT_CRASH] = cluster->node_count,
+                                     [EVENT_PAUSE] = cluster->node_count,
+                                     [EVENT_CUT] = cluster->node_count,
+                                     [EVENT_STEP] = cluster->scheduler_count};
+    for (int range = 0; range < RANGES; range++) {
+        cluster->range[range + 1] = cluster->range[range] + counts[range];
+    }
+    tl_counting_allocator(&cluster->memory, tl_system_allocator());
+    const struct tl_config config = {.capacity = cluster->range[RANGES],
+                                     .options = cluster->request->options,
+                                     .allocator = &cluster->memory.allocator};
+    enum tl_status status = cluster->algo->create(&config, &cluster->events);
+    return status == TL_OK ||
+           error_set(cluster->error, "%s: %s", cluster->algo->name, tl_status_text(status));
+}
+
+static bool make_cluster(struct cluster *cluster)
+{
+    const double *p = cluster->p;
+    cluster->scheduler_count = (uint32_t)p[PAR_SCHEDULERS];
+    cluster->host_count = (uint32_t)p[PAR_HOSTS];
+    cluster->node_count = cluster->scheduler_count + cluster->host_count;
+    cluster->slot_count = cluster->host_count * (uint32_t)p[PAR_SLOTS];
+    if (!make_events(cluster)) {
+        return false;
+    }
+    cluster->nodes = calloc(cluster->node_count, sizeof *cluster->nodes);
+    cluster->schedulers = calloc(cluster->scheduler_count, sizeof *cluster->schedulers);
+    cluster->slots = calloc(cluster->slot_count, sizeof *cluster->slots);
+    cluster->idle = calloc(cluster->slot_count, sizeof *cluster->idle);
+    cluster->sync_begin_us = calloc((size_t)p[PAR_SHARDS], sizeof *cluster->sync_begin_us);
+    cluster->sync_end_us = calloc((size_t)p[PAR_SHARDS], sizeof *cluster->sync_end_us);
+    if (cluster->nodes == NULL || cluster->schedulers == NULL || cluster->slots == NULL ||
+        cluster->idle == NULL || cluster->sync_begin_us == NULL || cluster->sync_end_us == NULL) {
+        return error_set(cluster->error, "out of memory");
+    }
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        cluster->nodes[n].up = true;
+    }
+    for (uint32_t i = 0; i < cluster->slot_count; i++) {
+        cluster->slots[i].host = i / (uint32_t)p[PAR_SLOTS];
+        cluster->idle[cluster->idle_count++] = i;
+    }
+    random_seed(&cluster->arrivals, cluster->request->seed);
+    random_seed(&cluster->services, cluster->request->seed ^ UINT64_C(0x5e41c3));
+    random_seed(&cluster->faults, cluster->request->seed ^ UINT64_C(0xfa0175));
+    random_seed(&cluster->stores, cluster->request->seed ^ UINT64_C(0x5702e5));
+    if (!does(cluster, CLUSTER_CLAIM)) {
+        cluster->lead_us =
+            us_of(6 * p[PAR_OFFSET_MS] / 1e3 + (p[PAR_STEP_EVERY] > 0 ? p[PAR_STEP_S] : 0));
+    }
+    if (does(cluster, CLUSTER_POP_COPY) || does(cluster, CLUSTER_PRELOAD)) {
+        cluster->lead_us = 0;
+    }
+    return true;
+}
+
+static void finish(struct cluster *cluster)
+{
+    struct cluster_outcome *outcome = cluster->outcome;
+    const struct copies *lists[] = {&cluster->due, &cluster->behind, &cluster->expired,
+                                    &cluster->queue};
+    for (uint32_t i = 0; i < cluster->timers_used; i++) {
+        outcome->books.pending += cluster->timers[i].record != FREE;
+    }
+    outcome->seconds = (double)cluster->now_us / 1e6;
+    outcome->queue_mean = cluster->queue_changed_us > 0
+                              ? cluster->queue_area / ((double)cluster->queue_changed_us / 1e6)
+                              : 0;
+    outcome->bytes_peak = cluster->memory.peak_bytes +
+                          cluster->timers_room * sizeof *cluster->timers +
+                          cluster->free_room * sizeof *cluster->free_places;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        outcome->bytes_peak += lists[i]->room * sizeof *lists[i]->items;
+    }
+}
+
+static void destroy(struct cluster *cluster)
+{
+    for (uint32_t s = 0; cluster->schedulers != NULL && s < cluster->scheduler_count; s++) {
+        free(cluster->schedulers[s].held.items);
+    }
+    if (cluster->events != NULL) {
+        cluster->algo->destroy(cluster->events);
+    }
+    planner_close(cluster);
+    free(cluster->fired);
+    free(cluster->timers);
+    free(cluster->free_places);
+    free(cluster->due.items);
+    free(cluster->behind.items);
+    free(cluster->expired.items);
+    free(cluster->queue.items);
+    free(cluster->sync_begin_us);
+    free(cluster->sync_end_us);
+    free(cluster->nodes);
+    free(cluster->schedulers);
+    free(cluster->slots);
+    free(cluster->idle);
+}
+
+bool cluster_simulate(const struct cluster_request *request, struct cluster_outcome *outcome,
+                      struct error *error)
+{
+    struct cluster cluster = {.request = request,
+                              .protocol = request->protocol,
+                              .p = request->parameters,
+                              .outcome = outcome,
+                              .error = error,
+                              .algo = request->algo};
+    memset(outcome, 0, sizeof *outcome);
+    outcome->digest = UINT64_C(14695981039346656037);
+    bool done = make_cluster(&cluster) && planner_open(&cluster);
+    if (done) {
+        event_at(&cluster, cluster.range[EVENT_ARRIVAL], 0);
+        scheduling_begin(&cluster);
+        outages_begin(&cluster);
+        run(&cluster);
+        finish(&cluster);
+        done = !cluster.failed;
+    }
+    destroy(&cluster);
+    return done;
+}

@@ -1,0 +1,85 @@
+/*
+ * simulate_cluster.h: a cluster's days as discrete events: planners, schedulers, a store, a queue,
+ * executors, the user's service, and what goes wrong with each. The protocol is a row of the table
+ * (protocol.h), what else there is are parameters (parameters.h). Pending deadlines and the model's
+ * own events are timers of one structure of timerlab's, in microseconds: the model is a workload,
+ * too. The same request gives the same result, whichever exact structure that is.
+ *
+ * What is left out: the store answers each request as if it were alone (its shards share syncs, no
+ * more), and is never lost; the queue is part of it.
+ */
+#ifndef SIM_SIMULATE_CLUSTER_H
+#define SIM_SIMULATE_CLUSTER_H
+
+#include "error.h"
+#include "histogram.h"
+#include "parameters.h"
+#include "protocol.h"
+#include "timerlab.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How a timer came to be called. X(code, word) */
+#define CLUSTER_PATH_MAP(X)                                                                        \
+    X(CLUSTER_PATH_FIRST, "first")                                                                 \
+    X(CLUSTER_PATH_RETRIED, "retried")                                                             \
+    X(CLUSTER_PATH_RECOVERED, "recovered")                                                         \
+    X(CLUSTER_PATH_SCANNED, "scanned")
+
+enum cluster_path {
+#define CLUSTER_PATH_ENUM(code, word) code,
+    CLUSTER_PATH_MAP(CLUSTER_PATH_ENUM)
+#undef CLUSTER_PATH_ENUM
+        CLUSTER_PATHS
+};
+const char *cluster_path_word(enum cluster_path path);
+
+struct cluster_request {
+    const struct cluster_protocol *protocol;
+    const double *parameters;   /* by enum cluster_parameter */
+    const struct tl_algo *algo; /* exact, with next: of the events */
+    const int64_t *options;
+    uint64_t timers; /* how many are started; with a trace: at most */
+    uint64_t seed;
+    const char *trace; /* whose starts and stops are the planners'; NULL: they are made up */
+    void (*progress)(void *ctx, uint64_t started); /* now and then; may be NULL */
+    void *progress_ctx;
+};
+
+struct cluster_outcome {
+    struct cluster_books books;
+    uint64_t calls;    /* of the service that it carried out */
+    uint64_t attempts; /* of calls */
+    uint64_t early;
+    uint64_t duplicates[CLUSTER_CAUSES]; /* calls carried out after the first of a timer */
+    uint64_t lost[CLUSTER_CAUSES];
+    uint64_t redelivered; /* copies that a recovery put into the queue */
+    struct histogram
+        lateness_us[CLUSTER_PATHS]; /* of the first call carried out; early ones are 0 */
+    double backoff_s;               /* waited before retries, of all together */
+    struct histogram wait_us;       /* in the queue, of each copy that came out */
+    uint64_t waits;                 /* copies that came out of the queue */
+    double wait_s;                  /* in the queue, of all of them */
+    double queue_mean;              /* over time, up to the last that came out */
+    uint64_t queue_most;
+    double drain_s;      /* the longest, from the end of an outage or halt until as few were overdue
+                            as at its begin */
+    double halt_drain_s; /* after a halt: until the shared clock is where it would be */
+    uint64_t store_operations;
+    uint64_t syncs;
+    uint64_t wasted; /* looks that found the clock moved or nothing to do */
+    uint64_t crashes;
+    uint64_t events;
+    uint64_t most_live;  /* timers at a time */
+    uint64_t bytes_peak; /* of timers, structure and lists */
+    double seconds;      /* simulated */
+    uint64_t digest;     /* of what was called when */
+};
+
+/* False, with `error` set, if it cannot be run: memory, a structure that does not take the
+ * deadlines, a trace that cannot be read. */
+bool cluster_simulate(const struct cluster_request *request, struct cluster_outcome *outcome,
+                      struct error *error);
+
+#endif

@@ -1,0 +1,491 @@
+/*
+ * The model against what is known in closed form: queues, retries, leases, crashes, pollers, second
+ * passes, copies; and against the exhaustive search of small instances. Each mean lies in its
+ * confidence interval over seeds, which has to be narrow enough to mean something.
+ */
+#include "test.h"
+
+#include "check.h"
+#include "simulate_cluster.h"
+#include "temporary_file.h"
+#include "trace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double p[CLUSTER_PARAMETERS];
+static struct cluster_outcome outcome;
+
+/* No faults, no time but the service's, every timer for itself. */
+static void begin(void)
+{
+    cluster_parameters_default(p);
+    cluster_parameters_calm(p);
+    p[PAR_STORE_MS] = 0;
+    p[PAR_SYNC_MS] = 0;
+    p[PAR_CANCELLED] = 0;
+    p[PAR_MINUTE_SHARE] = 0;
+    p[PAR_HOUR_SHARE] = 0;
+    p[PAR_SHORT_SHARE] = 1;
+    p[PAR_SHORT_S] = 1;
+    p[PAR_TIMEOUT_S] = 1e6;
+    p[PAR_SERVICE] = 1;
+    p[PAR_SERVICE_MS] = 100;
+    p[PAR_SKEW_S] = 1e6;
+    p[PAR_LEASE_S] = 1e6;
+}
+
+static void simulate_in(const char *structure, const char *name, uint64_t timers, uint64_t seed,
+                        const char *trace)
+{
+    struct error error;
+    int64_t values[TL_OPTIONS_MAX];
+    const struct tl_algo *algo = tl_registry_find(structure)->timed;
+    tl_options_default(algo, values);
+    const struct cluster_request request = {.protocol = cluster_protocol_find(name, &error),
+                                            .parameters = p,
+                                            .algo = algo,
+                                            .options = values,
+                                            .timers = timers,
+                                            .seed = seed,
+                                            .trace = trace};
+    assert_non_null(request.protocol);
+    if (!cluster_simulate(&request, &outcome, &error) ||
+        !cluster_books_balance(&outcome.books, &error)) {
+        fail_msg("%s", error.text);
+    }
+    /* Little's law holds to the last copy. */
+    double area = outcome.queue_mean * outcome.seconds;
+    assert_true(area >= outcome.wait_s * 0.999999);
+}
+
+static void simulate(const char *name, uint64_t timers, uint64_t seed)
+{
+    simulate_in("binary-heap", name, timers, seed, NULL);
+}
+
+/* --- a mean over seeds ----------------------------------------------------------------------- */
+
+struct mean {
+    double sum;
+    double squares;
+    double count;
+};
+
+static void add(struct mean *mean, double value)
+{
+    mean->sum += value;
+    mean->squares += value * value;
+    mean->count++;
+}
+
+/* 99 % of Student's t with 11 degrees of freedom or more is within 3.11. */
+static void near_known(const struct mean *mean, double known, double widest_share)
+{
+    double average = mean->sum / mean->count;
+    double variance = (mean->squares - mean->count * average * average) / (mean->count - 1);
+    double half = 3.11 * sqrt((variance > 0 ? variance : 0) / mean->count);
+    assert_true(mean->count >= 12);
+    if (fabs(average - known) > half || half > widest_share * known) {
+        fail_msg("%g +- %g, but it is %g", average, half, known);
+    }
+}
+
+static double mean_lateness_s(void)
+{
+    double sum = 0;
+    double count = 0;
+    for (int path = 0; path < CLUSTER_PATHS; path++) {
+        const struct histogram *h = &outcome.lateness_us[path];
+        sum += histogram_mean(h) * (double)h->total;
+        count += (double)h->total;
+    }
+    return sum / count / 1e6;
+}
+
+/* --- queues ------------------------------------------------------------------------------------
+ */
+
+/* Erlang's C for 10 servers and a load of 8. */
+static double erlang_c(int servers, double load)
+{
+    double term = 1;
+    double sum = 1;
+    for (int k = 1; k < servers; k++) {
+        term *= load / k;
+        sum += term;
+    }
+    double last = term * load / servers * servers / (servers - load);
+    return last / (sum + last);
+}
+
+static void many_servers(void **state)
+{
+    (void)state;
+    struct mean wait = {0};
+    struct mean tail = {0};
+    double c = erlang_c(10, 8);
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        begin();
+        p[PAR_ARRIVALS] = 80;
+        p[PAR_HOSTS] = 1;
+        p[PAR_SLOTS] = 10;
+        simulate("skew", 30000, seed);
+        uint64_t above = 0;
+        for (unsigned b = histogram_bucket(100000); b < HISTOGRAM_BUCKETS; b++) {
+            above += outcome.wait_us.counts[b];
+        }
+        add(&wait, outcome.wait_s / (double)outcome.waits);
+        add(&tail, (double)above / (double)outcome.waits);
+    }
+    near_known(&wait, c / (10 * 10 - 80), 0.1);
+    near_known(&tail, c * exp(-(10 * 10 - 80) * 0.1), 0.15);
+}
+
+static void all_at_once(void **state)
+{
+    (void)state;
+    struct mean wait = {0};
+    struct mean last = {0};
+    double harmonic = 0;
+    for (int k = 1; k <= 10; k++) {
+        harmonic += 1.0 / k;
+    }
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        begin();
+        p[PAR_ARRIVALS] = 1e6;
+        p[PAR_SAME_S] = 5;
+        p[PAR_HOSTS] = 1;
+        p[PAR_SLOTS] = 10;
+        simulate("skew", 1000, seed);
+        add(&wait, outcome.wait_s / 1000);
+        add(&last, outcome.seconds - 5);
+    }
+    near_known(&wait, 990.0 * 991 / 2 / 1000 / 100, 0.05);
+    near_known(&last, 990.0 / 100 + harmonic / 10, 0.05);
+}
+
+/* --- calls --------------------------------------------------------------------------------------
+ */
+
+static void retries(void **state)
+{
+    (void)state;
+    struct mean attempts = {0};
+    struct mean dead = {0};
+    struct mean backoff = {0};
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        begin();
+        p[PAR_ARRIVALS] = 1000;
+        p[PAR_SERVICE_MS] = 1;
+        p[PAR_FAILURE] = 0.2;
+        p[PAR_ATTEMPTS] = 5;
+        p[PAR_RETRY_S] = 0.1;
+        simulate("skew", 20000, seed);
+        add(&attempts, (double)outcome.attempts / 20000);
+        add(&dead, (double)outcome.books.dead / 20000);
+        add(&backoff, outcome.backoff_s / 20000);
+    }
+    near_known(&attempts, (1 - pow(0.2, 5)) / 0.8, 0.01);
+    near_known(&dead, pow(0.2, 5), 0.5);
+    near_known(&backoff, 0.03248, 0.05);
+}
+
+static void outrun_leases(void **state)
+{
+    (void)state;
+    struct mean calls = {0};
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        begin();
+        p[PAR_ARRIVALS] = 1000;
+        p[PAR_LEASE_S] = 0.5;
+        p[PAR_REAP_S] = 0;
+        p[PAR_POLL_S] = 0.01;
+        simulate("lease", 20000, seed);
+        add(&calls, (double)outcome.calls / 20000 - 1);
+        assert_int_equal(outcome.books.lost, 0);
+    }
+    near_known(&calls, 1 / (1 - exp(-10 * 0.5)) - 1, 0.15);
+}
+
+/* Each executor crashes with rate 0.5 a second; a call ends with rate 10. */
+static void crashed_executors(void **state)
+{
+    (void)state;
+    struct mean again = {0};
+    struct mean late = {0};
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        begin();
+        p[PAR_ARRIVALS] = 100;
+        p[PAR_HOSTS] = 60;
+        p[PAR_SLOTS] = 1;
+        p[PAR_CRASH_EVERY] = 2;
+        p[PAR_RESTART_S] = 0;
+        p[PAR_LEASE_S] = 5;
+        p[PAR_REAP_S] = 1;
+        p[PAR_POLL_S] = 0.01;
+        simulate("lease", 4000, seed);
+        add(&again, (double)outcome.redelivered / 4000);
+        /* Less the wait for one of three pollers; a call that is not cut short is of rate 10.5. */
+        add(&late, mean_lateness_s() - 0.0025 - 1 / 10.5);
+        assert_int_equal(outcome.books.lost, 0);
+    }
+    near_known(&again, 0.5 / 10, 0.15);
+    near_known(&late, 0.5 / 10 * (5 + 0.5), 0.15);
+}
+
+/* --- schedulers --------------------------------------------------------------------------------
+ */
+
+static void independent_pollers(void **state)
+{
+    (void)state;
+    struct mean late = {0};
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        begin();
+        p[PAR_ARRIVALS] = 100;
+        p[PAR_SHORT_S] = 10;
+        p[PAR_SERVICE_MS] = 0;
+        simulate("poll-zset", 500, seed);
+        add(&late, mean_lateness_s());
+    }
+    near_known(&late, 1.0 / 4, 0.1);
+}
+
+/* A clock that three move once a second catches up by two; one that one moves never does. */
+static void catching_up(void **state)
+{
+    (void)state;
+    begin();
+    p[PAR_ARRIVALS] = 10;
+    p[PAR_SERVICE_MS] = 0;
+    p[PAR_HALT_AT] = 100;
+    p[PAR_HALT_S] = 60;
+    simulate("seed-ack", 3000, 1);
+    assert_true(fabs(outcome.halt_drain_s - 60.0 / (3 - 1)) <= 1.5);
+    assert_int_equal(outcome.books.lost, 0);
+    p[PAR_SCHEDULERS] = 1;
+    simulate("seed-ack", 3000, 1);
+    assert_true(outcome.halt_drain_s == 0);
+    assert_true(outcome.lateness_us[CLUSTER_PATH_FIRST].max >= 60000000);
+}
+
+static void second_pass(void **state)
+{
+    (void)state;
+    begin();
+    p[PAR_ARRIVALS] = 20;
+    p[PAR_CRASH_EVERY] = 60;
+    p[PAR_RESTART_S] = 1;
+    p[PAR_SCAN_DELAY] = 100;
+    p[PAR_SCAN_EVERY] = 10;
+    simulate("seed-ack", 20000, 3);
+    const struct histogram *scanned = &outcome.lateness_us[CLUSTER_PATH_SCANNED];
+    assert_true(scanned->total > 20);
+    assert_true(scanned->min >= 100000000);
+    assert_true(scanned->max <= 112000000 + 10000000); /* a copy that crashed, too */
+    assert_int_equal(outcome.books.lost, 0);
+    /* Without it they are lost. */
+    p[PAR_SCAN] = 0;
+    simulate("seed-ack", 20000, 3);
+    assert_true(outcome.lost[CLUSTER_CAUSE_CRASH] > 20);
+    /* What waits longer than the pass is behind is called twice, without any fault. */
+    begin();
+    p[PAR_ARRIVALS] = 1e6;
+    p[PAR_SAME_S] = 5;
+    p[PAR_HOSTS] = 1;
+    p[PAR_SLOTS] = 10;
+    p[PAR_SCAN_DELAY] = 3;
+    p[PAR_SCAN_EVERY] = 1;
+    simulate("seed-ack", 1000, 1);
+    assert_true(outcome.duplicates[CLUSTER_CAUSE_SCAN] + outcome.duplicates[CLUSTER_CAUSE_OUTRUN] >
+                100);
+    p[PAR_SCAN_DELAY] = 600;
+    simulate("seed-ack", 1000, 1);
+    assert_int_equal(outcome.calls, 1000);
+}
+
+static void copies_in_memory(void **state)
+{
+    (void)state;
+    struct mean twice = {0};
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        begin();
+        p[PAR_ARRIVALS] = 100;
+        p[PAR_SERVICE_MS] = 1000;
+        p[PAR_SKEW_S] = 2;
+        p[PAR_REPLICAS] = 2;
+        simulate("skew", 5000, seed);
+        add(&twice, (double)outcome.calls / 5000 - 1);
+    }
+    near_known(&twice, exp(-2), 0.1); /* calls longer than the skew */
+    begin();
+    p[PAR_SERVICE_MS] = 0;
+    p[PAR_SKEW_S] = 2;
+    p[PAR_ARRIVALS] = 100;
+    p[PAR_CRASH_EVERY] = 100;
+    p[PAR_RESTART_S] = 50;
+    simulate("skew", 20000, 1);
+    const struct histogram *recovered = &outcome.lateness_us[CLUSTER_PATH_RECOVERED];
+    assert_true(recovered->total > 1000);
+    assert_true(recovered->min >= 2000000);
+}
+
+/* --- against everything that can happen ---------------------------------------------------------
+ */
+
+/* Two timers, due in seconds 1 and 2. */
+static void two_timers(char *path, size_t bytes)
+{
+    struct error error;
+    assert_true(temporary_file_make(path, bytes, "cluster", false, NULL, &error));
+    struct trace_writer *writer = trace_writer_open(path, 1000000, &error);
+    assert_non_null(writer);
+    assert_true(trace_writer_add(writer, 0, 0, TRACE_START, 1500, &error));
+    assert_true(trace_writer_add(writer, 0, 1, TRACE_START, 2500, &error));
+    assert_true(trace_writer_commit(writer, 0, 1, 0, NULL, &error));
+}
+
+/* With at most one crash: what the model comes to is among the ends of the search, and it comes to
+ * the most losses and the most calls of them. */
+static void among_all_ends(const char *name, const char *trace)
+{
+    struct error error;
+    struct check_result all;
+    const struct check_faults faults = {.crashes = 1};
+    bool known[CHECK_TIMERS + 1][8] = {{false}};
+    unsigned most_lost = 0;
+    unsigned most_calls = 0;
+    assert_true(check_search(cluster_protocol_find(name, &error), &faults, &all, &error));
+    for (size_t i = 0; i < all.end_count; i++) {
+        const struct check_end *end = &all.ends[i];
+        unsigned lost = (end->calls[0] == 0 ? 1u : 0u) + (end->calls[1] == 0 ? 1u : 0u);
+        unsigned calls = end->calls[0] + end->calls[1];
+        known[lost][calls] = true;
+        most_lost = lost > most_lost ? lost : most_lost;
+        most_calls = calls > most_calls ? calls : most_calls;
+    }
+    free(all.ends);
+    unsigned seen_lost = 0;
+    unsigned seen_calls = 0;
+    for (uint64_t seed = 1; seed <= 1500; seed++) {
+        begin();
+        p[PAR_SCHEDULERS] = 2;
+        p[PAR_HOSTS] = 2;
+        p[PAR_SLOTS] = 1;
+        p[PAR_POLL_S] = 2; /* so that one look may find both */
+        p[PAR_STORE_MS] = 200;
+        p[PAR_SERVICE_MS] = 200;
+        p[PAR_CRASH_EVERY] = 30;
+        p[PAR_RESTART_S] = 0.1;
+        p[PAR_LEASE_S] = 5;
+        p[PAR_SCAN] = 0;
+        simulate_in("binary-heap", name, 2, seed, trace);
+        if (outcome.crashes > 1 || outcome.duplicates[CLUSTER_CAUSE_OUTRUN] > 0) {
+            continue;
+        }
+        assert_true(outcome.books.lost <= CHECK_TIMERS && outcome.calls < 8);
+        if (!known[outcome.books.lost][outcome.calls]) {
+            fail_msg("%s, seed %u: %u lost with %u calls is none of the ends", name, (unsigned)seed,
+                     (unsigned)outcome.books.lost, (unsigned)outcome.calls);
+        }
+        seen_lost = outcome.books.lost > seen_lost ? (unsigned)outcome.books.lost : seen_lost;
+        seen_calls = outcome.calls > seen_calls ? (unsigned)outcome.calls : seen_calls;
+    }
+    if (seen_lost != most_lost || seen_calls != most_calls) {
+        fail_msg("%s: at most %u lost and %u calls, but there are ends with %u and %u", name,
+                 seen_lost, seen_calls, most_lost, most_calls);
+    }
+}
+
+static void small_instances(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"seed-fetch", "seed-ack", "lease", "ack-first",
+                                        "poll-zset"};
+    char path[512];
+    two_timers(path, sizeof path);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        among_all_ends(names[i], path);
+    }
+    temporary_file_remove(path);
+}
+
+/* --- books and structures -----------------------------------------------------------------------
+ */
+
+static void stormy(void)
+{
+    begin();
+    p[PAR_ARRIVALS] = 200;
+    p[PAR_SHORT_S] = 60;
+    p[PAR_MINUTE_SHARE] = 0.3;
+    p[PAR_CANCELLED] = 0.15;
+    p[PAR_STORE_MS] = 5;
+    p[PAR_SYNC_MS] = 1;
+    p[PAR_FAILURE] = 0.05;
+    p[PAR_REPLY_LOST] = 0.01;
+    p[PAR_LEASE_S] = 3;
+    p[PAR_SKEW_S] = 2;
+    p[PAR_AGAIN_S] = 5;
+    p[PAR_CRASH_EVERY] = 30;
+    p[PAR_RESTART_S] = 5;
+    p[PAR_PAUSE_EVERY] = 40;
+    p[PAR_CUT_EVERY] = 60;
+    p[PAR_STEP_EVERY] = 50;
+    p[PAR_OFFSET_MS] = 5;
+    p[PAR_OUTAGE_EVERY] = 60;
+    p[PAR_OUTAGE_S] = 10;
+    p[PAR_SCAN_DELAY] = 60;
+    p[PAR_SCAN_EVERY] = 10;
+}
+
+/* In any weather all timers are accounted for (simulate_in sees to it), none is left, and what
+ * keeps its record, and is looked for, is not lost; whichever structure keeps the events. */
+static void storms(void **state)
+{
+    (void)state;
+    static const char *const structures[] = {"radix-heap", "hier-wheel", "skip-list"};
+    static const char *const safe[] = {"lease", "row-lock", "preload", "master-wheel", "seed-ack"};
+    size_t count;
+    const struct cluster_protocol *all = cluster_protocols(&count);
+    for (size_t i = 0; i < count; i++) {
+        stormy();
+        simulate_in("binary-heap", all[i].name, 8000, 7, NULL);
+        uint64_t digest = outcome.digest;
+        assert_int_equal(outcome.books.started, 8000);
+        assert_int_equal(outcome.books.pending, 0);
+        assert_true(outcome.crashes > 5);
+        for (size_t k = 0; k < sizeof safe / sizeof safe[0]; k++) {
+            assert_true(strcmp(safe[k], all[i].name) != 0 || outcome.books.lost == 0);
+        }
+        assert_int_equal(strcmp(all[i].name, "ack-first") == 0 ||
+                             !cluster_protocol_keeps_record(&all[i]) ||
+                             all[i].recovery == CLUSTER_RECOVERY_COPY,
+                         outcome.books.lost > 0);
+        for (size_t k = 0; i < 3 && k < sizeof structures / sizeof structures[0]; k++) {
+            simulate_in(structures[k], all[i].name, 8000, 7, NULL);
+            assert_true(outcome.digest == digest);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_servers),
+        cmocka_unit_test(all_at_once),
+        cmocka_unit_test(retries),
+        cmocka_unit_test(outrun_leases),
+        cmocka_unit_test(crashed_executors),
+        cmocka_unit_test(independent_pollers),
+        cmocka_unit_test(catching_up),
+        cmocka_unit_test(second_pass),
+        cmocka_unit_test(copies_in_memory),
+        cmocka_unit_test(small_instances),
+        cmocka_unit_test(storms),
+    };
+    return cmocka_run_group_tests_name("cluster_closed_forms", tests, NULL, NULL);
+}

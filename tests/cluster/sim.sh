@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# timerlab cluster sim: what it prints, keeps and refuses.
+set -euo pipefail
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+failures=0
+complain() {
+    printf 'cluster sim: %s\n' "$1" >&2
+    failures=$((failures + 1))
+}
+
+# expect STATUS PATTERN ARGUMENT...: the status, and what is to be seen on either stream.
+expect() {
+    local wanted=$1 pattern=$2 status=0
+    shift 2
+    "$TIMERLAB" cluster sim "$@" >said 2>&1 || status=$?
+    [ "$status" = "$wanted" ] || complain "'$*' ended with $status, not $wanted"
+    grep -qE -- "$pattern" said || complain "'$*' did not say: $pattern"
+}
+
+few=(-n 2000 -p delay_short_share=1 -p delay_short_s=20 -p arrivals_per_s=100)
+expect 0 '^lease .* ok ' lease "${few[@]}" --calm
+expect 0 '^lease_s  *60 ' --parameters
+expect 0 '^skew: ' --list
+expect 2 "did you mean 'lease_s'" lease -p leese_s=3
+expect 2 'reply_lost_share takes .*, not .2' lease -p reply_lost_share=2
+expect 2 "set by name=value" lease -p lease_s
+expect 2 "no protocol 'leash'" leash
+expect 2 "coarse-wheel cannot keep a model's events" lease -a coarse-wheel
+expect 1 'missing.trace' lease --trace missing.trace
+
+# The same days, whichever structure keeps the events; and files that say what was printed.
+days() {
+    "$TIMERLAB" cluster sim seed-ack "${few[@]}" -p crash_every_s=30 --format csv "$@" 2>/dev/null |
+        cut -d, -f1,4-28
+}
+[ "$(days)" = "$(days -a pairing-heap)" ] || complain "another structure, other days"
+[ "$(days)" != "$(days --seed 2)" ] || complain "another seed, the same days"
+expect 0 'ok' seed-ack skew "${few[@]}" -o out
+[ "$(find out -type f | sort | paste -sd ' ')" = 'out/lateness.csv out/sim.csv out/sim.json' ] || complain "other files are kept"
+[ "$(wc -l <out/sim.csv)" = 3 ] || complain "not a row for each protocol"
+grep -q '^skew,radix-heap,first,0.5,' out/lateness.csv || complain "no distribution by path"
+
+# A trace's starts and stops are the planners'.
+printf 'tick,id,op,delay\n0,0,start,1500\n0,1,start,2500\n700,1,stop,\n' >two.csv
+"$TIMERLAB" trace import csv two.csv -o two.trace 2>/dev/null
+"$TIMERLAB" cluster sim lease --trace two.trace --calm --format csv >said 2>/dev/null
+grep -q '^lease,radix-heap,,ok,2,1,1,0,0,0,' said || complain "of a trace: $(tail -n 1 said | cut -c 1-60)"
+
+[ "$failures" -eq 0 ]
