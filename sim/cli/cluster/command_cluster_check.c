@@ -130,14 +130,14 @@ struct picture {
     const struct check_result *result;
     const char *title;
     struct error *error;
-    bool failed;
+    bool *failed;
 };
 
 static void write_picture(const void *ctx, FILE *stream)
 {
-    struct picture *picture = (struct picture *)(uintptr_t)ctx;
-    picture->failed = !chart_write(picture->result->run, picture->result->run_count, picture->title,
-                                   stream, picture->error);
+    const struct picture *picture = ctx;
+    *picture->failed = !chart_write(picture->result->run, picture->result->run_count,
+                                    picture->title, stream, picture->error);
 }
 
 static void write_data(const void *ctx, FILE *stream)
@@ -157,13 +157,14 @@ static bool keep_run(struct outfolder *folder, const struct cluster_protocol *pr
 {
     char title[160];
     char name[160];
-    struct picture picture = {.result = result, .title = title, .error = error};
+    bool failed = false;
+    struct picture picture = {result, title, error, &failed};
     (void)snprintf(title, sizeof title, "%s loses a timer (%s)", protocol->name, faults);
     (void)snprintf(name, sizeof name, "runs/%s-%s.svg", protocol->name, faults);
     for (char *c = name; *c != '\0'; c++) {
         *c = *c == ' ' || *c == '+' ? '-' : *c;
     }
-    bool done = outfolder_write(folder, name, write_picture, &picture, error) && !picture.failed;
+    bool done = outfolder_write(folder, name, write_picture, &picture, error) && !failed;
     memcpy(strrchr(name, '.'), ".csv", 4);
     return done && outfolder_write(folder, name, write_data, &picture, error);
 }
