@@ -34,7 +34,7 @@ struct segment_head {
 };
 
 _Static_assert(RECORD == CRC32C_RECORD && sizeof(struct segment_head) == RECORD,
-               "as docs/durable.md says");
+               "as docs/durable-log.md says");
 
 static uint32_t crc_of(const void *record, uint64_t number)
 {

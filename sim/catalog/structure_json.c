@@ -159,11 +159,13 @@ static json_t *options_json(const struct tl_algo *algo)
         char value[64];
         (void)tl_option_format(option, option->default_value, value, sizeof value);
         json_t *words = json_array();
+        json_t *meanings = json_array();
         for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
             (void)json_array_append_new(words, json_string(c->word));
+            (void)json_array_append_new(meanings, json_string(c->help));
         }
-        json_t *row = json_pack("{s:s, s:s, s:o, s:s}", "name", option->name, "default", value,
-                                "words", words, "help", option->help);
+        json_t *row = json_pack("{s:s, s:s, s:o, s:o, s:s}", "name", option->name, "default", value,
+                                "words", words, "meanings", meanings, "help", option->help);
         if (option->min <= option->max) {
             (void)json_object_set_new(row, "min", json_integer(option->min));
             (void)json_object_set_new(row, "max", json_integer(option->max));

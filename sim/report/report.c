@@ -134,6 +134,7 @@ static void write_words(struct report *report)
             page->form->list(page, items, CONTEST_COSTS);
         }
     }
+    section_durable(report);
     section_bench_words(report);
     page->form->paragraph(page, rule_text(&report->pool, report->data, &report->contests));
 }

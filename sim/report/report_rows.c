@@ -191,6 +191,14 @@ static const struct shown_column wakeups_columns[] = {
     AVERTED_COLUMNS,
 };
 
+static const struct shown_column durable_columns[] = {
+    STRUCTURE_COLUMN,
+    {"bytes on the disk", "bytes_durable", size_text, NULL, NULL},
+    {"waits for the disk per fired timer", "syncs_per_fired", figure_text, NULL, NULL},
+    {"ticks until acknowledged, most", "acknowledged_lateness_max", grouped_text, NULL, NULL},
+    {"recovery, s a million timers", "recovery_s_per_million", figure_text, NULL, NULL},
+};
+
 static const struct shown_column work_columns[] = {
     STRUCTURE_COLUMN,
     {"fired", "fired", grouped_text, NULL, NULL},
@@ -204,7 +212,7 @@ static const struct shown_column work_columns[] = {
 /* A table of a trace's rows. */
 struct trace_table {
     const char *caption;
-    const char *nothing;
+    const char *nothing; /* NULL: there is no table without rows */
     const struct shown_column *columns;
     size_t column_count;
     const char *needed; /* a row without a value in this column is left out; NULL: none is, and
@@ -218,6 +226,8 @@ static const struct trace_table trace_tables[] = {
      "bytes_per_timer"},
     {"Stall, wakeups, lateness", "Wakeups were not counted.", wakeups_columns,
      COUNT_OF(wakeups_columns), "wakeups"},
+    {"What outlives the process", NULL, durable_columns, COUNT_OF(durable_columns),
+     "bytes_durable"},
     {"Work, counted: the same on any machine", "Work was not counted.", work_columns,
      COUNT_OF(work_columns), "n_moves"},
 };
@@ -234,7 +244,9 @@ static void write_trace_table(struct report *report, const struct trace_table *w
             table_cells(&table, rows[i], what->columns, what->column_count);
         }
     }
-    table_write(&table, id, what->caption, what->nothing);
+    if (table.page.row_count > 0 || what->nothing != NULL) {
+        table_write(&table, id, what->caption, what->nothing);
+    }
 }
 
 static void write_latencies(struct report *report, const json_t *const *rows, size_t count,

@@ -36,7 +36,7 @@ static bool is_first(const struct contest_list *list, size_t index)
 }
 
 /* The name of a winner: without the folder, which stands beside the trace. */
-static const char *winner_text(struct pool *pool, const json_t *row)
+const char *winner_text(struct pool *pool, const json_t *row)
 {
     const char *options = row_string(row, "options");
     return pool_format(pool, MARK_CODE "%s%s%s" MARK_CODE, row_string(row, "algo"),
@@ -366,6 +366,7 @@ const char *verdict_text(struct pool *pool, const struct report_data *data,
     add_winners(&text, list);
     add_faster_unpunctual(&text, list);
     text_add(&text, ". %s", what_it_costs(pool, data, list));
+    add_durable(&text, data, list);
     add_reservations(&text, list);
     add_disturbance(&text, list);
     return text_end(&text);

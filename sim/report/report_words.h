@@ -33,6 +33,14 @@ bool row_has_horizon(const struct report_data *data, const json_t *row);
 /* More traces are not told of one by one. */
 #define CONTESTS_TOLD 6u
 
+/* The row of a structure, as the verdict names it. */
+const char *winner_text(struct pool *pool, const json_t *row);
+
+/* In report_durable.c: where only some of those that compete outlive the process, which of these is
+ * the fastest. */
+void add_durable(struct text *text, const struct report_data *data,
+                 const struct contest_list *list);
+
 /* A paragraph on one contest, and the items of what its first costs, of which there are
  * CONTEST_COSTS. */
 #define CONTEST_COSTS 6

@@ -108,6 +108,9 @@ void section_faults(struct report *report);
 void section_table(struct report *report);
 void section_trace(struct report *report, const struct contest *contest, size_t index);
 
+/* In report_durable.c: what durable structures promise, if there are any. */
+void section_durable(struct report *report);
+
 /* In report_bench.c: single operations, as sentences and as a table; nothing without any. */
 void section_bench_words(struct report *report);
 void section_bench(struct report *report);

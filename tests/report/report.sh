@@ -130,6 +130,22 @@ mv noted.json beside/structures.json
 report beside
 says beside '`quick` costs 7.00 MB of memory (1.40 times that of `slow:one|two`), '
 
+# What outlives the process is told from what does not, in the words of its structure's own options.
+results outlives '.[1] += {options: "sync=none", bytes_durable: 2000000, syncs_per_fired: 0.25,
+    acknowledged_lateness_max: 1234, recovery_s_per_million: 0.5}' '.[2:] |= map(. + {bytes_durable: null})'
+jq '(.[] | select(.name == "middling")) |= (.capabilities = ["durable"] | .options = [
+        {name: "sync", default: "group", words: ["group", "none"], meanings: ["all wait", "nobody waits"]},
+        {name: "delivery", default: "once", words: ["twice", "once"], meanings: ["perhaps again", "perhaps never"]}])' \
+    outlives/structures.json >noted.json
+mv noted.json outlives/structures.json
+report outlives
+says outlives 'Some outlive the process, and the others do not: of those that do, the fastest is `middling:sync=none` on day.one.trace (60.0 ns per event).'
+says outlives '### What outlives the process'
+says outlives '- `middling:sync=none`; `sync=none`: nobody waits; `delivery=once`: perhaps never'
+says outlives '| `middling:sync=none` | 2.00 MB | 0.25 | 1,234 | 0.50 |'
+says outlives 'What is acknowledged survives the end of the process (kill -9)'
+silent won 'outlive'
+
 # Who fires late does less: the verdict is on those that do not, and names it.
 results late '.[2] |= (.lateness_max = 1234)' '.[].trace_checksum = "00ff"'
 report late
