@@ -140,6 +140,13 @@ tl_part(TL_SQLITE ${TL_WRAPPED} "kv-wheel:engine=sqlite" TL_HAVE_SQLITE libsqlit
 tl_part(TL_ROCKSDB ${TL_WRAPPED} "kv-wheel:engine=rocksdb" TL_HAVE_ROCKSDB librocksdb-dev)
 tl_part(TL_RBTREE AUTO "the structure rbtree" TL_HAVE_TREE libbsd-dev)
 
+# --- engines that a cluster's timers lie on ---------------------------------------------------------
+
+tl_library(HIREDIS hiredis hiredis/hiredis.h)
+tl_library(LIBPQ libpq libpq-fe.h)
+tl_part(TL_REDIS AUTO "cluster run on Redis" TL_COMMAND TL_COMMAND TL_HAVE_HIREDIS libhiredis-dev)
+tl_part(TL_POSTGRES AUTO "cluster run on PostgreSQL" TL_COMMAND TL_COMMAND TL_HAVE_LIBPQ libpq-dev)
+
 # --- what measures and what tests ------------------------------------------------------------------
 
 if(TL_COMMAND AND (NOT DEFINED TL_BENCH OR TL_BENCH OR NOT DEFINED TL_TESTS OR TL_TESTS))

@@ -20,6 +20,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "gnuplot-nox, jq, gawk | mawk, fonts-dejavu-core")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS
     "libev4, libuv1, libevent-core-2.1-7, libglib2.0-0, liblmdb0, libsqlite3-0, librocksdb7.8, gcc, libc6-dev")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "redis-server, postgresql, spin")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
     "Replays traces of timer operations through many timer structures, checks every firing,
 measures and draws what each takes, and loads structures of one's own.")

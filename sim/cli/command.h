@@ -43,6 +43,7 @@ int command_threads(int argc, char **argv);
 int command_cluster(int argc, char **argv);
 int command_cluster_check(int argc, char **argv);
 int command_cluster_sim(int argc, char **argv);
+int command_cluster_run(int argc, char **argv);
 int command_new(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_check(int argc, char **argv);

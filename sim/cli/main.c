@@ -25,7 +25,7 @@ static const struct command commands[] = {
     {"live", "drives structures by the real clock: lateness, wakeups, processor time",
      command_live},
     {"threads", "structures behind front ends, under many threads", command_threads},
-    {"cluster", "timers that many machines share: protocols checked and simulated",
+    {"cluster", "timers that many machines share: protocols checked, simulated, and run for real",
      command_cluster},
     {"new", "writes a starter for a structure of your own, as a plug-in", command_new},
     {"check", "holds structures to the contract: cases, then fuzzing against a model",

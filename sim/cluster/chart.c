@@ -1,23 +1,10 @@
-/*
- * One column for each process, the table, the queue and the user's service; one row a step. An
- * arrow goes from who does something to whom it is done to, and the word stands on it.
- */
+/* One column for each process, the table, the queue and the user's service. */
 #include "chart.h"
 
-#include "drawing.h"
+#include "sequence.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-#define MARGIN       24.0
-#define LANE_WIDTH   128.0
-#define HEAD_HEIGHT  64.0
-#define ROW_HEIGHT   30.0
-#define FOOT_HEIGHT  20.0
-#define SECOND_WIDTH 74.0
-#define INK          "fill=\"#111111\""
-#define DIM          "fill=\"#444444\""
-#define LINE         "stroke=\"#0072b2\" stroke-width=\"1.6\""
-#define BAD          "stroke=\"#d55e00\" stroke-width=\"2.4\""
 
 enum lane {
     PLANNER,
@@ -114,78 +101,37 @@ void chart_write_csv(const struct check_step *run, size_t count, FILE *stream)
     }
 }
 
-static double lane_x(enum lane lane)
-{
-    return MARGIN + SECOND_WIDTH + LANE_WIDTH * ((double)lane + 0.5);
-}
-
-static void draw_arrow(struct drawing *drawing, double from, double to, double y)
-{
-    double back = to > from ? -7 : 7;
-    drawing_line(drawing, from, y, to, y, LINE);
-    drawing_line(drawing, to, y, to + back, y - 4, LINE);
-    drawing_line(drawing, to, y, to + back, y + 4, LINE);
-}
-
-static void draw_step(struct drawing *drawing, const struct check_step *step, double y)
-{
-    enum lane from;
-    enum lane to;
-    char timers[16];
-    char word[64];
-    ends_of(step, &from, &to);
-    timers_text(step->timers, timers, sizeof timers);
-    (void)snprintf(word, sizeof word, "%s%s%s", check_action_word(step->action),
-                   timers[0] != '\0' ? " " : "", timers);
-    double x = lane_x(from);
-    if (step->action == CHECK_CRASH) {
-        drawing_line(drawing, x - 6, y - 6, x + 6, y + 6, BAD);
-        drawing_line(drawing, x - 6, y + 6, x + 6, y - 6, BAD);
-    } else if (from == to) {
-        drawing_dot(drawing, x, y, 4, "fill=\"#0072b2\"");
-    } else {
-        draw_arrow(drawing, x, lane_x(to), y);
-    }
-    /* Beside its own column where there is no arrow, else on it, at the doer's end. */
-    double actor = lane_x(lane_of(step->actor));
-    bool leftward = from != to && (lane_x(to) < actor || x < actor);
-    drawing_text(drawing, actor + (leftward ? -9 : 9), y - 5,
-                 leftward ? "font-size=\"12\" text-anchor=\"end\" " INK : "font-size=\"12\" " INK,
-                 word);
-}
-
 bool chart_write(const struct check_step *run, size_t count, const char *title, FILE *stream,
                  struct error *error)
 {
-    struct drawing drawing;
-    if (!drawing_open(&drawing, error)) {
-        return false;
-    }
-    double height = HEAD_HEIGHT + ROW_HEIGHT * (double)count + FOOT_HEIGHT;
-    double width = 2 * MARGIN + SECOND_WIDTH + LANE_WIDTH * LANES;
-    for (int lane = 0; lane < LANES; lane++) {
-        double x = lane_x((enum lane)lane);
-        drawing_box(&drawing, x - LANE_WIDTH / 2 + 8, 16, LANE_WIDTH - 16, 26, 5,
-                    "fill=\"#cfe5f3\" stroke=\"#0072b2\"");
-        drawing_text(&drawing, x, 34, "font-size=\"13\" text-anchor=\"middle\" " INK,
-                     lane_names[lane]);
-        drawing_line(&drawing, x, 42, x, height - FOOT_HEIGHT / 2,
-                     "stroke=\"#999999\" stroke-dasharray=\"3 3\"");
+    struct sequence_row *rows = calloc(count + 1, sizeof *rows);
+    if (rows == NULL) {
+        return error_set(error, "out of memory for a picture");
     }
     for (size_t i = 0; i < count; i++) {
-        double y = HEAD_HEIGHT + ROW_HEIGHT * ((double)i + 0.5);
-        if (run[i].action == CHECK_TICK) {
-            char text[32];
-            (void)snprintf(text, sizeof text, "second %u", run[i].second);
-            drawing_line(&drawing, MARGIN, y, width - MARGIN, y, "stroke=\"#cccccc\"");
-            drawing_text(&drawing, MARGIN, y - 5, "font-size=\"12\" " DIM, text);
-        } else {
-            draw_step(&drawing, &run[i], y);
+        enum lane from;
+        enum lane to;
+        char timers[16];
+        ends_of(&run[i], &from, &to);
+        timers_text(run[i].timers, timers, sizeof timers);
+        bool tick = run[i].action == CHECK_TICK;
+        rows[i] = (struct sequence_row){
+            .form = tick                           ? SEQUENCE_LINE
+                    : run[i].action == CHECK_CRASH ? SEQUENCE_CRASH
+                                                   : SEQUENCE_STEP,
+            .from = from,
+            .to = to,
+            .actor = lane_of(run[i].actor),
+        };
+        (void)snprintf(rows[i].word, sizeof rows[i].word, "%s%s%s",
+                       check_action_word(run[i].action), timers[0] != '\0' ? " " : "", timers);
+        if (tick) {
+            (void)snprintf(rows[i].left, sizeof rows[i].left, "second %u", run[i].second);
         }
     }
     bool done =
-        drawing_write(&drawing, width, height, title,
-                      "Who did what, from above to below, until a timer is lost.", stream, error);
-    drawing_close(&drawing);
+        sequence_write(lane_names, LANES, rows, count, title,
+                       "Who did what, from above to below, until a timer is lost.", stream, error);
+    free(rows);
     return done;
 }

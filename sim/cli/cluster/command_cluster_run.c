@@ -1,0 +1,470 @@
+/* timerlab cluster run: the protocols, by real processes on a real engine, and killed. */
+#include "cluster_rows.h"
+#include "command.h"
+#include "context.h"
+#include "engine.h"
+#include "outfolder.h"
+#include "run.h"
+#include "temporary_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum run_clock { CLOCK_STEPS, CLOCK_REAL };
+
+struct run_arguments {
+    struct cluster_choice choice;
+    struct word_list engines;
+    struct run_plan plan;
+    enum run_clock clock;
+    double lease_ms;
+    double pause_ms;
+    double scan_s;
+    double delay_ms;
+    double backoff_ms;
+    double poll_ms;
+    const char *output;
+    enum cluster_format format;
+    struct error error;
+};
+
+/* Which of the protocols can be run, and how. */
+static const struct {
+    const char *name;
+    enum engine_protocol protocol;
+    bool acks_first;
+} runnable[] = {
+    {"lease", ENGINE_LEASE, false},
+    {"ack-first", ENGINE_LEASE, true},
+    {"seed-fetch", ENGINE_SEED_FETCH, false},
+    {"seed-ack", ENGINE_SEED_ACK, false},
+};
+enum { RUNNABLE = sizeof runnable / sizeof runnable[0] };
+
+static int runnable_of(const char *name)
+{
+    for (int i = 0; i < RUNNABLE; i++) {
+        if (strcmp(runnable[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void take_protocol(void *at, const char *word, struct argp_state *state)
+{
+    struct run_arguments *arguments = at;
+    cluster_choice_add(&arguments->choice, word, state);
+    if (arguments->choice.count > 0 && runnable_of(word) < 0) {
+        argp_error(state,
+                   "%s cannot be run for real: lease, seed-fetch, seed-ack and ack-first can. "
+                   "`timerlab cluster check %s` knows it",
+                   word, word);
+    }
+}
+
+static void complete(void *at, struct argp_state *state)
+{
+    struct run_arguments *arguments = at;
+    struct run_plan *plan = &arguments->plan;
+    if (arguments->choice.count == 0) {
+        cluster_choice_add(&arguments->choice, "lease", state);
+    }
+    if (arguments->engines.count == 0) {
+        word_list_append(&arguments->engines, "redis", state);
+    }
+    if (arguments->engines.count > RUN_ENGINES_MAX) {
+        argp_error(state, "at most %d engines share the timers of a run", RUN_ENGINES_MAX);
+    }
+    for (size_t i = 0; i < arguments->engines.count && i < RUN_ENGINES_MAX; i++) {
+        const char *text = arguments->engines.items[i];
+        const struct engine_kind *kind = engine_find(text, &arguments->error);
+        if (kind == NULL) {
+            argp_error(state, "%s", arguments->error.text);
+            return;
+        }
+        bool address = strcmp(text, kind->name) != 0;
+        if (i > 0 && (kind != plan->engine || address != (plan->urls[0] != NULL))) {
+            argp_error(state, "the engines of a run are of one kind, all of them started for it or "
+                              "all of them given by address");
+        }
+        plan->engine = kind;
+        plan->urls[i] = address ? text : NULL;
+    }
+    if (arguments->choice.count > 1 && plan->urls[0] != NULL) {
+        argp_error(state, "an engine given by address takes one protocol at a time, and is to be "
+                          "empty before the next");
+    }
+    plan->engines = (uint32_t)arguments->engines.count;
+    plan->steps_are_time = arguments->clock == CLOCK_STEPS;
+    if (plan->steps_are_time && (plan->rate > 0 || plan->service_ms > 0)) {
+        argp_error(state, "--rate and --service are of the real clock: say --clock real");
+    }
+    plan->steps.lease_ms = (uint64_t)arguments->lease_ms;
+    plan->steps.scan_ms = (uint64_t)(arguments->scan_s * 1000);
+    plan->delay_ms = arguments->delay_ms;
+    plan->backoff_ms = (uint64_t)arguments->backoff_ms;
+    plan->poll_ms = (uint64_t)arguments->poll_ms;
+    plan->pause_ms = arguments->pause_ms > 0 ? (uint64_t)arguments->pause_ms
+                                             : plan->steps.lease_ms + plan->steps.lease_ms / 2;
+}
+
+#define OPTION_MS(shortest, longest) OPTION_TIME(1e6, shortest, longest)
+
+#define AT(member)                   OPTION_AT(struct run_arguments, member)
+static const struct option_row options[] = {
+    {{"engine", 'e', "redis|postgres|URL", 0,
+      "What holds the table: a server started for the run, or your own, empty, by its address; "
+      "again for each that shares the timers (redis)",
+      0},
+     .kind = OPTION_LIST,
+     AT(engines)},
+    {{"timers", 'n', "N", 0,
+      "Timers to be started, at least: as many as it takes for all faults "
+      "(10k)",
+      0},
+     OPTION_WHOLE(1, 1000000000),
+     AT(plan.timers)},
+    {{"planners", 0, "N", 0, "Processes that start and stop (1)", 0},
+     OPTION_WHOLE(1, 64),
+     AT(plan.roles[RUN_PLANNER])},
+    {{"schedulers", 0, "N", 0, "That make ready what is due (2)", 0},
+     OPTION_WHOLE(1, 64),
+     AT(plan.roles[RUN_SCHEDULER])},
+    {{"executors", 0, "N", 0, "That call the service (3)", 0},
+     OPTION_WHOLE(1, 64),
+     AT(plan.roles[RUN_EXECUTOR])},
+    {{"batch", 0, "N", 0, "Timers in a step (20)", 0}, OPTION_WHOLE(1, 1000), AT(plan.batch)},
+    {{"waiting", 0, "N", 0, "Planners wait while so many timers do (10k)", 0},
+     OPTION_WHOLE(1, 1000000000),
+     AT(plan.waiting_max)},
+    {{"clock", 0, "steps|real", 0,
+      "Each step is a millisecond, and nobody waits, or the time of this machine (steps)", 0},
+     .kind = OPTION_WORD,
+     AT(clock)},
+    {{"rate", 0, "N", 0, "Timers started in a second of the real clock (as it goes)", 0},
+     OPTION_REAL(0, 1e9),
+     AT(plan.rate)},
+    {{"delay", 0, "MS", 0, "Longest delay of a timer (2000)", 0}, OPTION_MS(1, 1e9), AT(delay_ms)},
+    {{"restarted", 0, "PERCENT", 0, "Timers moved before they fire (20)", 0},
+     OPTION_PERCENT(0, 100),
+     AT(plan.restarted)},
+    {{"stopped", 0, "PERCENT", 0, "Timers stopped (20)", 0},
+     OPTION_PERCENT(0, 100),
+     AT(plan.stopped)},
+    {{"errors", 0, "PERCENT", 0, "Calls that the service refuses (3)", 0},
+     OPTION_PERCENT(0, 90),
+     AT(plan.errors)},
+    {{"replies-lost", 0, "PERCENT", 0, "Calls that it carries out, of which nobody hears (1)", 0},
+     OPTION_PERCENT(0, 90),
+     AT(plan.replies_lost)},
+    {{"service", 0, "MS", 0, "Mean of what a call takes, exponential (0)", 0},
+     OPTION_MS(0, 1e6),
+     AT(plan.service_ms)},
+    {{"lease", 0, "MS", 0, "For how long an executor has what it took (1500)", 0},
+     OPTION_MS(1, 1e9),
+     AT(lease_ms)},
+    {{"backoff", 0, "MS", 0, "Before a second attempt; doubled before each further one (100)", 0},
+     OPTION_MS(1, 1e9),
+     AT(backoff_ms)},
+    {{"attempts", 0, "N", 0, "Then a timer is dead (20)", 0},
+     OPTION_WHOLE(1, 1000000),
+     AT(plan.steps.attempts_max)},
+    {{"poll", 0, "MS", 0, "Who finds nothing to do looks again after this (1)", 0},
+     OPTION_MS(1, 1e9),
+     AT(poll_ms)},
+    {{"scan", 0, "SECONDS", 0, "The seed's second pass, so long behind the first (0: none)", 0},
+     OPTION_REAL(0, 1e9),
+     AT(scan_s)},
+    {{"kills", 0, "N", 0, "Kill -9 of planners, schedulers, executors, service and engine (0)", 0},
+     OPTION_WHOLE(0, 1000000000),
+     AT(plan.kills)},
+    {{"pauses", 0, "N", 0, "Stops of planners, schedulers and executors, for a while (0)", 0},
+     OPTION_WHOLE(0, 1000000000),
+     AT(plan.pauses)},
+    {{"pause", 0, "MS", 0, "For how long (half as long again as a lease)", 0},
+     OPTION_MS(1, 1e9),
+     AT(pause_ms)},
+    {{"every", 0, "N", 0, "Steps of the victim before its fault comes, in the mean (20)", 0},
+     OPTION_WHOLE(1, 1000000000),
+     AT(plan.every)},
+    {{"may-lose", 0, NULL, 0, "Take an engine that loses what it has acknowledged", 0},
+     .kind = OPTION_FLAG,
+     AT(plan.steps.may_lose)},
+    {{"floor", 0, "SECONDS", 0, "Measure for so long what the engine does by itself (0)", 0},
+     OPTION_REAL(0, 3600),
+     AT(plan.floor_seconds)},
+    {{"seed", 0, "K", 0, "Of timers and faults (1)", 0},
+     OPTION_WHOLE(0, UINT32_MAX),
+     AT(plan.seed)},
+    {{"output", 'o', "DIR", 0, "Also write run.csv, run.json and the story of one timer there", 0},
+     .kind = OPTION_TEXT,
+     AT(output)},
+    OPTION_ROW_FORMAT(struct run_arguments, "table|csv|json"),
+    OPTION_ROW_PROGRESS,
+    OPTION_ROW_END,
+};
+
+static const struct command_line syntax = {
+    .options = options,
+    .form = "[PROTOCOL...]",
+    .text =
+        "Timers in a table that many share, for real: planners, schedulers, executors and the "
+        "service that they call are processes, the table is on Redis or PostgreSQL, and all of "
+        "them are killed in the middle of what they do. Each keeps a journal; afterwards "
+        "these say what became of each timer: lost, early, fired after a confirmed stop, called "
+        "more than once and why. Protocols: lease (the default), which is to lose nothing; "
+        "seed-fetch, seed-ack and ack-first, which lose."
+        "\vExit status: 0 done and right, 1 a timer was lost, early, fired after a confirmed stop "
+        "or called again without a cause, 2 usage.",
+    .take_word = take_protocol,
+    .complete = complete,
+};
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void put(json_t *row, const char *name, uint64_t number)
+{
+    (void)json_object_set_new(row, name, json_integer((json_int_t)number));
+}
+
+static void put_named(json_t *row, const char *before, const char *name, const char *behind,
+                      uint64_t number)
+{
+    char whole[96];
+    (void)snprintf(whole, sizeof whole, "%s%s%s", before, name, behind);
+    for (char *c = whole; *c != '\0'; c++) {
+        *c = *c == '-' ? '_' : *c;
+    }
+    put(row, whole, number);
+}
+
+static uint64_t sum(const uint64_t *numbers, size_t count)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < count; i++) {
+        all += numbers[i];
+    }
+    return all;
+}
+
+static json_t *row_of(const char *protocol, const struct run_plan *plan,
+                      const struct run_result *result)
+{
+    json_t *row = json_pack("{ss ss ss}", "protocol", protocol, "engine", plan->engine->name,
+                            "status", run_is_right(result) ? "ok" : "fault");
+    put(row, "engines", plan->engines);
+    (void)json_object_set_new(row, "clock", json_string(plan->steps_are_time ? "steps" : "real"));
+    put(row, "seed", plan->seed);
+    put(row, "started", result->started);
+    put(row, "restarted", result->restarted);
+    put(row, "stopped", result->stopped);
+    put(row, "fired", result->fired);
+    put(row, "dead", result->dead);
+    put(row, "lost", result->lost);
+    put(row, "early", result->early);
+    put(row, "after_stop", result->after_stop);
+    put(row, "calls", result->calls);
+    put(row, "errors", result->errors);
+    put(row, "acks_refused", result->stale);
+    put(row, "acked_twice", result->twice_done);
+    put(row, "duplicates", sum(result->duplicates, CLUSTER_CAUSES));
+    for (int cause = 0; cause < CLUSTER_CAUSES; cause++) {
+        put_named(row, "duplicates_", cluster_cause_word((enum cluster_cause)cause), "",
+                  result->duplicates[cause]);
+    }
+    for (int role = 0; role < RUN_ROLES; role++) {
+        put_named(row, "kills_", run_role_names[role], "", result->kills[role]);
+    }
+    put(row, "pauses", result->pauses);
+    for (int path = RUN_PATHS - 1; path >= 0; path--) {
+        const struct run_lateness *late = &result->lateness[path];
+        put_named(row, "late_", run_path_names[path], "_count", late->count);
+        put_named(row, "late_", run_path_names[path], "_p50_ms", late->p50_ms);
+        put_named(row, "late_", run_path_names[path], "_p99_ms", late->p99_ms);
+        put_named(row, "late_", run_path_names[path], "_max_ms", late->max_ms);
+    }
+    (void)json_object_set_new(row, "seconds", json_real(result->seconds));
+    (void)json_object_set_new(row, "fired_per_s", json_real(result->fired_per_second));
+    (void)json_object_set_new(row, "floor_per_s",
+                              result->floor_per_second > 0 ? json_real(result->floor_per_second)
+                                                           : json_null());
+    return row;
+}
+
+/* "crash 3, reply-lost 12". */
+static void list_causes(const struct run_result *result, char *text, size_t bytes)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (int cause = 0; cause < CLUSTER_CAUSES && at < bytes; cause++) {
+        if (result->duplicates[cause] > 0) {
+            at += (size_t)snprintf(text + at, bytes - at, "%s%s %" PRIu64, at > 0 ? ", " : "",
+                                   cluster_cause_word((enum cluster_cause)cause),
+                                   result->duplicates[cause]);
+        }
+    }
+}
+
+/* What of a row fits a terminal. */
+static json_t *short_row_of(const char *protocol, const struct run_result *result)
+{
+    char causes[256];
+    list_causes(result, causes, sizeof causes);
+    json_t *row = json_pack("{ss}", "protocol", protocol);
+    put(row, "started", result->started);
+    put(row, "stopped", result->stopped);
+    put(row, "fired", result->fired);
+    put(row, "lost", result->lost);
+    put(row, "early", result->early);
+    put(row, "after stop", result->after_stop);
+    put(row, "again", sum(result->duplicates, CLUSTER_CAUSES));
+    (void)json_object_set_new(row, "why", json_string(causes));
+    put(row, "faults", sum(result->kills, RUN_ROLES) + result->pauses);
+    put(row, "p99 ms", result->lateness[PATH_ALL].p99_ms);
+    put(row, "max ms", result->lateness[PATH_ALL].max_ms);
+    put(row, "fired/s", (uint64_t)result->fired_per_second);
+    (void)json_object_set_new(row, "status", json_string(run_is_right(result) ? "ok" : "fault"));
+    return row;
+}
+
+static void say_floor(const char *protocol, const struct run_result *result)
+{
+    if (result->floor_per_second > 0) {
+        (void)printf("%s: %.0f timers a second from start to acknowledgement, where the engine by "
+                     "itself makes %.0f plain writes, each on the disk: %.2f of it\n",
+                     protocol, result->fired_per_second, result->floor_per_second,
+                     result->fired_per_second / result->floor_per_second);
+    }
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+struct story {
+    const struct run_plan *plan;
+    const char *folder;
+    const char *title;
+    uint64_t id;
+    struct error *error;
+    bool *told;
+};
+
+static void write_story(const void *ctx, FILE *stream)
+{
+    const struct story *story = ctx;
+    *story->told = run_tell(story->plan, story->folder, story->id, stream, story->error);
+}
+
+static void write_picture(const void *ctx, FILE *stream)
+{
+    const struct story *story = ctx;
+    *story->told =
+        run_draw(story->plan, story->folder, story->id, story->title, stream, story->error);
+}
+
+static bool keep_story(const struct run_plan *plan, const char *folder, const char *protocol,
+                       const struct run_result *result, struct outfolder *out, struct error *error)
+{
+    char name[64];
+    char title[128];
+    bool told = true;
+    struct story story = {plan, folder, title, result->example[0], error, &told};
+    (void)snprintf(title, sizeof title, "%s: timer %" PRIu64 "%s", protocol, result->example[0],
+                   result->lost > 0 ? ", which is lost" : "");
+    (void)snprintf(name, sizeof name, "timers/%s.csv", protocol);
+    bool done = outfolder_write(out, name, write_story, &story, error) && told;
+    (void)snprintf(name, sizeof name, "timers/%s.svg", protocol);
+    return done && outfolder_write(out, name, write_picture, &story, error) && told;
+}
+
+/* Runs a protocol in a folder of its own, and keeps the story of the timer that tells most. */
+static bool run_protocol(struct run_arguments *arguments, const char *protocol,
+                         struct run_result *result, struct outfolder *out)
+{
+    char folder[4096];
+    int which = runnable_of(protocol);
+    struct run_plan plan = arguments->plan;
+    plan.steps.protocol = runnable[which].protocol;
+    plan.acks_first = runnable[which].acks_first;
+    if (!temporary_folder_make(folder, sizeof folder, "cluster", false, &arguments->error)) {
+        return false;
+    }
+    bool right = run_cluster(&plan, folder, result, &arguments->error);
+    if (right && out != NULL) {
+        right = keep_story(&plan, folder, protocol, result, out, &arguments->error);
+    }
+    temporary_folder_remove(folder);
+    return right;
+}
+
+static int run(struct run_arguments *arguments, int argc, char **argv)
+{
+    static const char *const kinds[] = {"run.csv", "run.json", "timers", NULL};
+    struct error *error = &arguments->error;
+    struct outfolder folder = {0};
+    bool kept = arguments->output != NULL;
+    json_t *rows = json_array();
+    json_t *short_rows = json_array();
+    json_t *context = context_json(argc, argv);
+    struct run_result result;
+    bool right = true;
+    bool done = !kept || outfolder_open(&folder, arguments->output, error);
+    for (size_t i = 0; done && i < arguments->choice.count; i++) {
+        const char *protocol = arguments->choice.items[i]->name;
+        done = run_protocol(arguments, protocol, &result, kept ? &folder : NULL);
+        if (done) {
+            right = right && run_is_right(&result);
+            (void)json_array_append_new(rows, row_of(protocol, &arguments->plan, &result));
+            (void)json_array_append_new(short_rows, short_row_of(protocol, &result));
+        }
+    }
+    if (done && kept) {
+        done = cluster_rows_keep(rows, context, "run", &folder, kinds, error);
+    }
+    if (done) {
+        bool table = arguments->format == CLUSTER_TABLE;
+        cluster_rows_print(table ? short_rows : rows, arguments->format, context);
+        if (table) {
+            say_floor(arguments->choice.items[arguments->choice.count - 1]->name, &result);
+        }
+    } else {
+        outfolder_abort(&folder);
+        command_complain(error);
+    }
+    json_decref(context);
+    json_decref(short_rows);
+    json_decref(rows);
+    return done && right ? EXIT_OK : EXIT_FAULT;
+}
+
+int command_cluster_run(int argc, char **argv)
+{
+    struct run_arguments arguments = {
+        .plan =
+            {
+                .timers = 10000,
+                .roles = {1, 2, 3, 1},
+                .batch = 20,
+                .waiting_max = 10000,
+                .stopped = 0.2,
+                .restarted = 0.2,
+                .errors = 0.03,
+                .replies_lost = 0.01,
+                .every = 20,
+                .seed = 1,
+                .steps = {.tick_ms = 1000, .keep_ms = 86400000, .attempts_max = 20},
+            },
+        .lease_ms = 1500,
+        .delay_ms = 2000,
+        .backoff_ms = 100,
+        .poll_ms = 1,
+    };
+    int status = EXIT_USAGE;
+    if (command_line_read(&syntax, argc, argv, &arguments)) {
+        status = run(&arguments, argc, argv);
+    }
+    free((void *)arguments.choice.items);
+    free(arguments.engines.items);
+    return status;
+}

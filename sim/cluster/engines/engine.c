@@ -1,0 +1,101 @@
+#include "engine.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#ifdef TL_HAVE_HIREDIS
+extern const struct engine_kind engine_redis;
+#endif
+#ifdef TL_HAVE_LIBPQ
+extern const struct engine_kind engine_postgres;
+#endif
+
+const struct engine_kind *const engine_kinds[] = {
+#ifdef TL_HAVE_HIREDIS
+    &engine_redis,
+#endif
+#ifdef TL_HAVE_LIBPQ
+    &engine_postgres,
+#endif
+    NULL,
+};
+
+/* What this program can be built with. */
+static const struct {
+    const char *name;
+    const char *packages;
+} known[] = {
+    {"redis", "libhiredis-dev and redis-server"},
+    {"postgres", "libpq-dev and postgresql"},
+};
+
+static bool names(const char *text, const char *name)
+{
+    size_t length = strcspn(text, ":");
+    return strncmp(text, name, length) == 0 &&
+           (name[length] == '\0' || strcmp(name + length, "ql") == 0);
+}
+
+const struct engine_kind *engine_find(const char *text, struct error *error)
+{
+    for (const struct engine_kind *const *kind = engine_kinds; *kind != NULL; kind++) {
+        if (strcmp(text, (*kind)->name) == 0 ||
+            strncmp(text, (*kind)->scheme, strlen((*kind)->scheme)) == 0) {
+            return *kind;
+        }
+    }
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (names(text, known[i].name)) {
+            (void)error_set(error,
+                            "the engine %s is not in this build; with Debian's packages %s it is",
+                            known[i].name, known[i].packages);
+            return NULL;
+        }
+    }
+    (void)error_set(error,
+                    "'%s' is no engine: redis and postgres are, or an address, as in "
+                    "redis:///run/redis.sock, redis://host:6379, postgresql://host/database",
+                    text);
+    return NULL;
+}
+
+/* In the process that is to be the server. */
+static void become(const char *const argv[], const char *log, const struct passwd *user)
+{
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (null < 0 || out < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 ||
+        setpgid(0, 0) != 0) {
+        _exit(126);
+    }
+    if (user != NULL &&
+        (setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0 || chdir("/") != 0)) {
+        _exit(126);
+    }
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* which a change of the user would have taken back */
+    (void)execvp(argv[0], (char *const *)argv);
+    _exit(127);
+}
+
+bool engine_spawn(const char *const argv[], const char *log, const char *user, pid_t *pid,
+                  struct error *error)
+{
+    const struct passwd *entry = user != NULL ? getpwnam(user) : NULL;
+    if (user != NULL && entry == NULL) {
+        return error_set(error, "%s cannot be started: there is no user %s", argv[0], user);
+    }
+    *pid = fork();
+    if (*pid == 0) {
+        become(argv, log, entry);
+    }
+    return *pid > 0 ||
+           error_set(error, "%s cannot be started: there is no process for it", argv[0]);
+}

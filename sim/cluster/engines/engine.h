@@ -1,0 +1,163 @@
+/*
+ * engine.h: the shared table of a distributed scheduler, on an engine that exists. Whoever takes
+ * part, a planner, a scheduler, an executor, in a process of its own, has a connection, and calls
+ * the protocol's steps; each is atomic and on the disk when it has answered.
+ *
+ * A timer is known by its id and generation; a restart is the same id with a higher generation. It
+ * is pending, ready, in flight under a token until its lease ends, and then done; or stopped, or
+ * dead after too many attempts:
+ *
+ *     start -> P    advance: P -> ready    take: ready -> F(token, lease)    ack: F -> D
+ *                   nack: F -> P           reap: F -> ready, when the lease has ended
+ *
+ * That is the protocol `lease`. The two of `seed` are a hashed wheel in a table of keys and values
+ * as it is found in designs: a bucket a second, a clock that is moved on by compare and set, and
+ * then the bucket is read; what is read goes into a queue. They lose timers, and are here so that
+ * this can be seen.
+ *
+ * All times are given by the caller, from one clock, in milliseconds; none is ever read here.
+ */
+#ifndef SIM_CLUSTER_ENGINE_H
+#define SIM_CLUSTER_ENGINE_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Timers in one step, at most: an engine does nothing else meanwhile. */
+#define ENGINE_BATCH_MAX 1000u
+
+enum engine_protocol {
+    ENGINE_LEASE,
+    ENGINE_SEED_FETCH, /* the entry goes when its bucket is read */
+    ENGINE_SEED_ACK,   /* the entry goes when its call was acknowledged */
+    ENGINE_PROTOCOLS
+};
+
+struct engine_timer {
+    uint64_t id;
+    uint64_t at_ms; /* the deadline; for nack, when to try again */
+    uint64_t token; /* of the attempt, growing; 0: none */
+    uint32_t generation;
+    uint32_t attempt; /* from 1 */
+};
+
+/* What a step says of one timer, as a character. */
+enum engine_answer {
+    ANSWER_NO = '0',   /* start: known already; stop, ack, nack: not in that state any more */
+    ANSWER_YES = '1',  /* start: it is pending, and of an earlier generation nothing will fire.
+                          stop: it will not fire. ack, nack: accepted */
+    ANSWER_MAYBE = '2' /* start, stop: done, but an attempt had been begun, and may still be heard
+                          of. nack: it is dead, after too many attempts */
+};
+
+enum engine_end {
+    ENGINE_OK,
+    ENGINE_GONE,  /* the connection is broken, or cannot be made: whether the step was done is not
+                     known. Connect anew, and do it again */
+    ENGINE_FAILED /* `error` says why */
+};
+
+/* How the steps are to go. */
+struct engine_plan {
+    enum engine_protocol protocol;
+    uint64_t lease_ms;
+    uint64_t tick_ms;      /* seed: what a bucket stands for */
+    uint64_t scan_ms;      /* seed: what was missed is looked for so long after; 0: never */
+    uint64_t keep_ms;      /* how long what is done is remembered, so that a start that is said
+                              twice does not begin it anew */
+    uint32_t attempts_max; /* then it is dead */
+    bool may_lose;         /* an engine is taken that loses what it has acknowledged */
+};
+
+struct engine; /* a connection */
+
+/* An engine for one run only: its process, in a folder of its own. */
+struct engine_server {
+    char folder[3000];
+    char url[3500];
+    pid_t pid;
+};
+
+/* What an engine can do. */
+struct engine_kind {
+    const char *name;    /* as in `redis` */
+    const char *scheme;  /* of its addresses, as in `redis://` */
+    const char *package; /* of Debian, without which it is not there */
+
+    /* Makes what the server needs in `server->folder`, which is there and empty, and sets its
+     * `url`. False, with `error` set, if the engine is not installed. */
+    bool (*prepare)(struct engine_server *server, struct error *error);
+
+    /* Starts the server, of which `server->folder` may hold an earlier one's data, and sets its
+     * `pid`; it need not answer yet. */
+    bool (*serve)(struct engine_server *server, struct error *error);
+
+    /* Connects, and brings the protocol there, if it is not yet. The table of an earlier run stays.
+     * ENGINE_FAILED if the engine does not keep what it says: it loses what was acknowledged, or
+     * is too old. */
+    enum engine_end (*connect)(const char *url, const struct engine_plan *plan,
+                               struct engine **engine, struct error *error);
+    void (*close)(struct engine *engine); /* NULL is legal */
+
+    /* Each with `count` timers, at most ENGINE_BATCH_MAX, and an answer for each. */
+    enum engine_end (*start)(struct engine *engine, const struct engine_timer *timers, size_t count,
+                             char *answers, struct error *error);
+    enum engine_end (*stop)(struct engine *engine, const struct engine_timer *timers, size_t count,
+                            char *answers, struct error *error);
+    enum engine_end (*ack)(struct engine *engine, const struct engine_timer *timers, size_t count,
+                           char *answers, struct error *error);
+    enum engine_end (*nack)(struct engine *engine, const struct engine_timer *timers, size_t count,
+                            char *answers, struct error *error);
+
+    /* Makes at most `limit` timers that are due ready, and says how many; *version is that of the
+     * clock which the caller saw last, 0 at first. If another has moved it on since, nothing is
+     * done, *moved is -1, and *version the new one: the caller may as well sleep. With `seed` the
+     * clock moves by one tick, to `now_ms` at most; `between` is called when it has, before the
+     * bucket is read. */
+    enum engine_end (*advance)(struct engine *engine, uint64_t now_ms, uint32_t limit,
+                               uint64_t *version, int64_t *moved, void (*between)(void *ctx),
+                               void *ctx, struct error *error);
+
+    /* Takes at most *count ready timers for an attempt each. */
+    enum engine_end (*take)(struct engine *engine, uint64_t now_ms, struct engine_timer *timers,
+                            size_t *count, struct error *error);
+
+    /* Makes ready again what has outrun its lease (seed: what the scan finds), at most `limit`. */
+    enum engine_end (*reap)(struct engine *engine, uint64_t now_ms, uint32_t limit,
+                            uint64_t *reaped, struct error *error);
+
+    /* Whether it holds nothing of an earlier run; `remedy` says how that is brought about. */
+    enum engine_end (*is_new)(struct engine *engine, bool *is_new, struct error *error);
+    const char *remedy;
+
+    /* How many timers wait: pending, ready, in flight. */
+    enum engine_end (*waiting)(struct engine *engine, uint64_t *count, struct error *error);
+
+    /* Calls `visit` for each that is dead. */
+    enum engine_end (*dead)(struct engine *engine,
+                            void (*visit)(void *ctx, uint64_t id, uint32_t generation), void *ctx,
+                            struct error *error);
+
+    /* What the engine does by itself: plain writes of 32 bytes a second, 100 on the way, each
+     * answered when it is on the disk. Takes about `seconds`. */
+    enum engine_end (*floor)(struct engine *engine, double seconds, double *per_second,
+                             struct error *error);
+};
+
+/* All that were built in, up to a NULL. */
+extern const struct engine_kind *const engine_kinds[];
+
+/* By name, or by the beginning of an address. NULL, with `error` set (which there are, or which
+ * package is missing), if there is none. */
+const struct engine_kind *engine_find(const char *text, struct error *error);
+
+/* A process for `argv`, of whose output `log` gets a copy; the path is searched for `argv[0]`. As
+ * `user` if it is not NULL. False, with `error` set, if there can be none. */
+bool engine_spawn(const char *const argv[], const char *log, const char *user, pid_t *pid,
+                  struct error *error);
+
+#endif

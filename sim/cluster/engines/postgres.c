@@ -1,0 +1,584 @@
+/*
+ * PostgreSQL, whose commits wait for the disk (synchronous_commit). A step is a function of its
+ * own (postgres.sql), and so a transaction; what another has in hand is skipped, not waited for.
+ */
+#include "engine.h"
+
+#include "clock.h"
+#include "postgres_script.h" /* generated from postgres.sql */
+
+#include <glob.h>
+#include <inttypes.h>
+#include <libpq-fe.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define REVOLUTION  100000000u
+#define ARRAY_BYTES (ENGINE_BATCH_MAX * 21 + 3)
+#define ARGUMENTS   5
+#define SERVER_USER "postgres" /* who runs the server, where we are root: it refuses to be */
+
+struct engine {
+    PGconn *connection;
+    struct engine_plan plan;
+    uint64_t scan_version;
+    /* The arguments of a function. */
+    int count;
+    const char *arguments[ARGUMENTS];
+    char room[ARGUMENTS][ARRAY_BYTES];
+};
+
+static bool is_seed(const struct engine *engine)
+{
+    return engine->plan.protocol != ENGINE_LEASE;
+}
+
+static void call(struct engine *engine)
+{
+    engine->count = 0;
+}
+
+static void add(struct engine *engine, uint64_t number)
+{
+    char *room = engine->room[engine->count];
+    (void)snprintf(room, ARRAY_BYTES, "%" PRIu64, number);
+    engine->arguments[engine->count++] = room;
+}
+
+enum field { FIELD_ID, FIELD_GENERATION, FIELD_AT, FIELD_TOKEN };
+
+/* An array with this field of each timer. */
+static void add_array(struct engine *engine, const struct engine_timer *timers, size_t count,
+                      enum field field)
+{
+    char *room = engine->room[engine->count];
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct engine_timer *timer = &timers[i];
+        uint64_t number = field == FIELD_ID           ? timer->id
+                          : field == FIELD_GENERATION ? timer->generation
+                          : field == FIELD_AT         ? timer->at_ms
+                                                      : timer->token;
+        at +=
+            (size_t)snprintf(room + at, ARRAY_BYTES - at, "%c%" PRIu64, i == 0 ? '{' : ',', number);
+    }
+    (void)snprintf(room + at, ARRAY_BYTES - at, "%s", count == 0 ? "{}" : "}");
+    engine->arguments[engine->count++] = room;
+}
+
+/* What the server says of itself, on one line. */
+static void complain(const struct engine *engine, struct error *error)
+{
+    char text[512];
+    (void)snprintf(text, sizeof text, "%s", PQerrorMessage(engine->connection));
+    text[strcspn(text, "\n")] = '\0';
+    (void)error_set(error, "postgres: %s", text);
+}
+
+/* Whether it was done; some of what fails is to be tried again. */
+static enum engine_end judge(const struct engine *engine, const PGresult *result,
+                             struct error *error)
+{
+    static const char *const passing[] = {"40P01", "40001", "57P01", "57P02", "57P03"};
+    ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+        return ENGINE_OK;
+    }
+    const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++) {
+        if (code != NULL && strcmp(code, passing[i]) == 0) {
+            return ENGINE_GONE;
+        }
+    }
+    if (PQstatus(engine->connection) == CONNECTION_BAD) {
+        return ENGINE_GONE;
+    }
+    complain(engine, error);
+    return ENGINE_FAILED;
+}
+
+/* Runs a statement with the arguments. The result is for the caller to clear, and NULL if it is not
+ * done. */
+static enum engine_end run(struct engine *engine, const char *statement, PGresult **result,
+                           struct error *error)
+{
+    *result = PQexecParams(engine->connection, statement, engine->count, NULL, engine->arguments,
+                           NULL, NULL, 0);
+    enum engine_end end = judge(engine, *result, error);
+    if (end != ENGINE_OK) {
+        PQclear(*result);
+        *result = NULL;
+    }
+    return end;
+}
+
+static uint64_t number_at(const PGresult *result, int row, int column)
+{
+    return row < PQntuples(result) && column < PQnfields(result)
+               ? strtoull(PQgetvalue(result, row, column), NULL, 10)
+               : 0;
+}
+
+static enum engine_end run_for_number(struct engine *engine, const char *statement,
+                                      uint64_t *number, struct error *error)
+{
+    PGresult *result;
+    enum engine_end end = run(engine, statement, &result, error);
+    if (end == ENGINE_OK) {
+        *number = number_at(result, 0, 0);
+    }
+    PQclear(result);
+    return end;
+}
+
+static enum engine_end run_for_answers(struct engine *engine, const char *statement, size_t count,
+                                       char *answers, struct error *error)
+{
+    PGresult *result;
+    enum engine_end end = run(engine, statement, &result, error);
+    if (end == ENGINE_OK && (PQntuples(result) != 1 || strlen(PQgetvalue(result, 0, 0)) != count)) {
+        (void)error_set(error, "postgres: a function's answer is not what it should be");
+        end = ENGINE_FAILED;
+    }
+    if (end == ENGINE_OK) {
+        memcpy(answers, PQgetvalue(result, 0, 0), count);
+    }
+    PQclear(result);
+    return end;
+}
+
+static enum engine_end postgres_start(struct engine *engine, const struct engine_timer *timers,
+                                      size_t count, char *answers, struct error *error)
+{
+    call(engine);
+    if (is_seed(engine)) {
+        add(engine, REVOLUTION);
+        add(engine, engine->plan.tick_ms);
+    }
+    add_array(engine, timers, count, FIELD_ID);
+    add_array(engine, timers, count, FIELD_GENERATION);
+    add_array(engine, timers, count, FIELD_AT);
+    return run_for_answers(engine,
+                           is_seed(engine) ? "select timerlab.seed_start($1, $2, $3, $4, $5)"
+                                           : "select timerlab.lease_start($1, $2, $3)",
+                           count, answers, error);
+}
+
+static enum engine_end postgres_stop(struct engine *engine, const struct engine_timer *timers,
+                                     size_t count, char *answers, struct error *error)
+{
+    call(engine);
+    add_array(engine, timers, count, FIELD_ID);
+    add_array(engine, timers, count, FIELD_GENERATION);
+    return run_for_answers(engine,
+                           is_seed(engine) ? "select timerlab.seed_stop($1, $2)"
+                                           : "select timerlab.lease_stop($1, $2)",
+                           count, answers, error);
+}
+
+static enum engine_end postgres_ack(struct engine *engine, const struct engine_timer *timers,
+                                    size_t count, char *answers, struct error *error)
+{
+    if (engine->plan.protocol == ENGINE_SEED_FETCH) { /* the entry went long ago */
+        memset(answers, ANSWER_YES, count);
+        return ENGINE_OK;
+    }
+    call(engine);
+    add_array(engine, timers, count, FIELD_ID);
+    add_array(engine, timers, count, FIELD_GENERATION);
+    if (!is_seed(engine)) {
+        add_array(engine, timers, count, FIELD_TOKEN);
+    }
+    return run_for_answers(engine,
+                           is_seed(engine) ? "select timerlab.seed_ack($1, $2)"
+                                           : "select timerlab.lease_ack($1, $2, $3)",
+                           count, answers, error);
+}
+
+static enum engine_end postgres_nack(struct engine *engine, const struct engine_timer *timers,
+                                     size_t count, char *answers, struct error *error)
+{
+    call(engine);
+    if (!is_seed(engine)) {
+        add(engine, engine->plan.attempts_max);
+    }
+    add_array(engine, timers, count, FIELD_ID);
+    add_array(engine, timers, count, FIELD_GENERATION);
+    if (!is_seed(engine)) {
+        add_array(engine, timers, count, FIELD_TOKEN);
+    }
+    add_array(engine, timers, count, FIELD_AT);
+    return run_for_answers(engine,
+                           is_seed(engine) ? "select timerlab.seed_nack($1, $2, $3)"
+                                           : "select timerlab.lease_nack($1, $2, $3, $4, $5)",
+                           count, answers, error);
+}
+
+/* Moves a clock of `seed` on, and reads the bucket that it has passed. */
+static enum engine_end tick_seed(struct engine *engine, const char *clock, uint64_t now_ms,
+                                 uint64_t *version, int64_t *moved, void (*between)(void *ctx),
+                                 void *ctx, struct error *error)
+{
+    PGresult *result;
+    uint64_t queued = 0;
+    call(engine);
+    engine->arguments[engine->count++] = clock;
+    add(engine, now_ms / engine->plan.tick_ms);
+    add(engine, *version);
+    enum engine_end end =
+        run(engine, "select * from timerlab.seed_clock($1, $2, $3)", &result, error);
+    if (end != ENGINE_OK) {
+        return end;
+    }
+    int64_t state = (int64_t)number_at(result, 0, 0);
+    *version = number_at(result, 0, 1);
+    uint64_t tick = number_at(result, 0, 2);
+    PQclear(result);
+    *moved = state == -2 ? 0 : state;
+    if (state < 0) {
+        return ENGINE_OK;
+    }
+    if (between != NULL) {
+        between(ctx);
+    }
+    call(engine);
+    add(engine, tick % REVOLUTION);
+    add(engine, now_ms);
+    engine->arguments[engine->count++] =
+        engine->plan.protocol == ENGINE_SEED_ACK ? "true" : "false";
+    end = run_for_number(engine, "select timerlab.seed_fetch($1, $2, $3)", &queued, error);
+    *moved = (int64_t)queued;
+    return end;
+}
+
+static enum engine_end postgres_advance(struct engine *engine, uint64_t now_ms, uint32_t limit,
+                                        uint64_t *version, int64_t *moved,
+                                        void (*between)(void *ctx), void *ctx, struct error *error)
+{
+    if (is_seed(engine)) {
+        return tick_seed(engine, "clk", now_ms, version, moved, between, ctx, error);
+    }
+    PGresult *result;
+    call(engine);
+    add(engine, now_ms);
+    add(engine, limit);
+    add(engine, *version);
+    enum engine_end end =
+        run(engine, "select * from timerlab.lease_advance($1, $2, $3)", &result, error);
+    if (end == ENGINE_OK) {
+        *moved = (int64_t)number_at(result, 0, 0);
+        *version = number_at(result, 0, 1);
+    }
+    PQclear(result);
+    return end;
+}
+
+static enum engine_end postgres_take(struct engine *engine, uint64_t now_ms,
+                                     struct engine_timer *timers, size_t *count,
+                                     struct error *error)
+{
+    size_t most = *count;
+    PGresult *result;
+    *count = 0;
+    call(engine);
+    add(engine, most);
+    if (!is_seed(engine)) {
+        add(engine, now_ms);
+        add(engine, engine->plan.lease_ms);
+    }
+    enum engine_end end = run(engine,
+                              is_seed(engine) ? "select * from timerlab.seed_take($1)"
+                                              : "select * from timerlab.lease_take($1, $2, $3)",
+                              &result, error);
+    for (int row = 0; end == ENGINE_OK && row < PQntuples(result) && *count < most; row++) {
+        timers[(*count)++] = (struct engine_timer){
+            .id = number_at(result, row, 0),
+            .generation = (uint32_t)number_at(result, row, 1),
+            .token = number_at(result, row, 2),
+            .attempt = (uint32_t)number_at(result, row, 3),
+            .at_ms = number_at(result, row, 4),
+        };
+    }
+    PQclear(result);
+    return end;
+}
+
+static enum engine_end postgres_reap(struct engine *engine, uint64_t now_ms, uint32_t limit,
+                                     uint64_t *reaped, struct error *error)
+{
+    *reaped = 0;
+    if (is_seed(engine)) {
+        uint64_t behind = engine->plan.scan_ms;
+        int64_t moved = 0;
+        enum engine_end end = behind == 0 || now_ms < behind
+                                  ? ENGINE_OK
+                                  : tick_seed(engine, "scn", now_ms - behind, &engine->scan_version,
+                                              &moved, NULL, NULL, error);
+        *reaped = moved > 0 ? (uint64_t)moved : 0;
+        return end;
+    }
+    call(engine);
+    add(engine, now_ms);
+    add(engine, limit);
+    add(engine, engine->plan.attempts_max);
+    add(engine, engine->plan.keep_ms);
+    return run_for_number(engine, "select timerlab.lease_reap($1, $2, $3, $4)", reaped, error);
+}
+
+static enum engine_end postgres_is_new(struct engine *engine, bool *is_new, struct error *error)
+{
+    uint64_t clocks = 0;
+    call(engine);
+    enum engine_end end =
+        run_for_number(engine, "select count(*) from timerlab.clock", &clocks, error);
+    *is_new = clocks == 0;
+    return end;
+}
+
+static enum engine_end postgres_waiting(struct engine *engine, uint64_t *count, struct error *error)
+{
+    call(engine);
+    return run_for_number(engine,
+                          is_seed(engine)
+                              ? "select (select count(*) from timerlab.entry) + (select count(*) "
+                                "from timerlab.queue)"
+                              : "select (select count(*) from timerlab.timer where state = 'P') + "
+                                "(select count(*) from timerlab.timer where state = 'R') + "
+                                "(select count(*) from timerlab.timer where state = 'F')",
+                          count, error);
+}
+
+static enum engine_end postgres_dead(struct engine *engine,
+                                     void (*visit)(void *ctx, uint64_t id, uint32_t generation),
+                                     void *ctx, struct error *error)
+{
+    PGresult *result;
+    call(engine);
+    enum engine_end end =
+        run(engine, "select id, generation from timerlab.timer where state = 'Z'", &result, error);
+    for (int row = 0; end == ENGINE_OK && row < PQntuples(result); row++) {
+        visit(ctx, number_at(result, row, 0), (uint32_t)number_at(result, row, 1));
+    }
+    PQclear(result);
+    return end;
+}
+
+static enum engine_end run_plain(struct engine *engine, const char *statements, struct error *error)
+{
+    PGresult *result = PQexec(engine->connection, statements);
+    enum engine_end end = judge(engine, result, error);
+    PQclear(result);
+    return end;
+}
+
+static enum engine_end postgres_floor(struct engine *engine, double seconds, double *per_second,
+                                      struct error *error)
+{
+    uint64_t begun = clock_now_ns();
+    uint64_t elapsed = 0;
+    uint64_t done = 0;
+    enum engine_end end = ENGINE_OK;
+    while (end == ENGINE_OK && (double)elapsed < seconds * 1e9) {
+        end = run_plain(engine,
+                        "insert into timerlab.floor select i, '0123456789abcdef01234567' from "
+                        "generate_series(1, 100) i",
+                        error);
+        done += 100;
+        elapsed = clock_now_ns() - begun;
+    }
+    *per_second = (double)done * 1e9 / (double)elapsed;
+    return end == ENGINE_OK ? run_plain(engine, "truncate timerlab.floor", error) : end;
+}
+
+static void postgres_close(struct engine *engine)
+{
+    if (engine != NULL) {
+        PQfinish(engine->connection);
+        free(engine);
+    }
+}
+
+static enum engine_end see_to_durability(struct engine *engine, struct error *error)
+{
+    static const char *const settings[] = {"fsync", "full_page_writes", "synchronous_commit"};
+    for (size_t i = 0; !engine->plan.may_lose && i < sizeof settings / sizeof settings[0]; i++) {
+        char statement[64];
+        PGresult *result;
+        (void)snprintf(statement, sizeof statement, "show %s", settings[i]);
+        call(engine);
+        enum engine_end end = run(engine, statement, &result, error);
+        bool off = end == ENGINE_OK && strcmp(PQgetvalue(result, 0, 0), "off") == 0;
+        PQclear(result);
+        if (off) {
+            (void)error_set(
+                error,
+                "postgres has %s off, and so loses what it has acknowledged. Set it, or "
+                "say --may-lose",
+                settings[i]);
+        }
+        if (end != ENGINE_OK || off) {
+            return off ? ENGINE_FAILED : end;
+        }
+    }
+    return ENGINE_OK;
+}
+
+/* Once for all who connect. */
+static enum engine_end bring_protocol(struct engine *engine, struct error *error)
+{
+    uint64_t there = 0;
+    call(engine);
+    enum engine_end end = run_plain(engine, "begin; select pg_advisory_xact_lock(7316)", error);
+    end = end == ENGINE_OK ? run_for_number(engine,
+                                            "select count(*) from pg_namespace where nspname = "
+                                            "'timerlab'",
+                                            &there, error)
+                           : end;
+    if (end == ENGINE_OK && there == 0) {
+        end = run_plain(engine, text_postgres_sql, error);
+    }
+    return end == ENGINE_OK ? run_plain(engine, "commit", error) : end;
+}
+
+/* A server that is killed says so on standard error, if it is let. */
+static void hear_nothing(void *unused, const char *message)
+{
+    (void)unused;
+    (void)message;
+}
+
+static enum engine_end postgres_connect(const char *url, const struct engine_plan *plan,
+                                        struct engine **result, struct error *error)
+{
+    struct engine *engine = calloc(1, sizeof *engine);
+    *result = NULL;
+    if (engine == NULL) {
+        (void)error_set(error, "out of memory for a connection to %s", url);
+        return ENGINE_FAILED;
+    }
+    engine->plan = *plan;
+    engine->connection = PQconnectdb(url);
+    if (PQstatus(engine->connection) != CONNECTION_OK) {
+        complain(engine, error);
+        postgres_close(engine);
+        return ENGINE_GONE;
+    }
+    (void)PQsetNoticeProcessor(engine->connection, hear_nothing, NULL);
+    enum engine_end end = run_plain(engine, "set client_min_messages = error", error);
+    end = end == ENGINE_OK ? see_to_durability(engine, error) : end;
+    end = end == ENGINE_OK ? bring_protocol(engine, error) : end;
+    if (end != ENGINE_OK) {
+        postgres_close(engine);
+        return end;
+    }
+    *result = engine;
+    return ENGINE_OK;
+}
+
+/* --- a server of our own ---------------------------------------------------------------------- */
+
+/* One of the server's programs, which Debian keeps out of the path. */
+static bool find_program(const char *name, char path[512], struct error *error)
+{
+    char pattern[128];
+    glob_t found;
+    (void)snprintf(pattern, sizeof pattern, "/usr/lib/postgresql/*/bin/%s", name);
+    bool there = glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0;
+    (void)snprintf(path, 512, "%s", there ? found.gl_pathv[found.gl_pathc - 1] : name);
+    globfree(&found);
+    return there || error_set(error, "PostgreSQL's server is not installed (Debian: postgresql)");
+}
+
+static const char *server_user(void)
+{
+    return geteuid() == 0 ? SERVER_USER : NULL;
+}
+
+/* Where we are root, the folder is the server's, and that above lets it pass. */
+static bool give_folder(const struct engine_server *server, struct error *error)
+{
+    char above[sizeof server->folder + 8];
+    const struct passwd *user = server_user() != NULL ? getpwnam(SERVER_USER) : NULL;
+    if (server_user() == NULL) {
+        return true;
+    }
+    (void)snprintf(above, sizeof above, "%s/..", server->folder);
+    return (user != NULL && chown(server->folder, user->pw_uid, user->pw_gid) == 0 &&
+            chmod(above, 0711) == 0) ||
+           error_set(error, "postgres does not run as root, and there is no user %s to run it",
+                     SERVER_USER);
+}
+
+static bool postgres_prepare(struct engine_server *server, struct error *error)
+{
+    char program[512];
+    char data[sizeof server->folder + 8];
+    char log[sizeof server->folder + 16];
+    pid_t pid;
+    int status = 0;
+    (void)snprintf(data, sizeof data, "%s/data", server->folder);
+    (void)snprintf(log, sizeof log, "%s/initdb.log", server->folder);
+    (void)snprintf(server->url, sizeof server->url,
+                   "host=%s user=timerlab dbname=postgres connect_timeout=5", server->folder);
+    if (!find_program("initdb", program, error) || !give_folder(server, error)) {
+        return false;
+    }
+    const char *const argv[] = {program, "-D", data,        "-U",         "timerlab",  "-A",
+                                "trust", "-E", "SQL_ASCII", "--locale=C", "--no-sync", NULL};
+    if (!engine_spawn(argv, log, server_user(), &pid, error)) {
+        return false;
+    }
+    return (waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
+           error_set(error, "postgres: initdb failed; see %s", log);
+}
+
+static bool postgres_serve(struct engine_server *server, struct error *error)
+{
+    char program[512];
+    char data[sizeof server->folder + 8];
+    char log[sizeof server->folder + 16];
+    (void)snprintf(data, sizeof data, "%s/data", server->folder);
+    (void)snprintf(log, sizeof log, "%s/postgres.log", server->folder);
+    if (!find_program("postgres", program, error)) {
+        return false;
+    }
+    const char *const argv[] = {program,
+                                "-D",
+                                data,
+                                "-k",
+                                server->folder,
+                                "-c",
+                                "listen_addresses=",
+                                "-c",
+                                "max_connections=250",
+                                NULL};
+    return engine_spawn(argv, log, server_user(), &server->pid, error);
+}
+
+const struct engine_kind engine_postgres = {
+    .name = "postgres",
+    .scheme = "postgresql://",
+    .package = "postgresql",
+    .prepare = postgres_prepare,
+    .serve = postgres_serve,
+    .connect = postgres_connect,
+    .close = postgres_close,
+    .start = postgres_start,
+    .stop = postgres_stop,
+    .ack = postgres_ack,
+    .nack = postgres_nack,
+    .advance = postgres_advance,
+    .take = postgres_take,
+    .reap = postgres_reap,
+    .is_new = postgres_is_new,
+    .remedy = "`drop schema timerlab cascade` empties it",
+    .waiting = postgres_waiting,
+    .dead = postgres_dead,
+    .floor = postgres_floor,
+};

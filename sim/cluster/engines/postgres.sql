@@ -1,0 +1,238 @@
+-- The protocols as functions: each is one statement for its caller, so one transaction, which is on the disk when
+-- it has answered. Rows are locked in the order of ids, or skipped where another has them, so that nobody waits
+-- for a ring of others.
+create schema timerlab;
+
+create table timerlab.clock (name text primary key, at bigint not null, version bigint not null);
+create sequence timerlab.token;
+
+-- --- lease --------------------------------------------------------------------------------------------------
+-- state: P pending, R ready, F in flight, D done, Z dead, X stopped, Y stopped in flight; until: the lease's end,
+-- or since when it is done.
+create table timerlab.timer (
+    id bigint primary key, generation int not null, state "char" not null, attempts int not null default 0,
+    token bigint not null default 0, at bigint not null, until bigint not null default 0);
+create index on timerlab.timer (at) where state = 'P';
+create index on timerlab.timer (at) where state = 'R';
+create index on timerlab.timer (until) where state = 'F';
+create index on timerlab.timer (until) where state = 'D';
+create index on timerlab.timer (id) where state = 'Z';
+
+create function timerlab.lease_start(ids bigint[], generations int[], ats bigint[]) returns text as $$
+declare
+    answers text[];
+    old timerlab.timer;
+    i int;
+begin
+    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
+        answers[i] := '1';
+        select * into old from timerlab.timer where id = ids[i] for update;
+        if not found then
+            insert into timerlab.timer (id, generation, state, at) values (ids[i], generations[i], 'P', ats[i]);
+        elsif old.generation >= generations[i] then
+            answers[i] := '0';
+        else
+            if old.state = 'F' or (old.state in ('P', 'R') and old.attempts > 0) then
+                answers[i] := '2';
+            end if;
+            update timerlab.timer set generation = generations[i], state = 'P', attempts = 0, token = 0,
+                at = ats[i], until = 0 where id = ids[i];
+        end if;
+    end loop;
+    return array_to_string(answers, '');
+end $$ language plpgsql;
+
+create function timerlab.lease_stop(ids bigint[], generations int[]) returns text as $$
+declare
+    answers text[];
+    old timerlab.timer;
+    i int;
+begin
+    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
+        answers[i] := '0';
+        select * into old from timerlab.timer where id = ids[i] and generation = generations[i] for update;
+        if found and old.state in ('P', 'R', 'X') then
+            answers[i] := case when old.attempts > 0 then '2' else '1' end;
+            update timerlab.timer set state = 'X' where id = ids[i];
+        elsif found and old.state in ('F', 'Y') then
+            answers[i] := '2';
+            update timerlab.timer set state = 'Y' where id = ids[i];
+        end if;
+    end loop;
+    return array_to_string(answers, '');
+end $$ language plpgsql;
+
+create function timerlab.lease_advance(now bigint, most int, seen bigint, out moved bigint, out version bigint) as $$
+declare
+    was timerlab.clock;
+begin
+    insert into timerlab.clock values ('clk', 0, 1) on conflict do nothing;
+    select * into was from timerlab.clock where name = 'clk' for update;
+    version := was.version;
+    moved := -1;
+    if seen <> 0 and seen <> was.version then
+        return;
+    end if;
+    update timerlab.timer set state = 'R' where id in (
+        select id from timerlab.timer where state = 'P' and at <= greatest(now, was.at)
+        order by at limit most for update skip locked);
+    get diagnostics moved = row_count;
+    if moved > 0 or now - was.at >= 1000 then
+        version := was.version + 1;
+        update timerlab.clock set at = greatest(now, was.at), version = was.version + 1 where name = 'clk';
+    end if;
+end $$ language plpgsql;
+
+create function timerlab.lease_take(most int, now bigint, lease bigint)
+returns table (id bigint, generation int, token bigint, attempt int, at bigint) as $$
+    update timerlab.timer t set state = 'F', attempts = t.attempts + 1, token = nextval('timerlab.token'),
+        until = now + lease
+    where t.id in (select r.id from timerlab.timer r where r.state = 'R' order by r.at limit most
+        for update skip locked)
+    returning t.id, t.generation, t.token, t.attempts, t.at
+$$ language sql;
+
+create function timerlab.lease_ack(ids bigint[], generations int[], tokens bigint[]) returns text as $$
+declare
+    answers text[];
+    old timerlab.timer;
+    i int;
+begin
+    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
+        answers[i] := '0';
+        select * into old from timerlab.timer where id = ids[i] for update;
+        if found and old.generation = generations[i] and old.token = tokens[i] and old.state in ('F', 'D') then
+            answers[i] := '1';
+            update timerlab.timer set state = 'D', until = (select c.at from timerlab.clock c where name = 'clk')
+                where id = ids[i] and state = 'F';
+        end if;
+    end loop;
+    return array_to_string(answers, '');
+end $$ language plpgsql;
+
+create function timerlab.lease_nack(attempts_max int, ids bigint[], generations int[], tokens bigint[], ats bigint[])
+returns text as $$
+declare
+    answers text[];
+    old timerlab.timer;
+    i int;
+begin
+    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
+        answers[i] := '0';
+        select * into old from timerlab.timer where id = ids[i] for update;
+        if found and old.generation = generations[i] and old.token = tokens[i] and old.state = 'F' then
+            answers[i] := case when old.attempts >= attempts_max then '2' else '1' end;
+            update timerlab.timer set state = case when old.attempts >= attempts_max then 'Z'::"char" else 'P' end,
+                at = ats[i] where id = ids[i];
+        end if;
+    end loop;
+    return array_to_string(answers, '');
+end $$ language plpgsql;
+
+create function timerlab.lease_reap(now bigint, most int, attempts_max int, keep bigint) returns bigint as $$
+declare
+    reaped bigint;
+begin
+    update timerlab.timer set state = case when attempts >= attempts_max then 'Z'::"char" else 'R' end
+    where id in (select id from timerlab.timer where state = 'F' and until <= now order by until limit most
+        for update skip locked);
+    get diagnostics reaped = row_count;
+    delete from timerlab.timer where id in (select id from timerlab.timer
+        where state = 'D' and until < now - keep limit most for update skip locked);
+    return reaped;
+end $$ language plpgsql;
+
+-- --- seed ---------------------------------------------------------------------------------------------------
+create table timerlab.entry (
+    id bigint primary key, generation int not null, at bigint not null, bucket bigint not null,
+    was_read boolean not null default false);
+create index on timerlab.entry (bucket);
+create table timerlab.queue (place bigserial primary key, id bigint, generation int, at bigint);
+
+create function timerlab.seed_start(revolution bigint, tick bigint, ids bigint[], generations int[], ats bigint[])
+returns text as $$
+declare
+    answers text[];
+    old timerlab.entry;
+    i int;
+begin
+    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
+        answers[i] := '1';
+        select * into old from timerlab.entry where id = ids[i] for update;
+        if found and old.generation >= generations[i] then
+            answers[i] := '0';
+        else
+            if found then
+                answers[i] := case when old.was_read then '2' else '1' end;
+                delete from timerlab.entry where id = ids[i];
+            end if;
+            insert into timerlab.entry values (ids[i], generations[i], ats[i], ats[i] / tick % revolution);
+        end if;
+    end loop;
+    return array_to_string(answers, '');
+end $$ language plpgsql;
+
+create function timerlab.seed_stop(ids bigint[], generations int[]) returns text as $$
+declare
+    answers text[];
+    is_read boolean;
+    i int;
+begin
+    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
+        delete from timerlab.entry where id = ids[i] and generation = generations[i] returning was_read into is_read;
+        answers[i] := case when not found then '0' when is_read then '2' else '1' end;
+    end loop;
+    return array_to_string(answers, '');
+end $$ language plpgsql;
+
+-- Moves a clock on by one tick, if nobody else has, and it is not there yet: state 0, else -1 or -2.
+create function timerlab.seed_clock(which text, tick bigint, seen bigint,
+    out state bigint, out version bigint, out passed bigint) as $$
+declare
+    was timerlab.clock;
+begin
+    insert into timerlab.clock values (which, tick, 1) on conflict do nothing;
+    select * into was from timerlab.clock where name = which for update;
+    version := was.version;
+    passed := was.at;
+    state := case when seen <> 0 and seen <> was.version then -1 when was.at >= tick then -2 else 0 end;
+    if state = 0 then
+        version := was.version + 1;
+        update timerlab.clock set at = was.at + 1, version = was.version + 1 where name = which;
+    end if;
+end $$ language plpgsql;
+
+create function timerlab.seed_fetch(which bigint, now bigint, stays boolean) returns bigint as $$
+declare
+    queued bigint;
+begin
+    insert into timerlab.queue (id, generation, at)
+        select id, generation, at from timerlab.entry where bucket = which and at < now;
+    get diagnostics queued = row_count;
+    if stays then
+        update timerlab.entry set was_read = true where bucket = which and at < now;
+    else
+        delete from timerlab.entry where bucket = which and at < now;
+    end if;
+    return queued;
+end $$ language plpgsql;
+
+create function timerlab.seed_take(most int)
+returns table (id bigint, generation int, token bigint, attempt int, at bigint) as $$
+    delete from timerlab.queue q where q.place in (
+        select p.place from timerlab.queue p order by p.place limit most for update skip locked)
+    returning q.id, q.generation, nextval('timerlab.token'), 1, q.at
+$$ language sql;
+
+create function timerlab.seed_ack(ids bigint[], generations int[]) returns text as $$
+    delete from timerlab.entry e using unnest(ids, generations) as done(id, generation)
+        where e.id = done.id and e.generation = done.generation;
+    select repeat('1', cardinality(ids));
+$$ language sql;
+
+create function timerlab.seed_nack(ids bigint[], generations int[], ats bigint[]) returns text as $$
+    insert into timerlab.queue (id, generation, at) select * from unnest(ids, generations, ats);
+    select repeat('1', cardinality(ids));
+$$ language sql;
+
+create table timerlab.floor (id int, filler text);

@@ -1,0 +1,562 @@
+/*
+ * Redis, with its log synced before each answer (appendfsync always). A step is a script: it runs
+ * alone, and is in the log whole or not at all. With `everysec` Redis answers before its log is
+ * synced, and while a sync takes long, before it is even written: it is refused.
+ */
+#include "engine.h"
+
+#include "clock.h"
+#include "redis_scripts.h" /* generated from the files in redis/ */
+
+#include <hiredis/hiredis.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum script {
+    SCRIPT_START,
+    SCRIPT_STOP,
+    SCRIPT_ADVANCE, /* seed: the clock */
+    SCRIPT_FETCH,   /* seed */
+    SCRIPT_TAKE,
+    SCRIPT_ACK,
+    SCRIPT_NACK,
+    SCRIPT_REAP, /* lease */
+    SCRIPTS
+};
+
+static const char *const scripts[2][SCRIPTS] = {
+    {text_lease_start_lua, text_lease_stop_lua, text_lease_advance_lua, NULL, text_lease_take_lua,
+     text_lease_ack_lua, text_lease_nack_lua, text_lease_reap_lua},
+    {text_seed_start_lua, text_seed_stop_lua, text_seed_clock_lua, text_seed_fetch_lua,
+     text_seed_take_lua, text_seed_ack_lua, text_seed_nack_lua, NULL},
+};
+
+/* Seconds that the wheel of `seed` has slots for: 3.17 years. */
+#define REVOLUTION 100000000u
+
+#define WORD_BYTES 24u /* of a number, as text */
+
+/* The braces keep what belongs together on one node, where Redis is many. */
+#define TAG        "{timerlab}"
+
+struct engine {
+    redisContext *redis;
+    struct engine_plan plan;
+    char names[SCRIPTS][41]; /* by which the server knows the scripts */
+    uint64_t scan_version;
+    /* The arguments of a script. */
+    size_t count;
+    const char *words[8 * ENGINE_BATCH_MAX + 16];
+    char room[8 * ENGINE_BATCH_MAX + 16][WORD_BYTES];
+};
+
+static bool is_seed(const struct engine *engine)
+{
+    return engine->plan.protocol != ENGINE_LEASE;
+}
+
+static void add(struct engine *engine, uint64_t number)
+{
+    size_t at = engine->count++;
+    (void)snprintf(engine->room[at], WORD_BYTES, "%" PRIu64, number);
+    engine->words[at] = engine->room[at];
+}
+
+/* Begins a script's arguments. */
+static void call(struct engine *engine, enum script script)
+{
+    engine->words[0] = "EVALSHA";
+    engine->words[1] = engine->names[script];
+    engine->words[2] = "1";
+    engine->words[3] = TAG;
+    engine->count = 4;
+}
+
+/* What the server says; an error of its own is a failure, all else a broken connection. */
+static enum engine_end judge(struct engine *engine, redisReply *reply, struct error *error)
+{
+    if (reply == NULL || engine->redis->err != 0) {
+        return ENGINE_GONE;
+    }
+    if (reply->type != REDIS_REPLY_ERROR) {
+        return ENGINE_OK;
+    }
+    if (strncmp(reply->str, "LOADING", 7) == 0 || strncmp(reply->str, "NOSCRIPT", 8) == 0) {
+        return ENGINE_GONE;
+    }
+    (void)error_set(error, "redis: %s", reply->str);
+    return ENGINE_FAILED;
+}
+
+static enum engine_end run(struct engine *engine, redisReply **reply, struct error *error)
+{
+    *reply = redisCommandArgv(engine->redis, (int)engine->count, engine->words, NULL);
+    enum engine_end end = judge(engine, *reply, error);
+    if (end != ENGINE_OK && *reply != NULL) {
+        freeReplyObject(*reply);
+        *reply = NULL;
+    }
+    return end;
+}
+
+/* A script that answers with a character for each of `count` timers. */
+static enum engine_end run_for_answers(struct engine *engine, size_t count, char *answers,
+                                       struct error *error)
+{
+    redisReply *reply;
+    enum engine_end end = run(engine, &reply, error);
+    if (end == ENGINE_OK && (reply->type != REDIS_REPLY_STRING || (size_t)reply->len != count)) {
+        (void)error_set(error, "redis: a script's answer is not what it should be");
+        end = ENGINE_FAILED;
+    }
+    if (end == ENGINE_OK) {
+        memcpy(answers, reply->str, count);
+    }
+    freeReplyObject(reply);
+    return end;
+}
+
+static uint64_t bucket_of(const struct engine *engine, uint64_t at_ms)
+{
+    return at_ms / engine->plan.tick_ms % REVOLUTION;
+}
+
+static enum engine_end redis_start(struct engine *engine, const struct engine_timer *timers,
+                                   size_t count, char *answers, struct error *error)
+{
+    call(engine, SCRIPT_START);
+    if (is_seed(engine)) {
+        add(engine, REVOLUTION);
+        add(engine, engine->plan.tick_ms);
+    }
+    for (size_t i = 0; i < count; i++) {
+        add(engine, timers[i].id);
+        add(engine, timers[i].generation);
+        add(engine, timers[i].at_ms);
+    }
+    return run_for_answers(engine, count, answers, error);
+}
+
+static enum engine_end redis_stop(struct engine *engine, const struct engine_timer *timers,
+                                  size_t count, char *answers, struct error *error)
+{
+    call(engine, SCRIPT_STOP);
+    for (size_t i = 0; i < count; i++) {
+        add(engine, timers[i].id);
+        add(engine, timers[i].generation);
+    }
+    return run_for_answers(engine, count, answers, error);
+}
+
+static enum engine_end redis_ack(struct engine *engine, const struct engine_timer *timers,
+                                 size_t count, char *answers, struct error *error)
+{
+    if (engine->plan.protocol == ENGINE_SEED_FETCH) { /* the entry went long ago */
+        memset(answers, ANSWER_YES, count);
+        return ENGINE_OK;
+    }
+    call(engine, SCRIPT_ACK);
+    if (!is_seed(engine)) {
+        add(engine, engine->plan.keep_ms);
+    }
+    for (size_t i = 0; i < count; i++) {
+        add(engine, timers[i].id);
+        add(engine, timers[i].generation);
+        add(engine, is_seed(engine) ? timers[i].at_ms : timers[i].token);
+        if (is_seed(engine)) {
+            add(engine, bucket_of(engine, timers[i].at_ms));
+        }
+    }
+    return run_for_answers(engine, count, answers, error);
+}
+
+static enum engine_end redis_nack(struct engine *engine, const struct engine_timer *timers,
+                                  size_t count, char *answers, struct error *error)
+{
+    call(engine, SCRIPT_NACK);
+    if (!is_seed(engine)) {
+        add(engine, engine->plan.attempts_max);
+    }
+    for (size_t i = 0; i < count; i++) {
+        add(engine, timers[i].id);
+        add(engine, timers[i].generation);
+        if (!is_seed(engine)) {
+            add(engine, timers[i].token);
+        }
+        add(engine, timers[i].at_ms);
+    }
+    return run_for_answers(engine, count, answers, error);
+}
+
+static int64_t number_in(const redisReply *reply, size_t at)
+{
+    return reply->type == REDIS_REPLY_ARRAY && at < reply->elements &&
+                   reply->element[at]->type == REDIS_REPLY_INTEGER
+               ? reply->element[at]->integer
+               : 0;
+}
+
+/* Moves a clock of `seed` on, and reads the bucket that it has passed. */
+static enum engine_end tick_seed(struct engine *engine, const char *clock, uint64_t now_ms,
+                                 uint64_t *version, int64_t *moved, void (*between)(void *ctx),
+                                 void *ctx, struct error *error)
+{
+    redisReply *reply;
+    call(engine, SCRIPT_ADVANCE);
+    engine->words[engine->count++] = clock;
+    add(engine, now_ms / engine->plan.tick_ms);
+    add(engine, *version);
+    enum engine_end end = run(engine, &reply, error);
+    if (end != ENGINE_OK) {
+        return end;
+    }
+    int64_t state = number_in(reply, 0);
+    *version = (uint64_t)number_in(reply, 1);
+    uint64_t tick = (uint64_t)number_in(reply, 2);
+    freeReplyObject(reply);
+    *moved = state == -2 ? 0 : state;
+    if (state < 0) {
+        return ENGINE_OK;
+    }
+    if (between != NULL) {
+        between(ctx);
+    }
+    call(engine, SCRIPT_FETCH);
+    add(engine, tick % REVOLUTION);
+    add(engine, now_ms);
+    add(engine, engine->plan.protocol == ENGINE_SEED_ACK);
+    end = run(engine, &reply, error);
+    if (end == ENGINE_OK) {
+        *moved = reply->integer;
+        freeReplyObject(reply);
+    }
+    return end;
+}
+
+static enum engine_end redis_advance(struct engine *engine, uint64_t now_ms, uint32_t limit,
+                                     uint64_t *version, int64_t *moved, void (*between)(void *ctx),
+                                     void *ctx, struct error *error)
+{
+    if (is_seed(engine)) {
+        return tick_seed(engine, "clk", now_ms, version, moved, between, ctx, error);
+    }
+    redisReply *reply;
+    call(engine, SCRIPT_ADVANCE);
+    add(engine, now_ms);
+    add(engine, limit);
+    add(engine, *version);
+    enum engine_end end = run(engine, &reply, error);
+    if (end == ENGINE_OK) {
+        *moved = number_in(reply, 0);
+        *version = (uint64_t)number_in(reply, 1);
+        freeReplyObject(reply);
+    }
+    return end;
+}
+
+static enum engine_end redis_take(struct engine *engine, uint64_t now_ms,
+                                  struct engine_timer *timers, size_t *count, struct error *error)
+{
+    size_t most = *count;
+    redisReply *reply;
+    *count = 0;
+    call(engine, SCRIPT_TAKE);
+    add(engine, most);
+    add(engine, now_ms);
+    add(engine, engine->plan.lease_ms);
+    enum engine_end end = run(engine, &reply, error);
+    if (end != ENGINE_OK) {
+        return end;
+    }
+    const char *line = reply->type == REDIS_REPLY_STRING ? reply->str : "";
+    struct engine_timer timer;
+    while (*count < most &&
+           sscanf(line, "%" SCNu64 " %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu64, &timer.id,
+                  &timer.generation, &timer.token, &timer.attempt, &timer.at_ms) == 5) {
+        timers[(*count)++] = timer;
+        line = strchr(line, '\n') + 1;
+    }
+    freeReplyObject(reply);
+    return ENGINE_OK;
+}
+
+static enum engine_end redis_reap(struct engine *engine, uint64_t now_ms, uint32_t limit,
+                                  uint64_t *reaped, struct error *error)
+{
+    redisReply *reply;
+    *reaped = 0;
+    if (is_seed(engine)) {
+        uint64_t behind = engine->plan.scan_ms;
+        int64_t moved = 0;
+        enum engine_end end = behind == 0 || now_ms < behind
+                                  ? ENGINE_OK
+                                  : tick_seed(engine, "scn", now_ms - behind, &engine->scan_version,
+                                              &moved, NULL, NULL, error);
+        *reaped = moved > 0 ? (uint64_t)moved : 0;
+        return end;
+    }
+    call(engine, SCRIPT_REAP);
+    add(engine, now_ms);
+    add(engine, limit);
+    add(engine, engine->plan.attempts_max);
+    enum engine_end end = run(engine, &reply, error);
+    if (end == ENGINE_OK) {
+        *reaped = (uint64_t)reply->integer;
+        freeReplyObject(reply);
+    }
+    return end;
+}
+
+/* Plain commands, in one go; the sum of the numbers that they answer. */
+static enum engine_end sum_of(struct engine *engine, const char *const *commands, size_t count,
+                              uint64_t *sum, struct error *error)
+{
+    enum engine_end end = ENGINE_OK;
+    *sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        (void)redisAppendCommand(engine->redis, commands[i]);
+    }
+    for (size_t i = 0; i < count && end != ENGINE_GONE; i++) {
+        redisReply *reply = NULL;
+        (void)redisGetReply(engine->redis, (void **)&reply);
+        enum engine_end this_end = judge(engine, reply, error);
+        if (this_end == ENGINE_OK && reply->type == REDIS_REPLY_INTEGER) {
+            *sum += (uint64_t)reply->integer;
+        }
+        end = this_end != ENGINE_OK ? this_end : end;
+        freeReplyObject(reply);
+    }
+    return end;
+}
+
+static enum engine_end redis_is_new(struct engine *engine, bool *is_new, struct error *error)
+{
+    static const char *const size[] = {"DBSIZE"};
+    uint64_t keys = 0;
+    enum engine_end end = sum_of(engine, size, 1, &keys, error);
+    *is_new = keys == 0;
+    return end;
+}
+
+static enum engine_end redis_waiting(struct engine *engine, uint64_t *count, struct error *error)
+{
+    static const char *const of_lease[] = {"ZCARD due:" TAG, "LLEN rdy:" TAG, "ZCARD fly:" TAG};
+    static const char *const of_seed[] = {"DBSIZE", "LLEN rdy:" TAG};
+    return is_seed(engine) ? sum_of(engine, of_seed, 2, count, error)
+                           : sum_of(engine, of_lease, 3, count, error);
+}
+
+static enum engine_end redis_dead(struct engine *engine,
+                                  void (*visit)(void *ctx, uint64_t id, uint32_t generation),
+                                  void *ctx, struct error *error)
+{
+    redisReply *reply = redisCommand(engine->redis, "ZRANGE dead:" TAG " 0 -1");
+    enum engine_end end = judge(engine, reply, error);
+    for (size_t i = 0; end == ENGINE_OK && i < reply->elements; i++) {
+        uint64_t id;
+        uint32_t generation;
+        if (sscanf(reply->element[i]->str, "%" SCNu64 ":%" SCNu32, &id, &generation) == 2) {
+            visit(ctx, id, generation);
+        }
+    }
+    freeReplyObject(reply);
+    return end;
+}
+
+static enum engine_end redis_floor(struct engine *engine, double seconds, double *per_second,
+                                   struct error *error)
+{
+    enum { ON_THE_WAY = 100 };
+    uint64_t begun = clock_now_ns();
+    uint64_t elapsed = 0;
+    uint64_t done = 0;
+    enum engine_end end = ENGINE_OK;
+    while (end == ENGINE_OK && (double)elapsed < seconds * 1e9) {
+        for (uint64_t i = 0; i < ON_THE_WAY; i++) {
+            (void)redisAppendCommand(engine->redis,
+                                     "SET floor:" TAG ":%d 0123456789abcdef0123456789abcdef",
+                                     (int)((done + i) % 100000));
+        }
+        for (int i = 0; i < ON_THE_WAY && end == ENGINE_OK; i++) {
+            redisReply *reply = NULL;
+            (void)redisGetReply(engine->redis, (void **)&reply);
+            end = judge(engine, reply, error);
+            freeReplyObject(reply);
+        }
+        done += ON_THE_WAY;
+        elapsed = clock_now_ns() - begun;
+    }
+    *per_second = (double)done * 1e9 / (double)elapsed;
+    /* All that it wrote goes in one step. */
+    redisReply *reply = end == ENGINE_OK
+                            ? redisCommand(engine->redis, "EVAL %s 1 floor:" TAG,
+                                           "for i = 0, 99999 do redis.call('UNLINK', KEYS[1] .. "
+                                           "':' .. i) end return 1")
+                            : NULL;
+    if (end == ENGINE_OK) {
+        end = judge(engine, reply, error);
+        freeReplyObject(reply);
+    }
+    return end;
+}
+
+static void redis_close(struct engine *engine)
+{
+    if (engine != NULL) {
+        redisFree(engine->redis);
+        free(engine);
+    }
+}
+
+/* redis:///PATH, or redis://HOST:PORT. */
+static redisContext *open_address(const char *url)
+{
+    const char *place = url + strlen("redis://");
+    char host[256];
+    int port = 6379;
+    if (place[0] == '/') {
+        return redisConnectUnix(place);
+    }
+    (void)snprintf(host, sizeof host, "%s", place);
+    char *colon = strrchr(host, ':');
+    if (colon != NULL) {
+        *colon = '\0';
+        port = atoi(colon + 1);
+    }
+    return redisConnect(host, port);
+}
+
+/* Whether a setting is as it has to be. */
+static enum engine_end has_setting(struct engine *engine, const char *name, const char *value,
+                                   const char *why, struct error *error)
+{
+    redisReply *reply = redisCommand(engine->redis, "CONFIG GET %s", name);
+    enum engine_end end = judge(engine, reply, error);
+    if (end == ENGINE_OK && (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2 ||
+                             strcmp(reply->element[1]->str, value) != 0)) {
+        (void)error_set(error, "redis has %s %s, where %s is needed: %s. Set it, or say --may-lose",
+                        name, reply->elements == 2 ? reply->element[1]->str : "unset", value, why);
+        end = ENGINE_FAILED;
+    }
+    if (reply != NULL) {
+        freeReplyObject(reply);
+    }
+    return end;
+}
+
+static enum engine_end see_to_durability(struct engine *engine, struct error *error)
+{
+    if (engine->plan.may_lose) {
+        return ENGINE_OK;
+    }
+    enum engine_end end =
+        has_setting(engine, "appendonly", "yes", "without a log nothing outlives it", error);
+    return end != ENGINE_OK
+               ? end
+               : has_setting(engine, "appendfsync", "always",
+                             "else it answers before its log is on the disk, and kill -9 loses "
+                             "what it has acknowledged",
+                             error);
+}
+
+static enum engine_end redis_connect(const char *url, const struct engine_plan *plan,
+                                     struct engine **result, struct error *error)
+{
+    struct engine *engine = calloc(1, sizeof *engine);
+    *result = NULL;
+    if (engine == NULL) {
+        (void)error_set(error, "out of memory for a connection to %s", url);
+        return ENGINE_FAILED;
+    }
+    engine->plan = *plan;
+    engine->redis = open_address(url);
+    if (engine->redis == NULL || engine->redis->err != 0) {
+        (void)error_set(error, "%s does not answer: %s", url,
+                        engine->redis != NULL ? engine->redis->errstr : "out of memory");
+        redis_close(engine);
+        return ENGINE_GONE;
+    }
+    enum engine_end end = see_to_durability(engine, error);
+    const char *const *texts = scripts[is_seed(engine)];
+    for (int i = 0; i < SCRIPTS && end == ENGINE_OK; i++) {
+        redisReply *reply =
+            texts[i] != NULL ? redisCommand(engine->redis, "SCRIPT LOAD %s", texts[i]) : NULL;
+        if (texts[i] != NULL) {
+            end = judge(engine, reply, error);
+            (void)snprintf(engine->names[i], sizeof engine->names[i], "%s",
+                           end == ENGINE_OK ? reply->str : "");
+        }
+        if (reply != NULL) {
+            freeReplyObject(reply);
+        }
+    }
+    if (end != ENGINE_OK) {
+        redis_close(engine);
+        return end;
+    }
+    *result = engine;
+    return ENGINE_OK;
+}
+
+/* --- a server of our own ---------------------------------------------------------------------- */
+
+static bool redis_serve(struct engine_server *server, struct error *error)
+{
+    char socket[sizeof server->folder + 16];
+    char log[sizeof server->folder + 16];
+    (void)snprintf(socket, sizeof socket, "%s/redis.sock", server->folder);
+    (void)snprintf(log, sizeof log, "%s/redis.log", server->folder);
+    const char *const argv[] = {"redis-server",
+                                "--port",
+                                "0",
+                                "--unixsocket",
+                                socket,
+                                "--dir",
+                                server->folder,
+                                "--save",
+                                "",
+                                "--appendonly",
+                                "yes",
+                                "--appendfsync",
+                                "always",
+                                "--maxmemory-policy",
+                                "noeviction",
+                                "--daemonize",
+                                "no",
+                                "--loglevel",
+                                "warning",
+                                NULL};
+    return engine_spawn(argv, log, NULL, &server->pid, error);
+}
+
+static bool redis_prepare(struct engine_server *server, struct error *error)
+{
+    (void)error;
+    (void)snprintf(server->url, sizeof server->url, "redis://%s/redis.sock", server->folder);
+    return true;
+}
+
+const struct engine_kind engine_redis = {
+    .name = "redis",
+    .scheme = "redis://",
+    .package = "redis-server",
+    .prepare = redis_prepare,
+    .serve = redis_serve,
+    .connect = redis_connect,
+    .close = redis_close,
+    .start = redis_start,
+    .stop = redis_stop,
+    .ack = redis_ack,
+    .nack = redis_nack,
+    .advance = redis_advance,
+    .take = redis_take,
+    .reap = redis_reap,
+    .is_new = redis_is_new,
+    .remedy = "redis-cli flushdb empties it",
+    .waiting = redis_waiting,
+    .dead = redis_dead,
+    .floor = redis_floor,
+};

@@ -1,0 +1,306 @@
+#include "account.h"
+
+#include "books.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const run_path_names[RUN_PATHS] = {"first", "retried", "recovered", "all"};
+
+struct account {
+    const struct run_plan *plan;
+    struct books books;
+    const struct account_dead *dead;
+    size_t dead_count;
+    uint64_t *lateness[RUN_PATHS];
+    int worth; /* of the example, as enum worth */
+    struct run_result *result;
+};
+
+/* What is known of one generation of a timer. */
+struct story {
+    const struct journal_record *records;
+    size_t count;
+    uint64_t at_ms;
+    bool started; /* acknowledged, */
+    uint64_t started_ms;
+    uint8_t start; /* how, */
+    bool stop_sent;
+    uint8_t stop; /* and how the stop was; 0: not at all */
+    uint64_t calls;
+    uint64_t effects;
+    uint64_t called_ms; /* the last time */
+    bool is_early;
+};
+
+static bool had_fault(const struct account *account, enum journal_answer which, enum run_role role,
+                      const struct journal_record *of)
+{
+    for (size_t i = 0; i < account->books.fault_count; i++) {
+        const struct journal_record *fault = &account->books.faults[i];
+        if (fault->answer == which && fault->role == role &&
+            (of == NULL ||
+             (fault->member == of->member && fault->incarnation == of->incarnation))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why a timer was called once more though the attempt of these records had an effect. */
+static enum cluster_cause cause_of(const struct account *account,
+                                   const struct journal_record *attempt, size_t count)
+{
+    const struct journal_record *called = NULL;
+    const struct journal_record *acked = NULL;
+    const struct journal_record *nacked = NULL;
+    for (size_t i = 0; i < count; i++) {
+        called = attempt[i].what == JOURNAL_CALLED ? &attempt[i] : called;
+        acked = attempt[i].what == JOURNAL_ACKED ? &attempt[i] : acked;
+        nacked = attempt[i].what == JOURNAL_NACKED ? &attempt[i] : nacked;
+    }
+    if (called->answer == CALL_UNHEARD) {
+        return CLUSTER_CAUSE_REPLY;
+    }
+    if (account->plan->steps.protocol != ENGINE_LEASE && account->plan->steps.scan_ms > 0) {
+        return CLUSTER_CAUSE_SCAN;
+    }
+    if (acked != NULL && acked->answer == ANSWER_YES) {
+        return CLUSTER_CAUSE_OTHER;
+    }
+    if (had_fault(account, FAULT_PAUSE, RUN_EXECUTOR, called)) {
+        return CLUSTER_CAUSE_OUTRUN;
+    }
+    if ((acked == NULL && nacked == NULL && had_fault(account, FAULT_KILL, RUN_EXECUTOR, called)) ||
+        (nacked != NULL && had_fault(account, FAULT_KILL, RUN_RECEIVER, NULL)) ||
+        had_fault(account, FAULT_KILL, RUN_ENGINE, NULL)) {
+        return CLUSTER_CAUSE_CRASH;
+    }
+    return acked != NULL ? CLUSTER_CAUSE_OUTRUN : CLUSTER_CAUSE_OTHER;
+}
+
+static bool is_dead(const struct account *account, uint64_t id, uint32_t generation)
+{
+    size_t low = 0;
+    size_t high = account->dead_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct account_dead *dead = &account->dead[middle];
+        if (dead->id == id && dead->generation == generation) {
+            return true;
+        }
+        if (dead->id < id || (dead->id == id && dead->generation < generation)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}
+
+static struct story story_of(const struct journal_record *records, size_t count)
+{
+    struct story story = {.records = records, .count = count};
+    for (size_t i = 0; i < count; i++) {
+        const struct journal_record *record = &records[i];
+        switch ((enum journal_what)record->what) {
+        case JOURNAL_START_SENT:
+            story.at_ms = record->at_ms;
+            break;
+        case JOURNAL_STARTED:
+            /* One that was known already had been started by the same words before. */
+            story.start = record->answer == ANSWER_NO ? ANSWER_MAYBE : record->answer;
+            story.started = true;
+            story.started_ms = record->now_ms;
+            break;
+        case JOURNAL_STOP_SENT:
+            story.stop_sent = true;
+            break;
+        case JOURNAL_STOPPED:
+            story.stop = record->answer;
+            break;
+        case JOURNAL_CALLED:
+            story.calls++;
+            story.called_ms = record->now_ms;
+            story.effects += record->answer != CALL_REFUSED;
+            story.is_early = story.is_early || record->now_ms < story.at_ms;
+            break;
+        default:
+            break;
+        }
+    }
+    return story;
+}
+
+/* How much the story of a timer tells. */
+enum worth { WORTH_NOTHING, WORTH_AGAIN, WORTH_CRASH, WORTH_LOST };
+
+static void note_example(struct account *account, enum worth worth, const struct journal_record *of)
+{
+    if ((int)worth > account->worth) {
+        account->worth = worth;
+        account->result->example[0] = of->id;
+        account->result->example[1] = of->generation;
+    }
+}
+
+/* Attempt by attempt: causes, lateness, what was said twice. */
+static void go_through_attempts(struct account *account, const struct story *story)
+{
+    struct run_result *result = account->result;
+    const struct journal_record *effect = NULL; /* the latest attempt that had one */
+    size_t effect_count = 0;
+    bool unanswered = false;
+    bool refused = false;
+    uint64_t accepted = 0;
+    for (size_t i = 0; i < story->count;) {
+        const struct journal_record *attempt = &story->records[i];
+        size_t count = 1;
+        while (i + count < story->count && books_is_attempt(attempt) &&
+               books_is_attempt(attempt + count) && attempt[count].token == attempt->token) {
+            count++;
+        }
+        i += count;
+        if (!books_is_attempt(attempt)) {
+            continue;
+        }
+        const struct journal_record *called = NULL;
+        bool answered = false;
+        for (size_t k = 0; k < count; k++) {
+            called = attempt[k].what == JOURNAL_CALLED ? &attempt[k] : called;
+            answered = answered || attempt[k].what > JOURNAL_CALLED;
+            result->stale += attempt[k].what == JOURNAL_ACKED && attempt[k].answer == ANSWER_NO;
+            accepted += attempt[k].what == JOURNAL_ACKED && attempt[k].answer == ANSWER_YES;
+        }
+        if (called != NULL && called->answer != CALL_REFUSED) {
+            if (effect == NULL) {
+                enum run_path path = unanswered ? PATH_RECOVERED
+                                     : refused  ? PATH_RETRIED
+                                                : PATH_FIRST;
+                uint64_t late = called->now_ms > story->at_ms ? called->now_ms - story->at_ms : 0;
+                account->lateness[path][result->lateness[path].count++] = late;
+                account->lateness[PATH_ALL][result->lateness[PATH_ALL].count++] = late;
+            } else {
+                enum cluster_cause cause = cause_of(account, effect, effect_count);
+                result->duplicates[cause]++;
+                note_example(account, cause == CLUSTER_CAUSE_CRASH ? WORTH_CRASH : WORTH_AGAIN,
+                             called);
+            }
+            effect = attempt;
+            effect_count = count;
+        }
+        refused = refused || (called != NULL && called->answer == CALL_REFUSED);
+        unanswered = unanswered || (!answered && !account->plan->acks_first);
+    }
+    result->twice_done += accepted > 1 ? accepted - 1 : 0;
+}
+
+/* One generation; `next` is the one after it, or NULL. */
+static void judge(struct account *account, const struct story *story, const struct story *next)
+{
+    struct run_result *result = account->result;
+    const struct journal_record *first = story->records;
+    bool gone = is_dead(account, first->id, first->generation);
+    result->started += story->started;
+    result->restarted += story->started && first->generation > 1;
+    result->stopped += story->stop == ANSWER_YES;
+    result->fired += story->effects > 0;
+    result->calls += story->calls;
+    result->errors += story->calls - story->effects;
+    result->dead += gone && story->effects == 0;
+    result->early += story->is_early;
+    if (story->calls > 0 &&
+        (story->stop == ANSWER_YES ||
+         (next != NULL && next->start == ANSWER_YES && story->called_ms > next->started_ms))) {
+        result->after_stop++;
+    }
+    if (story->started && story->effects == 0 && !gone && next == NULL &&
+        (!story->stop_sent || story->stop == ANSWER_NO)) {
+        result->lost++;
+        note_example(account, WORTH_LOST, first);
+    }
+    go_through_attempts(account, story);
+}
+
+static void go_through_timers(struct account *account)
+{
+    const struct books *books = &account->books;
+    struct story before = {0};
+    for (size_t i = 0; i < books->count;) {
+        const struct journal_record *first = &books->records[i];
+        size_t count = 1;
+        while (i + count < books->count && first[count].id == first->id &&
+               first[count].generation == first->generation) {
+            count++;
+        }
+        struct story story = story_of(first, count);
+        if (before.count > 0) {
+            judge(account, &before, before.records->id == first->id ? &story : NULL);
+        }
+        before = story;
+        i += count;
+    }
+    if (before.count > 0) {
+        judge(account, &before, NULL);
+    }
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    return books_compare(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+static int compare_dead(const void *one, const void *other)
+{
+    const struct account_dead *a = one;
+    const struct account_dead *b = other;
+    int order = books_compare(a->id, b->id);
+    return order != 0 ? order : books_compare(a->generation, b->generation);
+}
+
+static void sum_up_lateness(struct account *account)
+{
+    for (int path = 0; path < RUN_PATHS; path++) {
+        struct run_lateness *lateness = &account->result->lateness[path];
+        uint64_t *times = account->lateness[path];
+        uint64_t count = lateness->count;
+        if (count > 0) {
+            qsort(times, count, sizeof *times, compare_times);
+            lateness->p50_ms = times[(count - 1) / 2];
+            lateness->p99_ms = times[(count - 1) * 99 / 100];
+            lateness->max_ms = times[count - 1];
+        }
+    }
+}
+
+bool account_run(const struct run_plan *plan, const char *folder, struct account_dead *dead,
+                 size_t dead_count, struct run_result *result, struct error *error)
+{
+    struct account account = {
+        .plan = plan, .dead = dead, .dead_count = dead_count, .result = result};
+    bool right = books_read(&account.books, plan, folder, error);
+    if (dead_count > 0) {
+        qsort(dead, dead_count, sizeof *dead, compare_dead);
+    }
+    for (int path = 0; right && path < RUN_PATHS; path++) {
+        account.lateness[path] = malloc((account.books.count + 1) * sizeof(uint64_t));
+        if (account.lateness[path] == NULL) {
+            right = error_set(error, "out of memory for the journals of the run");
+        }
+    }
+    if (right) {
+        go_through_timers(&account);
+        sum_up_lateness(&account);
+    }
+    for (int path = 0; path < RUN_PATHS; path++) {
+        free(account.lateness[path]);
+    }
+    books_free(&account.books);
+    return right;
+}
+
+bool run_is_right(const struct run_result *result)
+{
+    return result->lost == 0 && result->early == 0 && result->after_stop == 0 &&
+           result->twice_done == 0 && result->duplicates[CLUSTER_CAUSE_OTHER] == 0;
+}

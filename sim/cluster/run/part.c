@@ -1,0 +1,125 @@
+#include "part.h"
+
+#include "clock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *const run_role_names[RUN_ROLES] = {"planner", "scheduler", "executor", "receiver",
+                                               "engine"};
+
+uint64_t part_now_ms(const struct part_shared *shared, const struct run_plan *plan)
+{
+    return plan->steps_are_time ? atomic_load(&shared->steps)
+                                : (clock_now_ns() - shared->begun_ns) / 1000000;
+}
+
+void part_point(struct part *part)
+{
+    struct part_slot *slot = part->slot;
+    atomic_fetch_add(&part->shared->steps, 1);
+    if (atomic_load(&slot->fault_in) <= 0 || atomic_fetch_sub(&slot->fault_in, 1) != 1) {
+        return;
+    }
+    if (slot->fault == PART_KILL_ENGINE) {
+        int pid = atomic_load(&part->shared->engine_pids[slot->engine]);
+        if (pid > 0) {
+            (void)kill(pid, SIGKILL);
+        }
+    } else {
+        (void)kill(getpid(), slot->fault == PART_KILL ? SIGKILL : SIGSTOP);
+    }
+}
+
+static void wait_ms(uint64_t ms)
+{
+    struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&time, NULL);
+}
+
+void part_rest(const struct part *part)
+{
+    if (part->plan->steps_are_time) {
+        atomic_fetch_add(&part->shared->steps, 1);
+    } else {
+        wait_ms(part->plan->poll_ms);
+    }
+}
+
+bool part_is_over(const struct part *part)
+{
+    return atomic_load(&part->shared->over);
+}
+
+struct engine *part_engine(struct part *part, uint32_t which)
+{
+    const struct engine_kind *kind = part->plan->engine;
+    while (part->engines[which] == NULL && !part_is_over(part)) {
+        enum engine_end end = kind->connect(part->shared->urls[which], &part->plan->steps,
+                                            &part->engines[which], &part->error);
+        if (end == ENGINE_FAILED) {
+            return NULL;
+        }
+        if (end == ENGINE_GONE) {
+            wait_ms(2); /* it is being started */
+        }
+    }
+    part->error.text[0] = '\0'; /* those before it was there */
+    return part->engines[which];
+}
+
+enum part_go part_judge(struct part *part, uint32_t which, enum engine_end end)
+{
+    if (end == ENGINE_OK) {
+        return PART_DONE;
+    }
+    part->plan->engine->close(part->engines[which]);
+    part->engines[which] = NULL;
+    return end == ENGINE_GONE && !part_is_over(part) ? PART_AGAIN : PART_END;
+}
+
+struct journal_record part_record(const struct part *part, enum journal_what what,
+                                  const struct engine_timer *timer)
+{
+    return (struct journal_record){
+        .id = timer->id,
+        .at_ms = timer->at_ms,
+        .now_ms = part_now_ms(part->shared, part->plan),
+        .token = timer->token,
+        .generation = timer->generation,
+        .attempt = timer->attempt,
+        .incarnation = part->incarnation,
+        .member = part->member,
+        .role = (uint8_t)part->role,
+        .what = (uint8_t)what,
+    };
+}
+
+/* The finalizer of splitmix64. */
+static uint64_t mix(uint64_t bits)
+{
+    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
+    return bits ^ bits >> 31;
+}
+
+uint64_t part_hash(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t bits = mix(seed + UINT64_C(0x9e3779b97f4a7c15));
+    bits = mix(bits ^ (a + UINT64_C(0x9e3779b97f4a7c15)));
+    bits = mix(bits ^ (b + UINT64_C(0x9e3779b97f4a7c15)));
+    return mix(bits ^ (c + UINT64_C(0x9e3779b97f4a7c15)));
+}
+
+double part_chance(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
+{
+    return (double)(part_hash(seed, a, b, c) >> 11) * 0x1p-53;
+}
+
+void part_receiver_path(const struct part *part, char path[108])
+{
+    (void)snprintf(path, 108, "%s/receiver.sock", part->folder);
+}

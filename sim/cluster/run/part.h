@@ -1,0 +1,102 @@
+/* part.h: what the processes of a run have in common. */
+#ifndef SIM_CLUSTER_PART_H
+#define SIM_CLUSTER_PART_H
+
+#include "journal.h"
+#include "run.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { RUN_MEMBERS_MAX = 64 };
+
+enum part_fault { PART_NONE, PART_KILL, PART_PAUSE, PART_KILL_ENGINE };
+
+/* Of one process, and those that take its place. */
+struct part_slot {
+    atomic_int fault_in; /* points until the fault; 0: none is to come */
+    enum part_fault fault;
+    uint32_t engine;    /* which, of PART_KILL_ENGINE */
+    char failure[1024]; /* why it has given up */
+};
+
+/* Memory that all of them share. */
+struct part_shared {
+    atomic_ullong steps;
+    atomic_ullong last_call_ms;
+    atomic_ullong last_deadline_ms;
+    atomic_bool faults_over; /* planners need not go on for their sake */
+    atomic_bool over;        /* all go home */
+    uint64_t begun_ns;
+    atomic_int engine_pids[RUN_ENGINES_MAX];
+    char urls[RUN_ENGINES_MAX][3500];
+    struct part_slot slots[RUN_ENGINE][RUN_MEMBERS_MAX];
+};
+
+/* A process of its own sees this. */
+struct part {
+    const struct run_plan *plan;
+    struct part_shared *shared;
+    struct part_slot *slot;
+    const char *folder;
+    enum run_role role;
+    uint8_t member;
+    uint16_t incarnation;
+    int journal;
+    struct engine *engines[RUN_ENGINES_MAX]; /* NULL: not connected */
+    struct error error;
+};
+
+/* What a process does until it is over. False, with part->error set, if it cannot go on. */
+bool part_plan(struct part *part);
+bool part_schedule(struct part *part);
+bool part_execute(struct part *part);
+bool part_receive(struct part *part);
+
+/* Milliseconds since the run began, on the clock of all. */
+uint64_t part_now_ms(const struct part_shared *shared, const struct run_plan *plan);
+
+/* A place where a fault may come. */
+void part_point(struct part *part);
+
+/* There is nothing to do: waits for a while, unless steps are time. */
+void part_rest(const struct part *part);
+
+bool part_is_over(const struct part *part);
+
+/* The connection to an engine, made anew if it is broken. NULL: it is over, or failed. */
+struct engine *part_engine(struct part *part, uint32_t which);
+
+/* After each step: whether it was done. The first two close the connection, so that the caller goes
+ * on from the beginning, or ends. */
+enum part_go { PART_AGAIN, PART_END, PART_DONE };
+enum part_go part_judge(struct part *part, uint32_t which, enum engine_end end);
+
+/* A record of this process about a timer. */
+struct journal_record part_record(const struct part *part, enum journal_what what,
+                                  const struct engine_timer *timer);
+
+/* 64 bits that belong to these numbers. */
+uint64_t part_hash(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
+
+/* The same, as a number from 0 to 1. */
+double part_chance(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
+
+/* Where the service listens. */
+void part_receiver_path(const struct part *part, char path[108]);
+
+/* What is sent to the service, and for each of which it answers one enum journal_answer. */
+struct part_call {
+    uint64_t id;
+    uint64_t at_ms;
+    uint64_t token;
+    uint32_t generation;
+    uint32_t attempt;
+    uint16_t incarnation;
+    uint8_t member;
+    uint8_t spare[5];
+};
+
+#endif

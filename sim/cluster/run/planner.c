@@ -1,0 +1,219 @@
+/*
+ * A planner: starts timers, moves some, stops some. It writes down what it is about to say, says it
+ * until it is answered, and writes down the answer; who comes in its place reads that, and says
+ * again what was not answered. That does no harm: a start of a generation that is known is none.
+ *
+ * It goes round by round of three steps, numbered through: a batch of starts, the restarts of some
+ * of the round before, the stops of some of the round before that.
+ */
+#include "part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP_START, STEP_RESTART, STEP_STOP, STEPS };
+
+enum draw { DRAW_DELAY, DRAW_RESTARTED, DRAW_STOPPED, DRAW_SECOND_DELAY };
+
+static double chance(const struct part *part, uint64_t id, enum draw draw)
+{
+    return part_chance(part->plan->seed, 1, id, draw);
+}
+
+static bool is_restarted(const struct part *part, uint64_t id)
+{
+    return chance(part, id, DRAW_RESTARTED) < part->plan->restarted;
+}
+
+/* The timers of a step, which may be none. */
+static size_t timers_of(const struct part *part, uint64_t step, struct engine_timer *timers)
+{
+    const struct run_plan *plan = part->plan;
+    uint64_t kind = step % STEPS;
+    uint64_t round = step / STEPS;
+    uint64_t now_ms = part_now_ms(part->shared, plan);
+    size_t count = 0;
+    if (round < kind) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < plan->batch; i++) {
+        uint64_t index = (round - kind) * plan->batch + i;
+        uint64_t id = index * plan->roles[RUN_PLANNER] + part->member;
+        bool again = is_restarted(part, id);
+        struct engine_timer timer = {.id = id, .generation = 1};
+        if (kind == STEP_STOP) {
+            if (chance(part, id, DRAW_STOPPED) >= plan->stopped) {
+                continue;
+            }
+            timer.generation = again ? 2 : 1;
+        } else if (kind == STEP_RESTART) {
+            if (!again) {
+                continue;
+            }
+            timer.generation = 2;
+        }
+        double share = chance(part, id, kind == STEP_RESTART ? DRAW_SECOND_DELAY : DRAW_DELAY);
+        timer.at_ms = now_ms + 1 + (uint64_t)(share * plan->delay_ms);
+        timer.token = step;
+        timers[count++] = timer;
+    }
+    return count;
+}
+
+static bool add_records(struct part *part, enum journal_what what,
+                        const struct engine_timer *timers, const char *answers, size_t count)
+{
+    struct journal_record records[ENGINE_BATCH_MAX];
+    for (size_t i = 0; i < count; i++) {
+        records[i] = part_record(part, what, &timers[i]);
+        records[i].answer = answers != NULL ? (uint8_t)answers[i] : 0;
+    }
+    return journal_add(part->journal, records, count, &part->error);
+}
+
+/* Says a step to the engine `which` until it is answered: those of its timers that it has. */
+static bool say(struct part *part, uint32_t which, uint64_t step, const struct engine_timer *timers,
+                size_t count)
+{
+    const struct engine_kind *kind = part->plan->engine;
+    bool stops = step % STEPS == STEP_STOP;
+    char answers[ENGINE_BATCH_MAX];
+    enum part_go go = PART_AGAIN;
+    while (go == PART_AGAIN) {
+        struct engine *engine = part_engine(part, which);
+        if (engine == NULL) {
+            return false;
+        }
+        part_point(part);
+        go = part_judge(
+            part, which,
+            (stops ? kind->stop : kind->start)(engine, timers, count, answers, &part->error));
+        part_point(part);
+    }
+    return go == PART_DONE &&
+           add_records(part, stops ? JOURNAL_STOPPED : JOURNAL_STARTED, timers, answers, count);
+}
+
+static bool say_to_all(struct part *part, uint64_t step, const struct engine_timer *timers,
+                       size_t count)
+{
+    struct engine_timer own[ENGINE_BATCH_MAX];
+    for (uint32_t which = 0; which < part->plan->engines; which++) {
+        size_t some = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (timers[i].id % part->plan->engines == which) {
+                own[some++] = timers[i];
+            }
+        }
+        if (some > 0 && !say(part, which, step, own, some)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void note_deadlines(struct part *part, const struct engine_timer *timers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned long long last = atomic_load(&part->shared->last_deadline_ms);
+        while (last < timers[i].at_ms &&
+               !atomic_compare_exchange_weak(&part->shared->last_deadline_ms, &last,
+                                             timers[i].at_ms)) {
+        }
+    }
+}
+
+/* Goes on where the one before was ended: *step is the first that is still to be said. */
+static bool resume(struct part *part, uint64_t *step)
+{
+    struct journal_record *records;
+    size_t count;
+    *step = 0;
+    if (!journal_read(part->folder, RUN_PLANNER, part->member, &records, &count, &part->error)) {
+        return false;
+    }
+    size_t sent = count; /* the last step's first */
+    size_t answered = 0;
+    while (sent > 0 && (sent == count || records[sent - 1].token == records[count - 1].token)) {
+        sent--;
+        answered += records[sent].what == JOURNAL_STARTED || records[sent].what == JOURNAL_STOPPED;
+    }
+    bool done = true;
+    if (count > 0) {
+        struct engine_timer timers[ENGINE_BATCH_MAX];
+        size_t left = 0;
+        *step = records[count - 1].token;
+        for (size_t i = sent; i < count; i++) {
+            if (records[i].what == JOURNAL_START_SENT || records[i].what == JOURNAL_STOP_SENT) {
+                timers[left++] = (struct engine_timer){.id = records[i].id,
+                                                       .at_ms = records[i].at_ms,
+                                                       .token = records[i].token,
+                                                       .generation = records[i].generation};
+            }
+        }
+        done = answered >= left || say_to_all(part, *step, timers, left);
+        ++*step;
+    }
+    free(records);
+    return done;
+}
+
+/* Whether there is room for more; asks each engine. */
+static bool may_go_on(struct part *part, uint64_t step, bool *go)
+{
+    const struct run_plan *plan = part->plan;
+    uint64_t all = 0;
+    *go = plan->rate == 0 || (double)(step / STEPS * plan->batch * plan->roles[RUN_PLANNER]) <=
+                                 plan->rate / 1000 * (double)part_now_ms(part->shared, plan);
+    for (uint32_t which = 0; *go && which < plan->engines; which++) {
+        enum part_go asked = PART_AGAIN;
+        uint64_t count = 0;
+        while (asked == PART_AGAIN) {
+            struct engine *engine = part_engine(part, which);
+            if (engine == NULL) {
+                return false;
+            }
+            asked = part_judge(part, which, plan->engine->waiting(engine, &count, &part->error));
+        }
+        if (asked == PART_END) {
+            return false;
+        }
+        all += count;
+    }
+    *go = *go && (all < plan->waiting_max || plan->steps.protocol != ENGINE_LEASE);
+    return true;
+}
+
+bool part_plan(struct part *part)
+{
+    const struct run_plan *plan = part->plan;
+    struct engine_timer timers[ENGINE_BATCH_MAX];
+    uint64_t share = plan->timers / plan->roles[RUN_PLANNER];
+    uint64_t step;
+    if (!resume(part, &step)) {
+        return part_is_over(part);
+    }
+    while (!part_is_over(part) &&
+           (step / STEPS * plan->batch < share || !atomic_load(&part->shared->faults_over))) {
+        bool go = true;
+        if (step % STEPS == STEP_START && !may_go_on(part, step, &go)) {
+            return part_is_over(part);
+        }
+        if (!go) {
+            part_rest(part);
+            continue;
+        }
+        size_t count = timers_of(part, step, timers);
+        bool stops = step % STEPS == STEP_STOP;
+        if (!stops) {
+            note_deadlines(part, timers, count);
+        }
+        if (!add_records(part, stops ? JOURNAL_STOP_SENT : JOURNAL_START_SENT, timers, NULL,
+                         count) ||
+            !say_to_all(part, step, timers, count)) {
+            return part_is_over(part) && part->error.text[0] == '\0';
+        }
+        step++;
+    }
+    return true;
+}

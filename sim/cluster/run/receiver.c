@@ -1,0 +1,204 @@
+/*
+ * The service that is to be called when a timer fires. It writes down each call before it answers,
+ * so that what it has done is known whatever becomes of it and of the caller. Some calls it
+ * refuses, and some it carries out and the reply is lost. If a call takes time, calls on one
+ * connection wait for each other, as at an executor that calls one after the other; those on others
+ * do not.
+ */
+#include "part.h"
+
+#include "random.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* From one executor. */
+struct caller {
+    size_t have; /* bytes of what follows */
+    uint64_t count;
+    struct part_call calls[ENGINE_BATCH_MAX];
+    bool waits;      /* for its reply, */
+    uint64_t due_ms; /* which is due then */
+};
+
+struct service {
+    struct part *part;
+    struct random random;
+    size_t count; /* of callers; polls[0] is who comes */
+    struct pollfd polls[RUN_MEMBERS_MAX + 1];
+    struct caller *callers[RUN_MEMBERS_MAX + 1];
+};
+
+static enum journal_answer outcome_of(const struct run_plan *plan, const struct part_call *call)
+{
+    double chance =
+        part_chance(plan->seed, 2, call->id, (uint64_t)call->generation << 32 | call->token);
+    return chance < plan->errors                        ? CALL_REFUSED
+           : chance < plan->errors + plan->replies_lost ? CALL_UNHEARD
+                                                        : CALL_DONE;
+}
+
+static void hang_up(struct service *service, size_t at)
+{
+    (void)close(service->polls[at].fd);
+    free(service->callers[at]);
+    service->polls[at] = service->polls[service->count];
+    service->callers[at] = service->callers[service->count];
+    service->count--;
+}
+
+/* All calls of a request: written down, then answered. */
+static bool serve(struct service *service, size_t at)
+{
+    struct part *part = service->part;
+    struct caller *caller = service->callers[at];
+    struct journal_record records[ENGINE_BATCH_MAX];
+    char answers[ENGINE_BATCH_MAX];
+    for (uint64_t i = 0; i < caller->count; i++) {
+        const struct part_call *call = &caller->calls[i];
+        records[i] = (struct journal_record){
+            .id = call->id,
+            .at_ms = call->at_ms,
+            .now_ms = part_now_ms(part->shared, part->plan),
+            .token = call->token,
+            .generation = call->generation,
+            .attempt = call->attempt,
+            .incarnation = call->incarnation,
+            .member = call->member,
+            .role = RUN_EXECUTOR,
+            .what = JOURNAL_CALLED,
+            .answer = (uint8_t)outcome_of(part->plan, call),
+        };
+        answers[i] = (char)records[i].answer;
+    }
+    part_point(part);
+    if (!journal_add(part->journal, records, caller->count, &part->error)) {
+        return false;
+    }
+    atomic_store(&part->shared->last_call_ms, part_now_ms(part->shared, part->plan));
+    part_point(part);
+    size_t count = caller->count;
+    caller->have = 0;
+    caller->waits = false;
+    if (send(service->polls[at].fd, answers, count, MSG_NOSIGNAL) != (ssize_t)count) {
+        hang_up(service, at);
+    }
+    return true;
+}
+
+/* Reads what a caller has sent; serves it when all is there and its time has come. */
+static bool hear(struct service *service, size_t at)
+{
+    const struct run_plan *plan = service->part->plan;
+    struct caller *caller = service->callers[at];
+    size_t head = sizeof caller->count;
+    size_t whole = head + (caller->have < head ? 0 : caller->count * sizeof *caller->calls);
+    char *to = caller->have < head ? (char *)&caller->count + caller->have
+                                   : (char *)caller->calls + (caller->have - head);
+    ssize_t got = recv(service->polls[at].fd, to, whole - caller->have, 0);
+    if (got <= 0) {
+        if (got == 0 || errno != EINTR) {
+            hang_up(service, at);
+        }
+        return true;
+    }
+    caller->have += (size_t)got;
+    if (caller->have == head && (caller->count == 0 || caller->count > ENGINE_BATCH_MAX)) {
+        hang_up(service, at);
+        return true;
+    }
+    if (caller->have < head || caller->have < head + caller->count * sizeof *caller->calls) {
+        return true;
+    }
+    if (plan->service_ms == 0) {
+        return serve(service, at);
+    }
+    double takes_ms = 0;
+    for (uint64_t i = 0; i < caller->count; i++) {
+        takes_ms += random_exponential(&service->random, plan->service_ms);
+    }
+    caller->due_ms = part_now_ms(service->part->shared, plan) + (uint64_t)(takes_ms + 0.5);
+    caller->waits = true;
+    return true;
+}
+
+static void welcome(struct service *service)
+{
+    int made = accept4(service->polls[0].fd, NULL, NULL, SOCK_CLOEXEC);
+    struct caller *caller = made >= 0 ? calloc(1, sizeof *caller) : NULL;
+    if (caller == NULL || service->count == RUN_MEMBERS_MAX) {
+        free(caller);
+        if (made >= 0) {
+            (void)close(made);
+        }
+        return;
+    }
+    service->count++;
+    service->callers[service->count] = caller;
+    service->polls[service->count] = (struct pollfd){.fd = made, .events = POLLIN};
+}
+
+static int listen_at(struct part *part)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    part_receiver_path(part, address.sun_path);
+    (void)unlink(address.sun_path);
+    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (made < 0 || bind(made, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(made, RUN_MEMBERS_MAX) != 0) {
+        (void)error_set(&part->error, "%s: the service cannot listen there: %s", address.sun_path,
+                        strerror(errno));
+        return -1;
+    }
+    return made;
+}
+
+/* Serves those whose time has come; whether all went well, and in *wait_ms how long until the
+ * next, or 20. */
+static bool serve_due(struct service *service, int *wait_ms)
+{
+    uint64_t now_ms = part_now_ms(service->part->shared, service->part->plan);
+    bool right = true;
+    *wait_ms = 20;
+    for (size_t at = service->count; right && at > 0; at--) {
+        const struct caller *caller = service->callers[at];
+        if (caller->waits && caller->due_ms <= now_ms) {
+            right = serve(service, at);
+        } else if (caller->waits && caller->due_ms - now_ms < (uint64_t)*wait_ms) {
+            *wait_ms = (int)(caller->due_ms - now_ms);
+        }
+    }
+    return right;
+}
+
+bool part_receive(struct part *part)
+{
+    struct service service = {.part = part};
+    service.polls[0] = (struct pollfd){.fd = listen_at(part), .events = POLLIN};
+    bool right = service.polls[0].fd >= 0;
+    random_seed(&service.random, part->plan->seed + part->incarnation);
+    while (right && !part_is_over(part)) {
+        int wait_ms;
+        right = serve_due(&service, &wait_ms);
+        if (!right || poll(service.polls, service.count + 1, wait_ms) <= 0) {
+            continue;
+        }
+        for (size_t at = service.count; right && at > 0; at--) {
+            if (service.polls[at].revents != 0) {
+                right = hear(&service, at);
+            }
+        }
+        if (service.polls[0].revents != 0) {
+            welcome(&service);
+        }
+    }
+    while (service.count > 0) {
+        hang_up(&service, service.count);
+    }
+    return right;
+}

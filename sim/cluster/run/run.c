@@ -1,0 +1,565 @@
+/*
+ * The conductor: starts the engine and all that take part, brings one fault after the other over
+ * them, puts another in the place of each that was killed, and ends the run when no timer waits.
+ */
+#include "run.h"
+
+#include "account.h"
+#include "child.h"
+#include "clock.h"
+#include "part.h"
+#include "progress.h"
+#include "random.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Seconds in which nothing but waiting happens: something hangs. */
+enum { HANGS_AFTER_S = 60 };
+
+/* One after the other. */
+enum { FAILED_STARTS_MAX = 500 };
+
+struct member {
+    pid_t pid; /* 0: it has gone home */
+    uint16_t incarnation;
+    bool is_paused;
+    uint64_t resumes_ms;
+};
+
+struct conductor {
+    const struct run_plan *plan;
+    const char *folder;
+    struct part_shared *shared;
+    struct run_result *result;
+    struct error *error;
+    struct engine_server servers[RUN_ENGINES_MAX];
+    uint16_t server_incarnations[RUN_ENGINES_MAX];
+    struct member members[RUN_ENGINE][RUN_MEMBERS_MAX];
+    struct engine *engines[RUN_ENGINES_MAX]; /* the conductor's own connections */
+    struct random random;
+    uint64_t faults_left;
+    uint64_t pauses_left;
+    int journal;             /* of faults */
+    struct part_slot *armed; /* whose fault is to come; NULL: none */
+    sigset_t signals;
+    unsigned failed_starts;
+    struct account_dead *dead;
+    size_t dead_count;
+    bool dead_failed;
+};
+
+static bool is_ours(const struct conductor *conductor)
+{
+    return conductor->plan->urls[0] == NULL;
+}
+
+/* --- engines ---------------------------------------------------------------------------------- */
+
+static bool serve(struct conductor *conductor, uint32_t which)
+{
+    struct engine_server *server = &conductor->servers[which];
+    bool served = conductor->plan->engine->serve(server, conductor->error);
+    atomic_store(&conductor->shared->engine_pids[which], served ? server->pid : 0);
+    return served;
+}
+
+static void forget_connection(struct conductor *conductor, uint32_t which)
+{
+    conductor->plan->engine->close(conductor->engines[which]);
+    conductor->engines[which] = NULL;
+}
+
+/* Waits until it answers. */
+static bool connect_engine(struct conductor *conductor, uint32_t which)
+{
+    uint64_t begun = clock_now_ns();
+    enum engine_end end = ENGINE_GONE;
+    while (end == ENGINE_GONE) {
+        int status;
+        end = conductor->plan->engine->connect(conductor->shared->urls[which],
+                                               &conductor->plan->steps, &conductor->engines[which],
+                                               conductor->error);
+        pid_t pid = conductor->servers[which].pid;
+        if (end == ENGINE_GONE && pid > 0 && waitpid(pid, &status, WNOHANG) == pid) {
+            return error_set(conductor->error,
+                             "%s did not start (Debian: %s); its last words are in %s",
+                             conductor->plan->engine->name, conductor->plan->engine->package,
+                             conductor->servers[which].folder);
+        }
+        if (end == ENGINE_GONE && (!is_ours(conductor) ||
+                                   clock_now_ns() - begun > HANGS_AFTER_S * UINT64_C(1000000000))) {
+            return false;
+        }
+        if (end == ENGINE_GONE) {
+            struct timespec moment = {0, 5000000};
+            (void)nanosleep(&moment, NULL);
+        }
+    }
+    return end == ENGINE_OK;
+}
+
+static bool start_engines(struct conductor *conductor)
+{
+    const struct run_plan *plan = conductor->plan;
+    for (uint32_t which = 0; which < plan->engines; which++) {
+        struct engine_server *server = &conductor->servers[which];
+        if (is_ours(conductor)) {
+            (void)snprintf(server->folder, sizeof server->folder, "%s/engine-%u", conductor->folder,
+                           which);
+            if (mkdir(server->folder, 0777) != 0) {
+                return error_set(conductor->error, "%s: cannot be made: %s", server->folder,
+                                 strerror(errno));
+            }
+            if (!plan->engine->prepare(server, conductor->error) || !serve(conductor, which)) {
+                return false;
+            }
+        }
+        (void)snprintf(conductor->shared->urls[which], sizeof conductor->shared->urls[which], "%s",
+                       is_ours(conductor) ? server->url : plan->urls[which]);
+    }
+    for (uint32_t which = 0; which < plan->engines; which++) {
+        bool is_new = false;
+        if (!connect_engine(conductor, which) ||
+            plan->engine->is_new(conductor->engines[which], &is_new, conductor->error) !=
+                ENGINE_OK) {
+            return false;
+        }
+        if (!is_new) {
+            return error_set(conductor->error,
+                             "%s holds what is not of this run, which would take it for its own. "
+                             "Give it another database, or empty this one: %s",
+                             conductor->shared->urls[which], plan->engine->remedy);
+        }
+    }
+    return true;
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static bool (*const duties[RUN_ENGINE])(struct part *part) = {part_plan, part_schedule,
+                                                              part_execute, part_receive};
+
+static void work(struct conductor *conductor, enum run_role role, unsigned which)
+{
+    struct part part = {
+        .plan = conductor->plan,
+        .shared = conductor->shared,
+        .slot = &conductor->shared->slots[role][which],
+        .folder = conductor->folder,
+        .role = role,
+        .member = (uint8_t)which,
+        .incarnation = conductor->members[role][which].incarnation,
+    };
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    part.journal = journal_open(part.folder, role, which, &part.error);
+    bool right = part.journal >= 0 && duties[role](&part);
+    if (!right) {
+        (void)snprintf(part.slot->failure, sizeof part.slot->failure, "%s", part.error.text);
+    }
+    for (uint32_t i = 0; i < RUN_ENGINES_MAX; i++) {
+        part.plan->engine->close(part.engines[i]);
+    }
+    _exit(right ? 0 : 1);
+}
+
+static bool employ(struct conductor *conductor, enum run_role role, unsigned which)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        work(conductor, role, which);
+    }
+    conductor->members[role][which].pid = pid;
+    return pid > 0 ||
+           error_set(conductor->error, "there is no process for a %s", run_role_names[role]);
+}
+
+static bool employ_all(struct conductor *conductor)
+{
+    for (int role = RUN_ENGINE - 1; role >= 0; role--) {
+        for (unsigned i = 0; i < conductor->plan->roles[role]; i++) {
+            if (!employ(conductor, (enum run_role)role, i)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* --- faults ----------------------------------------------------------------------------------- */
+
+static bool note_fault(struct conductor *conductor, enum journal_answer which, enum run_role role,
+                       unsigned member, uint16_t incarnation)
+{
+    struct journal_record record = {
+        .now_ms = part_now_ms(conductor->shared, conductor->plan),
+        .incarnation = incarnation,
+        .member = (uint8_t)member,
+        .role = (uint8_t)role,
+        .what = JOURNAL_FAULT,
+        .answer = (uint8_t)which,
+    };
+    conductor->armed = NULL;
+    return journal_add(conductor->journal, &record, 1, conductor->error);
+}
+
+/* Chooses who is next, and when. The engine is killed by who is at one of its points. */
+static void arm(struct conductor *conductor)
+{
+    const struct run_plan *plan = conductor->plan;
+    uint64_t left = conductor->faults_left + conductor->pauses_left;
+    if (conductor->armed != NULL) {
+        return;
+    }
+    if (left == 0) {
+        atomic_store(&conductor->shared->faults_over, true);
+        return;
+    }
+    bool pause = random_bits(&conductor->random) % left < conductor->pauses_left;
+    enum run_role role = (enum run_role)(random_bits(&conductor->random) %
+                                         (is_ours(conductor) && !pause ? RUN_ROLES : RUN_ENGINE));
+    bool engine = role == RUN_ENGINE;
+    role = engine ? (enum run_role)(random_bits(&conductor->random) % RUN_RECEIVER)
+           : pause && role == RUN_RECEIVER ? RUN_EXECUTOR
+                                           : role;
+    unsigned member = (unsigned)(random_bits(&conductor->random) % plan->roles[role]);
+    if (conductor->members[role][member].pid == 0 || conductor->members[role][member].is_paused) {
+        return; /* another, the next time */
+    }
+    struct part_slot *slot = &conductor->shared->slots[role][member];
+    slot->fault = engine ? PART_KILL_ENGINE : pause ? PART_PAUSE : PART_KILL;
+    slot->engine = (uint32_t)(random_bits(&conductor->random) % plan->engines);
+    conductor->faults_left -= !pause;
+    conductor->pauses_left -= pause;
+    conductor->armed = slot;
+    atomic_store(&slot->fault_in, (int)(1 + random_bits(&conductor->random) % (2 * plan->every)));
+}
+
+/* One that ends by itself has not come up: what was killed before it still had its files. */
+static bool see_to_engine(struct conductor *conductor, uint32_t which, int status)
+{
+    if (atomic_load(&conductor->shared->over)) {
+        return true;
+    }
+    if (!WIFSIGNALED(status)) {
+        struct timespec moment = {0, 20000000};
+        (void)nanosleep(&moment, NULL);
+        return ++conductor->failed_starts < FAILED_STARTS_MAX
+                   ? serve(conductor, which)
+                   : error_set(conductor->error, "%s does not start again after a kill",
+                               conductor->plan->engine->name);
+    }
+    conductor->failed_starts = 0;
+    conductor->result->kills[RUN_ENGINE]++;
+    forget_connection(conductor, which);
+    return note_fault(conductor, FAULT_KILL, RUN_ENGINE, which,
+                      conductor->server_incarnations[which]++) &&
+           serve(conductor, which);
+}
+
+static bool see_to_member(struct conductor *conductor, enum run_role role, unsigned which,
+                          int status)
+{
+    struct member *member = &conductor->members[role][which];
+    struct part_slot *slot = &conductor->shared->slots[role][which];
+    if (WIFSTOPPED(status)) {
+        member->is_paused = true;
+        member->resumes_ms =
+            part_now_ms(conductor->shared, conductor->plan) + conductor->plan->pause_ms;
+        conductor->result->pauses++;
+        return note_fault(conductor, FAULT_PAUSE, role, which, member->incarnation);
+    }
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        conductor->result->kills[role]++;
+        if (!note_fault(conductor, FAULT_KILL, role, which, member->incarnation++)) {
+            return false;
+        }
+        member->pid = 0;
+        return atomic_load(&conductor->shared->over) || employ(conductor, role, which);
+    }
+    member->pid = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        if (conductor->armed == slot) {
+            conductor->armed = NULL; /* it went before its fault came */
+        }
+        return true;
+    }
+    char how[256] = "it ended by itself";
+    if (WIFSIGNALED(status)) {
+        child_signal_text(WTERMSIG(status), how, sizeof how);
+    }
+    return error_set(conductor->error, "%s %u cannot go on: %s", run_role_names[role], which,
+                     slot->failure[0] != '\0' ? slot->failure : how);
+}
+
+/* Whatever has happened to any process. */
+static bool see_to_all(struct conductor *conductor)
+{
+    int status;
+    pid_t pid;
+    bool right = true;
+    while (right && (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        for (uint32_t which = 0; which < conductor->plan->engines; which++) {
+            if (pid == conductor->servers[which].pid) {
+                right = right && see_to_engine(conductor, which, status);
+            }
+        }
+        for (int role = 0; role < RUN_ENGINE; role++) {
+            for (unsigned i = 0; i < conductor->plan->roles[role]; i++) {
+                if (conductor->members[role][i].pid == pid) {
+                    right = right && see_to_member(conductor, (enum run_role)role, i, status);
+                }
+            }
+        }
+    }
+    return right;
+}
+
+static void resume_paused(struct conductor *conductor, bool all)
+{
+    uint64_t now_ms = part_now_ms(conductor->shared, conductor->plan);
+    for (int role = 0; role < RUN_ENGINE; role++) {
+        for (unsigned i = 0; i < conductor->plan->roles[role]; i++) {
+            struct member *member = &conductor->members[role][i];
+            if (member->is_paused && (all || now_ms >= member->resumes_ms)) {
+                member->is_paused = false;
+                (void)kill(member->pid, SIGCONT);
+            }
+        }
+    }
+}
+
+/* --- from beginning to end -------------------------------------------------------------------- */
+
+static bool planners_are_done(const struct conductor *conductor)
+{
+    for (unsigned i = 0; i < conductor->plan->roles[RUN_PLANNER]; i++) {
+        if (conductor->members[RUN_PLANNER][i].pid != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How many timers wait at all engines; UINT64_MAX if one of them does not answer just now. */
+static bool ask_waiting(struct conductor *conductor, uint64_t *count)
+{
+    *count = 0;
+    for (uint32_t which = 0; which < conductor->plan->engines; which++) {
+        uint64_t some = 0;
+        if (conductor->engines[which] == NULL && !connect_engine(conductor, which)) {
+            return false;
+        }
+        enum engine_end end =
+            conductor->plan->engine->waiting(conductor->engines[which], &some, conductor->error);
+        if (end == ENGINE_FAILED) {
+            return false;
+        }
+        if (end == ENGINE_GONE) {
+            forget_connection(conductor, which);
+            *count = UINT64_MAX;
+            return true;
+        }
+        *count += some;
+    }
+    return true;
+}
+
+/* Nothing is to come any more: all are done, or what is not will never be. */
+static bool nothing_comes(struct conductor *conductor, bool *nothing)
+{
+    const struct run_plan *plan = conductor->plan;
+    uint64_t quiet_ms = 4 * plan->steps.lease_ms + 10 * plan->steps.tick_ms + plan->steps.scan_ms;
+    uint64_t last = atomic_load(&conductor->shared->last_call_ms);
+    uint64_t deadline = atomic_load(&conductor->shared->last_deadline_ms);
+    uint64_t count = 0;
+    *nothing = false;
+    if (!planners_are_done(conductor)) {
+        return true;
+    }
+    if (plan->steps.protocol == ENGINE_LEASE) {
+        bool asked = ask_waiting(conductor, &count);
+        *nothing = count == 0;
+        return asked;
+    }
+    last = last > deadline ? last : deadline;
+    *nothing = part_now_ms(conductor->shared, plan) > last + quiet_ms;
+    return true;
+}
+
+static void wait_for_something(const struct conductor *conductor)
+{
+    struct timespec moment = {0, 10000000};
+    (void)sigtimedwait(&conductor->signals, NULL, &moment);
+}
+
+static bool conduct(struct conductor *conductor)
+{
+    struct progress progress;
+    struct part_shared *shared = conductor->shared;
+    uint64_t moved_ns = clock_now_ns();
+    uint64_t last_call = 0;
+    bool nothing = false;
+    bool right = employ_all(conductor);
+    progress_begin(&progress, "run", "steps", 0);
+    while (right && !nothing) {
+        arm(conductor);
+        wait_for_something(conductor);
+        resume_paused(conductor, false);
+        right = see_to_all(conductor) && nothing_comes(conductor, &nothing);
+        progress_update(&progress, atomic_load(&shared->steps));
+        uint64_t call = atomic_load(&shared->last_call_ms);
+        if (call != last_call || conductor->plan->steps.protocol != ENGINE_LEASE) {
+            last_call = call;
+            moved_ns = clock_now_ns();
+        }
+        if (right && clock_now_ns() - moved_ns > HANGS_AFTER_S * UINT64_C(1000000000) +
+                                                     (uint64_t)(conductor->plan->delay_ms * 1e6)) {
+            right = error_set(conductor->error,
+                              "timers wait, and for %d s none was called: the protocol hangs",
+                              HANGS_AFTER_S);
+        }
+    }
+    progress_end(&progress);
+    return right;
+}
+
+/* Ends all processes that take part; by force if they do not go. */
+static void dismiss(struct conductor *conductor)
+{
+    atomic_store(&conductor->shared->over, true);
+    uint64_t begun = clock_now_ns();
+    for (bool left = true; left;) {
+        bool force = clock_now_ns() - begun > UINT64_C(5000000000);
+        left = false;
+        resume_paused(conductor, true);
+        for (int role = 0; role < RUN_ENGINE; role++) {
+            for (unsigned i = 0; i < conductor->plan->roles[role]; i++) {
+                struct member *member = &conductor->members[role][i];
+                int status;
+                if (member->pid > 0 && force) {
+                    (void)kill(member->pid, SIGKILL);
+                }
+                if (member->pid > 0 && (waitpid(member->pid, &status, WNOHANG) == member->pid)) {
+                    member->pid = 0;
+                }
+                left = left || member->pid > 0;
+            }
+        }
+        if (left) {
+            wait_for_something(conductor);
+        }
+    }
+}
+
+static void stop_engines(struct conductor *conductor)
+{
+    for (uint32_t which = 0; which < conductor->plan->engines; which++) {
+        forget_connection(conductor, which);
+        pid_t pid = conductor->servers[which].pid;
+        if (pid > 0) {
+            (void)kill(pid, SIGQUIT);
+            for (int i = 0; i < 250 && waitpid(pid, NULL, WNOHANG) == 0; i++) {
+                wait_for_something(conductor);
+            }
+            (void)kill(-pid, SIGKILL);
+            (void)waitpid(pid, NULL, WNOHANG);
+        }
+    }
+}
+
+static void note_dead(void *ctx, uint64_t id, uint32_t generation)
+{
+    struct conductor *conductor = ctx;
+    void *larger = realloc(conductor->dead, (conductor->dead_count + 1) * sizeof *conductor->dead);
+    if (larger == NULL) {
+        conductor->dead_failed = true;
+        return;
+    }
+    conductor->dead = larger;
+    conductor->dead[conductor->dead_count++] = (struct account_dead){id, generation};
+}
+
+static bool ask_dead(struct conductor *conductor)
+{
+    for (uint32_t which = 0; which < conductor->plan->engines; which++) {
+        if ((conductor->engines[which] == NULL && !connect_engine(conductor, which)) ||
+            conductor->plan->engine->dead(conductor->engines[which], note_dead, conductor,
+                                          conductor->error) != ENGINE_OK) {
+            return false;
+        }
+    }
+    return !conductor->dead_failed ||
+           error_set(conductor->error, "out of memory for the timers that are dead");
+}
+
+static bool measure_floor(struct conductor *conductor)
+{
+    double *per_second = &conductor->result->floor_per_second;
+    return conductor->plan->floor_seconds == 0 ||
+           conductor->plan->engine->floor(conductor->engines[0], conductor->plan->floor_seconds,
+                                          per_second, conductor->error) == ENGINE_OK;
+}
+
+bool run_cluster(const struct run_plan *plan, const char *folder, struct run_result *result,
+                 struct error *error)
+{
+    struct conductor *conductor = calloc(1, sizeof *conductor);
+    struct part_shared *shared = child_memory_new(sizeof *shared);
+    sigset_t before;
+    *result = (struct run_result){0};
+    if (conductor == NULL || shared == NULL) {
+        free(conductor);
+        child_memory_free(shared, sizeof *shared);
+        return error_set(error, "out of memory for a run");
+    }
+    conductor->plan = plan;
+    conductor->folder = folder;
+    conductor->shared = shared;
+    conductor->result = result;
+    conductor->error = error;
+    conductor->faults_left = plan->kills;
+    conductor->pauses_left = plan->pauses;
+    random_seed(&conductor->random, plan->seed);
+    (void)sigemptyset(&conductor->signals);
+    (void)sigaddset(&conductor->signals, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &conductor->signals, &before);
+    void (*pipe_before)(int) = signal(SIGPIPE, SIG_IGN);
+    conductor->journal = journal_open(folder, RUN_ENGINE, 0, error);
+    bool right = conductor->journal >= 0 && start_engines(conductor) && measure_floor(conductor);
+    uint64_t begun = clock_now_ns();
+    shared->begun_ns = begun;
+    if (right) {
+        right = conduct(conductor);
+        result->seconds = (double)(clock_now_ns() - begun) / 1e9;
+        dismiss(conductor);
+        right = right && ask_dead(conductor);
+    }
+    stop_engines(conductor);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    (void)signal(SIGPIPE, pipe_before);
+    right =
+        right && account_run(plan, folder, conductor->dead, conductor->dead_count, result, error);
+    if (right && result->seconds > 0) {
+        result->fired_per_second = (double)result->fired / result->seconds;
+    }
+    if (conductor->journal >= 0) {
+        (void)close(conductor->journal);
+    }
+    free(conductor->dead);
+    child_memory_free(shared, sizeof *shared);
+    free(conductor);
+    return right;
+}

@@ -1,0 +1,111 @@
+/*
+ * run.h: a distributed scheduler run for real. Planners, schedulers, executors and the service that
+ * they call are processes of their own, which share nothing but an engine's table (engine.h); they
+ * and the engine are killed, and stopped for a while, in the middle of what they do. Each writes
+ * down what it says and hears before it says it and as soon as it hears it, in a journal that
+ * outlives it; afterwards the journals are held against each other, to the last timer.
+ *
+ * A fault comes when its victim has come by so many of its points, before and after each step, not
+ * at a time of the clock: the same seed brings the same faults, as far as the processes' order is
+ * the same.
+ */
+#ifndef SIM_CLUSTER_RUN_H
+#define SIM_CLUSTER_RUN_H
+
+#include "engine.h"
+#include "error.h"
+#include "protocol.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { RUN_ENGINES_MAX = 8 };
+
+enum run_role { RUN_PLANNER, RUN_SCHEDULER, RUN_EXECUTOR, RUN_RECEIVER, RUN_ENGINE, RUN_ROLES };
+
+/* Of each role, by what it is called. */
+extern const char *const run_role_names[RUN_ROLES];
+
+struct run_plan {
+    const struct engine_kind *engine;
+    const char *urls[RUN_ENGINES_MAX]; /* NULL: a server of our own, for this run */
+    uint32_t engines;                  /* a timer's id says which of them has it */
+    struct engine_plan steps;
+    bool acks_first; /* the executor says done before it calls: at most once, and some never */
+    uint32_t roles[RUN_ENGINE]; /* processes of each; of the receiver one */
+    uint64_t timers;            /* at least; more until all faults have come */
+    uint32_t batch;             /* timers in a step */
+    uint32_t waiting_max;       /* planners wait while so many timers do */
+    double rate;                /* of timers started in a second; 0: as fast as it goes */
+    double delay_ms;            /* at most; uniform */
+    double stopped;             /* shares of the timers */
+    double restarted;
+    double errors;       /* shares of the calls: the service refuses, */
+    double replies_lost; /* or does what it is asked for, and the caller never hears of it */
+    double service_ms;   /* mean of what a call takes, exponential; 0: nothing */
+    uint64_t backoff_ms; /* before the second attempt; twice as long before each further one */
+    uint64_t poll_ms;    /* who finds nothing to do looks again after this */
+    bool
+        steps_are_time; /* a step is a millisecond, and nobody ever waits; else the clock is real */
+    uint64_t kills;
+    uint64_t pauses;
+    uint64_t pause_ms;
+    uint64_t every; /* points of the victim between two faults, in the mean */
+    uint64_t seed;
+    double floor_seconds; /* for measuring what the engine does by itself; 0: not */
+};
+
+/* How a timer came to its first effect. */
+enum run_path { PATH_FIRST, PATH_RETRIED, PATH_RECOVERED, PATH_ALL, RUN_PATHS };
+
+extern const char *const run_path_names[RUN_PATHS];
+
+struct run_lateness {
+    uint64_t count;
+    uint64_t p50_ms;
+    uint64_t p99_ms;
+    uint64_t max_ms;
+};
+
+struct run_result {
+    uint64_t started; /* acknowledged, restarts too */
+    uint64_t restarted;
+    uint64_t stopped; /* and acknowledged that it will not fire */
+    uint64_t fired;   /* timers of which there is an effect */
+    uint64_t calls;
+    uint64_t errors;
+    uint64_t dead;
+    uint64_t stale; /* acknowledgements that were refused */
+    uint64_t lost;
+    uint64_t early;
+    uint64_t after_stop;                 /* fired though it was confirmed that they will not */
+    uint64_t twice_done;                 /* accepted acknowledgements beyond one */
+    uint64_t duplicates[CLUSTER_CAUSES]; /* calls beyond a timer's first; CLUSTER_CAUSE_OTHER: a
+                                           fault of the protocol */
+    uint64_t kills[RUN_ROLES];
+    uint64_t pauses;
+    struct run_lateness lateness[RUN_PATHS];
+    uint64_t example[2]; /* the id and generation of the first that is lost; or else that was called
+                            again after a crash; or else called again */
+    double seconds;
+    double fired_per_second;
+    double floor_per_second; /* steps of the engine by itself; 0: not measured */
+};
+
+/* Runs it, with all files in `folder`, which is there and empty; false, with `error` set, if it
+ * could not be. */
+bool run_cluster(const struct run_plan *plan, const char *folder, struct run_result *result,
+                 struct error *error);
+
+/* Whether nothing was lost, early, or fired after a confirmed stop, and each second call has a
+ * cause. */
+bool run_is_right(const struct run_result *result);
+
+/* What became of one timer, by the journals of a run: a table, and the same as a drawing. */
+bool run_tell(const struct run_plan *plan, const char *folder, uint64_t id, FILE *stream,
+              struct error *error);
+bool run_draw(const struct run_plan *plan, const char *folder, uint64_t id, const char *title,
+              FILE *stream, struct error *error);
+
+#endif

@@ -1,0 +1,267 @@
+/* The books of a run: what is lost, early, fired after a confirmed stop, and called again, and why.
+ */
+#include "account.h"
+#include "journal.h"
+#include "temporary_file.h"
+
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct trial {
+    char folder[4096];
+    struct run_plan plan;
+    struct run_result result;
+    struct error error;
+};
+
+static void begin(struct trial *trial)
+{
+    *trial = (struct trial){.plan = {.roles = {1, 1, 2, 1}}};
+    assert_true(temporary_folder_make(trial->folder, sizeof trial->folder, "account", false,
+                                      &trial->error));
+}
+
+static void add(struct trial *trial, enum run_role role, struct journal_record record)
+{
+    record.role = record.what == JOURNAL_FAULT ? record.role : (uint8_t)role;
+    int journal =
+        journal_open(trial->folder, role, role == RUN_ENGINE ? 0 : record.member, &trial->error);
+    assert_true(journal >= 0);
+    assert_true(journal_add(journal, &record, 1, &trial->error));
+    (void)close(journal);
+}
+
+static void start(struct trial *trial, uint64_t id, uint32_t generation, uint64_t at_ms,
+                  uint64_t now_ms)
+{
+    struct journal_record record = {
+        .id = id, .generation = generation, .at_ms = at_ms, .now_ms = now_ms};
+    record.what = JOURNAL_START_SENT;
+    add(trial, RUN_PLANNER, record);
+    record.what = JOURNAL_STARTED;
+    record.answer = ANSWER_YES;
+    add(trial, RUN_PLANNER, record);
+}
+
+static void stop(struct trial *trial, uint64_t id, enum engine_answer answer)
+{
+    struct journal_record record = {.id = id, .generation = 1, .what = JOURNAL_STOP_SENT};
+    add(trial, RUN_PLANNER, record);
+    record.what = JOURNAL_STOPPED;
+    record.answer = (uint8_t)answer;
+    add(trial, RUN_PLANNER, record);
+}
+
+/* An attempt of executor `member`: taken, called, and what it says of it at last; 0: nothing. */
+static void attempt(struct trial *trial, uint64_t id, uint64_t token, unsigned member,
+                    uint64_t now_ms, enum journal_answer outcome, enum journal_what last,
+                    enum engine_answer answer)
+{
+    struct journal_record record = {.id = id,
+                                    .generation = 1,
+                                    .token = token,
+                                    .now_ms = now_ms,
+                                    .member = (uint8_t)member,
+                                    .what = JOURNAL_TAKEN};
+    add(trial, RUN_EXECUTOR, record);
+    record.what = JOURNAL_CALLED;
+    record.answer = (uint8_t)outcome;
+    int journal = journal_open(trial->folder, RUN_RECEIVER, 0, &trial->error);
+    record.role = RUN_EXECUTOR;
+    assert_true(journal_add(journal, &record, 1, &trial->error));
+    (void)close(journal);
+    if (last == JOURNAL_ACKED || last == JOURNAL_NACKED) {
+        record.what = (uint8_t)last;
+        record.answer = (uint8_t)answer;
+        add(trial, RUN_EXECUTOR, record);
+    }
+}
+
+static void fault(struct trial *trial, enum run_role role, unsigned member,
+                  enum journal_answer what)
+{
+    add(trial, RUN_ENGINE,
+        (struct journal_record){.role = (uint8_t)role,
+                                .member = (uint8_t)member,
+                                .what = JOURNAL_FAULT,
+                                .answer = (uint8_t)what});
+}
+
+static void judge(struct trial *trial)
+{
+    assert_true(account_run(&trial->plan, trial->folder, NULL, 0, &trial->result, &trial->error));
+}
+
+static void end(struct trial *trial)
+{
+    temporary_folder_remove(trial->folder);
+}
+
+static void all_is_well(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial);
+    start(&trial, 1, 1, 100, 5);
+    attempt(&trial, 1, 1, 0, 103, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
+    start(&trial, 2, 1, 100, 5);
+    stop(&trial, 2, ANSWER_YES);
+    start(&trial, 3, 1, 100, 5);
+    attempt(&trial, 3, 2, 0, 104, CALL_REFUSED, JOURNAL_NACKED, ANSWER_YES);
+    attempt(&trial, 3, 3, 1, 150, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
+    judge(&trial);
+    assert_true(run_is_right(&trial.result));
+    assert_int_equal(trial.result.started, 3);
+    assert_int_equal(trial.result.fired, 2);
+    assert_int_equal(trial.result.stopped, 1);
+    assert_int_equal(trial.result.errors, 1);
+    assert_int_equal(trial.result.lateness[PATH_FIRST].max_ms, 3);
+    assert_int_equal(trial.result.lateness[PATH_RETRIED].max_ms, 50);
+    assert_int_equal(trial.result.lateness[PATH_ALL].count, 2);
+    end(&trial);
+}
+
+static void what_nobody_called_is_lost(void **state)
+{
+    (void)state;
+    struct trial trial;
+    struct account_dead dead = {8, 1};
+    begin(&trial);
+    start(&trial, 7, 1, 100, 5);
+    start(&trial, 8, 1, 100, 5); /* given up by the engine */
+    start(&trial, 9, 1, 100, 5);
+    stop(&trial, 9, ANSWER_NO); /* it was said to be gone, and nobody had called it */
+    assert_true(account_run(&trial.plan, trial.folder, &dead, 1, &trial.result, &trial.error));
+    assert_int_equal(trial.result.lost, 2);
+    assert_int_equal(trial.result.dead, 1);
+    assert_int_equal(trial.result.example[0], 7);
+    assert_false(run_is_right(&trial.result));
+    end(&trial);
+}
+
+static void a_restart_takes_the_place_of_what_was(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial);
+    start(&trial, 1, 1, 100, 5);
+    start(&trial, 1, 2, 300, 50);
+    judge(&trial);
+    assert_int_equal(trial.result.lost, 1); /* the second generation, once */
+    end(&trial);
+
+    begin(&trial);
+    start(&trial, 1, 1, 100, 5);
+    start(&trial, 1, 2, 300, 50);
+    attempt(&trial, 1, 1, 0, 103, CALL_DONE, JOURNAL_ACKED, ANSWER_NO); /* of the first */
+    judge(&trial);
+    assert_int_equal(trial.result.after_stop, 1);
+    end(&trial);
+}
+
+static void early_and_after_a_stop(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial);
+    start(&trial, 1, 1, 100, 5);
+    attempt(&trial, 1, 1, 0, 99, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
+    start(&trial, 2, 1, 100, 5);
+    stop(&trial, 2, ANSWER_YES);
+    attempt(&trial, 2, 2, 0, 101, CALL_DONE, JOURNAL_ACKED, ANSWER_NO);
+    start(&trial, 3, 1, 100, 5);
+    stop(&trial, 3, ANSWER_MAYBE);
+    attempt(&trial, 3, 3, 0, 100, CALL_DONE, JOURNAL_ACKED, ANSWER_NO);
+    judge(&trial);
+    assert_int_equal(trial.result.early, 1);
+    assert_int_equal(trial.result.after_stop, 1);
+    assert_int_equal(trial.result.stale, 2);
+    end(&trial);
+}
+
+/* The first attempt ends so, and a second one has its effect too. */
+static struct run_result twice(enum journal_answer outcome, enum journal_what last,
+                               enum engine_answer answer, enum run_role victim, unsigned member,
+                               enum journal_answer what)
+{
+    struct trial trial;
+    begin(&trial);
+    start(&trial, 1, 1, 100, 5);
+    attempt(&trial, 1, 1, 0, 101, outcome, last, answer);
+    attempt(&trial, 1, 2, 1, 900, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
+    if (victim != RUN_ROLES) {
+        fault(&trial, victim, member, what);
+    }
+    judge(&trial);
+    end(&trial);
+    return trial.result;
+}
+
+static void a_second_call_has_its_cause(void **state)
+{
+    (void)state;
+    const enum journal_what nothing = JOURNAL_FAULT;
+    struct run_result result =
+        twice(CALL_UNHEARD, JOURNAL_NACKED, ANSWER_YES, RUN_ROLES, 0, FAULT_KILL);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_REPLY], 1);
+    assert_true(run_is_right(&result));
+    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_EXECUTOR, 0, FAULT_KILL);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_CRASH], 1);
+    result = twice(CALL_DONE, JOURNAL_NACKED, ANSWER_YES, RUN_RECEIVER, 0, FAULT_KILL);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_CRASH], 1);
+    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_ENGINE, 0, FAULT_KILL);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_CRASH], 1);
+    result = twice(CALL_DONE, JOURNAL_ACKED, ANSWER_NO, RUN_EXECUTOR, 0, FAULT_PAUSE);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_OUTRUN], 1);
+    result = twice(CALL_DONE, JOURNAL_ACKED, ANSWER_NO, RUN_ROLES, 0, FAULT_PAUSE);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_OUTRUN], 1); /* it was only slow */
+    assert_int_equal(result.lateness[PATH_FIRST].count, 1);
+
+    /* Another executor's death explains nothing, and after an accepted acknowledgement nothing
+     * does. */
+    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_EXECUTOR, 1, FAULT_KILL);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_OTHER], 1);
+    assert_false(run_is_right(&result));
+    result = twice(CALL_DONE, JOURNAL_ACKED, ANSWER_YES, RUN_EXECUTOR, 0, FAULT_KILL);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_OTHER], 1);
+    assert_int_equal(result.twice_done, 1);
+}
+
+static void a_story_is_told_in_order(void **state)
+{
+    (void)state;
+    struct trial trial;
+    char *text = NULL;
+    size_t bytes = 0;
+    begin(&trial);
+    start(&trial, 1, 1, 100, 5);
+    attempt(&trial, 1, 4, 0, 101, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
+    start(&trial, 2, 1, 100, 5);
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_true(run_tell(&trial.plan, trial.folder, 1, stream, &trial.error));
+    (void)fclose(stream);
+    assert_string_equal(text, "ms,who,generation,token,event,due_ms,answer\n"
+                              "5,planner 0,1,0,start,100,\"\"\n"
+                              "5,planner 0,1,0,started,,\"yes\"\n"
+                              "101,executor 0,1,4,take,,\"\"\n"
+                              "101,executor 0,1,4,call,,\"done\"\n"
+                              "101,executor 0,1,4,ack,,\"yes\"\n");
+    free(text);
+    end(&trial);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_is_well),
+        cmocka_unit_test(what_nobody_called_is_lost),
+        cmocka_unit_test(a_restart_takes_the_place_of_what_was),
+        cmocka_unit_test(early_and_after_a_stop),
+        cmocka_unit_test(a_second_call_has_its_cause),
+        cmocka_unit_test(a_story_is_told_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# timerlab cluster run: real processes on a real engine, killed; what it prints, keeps and refuses.
+set -euo pipefail
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+failures=0
+complain() {
+    printf 'cluster run: %s\n' "$1" >&2
+    failures=$((failures + 1))
+}
+
+# expect STATUS PATTERN ARGUMENT...: the status, and what is to be seen on either stream.
+expect() {
+    local wanted=$1 pattern=$2 status=0
+    shift 2
+    "$TIMERLAB" cluster run "$@" >said 2>&1 || status=$?
+    [ "$status" = "$wanted" ] || complain "'$*' ended with $status, not $wanted: $(tail -n 2 said)"
+    grep -qE -- "$pattern" said || complain "'$*' did not say: $pattern"
+}
+
+# value COLUMN: of the first row of what was printed in CSV.
+value() {
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i } NR == 2 { print $at }' said
+}
+
+expect 2 "no protocol 'leese'; did you mean 'lease'" leese
+expect 2 'row-lock cannot be run for real: lease' row-lock
+expect 2 "'memcached' is no engine: redis and postgres are" -e memcached
+expect 2 'say --clock real' --rate 100
+if ! command -v redis-server >/dev/null || grep -q 'not in this build' <("$TIMERLAB" cluster run -n 1 2>&1); then
+    echo "there is no redis-server, or no libhiredis (Debian: redis-server, libhiredis-dev)"
+    [ "$failures" -eq 0 ] && exit 77
+    exit 1
+fi
+
+# One address that nobody answers.
+expect 1 'redis:///nowhere/redis.sock does not answer' -e redis:///nowhere/redis.sock
+
+# Nothing is lost whoever is killed, and every second call has its cause.
+expect 0 ',ok,' lease -n 1000 --kills 25 --pauses 2 --format csv --seed 3 -o out
+[ "$(value lost),$(value early),$(value after_stop),$(value duplicates_other)" = 0,0,0,0 ] ||
+    complain "lease: $(tail -n 1 said)"
+kills=$(($(value kills_planner) + $(value kills_scheduler) + $(value kills_executor) + $(value kills_receiver) + \
+    $(value kills_engine)))
+[ "$kills" = 25 ] || complain "$kills kills came, not 25"
+[ "$(value kills_engine)" -gt 0 ] || complain "the engine was not killed"
+[ "$(value pauses)" = 2 ] || complain "$(value pauses) pauses came, not 2"
+[ "$(value duplicates)" -le $((kills * 20 + 40 + $(value duplicates_reply_lost))) ] ||
+    complain "more second calls than faults can make"
+[ "$(find out -type f | sort | paste -sd ' ')" = \
+    'out/run.csv out/run.json out/timers/lease.csv out/timers/lease.svg' ] ||
+    complain "the folder has: $(find out -type f | paste -sd ' ')"
+grep -q ',call,,"done"' out/timers/lease.csv || complain "the story has no call"
+jq -e '.rows[0].lost == 0 and .context.version != null' out/run.json >/dev/null || complain "run.json is not right"
+
+# Two engines share the timers.
+expect 0 ',ok,2,' lease -e redis -e redis -n 500 --kills 6 --format csv
+
+# The controls are found out.
+expect 1 'fault' ack-first -n 1000 --kills 20 --format csv --seed 3
+[ "$(value lost)" -gt 0 ] || complain "ack-first lost nothing"
+expect 1 'fault' seed-fetch -n 1000 --kills 20 --format csv --seed 3
+[ "$(value lost)" -gt 0 ] || complain "seed-fetch lost nothing"
+
+# An engine that answers before it is on the disk is refused, unless it is wanted.
+redis-server --port 0 --unixsocket "$scratch/own.sock" --save '' --appendonly yes --appendfsync everysec \
+    --dir "$scratch" --daemonize yes --pidfile "$scratch/own.pid" >/dev/null
+for _ in $(seq 200); do
+    redis-cli -s "$scratch/own.sock" ping >/dev/null 2>&1 && break
+    sleep 0.05
+done
+expect 1 'appendfsync everysec, where always is needed' -e "redis://$scratch/own.sock" -n 100
+expect 0 ',ok,' -e "redis://$scratch/own.sock" -n 100 --may-lose --format csv
+expect 1 'holds what is not of this run.*redis-cli flushdb' -e "redis://$scratch/own.sock" -n 100 --may-lose
+redis-cli -s "$scratch/own.sock" shutdown nosave >/dev/null 2>&1 || true
+
+if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null &&
+    ! grep -q 'not in this build' <("$TIMERLAB" cluster run -e postgres -n 1 2>&1); then
+    expect 0 ',ok,' lease -e postgres -n 200 --kills 3 --format csv --seed 2
+    expect 1 'fault' ack-first -e postgres -n 400 --kills 4 --format csv --seed 3 --batch 50
+fi
+[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'timerlab-cluster-*' -newer said 2>/dev/null)" ] ||
+    complain "a folder of a run was left behind"
+
+[ "$failures" -eq 0 ]
