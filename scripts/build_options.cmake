@@ -96,6 +96,7 @@ tl_library(JANSSON jansson jansson.h)
 tl_library(ZLIB zlib zlib.h)
 tl_library(LZMA liblzma lzma.h)
 tl_library(PCAP libpcap pcap/pcap.h)
+tl_library(MPI ompi-c mpi.h)
 # In glibc; where it is not, a library of its own.
 set(argp_used "#include <argp.h>
 error_t (*used)(const struct argp *, int, char **, unsigned, int *, void *) = argp_parse;")
@@ -114,6 +115,7 @@ tl_part(TL_COMMAND ON "the simulator and its command, timerlab"
     TL_HAVE_ZLIB zlib1g-dev TL_HAVE_LZMA liblzma-dev
     TL_HAVE_ARGP "libc6-dev (for argp, or argp-standalone where the C library has none)")
 tl_part(TL_PCAP AUTO "trace import pcap" TL_COMMAND TL_COMMAND TL_HAVE_PCAP libpcap-dev)
+tl_part(TL_MPI AUTO "timerlab-mpi" TL_COMMAND TL_COMMAND TL_HAVE_MPI libopenmpi-dev)
 
 # --- structures that stand on others' code --------------------------------------------------------
 

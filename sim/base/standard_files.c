@@ -26,3 +26,14 @@ void standard_files_say(FILE *stream, const char *text)
         }
     }
 }
+
+void standard_files_check(int status, void *program)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fprintf(stderr, "%s: standard output could not be written completely\n",
+                      (const char *)program);
+        if (status == 0) {
+            _exit(1);
+        }
+    }
+}

@@ -14,4 +14,9 @@ void standard_files_fill(void);
  * control characters but line ends and tabs as \xHH. */
 void standard_files_say(FILE *stream, const char *text);
 
+/* For on_exit, so that it comes at the very end, since help, for one, ends a program without coming
+ * back to main: a full disk shows only when the buffer is written out. Says so of `program`, its
+ * name, and makes a status of 0 one of 1. */
+void standard_files_check(int status, void *program);
+
 #endif

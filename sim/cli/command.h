@@ -34,6 +34,11 @@ int command_trace_scale(int argc, char **argv);
 int command_trace_fit(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_sim(int argc, char **argv);
+
+/* The same as one of several processes, which `post` brings together; NULL: there is this one. */
+struct crew_post;
+int command_sim_by(struct crew_post *post, int argc, char **argv);
+
 int command_show(int argc, char **argv);
 int command_sweep(int argc, char **argv);
 int command_predict(int argc, char **argv);

@@ -183,35 +183,14 @@ static int generate_scenario(const struct gen_arguments *arguments)
     return status;
 }
 
-/* What -p says of the workload. */
-static bool set_parameters(struct gen_arguments *arguments, struct error *error)
-{
-    struct gen_part *part = &arguments->part;
-    const struct word_list *settings = &arguments->settings;
-    if (part->workload == NULL) {
-        return true;
-    }
-    gen_parameters_default(part->workload, part->parameters);
-    for (size_t i = 0; i < settings->count; i++) {
-        size_t name_bytes = strcspn(settings->items[i], "=");
-        for (size_t k = 0; k < i; k++) {
-            if (strncmp(settings->items[i], settings->items[k], name_bytes) == 0 &&
-                settings->items[k][name_bytes] == '=') {
-                return error_set(error, "-p %.*s is given twice", (int)name_bytes,
-                                 settings->items[i]);
-            }
-        }
-        if (!gen_parameter_set(part->workload, part->parameters, settings->items[i], error)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static int run(struct gen_arguments *arguments)
 {
     struct error error;
-    if (!set_parameters(arguments, &error)) {
+    struct gen_part *part = &arguments->part;
+    if (part->workload != NULL &&
+        !gen_parameters_set(part->workload, part->parameters,
+                            (const char *const *)arguments->settings.items,
+                            arguments->settings.count, &error)) {
         command_complain(&error);
         return EXIT_USAGE;
     }

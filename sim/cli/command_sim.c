@@ -1,7 +1,9 @@
 /* timerlab sim: replays traces through structures and reports. */
 #include "command.h"
 #include "command_option.h"
+#include "command_ranks.h"
 #include "context.h"
+#include "crew.h"
 #include "faster.h"
 #include "latency_report.h"
 #include "outfolder.h"
@@ -23,6 +25,7 @@ enum sim_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON }; /* in the order of th
 struct sim_arguments {
     struct command_structures structures;
     struct word_list traces;
+    struct command_ranks ranks;
     struct replay_drive drive;
     struct replay_window window;
     bool latency;
@@ -67,7 +70,8 @@ static void take_trace(void *at, const char *word, struct argp_state *state)
 static void complete(void *at, struct argp_state *state)
 {
     struct sim_arguments *arguments = at;
-    if (arguments->traces.count == 0) {
+    command_ranks_complete(&arguments->ranks, arguments->traces.count, state);
+    if (arguments->traces.count == 0 && arguments->ranks.workload == NULL) {
         argp_error(state, "which trace? `timerlab trace gen` and `timerlab trace import` make "
                           "them");
     }
@@ -99,7 +103,7 @@ static const struct option_row options[] = {
     {{"output", 'o', "DIR", 0,
       "Also write results.csv, results.json, work.csv (work over the ticks) and faults.csv into "
       "this folder; with --latency also latency.csv, response.csv and the distributions as "
-      "latency/*.hgrm",
+      "latency/*.hgrm; of several ranks also ranks.csv",
       0},
      OPTION_TEXT,
      AT(out_dir)},
@@ -108,6 +112,7 @@ static const struct option_row options[] = {
       "What one structure may use; K, M, G (default: nine tenths of this machine's memory)", 0},
      OPTION_BYTES,
      AT(memory_limit_bytes)},
+    OPTION_ROWS_RANKS(struct sim_arguments),
     OPTION_ROW_PROGRESS,
     {{"slow", 0, NULL, 0,
       "Also run structures whose operations are linear in the timers through traces of more than "
@@ -126,7 +131,7 @@ static const struct option_row options[] = {
 
 static const struct command_line syntax = {
     .options = options,
-    .form = "TRACE...",
+    .form = "TRACE...\n--gen WORKLOAD",
     .text = "Replays each trace through each structure, checks every fired timer against the "
             "oracle, and times those that are right."
             "\vExit status: 0 all right (a structure that cannot take a trace is `unsupported`, "
@@ -144,7 +149,7 @@ static void write_faults(const void *at, FILE *stream)
     for (size_t i = 0; i < simulation->fault_count; i++) {
         const struct fault_row *row = &simulation->faults[i];
         latency_write_key(row->trace, row->contender, stream);
-        (void)fprintf(stream, ",%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",",
+        (void)fprintf(stream, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
                       fault_word(row->fault.kind), row->fault.id, row->fault.tick, row->fault.due);
         if (row->fault.event != UINT64_MAX) {
             (void)fprintf(stream, "%" PRIu64, row->fault.event);
@@ -222,6 +227,9 @@ static bool write_folder(const struct sim_arguments *arguments, const struct out
     bool done = outfolder_write(folder, "results.csv", write_results_csv, simulation, error) &&
                 outfolder_write(folder, "work.csv", write_work, simulation, error) &&
                 outfolder_write(folder, "faults.csv", write_faults, simulation, error);
+    if (done && simulation->rank_count > 0) {
+        done = outfolder_write(folder, "ranks.csv", command_ranks_write_csv, simulation, error);
+    }
     if (done && arguments->latency) {
         done = outfolder_write(folder, "latency.csv", write_latency_csv, simulation, error) &&
                outfolder_write(folder, "response.csv", write_response_csv, simulation, error) &&
@@ -238,7 +246,7 @@ static void print_faults(const struct simulation *simulation)
 {
     for (size_t i = 0; i < simulation->fault_count; i++) {
         const struct fault_row *row = &simulation->faults[i];
-        (void)fprintf(stderr, "fault: %s: %s%s%s: %s: timer %" PRIu32 " at tick %" PRIu64,
+        (void)fprintf(stderr, "fault: %s: %s%s%s: %s: timer %" PRIu64 " at tick %" PRIu64,
                       row->trace, contender_name(row->contender),
                       contender_options(row->contender)[0] != '\0' ? ":" : "",
                       contender_options(row->contender), fault_word(row->fault.kind), row->fault.id,
@@ -384,16 +392,89 @@ static bool compare_fired_sets(const struct simulation *simulation, uint64_t bud
     return equal;
 }
 
-static int run(void *at, int argc, char **argv)
+/* Prints and writes what a simulation has found. */
+static bool tell(struct sim_arguments *arguments, const struct simulation *simulation,
+                 struct outfolder *folder, json_t *context)
 {
-    struct sim_arguments *arguments = at;
+    struct error *error = &arguments->error;
+    struct output output = {simulation, context};
+    bool done = true;
+    if (arguments->format == FORMAT_CSV) {
+        write_results_csv(simulation, stdout);
+    } else if (arguments->format == FORMAT_JSON) {
+        write_results_json(&output, stdout);
+    } else {
+        results_write_table(&simulation->results, arguments->wide || isatty(STDOUT_FILENO) == 0,
+                            stdout);
+        command_ranks_write_table(simulation, stdout);
+        latency_write_worst(simulation, stdout);
+        done = write_verdicts(simulation, &arguments->structures.contenders, stdout, error);
+    }
+    return done && (arguments->out_dir == NULL || write_folder(arguments, &output, folder, error));
+}
+
+/* All traces, here or by the ranks that `request` has. */
+static int replay(struct sim_arguments *arguments, const struct simulate_request *request,
+                  json_t *context)
+{
     struct error *error = &arguments->error;
     struct outfolder folder = {0};
-    if (arguments->out_dir != NULL && !outfolder_open(&folder, arguments->out_dir, error)) {
+    struct simulation simulation = {0};
+    bool all_right = false;
+    bool done =
+        (context != NULL || error_set(error, "out of memory")) &&
+        (arguments->out_dir == NULL || outfolder_open(&folder, arguments->out_dir, error)) &&
+        simulate(request, &simulation, &all_right, error);
+    if (done) {
+        char drive_text[DRIVE_TEXT_BYTES];
+        drive_write(&request->drive, drive_text);
+        (void)json_object_set_new(context, "drive", json_string(drive_text));
+        all_right = compare_fired_sets(&simulation, request->drive.budget, context) && all_right;
+        tell_of_traces(&simulation);
+        simulation_describe_traces(&simulation, context);
+        if (request->ranks != NULL) {
+            command_ranks_describe(&arguments->ranks, request->ranks->ranks, context);
+        }
+        (void)json_object_set_new(context, "worst", latency_worst(&simulation));
+        print_faults(&simulation);
+        done = tell(arguments, &simulation, &folder, context);
+    }
+    simulation_free(&simulation);
+    if (!done) {
         outfolder_abort(&folder);
         command_complain(error);
         return EXIT_FAULT;
     }
+    return all_right ? EXIT_OK : EXIT_FAULT;
+}
+
+/* As one of the ranks, or as all of them in turn. */
+static int replay_in_shares(struct sim_arguments *arguments, struct simulate_request *request,
+                            json_t *context)
+{
+    const struct command_ranks *ranks = &arguments->ranks;
+    const struct crew_plan plan = {.request = request,
+                                   .traffic = ranks->workload != NULL ? &ranks->traffic : NULL,
+                                   .post = ranks->post,
+                                   .in_turn = ranks->in_turn};
+    struct error *error = &arguments->error;
+    struct crew *crew = crew_open(&plan, error);
+    bool serves = ranks->post != NULL && ranks->post->rank > 0;
+    int status = EXIT_OK;
+    if (crew == NULL || (serves && !crew_serve(crew, error))) {
+        command_complain(error);
+        status = EXIT_FAULT;
+    } else if (!serves) {
+        request->ranks = crew_ranks(crew);
+        status = replay(arguments, request, context);
+    }
+    crew_close(crew);
+    return status;
+}
+
+static int run(void *at, int argc, char **argv)
+{
+    struct sim_arguments *arguments = at;
     struct simulate_request request = {
         .traces = arguments->traces.items,
         .trace_count = arguments->traces.count,
@@ -407,54 +488,40 @@ static int run(void *at, int argc, char **argv)
         .timeout_seconds = arguments->timeout_seconds,
         .memory_limit_bytes = arguments->memory_limit_bytes,
     };
-    struct simulation simulation;
-    bool all_right = false;
+    if (arguments->ranks.workload != NULL) {
+        request.traces = arguments->ranks.labels;
+        request.trace_count = 1;
+    }
+    struct crew_post *post = arguments->ranks.post;
+    if (post != NULL) {
+        post->join(post);
+    }
     json_t *context = context_json(argc, argv);
-    bool done = context != NULL || error_set(error, "out of memory");
-    if (done) {
-        done = simulate(&request, &simulation, &all_right, error);
-        char drive_text[DRIVE_TEXT_BYTES];
-        drive_write(&request.drive, drive_text);
-        (void)json_object_set_new(context, "drive", json_string(drive_text));
-        if (done) {
-            all_right = compare_fired_sets(&simulation, request.drive.budget, context) && all_right;
-            tell_of_traces(&simulation);
-            simulation_describe_traces(&simulation, context);
-            (void)json_object_set_new(context, "worst", latency_worst(&simulation));
-            print_faults(&simulation);
-            struct output output = {&simulation, context};
-            if (arguments->format == FORMAT_CSV) {
-                write_results_csv(&simulation, stdout);
-            } else if (arguments->format == FORMAT_JSON) {
-                write_results_json(&output, stdout);
-            } else {
-                results_write_table(&simulation.results,
-                                    arguments->wide || isatty(STDOUT_FILENO) == 0, stdout);
-                latency_write_worst(&simulation, stdout);
-                done =
-                    write_verdicts(&simulation, &arguments->structures.contenders, stdout, error);
-            }
-            done = done &&
-                   (arguments->out_dir == NULL || write_folder(arguments, &output, &folder, error));
-        }
-        simulation_free(&simulation);
-    }
+    int status = command_ranks_wanted(&arguments->ranks)
+                     ? replay_in_shares(arguments, &request, context)
+                     : replay(arguments, &request, context);
     json_decref(context);
-    if (!done) {
-        outfolder_abort(&folder);
-        command_complain(error);
-        return EXIT_FAULT;
+    if (post != NULL) {
+        (void)fflush(stdout);
+        post->leave(post->ctx, status);
     }
-    return all_right ? EXIT_OK : EXIT_FAULT;
+    return status;
 }
 
-int command_sim(int argc, char **argv)
+int command_sim_by(struct crew_post *post, int argc, char **argv)
 {
-    struct sim_arguments arguments = {.runs = DEFAULT_RUNS,
+    struct sim_arguments arguments = {.ranks = {.post = post, .seed = UINT64_MAX},
+                                      .runs = DEFAULT_RUNS,
                                       .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
                                       .memory_limit_bytes = simulate_default_memory_limit()};
     int status =
         command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
     free((void *)arguments.traces.items);
+    free((void *)arguments.ranks.settings.items);
     return status;
+}
+
+int command_sim(int argc, char **argv)
+{
+    return command_sim_by(NULL, argc, argv);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *argp_program_version = "timerlab " TL_VERSION;
 
@@ -35,27 +34,15 @@ static const struct command commands[] = {
     {NULL, NULL, NULL},
 };
 
-/* A full disk shows only when the buffer is written out. At the very end, since help, for one, ends
- * the program without coming back to main. */
-static void check_output(int status, void *unused)
-{
-    (void)unused;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fputs("timerlab: standard output could not be written completely\n", stderr);
-        if (status == EXIT_OK) {
-            _exit(EXIT_FAULT);
-        }
-    }
-}
-
 int main(int argc, char **argv)
 {
+    static char program[] = "timerlab";
     standard_files_fill();
-    (void)on_exit(check_output, NULL);
+    (void)on_exit(standard_files_check, program);
     argp_err_exit_status = EXIT_USAGE;
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         (void)puts(argp_program_version);
         return EXIT_OK;
     }
-    return command_dispatch("timerlab", commands, argc, argv);
+    return command_dispatch(program, commands, argc, argv);
 }

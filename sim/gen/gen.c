@@ -132,6 +132,25 @@ bool gen_parameter_set(const struct gen_workload *workload, double *values, cons
     return true;
 }
 
+bool gen_parameters_set(const struct gen_workload *workload, double *values,
+                        const char *const *settings, size_t count, struct error *error)
+{
+    gen_parameters_default(workload, values);
+    for (size_t i = 0; i < count; i++) {
+        size_t name_bytes = strcspn(settings[i], "=");
+        for (size_t k = 0; k < i; k++) {
+            if (strncmp(settings[i], settings[k], name_bytes) == 0 &&
+                settings[k][name_bytes] == '=') {
+                return error_set(error, "-p %.*s is given twice", (int)name_bytes, settings[i]);
+            }
+        }
+        if (!gen_parameter_set(workload, values, settings[i], error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* --- a run ----------------------------------------------------------------------------------- */
 
 struct part {
@@ -232,6 +251,13 @@ static bool check_request(const struct gen_request *request, struct error *error
     return true;
 }
 
+/* A part's place in the whole. */
+static size_t number_of(const struct generator *generator, size_t part)
+{
+    const uint32_t *numbers = generator->request->numbers;
+    return numbers != NULL ? numbers[part] : part;
+}
+
 /* Makes a part's model, and brings it into its steady state. */
 static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_ticks)
 {
@@ -248,11 +274,14 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
         .progress = &generator->progress,
         .first_id = generator->ids,
         .ids = &generator->ids,
+        .names = generator->request->names,
+        .next_name = number_of(generator, i),
+        .name_step = generator->request->whole_parts,
     };
     while (part->workload->kinds[model->kind_count] != NULL) {
         model->kind_count++;
     }
-    random_seed(&model->random, part_seed(generator->request->seed, i));
+    random_seed(&model->random, part_seed(generator->request->seed, number_of(generator, i)));
     model->state = calloc(1, part->workload->state_bytes);
     if (model->state == NULL) {
         return gen_out_of_memory(model);
@@ -262,10 +291,12 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
     }
     uint64_t timers = model->timer_number > 0 ? model->timer_number
                                               : (uint64_t)part->connections * model->kind_count;
-    if (timers > UINT32_MAX - generator->ids) {
+    if (timers > UINT32_MAX) {
         return gen_too_many_timers(model);
     }
-    generator->ids += (uint32_t)timers;
+    if (!gen_take_ids(model, (uint32_t)timers)) {
+        return false;
+    }
     uint64_t ticks = model->warmup_end - model->ring.now;
     model->progress_offset = generator->progress_done - model->ring.now;
     progress_begin(&generator->progress, part->workload->name, "ticks",
@@ -284,10 +315,26 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
+/* The smallest that is no less; at most 2^62. */
+static uint64_t power_of_two(uint64_t ticks)
+{
+    uint64_t power = 1;
+    while (power < ticks && power < UINT64_C(1) << 62) {
+        power *= 2;
+    }
+    return power;
+}
+
 /* The trace's warm-up ends where all parts' ticks are as they must be, and nothing was started
  * before it begins. */
 static bool align_warmup(struct generator *generator, uint64_t longest_age)
 {
+    const uint64_t least = generator->request->least_warmup_ticks;
+    if (generator->request->whole_parts > 1) {
+        /* So that those who generate other parts most often come to the same by themselves. */
+        longest_age = power_of_two(longest_age);
+    }
+    longest_age = longest_age > least ? longest_age : least;
     uint64_t align = 1;
     for (size_t i = 0; i < generator->request->part_count; i++) {
         uint64_t ticks = generator->parts[i].model.align_ticks;

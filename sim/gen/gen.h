@@ -103,12 +103,31 @@ struct gen_part {
     double parameters[GEN_PARAMETERS_MAX];
 };
 
+/* Applies settings of the form name=value to the defaults. False, with the reason, as
+ * gen_parameter_set has it, and if one is set twice. */
+bool gen_parameters_set(const struct gen_workload *workload, double *values,
+                        const char *const *settings, size_t count, struct error *error);
+
+/* What a trace's timers are called in a whole of which it is some parts. */
+struct gen_names {
+    uint64_t *names; /* of each id; to be freed */
+    uint32_t room;
+};
+
 /* What is to be generated. */
 struct gen_request {
     const struct gen_part *parts; /* all with the same tick_us; their ids follow one another */
     size_t part_count;            /* at least 1 */
     double seconds;               /* more than 0 */
     uint64_t seed;                /* at most INT64_MAX: it is kept in the trace's origin */
+
+    /* If these are some of a whole's parts, such as one machine generates: what is generated of a
+     * part is the same whatever others there are. */
+    const uint32_t *numbers;     /* of each part, its place in the whole; NULL: it is the whole */
+    uint32_t whole_parts;        /* so many there are in it; 0: it is the whole */
+    uint64_t least_warmup_ticks; /* the trace's warm-up is no shorter */
+    struct gen_names *names; /* what each id is called in the whole: whole_parts times its place in
+                                its part, and the part's number; NULL: nobody asks */
 };
 
 /* What was generated. */

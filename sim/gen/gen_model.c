@@ -1,5 +1,7 @@
 #include "gen_model.h"
 
+#include "growing_array.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -55,14 +57,32 @@ bool gen_too_many_timers(struct gen_model *model)
     return error_set(model->error, "%s: more timers than a trace can name", model->workload->name);
 }
 
+bool gen_take_ids(struct gen_model *model, uint32_t count)
+{
+    const uint32_t first = *model->ids;
+    struct gen_names *list = model->names;
+    if (count > UINT32_MAX - first) {
+        return gen_too_many_timers(model);
+    }
+    if (list != NULL && count > 0) {
+        uint64_t *names =
+            array_reach(list->names, &list->room, first + count - 1, sizeof *list->names);
+        if (names == NULL) {
+            return gen_out_of_memory(model);
+        }
+        list->names = names;
+        for (uint32_t i = 0; i < count; i++, model->next_name += model->name_step) {
+            names[first + i] = model->next_name;
+        }
+    }
+    *model->ids += count;
+    return true;
+}
+
 uint32_t gen_new_ids(struct gen_model *model)
 {
     uint32_t first = *model->ids;
-    if (model->kind_count > UINT32_MAX - first) {
-        (void)gen_too_many_timers(model);
-        return first;
-    }
-    *model->ids += model->kind_count;
+    (void)gen_take_ids(model, model->kind_count);
     return first;
 }
 

@@ -63,6 +63,9 @@ struct gen_model {
     struct trace_writer *writer;
     struct progress *progress;
     uint32_t *ids;            /* of all parts so far */
+    struct gen_names *names;  /* where the ids' names go; NULL: nowhere */
+    uint64_t next_name;       /* of the next id */
+    uint64_t name_step;       /* from one to the next */
     struct trace_cause cause; /* of what is recorded */
     uint64_t trace_offset;    /* trace tick = model tick + this, modulo 2^64 */
     uint64_t progress_offset; /* likewise */
@@ -301,6 +304,9 @@ void gen_timers_renew(struct gen_model *model, struct gen_timer *timers);
 
 /* Takes an id for each kind, behind all that there are, and returns the first of them. */
 uint32_t gen_new_ids(struct gen_model *model);
+
+/* Takes so many ids, as the model's own. False if there are not so many, or memory is short. */
+bool gen_take_ids(struct gen_model *model, uint32_t count);
 
 /* Makes a timer pending at tick `now` as if started `age_ticks` before it: 1 .. delay_ticks. */
 static inline void gen_timer_place(struct gen_timer *timer, uint64_t now, uint64_t delay_ticks,

@@ -27,6 +27,7 @@ struct oracle {
     struct verdict *verdict;
     struct timer *timers;
     uint32_t ids;
+    const uint64_t *names;
     uint64_t pending;
     bool draining;
     const struct replay_drive *drive;
@@ -59,6 +60,7 @@ struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *ver
                               .verdict = verdict,
                               .timers = timers,
                               .ids = ids,
+                              .names = plan->names,
                               .budget = TL_NO_BUDGET,
                               .crowded_at = TL_NEVER};
     memset(verdict, 0, sizeof *verdict);
@@ -78,6 +80,11 @@ uint64_t oracle_pending(const struct oracle *oracle)
     return oracle->pending;
 }
 
+static uint64_t name_of(const struct oracle *oracle, uint32_t id)
+{
+    return oracle->names != NULL && id < oracle->ids ? oracle->names[id] : id;
+}
+
 /* Counts a fault; the first few are kept. Returns where to write its detail, or NULL. */
 static char *note_fault(struct oracle *oracle, enum fault_kind kind, uint32_t id, uint64_t tick,
                         uint64_t due, uint64_t event)
@@ -88,7 +95,8 @@ static char *note_fault(struct oracle *oracle, enum fault_kind kind, uint32_t id
         return NULL;
     }
     struct fault *fault = &verdict->first[verdict->fault_count - 1];
-    *fault = (struct fault){.kind = kind, .id = id, .tick = tick, .due = due, .event = event};
+    *fault = (struct fault){
+        .kind = kind, .id = name_of(oracle, id), .tick = tick, .due = due, .event = event};
     return fault->detail;
 }
 
@@ -243,15 +251,15 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
     if (oracle->any_in_advance) {
         if (ordered && due < oracle->last_due) {
             char *text = note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, timer->event);
-            EXPLAIN(text, "fired after timer %" PRIu32 ", which was due at %" PRIu64,
-                    oracle->last_id, oracle->last_due);
+            EXPLAIN(text, "fired after timer %" PRIu64 ", which was due at %" PRIu64,
+                    name_of(oracle, oracle->last_id), oracle->last_due);
         } else if (fifo && due == oracle->last_due && timer->order < oracle->last_order) {
             char *text = note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, timer->event);
             EXPLAIN(text,
-                    "fired after timer %" PRIu32
+                    "fired after timer %" PRIu64
                     ", which was due at the same tick but started later "
                     "(event %" PRIu64 ")",
-                    oracle->last_id, oracle->last_event);
+                    name_of(oracle, oracle->last_id), oracle->last_event);
         }
     }
     oracle->any_in_advance = true;

@@ -42,7 +42,7 @@
 /* One fault, with all that is needed to find it in the trace. */
 struct fault {
     enum fault_kind kind;
-    uint32_t id;
+    uint64_t id;    /* the timer's name, where it has one in oracle_plan */
     uint64_t tick;  /* when it was noticed */
     uint64_t due;   /* when the timer was due; 0 if it was not pending */
     uint64_t event; /* index of the operation that it follows from; UINT64_MAX: none */
@@ -73,11 +73,13 @@ struct verdict {
 struct oracle;
 
 /* What firings are held to: the descriptor's precision under these options, and its promises of
- * order, of the timers 0 .. ids-1, as `drive` lets them fire in a replay up to `end_tick`. */
+ * order, of the timers 0 .. ids-1, as `drive` lets them fire in a replay up to `end_tick`. `names`
+ * are what these are called where faults are told; NULL: as they are. */
 struct oracle_plan {
     const struct tl_algo *algo;
     const int64_t *options;
     uint32_t ids;
+    const uint64_t *names;
     const struct replay_drive *drive;
     uint64_t end_tick;
 };

@@ -468,6 +468,8 @@ static bool run_pass(struct replay *replay)
         return !replay->broken;
     }
     result->digest = replay->tally.digest;
+    result->named_digest =
+        replay->request->names != NULL ? replay->named.digest : replay->tally.digest;
     if (replay->loop != NULL) {
         result->reactions = closed_loop_reactions(replay->loop);
         result->not_reached = replay->header->reactions - result->reactions;
@@ -490,7 +492,11 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
     if (replay.reader == NULL) {
         return false;
     }
-    replay.header = trace_reader_header(replay.reader);
+    replay.header_told = *trace_reader_header(replay.reader);
+    if (replay.header_told.max_delay_ticks < request->max_delay_ticks) {
+        replay.header_told.max_delay_ticks = request->max_delay_ticks;
+    }
+    replay.header = &replay.header_told;
     bool done = run_pass(&replay);
     if (replay.self != NULL) {
         replay.algo->destroy(replay.self);

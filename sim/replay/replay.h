@@ -78,7 +78,7 @@ struct replay_worst {
     uint64_t ns;    /* service time; 0: there was no such call */
     uint64_t event; /* the operation's number from 0; of an advance the next one's */
     uint64_t tick;
-    uint32_t id;    /* the timer; of an advance 0 */
+    uint64_t id;    /* the timer; of an advance 0 */
     uint64_t fired; /* by an advance */
 };
 
@@ -97,7 +97,9 @@ struct replay_request {
     struct replay_drive drive;
     struct replay_window window;
     uint64_t memory_limit_bytes;
-    double patience_seconds; /* what a stretch of ticks may take; 0: as long as it does */
+    double patience_seconds;  /* what a stretch of ticks may take; 0: as long as it does */
+    uint64_t max_delay_ticks; /* of the whole that the trace is a share of; 0: it is no share */
+    const uint64_t *names;    /* of its timers in that whole; NULL: the same */
     struct tape *tape; /* what the check pass writes and the others play; these need it if the trace
                           has reactions; NULL: none */
 };
@@ -115,8 +117,9 @@ struct replay_result {
     uint64_t window_processor_ns; /* the same without what the processor did for other programs */
     uint64_t wakeups;
     uint64_t idle_wakeups;
-    uint64_t empty_ticks; /* of those, counted and not made: nothing was pending for very long */
-    uint64_t digest;      /* of the (id, tick) fired up to the end tick, in any order */
+    uint64_t empty_ticks;  /* of those, counted and not made: nothing was pending for very long */
+    uint64_t digest;       /* of the (id, tick) fired up to the end tick, in any order */
+    uint64_t named_digest; /* the same of the (name, tick); only the check pass knows names */
 
     struct verdict verdict;     /* check */
     uint64_t operations_digest; /* check: of the reactions as they were carried out, in any order */
@@ -129,7 +132,7 @@ struct replay_result {
     uint64_t bytes_fixed;        /* check: an instance for no timers */
     uint64_t bytes_peak;
     uint64_t bytes_drained;
-    uint32_t ids;
+    uint64_t ids;
     uint64_t bytes_durable;          /* check, of a durable structure: at the window's end */
     uint64_t syncs;                  /* check: times it waited for the disk, in the window */
     uint64_t acknowledged_max_ticks; /* check: acknowledged.h; up to the end tick */

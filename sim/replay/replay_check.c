@@ -17,6 +17,7 @@ static bool open_check(struct replay *replay, struct error *error)
     const struct oracle_plan plan = {.algo = request->algo,
                                      .options = request->options,
                                      .ids = ids,
+                                     .names = request->names,
                                      .drive = &request->drive,
                                      .end_tick = replay->header->end_tick};
     replay->oracle = oracle_create(&plan, &replay->result->verdict);
@@ -85,6 +86,9 @@ static void check_fired(void *ctx, uint32_t id, uint64_t now)
         return;
     }
     tally_add(&replay->tally, id, now);
+    if (replay->request->names != NULL && id < replay->header->ids) {
+        tally_add(&replay->named, replay->request->names[id], now);
+    }
     if (replay->recorder != NULL) {
         tape_record_firing(replay->recorder);
     }
@@ -266,7 +270,7 @@ static bool judge_end(struct replay *replay, struct error *error)
         const struct fault *fault = &verdict->first[0];
         result->status = REPLAY_FAULT;
         (void)snprintf(result->reason, sizeof result->reason,
-                       "%" PRIu64 " faults; first: timer %" PRIu32 " at tick %" PRIu64 ": %s",
+                       "%" PRIu64 " faults; first: timer %" PRIu64 " at tick %" PRIu64 ": %s",
                        verdict->fault_count, fault->id, fault->tick, fault->detail);
     } else if (counted != pending) {
         result->status = REPLAY_FAULT;

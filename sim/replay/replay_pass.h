@@ -59,6 +59,7 @@ struct replay {
     struct closed_loop *loop; /* NULL: all operations of the trace come at their ticks */
     struct tape_recorder *recorder;
     struct acknowledged acknowledged; /* of a durable structure */
+    struct tally named;               /* what has fired, by its names, where it has any */
     bool draining;
 
     uint64_t adopted; /* recovery: timers brought back so far */
@@ -94,6 +95,7 @@ struct replay {
     const struct replay_request *request;
     struct replay_result *result;
     struct trace_reader *reader;
+    struct trace_header header_told; /* as the reader has it, or as it is of a share */
     const struct trace_header *header;
     struct tl_memory memory;
 };
@@ -134,7 +136,7 @@ bool recovery_finish(struct replay *replay, struct error *error);
 bool replay_create(struct replay *replay);
 
 /* Equal sets of (id, tick) give equal sums, whatever the order. */
-static inline void tally_add(struct tally *tally, uint32_t id, uint64_t now)
+static inline void tally_add(struct tally *tally, uint64_t id, uint64_t now)
 {
     uint64_t mixed = (now * UINT64_C(0x9e3779b97f4a7c15)) ^ id;
     mixed *= UINT64_C(0xbf58476d1ce4e5b9);

@@ -96,3 +96,21 @@ void work_end(struct work_series *series)
         series->current = (struct work_tick){0};
     }
 }
+
+void work_merge(struct work_series *series, const struct work_series *other)
+{
+    if (series->from_tick != other->from_tick || series->to_tick != other->to_tick ||
+        series->count != other->count) {
+        series->count = 0;
+    }
+    for (uint32_t k = 0; k < series->count; k++) {
+        struct work_stretch *stretch = &series->stretches[k];
+        const struct work_stretch *more = &other->stretches[k];
+        add(&stretch->work, &more->work);
+        stretch->operations += more->operations;
+        stretch->fired += more->fired;
+        if (work_total(&more->worst.work) > work_total(&stretch->worst.work)) {
+            stretch->worst = more->worst;
+        }
+    }
+}

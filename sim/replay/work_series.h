@@ -62,4 +62,8 @@ void work_add_operations(struct work_series *series, uint64_t tick,
 /* No more ticks come. */
 void work_end(struct work_series *series);
 
+/* Adds that of another structure beside it: all its work, and of the worst ticks the worse. If its
+ * ticks are others, what it shows together with this one is nothing: then it is empty. */
+void work_merge(struct work_series *series, const struct work_series *other);
+
 #endif

@@ -11,9 +11,9 @@
 const char *const live_files[] = {"live.json", "live.csv", "lateness.csv", NULL};
 
 const char *const result_files[] = {
-    "results.json", "results.csv",           "work.csv", "faults.csv",
-    "latency.csv",  "response.csv",          "latency",  "report.html",
-    "report.md",    "pictures/pictures.csv", NULL,
+    "results.json",          "results.csv", "work.csv",  "faults.csv",  "latency.csv",
+    "response.csv",          "latency",     "ranks.csv", "report.html", "report.md",
+    "pictures/pictures.csv", NULL,
 };
 
 const struct column_info result_columns[COLUMNS] = {

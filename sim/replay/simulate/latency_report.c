@@ -152,7 +152,7 @@ static void print_worst(void *ctx, const struct latency_row *row, enum latency_o
     if (op == LATENCY_ADVANCE) {
         (void)fprintf(stream, "fired %" PRIu64 "\n", worst->fired);
     } else {
-        (void)fprintf(stream, "%" PRIu32 "\n", worst->id);
+        (void)fprintf(stream, "%" PRIu64 "\n", worst->id);
     }
 }
 

@@ -47,21 +47,21 @@ static uint64_t run_weight(const struct simulate_request *request)
     return pass_weights[PASS_THROUGHPUT] + (request->latency ? pass_weights[PASS_LATENCY] : 0);
 }
 
-/* One pass in a child. True if `result` is to be used. */
-static bool run_pass(struct job *job, struct subject *subject, enum replay_pass pass,
-                     struct replay_result *result, bool *usable, struct error *error)
+bool simulate_pass(const struct simulate_request *request, const struct pass_request *pass,
+                   struct replay_result *result, struct child_outcome *outcome, struct error *error)
 {
-    const struct simulate_request *request = job->request;
     struct replay_request replay = {
-        .trace_path = job->trace_path,
-        .algo = pass == PASS_CHECK ? subject->counted : subject->timed,
-        .options = subject->options,
-        .pass = pass,
+        .trace_path = pass->trace_path,
+        .algo = pass->algo,
+        .options = pass->options,
+        .pass = pass->pass,
         .drive = request->drive,
-        .window = request->window,
+        .window = pass->window,
         .memory_limit_bytes = request->memory_limit_bytes,
         .patience_seconds = request->timeout_seconds,
-        .tape = subject->tape,
+        .max_delay_ticks = pass->max_delay_ticks,
+        .names = pass->names,
+        .tape = pass->tape,
     };
     struct child_request child = {
         .run = run_in_child,
@@ -72,9 +72,51 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
                                    ? 0
                                    : request->memory_limit_bytes + PROCESS_OVERHEAD_BYTES,
     };
+    return child_run(&child, result, outcome, error);
+}
+
+const struct tl_algo *simulate_subject(const struct simulate_request *request, size_t subject,
+                                       enum replay_pass pass, const int64_t **options)
+{
+    static const int64_t no_options[TL_OPTIONS_MAX];
+    if (subject >= request->contenders->count) {
+        *options = no_options;
+        return request->floor;
+    }
+    const struct contender *contender = &request->contenders->items[subject];
+    *options = contender->options;
+    return pass == PASS_CHECK ? contender->counted : contender->timed;
+}
+
+/* One pass of a structure, here or on the ranks. */
+static bool run_somewhere(struct job *job, struct subject *subject, enum replay_pass pass,
+                          struct replay_result *result, struct child_outcome *outcome,
+                          struct error *error)
+{
+    const struct simulate_ranks *ranks = job->request->ranks;
+    if (ranks != NULL) {
+        return ranks->pass(ranks->ctx, (size_t)(subject - job->subjects), pass, result, outcome,
+                           subject->by_rank, error);
+    }
+    const struct pass_request run = {
+        .trace_path = job->trace_path,
+        .algo = pass == PASS_CHECK ? subject->counted : subject->timed,
+        .options = subject->options,
+        .pass = pass,
+        .window = job->request->window,
+        .tape = subject->tape,
+    };
+    return simulate_pass(job->request, &run, result, outcome, error);
+}
+
+/* One pass. True if `result` is to be used. */
+static bool run_pass(struct job *job, struct subject *subject, enum replay_pass pass,
+                     struct replay_result *result, bool *usable, struct error *error)
+{
+    const struct simulate_request *request = job->request;
     struct child_outcome outcome;
     *usable = false;
-    if (!child_run(&child, result, &outcome, error)) {
+    if (!run_somewhere(job, subject, pass, result, &outcome, error)) {
         return false;
     }
     *job->work_done += job->events * pass_weights[pass];
@@ -121,9 +163,13 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
     return true;
 }
 
-/* Refuses what would take hours, in words. */
-static bool is_too_slow(const struct job *job, struct subject *subject, uint32_t ids)
+/* Refuses what would take hours, or cannot be shared, in words. */
+static bool is_left_out(const struct job *job, struct subject *subject, uint32_t ids)
 {
+    if (job->request->ranks != NULL && replay_is_durable(subject->timed)) {
+        fail(subject, "unsupported", "what is durable is one process's, not several ranks'");
+        return true;
+    }
     if ((subject->timed->capabilities & TL_CAP_SLOW) == 0 || job->request->slow ||
         ids <= SIMULATE_SLOW_IDS_MAX) {
         return false;
@@ -141,7 +187,7 @@ static bool check_all(struct job *job, const struct trace_header *header, struct
 {
     for (size_t i = 0; i < job->subject_count; i++) {
         struct subject *subject = &job->subjects[i];
-        if (is_too_slow(job, subject, header->ids)) {
+        if (is_left_out(job, subject, header->ids)) {
             *job->work_done += job->events * pass_weights[PASS_CHECK];
             continue;
         }
@@ -320,6 +366,10 @@ static bool fill_rows(struct job *job, const struct trace_header *header, bool *
         if (subject->right && subject->latency != NULL && !keep_latency(job, subject, error)) {
             return false;
         }
+        if (subject->by_rank != NULL && subject->check != NULL &&
+            !keep_ranks(job, subject, error)) {
+            return false;
+        }
         if (subject->contender == NULL) {
             if (!subject->right) {
                 return error_set(error, "%s: the harness's own floor failed: %s", job->trace_name,
@@ -366,8 +416,9 @@ static bool open_subjects(struct job *job, bool closed_loop, struct error *error
                 break;
             }
         }
-        subject->tape = closed_loop ? tape_create(error) : NULL;
-        if (closed_loop && subject->tape == NULL) {
+        bool taped = closed_loop && request->ranks == NULL;
+        subject->tape = taped ? tape_create(error) : NULL;
+        if (taped && subject->tape == NULL) {
             return false;
         }
         subject->status = "ok";
@@ -379,6 +430,10 @@ static bool open_subjects(struct job *job, bool closed_loop, struct error *error
         subject->processor_ns_per_event =
             calloc(request->runs + 1, sizeof *subject->processor_ns_per_event);
         bool made = subject->ns_per_event != NULL && subject->processor_ns_per_event != NULL;
+        if (request->ranks != NULL) {
+            subject->by_rank = calloc(request->ranks->ranks, sizeof *subject->by_rank);
+            made = made && subject->by_rank != NULL;
+        }
         for (int c = 0; c < LATENCY_COLUMNS; c++) {
             subject->latency_ns[c] = calloc(request->runs + 1, sizeof *subject->latency_ns[c]);
             made = made && subject->latency_ns[c] != NULL;
@@ -397,12 +452,48 @@ static void close_subjects(struct job *job)
         free(job->subjects[i].check);
         free(job->subjects[i].latency);
         free(job->subjects[i].ns_per_event);
+        free(job->subjects[i].by_rank);
         free(job->subjects[i].processor_ns_per_event);
         for (int c = 0; c < LATENCY_COLUMNS; c++) {
             free(job->subjects[i].latency_ns[c]);
         }
     }
     free(job->subjects);
+}
+
+/* All passes over a trace, and what becomes of them. */
+static bool simulate_described(struct job *job, const struct trace_header *header, bool *all_right,
+                               struct error *error)
+{
+    const struct replay_window *window = &job->request->window;
+    if (window->asked && window->from_tick > header->end_tick) {
+        return error_set(error,
+                         "--window: it begins at tick %" PRIu64 ", behind the end of %s at tick "
+                         "%" PRIu64,
+                         window->from_tick, job->trace_path, header->end_tick);
+    }
+    bool done = open_subjects(job, header->reactions > 0, error) && check_all(job, header, error) &&
+                time_all(job, error) && (job->request->ranks != NULL || recover_all(job, error)) &&
+                fill_rows(job, header, all_right, error);
+    close_subjects(job);
+    return done;
+}
+
+/* Has the ranks make their shares of a file, which is to be the same for all. */
+static bool share_out(struct job *job, const struct trace_header *header, struct error *error)
+{
+    const struct simulate_ranks *ranks = job->request->ranks;
+    uint64_t checksum;
+    struct trace_header whole;
+    if (!ranks->open(ranks->ctx, job->trace_number, &whole, &checksum, error)) {
+        return false;
+    }
+    return (whole.events == header->events && whole.ids == header->ids &&
+            whole.reactions == header->reactions) ||
+           error_set(error,
+                     "%s: the ranks' shares have %" PRIu64 " operations, it has %" PRIu64
+                     "; it must be the same file for every rank",
+                     job->trace_path, whole.events, header->events);
 }
 
 static bool simulate_trace(struct job *job, bool *all_right, struct error *error)
@@ -412,23 +503,27 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
         return false;
     }
     const struct trace_header *header = trace_reader_header(reader);
-    const struct replay_window *window = &job->request->window;
     job->events = header->events + 1;
-    if (window->asked && window->from_tick > header->end_tick) {
-        (void)error_set(error,
-                        "--window: it begins at tick %" PRIu64 ", behind the end of %s at tick "
-                        "%" PRIu64,
-                        window->from_tick, job->trace_path, header->end_tick);
-        trace_reader_close(reader);
-        return false;
-    }
+    const struct simulate_ranks *ranks = job->request->ranks;
     bool done = trace_ids_check(reader, job->trace_path, error) && keep_trace(job, reader, error) &&
-                open_subjects(job, header->reactions > 0, error) && check_all(job, header, error) &&
-                time_all(job, error) && recover_all(job, error) &&
-                fill_rows(job, header, all_right, error);
-    close_subjects(job);
+                (ranks == NULL || share_out(job, header, error)) &&
+                simulate_described(job, header, all_right, error);
     trace_reader_close(reader);
     return done;
+}
+
+/* The same of a trace that the ranks generate. */
+static bool simulate_generated(struct job *job, bool *all_right, struct error *error)
+{
+    const struct simulate_ranks *ranks = job->request->ranks;
+    uint64_t checksum = 0;
+    struct trace_header header;
+    if (!ranks->open(ranks->ctx, job->trace_number, &header, &checksum, error)) {
+        return false;
+    }
+    job->events = header.events + 1;
+    return keep_generated(job, &header, checksum, error) &&
+           simulate_described(job, &header, all_right, error);
 }
 
 /* All that there is to do. What of the traces cannot be read is told when its turn comes. */
@@ -467,9 +562,12 @@ bool simulate(const struct simulate_request *request, struct simulation *simulat
         struct job job = {.request = request,
                           .simulation = simulation,
                           .trace_path = request->traces[i],
+                          .trace_number = i,
                           .progress = &progress,
                           .work_done = &work_done};
-        done = simulate_trace(&job, all_right, error);
+        done = request->ranks != NULL && request->ranks->generated
+                   ? simulate_generated(&job, all_right, error)
+                   : simulate_trace(&job, all_right, error);
     }
     progress_end(&progress);
     return done;

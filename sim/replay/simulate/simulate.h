@@ -9,9 +9,11 @@
 #define SIM_SIMULATE_H
 
 #include "catalog.h"
+#include "child.h"
 #include "error.h"
 #include "replay.h"
 #include "results.h"
+#include "simulate_ranks.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,6 +34,7 @@ struct simulate_request {
     bool slow;              /* also what is linear in the timers, on traces of very many */
     double timeout_seconds; /* of one pass */
     uint64_t memory_limit_bytes;
+    const struct simulate_ranks *ranks; /* NULL: all of it here */
 };
 
 /* What a contender is called in files. NULL is the floor. */
@@ -86,8 +89,18 @@ struct trace_row {
     uint64_t empty_ticks; /* that structures without `next` passed in one step, nothing pending */
 };
 
+/* What one rank has to do with a row of the results. */
+struct rank_row {
+    const char *trace; /* its name: the trace row's, as above */
+    const struct contender *contender;
+    uint32_t rank;
+    struct rank_figures figures;
+};
+
 struct simulation {
     struct results results;
+    struct rank_row *ranks; /* none but of a replay in shares */
+    size_t rank_count;
     struct trace_row *traces;
     size_t trace_count;
     struct latency_row *latencies;
@@ -103,6 +116,29 @@ struct simulation {
 /* Who is next in round `round` of `count` that take turns, with `at` of them done: every second
  * round goes backwards, and each pair of rounds begins with another one. */
 size_t simulate_turn(unsigned round, size_t at, size_t count);
+
+/* One structure's pass over one trace, or over the share of one, in a child process. */
+struct pass_request {
+    const char *trace_path;
+    const struct tl_algo *algo;
+    const int64_t *options;
+    enum replay_pass pass;
+    struct replay_window window;
+    struct tape *tape; /* these as in replay.h */
+    uint64_t max_delay_ticks;
+    const uint64_t *names;
+};
+
+/* Runs it, as the request has it else. False, with `error` set, only if no process could be made.
+ */
+bool simulate_pass(const struct simulate_request *request, const struct pass_request *pass,
+                   struct replay_result *result, struct child_outcome *outcome,
+                   struct error *error);
+
+/* The contender number `subject`, or, if there are not so many, the floor: what of it a pass runs,
+ * and its options. */
+const struct tl_algo *simulate_subject(const struct simulate_request *request, size_t subject,
+                                       enum replay_pass pass, const int64_t **options);
 
 /* Runs everything. False, with `error` set, if a trace cannot be read or memory or processes fail;
  * a structure's failure is a row. `all_right` says whether every row is ok or unsupported. */

@@ -32,12 +32,14 @@ struct subject {
     uint64_t recovered;
     double *latency_ns[LATENCY_COLUMNS]; /* the same for each percentile of each operation */
     unsigned latency_count;
+    struct rank_figures *by_rank; /* NULL: there are no ranks */
 };
 
 struct job {
     const struct simulate_request *request;
     struct simulation *simulation;
     const char *trace_path;
+    size_t trace_number;
     const char *trace_name;
     const char *trace_checksum;
     struct subject *subjects;
@@ -71,6 +73,13 @@ bool keep_fired_set(struct job *job, const struct subject *subject, uint64_t max
 
 /* The latencies of all runs. */
 bool keep_latency(struct job *job, const struct subject *subject, struct error *error);
+
+/* What each rank found. */
+bool keep_ranks(struct job *job, const struct subject *subject, struct error *error);
+
+/* A trace that is no file, and was described. Its name becomes the job's. */
+bool keep_generated(struct job *job, const struct trace_header *header, uint64_t checksum,
+                    struct error *error);
 
 /* The work over the window's ticks. */
 bool keep_work(struct job *job, const struct subject *subject, struct error *error);

@@ -109,7 +109,7 @@ static void fill_work(struct row *row, const struct subject *subject)
     row_set_integer(row, COL_BYTES_DRAINED, check->bytes_drained);
     if (check->ids > 0) {
         row_set_real(row, COL_BYTES_PER_TIMER,
-                     ((double)check->bytes_peak - (double)check->bytes_fixed) / check->ids);
+                     ((double)check->bytes_peak - (double)check->bytes_fixed) / (double)check->ids);
     }
     if (check->counts) {
         row_set_integer(row, COL_N_COMPARES, check->counters.compares);
@@ -149,6 +149,7 @@ bool add_result_row(struct job *job, const struct subject *subject,
     row_set_text(row, COL_OPTIONS, subject->contender->option_text);
     row_set_text(row, COL_STATUS, subject->status);
     row_set_integer(row, COL_EVENTS, header->events);
+    row_set_integer(row, COL_RANKS, job->request->ranks != NULL ? job->request->ranks->ranks : 1);
     if (!subject->right) {
         row_set_text(row, COL_REASON, subject->reason);
     }

@@ -49,7 +49,7 @@ bool keep_fired_set(struct job *job, const struct subject *subject, uint64_t max
         .trace = job->trace_name,
         .contender = subject->contender,
         .exact = tl_algo_is_exact(subject->timed, subject->options, max_delay_ticks),
-        .digest = subject->check->digest,
+        .digest = subject->check->named_digest,
         .operations = subject->check->operations_digest};
     return true;
 }
@@ -123,10 +123,10 @@ static bool checksum_trace(struct trace_reader *reader, char text[TRACE_CHECKSUM
     return got == 0;
 }
 
-bool keep_trace(struct job *job, struct trace_reader *reader, struct error *error)
+/* Adds a trace; its name and place for a checksum become the job's. */
+static bool add_trace(struct job *job, const struct trace_header *header, struct error *error)
 {
     struct simulation *simulation = job->simulation;
-    const struct trace_header *header = trace_reader_header(reader);
     struct trace_row *rows =
         one_more(simulation->traces, simulation->trace_count, sizeof *rows, error);
     if (rows == NULL) {
@@ -147,7 +147,44 @@ bool keep_trace(struct job *job, struct trace_reader *reader, struct error *erro
     }
     job->trace_name = row->name;
     job->trace_checksum = row->checksum;
-    return checksum_trace(reader, row->checksum, error);
+    return true;
+}
+
+bool keep_trace(struct job *job, struct trace_reader *reader, struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    return add_trace(job, trace_reader_header(reader), error) &&
+           checksum_trace(reader, simulation->traces[simulation->trace_count - 1].checksum, error);
+}
+
+bool keep_generated(struct job *job, const struct trace_header *header, uint64_t checksum,
+                    struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    if (!add_trace(job, header, error)) {
+        return false;
+    }
+    (void)snprintf(simulation->traces[simulation->trace_count - 1].checksum,
+                   TRACE_CHECKSUM_CHARS + 1, "%016" PRIx64, checksum);
+    return true;
+}
+
+bool keep_ranks(struct job *job, const struct subject *subject, struct error *error)
+{
+    struct simulation *simulation = job->simulation;
+    for (uint32_t rank = 0; rank < job->request->ranks->ranks; rank++) {
+        struct rank_row *rows =
+            one_more(simulation->ranks, simulation->rank_count, sizeof *rows, error);
+        if (rows == NULL) {
+            return false;
+        }
+        simulation->ranks = rows;
+        rows[simulation->rank_count++] = (struct rank_row){.trace = job->trace_name,
+                                                           .contender = subject->contender,
+                                                           .rank = rank,
+                                                           .figures = subject->by_rank[rank]};
+    }
+    return true;
 }
 
 void simulation_describe_traces(const struct simulation *simulation, json_t *context)
@@ -173,6 +210,7 @@ void simulation_free(struct simulation *simulation)
         free(simulation->traces[i].path);
     }
     free(simulation->traces);
+    free(simulation->ranks);
     free(simulation->latencies);
     free(simulation->works);
     free(simulation->faults);

@@ -1,0 +1,196 @@
+/* Of `sim`: ranks, and the traffic that they generate. */
+#include "command_ranks.h"
+
+#include "command.h"
+#include "crew.h"
+#include "gen.h"
+#include "latency_report.h"
+#include "results.h"
+#include "text_table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define DEFAULT_CONNECTIONS       10000
+#define DEFAULT_SLICE_CONNECTIONS 65536
+#define DEFAULT_SECONDS           10
+#define DEFAULT_SEED              1
+
+/* More ranks than this are told of by their worst and their mean alone. */
+#define RANKS_LISTED_MAX          16u
+
+bool command_ranks_wanted(const struct command_ranks *ranks)
+{
+    return ranks->post != NULL || ranks->in_turn > 0;
+}
+
+static void complete_traffic(struct command_ranks *ranks, struct argp_state *state)
+{
+    struct share_traffic *traffic = &ranks->traffic;
+    struct error error;
+    traffic->workload = gen_find(ranks->workload, &error);
+    if (traffic->workload == NULL || !gen_parameters_set(traffic->workload, traffic->parameters,
+                                                         (const char *const *)ranks->settings.items,
+                                                         ranks->settings.count, &error)) {
+        argp_error(state, "%s", error.text);
+        return;
+    }
+    traffic->connections = ranks->connections > 0 ? ranks->connections : DEFAULT_CONNECTIONS;
+    traffic->slice_connections =
+        ranks->slice_connections > 0 ? ranks->slice_connections : DEFAULT_SLICE_CONNECTIONS;
+    traffic->seconds = ranks->seconds > 0 ? ranks->seconds : DEFAULT_SECONDS;
+    traffic->seed = ranks->seed != UINT64_MAX ? ranks->seed : DEFAULT_SEED;
+    (void)snprintf(ranks->label, sizeof ranks->label, "%s-%" PRIu32, traffic->workload->name,
+                   traffic->connections);
+    ranks->labels[0] = ranks->label;
+}
+
+void command_ranks_complete(struct command_ranks *ranks, size_t traces, struct argp_state *state)
+{
+    if (ranks->post != NULL && ranks->in_turn > 0) {
+        argp_error(state, "--ranks-in-turn needs no mpirun: the ranks are there already");
+    }
+    if (ranks->workload != NULL) {
+        if (traces > 0) {
+            argp_error(state, "traces, or --gen; not both");
+        }
+        complete_traffic(ranks, state);
+    } else if (ranks->connections > 0 || ranks->slice_connections > 0 || ranks->seconds > 0 ||
+               ranks->seed != UINT64_MAX || ranks->settings.count > 0) {
+        argp_error(state, "-n, --slice, --seconds, --seed and -p are of --gen WORKLOAD");
+    }
+    if (ranks->post == NULL && ranks->workload != NULL && ranks->in_turn == 0) {
+        ranks->in_turn = 1;
+    }
+}
+
+/* --- what each did ---------------------------------------------------------------------------- */
+
+static double ns_per_event(const struct rank_figures *figures)
+{
+    return figures->window_events > 0 ? (double)figures->window_ns / (double)figures->window_events
+                                      : 0;
+}
+
+void command_ranks_write_csv(const void *ctx, FILE *stream)
+{
+    const struct simulation *simulation = ctx;
+    (void)fprintf(stream, "trace,algo,options,rank,host,timers,events,fired,bytes_peak,"
+                          "window_events,window_ns,ns_per_event\n");
+    for (size_t i = 0; i < simulation->rank_count; i++) {
+        const struct rank_row *row = &simulation->ranks[i];
+        const struct rank_figures *figures = &row->figures;
+        latency_write_key(row->trace, row->contender, stream);
+        (void)fprintf(stream, ",%" PRIu32 ",", row->rank);
+        csv_write_field(stream, figures->host);
+        (void)fprintf(stream,
+                      ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
+                      figures->timers, figures->events, figures->fired, figures->bytes_peak,
+                      figures->window_events, figures->window_ns);
+        if (figures->window_events > 0) {
+            (void)fprintf(stream, "%.4g", ns_per_event(figures));
+        }
+        (void)fputc('\n', stream);
+    }
+}
+
+/* The largest of a figure against its mean, of one structure's ranks. */
+static void add_imbalance(struct text_table *table, const double *values, uint32_t count,
+                          uint32_t stride)
+{
+    double sum = 0;
+    double most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        double value = values[(size_t)i * stride];
+        sum += value;
+        most = value > most ? value : most;
+    }
+    if (sum > 0) {
+        text_table_add(table, "%.3f", most * count / sum);
+    } else {
+        text_table_add(table, "-");
+    }
+}
+
+enum { FIGURES = 5 };
+
+static void read_figures(const struct rank_figures *figures, double values[FIGURES])
+{
+    values[0] = figures->timers;
+    values[1] = (double)figures->events;
+    values[2] = (double)figures->fired;
+    values[3] = (double)figures->bytes_peak;
+    values[4] = (double)figures->window_ns / 1e6;
+}
+
+/* The rows of one structure on one trace. */
+static void add_structure(struct text_table *table, const struct rank_row *rows, uint32_t count,
+                          double *values)
+{
+    const struct contender *contender = rows->contender;
+    for (uint32_t i = 0; i < count; i++) {
+        double *own = &values[(size_t)i * FIGURES];
+        read_figures(&rows[i].figures, own);
+        if (count > RANKS_LISTED_MAX) {
+            continue;
+        }
+        text_table_add(table, "%s", contender_name(contender));
+        text_table_add(table, "%s", contender_options(contender));
+        text_table_add(table, "%" PRIu32, rows[i].rank);
+        for (unsigned f = 0; f < FIGURES; f++) {
+            text_table_add(table, f == FIGURES - 1 ? "%.3f" : "%.0f", own[f]);
+        }
+    }
+    text_table_add(table, "%s", contender_name(contender));
+    text_table_add(table, "%s", contender_options(contender));
+    text_table_add(table, "max/mean");
+    for (unsigned f = 0; f < FIGURES; f++) {
+        add_imbalance(table, values + f, count, FIGURES);
+    }
+}
+
+void command_ranks_write_table(const struct simulation *simulation, FILE *stream)
+{
+    static const char *const heads[] = {"algo",   "options", "rank",       "timers",
+                                        "events", "fired",   "bytes_peak", "window_ms"};
+    enum { COLUMNS_SHOWN = sizeof heads / sizeof heads[0] };
+    for (size_t i = 0; i < simulation->rank_count;) {
+        const char *trace = simulation->ranks[i].trace;
+        struct text_table table = {.columns = COLUMNS_SHOWN};
+        for (size_t c = 0; c < COLUMNS_SHOWN; c++) {
+            table.right[c] = c >= 2;
+            text_table_add(&table, "%s", heads[c]);
+        }
+        (void)fprintf(stream, "\n%s, by rank: window_ms is the time of all runs\n", trace);
+        while (i < simulation->rank_count && simulation->ranks[i].trace == trace) {
+            uint32_t count = 1;
+            while (i + count < simulation->rank_count && simulation->ranks[i + count].rank > 0) {
+                count++;
+            }
+            double *values = calloc((size_t)count * FIGURES, sizeof *values);
+            if (values != NULL) {
+                add_structure(&table, &simulation->ranks[i], count, values);
+            }
+            free(values);
+            i += count;
+        }
+        text_table_write(&table, stream);
+        text_table_free(&table);
+    }
+}
+
+void command_ranks_describe(const struct command_ranks *ranks, uint32_t count, json_t *context)
+{
+    (void)json_object_set_new(context, "ranks",
+                              json_pack("{s:I, s:b}", "count", (json_int_t)count, "in_turn",
+                                        ranks->post == NULL && count > 1));
+    if (ranks->workload != NULL) {
+        const struct share_traffic *traffic = &ranks->traffic;
+        (void)json_object_set_new(context, "generated",
+                                  json_pack("{s:s, s:I, s:I, s:f, s:I}", "workload",
+                                            traffic->workload->name, "connections",
+                                            (json_int_t)traffic->connections, "slices",
+                                            (json_int_t)share_slices(traffic), "seconds",
+                                            traffic->seconds, "seed", (json_int_t)traffic->seed));
+    }
+}

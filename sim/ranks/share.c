@@ -1,0 +1,200 @@
+#include "share.h"
+
+#include "temporary_file.h"
+#include "trace.h"
+#include "trace_share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Puts an array into a file of the share's folder, so that as many shares as there are need no
+ * memory for it but while they are replayed. NULL with `error` set. */
+static uint64_t *put_aside(const struct share *share, const char *name, const uint64_t *data,
+                           uint64_t bytes, struct error *error)
+{
+    char path[sizeof share->own_path];
+    (void)snprintf(path, sizeof path, "%s/%s", share->folder, name);
+    FILE *stream = fopen(path, "wb+");
+    void *mapped = MAP_FAILED;
+    if (stream != NULL && fwrite(data, 1, bytes, stream) == bytes && fflush(stream) == 0) {
+        mapped = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fileno(stream), 0);
+    }
+    if (mapped == MAP_FAILED) {
+        (void)error_set(error, "%s: %s", path, strerror(errno));
+    }
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+static bool make_folder(struct share *share, struct error *error)
+{
+    if (!temporary_folder_make(share->folder, sizeof share->folder, "share", false, error)) {
+        return false;
+    }
+    (void)snprintf(share->own_path, sizeof share->own_path, "%s/trace", share->folder);
+    share->path = share->own_path;
+    return true;
+}
+
+static bool read_facts(struct share *share, struct error *error)
+{
+    struct trace_reader *reader = trace_reader_open(share->path, error);
+    if (reader == NULL) {
+        return false;
+    }
+    const struct trace_header *header = trace_reader_header(reader);
+    share->facts = (struct share_facts){.tick_ns = header->tick_ns,
+                                        .events = header->events,
+                                        .starts = header->starts,
+                                        .stops = header->stops,
+                                        .reactions = header->reactions,
+                                        .warmup_end_tick = header->warmup_end_tick,
+                                        .end_tick = header->end_tick,
+                                        .max_delay_ticks = header->max_delay_ticks,
+                                        .ids = header->ids,
+                                        .causes_known = header->causes_known};
+    trace_reader_close(reader);
+    return true;
+}
+
+/* How many ids a connection has, one behind the other, if a trace is of one workload alone. */
+static uint32_t block_ids(const char *path, struct error *error)
+{
+    struct trace_reader *reader = trace_reader_open(path, error);
+    if (reader == NULL) {
+        return 0;
+    }
+    json_t *origin = json_loads(trace_reader_header(reader)->origin, 0, NULL);
+    const char *name = json_string_value(json_object_get(origin, "workload"));
+    struct error unknown;
+    const struct gen_workload *workload = name != NULL ? gen_find(name, &unknown) : NULL;
+    uint32_t kinds = 0;
+    while (workload != NULL && workload->kinds[kinds] != NULL) {
+        kinds++;
+    }
+    json_decref(origin);
+    trace_reader_close(reader);
+    return kinds > 0 ? kinds : 1;
+}
+
+bool share_cut(struct share *share, const char *path, uint32_t rank, uint32_t ranks,
+               struct error *error)
+{
+    *share = (struct share){.path = path};
+    if (ranks == 1) {
+        return read_facts(share, error);
+    }
+    const struct trace_share_plan plan = {
+        .path = path, .shares = ranks, .share = rank, .block_ids = block_ids(path, error)};
+    struct trace_share cut = {0};
+    bool done = plan.block_ids > 0 && make_folder(share, error) &&
+                trace_share_write(&plan, share->own_path, &cut, error);
+    if (done) {
+        share->names_bytes = (cut.ids + UINT64_C(1)) * sizeof *cut.names;
+        share->kept_bytes = cut.kept_words * sizeof *cut.kept;
+        share->names = put_aside(share, "names", cut.names, share->names_bytes, error);
+        share->kept = put_aside(share, "kept", cut.kept, share->kept_bytes, error);
+        done = share->names != NULL && share->kept != NULL && read_facts(share, error);
+    }
+    trace_share_free(&cut);
+    return done;
+}
+
+uint32_t share_slices(const struct share_traffic *traffic)
+{
+    return (traffic->connections - 1) / traffic->slice_connections + 1;
+}
+
+/* The rank's slices, as parts of what is generated. */
+static bool generate_slices(struct share *share, const struct share_traffic *traffic,
+                            struct gen_request *request, struct gen_part *parts, uint32_t *numbers,
+                            uint32_t stride, struct error *error)
+{
+    const uint32_t slices = request->whole_parts;
+    for (size_t i = 0; i < request->part_count; i++) {
+        numbers[i] = numbers[0] + (uint32_t)i * stride;
+        parts[i].workload = traffic->workload;
+        parts[i].connections =
+            traffic->connections / slices + (numbers[i] < traffic->connections % slices);
+        memcpy(parts[i].parameters, traffic->parameters, sizeof parts[i].parameters);
+    }
+    struct gen_names names = {0};
+    struct gen_summary summary;
+    request->parts = parts;
+    request->numbers = numbers;
+    request->names = slices > 1 ? &names : NULL;
+    bool done = make_folder(share, error) && gen_trace(request, share->own_path, &summary, error) &&
+                read_facts(share, error);
+    if (done && slices > 1) {
+        share->names_bytes = share->facts.ids * sizeof *names.names;
+        share->names = put_aside(share, "names", names.names, share->names_bytes, error);
+        done = share->names != NULL;
+    }
+    free(names.names);
+    return done;
+}
+
+bool share_generate(struct share *share, const struct share_traffic *traffic, uint32_t rank,
+                    uint32_t ranks, uint64_t least_warmup_ticks, struct error *error)
+{
+    *share = (struct share){0};
+    const uint32_t slices = share_slices(traffic);
+    if (slices < ranks) {
+        return error_set(error,
+                         "%" PRIu32 " connections in slices of at most %" PRIu32 " are %" PRIu32
+                         ", too few for %" PRIu32 " ranks; make them smaller (--slice)",
+                         traffic->connections, traffic->slice_connections, slices, ranks);
+    }
+    struct gen_request request = {.part_count = (slices - rank - 1) / ranks + 1,
+                                  .seconds = traffic->seconds,
+                                  .seed = traffic->seed,
+                                  .whole_parts = slices,
+                                  .least_warmup_ticks = least_warmup_ticks};
+    struct gen_part *parts = calloc(request.part_count, sizeof *parts);
+    uint32_t *numbers = calloc(request.part_count, sizeof *numbers);
+    bool done = parts != NULL && numbers != NULL;
+    if (done) {
+        numbers[0] = rank;
+        done = generate_slices(share, traffic, &request, parts, numbers, ranks, error);
+    } else {
+        (void)error_set(error, "out of memory for %zu slices", request.part_count);
+    }
+    free(parts);
+    free(numbers);
+    return done;
+}
+
+uint64_t share_name(const struct share *share, uint64_t id)
+{
+    return share->names != NULL && id < share->facts.ids ? share->names[id] : id;
+}
+
+uint64_t share_event(const struct share *share, uint64_t event)
+{
+    return share->kept != NULL && event != UINT64_MAX
+               ? trace_share_event(share->kept, share->kept_bytes / sizeof *share->kept, event)
+               : event;
+}
+
+void share_close(struct share *share)
+{
+    if (share->names != NULL) {
+        (void)munmap(share->names, share->names_bytes);
+    }
+    if (share->kept != NULL) {
+        (void)munmap(share->kept, share->kept_bytes);
+    }
+    if (share->folder[0] != '\0') {
+        temporary_folder_remove(share->folder);
+    }
+    *share = (struct share){0};
+}

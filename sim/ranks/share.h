@@ -1,0 +1,73 @@
+/*
+ * share.h: what one rank has of a trace: a file with the operations on its own timers, cut out of
+ * the trace or generated, and what these timers are called in the whole.
+ */
+#ifndef SIM_SHARE_H
+#define SIM_SHARE_H
+
+#include "error.h"
+#include "gen.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Traffic that nobody has written down: so many slices of a workload, side by side. A slice is the
+ * workload for some of the connections, with a seed of its own, so that it is the same whoever
+ * generates it; what a workload couples is coupled within a slice. */
+struct share_traffic {
+    const struct gen_workload *workload;
+    uint32_t connections;       /* of all slices */
+    uint32_t slice_connections; /* of one, at most */
+    double parameters[GEN_PARAMETERS_MAX];
+    double seconds;
+    uint64_t seed;
+};
+
+/* How many slices there are. */
+uint32_t share_slices(const struct share_traffic *traffic);
+
+/* What is known of a share, or, added up, of a whole. Plain data. */
+struct share_facts {
+    uint64_t tick_ns;
+    uint64_t events;
+    uint64_t starts;
+    uint64_t stops;
+    uint64_t reactions;
+    uint64_t warmup_end_tick;
+    uint64_t end_tick;
+    uint64_t max_delay_ticks;
+    uint64_t ids;
+    bool causes_known;
+};
+
+/* Treat as opaque but for the path, the facts and the names. */
+struct share {
+    const char *path; /* the trace */
+    struct share_facts facts;
+    uint64_t *names; /* by id: what it is called in the whole; NULL: the same */
+    uint64_t names_bytes;
+    uint64_t *kept; /* which of the whole's operations it has; NULL: all, or nobody knows */
+    uint64_t kept_bytes;
+    char folder[512]; /* "": none */
+    char own_path[600];
+};
+
+/* Takes share number `rank` of `ranks` of the trace at `path`; of one, that trace itself. False,
+ * with `error` set, if it cannot be divided so, or there is no room. To be closed either way. */
+bool share_cut(struct share *share, const char *path, uint32_t rank, uint32_t ranks,
+               struct error *error);
+
+/* The same of traffic: generates the slices rank, rank + ranks, ... with a warm-up of at least so
+ * many ticks. */
+bool share_generate(struct share *share, const struct share_traffic *traffic, uint32_t rank,
+                    uint32_t ranks, uint64_t least_warmup_ticks, struct error *error);
+
+/* The timer's name, and the operation's number, in the whole; of generated traffic operations keep
+ * those that they have in the share. */
+uint64_t share_name(const struct share *share, uint64_t id);
+uint64_t share_event(const struct share *share, uint64_t event);
+
+/* Removes its files. Harmless on one that is zeroed. */
+void share_close(struct share *share);
+
+#endif

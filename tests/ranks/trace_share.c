@@ -1,0 +1,180 @@
+/* A trace divided: every timer is in one share, what causes join is together, in the trace's order,
+ * and a share's timers and operations are found again in the whole. */
+#include "test.h"
+
+#include "trace.h"
+#include "trace_share.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TIMERS = 60, KINDS = 3, EVENTS_MAX = 1000, SHARES = 4 };
+
+struct operation {
+    uint64_t tick;
+    uint64_t deadline;
+    uint32_t id;
+    uint32_t op;
+    struct trace_cause cause;
+};
+
+static struct operation whole[EVENTS_MAX];
+static uint64_t whole_count;
+
+/* Reads a trace's operations. */
+static uint64_t read_all(const char *path, struct operation *operations,
+                         struct trace_header *header)
+{
+    struct error error;
+    struct trace_reader *reader = trace_reader_open(path, &error);
+    struct trace_block block;
+    uint64_t count = 0;
+    assert_non_null(reader);
+    *header = *trace_reader_header(reader);
+    header->origin = NULL;
+    while (trace_reader_next(reader, &block, &error) == 1) {
+        for (size_t g = 0; g < block.group_count; g++) {
+            for (uint32_t i = 0; i < block.groups[g].count; i++) {
+                uint32_t at = block.groups[g].first + i;
+                assert_true(count < EVENTS_MAX);
+                operations[count] = (struct operation){.tick = block.groups[g].tick,
+                                                       .deadline = block.records[at].deadline,
+                                                       .id = block.records[at].id,
+                                                       .op = block.records[at].op};
+                if (block.causes != NULL) {
+                    operations[count].cause = block.causes[at];
+                }
+                count++;
+            }
+        }
+    }
+    trace_reader_close(reader);
+    return count;
+}
+
+/* Timers of which each third has another rearmed by its firing, far away, and one is never named.
+ */
+static void write_whole(const char *path)
+{
+    struct error error;
+    struct trace_writer *writer = trace_writer_open(path, 1000, &error);
+    assert_non_null(writer);
+    for (uint32_t id = 0; id < TIMERS - 1; id++) {
+        assert_true(trace_writer_add(writer, id, id, TRACE_START, 100, &error));
+    }
+    for (uint32_t id = 0; id < TIMERS / 2; id += 3) {
+        struct trace_cause cause = {.id = id, .basis = TRACE_FIXED_DELAY};
+        assert_true(trace_writer_add_reaction(writer, 100 + id, TIMERS / 2 + id / 2, TRACE_START,
+                                              50, cause, &error));
+    }
+    for (uint32_t id = 1; id < TIMERS / 2; id += 3) {
+        assert_true(trace_writer_add(writer, 300 + id, id, TRACE_STOP, 0, &error));
+    }
+    assert_true(trace_writer_commit(writer, 5, 1000, TIMERS, NULL, &error));
+    struct trace_header header;
+    whole_count = read_all(path, whole, &header);
+}
+
+static void check_share(const char *path, const struct trace_share *share, unsigned *taken,
+                        uint64_t *events)
+{
+    static struct operation own[EVENTS_MAX];
+    struct trace_header header;
+    uint64_t count = read_all(path, own, &header);
+    assert_int_equal(header.ids, share->ids);
+    assert_int_equal(header.end_tick, 1000);
+    assert_int_equal(header.warmup_end_tick, 5);
+    for (uint32_t id = 0; id < share->ids; id++) {
+        assert_true(id == 0 || share->names[id - 1] < share->names[id]);
+        taken[share->names[id]]++;
+    }
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t event = trace_share_event(share->kept, share->kept_words, i);
+        assert_true(event < whole_count && (i == 0 || event > before));
+        const struct operation *told = &whole[event];
+        assert_int_equal(own[i].tick, told->tick);
+        assert_int_equal(own[i].deadline, told->deadline);
+        assert_int_equal(own[i].op, told->op);
+        assert_int_equal(share->names[own[i].id], told->id);
+        assert_int_equal(own[i].cause.basis, told->cause.basis);
+        if (own[i].cause.basis != TRACE_EXTERNAL) {
+            assert_int_equal(share->names[own[i].cause.id], told->cause.id);
+        }
+        before = event;
+    }
+    assert_true(trace_share_event(share->kept, share->kept_words, count) == UINT64_MAX);
+    *events += count;
+}
+
+static void all_is_in_one_share(void **state)
+{
+    (void)state;
+    char in[64];
+    char out[64];
+    (void)snprintf(in, sizeof in, "/tmp/timerlab-whole-%d", (int)getpid());
+    (void)snprintf(out, sizeof out, "/tmp/timerlab-share-%d", (int)getpid());
+    write_whole(in);
+    for (uint32_t block_ids = 1; block_ids <= KINDS; block_ids += KINDS - 1) {
+        unsigned taken[TIMERS] = {0};
+        uint32_t share_of[TIMERS];
+        uint64_t count = 0;
+        uint64_t most = 0;
+        for (uint32_t i = 0; i < SHARES; i++) {
+            struct error error;
+            struct trace_share share;
+            const struct trace_share_plan plan = {
+                .path = in, .shares = SHARES, .share = i, .block_ids = block_ids};
+            assert_true(trace_share_write(&plan, out, &share, &error));
+            uint64_t before = count;
+            check_share(out, &share, taken, &count);
+            most = count - before > most ? count - before : most;
+            for (uint32_t id = 0; id < share.ids; id++) {
+                share_of[share.names[id]] = i;
+            }
+            trace_share_free(&share);
+        }
+        assert_int_equal(count, whole_count);
+        for (uint32_t id = 0; id < TIMERS; id++) {
+            assert_int_equal(taken[id], 1);
+            assert_int_equal(share_of[id], share_of[id - id % block_ids]);
+        }
+        for (uint64_t i = 0; i < whole_count; i++) {
+            if (whole[i].cause.basis != TRACE_EXTERNAL) {
+                assert_int_equal(share_of[whole[i].id], share_of[whole[i].cause.id]);
+            }
+        }
+        /* The groups are small, so that nobody has much more than another. */
+        assert_true(most <= whole_count / SHARES + 8);
+    }
+    (void)unlink(in);
+    (void)unlink(out);
+}
+
+static void too_few_groups_are_refused(void **state)
+{
+    (void)state;
+    char in[64];
+    char out[64];
+    (void)snprintf(in, sizeof in, "/tmp/timerlab-whole-%d", (int)getpid());
+    (void)snprintf(out, sizeof out, "/tmp/timerlab-share-%d", (int)getpid());
+    write_whole(in);
+    struct error error;
+    struct trace_share share;
+    const struct trace_share_plan plan = {.path = in, .shares = 51, .share = 0, .block_ids = 1};
+    assert_false(trace_share_write(&plan, out, &share, &error));
+    assert_non_null(strstr(error.text, "joins its 60 timers into 50 groups"));
+    assert_int_not_equal(access(out, F_OK), 0);
+    trace_share_free(&share);
+    (void)unlink(in);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_is_in_one_share),
+        cmocka_unit_test(too_few_groups_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
