@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What is linear is divided by slots or the like, or is seldom at its worst: a share of it. */
-#define LINEAR_SHARE 256.0
+/* What "O(n/slots)" and its like divide by. */
+#define SLOTS 256.0
 
 enum growth growth_of(const char *cost)
 {
@@ -41,7 +41,7 @@ static double steps_of(const char *cost, uint64_t timers)
     case GROWTH_ROOT:
         return (double)root;
     case GROWTH_LINEAR:
-        return 1 + (double)timers / LINEAR_SHARE;
+        return 1 + (double)timers / (strncmp(cost, "O(n/", 4) == 0 ? SLOTS : 1);
     case GROWTH_CONSTANT:
     case GROWTH_UNKNOWN:
         break;
@@ -53,5 +53,6 @@ double declared_steps(const struct tl_cost *cost, uint64_t timers)
 {
     double stop = steps_of(cost->stop, timers);
     double expire = steps_of(cost->expire, timers);
-    return steps_of(cost->start, timers) + (stop > expire ? stop : expire);
+    return steps_of(cost->start, timers) + (stop > expire ? stop : expire) +
+           steps_of(cost->tick, timers);
 }

@@ -214,14 +214,13 @@ static bool write_tables(const struct sweep_work *work, json_t *rows, size_t don
 static bool run_all(struct sweep_work *work, struct sweep_result *result, struct error *error)
 {
     const struct sweep_request *request = work->request;
-    const json_t *description = json_object_get(work->context, SWEEP_DESCRIPTION);
     double weight_left = 0;
     double weight_done = 0;
     double spent = 0;
     size_t ran = 0;
     size_t done = 0;
     for (size_t i = 0; i < work->point_count; i++) {
-        weight_left += sweep_expected_cost(request, description, work->points[i]);
+        weight_left += work->costs[work->points[i]];
     }
     for (; done < work->point_count; done++) {
         size_t point = work->points[done];
@@ -238,7 +237,7 @@ static bool run_all(struct sweep_work *work, struct sweep_result *result, struct
             remove_trace(request, point);
         }
         double seconds = (double)(clock_now_ns() - begun_ns) / 1e9;
-        double weight = sweep_expected_cost(request, description, point);
+        double weight = work->costs[point];
         weight_left -= weight;
         weight_done += kept ? 0 : weight;
         spent += kept ? 0 : seconds;
@@ -334,6 +333,7 @@ bool sweep_run(const struct sweep_request *request, struct sweep_result *result,
     json_decref(work.program);
     json_decref(work.context);
     free(work.points);
+    free(work.costs);
     return good;
 }
 

@@ -5,8 +5,11 @@
 #include "declared_cost.h"
 #include "outfolder.h"
 #include "simulate.h"
+#include "temporary_file.h"
 #include "trace.h"
+#include "trace_info.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,49 +100,114 @@ json_t *sweep_describe(const struct sweep_request *request, struct error *error)
 
 /* --- what it costs --------------------------------------------------------------------------- */
 
-/* How many operations and timers a point has: of a trace as its header says; of what is not
- * generated yet as many for each connection, second and, if the workload is told one, rate. */
-static void size_of(const struct sweep_request *request, const json_t *description, size_t point,
-                    double *events, uint64_t *timers)
+/* What few connections of a point's traffic do; the same on every machine, as all that is
+ * generated. */
+struct sample {
+    bool taken;
+    double events;  /* a connection, in all the trace's time */
+    double pending; /* a connection, at most */
+};
+
+#define SAMPLE_CONNECTIONS 256u
+
+/* Generates and reads that of a point; nothing if it cannot be generated, which a row will say. */
+static struct sample take_sample(const struct sweep_request *request, size_t point)
 {
-    const struct sweep_knobs *knobs = request->knobs;
+    struct sample sample = {.taken = true};
     struct gen_part part;
+    struct gen_request gen = {.parts = &part, .part_count = 1, .seconds = request->seconds};
+    struct gen_summary summary;
+    struct trace_info info;
     struct error ignored;
-    uint64_t seed;
-    *events = 0;
-    *timers = 0;
-    for (size_t i = 0; request->workload == NULL && i < knobs->count; i++) {
-        if (strcmp(knobs->items[i].name, SWEEP_KNOB_TRACE) == 0) {
-            const json_t *trace = json_array_get(json_object_get(description, "traces"),
-                                                 sweep_index_at(knobs, point, i));
-            *events = (double)json_integer_value(json_object_get(trace, "events"));
-            *timers = (uint64_t)json_integer_value(json_object_get(trace, "timers"));
-        }
+    char path[PATH_MAX];
+    if (!sweep_part_at(request, point, &part, &gen.seed, &ignored) ||
+        !temporary_file_make(path, sizeof path, "sweep", true, NULL, &ignored)) {
+        return sample;
     }
-    if (request->workload != NULL && sweep_part_at(request, point, &part, &seed, &ignored)) {
-        const struct gen_parameter *rate =
-            gen_parameter_find(request->workload, "rate_per_s", &ignored);
-        double a_second = rate != NULL ? part.parameters[rate - request->workload->parameters] : 1;
-        *timers = part.connections;
-        *events = (double)part.connections * request->seconds * a_second;
+    part.connections =
+        part.connections < SAMPLE_CONNECTIONS ? part.connections : SAMPLE_CONNECTIONS;
+    struct trace_reader *reader =
+        gen_trace(&gen, path, &summary, &ignored) ? trace_reader_open(path, &ignored) : NULL;
+    if (reader != NULL && trace_info_collect(reader, &info, NULL, &ignored)) {
+        sample.events = (double)trace_reader_header(reader)->events / part.connections;
+        sample.pending = (double)info.pending_max / part.connections;
     }
+    trace_reader_close(reader);
+    temporary_file_remove(path);
+    return sample;
 }
 
-double sweep_expected_cost(const struct sweep_request *request, const json_t *description,
-                           size_t point)
+/* Which sample a point has: knobs that say how many connections there are, which of their kind, or
+ * how they are driven, change nothing of it. */
+static size_t sample_at(const struct sweep_knobs *knobs, size_t point, size_t *places)
+{
+    size_t at = 0;
+    *places = 1;
+    for (size_t i = 0; i < knobs->count; i++) {
+        const char *name = knobs->items[i].name;
+        if (!sweep_knob_drives(name) && strcmp(name, SWEEP_KNOB_CONNECTIONS) != 0 &&
+            strcmp(name, SWEEP_KNOB_SEED) != 0) {
+            *places *= knobs->items[i].value_count;
+            at = at * knobs->items[i].value_count + sweep_index_at(knobs, point, i);
+        }
+    }
+    return at;
+}
+
+/* How many operations a point has, and about how many timers pend at most. Of a trace its header
+ * says the one, and bounds the other; what is not generated yet is sampled, but for a whole sweep,
+ * for which only the time left depends on it. */
+static void size_of(const struct sweep_request *request, const json_t *description, size_t point,
+                    struct sample *samples, double *events, double *pending)
+{
+    const struct sweep_knobs *knobs = request->knobs;
+    uint64_t connections = 0;
+    size_t places;
+    struct error ignored;
+    *events = 0;
+    *pending = 0;
+    if (request->workload == NULL) {
+        for (size_t i = 0; i < knobs->count; i++) {
+            const json_t *trace = json_array_get(json_object_get(description, "traces"),
+                                                 sweep_index_at(knobs, point, i));
+            if (strcmp(knobs->items[i].name, SWEEP_KNOB_TRACE) == 0) {
+                *events = (double)json_integer_value(json_object_get(trace, "events"));
+                *pending = (double)json_integer_value(json_object_get(trace, "timers"));
+            }
+        }
+        return;
+    }
+    const char *text = sweep_named_value_at(knobs, point, SWEEP_KNOB_CONNECTIONS);
+    (void)sweep_parse_whole("", text, 1, UINT32_MAX, &connections, &ignored);
+    struct sample sample = {.events = request->seconds, .pending = 1};
+    if (request->parts > 0) {
+        struct sample *kept = &samples[sample_at(knobs, point, &places)];
+        if (!kept->taken) {
+            *kept = take_sample(request, point);
+        }
+        sample = *kept;
+    }
+    *events = (double)connections * sample.events;
+    *pending = (double)connections * sample.pending;
+}
+
+/* What a point is expected to take, in no unit: the same number on every machine. */
+static double expected_cost(const struct sweep_request *request, const json_t *description,
+                            size_t point, struct sample *samples)
 {
     double events;
-    uint64_t timers;
-    size_of(request, description, point, &events, &timers);
+    double pending;
+    size_of(request, description, point, samples, &events, &pending);
     double passes = UNTIMED_PASSES + request->runs * (request->latency ? 2.0 : 1.0);
     double cost = request->workload != NULL ? events * GENERATED_COST : 0;
     for (size_t i = 0; i < request->contenders->count; i++) {
         const struct tl_algo *algo = request->contenders->items[i].timed;
         if ((algo->capabilities & TL_CAP_SLOW) != 0 && !request->slow &&
-            timers > SIMULATE_SLOW_IDS_MAX) {
+            pending > SIMULATE_SLOW_IDS_MAX) {
             continue; /* it will not be run */
         }
-        double operation = OPERATION_COST + STEP_COST * declared_steps(&algo->cost, timers);
+        double operation =
+            OPERATION_COST + STEP_COST * declared_steps(&algo->cost, (uint64_t)pending);
         cost += passes * (PASS_COST + events * operation);
     }
     return cost;
@@ -174,18 +242,25 @@ bool sweep_choose_points(struct sweep_work *work, double *share, struct error *e
     const struct sweep_request *request = work->request;
     const json_t *description = json_object_get(work->context, SWEEP_DESCRIPTION);
     size_t count = sweep_count_points(request->knobs);
+    size_t places;
+    (void)sample_at(request->knobs, 0, &places);
+    struct sample *samples = calloc(places, sizeof *samples);
     unsigned parts = request->parts > 0 ? request->parts : 1;
     struct weighed *all = calloc(count, sizeof *all);
     double *load = calloc(parts, sizeof *load);
     work->points = calloc(count, sizeof *work->points);
-    if (all == NULL || load == NULL || work->points == NULL) {
+    work->costs = calloc(count, sizeof *work->costs);
+    if (samples == NULL || all == NULL || load == NULL || work->points == NULL ||
+        work->costs == NULL) {
+        free(samples);
         free(all);
         free(load);
         return error_set(error, "out of memory");
     }
     double total = 0;
     for (size_t i = 0; i < count; i++) {
-        all[i] = (struct weighed){sweep_expected_cost(request, description, i), i};
+        work->costs[i] = expected_cost(request, description, i, samples);
+        all[i] = (struct weighed){work->costs[i], i};
         total += all[i].cost;
     }
     if (parts > 1) {
@@ -202,7 +277,8 @@ bool sweep_choose_points(struct sweep_work *work, double *share, struct error *e
         }
     }
     qsort(work->points, work->point_count, sizeof *work->points, by_point);
-    *share = request->parts == 0 ? 1 : load[request->part - 1] / total;
+    *share = request->parts > 0 && total > 0 ? load[request->part - 1] / total : 1;
+    free(samples);
     free(all);
     free(load);
     return true;

@@ -16,6 +16,7 @@ struct sweep_work {
     json_t *context; /* the request's, with SWEEP_DESCRIPTION and, of a part, SWEEP_PART */
     size_t *points;  /* that are to be run, ascending */
     size_t point_count;
+    double *costs; /* that are expected of all points, in no unit, the same on every machine */
 };
 
 /* --- points ---------------------------------------------------------------------------------- */
@@ -62,12 +63,8 @@ bool sweep_drive_at(const struct sweep_knobs *knobs, size_t point, struct replay
  * that is so only in parts. */
 json_t *sweep_describe(const struct sweep_request *request, struct error *error);
 
-/* What a point is expected to take, in no unit: the same number on every machine. */
-double sweep_expected_cost(const struct sweep_request *request, const json_t *description,
-                           size_t point);
-
-/* Sets work->points to those of the request's part, and *share to theirs of the expected cost. Each
- * point goes to the part that has the least so far, what costs most first. */
+/* Sets work->points to those of the request's part, work->costs, and *share to the part's of the
+ * expected cost. Each point goes to the part that has the least so far, what costs most first. */
 bool sweep_choose_points(struct sweep_work *work, double *share, struct error *error);
 
 /* --- cells ----------------------------------------------------------------------------------- */
