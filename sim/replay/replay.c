@@ -384,6 +384,8 @@ static bool take_drive(struct replay *replay)
     struct replay_result *result = replay->result;
     replay->plain = drive_is_plain(drive);
     replay->use_next = drive->kind == DRIVE_SLEEP && (algo->capabilities & TL_CAP_NEXT) != 0;
+    replay->syncs = replay->use_next && replay_is_durable(algo);
+    replay->paced = replay->syncs || !replay->plain;
     replay->budget = drive->budget > 0 ? drive->budget : TL_NO_BUDGET;
     if (drive->budget > 0 && (algo->capabilities & (TL_CAP_BUDGET | TL_CAP_FIRES_NOTHING)) == 0) {
         result->status = REPLAY_UNSUPPORTED;

@@ -64,7 +64,7 @@ static void keep_operations_work(struct replay *replay, uint64_t tick)
 
 /* --- what is durable ------------------------------------------------------------------------- */
 
-static void look_what_is_durable(struct replay *replay, uint64_t tick)
+void replay_look_what_is_durable(struct replay *replay, uint64_t tick)
 {
     struct tl_durability durability;
     if (!replay_is_durable(replay->algo) || replay->draining) {
@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) uint64_t advance_checked(struct rep
     oracle_advancing(replay->oracle, tick, budget, replay->draining);
     uint64_t fired = replay->algo->advance(replay->self, tick, budget, check_fired, replay);
     keep_tick_work(replay, tick, fired);
-    look_what_is_durable(replay, tick);
+    replay_look_what_is_durable(replay, tick);
     if (loop != NULL) {
         closed_loop_advanced(loop, tick);
     }
@@ -206,7 +206,7 @@ static bool check_group(struct replay *replay, const struct trace_group *group)
         }
     }
     keep_operations_work(replay, replay->now);
-    look_what_is_durable(replay, group->tick);
+    replay_look_what_is_durable(replay, group->tick);
     return taken && replay->refused == TL_OK;
 }
 

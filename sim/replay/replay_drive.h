@@ -94,6 +94,18 @@ static __attribute__((noinline)) void pass_long(struct replay *replay, uint64_t 
     }
 }
 
+/* As the contract asks of who is about to wait for `next`. */
+static inline void sync_before_wait(struct replay *replay)
+{
+    uint64_t durable_sequence;
+    enum tl_status status = replay->algo->sync(replay->self, &durable_sequence);
+    if (status != TL_OK) {
+        replay_refuse(replay, replay->next_event, 0, status);
+    } else if (replay->oracle != NULL) {
+        replay_look_what_is_durable(replay, replay->now);
+    }
+}
+
 /* As pass_time does it, for all that is not plain. Not in the way of what is. */
 static __attribute__((noinline)) void pass_paced(struct replay *replay, uint64_t tick, bool comes,
                                                  advance_fn *advance)
@@ -101,6 +113,9 @@ static __attribute__((noinline)) void pass_paced(struct replay *replay, uint64_t
     const struct replay_drive *drive = &replay->request->drive;
     struct long_stretch stretch = {.to = tick};
     while (replay->now < tick && replay->refused == TL_OK) {
+        if (replay->syncs) {
+            sync_before_wait(replay);
+        }
         uint64_t wake = next_round(replay);
         if (wake > tick) {
             break;
@@ -123,7 +138,7 @@ static inline __attribute__((always_inline)) bool pass_time(struct replay *repla
                                                             bool comes, advance_fn *advance)
 {
     bool moves;
-    if (__builtin_expect(!replay->plain, false)) {
+    if (__builtin_expect(replay->paced, false)) {
         pass_paced(replay, tick, comes, advance);
         return false;
     }

@@ -35,6 +35,8 @@ struct replay {
     uint64_t now; /* tick of the last advance */
     bool use_next;
     bool plain;      /* the drive is */
+    bool syncs;      /* before it waits for `next` */
+    bool paced;      /* it syncs, or the drive is not plain */
     bool used_up;    /* the last advance fired as many as its budget allows */
     uint64_t budget; /* of each advance; TL_NO_BUDGET: none */
     struct tally tally;
@@ -134,6 +136,9 @@ bool recovery_finish(struct replay *replay, struct error *error);
 /* Makes the structure, for all the trace's timers, with the replay's clock. False: it cannot be
  * had, and the result says why. */
 bool replay_create(struct replay *replay);
+
+/* In the check: notes what has become durable by that tick. */
+void replay_look_what_is_durable(struct replay *replay, uint64_t tick);
 
 /* Equal sets of (id, tick) give equal sums, whatever the order. */
 static inline void tally_add(struct tally *tally, uint64_t id, uint64_t now)

@@ -33,6 +33,14 @@ rows '[.[1:3][].acknowledged_lateness_max] == [7, 40]' >/dev/null || fail "windo
 rows '.[1].syncs_per_fired > .[2].syncs_per_fired and .[2].syncs_per_fired > .[3].syncs_per_fired' >/dev/null ||
     fail "who commits more rarely waits more rarely: $(rows '.')"
 
+# One that sleeps syncs first: whoever waits for the disk has waited by then, whatever the window.
+mv r polled
+"$TIMERLAB" sim t.trace -a "$heap:window=7,$heap:window=100000,$heap:delivery=at-most" --drive sleep --runs 1 -o r \
+    >slept 2>err || fail "sim --drive sleep: $(cat slept err)"
+rows '[.[].acknowledged_lateness_max] == [0, 0, 0]' >/dev/null || fail "a loop that sleeps: $(rows '.')"
+rm -r r
+mv polled r
+
 awk -v of=bytes_durable -f "$SOURCE/plots/csv.awk" -f "$SOURCE/plots/columns.awk" r/results.csv >csv
 if [ -n "$(sed -n 1p csv)" ] || [ "$(sed -n 2p csv)" -le 0 ]; then
     fail "results.csv: $(cat csv)"
