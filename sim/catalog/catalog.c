@@ -210,10 +210,8 @@ const struct tl_algo *catalog_floor(const struct catalog *catalog)
     return NULL;
 }
 
-/* A durable structure's folder is not the user's to name: each command makes it several times, and
- * must find no timers of the time before. */
-static bool leaves_path_alone(const struct tl_algo *algo, const int64_t *options,
-                              struct error *error)
+bool catalog_leaves_path_alone(const struct tl_algo *algo, const int64_t *options,
+                               struct error *error)
 {
     size_t path = tl_option_row(algo, "path");
     return (algo->capabilities & TL_CAP_DURABLE) == 0 || options[path] == 0 ||
@@ -234,7 +232,7 @@ static bool append_contender(struct contender_list *list, const struct catalog_e
     if (tl_options_parse(&entry->timed, options, contender.options, why, sizeof why) != TL_OK) {
         return error_set(error, "%s", why);
     }
-    if (!leaves_path_alone(contender.timed, contender.options, error)) {
+    if (!catalog_leaves_path_alone(contender.timed, contender.options, error)) {
         return false;
     }
     (void)tl_options_format(&entry->timed, contender.options, false, contender.option_text,

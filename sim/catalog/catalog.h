@@ -62,6 +62,12 @@ const struct catalog_entry *catalog_find(const struct catalog *catalog, const ch
 /* The structure that fires nothing, which shows what the harness itself takes; NULL: none. */
 const struct tl_algo *catalog_floor(const struct catalog *catalog);
 
+/* A durable structure's folder is not the user's to name, wherever its options are from: each
+ * command makes it several times, and must find no timers of the time before. False, with `error`
+ * set, if path= is given. catalog_select sees to it. */
+bool catalog_leaves_path_alone(const struct tl_algo *algo, const int64_t *options,
+                               struct error *error);
+
 /* Appends what "NAME[:opt=v[:opt=v]],...|all" names; `all` is every structure that is not a
  * baseline. A NAME may be front(NAME), with the options of both behind it; those of the structure
  * may stand within, too: front(NAME:opt=v). Refused: unknown names and options, a durable

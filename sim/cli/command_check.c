@@ -213,6 +213,10 @@ static bool run_replay(struct check_arguments *arguments, const struct kit_targe
     if (!from_stdin) {
         (void)fclose(stream);
     }
+    for (size_t i = 0; read && i < row->trace.session_count; i++) {
+        read = catalog_leaves_path_alone(target->algo, row->trace.sessions[i].options,
+                                         &arguments->error);
+    }
     if (read) {
         kit_replay(target, &row->trace, &arguments->limits, &row->verdict);
     }

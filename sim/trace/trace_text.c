@@ -262,7 +262,9 @@ static bool read_row(struct text *text, const char *line, struct error *error)
     }
     at = get_number(at, &id);
     if (at == NULL || *at++ != ',' || id > UINT32_MAX) {
-        return refuse(text, error, "no timer id of 32 bits behind the tick");
+        return refuse(text, error,
+                      "no timer id of 32 bits behind the tick; names of another kind are taken by "
+                      "`timerlab trace import events --time tick --time-unit ms --op op --key id`");
     }
     const char *rest = get_word(at, "start,");
     if (rest != NULL) {

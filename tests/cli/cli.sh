@@ -96,6 +96,12 @@ expect 2 "" "did you mean 'hier-wheel'" describe hier-whel
 expect 2 "" "which structure" describe
 
 expect 0 "" "t.trace: reactions 0: " trace import csv trace.csv -o t.trace
+# Ids that are no numbers: the message names the importer that takes them.
+printf 'tick,id,op,delay\n0,conn-a,start,5\n1,conn-b,start,7\n' >named.csv
+expect 1 "" "line 2: no timer id .* \`timerlab trace import events --time tick --time-unit ms --op op --key id\`" \
+    trace import csv named.csv -o named.trace
+expect 0 "" "named.trace: 2 starts and 0 stops of 2 timers" \
+    trace import events named.csv --time tick --time-unit ms --op op --key id -o named.trace
 expect 0 "ordered-list +ok" "" sim t.trace -a ordered-list --runs 0
 expect 0 "^t.trace,binary-heap,,ok,5,3,1,1,0,0,0,2,0,0,0,0,0,0,0,0,0,0," "" \
     sim t.trace -a binary-heap --runs 1 --format csv
@@ -117,6 +123,9 @@ for command in 'sim t.trace' 'sweep idle -o points' 'tune t.trace' check 'check 
         expect 2 "" "path=kept: .*leave out path, and set TMPDIR to a folder" $command -a "$structure:path=kept"
     done
 done
+# Nor in a file of operations.
+printf 'create capacity 4 now 0 max-delay 10 options path=kept\nstart 0 in 5\n' >operations
+expect 2 "" "path=kept: .*leave out path, and set TMPDIR to a folder" check -a 'durable(binary-heap)' --replay operations
 if [ -e kept ] || [ -e points ]; then
     echo "a refused path= leaves something behind"
     failures=$((failures + 1))
