@@ -17,7 +17,7 @@ bad_parameters=(' 3' 0x10 1e400 '' 3x +3 nan)
 if [ -n "${SANITIZE:-}" ]; then
     bad_numbers=(1e400) bad_options=(3x) bad_parameters=(1e400)
 fi
-not_numbers='^(FILE|DIR|FOLDER|NAME|FRONT|COMMAND$|PATTERN$|COLUMN|FIELD|FORMAT|KIND$|MODEL$|UNIT$|[a-z|+,]+$|sleep[|])'
+not_numbers='^(FILE|DIR|FOLDER|NAME|WORKLOAD|FRONT|COMMAND$|PATTERN$|COLUMN|FIELD|FORMAT|KIND$|MODEL$|UNIT$|[a-z|+,]+$|sleep[|])'
 
 complain() {
     echo "$*" >&2
