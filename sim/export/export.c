@@ -819,15 +819,15 @@ bool export_write(const struct export_request *request, struct error *error)
         symbol_of(export.algo->name, export.prefix, sizeof export.prefix);
     }
     char *texts[PART_COUNT] = {NULL};
-    struct outfile files[PART_COUNT] = {{NULL}};
+    struct outfile files[PART_COUNT] = {0};
     struct folder folder = {0};
     bool good = make_texts(&export, texts) && folder_open(&folder, request->folder, error);
-    for (int part = 0; good && part < PART_COUNT; part++) {
+    for (enum part part = 0; good && part < PART_COUNT; part++) {
         if (is_asked_for(request, part)) {
             good = write_file(&export, &files[part], part, texts);
         }
     }
-    for (int part = 0; part < PART_COUNT; part++) {
+    for (enum part part = 0; part < PART_COUNT; part++) {
         if (good && is_asked_for(request, part)) {
             good = outfile_commit(&files[part], error);
         } else {

@@ -51,7 +51,7 @@ static bool had_fault(const struct account *account, enum journal_answer which, 
 static enum cluster_cause cause_of(const struct account *account,
                                    const struct journal_record *attempt, size_t count)
 {
-    const struct journal_record *called = NULL;
+    const struct journal_record *called = attempt; /* one of them is the call */
     const struct journal_record *acked = NULL;
     const struct journal_record *nacked = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -138,10 +138,19 @@ enum worth { WORTH_NOTHING, WORTH_AGAIN, WORTH_CRASH, WORTH_LOST };
 static void note_example(struct account *account, enum worth worth, const struct journal_record *of)
 {
     if ((int)worth > account->worth) {
-        account->worth = worth;
+        account->worth = (int)worth;
         account->result->example[0] = of->id;
         account->result->example[1] = of->generation;
     }
+}
+
+static void note_lateness(struct account *account, enum run_path path, uint64_t now_ms,
+                          uint64_t at_ms)
+{
+    struct run_lateness *lateness = account->result->lateness;
+    uint64_t late = now_ms > at_ms ? now_ms - at_ms : 0;
+    account->lateness[path][lateness[path].count++] = late;
+    account->lateness[PATH_ALL][lateness[PATH_ALL].count++] = late;
 }
 
 /* Attempt by attempt: causes, lateness, what was said twice. */
@@ -177,9 +186,7 @@ static void go_through_attempts(struct account *account, const struct story *sto
                 enum run_path path = unanswered ? PATH_RECOVERED
                                      : refused  ? PATH_RETRIED
                                                 : PATH_FIRST;
-                uint64_t late = called->now_ms > story->at_ms ? called->now_ms - story->at_ms : 0;
-                account->lateness[path][result->lateness[path].count++] = late;
-                account->lateness[PATH_ALL][result->lateness[PATH_ALL].count++] = late;
+                note_lateness(account, path, called->now_ms, story->at_ms);
             } else {
                 enum cluster_cause cause = cause_of(account, effect, effect_count);
                 result->duplicates[cause]++;

@@ -110,7 +110,7 @@ static bool answer(struct part *part, uint32_t which, bool well, const struct en
     const struct engine_kind *kind = part->plan->engine;
     struct engine_timer own[ENGINE_BATCH_MAX];
     struct journal_record records[ENGINE_BATCH_MAX];
-    char answers[ENGINE_BATCH_MAX];
+    char answers[ENGINE_BATCH_MAX] = {0};
     size_t some = 0;
     for (size_t i = 0; i < count; i++) {
         if (well == (outcomes == NULL || outcomes[i] == CALL_DONE)) {
@@ -129,11 +129,14 @@ static bool answer(struct part *part, uint32_t which, bool well, const struct en
                         (well ? kind->ack : kind->nack)(engine, own, some, answers, &part->error));
         part_point(part);
     }
+    if (go != PART_DONE || some == 0) {
+        return go == PART_DONE;
+    }
     for (size_t i = 0; i < some; i++) {
         records[i] = part_record(part, well ? JOURNAL_ACKED : JOURNAL_NACKED, &own[i]);
         records[i].answer = (uint8_t)answers[i];
     }
-    return go == PART_DONE && journal_add(part->journal, records, some, &part->error);
+    return journal_add(part->journal, records, some, &part->error);
 }
 
 /* Takes what is ready at an engine, and sees it through. */

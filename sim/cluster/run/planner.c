@@ -163,8 +163,9 @@ static bool may_go_on(struct part *part, uint64_t step, bool *go)
 {
     const struct run_plan *plan = part->plan;
     uint64_t all = 0;
-    *go = plan->rate == 0 || (double)(step / STEPS * plan->batch * plan->roles[RUN_PLANNER]) <=
-                                 plan->rate / 1000 * (double)part_now_ms(part->shared, plan);
+    uint64_t begun = step / STEPS * plan->batch * plan->roles[RUN_PLANNER];
+    *go = plan->rate == 0 ||
+          (double)begun <= plan->rate / 1000 * (double)part_now_ms(part->shared, plan);
     for (uint32_t which = 0; *go && which < plan->engines; which++) {
         enum part_go asked = PART_AGAIN;
         uint64_t count = 0;
