@@ -4,6 +4,7 @@
 #include "command_option.h"
 #include "outfile.h"
 #include "registry.h"
+#include "rust.h"
 #include "starter_texts.h" /* generated from the files in algos/starter/ */
 
 #include <errno.h>
@@ -18,17 +19,32 @@
 #define PLACEHOLDER    "starter"
 #define NAME_MAX_CHARS 64
 
+#define FILES_MAX      3
+
+struct starter_file {
+    const char *path; /* behind the name, dashes turned to underscores */
+    const char *text; /* NULL: the contract in this language */
+};
+
 struct language {
     const char *word;
-    const char *ending;
-    const char *compiler;
-    const char *text;
+    const char *compiler; /* of the one file; NULL: the files are a project of cargo's */
+    const char *folder;   /* that its files need, behind the name; NULL: none of their own */
+    size_t file_count;
+    struct starter_file files[FILES_MAX]; /* the first is the one to edit */
 };
 
 /* In the order of the help. */
 static const struct language languages[] = {
-    {"c", ".c", "cc -std=c17", text_starter_c},
-    {"c++", ".cc", "c++ -std=c++17 -fvisibility=hidden", text_starter_cc_in},
+    {"c", "cc -std=c17", NULL, 1, {{".c", text_starter_c}}},
+    {"c++", "c++ -std=c++17 -fvisibility=hidden", NULL, 1, {{".cc", text_starter_cc_in}}},
+    {"rust",
+     NULL,
+     "/src",
+     3,
+     {{"/src/lib.rs", text_starter_rs},
+      {"/src/timerlab.rs", NULL},
+      {"/Cargo.toml", text_Cargo_toml}}},
 };
 
 struct new_arguments {
@@ -67,9 +83,9 @@ static const struct option_row options[] = {
     {{"output", 'o', "DIR", 0, "Folder for the file (.); made if it is missing", 0},
      OPTION_TEXT,
      OPTION_AT(struct new_arguments, dir)},
-    {{"language", 'l', "c|c++", 0,
-      "A structure from the ground up, in C (the default), or one that wraps existing intrusive "
-      "code, in C++",
+    {{"language", 'l', "c|c++|rust", 0,
+      "A structure from the ground up, in C (the default) or, a folder for cargo, in Rust; or one "
+      "that wraps existing intrusive code, in C++",
       0},
      OPTION_WORD,
      OPTION_AT(struct new_arguments, language)},
@@ -79,8 +95,9 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "NAME",
-    .text = "Writes NAME.c (dashes become underscores): a timer structure that compiles and is "
-            "right, with every hook explained. Prints the two commands that build it, with the "
+    .text = "Writes NAME.c (dashes become underscores), or another language's: a timer structure "
+            "that compiles and is right, with every hook explained. Prints the two commands that "
+            "build it, with the "
             "flags of the built-in structures, and check it; `timerlab new NAME | sh -e` runs them."
             "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never "
             "overwritten.",
@@ -150,53 +167,108 @@ static void print_include_flag(void)
     (void)fputs(" $(pkg-config --cflags timerlab)", stdout);
 }
 
-static void print_commands(const struct new_arguments *arguments, const char *source)
+static void print_commands(const struct new_arguments *arguments, const char *symbol)
 {
-    char object[PATH_MAX];
-    (void)snprintf(object, sizeof object, "%s/%s.so", arguments->dir, arguments->name);
-    /* The flags of the built-in structures, so that what is compared is the structures. */
-    (void)printf("%s %s -shared -fPIC", languages[arguments->language].compiler,
-                 BUILD_FLAGS[0] != '\0' ? BUILD_FLAGS : "-O2");
-    print_include_flag();
-    (void)putchar(' ');
-    print_quoted(source);
-    (void)fputs(" -o ", stdout);
-    print_quoted(object);
+    const struct language *language = &languages[arguments->language];
+    char path[PATH_MAX + NAME_MAX_CHARS + 32];
+    char object[sizeof path + NAME_MAX_CHARS + 32];
+    (void)snprintf(path, sizeof path, "%s/%s", arguments->dir, symbol);
+    if (language->compiler == NULL) {
+        (void)snprintf(object, sizeof object, "%s/target/release/lib%s.so", path, symbol);
+        (void)fputs("cargo build --release --offline --manifest-path ", stdout);
+        (void)strcat(path, "/Cargo.toml");
+        print_quoted(path);
+        /* whatever the environment says */
+        (void)fputs(" --target-dir ", stdout);
+        (void)snprintf(path, sizeof path, "%s/%s/target", arguments->dir, symbol);
+        print_quoted(path);
+    } else {
+        (void)snprintf(object, sizeof object, "%s/%s.so", arguments->dir, arguments->name);
+        /* The flags of the built-in structures, so that what is compared is the structures. */
+        (void)printf("%s %s -shared -fPIC", language->compiler,
+                     BUILD_FLAGS[0] != '\0' ? BUILD_FLAGS : "-O2");
+        print_include_flag();
+        (void)putchar(' ');
+        (void)strcat(path, language->files[0].path);
+        print_quoted(path);
+        (void)fputs(" -o ", stdout);
+        print_quoted(object);
+    }
     (void)fputs("\ntimerlab check --plugin ", stdout);
     print_quoted(object);
     (void)printf(" -a %s\n", arguments->name);
 }
 
+/* DIR/SYMBOL and what stands behind it. */
+static bool path_of(const struct new_arguments *arguments, const char *symbol, const char *behind,
+                    char path[PATH_MAX], struct error *error)
+{
+    int length = snprintf(path, PATH_MAX, "%s/%s%s", arguments->dir, symbol, behind);
+    return (length >= 0 && length < PATH_MAX) ||
+           error_set(error, "the path of the folder is too long");
+}
+
+/* Opens all files, none of which is there yet, and writes them. */
+static bool write_files(const struct new_arguments *arguments, const char *symbol,
+                        struct outfile files[FILES_MAX], struct error *error)
+{
+    const struct language *language = &languages[arguments->language];
+    char path[PATH_MAX];
+    for (size_t i = 0; i < language->file_count; i++) {
+        if (!path_of(arguments, symbol, language->files[i].path, path, error)) {
+            return false;
+        }
+        if (access(path, F_OK) == 0) {
+            return error_set(error, "%s exists; it is left as it is. Choose another name or folder",
+                             path);
+        }
+        if (!outfile_open(&files[i], path, error)) {
+            return false;
+        }
+        if (language->files[i].text != NULL) {
+            write_starter(files[i].stream, language->files[i].text, arguments->name, symbol);
+        } else if (!rust_write_contract(files[i].stream, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool run(const struct new_arguments *arguments, struct error *error)
 {
+    const struct language *language = &languages[arguments->language];
     char symbol[NAME_MAX_CHARS + 1];
     (void)snprintf(symbol, sizeof symbol, "%s", arguments->name);
     for (char *c = symbol; *c != '\0'; c++) {
         *c = *c == '-' ? '_' : *c;
     }
     char source[PATH_MAX];
-    int length = snprintf(source, sizeof source, "%s/%s%s", arguments->dir, symbol,
-                          languages[arguments->language].ending);
-    if (length < 0 || (size_t)length >= sizeof source) {
-        return error_set(error, "the path of the folder is too long");
+    char inner[PATH_MAX];
+    if (!path_of(arguments, symbol, language->files[0].path, source, error)) {
+        return false;
     }
     if (mkdir(arguments->dir, 0777) != 0 && errno != EEXIST) {
         return error_set(error, "%s: cannot be made a folder: %s", arguments->dir, strerror(errno));
     }
-    if (access(source, F_OK) == 0) {
-        return error_set(error, "%s exists; it is left as it is. Choose another name or folder",
-                         source);
+    struct outfile files[FILES_MAX] = {0};
+    struct folder folder = {0};
+    bool good =
+        language->folder == NULL || (path_of(arguments, symbol, language->folder, inner, error) &&
+                                     folder_open(&folder, inner, error));
+    good = good && write_files(arguments, symbol, files, error);
+    for (size_t i = 0; i < language->file_count; i++) {
+        if (good) {
+            good = outfile_commit(&files[i], error);
+        } else {
+            outfile_abort(&files[i]);
+        }
     }
-    struct outfile file;
-    if (!outfile_open(&file, source, error)) {
-        return false;
-    }
-    write_starter(file.stream, languages[arguments->language].text, arguments->name, symbol);
-    if (!outfile_commit(&file, error)) {
+    if (!good) {
+        folder_abort(&folder);
         return false;
     }
     (void)fprintf(stderr, "%s is written; these commands build and check it:\n", source);
-    print_commands(arguments, source);
+    print_commands(arguments, symbol);
     return true;
 }
 

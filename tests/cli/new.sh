@@ -79,4 +79,6 @@ refuse 2 'lower-case words' ../wheel
 refuse 2 'lower-case words' "$(printf 'a%.0s' {1..65})"
 refuse 2 'which name' -o .
 refuse 2 'one name at a time' one two
-refuse 2 "takes c or c++, not 'rust'" one --language rust
+refuse 2 "takes c, c++ or rust, not 'ada'" one --language ada
+mkdir -p mine/src && touch mine/Cargo.toml
+refuse 1 'mine/Cargo.toml exists' mine --language rust
