@@ -186,10 +186,11 @@ static enum exit_status conclude(const struct record_arguments *arguments,
     bool ran = !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
     if (!ran || atomic_load(&workspace->header->claimed) == 0) {
         if (ran) {
-            (void)fprintf(stderr,
-                          "timerlab: %s started no timer of libevent, libev or libuv; it must link "
-                          "one of them dynamically (ldd shows it)\n",
-                          name);
+            (void)fprintf(
+                stderr,
+                "timerlab: %s started no timer of libevent, libev or libuv, or exported with "
+                "--prefix timers; it must link one of them dynamically (ldd shows it)\n",
+                name);
         }
         return EXIT_FAULT;
     }
@@ -229,11 +230,13 @@ int command_record(int argc, char **argv)
     static const struct command_line syntax = {
         .options = options,
         .form = "-o FILE [--] COMMAND [ARGUMENT...]",
-        .text = "Runs COMMAND and records the timers that it starts and stops with libevent, libev "
-                "or libuv.\vThe program must link one of these libraries dynamically. Processes "
-                "that it forks are recorded too. Recording ends when all of them have ended; "
-                "SIGINT and SIGTERM are passed on to the program. `timerlab trace import process "
-                "FILE` makes a trace of the recording.",
+        .text =
+            "Runs COMMAND and records the timers that it starts and stops with libevent, libev "
+            "or libuv, or those that `timerlab export --prefix timers` wrote.\vThe program must "
+            "link one of these dynamically. Processes "
+            "that it forks are recorded too. Recording ends when all of them have ended; "
+            "SIGINT and SIGTERM are passed on to the program. `timerlab trace import process "
+            "FILE` makes a trace of the recording.",
         .flags = ARGP_IN_ORDER,
         .take_word = take_command,
         .complete = complete,

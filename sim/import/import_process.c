@@ -115,12 +115,13 @@ struct process_counts {
     uint64_t expiry;
     uint64_t expiry_unknown;       /* of a timer that was not pending */
     uint64_t expiry_on_time;       /* when an exact structure fires */
+    uint64_t expiry_early;         /* before its deadline, by the recorder's clock */
     uint64_t expiry_moved_too_far; /* further than MOVED_MAX_NS from the deadline */
     uint64_t persist_rearm;        /* the library started it again: libevent, libev */
     uint64_t stop_not_armed;
     uint64_t without_timeout; /* events added without one; text only */
     uint64_t assigned;        /* likewise */
-    uint64_t by_library[4];
+    uint64_t by_library[TIMER_RECORD_LIBRARIES];
     uint64_t time_goes_back;
     uint64_t armed;
     uint64_t max_armed;
@@ -382,6 +383,7 @@ static bool take_expiry(struct process_import *import, const struct call *call,
     }
     counts->expiry++;
     counts->expiry_on_time += on_time(import, timer);
+    counts->expiry_early += now_ns(import) < timer->deadline_ns;
     counts->expiry_moved_too_far += !near;
     if (!near && timer->due_tick > tick && period_ns == 0) {
         /* The program called it by hand. */
@@ -507,7 +509,7 @@ static bool take_record(struct process_import *import, const struct timer_record
         return true;
     }
     if (op > TIMER_RECORD_INIT || record->library < TIMER_RECORD_LIBEVENT ||
-        record->library > TIMER_RECORD_LIBUV) {
+        record->library >= TIMER_RECORD_LIBRARIES) {
         malformed(import, "an operation or a library that there is not");
         return true;
     }
@@ -692,6 +694,7 @@ static bool conclude(struct process_import *import, struct error *error)
         {"libevent", counts->by_library[TIMER_RECORD_LIBEVENT]},
         {"libev", counts->by_library[TIMER_RECORD_LIBEV]},
         {"libuv", counts->by_library[TIMER_RECORD_LIBUV]},
+        {"exported", counts->by_library[TIMER_RECORD_EXPORTED]},
         {"pointers", key_table_count(import->keys)},
         {"timers", import->ids},
         {"addresses", counts->addresses},
@@ -704,6 +707,7 @@ static bool conclude(struct process_import *import, struct error *error)
         {"expiry", counts->expiry},
         {"expiry_unknown", counts->expiry_unknown},
         {"expiry_on_time", counts->expiry_on_time},
+        {"expiry_early", counts->expiry_early},
         {"expiry_moved_too_far", counts->expiry_moved_too_far},
         {"armed_at_end", counts->armed},
         {"max_armed", counts->max_armed},

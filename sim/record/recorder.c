@@ -1,8 +1,9 @@
 /*
  * recorder: a shared object that is loaded into a program before its libraries (LD_PRELOAD), and
- * stands between it and the timers of libevent, libev and libuv. Each call is written down and
- * passed on. It needs no header of theirs: what it must know of them is their calls' arguments, and
- * the beginning of libev's watcher.
+ * stands between it and the timers of libevent, libev and libuv, or those that `timerlab export`
+ * wrote with --prefix timers, in a shared object. Each call is written down and passed on. It needs
+ * no header of theirs: what it must know of them is their calls' arguments, and the beginning of
+ * libev's watcher.
  *
  * A call made by a library within a recorded call (uv_timer_again starts and stops) is not
  * recorded. Callbacks are called from here, so that it is known what is done within which, and
@@ -51,20 +52,25 @@ static bool make_room(uint64_t index)
     return true;
 }
 
-static void record(enum timer_record_library library, enum timer_record_op op, const void *timer,
-                   uint64_t delay_ns, unsigned flags)
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void record_at(uint64_t time_ns, enum timer_record_library library, enum timer_record_op op,
+                      const void *timer, uint64_t delay_ns, unsigned flags)
 {
     if (header == NULL || atomic_load_explicit(&header->closed, memory_order_relaxed) != 0) {
         return;
     }
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     uint64_t index = atomic_fetch_add_explicit(&header->claimed, 1, memory_order_relaxed);
     if (index >= atomic_load_explicit(&header->room, memory_order_relaxed) && !make_room(index)) {
         return;
     }
     struct timer_record *to = &records[index];
-    to->time_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    to->time_ns = time_ns;
     to->timer = (uint64_t)(uintptr_t)timer;
     to->delay_ns = delay_ns;
     to->cause = (uint64_t)(uintptr_t)running;
@@ -72,6 +78,14 @@ static void record(enum timer_record_library library, enum timer_record_op op, c
     to->library = (uint8_t)library;
     to->flags = (uint8_t)flags;
     atomic_store_explicit(&to->op, (uint8_t)op, memory_order_release);
+}
+
+static void record(enum timer_record_library library, enum timer_record_op op, const void *timer,
+                   uint64_t delay_ns, unsigned flags)
+{
+    if (header != NULL) {
+        record_at(now_ns(), library, op, timer, delay_ns, flags);
+    }
 }
 
 /* Opaque here. */
@@ -481,4 +495,75 @@ int uv_timer_again(struct uv_timer *timer)
     int status = next(timer);
     depth--;
     return status;
+}
+
+/* --- what `timerlab export` wrote ----------------------------------------------------------------
+ */
+
+/* Its ticks are those of its user's; milliseconds of CLOCK_MONOTONIC are what can be recorded. */
+#define EXPORTED_TICK_NS UINT64_C(1000000)
+
+typedef void (*exported_callback)(void *ctx, uint32_t id, uint64_t now);
+
+/* No address of the program's begins so; an id is kept whole, so that each timer has its own. */
+static const void *exported_timer(const void *timers, uint32_t id)
+{
+    uint64_t whose = ((uint64_t)(uintptr_t)timers >> 4 | UINT64_C(1) << 31) << 32;
+    return (const void *)(uintptr_t)(whose | id); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+EXPORT int timers_start(void *timers, uint32_t id, uint64_t deadline);
+int timers_start(void *timers, uint32_t id, uint64_t deadline)
+{
+    static int (*next)(void *, uint32_t, uint64_t);
+    FIND(next, "timers_start");
+    uint64_t called_ns = now_ns();
+    uint64_t most = UINT64_MAX / EXPORTED_TICK_NS;
+    uint64_t deadline_ns = (deadline < most ? deadline : most) * EXPORTED_TICK_NS;
+    int status = next(timers, id, deadline);
+    if (status == 0) {
+        record_at(called_ns, TIMER_RECORD_EXPORTED, TIMER_RECORD_START, exported_timer(timers, id),
+                  deadline_ns > called_ns ? deadline_ns - called_ns : 0, 0);
+    }
+    return status;
+}
+
+EXPORT int timers_stop(void *timers, uint32_t id);
+int timers_stop(void *timers, uint32_t id)
+{
+    static int (*next)(void *, uint32_t);
+    FIND(next, "timers_stop");
+    int status = next(timers, id);
+    if (status == 0) {
+        record(TIMER_RECORD_EXPORTED, TIMER_RECORD_STOP, exported_timer(timers, id), 0, 0);
+    }
+    return status;
+}
+
+/* Of an advance under way. */
+struct exported_advance {
+    const void *timers;
+    exported_callback callback;
+    void *ctx;
+};
+
+static void exported_fire(void *ctx, uint32_t id, uint64_t now)
+{
+    const struct exported_advance *advance = ctx;
+    const void *outer = running;
+    running = exported_timer(advance->timers, id);
+    record(TIMER_RECORD_EXPORTED, TIMER_RECORD_FIRE, running, 0, TIMER_RECORD_TIMEOUT);
+    advance->callback(advance->ctx, id, now);
+    running = outer;
+}
+
+EXPORT uint64_t timers_advance(void *timers, uint64_t now, uint64_t budget,
+                               exported_callback callback, void *ctx);
+uint64_t timers_advance(void *timers, uint64_t now, uint64_t budget, exported_callback callback,
+                        void *ctx)
+{
+    static uint64_t (*next)(void *, uint64_t, uint64_t, exported_callback, void *);
+    FIND(next, "timers_advance");
+    struct exported_advance advance = {timers, callback, ctx};
+    return next(timers, now, budget, exported_fire, &advance);
 }

@@ -25,7 +25,14 @@
 /* The environment variable that tells the recorder which file. */
 #define TIMER_RECORD_ENVIRONMENT  "TIMERLAB_RECORD"
 
-enum timer_record_library { TIMER_RECORD_LIBEVENT = 1, TIMER_RECORD_LIBEV, TIMER_RECORD_LIBUV };
+enum timer_record_library {
+    TIMER_RECORD_LIBEVENT = 1,
+    TIMER_RECORD_LIBEV,
+    TIMER_RECORD_LIBUV,
+    TIMER_RECORD_EXPORTED, /* what `timerlab export` wrote: `timer` is made of whose it is, and its
+                              id */
+    TIMER_RECORD_LIBRARIES
+};
 
 enum timer_record_op {
     TIMER_RECORD_NOTHING, /* claimed, but never filled in: the process was killed there */
