@@ -433,7 +433,7 @@ static int replay(struct sim_arguments *arguments, const struct simulate_request
         tell_of_traces(&simulation);
         simulation_describe_traces(&simulation, context);
         if (request->ranks != NULL) {
-            command_ranks_describe(&arguments->ranks, request->ranks->ranks, context);
+            command_ranks_describe(&arguments->ranks, request->ranks, context);
         }
         (void)json_object_set_new(context, "worst", latency_worst(&simulation));
         print_faults(&simulation);

@@ -332,6 +332,7 @@ struct crew *crew_open(const struct crew_plan *plan, struct error *error)
     crew->subject_count = plan->request->contenders->count + 1;
     crew->ranks =
         (struct simulate_ranks){.ranks = plan->post != NULL ? plan->post->ranks : plan->in_turn,
+                                .in_turn = plan->post == NULL && plan->in_turn > 1,
                                 .generated = plan->traffic != NULL,
                                 .open = open_trace,
                                 .pass = pass_all,

@@ -174,6 +174,12 @@ bool report_write(const struct report_data *data, const struct tolerance *max_la
         .data = data,
         .folder = folder,
     };
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(data->rows, i, row)
+    {
+        report.several_ranks = report.several_ranks || row_number(row, "ranks") > 1;
+    }
     if (!contest_list_build(&report.contests, data, max_lateness, error)) {
         return false;
     }

@@ -82,6 +82,16 @@ static struct page_cell averted_share(struct report *report, const json_t *row)
     return (struct page_cell){text, share};
 }
 
+/* "4", or "4, projected" of shares that were measured in turn. */
+static struct page_cell ranks_cell(struct report *report, const json_t *row)
+{
+    double ranks = row_number(row, "ranks");
+    bool projected = strcmp(row_string(row, "times"), "projected") == 0;
+    return (struct page_cell){pool_format(&report->pool, "%s%s", grouped_text(ranks, FIGURE),
+                                          projected ? ", projected" : ""),
+                              ranks};
+}
+
 static enum page_row_kind row_kind(const struct report *report, const json_t *row)
 {
     const struct contest *contest = contest_find(&report->contests, row);
@@ -131,6 +141,7 @@ void section_table(struct report *report)
          lateness_range},
         AVERTED_COLUMNS,
         {"runs", "runs", grouped_text, NULL, NULL},
+        {"ranks", "ranks", grouped_text, NULL, ranks_cell},
     };
     struct page *page = &report->page;
     struct table table = {.report = report, .page.filter = true};
@@ -167,6 +178,7 @@ static const struct shown_column throughput_columns[] = {
     {"× fastest", "ns_per_event", figure_text, "", times_fastest},
     {"events per second", "events_per_s", grouped_text, NULL, NULL},
     {"runs", "runs", grouped_text, NULL, NULL},
+    {"ranks", "ranks", grouped_text, NULL, ranks_cell},
 };
 
 static const struct shown_column memory_columns[] = {

@@ -65,10 +65,11 @@ void table_figure(struct table *table, double value,
     table_cell(table, pool_format(&table->report->pool, "%s", figure(value, FIGURE)), value);
 }
 
-/* Whether a column says anything: the folders' does only where there are several. */
+/* Whether a column says anything: the folders' and the ranks' do only where there are several. */
 static bool is_shown(const struct report *report, const struct shown_column *column)
 {
-    return report->data->set_count > 1 || strcmp(column->name, "set") != 0;
+    return (report->data->set_count > 1 || strcmp(column->name, "set") != 0) &&
+           (report->several_ranks || strcmp(column->name, "ranks") != 0);
 }
 
 void table_columns(struct table *table, const struct shown_column *columns, size_t count)

@@ -17,6 +17,7 @@ struct report {
     const struct report_data *data;
     struct contest_list contests;
     const char *folder;
+    bool several_ranks; /* some row is of a replay in shares */
 };
 
 #define COUNT_OF(array)   (sizeof(array) / sizeof(array)[0])
@@ -55,7 +56,8 @@ struct shown_column {
     struct page_cell (*cell)(struct report *report, const json_t *row);
 };
 
-/* All columns of such a table, but the folders' where there is only one; a row's cells. */
+/* All columns of such a table, but the folders' and the ranks' where there is only one; a row's
+ * cells. */
 void table_columns(struct table *table, const struct shown_column *columns, size_t count);
 void table_cells(struct table *table, const json_t *row, const struct shown_column *columns,
                  size_t count);

@@ -99,14 +99,50 @@ bool compare_warn_of_circumstances(struct compare_work *work, const struct compa
     return done;
 }
 
+/* That of a replay; NULL if it is none. */
+static const struct result_entry *first_entry(const struct compare_side *side, const char *workload,
+                                              const char *algo, const char *options)
+{
+    struct thing thing = {
+        .side = side, .kind = RESULT_SIM, .workload = workload, .algo = algo, .options = options};
+    return thing_first_entry(&thing);
+}
+
 /* Whether the trace of a compared thing is known by its content. */
 static bool has_checksum(const struct compare_side *side, const char *workload, const char *algo,
                          const char *options)
 {
-    struct thing thing = {
-        .side = side, .kind = RESULT_SIM, .workload = workload, .algo = algo, .options = options};
-    const struct result_entry *entry = thing_first_entry(&thing);
+    const struct result_entry *entry = first_entry(side, workload, algo, options);
     return entry == NULL || entry->checksum[0] != '\0'; /* a benchmark has no trace */
+}
+
+/* One structure of many timers is not many of some: their times say different things. */
+static bool warn_of_ranks(struct compare_work *work, const struct comparison *item)
+{
+    const struct result_entry *base =
+        first_entry(item->base_side, item->workload, item->base_algo, item->base_options);
+    const struct result_entry *other =
+        first_entry(item->other_side, item->workload, item->algo, item->options);
+    if (base == NULL || other == NULL) {
+        return true;
+    }
+    json_int_t base_ranks = json_integer_value(json_object_get(base->row, "ranks"));
+    json_int_t other_ranks = json_integer_value(json_object_get(other->row, "ranks"));
+    const char *base_times = json_string_value(json_object_get(base->row, "times"));
+    const char *other_times = json_string_value(json_object_get(other->row, "times"));
+    bool ranks_differ = base_ranks > 0 && other_ranks > 0 && base_ranks != other_ranks;
+    bool times_differ =
+        base_times != NULL && other_times != NULL && strcmp(base_times, other_times) != 0;
+    return (!ranks_differ || compare_warn(work,
+                                          "ranks differ: %" JSON_INTEGER_FORMAT
+                                          " in %s, %" JSON_INTEGER_FORMAT
+                                          " in %s: each rank has a structure of its own, of fewer "
+                                          "timers, and they run side by side",
+                                          base_ranks, item->base_side->label, other_ranks,
+                                          item->other_side->label)) &&
+           (!times_differ || compare_warn(work, "times are %s in %s, %s in %s", base_times,
+                                          item->base_side->label, other_times,
+                                          item->other_side->label));
 }
 
 bool compare_warn_of_methods(struct compare_work *work)
@@ -115,6 +151,9 @@ bool compare_warn_of_methods(struct compare_work *work)
     bool checksums = true;
     for (size_t i = 0; i < work->out->count; i++) {
         const struct comparison *item = &work->out->items[i];
+        if (!warn_of_ranks(work, item)) {
+            return false;
+        }
         apart = apart || item->method == METHOD_APART;
         checksums =
             checksums &&

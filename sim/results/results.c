@@ -248,7 +248,8 @@ struct theme {
 
 static const enum column speed_columns[] = {
     COL_ALGO,     COL_OPTIONS,      COL_STATUS, COL_NS_PER_EVENT, COL_NS_PER_EVENT_MAD,
-    COL_FLOOR_NS, COL_EVENTS_PER_S, COL_RUNS,   COL_STALL,        COLUMNS};
+    COL_FLOOR_NS, COL_EVENTS_PER_S, COL_RUNS,   COL_RANKS,        COL_TIMES,
+    COL_STALL,    COLUMNS};
 static const enum column right_columns[] = {
     COL_ALGO,         COL_OPTIONS,      COL_STARTS, COL_RESTARTS,  COL_STOPS,
     COL_REACTIONS,    COL_NOT_REACHED,  COL_FIRED,  COL_DRAINED,   COL_AVERTED,
@@ -322,14 +323,21 @@ static const char *cell_show(const struct results *results, const struct row *ro
     return text;
 }
 
-/* Whether a column tells rows apart, or anything at all: it is neither empty nor zero in all. */
+/* What a column has in a row of which there is nothing to tell there, beside nothing and zero. */
+static const char *ordinary(enum column column)
+{
+    return column == COL_RANKS ? "1" : column == COL_TIMES ? "measured" : "";
+}
+
+/* Whether a column tells rows apart, or anything at all: it is not empty, zero or as ever in all.
+ */
 static bool tells(const struct results *results, enum column column)
 {
     char text[64];
     bool told = column == COL_ALGO || column == COL_STATUS;
     for (size_t i = 0; i < results->count && !told; i++) {
         const char *shown = cell_show(results, &results->rows[i], column, text, sizeof text);
-        told = strspn(shown, "-0.") != strlen(shown);
+        told = strspn(shown, "-0.") != strlen(shown) && strcmp(shown, ordinary(column)) != 0;
     }
     return told;
 }
@@ -348,7 +356,8 @@ static void write_theme(const struct results *results, const char *trace, const 
             continue;
         }
         size_t *width = &table.width[table.columns];
-        table.right[table.columns++] = *c != COL_ALGO && *c != COL_OPTIONS && *c != COL_STATUS;
+        table.right[table.columns++] = *c != COL_ALGO && *c != COL_OPTIONS && *c != COL_STATUS &&
+                                       *c != COL_TIMES;
         text_table_add(&table, "%s", result_columns[*c].name);
         /* The tables of all traces are alike. */
         for (size_t i = 0; i < results->count; i++) {

@@ -61,6 +61,7 @@ extern const char *const live_files[];
     X(COL_FLOOR_NS, "floor_ns_per_event", 2, "the same of null: the harness itself")               \
     X(COL_RUNS, "runs", 0, "throughput runs")                                                      \
     X(COL_RANKS, "ranks", 0, "processes that had a share of the timers each; 1: there was one")    \
+    X(COL_TIMES, "times", 0, "measured, or projected: of shares measured in turn, not together")   \
     X(COL_START_P50, "start_p50_ns", 0, "time of a single start, percentile 50")                   \
     X(COL_START_P90, "start_p90_ns", 0, "time of a single start, percentile 90")                   \
     X(COL_START_P99, "start_p99_ns", 0, "time of a single start, percentile 99")                   \

@@ -62,13 +62,21 @@ jq -S "$same" shares.json | diff whole - || fail "a slice is not the workload"
 # Latencies are merged, and each rank is told of.
 "$TIMERLAB" sim tcp.trace -a hier-wheel --runs 1 --latency --ranks-in-turn 3 -o out >table 2>/dev/null
 grep -q 'max/mean' table || fail "no imbalance is shown"
-jq -e '.rows[0].start_p50_ns > 0 and .context.ranks == {count: 3, in_turn: true}' out/results.json >/dev/null ||
+grep -q 'projected' table || fail "that the times are projected is not said"
+jq -e '.rows[0].start_p50_ns > 0 and .rows[0].times == "projected" and .context.ranks == {count: 3, in_turn: true}' out/results.json >/dev/null ||
     fail "$(jq -c '.rows[0], .context.ranks' out/results.json)"
 [ "$(awk -F, 'NR > 1 && $2 == "hier-wheel" { timers += $6; events += $7 } END { print NR - 1, timers, events }' out/ranks.csv)" = \
     "6 $(jq -r '.context.traces[0] | "\(.timers) \(.events)"' out/results.json)" ] || fail "$(cat out/ranks.csv)"
-"$TIMERLAB" report out -o page >/dev/null 2>message || fail "report: $(cat message)"
+"$TIMERLAB" report out -o page --no-pictures >/dev/null 2>message || fail "report: $(cat message)"
+grep -q '| ranks |$' page/report.md && grep -q '| 3, projected |$' page/report.md || fail "the report has no ranks"
 "$TIMERLAB" sim tcp.trace -a hier-wheel --runs 1 -o plain >/dev/null 2>&1
 "$TIMERLAB" compare plain out >/dev/null 2>message || fail "compare: $(cat message)"
+grep -q 'ranks differ: 1 in plain, 3 in out' message || fail "compare says of the ranks: $(cat message)"
+grep -q 'times are measured in plain, projected in out' message || fail "compare says of the times: $(cat message)"
+"$TIMERLAB" compare plain plain >/dev/null 2>message || fail "compare: $(cat message)"
+! grep -q 'ranks' message || fail "compare says of equal ranks: $(cat message)"
+"$TIMERLAB" report plain -o page --no-pictures >/dev/null 2>message || fail "report: $(cat message)"
+! grep -q 'ranks' page/report.md || fail "one process's report has ranks"
 
 # A timer that never fires is told by its own name, and by the operation of the trace.
 {

@@ -179,11 +179,12 @@ void command_ranks_write_table(const struct simulation *simulation, FILE *stream
     }
 }
 
-void command_ranks_describe(const struct command_ranks *ranks, uint32_t count, json_t *context)
+void command_ranks_describe(const struct command_ranks *ranks, const struct simulate_ranks *they,
+                            json_t *context)
 {
-    (void)json_object_set_new(context, "ranks",
-                              json_pack("{s:I, s:b}", "count", (json_int_t)count, "in_turn",
-                                        ranks->post == NULL && count > 1));
+    (void)json_object_set_new(
+        context, "ranks",
+        json_pack("{s:I, s:b}", "count", (json_int_t)they->ranks, "in_turn", they->in_turn));
     if (ranks->workload != NULL) {
         const struct share_traffic *traffic = &ranks->traffic;
         (void)json_object_set_new(context, "generated",

@@ -8,6 +8,7 @@
 #include "command_option.h"
 #include "share.h"
 #include "simulate.h"
+#include "simulate_ranks.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -73,6 +74,7 @@ void command_ranks_write_csv(const void *ctx, FILE *stream);
 void command_ranks_write_table(const struct simulation *simulation, FILE *stream);
 
 /* Adds to the context of the results how many ranks there were, and how. */
-void command_ranks_describe(const struct command_ranks *ranks, uint32_t count, json_t *context);
+void command_ranks_describe(const struct command_ranks *ranks, const struct simulate_ranks *they,
+                            json_t *context);
 
 #endif

@@ -29,6 +29,7 @@ struct rank_figures {
 /* Where a trace is replayed in shares, a rank to each, and not here. */
 struct simulate_ranks {
     uint32_t ranks;
+    bool in_turn; /* one after the other: what they take together is projected, not measured */
 
     /* The traces are not files: `open` says all that there is to know of them. */
     bool generated;

@@ -149,7 +149,8 @@ bool add_result_row(struct job *job, const struct subject *subject,
     row_set_text(row, COL_OPTIONS, subject->contender->option_text);
     row_set_text(row, COL_STATUS, subject->status);
     row_set_integer(row, COL_EVENTS, header->events);
-    row_set_integer(row, COL_RANKS, job->request->ranks != NULL ? job->request->ranks->ranks : 1);
+    const struct simulate_ranks *ranks = job->request->ranks;
+    row_set_integer(row, COL_RANKS, ranks != NULL ? ranks->ranks : 1);
     if (!subject->right) {
         row_set_text(row, COL_REASON, subject->reason);
     }
@@ -167,6 +168,7 @@ bool add_result_row(struct job *job, const struct subject *subject,
     bool kept = true;
     if (subject->right && subject->ns_count > 0) {
         kept = fill_speed(row, subject, floor);
+        row_set_text(row, COL_TIMES, ranks != NULL && ranks->in_turn ? "projected" : "measured");
     }
     if (subject->right && subject->latency != NULL) {
         kept = kept && fill_latency(row, subject);
