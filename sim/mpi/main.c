@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *argp_program_version = "timerlab-mpi " TL_VERSION;
+#define PROGRAM "timerlab-mpi"
+
+const char *argp_program_version = PROGRAM " " TL_VERSION;
 
 static int sim(int argc, char **argv)
 {
     struct crew_post post = mpi_post();
-    return command_sim_by(&post, argc, argv);
+    int status = command_sim_by(&post, argc, argv);
+    mpi_post_end(&post, PROGRAM, status == EXIT_FAULT);
+    return status;
 }
 
 static const struct command commands[] = {
@@ -23,7 +27,7 @@ static const struct command commands[] = {
 
 int main(int argc, char **argv)
 {
-    static char program[] = "timerlab-mpi";
+    static char program[] = PROGRAM;
     standard_files_fill();
     (void)on_exit(standard_files_check, program);
     argp_err_exit_status = EXIT_USAGE;

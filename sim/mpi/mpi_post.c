@@ -1,8 +1,11 @@
 #include "mpi_post.h"
 
+#include "child.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,6 +72,14 @@ static void be_silent(void)
     }
 }
 
+/* What the process that stays behind, and outlives the one that joins, knows of that. */
+struct attendance {
+    bool joined;
+    bool left;
+    uint32_t rank;
+    uint32_t ranks;
+};
+
 static void join(struct crew_post *post)
 {
     int rank = 0;
@@ -82,6 +93,10 @@ static void join(struct crew_post *post)
     (void)MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     post->rank = (uint32_t)rank;
     post->ranks = (uint32_t)ranks;
+    if (post->ctx != NULL) {
+        *(struct attendance *)post->ctx =
+            (struct attendance){.joined = true, .rank = post->rank, .ranks = post->ranks};
+    }
     if (rank > 0) {
         be_silent();
     }
@@ -89,7 +104,10 @@ static void join(struct crew_post *post)
 
 static void leave(void *ctx, int status)
 {
-    (void)ctx;
+    struct attendance *attendance = ctx;
+    if (attendance != NULL) {
+        attendance->left = true;
+    }
     MPI_Request request;
     int all = 0;
     int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
@@ -108,6 +126,29 @@ static void leave(void *ctx, int status)
 
 struct crew_post mpi_post(void)
 {
-    return (struct crew_post){
-        .join = join, .leave = leave, .send = send_bytes, .receive = receive_bytes};
+    return (struct crew_post){.join = join,
+                              .leave = leave,
+                              .send = send_bytes,
+                              .receive = receive_bytes,
+                              .ctx = child_memory_new(sizeof(struct attendance))};
+}
+
+void mpi_post_end(struct crew_post *post, const char *program, bool failed)
+{
+    struct attendance *attendance = post->ctx;
+    if (attendance == NULL) {
+        return;
+    }
+    if (failed && attendance->joined && !attendance->left && attendance->ranks > 1) {
+        char host[64] = "";
+        (void)gethostname(host, sizeof host - 1);
+        (void)fprintf(stderr,
+                      "%s: rank %" PRIu32 " of %" PRIu32 " on %s was ended in the middle: the job "
+                      "ends, and no results are written. If memory ran out, take more ranks or "
+                      "machines, or fewer timers; the same shares in one process, by which a crash "
+                      "is found: timerlab sim --ranks-in-turn %" PRIu32 "\n",
+                      program, attendance->rank, attendance->ranks, host, attendance->ranks);
+    }
+    child_memory_free(attendance, sizeof *attendance);
+    post->ctx = NULL;
 }

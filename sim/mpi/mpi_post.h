@@ -12,4 +12,9 @@
  * the whole job. */
 struct crew_post mpi_post(void);
 
+/* Of the process that made the post, once the one that joined is no more: says which rank it was if
+ * it has failed without having left, as one that was killed does, and what helps. Frees the post's
+ * memory. */
+void mpi_post_end(struct crew_post *post, const char *program, bool failed);
+
 #endif
