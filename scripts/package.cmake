@@ -1,5 +1,6 @@
 # What a release is made of: `scripts/package` runs cpack, which makes timerlab_VERSION_ARCH.deb, the
-# programs; timerlab-dev_VERSION_ARCH.deb, what is needed to compile against the structures; and
+# programs; timerlab-dev_VERSION_ARCH.deb, what is needed to compile against the structures;
+# timerlab-mpi_VERSION_ARCH.deb, the program for MPI's ranks, where it is built; and
 # timerlab-VERSION.tar.xz, the sources. The version is that of project() in CMakeLists.txt.
 set(CPACK_PACKAGE_NAME timerlab)
 set(CPACK_PACKAGE_VENDOR "The timerlab authors")
@@ -29,6 +30,15 @@ set(CPACK_DEBIAN_DEVEL_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVEL_PACKAGE_DEPENDS "timerlab (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_DEVEL_DESCRIPTION
     "Headers and libraries for programs that use timerlab's timer structures.")
+
+if(TARGET timerlab-mpi)
+    list(APPEND CPACK_COMPONENTS_ALL mpi)
+    set(CPACK_DEBIAN_MPI_PACKAGE_NAME timerlab-mpi)
+    set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "timerlab (= ${PROJECT_VERSION}), openmpi-bin")
+    set(CPACK_COMPONENT_MPI_DESCRIPTION
+        "Replays of timer operations that are divided among the ranks of an MPI job.")
+endif()
 
 set(CPACK_SOURCE_GENERATOR TXZ)
 set(CPACK_SOURCE_PACKAGE_FILE_NAME "timerlab-${PROJECT_VERSION}")

@@ -133,16 +133,16 @@ static bool warn_of_ranks(struct compare_work *work, const struct comparison *it
     bool ranks_differ = base_ranks > 0 && other_ranks > 0 && base_ranks != other_ranks;
     bool times_differ =
         base_times != NULL && other_times != NULL && strcmp(base_times, other_times) != 0;
-    return (!ranks_differ || compare_warn(work,
-                                          "ranks differ: %" JSON_INTEGER_FORMAT
-                                          " in %s, %" JSON_INTEGER_FORMAT
-                                          " in %s: each rank has a structure of its own, of fewer "
-                                          "timers, and they run side by side",
-                                          base_ranks, item->base_side->label, other_ranks,
-                                          item->other_side->label)) &&
-           (!times_differ || compare_warn(work, "times are %s in %s, %s in %s", base_times,
-                                          item->base_side->label, other_times,
-                                          item->other_side->label));
+    return (!ranks_differ ||
+            compare_warn(work,
+                         "ranks differ: %" JSON_INTEGER_FORMAT " in %s, %" JSON_INTEGER_FORMAT
+                         " in %s: each rank has a structure of its own, of fewer "
+                         "timers, and they run side by side",
+                         base_ranks, item->base_side->label, other_ranks,
+                         item->other_side->label)) &&
+           (!times_differ ||
+            compare_warn(work, "times are %s in %s, %s in %s", base_times, item->base_side->label,
+                         other_times, item->other_side->label));
 }
 
 bool compare_warn_of_methods(struct compare_work *work)

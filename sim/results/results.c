@@ -356,8 +356,8 @@ static void write_theme(const struct results *results, const char *trace, const 
             continue;
         }
         size_t *width = &table.width[table.columns];
-        table.right[table.columns++] = *c != COL_ALGO && *c != COL_OPTIONS && *c != COL_STATUS &&
-                                       *c != COL_TIMES;
+        table.right[table.columns++] =
+            *c != COL_ALGO && *c != COL_OPTIONS && *c != COL_STATUS && *c != COL_TIMES;
         text_table_add(&table, "%s", result_columns[*c].name);
         /* The tables of all traces are alike. */
         for (size_t i = 0; i < results->count; i++) {

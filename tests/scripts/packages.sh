@@ -27,7 +27,9 @@ cpack --config CPackConfig.cmake -B "$scratch" >"$scratch/log" 2>&1 || complain 
 version=$("$TIMERLAB" --version)
 version=${version#timerlab }
 cd "$scratch"
-for package in timerlab timerlab-dev; do
+packages="timerlab timerlab-dev"
+[ ! -x "$BUILD/timerlab-mpi" ] || packages+=" timerlab-mpi"
+for package in $packages; do
     deb=$(echo "$package"_"$version"_*.deb)
     [ -f "$deb" ] || { complain "no $package of version $version: $(ls)" && continue; }
     [ -f "$deb.sha256" ] || complain "no checksum of $deb"
@@ -44,6 +46,15 @@ for needed in gnuplot-nox jq libjansson4 libzstd1; do
     grep -q "$needed" depends || complain "timerlab does not depend on $needed: $(cat depends)"
 done
 dpkg-deb -f timerlab-dev_*.deb Depends | grep -qx "timerlab (= $version)" || complain "timerlab-dev goes with any timerlab"
+if [ -x "$BUILD/timerlab-mpi" ]; then
+    holds timerlab-mpi.list bin/timerlab-mpi man1/timerlab-mpi.1 man1/timerlab-mpi-sim.1
+    grep -q 'mpi' timerlab.list && complain "timerlab has what is timerlab-mpi's"
+    dpkg-deb -f timerlab-mpi_*.deb Depends >depends
+    for needed in "timerlab (= $version)" openmpi-bin libopenmpi; do
+        grep -qF "$needed" depends || complain "timerlab-mpi does not depend on $needed: $(cat depends)"
+    done
+    [ "$("$scratch/timerlab-mpi/usr/bin/timerlab-mpi" --version)" = "timerlab-mpi $version" ] || complain "timerlab-mpi is of another version"
+fi
 
 # Unpacked anywhere.
 installed=$scratch/timerlab/usr

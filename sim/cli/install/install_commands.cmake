@@ -8,10 +8,10 @@ install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/install/completion.bash"
 install(FILES LICENSE CHANGELOG.md docs/third-party.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
     COMPONENT runtime)
 
-# tl_manual(PROGRAM VARIABLE): the pages of a program, which man.awk knows by that variable.
+# tl_manual(PROGRAM VARIABLE COMPONENT): the pages of a program, which man.awk knows by that variable.
 find_program(AWK NAMES mawk awk)
 set(man_script "${CMAKE_SOURCE_DIR}/sim/cli/install/man.awk")
-function(tl_manual program variable)
+function(tl_manual program variable component)
     if(NOT AWK OR CMAKE_CROSSCOMPILING)
         return()
     endif()
@@ -29,13 +29,14 @@ function(tl_manual program variable)
         VERBATIM)
     add_custom_target(man_${variable} ALL DEPENDS "${folder}/made")
     install(DIRECTORY "${folder}/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
-        COMPONENT runtime OPTIONAL FILES_MATCHING PATTERN "*.1")
+        COMPONENT ${component} OPTIONAL FILES_MATCHING PATTERN "*.1")
 endfunction()
-tl_manual(timerlab_command timerlab)
+tl_manual(timerlab_command timerlab runtime)
 if(TARGET timerlab-mpi)
     install(TARGETS timerlab-mpi OPTIONAL COMPONENT mpi)
+    tl_manual(timerlab-mpi mpi mpi)
 endif()
 if(TARGET timerlab-bench)
     install(TARGETS timerlab-bench OPTIONAL COMPONENT runtime)
-    tl_manual(timerlab-bench bench)
+    tl_manual(timerlab-bench bench runtime)
 endif()

@@ -1,7 +1,8 @@
 # Writes the manual pages from what the programs say of themselves: one page for `timerlab` and one for
-# each command down its tables; one page for `timerlab-bench`.
+# each command down its tables; the same for `timerlab-mpi`; one page for `timerlab-bench`.
 #
 #     awk -v timerlab=PROGRAM -v version=VERSION -v folder=FOLDER -f man.awk
+#     awk -v mpi=PROGRAM -v version=VERSION -v folder=FOLDER -f man.awk
 #     awk -v bench=PROGRAM -v version=VERSION -v folder=FOLDER -f man.awk
 
 # Text as roff wants it: backslashes, hyphens that are minus signs, nothing that begins a request;
@@ -69,7 +70,7 @@ function paragraph(text) {
 
 # A table of commands, and a page for each.
 function write_table(args, summary, lines, n,    i, name, parts, rows, words, texts) {
-    name = "timerlab" args
+    name = called args
     gsub(/ /, "-", name)
     begin_page(name, summary)
     section("SYNOPSIS")
@@ -99,7 +100,7 @@ function write_table(args, summary, lines, n,    i, name, parts, rows, words, te
 
 # One command, in the form that argp gives its help.
 function write_command(args, summary, parent, lines, n,    i, name, option, text, in_options) {
-    name = "timerlab" args
+    name = called args
     gsub(/ /, "-", name)
     begin_page(name, summary)
     section("SYNOPSIS")
@@ -146,7 +147,7 @@ function write_command(args, summary, parent, lines, n,    i, name, option, text
 }
 
 function write_pages(args, summary, parent,    lines, n) {
-    n = read_help("ARGP_HELP_FMT=rmargin=2000,dup-args-note=0 '" timerlab "'" args " --help", lines)
+    n = read_help("ARGP_HELP_FMT=rmargin=2000,dup-args-note=0 '" program "'" args " --help", lines)
     if (lines[1] ~ / COMMAND /) {
         write_table(args, summary, lines, n)
     } else {
@@ -174,7 +175,14 @@ function write_plain(name, summary, program,    lines, n, i) {
 
 BEGIN {
     if (timerlab != "") {
+        called = "timerlab"
+        program = timerlab
         write_pages("", "a benchmark and simulation workbench for timer algorithms", "timerlab")
+    }
+    if (mpi != "") {
+        called = "timerlab-mpi"
+        program = mpi
+        write_pages("", "replays of timer operations, divided among the ranks of an MPI job", "timerlab")
     }
     if (bench != "") {
         write_plain("timerlab-bench", "the cost of single operations of timer structures", bench)
