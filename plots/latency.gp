@@ -10,8 +10,8 @@ stats data using (column("percentile") < 100 ? column("percentile") : NaN) noout
 end = 100.0 / (100.0 - STATS_max) * 3
 x_of(dummy) = column("percentile") < 100 ? 100.0 / (100.0 - column("percentile")) : end
 value = "latency_ns"; spread = ""
-x_label = "percentile of the operations, %"
-y_label = "latency"
+if (!exists("x_label")) { x_label = "percentile of the operations, %" }
+if (!exists("y_label")) { y_label = "latency" }
 # A mark for each nine up to the maximum; where they are close together every second one is named,
 # and none that would run into the maximum's name.
 named_to = end / 10 ** (50.0 / (300.0 / log10(end * 1.3)))

@@ -64,7 +64,7 @@ scaled(x)   = x < 1e3 ? digits(x) : x < 1e6 ? digits(x / 1e3)." k" \
 
 # Marks of a logarithmic axis of durations given in ns, and of one of counts or bytes.
 DURATION_TICS = "('1 ns' 1, '10 ns' 1e1, '100 ns' 1e2, '1 µs' 1e3, '10 µs' 1e4, '100 µs' 1e5, " \
-    ."'1 ms' 1e6, '10 ms' 1e7, '100 ms' 1e8, '1 s' 1e9, '10 s' 1e10)"
+    ."'1 ms' 1e6, '10 ms' 1e7, '100 ms' 1e8, '1 s' 1e9, '10 s' 1e10, '100 s' 1e11, '1,000 s' 1e12)"
 PLAIN_TICS = "('0.01' 1e-2, '0.1' 1e-1, '1' 1, '10' 1e1, '100' 1e2, '1,000' 1e3, " \
     ."'10,000' 1e4, '100,000' 1e5, '1,000,000' 1e6)"
 # With 2 and 5 between the powers of ten, for axes that span few of them.

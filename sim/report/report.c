@@ -94,12 +94,10 @@ static void write_differences(struct report *report)
     page_list_write(&list);
 }
 
-/* Who won, at what cost; what went wrong; and which results these are, where there are several. */
-static void write_beginning(struct report *report)
+/* Which results these are, where there are several. */
+static void write_sets(struct report *report)
 {
     struct page *page = &report->page;
-    page->form->verdict(page, verdict_text(&report->pool, report->data, &report->contests));
-    section_wrong_rows(report);
     if (report->data->set_count > 1) {
         struct page_list sets = {.report = report};
         page->form->paragraph(page, "Results of several folders stand side by side, each with its "
@@ -110,6 +108,15 @@ static void write_beginning(struct report *report)
         page_list_write(&sets);
         write_differences(report);
     }
+}
+
+/* Who won, at what cost; what went wrong; and which results these are. */
+static void write_beginning(struct report *report)
+{
+    struct page *page = &report->page;
+    page->form->verdict(page, verdict_text(&report->pool, report->data, &report->contests));
+    section_wrong_rows(report);
+    write_sets(report);
 }
 
 static void write_words(struct report *report)
@@ -142,13 +149,24 @@ static void write_words(struct report *report)
 static bool write_page(struct report *report, struct error *error)
 {
     struct page *page = &report->page;
-    page->form->begin(page, "Which timer structure?");
-    write_beginning(report);
+    bool timed = json_array_size(report->data->rows) + json_array_size(report->data->bench) > 0;
+    page->form->begin(page, timed ? "Which timer structure?" : "Which protocol?");
+    if (timed) {
+        write_beginning(report);
+    } else {
+        page->form->verdict(page, cluster_verdict(report));
+        write_sets(report);
+    }
     if (report->contests.count > 0) {
         section_table(report);
     }
-    section_faults(report);
-    write_words(report);
+    if (timed) {
+        section_faults(report);
+    }
+    section_cluster(report);
+    if (timed) {
+        write_words(report);
+    }
     if (!write_pictures(report, error)) {
         return false;
     }
@@ -159,7 +177,9 @@ static bool write_page(struct report *report, struct error *error)
         section_trace(report, &report->contests.items[c], c);
     }
     section_bench(report);
-    section_structures(report);
+    if (timed) {
+        section_structures(report);
+    }
     section_how(report);
     page->form->end(page);
     return true;

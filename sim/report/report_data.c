@@ -165,6 +165,48 @@ static bool read_results(struct report_data *data, struct report_set *set, struc
     return good;
 }
 
+/* What the commands of `timerlab cluster` leave: NAME.json each. */
+static const char *const cluster_drives[] = {"check", "sim", "run"};
+
+static bool find_cluster(char path[4096], const char *folder, size_t drive)
+{
+    char name[32];
+    (void)snprintf(name, sizeof name, "%s.json", cluster_drives[drive]);
+    return find_file(path, folder, name);
+}
+
+static bool read_cluster(struct report_data *data, struct report_set *set, struct error *error)
+{
+    char path[4096];
+    for (size_t d = 0; d < sizeof cluster_drives / sizeof cluster_drives[0]; d++) {
+        if (!find_cluster(path, set->folder, d)) {
+            continue;
+        }
+        json_t *whole = read_json(path, error);
+        json_t *rows = json_object_get(whole, "rows");
+        if (whole != NULL && !json_is_array(rows)) {
+            (void)error_set(error, "%s: has no rows; is it from `timerlab cluster %s -o`?", path,
+                            cluster_drives[d]);
+        }
+        if (!json_is_array(rows)) {
+            json_decref(whole);
+            return false;
+        }
+        size_t i = 0;
+        json_t *row = NULL;
+        json_array_foreach(rows, i, row)
+        {
+            (void)json_object_set_new(row, "drive", json_string(cluster_drives[d]));
+        }
+        take_rows(data->cluster, rows, set->mark);
+        const json_t *context = json_object_get(whole, "context");
+        note_run(set, path, "timerlab cluster", context);
+        (void)json_object_update_missing(set->context, (json_t *)context);
+        json_decref(whole);
+    }
+    return true;
+}
+
 static bool read_table(const struct report_set *set, const char *name, json_t *all,
                        struct error *error)
 {
@@ -308,16 +350,20 @@ static bool read_folder(struct report_data *data, struct report_set *set, struct
         return error_set(error, "%s: %s; give a folder that `timerlab sim -o` or scripts/run left",
                          set->folder, strerror(errno));
     }
-    if (!find_file(path, set->folder, "results.json") &&
-        !find_file(path, set->folder, "bench.csv") && !find_file(path, set->folder, "bench.json")) {
-        return error_set(
-            error,
-            "%s: has neither results.json nor bench.csv or bench.json; give a folder that "
-            "`timerlab sim -o` or scripts/run left",
-            set->folder);
+    bool any = find_file(path, set->folder, "results.json") ||
+               find_file(path, set->folder, "bench.csv") ||
+               find_file(path, set->folder, "bench.json");
+    for (size_t d = 0; d < sizeof cluster_drives / sizeof cluster_drives[0]; d++) {
+        any = any || find_cluster(path, set->folder, d);
     }
-    return read_results(data, set, error) && read_bench(data, set, error) &&
-           read_table(set, "faults.csv", data->faults, error) &&
+    if (!any) {
+        return error_set(error,
+                         "%s: has neither results.json nor bench.csv or bench.json; give a folder "
+                         "that `timerlab sim -o`, scripts/run or `timerlab cluster` left",
+                         set->folder);
+    }
+    return read_results(data, set, error) && read_cluster(data, set, error) &&
+           read_bench(data, set, error) && read_table(set, "faults.csv", data->faults, error) &&
            read_structures(data, set, error) && read_commands(set, error);
 }
 
@@ -328,6 +374,7 @@ bool report_data_read(struct report_data *data, const char *const *folders, size
                                  .set_count = folder_count,
                                  .rows = json_array(),
                                  .bench = json_array(),
+                                 .cluster = json_array(),
                                  .faults = json_array(),
                                  .structures = json_object()};
     bool done = data->sets != NULL || error_set(error, "out of memory");
@@ -359,6 +406,7 @@ void report_data_free(struct report_data *data)
     free(data->sets);
     json_decref(data->rows);
     json_decref(data->bench);
+    json_decref(data->cluster);
     json_decref(data->faults);
     json_decref(data->structures);
     *data = (struct report_data){0};

@@ -30,13 +30,14 @@ struct report_data {
     json_t *rows; /* of results.json */
     json_t
         *bench; /* of bench.csv or bench.json: one operation, one structure, one number of timers */
+    json_t *cluster;    /* of check.json, sim.json and run.json of `timerlab cluster`, by `drive` */
     json_t *faults;     /* of faults.csv */
     json_t *structures; /* those of the rows, by name: as `timerlab list --format json` has them */
 };
 
-/* Reads the folders, which must outlive the data. False, with `error` set, if a folder has neither
- * results.json nor bench.csv nor bench.json, or a file cannot be understood; nothing is left to
- * free then. */
+/* Reads the folders, which must outlive the data. False, with `error` set, if a folder has none
+ * of results.json, bench.csv, bench.json and the cluster's files, or a file cannot be understood;
+ * nothing is left to free then. */
 bool report_data_read(struct report_data *data, const char *const *folders, size_t folder_count,
                       struct error *error);
 void report_data_free(struct report_data *data);

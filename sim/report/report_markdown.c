@@ -3,6 +3,7 @@
 #include "report_text.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* A text with its marks; what would break a table's cell is escaped there. */
 static void write_text(const struct page *page, const char *text, bool cell)
@@ -110,10 +111,15 @@ static bool markdown_picture(struct page *page, const struct page_picture *pictu
                              struct error *error)
 {
     (void)error;
-    (void)fprintf(
-        page->stream,
-        "\n![%s](pictures/%s.png)\n\n%s [SVG](pictures/%s.svg), [data](pictures/%s.csv)\n",
-        picture->title, picture->name, picture->about, picture->name, picture->name);
+    /* What a run has drawn itself is SVG alone. */
+    char path[4096];
+    bool drawn = snprintf(path, sizeof path, "%s/pictures/%s.png", picture->folder, picture->name) <
+                     (int)sizeof path &&
+                 access(path, R_OK) == 0;
+    (void)fprintf(page->stream,
+                  "\n![%s](pictures/%s.%s)\n\n%s [SVG](pictures/%s.svg), [data](pictures/%s.csv)\n",
+                  picture->title, picture->name, drawn ? "png" : "svg", picture->about,
+                  picture->name, picture->name);
     return true;
 }
 

@@ -113,6 +113,11 @@ void section_trace(struct report *report, const struct contest *contest, size_t 
 /* In report_durable.c: what durable structures promise, if there are any. */
 void section_durable(struct report *report);
 
+/* In report_cluster.c: protocols for timers that many machines share, in a sentence and in tables;
+ * nothing without any. */
+const char *cluster_verdict(struct report *report);
+void section_cluster(struct report *report);
+
 /* In report_bench.c: single operations, as sentences and as a table; nothing without any. */
 void section_bench_words(struct report *report);
 void section_bench(struct report *report);
