@@ -63,7 +63,9 @@ static const struct command_line syntax = {
         "measured. report.html needs nothing beside it; report.md has its pictures in pictures/."
         "\vA DIR is what `timerlab sim -o` or scripts/run left; what it does not have is left out: "
         "results.json, latency.csv, work.csv, faults.csv, bench.csv or bench.json, "
-        "structures.json, commands.txt. Several, as of two versions or machines, stand side by "
+        "structures.json, commands.txt; or what `timerlab cluster` left: check.json, sim.json, "
+        "run.json, lateness.csv, timers/, runs/. Several, as of two versions or machines, stand "
+        "side by "
         "side.\n\n"
         "Exit status: 0 done, 1 a file cannot be read or written, or pictures cannot be drawn, "
         "2 usage.",
