@@ -190,6 +190,16 @@ static const json_t *find_checked(const struct report *report, const json_t *lik
     return NULL;
 }
 
+/* "crash + late": where a heading may be broken. */
+static const char *spaced(struct report *report, const char *faults)
+{
+    struct text text = {.pool = &report->pool};
+    for (const char *at = faults; *at != '\0'; at++) {
+        text_add(&text, "%.*s%s", *at != '+', at, *at == '+' ? " + " : "");
+    }
+    return text_end(&text);
+}
+
 static void write_checked(struct report *report)
 {
     struct table table = {.report = report};
@@ -201,7 +211,7 @@ static void write_checked(struct report *report)
         add_word(&faults, row_string(row, "faults"));
     }
     for (size_t i = 0; i < faults.count; i++) {
-        table_column(&table, faults.items[i], true, "");
+        table_column(&table, spaced(report, faults.items[i]), true, "");
     }
     at = 0;
     for (const json_t *row; (row = next_row(report, "check", &at)) != NULL;) {

@@ -106,6 +106,7 @@ struct sample {
     bool taken;
     double events;  /* a connection, in all the trace's time */
     double pending; /* a connection, at most */
+    double timers;  /* a connection, that ever are */
 };
 
 #define SAMPLE_CONNECTIONS 256u
@@ -131,6 +132,7 @@ static struct sample take_sample(const struct sweep_request *request, size_t poi
     if (reader != NULL && trace_info_collect(reader, &info, NULL, &ignored)) {
         sample.events = (double)trace_reader_header(reader)->events / part.connections;
         sample.pending = (double)info.pending_max / part.connections;
+        sample.timers = (double)trace_reader_header(reader)->ids / part.connections;
     }
     trace_reader_close(reader);
     temporary_file_remove(path);
@@ -154,32 +156,32 @@ static size_t sample_at(const struct sweep_knobs *knobs, size_t point, size_t *p
     return at;
 }
 
-/* How many operations a point has, and about how many timers pend at most. Of a trace its header
- * says the one, and bounds the other; what is not generated yet is sampled, but for a whole sweep,
- * for which only the time left depends on it. */
-static void size_of(const struct sweep_request *request, const json_t *description, size_t point,
-                    struct sample *samples, double *events, double *pending)
+/* How many operations a point has, how many timers, and about how many of them pend at most: all
+ * of it, not of a connection. Of a trace its header says the one, and bounds the other; what is not
+ * generated yet is sampled, but for a whole sweep, for which only the time left depends on it. */
+static struct sample size_of(const struct sweep_request *request, const json_t *description,
+                             size_t point, struct sample *samples)
 {
     const struct sweep_knobs *knobs = request->knobs;
     uint64_t connections = 0;
     size_t places;
     struct error ignored;
-    *events = 0;
-    *pending = 0;
+    struct sample size = {0};
     if (request->workload == NULL) {
         for (size_t i = 0; i < knobs->count; i++) {
             const json_t *trace = json_array_get(json_object_get(description, "traces"),
                                                  sweep_index_at(knobs, point, i));
             if (strcmp(knobs->items[i].name, SWEEP_KNOB_TRACE) == 0) {
-                *events = (double)json_integer_value(json_object_get(trace, "events"));
-                *pending = (double)json_integer_value(json_object_get(trace, "timers"));
+                size.events = (double)json_integer_value(json_object_get(trace, "events"));
+                size.timers = (double)json_integer_value(json_object_get(trace, "timers"));
+                size.pending = size.timers;
             }
         }
-        return;
+        return size;
     }
     const char *text = sweep_named_value_at(knobs, point, SWEEP_KNOB_CONNECTIONS);
     (void)sweep_parse_whole("", text, 1, UINT32_MAX, &connections, &ignored);
-    struct sample sample = {.events = request->seconds, .pending = 1};
+    struct sample sample = {.events = request->seconds, .pending = 1, .timers = 1};
     if (request->parts > 0) {
         struct sample *kept = &samples[sample_at(knobs, point, &places)];
         if (!kept->taken) {
@@ -187,28 +189,28 @@ static void size_of(const struct sweep_request *request, const json_t *descripti
         }
         sample = *kept;
     }
-    *events = (double)connections * sample.events;
-    *pending = (double)connections * sample.pending;
+    size.events = (double)connections * sample.events;
+    size.pending = (double)connections * sample.pending;
+    size.timers = (double)connections * sample.timers;
+    return size;
 }
 
 /* What a point is expected to take, in no unit: the same number on every machine. */
 static double expected_cost(const struct sweep_request *request, const json_t *description,
                             size_t point, struct sample *samples)
 {
-    double events;
-    double pending;
-    size_of(request, description, point, samples, &events, &pending);
+    const struct sample size = size_of(request, description, point, samples);
     double passes = UNTIMED_PASSES + request->runs * (request->latency ? 2.0 : 1.0);
-    double cost = request->workload != NULL ? events * GENERATED_COST : 0;
+    double cost = request->workload != NULL ? size.events * GENERATED_COST : 0;
     for (size_t i = 0; i < request->contenders->count; i++) {
         const struct tl_algo *algo = request->contenders->items[i].timed;
         if ((algo->capabilities & TL_CAP_SLOW) != 0 && !request->slow &&
-            pending > SIMULATE_SLOW_IDS_MAX) {
+            size.timers > SIMULATE_SLOW_IDS_MAX) {
             continue; /* it will not be run */
         }
         double operation =
-            OPERATION_COST + STEP_COST * declared_steps(&algo->cost, (uint64_t)pending);
-        cost += passes * (PASS_COST + events * operation);
+            OPERATION_COST + STEP_COST * declared_steps(&algo->cost, (uint64_t)size.pending);
+        cost += passes * (PASS_COST + size.events * operation);
     }
     return cost;
 }

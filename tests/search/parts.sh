@@ -106,6 +106,9 @@ stat -c '%n %i' half/cells/* | cmp -s - first || complain "a part that is done w
 sweeps 0 idle -a binary-heap -n 1k,10,20,30 --seconds 10000 -p rate_per_s=0.01 --runs 0 --part 1/2 -o uneven/1
 sweeps 0 idle -a binary-heap -n 1k,10,20,30 --seconds 10000 -p rate_per_s=0.01 --runs 0 --part 2/2 -o uneven/2
 is "$(points uneven/1) $(points uneven/2)" "[0] [1,2,3]" "the points by their cost"
+# a slow structure is not asked to serve so many timers, however few pend at once
+sweeps 0 rpc -a glib -n 10k,60k --seconds 0.1 -p cancelled=0.99 --runs 0 --part 1/2 -o refused/1
+is "$(points refused/1)" "[0]" "the points by the cost of what is run"
 # more parts than points: the rest has nothing to do
 sweeps 0 idle -a binary-heap -n 10,20 --seconds 1 --runs 0 --part 3/3 -o none/3
 says 'nothing is left for part 3 of 3'
