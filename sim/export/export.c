@@ -68,24 +68,30 @@ bool export_is_possible(const struct contender *contender, bool intrusive, struc
     (void)strcat(file, ".c");
     if (built_in == NULL) {
         return error_set(error,
-                         "%s cannot be exported: it is a plug-in, whose source timerlab has not "
-                         "got",
+                         "%s cannot be exported: it is a plug-in. Its own source, with timerlab.h, "
+                         "is all that a server needs",
                          name);
     }
     if ((algo->capabilities & TL_CAP_DURABLE) != 0) {
-        return error_set(error,
-                         "%s cannot be exported: its timers are kept on a disk, with a "
-                         "store that is timerlab's own",
-                         name);
+        return error_set(
+            error,
+            "%s cannot be exported: it keeps its timers on a disk, in a store that "
+            "is timerlab's own. A server that links with timerlab's library (pkg-config "
+            "timerlab) has it as it is",
+            name);
     }
     if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-        return error_set(error, "%s cannot be exported: it fires nothing", name);
+        return error_set(error,
+                         "%s cannot be exported: it fires nothing. `timerlab tune` says what to "
+                         "take",
+                         name);
     }
     const char *text = embedded_source(file);
     if (text == NULL || strstr(text, "\"unavailable.h\"") != NULL) {
         return error_set(error,
                          "%s cannot be exported: it stands on somebody else's library, which a "
-                         "server can call itself",
+                         "server can call itself. Of those that can be, `timerlab list` shows "
+                         "what each costs",
                          name);
     }
     if (intrusive && contender->embedded == NULL) {

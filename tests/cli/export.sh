@@ -48,41 +48,67 @@ printf 'late_%s\n' advance count create destroy next reserve start stop | diff -
 # Freestanding, with an allocator of the caller's: nothing is asked of a C library but to move bytes.
 "$CC" -std=c17 -O1 -ffreestanding -DLATE_NO_MALLOC -c out/late.c -o late.o
 ! nm -u late.o | grep -vE ' mem(cpy|set|move)$|__(asan|ubsan)' || fail "it needs more than it says"
+# Handed to a compiler for C++, it says what to do.
+! "$CXX" -x c++ -fsyntax-only out/late.c 2>said || fail "it compiles as C++"
+grep -q 'compile it as C ' said || fail "as C++ it is refused without a word: $(cat said)"
 # A prefix under which names inside would be those outside.
 "$TIMERLAB" export binary-heap --prefix heap -o out
 "$CC" -std=c17 -Wall -Wextra -Werror -c out/heap.c -o heap.o
 
-# The class for C++, around either shape: three timers of which one is stopped, and their callbacks.
+# The class for C++, around either shape: three timers of which one is stopped, and their callbacks. Once they are
+# made, no memory is asked for, of the allocator or by new (hier-wheel wants some for delays of a level that is new).
 for shape in own records; do
     flags=(--cpp)
     [ "$shape" = own ] || flags+=(--intrusive)
     "$TIMERLAB" export hier-wheel --prefix idle "${flags[@]}" -o "$shape"
     cat >"$shape/main.cc" <<'END'
 #include "idle.hpp"
+#include <cstdlib>
+#include <new>
 #include <vector>
 struct connection { int descriptor; uint64_t node[2]; };
+static int asked;
+void *operator new(std::size_t bytes) { asked++; return std::malloc(bytes); }
+void operator delete(void *block) noexcept { std::free(block); }
+void operator delete(void *block, std::size_t) noexcept { std::free(block); }
+/* Grows only where nothing was. */
+static void *resize(void *, void *block, std::size_t, std::size_t bytes, std::size_t align)
+{
+    if (bytes == 0) {
+        std::free(block);
+        return nullptr;
+    }
+    asked++;
+    return block == nullptr ? std::aligned_alloc(align, (bytes + align - 1) / align * align) : nullptr;
+}
 int main()
 {
     std::vector<connection> connections(3);
+    const idle_allocator counted = {nullptr, resize};
     idle::timers timers;
 #ifdef RECORDS
     idle_records records = {connections.data(), sizeof(connection), offsetof(connection, node)};
-    if (sizeof(idle_node) != sizeof(connection::node) || timers.create(3, 100, records) != IDLE_OK) {
+    if (sizeof(idle_node) != sizeof(connection::node) || timers.create(3, 100, records, 0, &counted) != IDLE_OK) {
 #else
-    if (timers || timers.create(3, 100) != IDLE_OK) {
+    if (timers || timers.create(3, 100, 0, &counted) != IDLE_OK) {
 #endif
         return 1;
     }
+    std::vector<uint32_t> fired;
+    fired.reserve(3);
+    const int made = asked;
     for (uint32_t id = 0; id < 3; id++) {
         timers.start(id, 110 + id);
     }
     idle::timers moved = std::move(timers);
-    std::vector<uint32_t> fired;
     if (timers || moved.stop(1) != IDLE_OK || moved.stop(1) != IDLE_IDLE || moved.next() > 110) {
         return 2;
     }
-    moved.advance(111, [&](uint32_t id, uint64_t) { fired.push_back(id); moved.start(id, 200); });
+    moved.advance(111, [&](uint32_t id, uint64_t) { fired.push_back(id); moved.start(id, 120); });
     moved.advance(112, [&](uint32_t id, uint64_t) { fired.push_back(id); });
+    if (made < 2 || asked != made) {
+        return 4;
+    }
     return fired == std::vector<uint32_t>{0, 2} && moved.count() == 1 ? 0 : 3;
 }
 END
