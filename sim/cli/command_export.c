@@ -30,6 +30,8 @@ static void complete(void *at, struct argp_state *state)
                    "--prefix %s: names in C begin with a small letter, and go on with letters, "
                    "digits and underscores; not tl, which is timerlab's",
                    arguments->request.prefix);
+    } else if (arguments->request.nodes && !arguments->request.intrusive) {
+        argp_error(state, "--nodes says how they lie in structs of yours: add --intrusive");
     }
 }
 
@@ -48,6 +50,13 @@ static const struct option_row options[] = {
       0},
      OPTION_FLAG,
      OPTION_AT(struct export_arguments, request.intrusive)},
+    {{"nodes", 'n', NULL, 0,
+      "Also NAME_nodes.h, with which your structs need no array: each lies where it was made, and "
+      "its "
+      "timer is named by that member; with --intrusive",
+      0},
+     OPTION_FLAG,
+     OPTION_AT(struct export_arguments, request.nodes)},
     {{"cpp", 'c', NULL, 0, "Also NAME.hpp, a class around it for C++17", 0},
      OPTION_FLAG,
      OPTION_AT(struct export_arguments, request.cpp)},

@@ -103,6 +103,49 @@ bool export_is_possible(const struct contender *contender, bool intrusive, struc
     return true;
 }
 
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+#define TRIAL_TIMERS 4096
+
+static void *trial_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
+{
+    size_t *held_bytes = ctx;
+    void *block = NULL;
+    if (new_bytes > 0) {
+        block = aligned_alloc(align, (new_bytes + align - 1) / align * align);
+        if (block == NULL) {
+            return NULL;
+        }
+        if (ptr != NULL) {
+            memcpy(block, ptr, old_bytes < new_bytes ? old_bytes : new_bytes);
+        }
+    }
+    free(ptr);
+    *held_bytes += new_bytes - old_bytes;
+    return block;
+}
+
+/* The bytes that it takes besides the nodes of so many timers; SIZE_MAX: out of memory. */
+static size_t bytes_besides_nodes(const struct contender *contender, uint32_t capacity)
+{
+    const struct tl_algo *algo = contender->embedded;
+    size_t held_bytes = 0;
+    size_t bytes = SIZE_MAX;
+    const struct tl_allocator allocator = {&held_bytes, trial_resize};
+    struct tl_records records = {calloc(capacity, algo->embedded_bytes), algo->embedded_bytes, 0};
+    const struct tl_config config = {.capacity = capacity,
+                                     .options = contender->options,
+                                     .allocator = &allocator,
+                                     .records = &records};
+    void *self = NULL;
+    if (records.base != NULL && algo->create(&config, &self) == TL_OK) {
+        bytes = held_bytes;
+        algo->destroy(self);
+    }
+    free(records.base);
+    return bytes;
+}
+
 /* --- text ------------------------------------------------------------------------------------ */
 
 /* One that grows, closed by text_take. */
@@ -393,6 +436,46 @@ static bool keep_hook(struct export *export, const char *hook, bool optional)
     return set_given(export, hook, strndup(name.at, name.length), true);
 }
 
+/* Whether what is called while timers run asks for the capacity, which of nodes that lie anywhere
+ * is 1. */
+static bool uses_capacity(struct export *export)
+{
+    static const char *const running[] = {"start", "stop", "advance", "next", "count"};
+    bool uses = false;
+    for (size_t i = 0; i < export->amalgam.count; i++) {
+        export->amalgam.items[i].kept = false;
+    }
+    for (size_t i = 0; i < sizeof running / sizeof running[0]; i++) {
+        (void)amalgam_keep(&export->amalgam, amalgam_member(export->descriptor, running[i]));
+    }
+    for (size_t i = 0; !uses && i < export->amalgam.count; i++) {
+        const struct item *item = &export->amalgam.items[i];
+        const char *at = item->text.at;
+        struct piece token;
+        struct piece before = {at, 0};
+        while (item->kept && !uses &&
+               token_next(&at, item->text.at + item->text.length, &token) != TOKEN_END) {
+            uses = piece_is(token, "capacity") && (piece_is(before, "->") || piece_is(before, "."));
+            before = token;
+        }
+    }
+    return uses;
+}
+
+/* Whether nodes may lie anywhere: but in them, nothing is kept by the number of a timer. */
+static bool nodes_are_possible(struct export *export)
+{
+    const struct contender *contender = export->request->contender;
+    if (uses_capacity(export) ||
+        bytes_besides_nodes(contender, 1) != bytes_besides_nodes(contender, TRIAL_TIMERS)) {
+        return error_set(export->error,
+                         "%s keeps more by the number of a timer than its node, so nodes cannot "
+                         "lie anywhere. Without --nodes it can be exported",
+                         contender->timed->name);
+    }
+    return true;
+}
+
 /* Reads the structure's source and keeps what its hooks need. */
 static bool cut(struct export *export)
 {
@@ -412,7 +495,10 @@ static bool cut(struct export *export)
             export->descriptor = text;
         }
     }
-    bool good = true;
+    bool good = !export->request->nodes || nodes_are_possible(export);
+    for (size_t i = 0; i < export->amalgam.count; i++) {
+        export->amalgam.items[i].kept = false;
+    }
     for (size_t i = 0; good && i < sizeof hooks / sizeof hooks[0]; i++) {
         good = keep_hook(export, hooks[i], strcmp(hooks[i], "next") == 0);
     }
@@ -754,21 +840,25 @@ static void write_renamed(FILE *stream, const struct renaming *renaming, const c
 }
 
 /* The texts of the files, as the templates have them. */
-enum part { PART_HEADER, PART_SOURCE, PART_CPP, PART_PLUGIN, PART_COUNT };
+enum part { PART_HEADER, PART_SOURCE, PART_CPP, PART_NODES, PART_PLUGIN, PART_COUNT };
 
 static const struct {
     const char *ending;
     const char *template;
 } parts[PART_COUNT] = {
-    [PART_HEADER] = {".h", text_timers_h_in},
-    [PART_SOURCE] = {".c", text_timers_c_in},
-    [PART_CPP] = {".hpp", text_timers_hpp_in},
+    [PART_HEADER] = {".h", text_timers_h_in},        [PART_SOURCE] = {".c", text_timers_c_in},
+    [PART_CPP] = {".hpp", text_timers_hpp_in},       [PART_NODES] = {"_nodes.h", text_nodes_h_in},
     [PART_PLUGIN] = {"_plugin.c", text_plugin_c_in},
 };
 
 static bool is_asked_for(const struct export_request *request, enum part part)
 {
-    return part == PART_CPP ? request->cpp : part != PART_PLUGIN || request->plugin;
+    bool asked[PART_COUNT] = {[PART_HEADER] = true,
+                              [PART_SOURCE] = true,
+                              [PART_CPP] = request->cpp,
+                              [PART_NODES] = request->nodes,
+                              [PART_PLUGIN] = request->plugin};
+    return asked[part];
 }
 
 static bool write_file(const struct export *export, struct outfile *file, enum part part,

@@ -20,6 +20,7 @@ struct export_request {
     const char *prefix;  /* of all names that are seen outside; NULL: as the structure is called */
     const char *command; /* what the files say made them */
     bool intrusive;      /* timers lie in the caller's records */
+    bool nodes;          /* and, also the header with which they need no array; with intrusive */
     bool cpp;            /* also the header for C++ */
     bool plugin;         /* also the file that makes a plug-in of it */
 };
@@ -30,8 +31,8 @@ bool export_is_possible(const struct contender *contender, bool intrusive, struc
 /* Whether names can begin so: lower-case letters, digits and underscores, as C wants them. */
 bool export_prefix_is_good(const char *prefix);
 
-/* PREFIX.h and PREFIX.c, and PREFIX.hpp and PREFIX_plugin.c where they are asked for. Files of
- * these names are replaced; on failure none of them has changed. */
+/* PREFIX.h and PREFIX.c, and PREFIX.hpp, PREFIX_nodes.h and PREFIX_plugin.c where they are asked
+ * for. Files of these names are replaced; on failure none of them has changed. */
 bool export_write(const struct export_request *request, struct error *error);
 
 #endif

@@ -35,6 +35,8 @@ refuse 1 "somebody else's library" libuv
 refuse 1 "timerlab's own" kv-wheel
 refuse 1 'fires nothing' null
 refuse 1 'Without --intrusive' spoke-wheel --intrusive
+refuse 1 'Without --nodes' binary-heap --intrusive --nodes
+refuse 2 'add --intrusive' hier-wheel --nodes
 
 # Nothing of timerlab is left, but who made it; the names of the outside are the prefix's.
 "$TIMERLAB" export hier-wheel:slots=64:rounding=ceil --prefix late -o out
