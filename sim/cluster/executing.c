@@ -36,7 +36,10 @@ static double service_s(struct cluster *cluster)
 static void begin_call(struct cluster *cluster, struct slot *slot)
 {
     const double *p = cluster->p;
-    double takes_s = service_s(cluster);
+    double takes_s;
+    if (!draw_measured(cluster, TIME_CALL, &cluster->services, &takes_s)) {
+        takes_s = service_s(cluster);
+    }
     slot->failed =
         cluster->outage || (p[PAR_FAILURE] > 0 && random_unit(&cluster->services) < p[PAR_FAILURE]);
     slot->copy.heard =
@@ -139,11 +142,24 @@ static bool is_away(const struct cluster *cluster, const struct node *node)
            node->pause_until_us > cluster->now_us;
 }
 
+/* It looks into the queue, or is told of what comes there. */
+static void await(struct cluster *cluster, struct slot *slot)
+{
+    double poll_ms = cluster->p[PAR_TAKE_POLL_MS];
+    slot->looks = poll_ms > 0 && cluster->queue.count == 0;
+    if (slot->looks) {
+        slot_at(cluster, slot, cluster->now_us + us_of(poll_ms / 1e3));
+    } else {
+        cluster->idle[cluster->idle_count++] = (uint32_t)(slot - cluster->slots);
+    }
+}
+
 static void leave(struct cluster *cluster, struct slot *slot)
 {
     slot->busy = false;
+    slot->looks = false;
     if (!is_away(cluster, node_of(cluster, slot))) {
-        cluster->idle[cluster->idle_count++] = (uint32_t)(slot - cluster->slots);
+        await(cluster, slot);
     }
 }
 
@@ -158,8 +174,8 @@ static bool begin_step(struct cluster *cluster, struct slot *slot)
         begin_call(cluster, slot);
     } else {
         slot_at(cluster, slot,
-                cluster->now_us +
-                    store_us(cluster, slot->copy.timer, node_of(cluster, slot), true));
+                cluster->now_us + store_us(cluster, slot->copy.timer, node_of(cluster, slot),
+                                           measured_as(step), true));
     }
     return true;
 }
@@ -232,6 +248,25 @@ void feed_slots(struct cluster *cluster)
             (void)begin_step(cluster, slot);
         }
     }
+    /* All that there was had ended before: they look again, later. */
+    while (cluster->p[PAR_TAKE_POLL_MS] > 0 && cluster->idle_count > 0) {
+        await(cluster, &cluster->slots[cluster->idle[--cluster->idle_count]]);
+    }
+}
+
+/* Each begins to look at a moment of its own. */
+void executing_begin(struct cluster *cluster)
+{
+    double poll_ms = cluster->p[PAR_TAKE_POLL_MS];
+    for (uint32_t i = 0; i < cluster->slot_count; i++) {
+        struct slot *slot = &cluster->slots[i];
+        if (poll_ms > 0) {
+            slot->looks = true;
+            slot_at(cluster, slot, us_of(random_unit(&cluster->faults) * poll_ms / 1e3));
+        } else {
+            cluster->idle[cluster->idle_count++] = i;
+        }
+    }
 }
 
 void slot_event(struct cluster *cluster, uint32_t number)
@@ -242,7 +277,7 @@ void slot_event(struct cluster *cluster, uint32_t number)
         slot_at(cluster, slot, node->pause_until_us);
         return;
     }
-    if (end_step(cluster, slot)) {
+    if (!slot->looks && end_step(cluster, slot)) {
         if (begin_step(cluster, slot)) {
             return;
         }
@@ -274,6 +309,9 @@ void host_crash(struct cluster *cluster, uint32_t host)
             slot->busy = false;
             event_cancel(cluster, cluster->range[EVENT_SLOT] + i);
             drop_copy(cluster, &slot->copy, CLUSTER_CAUSE_CRASH);
+        } else if (slot->looks) {
+            slot->looks = false;
+            event_cancel(cluster, cluster->range[EVENT_SLOT] + i);
         }
     }
 }
@@ -286,8 +324,8 @@ void host_comes(struct cluster *cluster, uint32_t host)
          i < (host + 1) * each &&
          !is_away(cluster, &cluster->nodes[cluster->scheduler_count + host]);
          i++) {
-        if (!cluster->slots[i].busy) {
-            cluster->idle[cluster->idle_count++] = i;
+        if (!cluster->slots[i].busy && !cluster->slots[i].looks) {
+            await(cluster, &cluster->slots[i]);
         }
     }
     feed_slots(cluster);

@@ -71,7 +71,8 @@ struct scheduler {
     uint64_t second; /* whose timers it fetches */
     uint64_t next_poll_us;
     struct copies held;
-    bool full; /* the last look left something */
+    bool full;        /* the last look left something */
+    uint64_t version; /* of the claims that it has seen */
 };
 
 struct slot {
@@ -79,6 +80,7 @@ struct slot {
     uint32_t host;
     uint8_t step;
     bool busy;
+    bool looks; /* its next event is a look into the queue */
     bool failed;
     uint64_t at_us; /* of its next event */
 };
@@ -91,6 +93,7 @@ enum range {
     EVENT_OUTAGE,
     EVENT_HALT,
     EVENT_SLOW,
+    EVENT_DOWN,
     EVENT_POLL,  /* one a scheduler: to look, or the end of a step */
     EVENT_SLOT,  /* one a slot */
     EVENT_CRASH, /* one a node, and so on */
@@ -139,6 +142,7 @@ struct cluster {
     double queue_area; /* timers times seconds */
     uint64_t queue_changed_us;
 
+    uint64_t version;     /* of the claims: who has not seen the last one waits once more */
     uint64_t clock;       /* the next second to be fetched, in ticks */
     uint64_t row_lock_us; /* when the one lock is free again */
     uint32_t master;
@@ -155,6 +159,7 @@ struct cluster {
     uint32_t *idle; /* slots of hosts that are up */
     uint32_t idle_count;
 
+    uint64_t store_up_us; /* it does not answer before */
     bool outage;
     bool slow;
     bool halted;
@@ -203,8 +208,14 @@ static inline struct timer *timer_of(const struct cluster *cluster, const struct
     return timer->serial == copy->serial && timer->record != FREE ? timer : NULL;
 }
 
-/* How long a request to the store takes from now; one that writes waits for a sync. */
-uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node, bool writes);
+/* How long a request to the store takes from now, by what it is measured as; one that writes waits
+ * for a sync. */
+uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node,
+                  enum measured_time time, bool writes);
+
+/* How long what was measured takes this time; false: there is no measure of it. */
+bool draw_measured(struct cluster *cluster, enum measured_time time, struct random *random,
+                   double *took_s);
 
 /* A timer of which nothing is left to be seen is put into the books; one that only a fault can have
  * left so is lost. */
@@ -243,6 +254,7 @@ void enqueue(struct cluster *cluster, uint32_t timer, enum cluster_path path,
 /* --- executing.c -------------------------------------------------------------------------------
  */
 
+void executing_begin(struct cluster *cluster);
 void feed_slots(struct cluster *cluster);
 void slot_event(struct cluster *cluster, uint32_t number);
 void host_crash(struct cluster *cluster, uint32_t host);

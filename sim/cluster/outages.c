@@ -38,6 +38,7 @@ void outages_begin(struct cluster *cluster)
     if (p[PAR_SLOW_EVERY] > 0 && p[PAR_SLOW_S] > 0) {
         event_at(cluster, cluster->range[EVENT_SLOW], us_of(p[PAR_SLOW_EVERY]));
     }
+    again_after(cluster, cluster->range[EVENT_DOWN], p[PAR_DOWN_S] > 0 ? p[PAR_DOWN_EVERY] : 0);
     if (p[PAR_HALT_AT] > 0 && p[PAR_HALT_S] > 0) {
         event_at(cluster, cluster->range[EVENT_HALT], us_of(p[PAR_HALT_AT]));
     }
@@ -163,6 +164,7 @@ void outage_event(struct cluster *cluster, enum range range, uint32_t number)
     const double *p = cluster->p;
     uint32_t id = cluster->range[range] + number;
     struct node *node = &cluster->nodes[number];
+    double length_s;
     switch (range) {
     case EVENT_OUTAGE:
         outage(cluster);
@@ -174,6 +176,13 @@ void outage_event(struct cluster *cluster, enum range range, uint32_t number)
         cluster->slow = !cluster->slow;
         event_at(cluster, id,
                  cluster->now_us + us_of(p[cluster->slow ? PAR_SLOW_S : PAR_SLOW_EVERY]));
+        break;
+    case EVENT_DOWN:
+        if (!draw_measured(cluster, TIME_STALL, &cluster->faults, &length_s)) {
+            length_s = p[PAR_DOWN_S];
+        }
+        cluster->store_up_us = cluster->now_us + us_of(length_s);
+        again_after(cluster, id, p[PAR_DOWN_EVERY]);
         break;
     case EVENT_CRASH:
         crash(cluster, number);

@@ -41,6 +41,8 @@
       "timers of one look")                                                                        \
     X(PAR_HOSTS, "hosts", 8, 1, 4096, "own", "nodes that execute")                                 \
     X(PAR_SLOTS, "slots", 64, 1, 65536, "Temporal: 512 of a host", "calls at a time, of a host")   \
+    X(PAR_TAKE_POLL_MS, "take_poll_ms", 0, 0, 1e6, "own",                                          \
+      "how often an idle slot looks into the queue (0: it is told)")                               \
     X(PAR_SERVICE, "service", 0, 0, 2, "reference design",                                         \
       "a call's time is 0 log-normal, 1 exponential, 2 fixed")                                     \
     X(PAR_SERVICE_MS, "service_ms", 20, 0, 1e7, "reference design",                                \
@@ -85,6 +87,9 @@
       "between times of a slow store")                                                             \
     X(PAR_SLOW_S, "slow_store_s", 60, 0, 1e9, "own", "length of one")                              \
     X(PAR_SLOW_FACTOR, "slow_store_factor", 100, 1, 1e6, "own", "by which it is slower")           \
+    X(PAR_DOWN_EVERY, "store_down_every_s", 0, 0, 1e12, "own",                                     \
+      "between times that the store does not answer")                                              \
+    X(PAR_DOWN_S, "store_down_s", 0, 0, 1e9, "own", "length of one")                               \
     X(PAR_HALT_AT, "halt_at_s", 0, 0, 1e9, "own", "when all schedulers stop (0: never)")           \
     X(PAR_HALT_S, "halt_s", 0, 0, 1e9, "own", "for how long")
 

@@ -56,7 +56,7 @@ static uint32_t start(struct cluster *cluster, uint64_t deadline_us, uint64_t st
         return number;
     }
     struct timer *timer = &cluster->timers[number];
-    uint64_t commit_us = cluster->now_us + store_us(cluster, number, NULL, true);
+    uint64_t commit_us = cluster->now_us + store_us(cluster, number, NULL, TIME_START, true);
     uint64_t shown_us = deadline_us > cluster->lead_us ? deadline_us - cluster->lead_us : 0;
     *timer = (struct timer){.deadline_us = deadline_us,
                             .serial = timer->serial + 1,

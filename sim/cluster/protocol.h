@@ -37,12 +37,10 @@
     X(CLUSTER_ACK, "ack", "ends the timer, if its token is still the latest")                      \
     X(CLUSTER_TELL, "tell", "tells the other copies that it is done")
 
-enum cluster_step {
-#define CLUSTER_STEP_ENUM(code, word, text) code,
-    CLUSTER_STEP_MAP(CLUSTER_STEP_ENUM)
-#undef CLUSTER_STEP_ENUM
-        CLUSTER_STEPS
-};
+/* Of a row (code, word, text) the code, for an enum. */
+#define CLUSTER_CODE(code, word, text) code,
+
+enum cluster_step { CLUSTER_STEP_MAP(CLUSTER_CODE) CLUSTER_STEPS };
 
 /* The word and the sentence of a step. */
 const char *cluster_step_word(enum cluster_step step);
@@ -59,12 +57,7 @@ const char *cluster_step_text(enum cluster_step step);
       "it has waited for too long: it is put into the queue anew")                                 \
     X(CLUSTER_RECOVERY_COPY, "copy", "another copy, which nobody told, fires a little later")
 
-enum cluster_recovery {
-#define CLUSTER_RECOVERY_ENUM(code, word, text) code,
-    CLUSTER_RECOVERY_MAP(CLUSTER_RECOVERY_ENUM)
-#undef CLUSTER_RECOVERY_ENUM
-        CLUSTER_RECOVERIES
-};
+enum cluster_recovery { CLUSTER_RECOVERY_MAP(CLUSTER_CODE) CLUSTER_RECOVERIES };
 
 const char *cluster_recovery_word(enum cluster_recovery recovery);
 const char *cluster_recovery_text(enum cluster_recovery recovery);
@@ -115,12 +108,7 @@ bool cluster_protocol_keeps_record(const struct cluster_protocol *protocol);
     X(CLUSTER_CAUSE_PARTITION, "partition", "nodes did not see one another")                       \
     X(CLUSTER_CAUSE_OTHER, "other", "none of these")
 
-enum cluster_cause {
-#define CLUSTER_CAUSE_ENUM(code, word, text) code,
-    CLUSTER_CAUSE_MAP(CLUSTER_CAUSE_ENUM)
-#undef CLUSTER_CAUSE_ENUM
-        CLUSTER_CAUSES
-};
+enum cluster_cause { CLUSTER_CAUSE_MAP(CLUSTER_CODE) CLUSTER_CAUSES };
 
 const char *cluster_cause_word(enum cluster_cause cause);
 const char *cluster_cause_text(enum cluster_cause cause);

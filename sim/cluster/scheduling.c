@@ -272,16 +272,10 @@ static void wait_for_poll(struct cluster *cluster, uint32_t number)
     event_at(cluster, cluster->range[EVENT_POLL] + number, scheduler->next_poll_us);
 }
 
-/* The end of the step after `steps` requests, the last of which may wait for a sync. */
-static void begin_step(struct cluster *cluster, uint32_t number, bool writes)
+static uint64_t step_us(struct cluster *cluster, uint32_t number, enum cluster_step step)
 {
-    uint64_t took_us = store_us(cluster, number, &cluster->nodes[number], writes);
-    event_at(cluster, cluster->range[EVENT_POLL] + number, cluster->now_us + took_us);
-}
-
-static bool step_writes(enum cluster_step step)
-{
-    return step != CLUSTER_FETCH;
+    return store_us(cluster, number, &cluster->nodes[number], measured_as(step),
+                    step != CLUSTER_FETCH);
 }
 
 /* Whether there is anything to begin with. */
@@ -299,6 +293,10 @@ static bool looks(struct cluster *cluster, uint32_t number)
         scheduler->second = cluster->clock;
         return (cluster->clock + 1) * tick_us <= clock_us;
     }
+    if (does(cluster, CLUSTER_CLAIM) && scheduler->version != cluster->version) {
+        scheduler->version = cluster->version; /* another was faster: it sleeps */
+        return false;
+    }
     return head_is_due(cluster, scheduler, clock_us);
 }
 
@@ -311,7 +309,7 @@ static void look(struct cluster *cluster, uint32_t number)
     }
     enum cluster_step first = cluster->protocol->schedule[0];
     cluster->schedulers[number].step = 1;
-    uint64_t took_us = store_us(cluster, number, &cluster->nodes[number], step_writes(first));
+    uint64_t took_us = step_us(cluster, number, first);
     uint64_t begin_us = cluster->now_us;
     if (first == CLUSTER_ACQUIRE) { /* one at a time */
         begin_us = cluster->row_lock_us > begin_us ? cluster->row_lock_us : begin_us;
@@ -366,6 +364,8 @@ static void end_step(struct cluster *cluster, uint32_t number)
         break;
     case CLUSTER_CLAIM:
         take_due(cluster, number, READY);
+        cluster->version += scheduler->held.count > 0;
+        scheduler->version = cluster->version;
         push_held(cluster, scheduler, true);
         break;
     case CLUSTER_PUSH:
@@ -383,7 +383,8 @@ static void end_step(struct cluster *cluster, uint32_t number)
     enum cluster_step next = cluster->protocol->schedule[scheduler->step];
     if (next != CLUSTER_END && !empty) {
         scheduler->step++;
-        begin_step(cluster, number, step_writes(next));
+        event_at(cluster, cluster->range[EVENT_POLL] + number,
+                 cluster->now_us + step_us(cluster, number, next));
     } else if (scheduler->full) {
         scheduler->step = 0;
         look(cluster, number);

@@ -132,12 +132,28 @@ static uint64_t sync_end(struct cluster *cluster, uint32_t shard, uint64_t from_
     return cluster->sync_end_us[shard];
 }
 
-uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node, bool writes)
+bool draw_measured(struct cluster *cluster, enum measured_time time, struct random *random,
+                   double *took_s)
+{
+    const struct measured_quantiles *measured = cluster->request->measured;
+    if (measured == NULL || time >= MEASURED_OF_STEPS || !measured[time].known) {
+        return false;
+    }
+    *took_s = measured_at(&measured[time], random_unit(random)) / 1e3;
+    return true;
+}
+
+uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node,
+                  enum measured_time time, bool writes)
 {
     const double *p = cluster->p;
     uint64_t trip_us = 0;
+    double took_s;
     cluster->outcome->store_operations++;
-    if (p[PAR_STORE_MS] > 0) {
+    bool measured = draw_measured(cluster, time, &cluster->stores, &took_s);
+    if (measured) { /* with its sync */
+        trip_us = us_of(took_s);
+    } else if (p[PAR_STORE_MS] > 0) {
         double trip_s = random_lognormal(&cluster->stores, p[PAR_STORE_MS] / 1e3, 0.5);
         trip_us = us_of(cluster->slow ? trip_s * p[PAR_SLOW_FACTOR] : trip_s);
     }
@@ -145,7 +161,10 @@ uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *no
     if (node != NULL && node->cut_until_us > there_us) {
         there_us = node->cut_until_us;
     }
-    if (writes && p[PAR_SYNC_MS] > 0) {
+    if (there_us < cluster->store_up_us) {
+        there_us = cluster->store_up_us;
+    }
+    if (writes && !measured && p[PAR_SYNC_MS] > 0) {
         there_us = sync_end(cluster, shard % (uint32_t)p[PAR_SHARDS], there_us);
     }
     return there_us - cluster->now_us + trip_us / 2;
@@ -293,7 +312,7 @@ static void happens(struct cluster *cluster, uint32_t id)
         }
         break;
     case EVENT_SLOT:
-        if (cluster->slots[number].busy) {
+        if (cluster->slots[number].busy || cluster->slots[number].looks) {
             slot_event(cluster, number);
         }
         break;
@@ -341,6 +360,7 @@ static bool make_events(struct cluster *cluster)
                                      [EVENT_OUTAGE] = 1,
                                      [EVENT_HALT] = 1,
                                      [EVENT_SLOW] = 1,
+                                     [EVENT_DOWN] = 1,
                                      [EVENT_POLL] = cluster->scheduler_count,
                                      [EVENT_SLOT] = cluster->slot_count,
                                      [EVENT_CRASH] = cluster->node_count,
@@ -384,7 +404,6 @@ static bool make_cluster(struct cluster *cluster)
     }
     for (uint32_t i = 0; i < cluster->slot_count; i++) {
         cluster->slots[i].host = i / (uint32_t)p[PAR_SLOTS];
-        cluster->idle[cluster->idle_count++] = i;
     }
     random_seed(&cluster->arrivals, cluster->request->seed);
     random_seed(&cluster->services, cluster->request->seed ^ UINT64_C(0x5e41c3));
@@ -409,6 +428,7 @@ static void finish(struct cluster *cluster)
         outcome->books.pending += cluster->timers[i].record != FREE;
     }
     outcome->seconds = (double)cluster->now_us / 1e6;
+    outcome->queue_s = cluster->queue_area;
     outcome->queue_mean = cluster->queue_changed_us > 0
                               ? cluster->queue_area / ((double)cluster->queue_changed_us / 1e6)
                               : 0;
@@ -459,6 +479,7 @@ bool cluster_simulate(const struct cluster_request *request, struct cluster_outc
     if (done) {
         event_at(&cluster, cluster.range[EVENT_ARRIVAL], 0);
         scheduling_begin(&cluster);
+        executing_begin(&cluster);
         outages_begin(&cluster);
         run(&cluster);
         finish(&cluster);

@@ -6,13 +6,14 @@
  * too. The same request gives the same result, whichever exact structure that is.
  *
  * What is left out: the store answers each request as if it were alone (its shards share syncs, no
- * more), and is never lost; the queue is part of it.
+ * more), and never loses anything; the queue is part of it.
  */
 #ifndef SIM_SIMULATE_CLUSTER_H
 #define SIM_SIMULATE_CLUSTER_H
 
 #include "error.h"
 #include "histogram.h"
+#include "measured.h"
 #include "parameters.h"
 #include "protocol.h"
 #include "timerlab.h"
@@ -42,6 +43,9 @@ struct cluster_request {
     const int64_t *options;
     uint64_t timers; /* how many are started; with a trace: at most */
     uint64_t seed;
+    /* MEASURED_OF_STEPS of a real run, in place of the parameters of store and service; NULL: not
+     */
+    const struct measured_quantiles *measured;
     const char *trace; /* whose starts and stops are the planners'; NULL: they are made up */
     void (*progress)(void *ctx, uint64_t started); /* now and then; may be NULL */
     void *progress_ctx;
@@ -61,6 +65,7 @@ struct cluster_outcome {
     struct histogram wait_us;       /* in the queue, of each copy that came out */
     uint64_t waits;                 /* copies that came out of the queue */
     double wait_s;                  /* in the queue, of all of them */
+    double queue_s;                 /* timers in the queue times seconds */
     double queue_mean;              /* over time, up to the last that came out */
     uint64_t queue_most;
     double drain_s;      /* the longest, from the end of an outage or halt until as few were overdue

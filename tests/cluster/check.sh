@@ -6,19 +6,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 failures=0
-complain() {
-    printf 'cluster check: %s\n' "$1" >&2
-    failures=$((failures + 1))
-}
-
-# expect STATUS PATTERN ARGUMENT...: the status, and what is to be seen on either stream.
-expect() {
-    local wanted=$1 pattern=$2 status=0
-    shift 2
-    "$TIMERLAB" cluster "$@" >said 2>&1 || status=$?
-    [ "$status" = "$wanted" ] || complain "'$*' ended with $status, not $wanted"
-    grep -qE -- "$pattern" said || complain "'$*' did not say: $pattern"
-}
+# shellcheck source=/dev/null
+. "$SOURCE/tests/cluster/expect.bash" ""
 
 expect 0 '^lease  .* 13276 .* ok$' check lease --engine search
 expect 1 '^  second 2  scheduler 1: crash$' check seed-ack --engine search --crashes 1

@@ -6,31 +6,14 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 failures=0
-complain() {
-    printf 'cluster run: %s\n' "$1" >&2
-    failures=$((failures + 1))
-}
-
-# expect STATUS PATTERN ARGUMENT...: the status, and what is to be seen on either stream.
-expect() {
-    local wanted=$1 pattern=$2 status=0
-    shift 2
-    "$TIMERLAB" cluster run "$@" >said 2>&1 || status=$?
-    [ "$status" = "$wanted" ] || complain "'$*' ended with $status, not $wanted: $(tail -n 2 said)"
-    grep -qE -- "$pattern" said || complain "'$*' did not say: $pattern"
-}
-
-# value COLUMN: of the first row of what was printed in CSV.
-value() {
-    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i } NR == 2 { print $at }' said
-}
+# shellcheck source=/dev/null
+. "$SOURCE/tests/cluster/expect.bash" run
 
 expect 2 "no protocol 'leese'; did you mean 'lease'" leese
 expect 2 'row-lock cannot be run for real: lease' row-lock
 expect 2 "'memcached' is no engine: redis and postgres are" -e memcached
 expect 2 'say --clock real' --rate 100
-if ! command -v redis-server >/dev/null || grep -q 'not in this build' <("$TIMERLAB" cluster run -n 1 2>&1); then
-    echo "there is no redis-server, or no libhiredis (Debian: redis-server, libhiredis-dev)"
+if no_redis; then
     [ "$failures" -eq 0 ] && exit 77
     exit 1
 fi
@@ -58,12 +41,6 @@ jq -e '.rows[0].lost == 0 and .context.version != null' out/run.json >/dev/null 
 # Two engines share the timers.
 expect 0 ',ok,2,' lease -e redis -e redis -n 500 --kills 6 --format csv
 
-# The controls are found out.
-expect 1 'fault' ack-first -n 1000 --kills 20 --format csv --seed 3
-[ "$(value lost)" -gt 0 ] || complain "ack-first lost nothing"
-expect 1 'fault' seed-fetch -n 1000 --kills 20 --format csv --seed 3
-[ "$(value lost)" -gt 0 ] || complain "seed-fetch lost nothing"
-
 # An engine that answers before it is on the disk is refused, unless it is wanted.
 redis-server --port 0 --unixsocket "$scratch/own.sock" --save '' --appendonly yes --appendfsync everysec \
     --dir "$scratch" --daemonize yes --pidfile "$scratch/own.pid" >/dev/null
@@ -81,7 +58,26 @@ if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null &&
     expect 0 ',ok,' lease -e postgres -n 200 --kills 3 --format csv --seed 2
     expect 1 'fault' ack-first -e postgres -n 400 --kills 4 --format csv --seed 3 --batch 50
 fi
-[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'timerlab-cluster-*' -newer said 2>/dev/null)" ] ||
-    complain "a folder of a run was left behind"
+# Whatever ends it, nothing is left: no folder, no engine, and none of those who take part.
+export TMPDIR=$scratch/tmp
+mkdir "$TMPDIR"
+set -m # or those in the background ignore SIGINT
+for signal in INT TERM KILL; do
+    "$TIMERLAB" cluster run -n 1m >/dev/null 2>&1 &
+    run=$!
+    until compgen -G "$TMPDIR/timerlab-cluster-*/executor-*" >/dev/null || ! kill -0 "$run" 2>/dev/null; do
+        sleep 0.02
+    done
+    engine=$(pgrep -f "^redis-server.*$TMPDIR") || complain "no engine was started"
+    kill -s "$signal" "$run"
+    wait "$run" 2>/dev/null && complain "SIG$signal did not end it"
+    for _ in $(seq 500); do
+        [ -n "$(ls "$TMPDIR")" ] || kill -0 "$engine" 2>/dev/null || break
+        sleep 0.02
+    done
+    [ -z "$(ls "$TMPDIR")" ] || complain "SIG$signal left $(ls "$TMPDIR")"
+    kill -0 "$engine" 2>/dev/null && complain "SIG$signal left the engine"
+done
+[ -z "$(ls "$TMPDIR")" ] || complain "a folder of a run was left behind"
 
 [ "$failures" -eq 0 ]

@@ -6,19 +6,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 failures=0
-complain() {
-    printf 'cluster sim: %s\n' "$1" >&2
-    failures=$((failures + 1))
-}
-
-# expect STATUS PATTERN ARGUMENT...: the status, and what is to be seen on either stream.
-expect() {
-    local wanted=$1 pattern=$2 status=0
-    shift 2
-    "$TIMERLAB" cluster sim "$@" >said 2>&1 || status=$?
-    [ "$status" = "$wanted" ] || complain "'$*' ended with $status, not $wanted"
-    grep -qE -- "$pattern" said || complain "'$*' did not say: $pattern"
-}
+# shellcheck source=/dev/null
+. "$SOURCE/tests/cluster/expect.bash" sim
 
 few=(-n 2000 -p delay_short_share=1 -p delay_short_s=20 -p arrivals_per_s=100)
 expect 0 '^lease .* ok ' lease "${few[@]}" --calm

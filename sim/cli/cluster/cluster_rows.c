@@ -66,7 +66,7 @@ static void format_value(const json_t *value, bool for_people, char *text, size_
     }
 }
 
-static void write_csv(const json_t *rows, FILE *stream)
+void cluster_rows_write_csv(const json_t *rows, FILE *stream)
 {
     for (size_t i = 0; i <= json_array_size(rows) && json_array_size(rows) > 0; i++) {
         json_t *row = json_array_get(rows, i > 0 ? i - 1 : 0);
@@ -115,7 +115,7 @@ void cluster_rows_print(json_t *rows, enum cluster_format format, const json_t *
 {
     switch (format) {
     case CLUSTER_CSV:
-        write_csv(rows, stdout);
+        cluster_rows_write_csv(rows, stdout);
         break;
     case CLUSTER_JSON:
         results_write_rows(rows, context, stdout);
@@ -133,7 +133,7 @@ struct document {
 
 static void write_csv_file(const void *ctx, FILE *stream)
 {
-    write_csv(((const struct document *)ctx)->rows, stream);
+    cluster_rows_write_csv(((const struct document *)ctx)->rows, stream);
 }
 
 static void write_json_file(const void *ctx, FILE *stream)

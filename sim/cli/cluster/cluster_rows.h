@@ -35,6 +35,9 @@ void cluster_choice_list(FILE *stream);
  * and the table, all of it in JSON, with the context of the run. */
 void cluster_rows_print(json_t *rows, enum cluster_format format, const json_t *context);
 
+/* Those in CSV alone. */
+void cluster_rows_write_csv(const json_t *rows, FILE *stream);
+
 /* The same into a folder, as NAME.csv and NAME.json; what else is to be there was written before.
  * Ends the folder. `kinds` as for outfolder_commit. */
 bool cluster_rows_keep(json_t *rows, const json_t *context, const char *name,

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "context.h"
 #include "engine.h"
+#include "measured_file.h"
 #include "outfolder.h"
 #include "run.h"
 #include "temporary_file.h"
@@ -198,7 +199,10 @@ static const struct option_row options[] = {
     {{"seed", 0, "K", 0, "Of timers and faults (1)", 0},
      OPTION_WHOLE(0, UINT32_MAX),
      AT(plan.seed)},
-    {{"output", 'o', "DIR", 0, "Also write run.csv, run.json and the story of one timer there", 0},
+    {{"output", 'o', "DIR", 0,
+      "Also write run.csv, run.json, the story of one timer and, of the real clock, what was "
+      "measured, there",
+      0},
      .kind = OPTION_TEXT,
      AT(output)},
     OPTION_ROW_FORMAT(struct run_arguments, "table|csv|json"),
@@ -277,7 +281,7 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
     for (int role = 0; role < RUN_ROLES; role++) {
         put_named(row, "kills_", run_role_names[role], "", result->kills[role]);
     }
-    put(row, "pauses", result->pauses);
+    put(row, "pauses", sum(result->pauses, RUN_ROLES));
     for (int path = RUN_PATHS - 1; path >= 0; path--) {
         const struct run_lateness *late = &result->lateness[path];
         put_named(row, "late_", run_path_names[path], "_count", late->count);
@@ -321,7 +325,7 @@ static json_t *short_row_of(const char *protocol, const struct run_result *resul
     put(row, "after stop", result->after_stop);
     put(row, "again", sum(result->duplicates, CLUSTER_CAUSES));
     (void)json_object_set_new(row, "why", json_string(causes));
-    put(row, "faults", sum(result->kills, RUN_ROLES) + result->pauses);
+    put(row, "faults", sum(result->kills, RUN_ROLES) + sum(result->pauses, RUN_ROLES));
     put(row, "p99 ms", result->lateness[PATH_ALL].p99_ms);
     put(row, "max ms", result->lateness[PATH_ALL].max_ms);
     put(row, "fired/s", (uint64_t)result->fired_per_second);
@@ -378,6 +382,26 @@ static bool keep_story(const struct run_plan *plan, const char *folder, const ch
     return done && outfolder_write(out, name, write_picture, &story, error) && told;
 }
 
+static void write_measured(const void *ctx, FILE *stream)
+{
+    (void)json_dumpf(ctx, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    (void)fputc('\n', stream);
+}
+
+/* What the model is to be given (cluster sim --measured). */
+static bool keep_measured(const struct run_plan *plan, const char *protocol,
+                          const struct run_result *result,
+                          const struct measured_histograms *measured, struct outfolder *out,
+                          struct error *error)
+{
+    char name[64];
+    json_t *whole = measured_file_of(protocol, plan, result, measured);
+    (void)snprintf(name, sizeof name, "measured/%s.json", protocol);
+    bool done = outfolder_write(out, name, write_measured, whole, error);
+    json_decref(whole);
+    return done;
+}
+
 /* Runs a protocol in a folder of its own, and keeps the story of the timer that tells most. */
 static bool run_protocol(struct run_arguments *arguments, const char *protocol,
                          struct run_result *result, struct outfolder *out)
@@ -390,17 +414,22 @@ static bool run_protocol(struct run_arguments *arguments, const char *protocol,
     if (!temporary_folder_make(folder, sizeof folder, "cluster", false, &arguments->error)) {
         return false;
     }
-    bool right = run_cluster(&plan, folder, result, &arguments->error);
+    struct measured_histograms *measured = calloc(RUN_ENGINE, sizeof *measured);
+    bool right = measured != NULL ? run_cluster(&plan, folder, result, measured, &arguments->error)
+                                  : error_set(&arguments->error, "out of memory");
     if (right && out != NULL) {
-        right = keep_story(&plan, folder, protocol, result, out, &arguments->error);
+        right = keep_story(&plan, folder, protocol, result, out, &arguments->error) &&
+                (plan.steps_are_time ||
+                 keep_measured(&plan, protocol, result, measured, out, &arguments->error));
     }
+    free(measured);
     temporary_folder_remove(folder);
     return right;
 }
 
 static int run(struct run_arguments *arguments, int argc, char **argv)
 {
-    static const char *const kinds[] = {"run.csv", "run.json", "timers", NULL};
+    static const char *const kinds[] = {"run.csv", "run.json", "timers", "measured", NULL};
     struct error *error = &arguments->error;
     struct outfolder folder = {0};
     bool kept = arguments->output != NULL;

@@ -5,6 +5,7 @@
 #include "command_option.h"
 #include "context.h"
 #include "foreign.h"
+#include "measured_file.h"
 #include "outfile.h"
 #include "progress.h"
 #include "simulate_cluster.h"
@@ -25,6 +26,8 @@ struct sim_arguments {
     uint64_t timers;
     uint64_t seed;
     const char *trace;
+    const char *measured_path;
+    struct measured_file measured;
     enum cluster_format format;
     const char *out_dir;
     bool calm;
@@ -61,6 +64,17 @@ static void complete(void *at, struct argp_state *state)
     if (arguments->calm) {
         cluster_parameters_calm(arguments->parameters);
     }
+    if (arguments->measured_path != NULL) {
+        if (!measured_file_read(arguments->measured_path, &arguments->measured,
+                                &arguments->error)) {
+            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
+        }
+        memcpy(arguments->parameters, arguments->measured.parameters, sizeof arguments->parameters);
+    }
+    if (arguments->timers == 0) {
+        arguments->timers =
+            arguments->measured.timers > 0 ? arguments->measured.timers : DEFAULT_TIMERS;
+    }
     for (size_t i = 0; i < arguments->settings.count; i++) {
         if (!cluster_parameter_set(arguments->parameters, arguments->settings.items[i],
                                    &arguments->error)) {
@@ -80,6 +94,12 @@ static const struct option_row options[] = {
      AT(settings)},
     {{"parameters", 0, NULL, 0, "Shows them", 0}, OPTION_FLAG, AT(list_parameters)},
     {{"calm", 0, NULL, 0, "Without faults, but for those that -p sets", 0}, OPTION_FLAG, AT(calm)},
+    {{"measured", 0, "FILE", 0,
+      "Parameters and times of steps of a real run, of which `cluster run --clock real -o DIR` "
+      "writes DIR/measured; -p comes after. Also shows how late both were",
+      0},
+     OPTION_TEXT,
+     AT(measured_path)},
     {{"trace", 0, "FILE", 0, "The starts and stops of this trace, in place of made up ones", 0},
      OPTION_TEXT,
      AT(trace)},
@@ -114,7 +134,7 @@ static const struct command_line syntax = {
     .complete = complete,
 };
 
-static const char *const kinds[] = {"sim.csv", "sim.json", "lateness.csv", NULL};
+static const char *const kinds[] = {"sim.csv", "sim.json", "lateness.csv", "held.csv", NULL};
 
 static void list_parameters(FILE *stream)
 {
@@ -302,6 +322,48 @@ static void write_lateness(const void *ctx, FILE *stream)
     }
 }
 
+/* --- the model against the run -----------------------------------------------------------------
+ */
+
+/* A row for each path and quantile: of the run, of the model, and the model's share. */
+static json_t *hold_against(const struct measured_file *file, const json_t *rows)
+{
+    static const char *const paths[] = {"", "first", "retried", "recovered"};
+    static const char *const shares[] = {"p50", "p99"};
+    json_t *held = json_array();
+    size_t i;
+    json_t *row = NULL;
+    json_array_foreach(rows, i, row)
+    {
+        for (size_t k = 0; k < sizeof paths / sizeof paths[0] * 2; k++) {
+            const char *path = paths[k / 2];
+            char name[64];
+            double run_ms;
+            uint64_t count;
+            (void)snprintf(name, sizeof name, "late_%s%s%s_ms", path, path[0] != '\0' ? "_" : "",
+                           shares[k % 2]);
+            double model_ms = json_real_value(json_object_get(row, name));
+            if (measured_file_late(file, path[0] != '\0' ? path : "all", shares[k % 2], &run_ms,
+                                   &count)) {
+                (void)json_array_append_new(
+                    held,
+                    json_pack("{sO ss sI sO ss sf sf sf}", "protocol",
+                              json_object_get(row, "protocol"), "path",
+                              path[0] != '\0' ? path : "all", "run_count", (json_int_t)count,
+                              "model_count", json_object_get(row, path[0] != '\0' ? path : "fired"),
+                              "late", shares[k % 2], "run_ms", run_ms, "model_ms", model_ms,
+                              "model_of_run", run_ms > 0 ? model_ms / run_ms : 0));
+            }
+        }
+    }
+    return held;
+}
+
+static void write_held(const void *ctx, FILE *stream)
+{
+    cluster_rows_write_csv(ctx, stream);
+}
+
 /* --- running ------------------------------------------------------------------------------------
  */
 
@@ -317,15 +379,17 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
 {
     struct cluster_outcome *outcome = calloc(1, sizeof *outcome);
     struct progress progress;
-    const struct cluster_request request = {.protocol = protocol,
-                                            .parameters = arguments->parameters,
-                                            .algo = contender->timed,
-                                            .options = contender->options,
-                                            .timers = arguments->timers,
-                                            .seed = arguments->seed,
-                                            .trace = arguments->trace,
-                                            .progress = show_progress,
-                                            .progress_ctx = &progress};
+    const struct cluster_request request = {
+        .protocol = protocol,
+        .parameters = arguments->parameters,
+        .algo = contender->timed,
+        .options = contender->options,
+        .timers = arguments->timers,
+        .seed = arguments->seed,
+        .measured = arguments->measured_path != NULL ? arguments->measured.steps : NULL,
+        .trace = arguments->trace,
+        .progress = show_progress,
+        .progress_ctx = &progress};
     if (outcome == NULL) {
         return error_set(&arguments->error, "out of memory");
     }
@@ -374,6 +438,11 @@ static int run(void *at, int argc, char **argv)
         }
     }
     json_t *context = context_json(argc, argv);
+    json_t *held =
+        done && arguments->measured_path != NULL ? hold_against(&arguments->measured, rows) : NULL;
+    if (done && held != NULL && arguments->out_dir != NULL) {
+        done = outfolder_write(&folder, "held.csv", write_held, held, error);
+    }
     if (done && arguments->out_dir != NULL) {
         done = outfolder_write(&folder, "lateness.csv", write_lateness, rows, error) &&
                cluster_rows_keep(rows, context, "sim", &folder, kinds, error);
@@ -383,9 +452,14 @@ static int run(void *at, int argc, char **argv)
         command_complain(error);
     } else if (arguments->format == CLUSTER_TABLE) {
         print_table(rows, context);
+        if (held != NULL) {
+            (void)putchar('\n');
+            cluster_rows_print(held, CLUSTER_TABLE, context);
+        }
     } else {
         cluster_rows_print(rows, arguments->format, context);
     }
+    json_decref(held);
     json_decref(context);
     json_decref(rows);
     return done && right ? EXIT_OK : EXIT_FAULT;
@@ -393,10 +467,11 @@ static int run(void *at, int argc, char **argv)
 
 int command_cluster_sim(int argc, char **argv)
 {
-    struct sim_arguments arguments = {.timers = DEFAULT_TIMERS, .seed = 1};
+    struct sim_arguments arguments = {.seed = 1};
     int status =
         command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
     free((void *)arguments.choice.items);
     free((void *)arguments.settings.items);
+    json_decref(arguments.measured.whole);
     return status;
 }

@@ -181,6 +181,7 @@ static void go_through_attempts(struct account *account, const struct story *sto
             result->stale += attempt[k].what == JOURNAL_ACKED && attempt[k].answer == ANSWER_NO;
             accepted += attempt[k].what == JOURNAL_ACKED && attempt[k].answer == ANSWER_YES;
         }
+        result->unheard += called != NULL && called->answer == CALL_UNHEARD;
         if (called != NULL && called->answer != CALL_REFUSED) {
             if (effect == NULL) {
                 enum run_path path = unanswered ? PATH_RECOVERED
@@ -214,6 +215,9 @@ static void judge(struct account *account, const struct story *story, const stru
     result->fired += story->effects > 0;
     result->calls += story->calls;
     result->errors += story->calls - story->effects;
+    if (story->started && (double)story->started_ms > result->planned_s * 1e3) {
+        result->planned_s = (double)story->started_ms / 1e3;
+    }
     result->dead += gone && story->effects == 0;
     result->early += story->is_early;
     if (story->calls > 0 &&

@@ -5,6 +5,8 @@
  */
 #include "part.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -125,8 +127,12 @@ static bool answer(struct part *part, uint32_t which, bool well, const struct en
         if (engine == NULL) {
             return false;
         }
+        uint64_t begun_ns = clock_now_ns();
         go = part_judge(part, which,
                         (well ? kind->ack : kind->nack)(engine, own, some, answers, &part->error));
+        if (go == PART_DONE) {
+            part_store_took(part, well ? TIME_ACK : TIME_NACK, begun_ns);
+        }
         part_point(part);
     }
     if (go != PART_DONE || some == 0) {
@@ -150,6 +156,7 @@ static bool turn(struct part *part, uint32_t which, int *service, bool *idle)
     if (engine == NULL) {
         return false;
     }
+    uint64_t begun_ns = clock_now_ns();
     enum part_go go =
         part_judge(part, which,
                    part->plan->engine->take(engine, part_now_ms(part->shared, part->plan), timers,
@@ -161,17 +168,22 @@ static bool turn(struct part *part, uint32_t which, int *service, bool *idle)
         part_point(part);
         return true;
     }
+    part_store_took(part, TIME_TAKE, begun_ns);
     *idle = false;
     part_point(part);
+    begun_ns = clock_now_ns();
     for (size_t i = 0; i < count; i++) {
         records[i] = part_record(part, JOURNAL_TAKEN, &timers[i]);
     }
-    if (!journal_add(part->journal, records, count, &part->error) ||
-        (part->plan->acks_first && !answer(part, which, true, timers, count, NULL))) {
+    if (!journal_add(part->journal, records, count, &part->error)) {
+        return false;
+    }
+    if (part->plan->acks_first && !answer(part, which, true, timers, count, NULL)) {
         return false;
     }
     part_point(part);
     call_service(part, service, timers, count, outcomes);
+    part_took(part, TIME_CALL, begun_ns);
     part_point(part);
     return part->plan->acks_first || (answer(part, which, true, timers, count, outcomes) &&
                                       answer(part, which, false, timers, count, outcomes));
@@ -183,11 +195,13 @@ bool part_execute(struct part *part)
     bool right = true;
     while (right && !part_is_over(part)) {
         bool idle = true;
+        uint64_t begun_ns = clock_now_ns();
         for (uint32_t which = 0; right && which < part->plan->engines; which++) {
             right = turn(part, which, &service, &idle);
         }
         if (right && idle) {
             part_rest(part);
+            part_took(part, TIME_LOOK, begun_ns);
         }
     }
     if (service >= 0) {

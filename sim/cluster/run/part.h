@@ -19,6 +19,7 @@ struct part_slot {
     atomic_int fault_in; /* points until the fault; 0: none is to come */
     enum part_fault fault;
     uint32_t engine;    /* which, of PART_KILL_ENGINE */
+    uint64_t fault_ns;  /* when it came */
     char failure[1024]; /* why it has given up */
 };
 
@@ -45,7 +46,9 @@ struct part {
     uint8_t member;
     uint16_t incarnation;
     int journal;
+    struct measured_histograms *measured;
     struct engine *engines[RUN_ENGINES_MAX]; /* NULL: not connected */
+    bool was_connected[RUN_ENGINES_MAX];
     struct error error;
 };
 
@@ -60,6 +63,12 @@ uint64_t part_now_ms(const struct part_shared *shared, const struct run_plan *pl
 
 /* A place where a fault may come. */
 void part_point(struct part *part);
+
+/* Notes that what began then has just ended. */
+void part_took(struct part *part, enum measured_time time, uint64_t begun_ns);
+
+/* The same of a step of the store: a stall is told from the step. */
+void part_store_took(struct part *part, enum measured_time time, uint64_t begun_ns);
 
 /* There is nothing to do: waits for a while, unless steps are time. */
 void part_rest(const struct part *part);

@@ -8,6 +8,8 @@
  */
 #include "part.h"
 
+#include "clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,9 +87,13 @@ static bool say(struct part *part, uint32_t which, uint64_t step, const struct e
             return false;
         }
         part_point(part);
+        uint64_t begun_ns = clock_now_ns();
         go = part_judge(
             part, which,
             (stops ? kind->stop : kind->start)(engine, timers, count, answers, &part->error));
+        if (go == PART_DONE && !stops) {
+            part_store_took(part, TIME_START, begun_ns);
+        }
         part_point(part);
     }
     return go == PART_DONE &&

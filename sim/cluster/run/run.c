@@ -10,8 +10,10 @@
 #include "part.h"
 #include "progress.h"
 #include "random.h"
+#include "temporary_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,10 @@ enum { HANGS_AFTER_S = 60 };
 /* One after the other. */
 enum { FAILED_STARTS_MAX = 500 };
 
+#define MISSED_AFTER_NS UINT64_C(1000000000)
+
+enum { MEASURED_PLACES = RUN_ENGINE * RUN_MEMBERS_MAX };
+
 struct member {
     pid_t pid; /* 0: it has gone home */
     uint16_t incarnation;
@@ -39,6 +45,7 @@ struct conductor {
     const struct run_plan *plan;
     const char *folder;
     struct part_shared *shared;
+    struct measured_histograms *measured; /* shared, too: RUN_MEMBERS_MAX of each role */
     struct run_result *result;
     struct error *error;
     struct engine_server servers[RUN_ENGINES_MAX];
@@ -48,7 +55,9 @@ struct conductor {
     struct random random;
     uint64_t faults_left;
     uint64_t pauses_left;
-    int journal;             /* of faults */
+    int journal; /* of faults */
+    pid_t watch;
+    int watch_end;
     struct part_slot *armed; /* whose fault is to come; NULL: none */
     sigset_t signals;
     unsigned failed_starts;
@@ -158,6 +167,7 @@ static void work(struct conductor *conductor, enum run_role role, unsigned which
         .role = role,
         .member = (uint8_t)which,
         .incarnation = conductor->members[role][which].incarnation,
+        .measured = &conductor->measured[role * RUN_MEMBERS_MAX + which],
     };
     sigset_t none;
     (void)sigemptyset(&none);
@@ -240,11 +250,23 @@ static void arm(struct conductor *conductor)
     }
     struct part_slot *slot = &conductor->shared->slots[role][member];
     slot->fault = engine ? PART_KILL_ENGINE : pause ? PART_PAUSE : PART_KILL;
+    slot->fault_ns = UINT64_MAX;
     slot->engine = (uint32_t)(random_bits(&conductor->random) % plan->engines);
     conductor->faults_left -= !pause;
     conductor->pauses_left -= pause;
     conductor->armed = slot;
     atomic_store(&slot->fault_in, (int)(1 + random_bits(&conductor->random) % (2 * plan->every)));
+}
+
+/* A kill of the engine that met none, as it was just being started: it is still to come. */
+static void take_back_missed(struct conductor *conductor)
+{
+    struct part_slot *slot = conductor->armed;
+    if (slot != NULL && slot->fault == PART_KILL_ENGINE && atomic_load(&slot->fault_in) <= 0 &&
+        clock_now_ns() > slot->fault_ns && clock_now_ns() - slot->fault_ns > MISSED_AFTER_NS) {
+        conductor->armed = NULL;
+        conductor->faults_left++;
+    }
 }
 
 /* One that ends by itself has not come up: what was killed before it still had its files. */
@@ -278,7 +300,7 @@ static bool see_to_member(struct conductor *conductor, enum run_role role, unsig
         member->is_paused = true;
         member->resumes_ms =
             part_now_ms(conductor->shared, conductor->plan) + conductor->plan->pause_ms;
-        conductor->result->pauses++;
+        conductor->result->pauses[role]++;
         return note_fault(conductor, FAULT_PAUSE, role, which, member->incarnation);
     }
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
@@ -338,6 +360,52 @@ static void resume_paused(struct conductor *conductor, bool all)
                 (void)kill(member->pid, SIGCONT);
             }
         }
+    }
+}
+
+/* --- should this process die ------------------------------------------------------------------ */
+
+/* A process that sees to it that nothing is left then, whatever ends this one: the pipe of which
+ * only we and those who die with us have the other end says so. */
+static bool set_watch(struct conductor *conductor)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return error_set(conductor->error, "no pipe can be made: %s", strerror(errno));
+    }
+    conductor->watch = fork();
+    if (conductor->watch != 0) {
+        (void)close(ends[0]);
+        conductor->watch_end = ends[1];
+        return conductor->watch > 0 ||
+               error_set(conductor->error, "there is no process to watch over the run");
+    }
+    char end;
+    (void)setpgid(0, 0);
+    (void)close(ends[1]);
+    while (read(ends[0], &end, 1) < 0 && errno == EINTR) {
+    }
+    /* The engines have been told to go by our death; a kill is for one that does not. */
+    for (uint32_t which = 0; is_ours(conductor) && which < conductor->plan->engines; which++) {
+        pid_t pid = atomic_load(&conductor->shared->engine_pids[which]);
+        for (int i = 0; pid > 0 && i < 200 && kill(-pid, 0) == 0; i++) {
+            struct timespec moment = {0, 10000000};
+            (void)nanosleep(&moment, NULL);
+        }
+        if (pid > 0) {
+            (void)kill(-pid, SIGKILL);
+        }
+    }
+    temporary_folder_remove(conductor->folder);
+    _exit(0);
+}
+
+static void end_watch(struct conductor *conductor)
+{
+    if (conductor->watch > 0) {
+        (void)kill(conductor->watch, SIGKILL);
+        (void)waitpid(conductor->watch, NULL, 0);
+        (void)close(conductor->watch_end);
     }
 }
 
@@ -418,7 +486,9 @@ static bool conduct(struct conductor *conductor)
         arm(conductor);
         wait_for_something(conductor);
         resume_paused(conductor, false);
-        right = see_to_all(conductor) && nothing_comes(conductor, &nothing);
+        right = see_to_all(conductor);
+        take_back_missed(conductor); /* all who have ended by now are seen to */
+        right = right && nothing_comes(conductor, &nothing);
         progress_update(&progress, atomic_load(&shared->steps));
         uint64_t call = atomic_load(&shared->last_call_ms);
         if (call != last_call || conductor->plan->steps.protocol != ENGINE_LEASE) {
@@ -513,21 +583,35 @@ static bool measure_floor(struct conductor *conductor)
                                           per_second, conductor->error) == ENGINE_OK;
 }
 
+static void sum_up_measured(const struct conductor *conductor, struct measured_histograms *sums)
+{
+    memset(sums, 0, RUN_ENGINE * sizeof *sums);
+    for (size_t i = 0; i < MEASURED_PLACES; i++) {
+        for (int time = 0; time < MEASURED_TIMES; time++) {
+            histogram_merge(&sums[i / RUN_MEMBERS_MAX].us[time], &conductor->measured[i].us[time]);
+        }
+    }
+}
+
 bool run_cluster(const struct run_plan *plan, const char *folder, struct run_result *result,
-                 struct error *error)
+                 struct measured_histograms measured[RUN_ENGINE], struct error *error)
 {
     struct conductor *conductor = calloc(1, sizeof *conductor);
     struct part_shared *shared = child_memory_new(sizeof *shared);
+    struct measured_histograms *places =
+        child_memory_new(MEASURED_PLACES * sizeof *conductor->measured);
     sigset_t before;
     *result = (struct run_result){0};
-    if (conductor == NULL || shared == NULL) {
+    if (conductor == NULL || shared == NULL || places == NULL) {
         free(conductor);
         child_memory_free(shared, sizeof *shared);
+        child_memory_free(places, MEASURED_PLACES * sizeof *places);
         return error_set(error, "out of memory for a run");
     }
     conductor->plan = plan;
     conductor->folder = folder;
     conductor->shared = shared;
+    conductor->measured = places;
     conductor->result = result;
     conductor->error = error;
     conductor->faults_left = plan->kills;
@@ -538,7 +622,8 @@ bool run_cluster(const struct run_plan *plan, const char *folder, struct run_res
     (void)sigprocmask(SIG_BLOCK, &conductor->signals, &before);
     void (*pipe_before)(int) = signal(SIGPIPE, SIG_IGN);
     conductor->journal = journal_open(folder, RUN_ENGINE, 0, error);
-    bool right = conductor->journal >= 0 && start_engines(conductor) && measure_floor(conductor);
+    bool right = conductor->journal >= 0 && set_watch(conductor) && start_engines(conductor) &&
+                 measure_floor(conductor);
     uint64_t begun = clock_now_ns();
     shared->begun_ns = begun;
     if (right) {
@@ -548,6 +633,7 @@ bool run_cluster(const struct run_plan *plan, const char *folder, struct run_res
         right = right && ask_dead(conductor);
     }
     stop_engines(conductor);
+    end_watch(conductor);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     (void)signal(SIGPIPE, pipe_before);
     right =
@@ -555,11 +641,15 @@ bool run_cluster(const struct run_plan *plan, const char *folder, struct run_res
     if (right && result->seconds > 0) {
         result->fired_per_second = (double)result->fired / result->seconds;
     }
+    if (measured != NULL) {
+        sum_up_measured(conductor, measured);
+    }
     if (conductor->journal >= 0) {
         (void)close(conductor->journal);
     }
     free(conductor->dead);
     child_memory_free(shared, sizeof *shared);
+    child_memory_free(places, MEASURED_PLACES * sizeof *places);
     free(conductor);
     return right;
 }

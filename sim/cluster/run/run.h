@@ -14,6 +14,7 @@
 
 #include "engine.h"
 #include "error.h"
+#include "measured.h"
 #include "protocol.h"
 
 #include <stdbool.h>
@@ -83,20 +84,23 @@ struct run_result {
     uint64_t twice_done;                 /* accepted acknowledgements beyond one */
     uint64_t duplicates[CLUSTER_CAUSES]; /* calls beyond a timer's first; CLUSTER_CAUSE_OTHER: a
                                            fault of the protocol */
+    uint64_t unheard;                    /* calls that had an effect, of which nobody heard */
     uint64_t kills[RUN_ROLES];
-    uint64_t pauses;
+    uint64_t pauses[RUN_ROLES];
     struct run_lateness lateness[RUN_PATHS];
     uint64_t example[2]; /* the id and generation of the first that is lost; or else that was called
                             again after a crash; or else called again */
+    double planned_s;    /* until the last start was acknowledged */
     double seconds;
     double fired_per_second;
     double floor_per_second; /* steps of the engine by itself; 0: not measured */
 };
 
 /* Runs it, with all files in `folder`, which is there and empty; false, with `error` set, if it
- * could not be. */
+ * could not be. `measured`, by role, gets what was seen to take how long; NULL: it is not wanted.
+ * Should this process die meanwhile, however, all others do, and the folder goes. */
 bool run_cluster(const struct run_plan *plan, const char *folder, struct run_result *result,
-                 struct error *error);
+                 struct measured_histograms measured[RUN_ENGINE], struct error *error);
 
 /* Whether nothing was lost, early, or fired after a confirmed stop, and each second call has a
  * cause. */
