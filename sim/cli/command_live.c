@@ -4,12 +4,14 @@
 #include "command_option.h"
 #include "context.h"
 #include "foreign.h"
+#include "kernel.h"
 #include "live.h"
 #include "outfolder.h"
 #include "progress.h"
 #include "results.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +28,36 @@ struct live_arguments {
     double traffic_ms;
     enum asked_drive drive;
     bool drives[2]; /* by enum live_drive */
+    bool kernel;    /* beside the structures, the kernel's own timers */
+    bool hosted;    /* and the loops of libraries */
     enum live_format format;
     const char *out_dir;
     struct error error;
 };
 
-static const char *const drive_words[] = {[LIVE_SLEEP] = "sleep", [LIVE_POLL] = "poll"};
+static const char *const drive_words[] = {
+    [LIVE_SLEEP] = "sleep", [LIVE_POLL] = "poll", [LIVE_OWN] = "own"};
+
+/* What is driven, and how: a row. */
+struct subject {
+    const struct contender *contender; /* NULL: what `kind` says */
+    enum kernel_kind kind;
+    enum live_drive drive;
+    bool by_timeout; /* asleep by epoll_wait's timeout, not by a timerfd */
+};
+
+/* What a row has beside live_result. */
+struct subject_costs {
+    struct kernel_memory *before;
+    uint64_t user_bytes;          /* before, then the growth */
+    double kernel_bytes;          /* for a timer; negative: not known */
+    struct live_epoll loop;       /* of a structure */
+    struct kernel_timers *timers; /* NULL: a structure */
+    const uint64_t *calls;
+    uint64_t calls_before;
+    uint64_t system_calls; /* while it was driven; UINT64_MAX: not known */
+    uint32_t connections;
+};
 
 /* --- the command line ------------------------------------------------------------------------ */
 
@@ -78,6 +104,16 @@ static const struct option_row options[] = {
       0},
      OPTION_WORD,
      AT(drive)},
+    {{"kernel", 0, NULL, 0,
+      "Also epoll_wait's own timeout instead of a timerfd, and timers that the kernel keeps, one "
+      "for "
+      "each connection: timerfds, POSIX timers, io_uring's timeouts",
+      0},
+     .kind = OPTION_FLAG,
+     AT(kernel)},
+    {{"hosted", 0, NULL, 0, "Also the loops of libuv, libevent and GLib with their own timers", 0},
+     .kind = OPTION_FLAG,
+     AT(hosted)},
     {{"seed", 0, "K", 0, "Of the choice of connections (1)", 0},
      OPTION_WHOLE(0, UINT64_C(1000000000000000)),
      AT(plan.seed)},
@@ -115,14 +151,37 @@ static double lateness_us(const struct live_result *result, double share)
 static const double lateness_shares[] = {0,    0.1,  0.25,  0.5,   0.75,   0.9,
                                          0.95, 0.99, 0.995, 0.999, 0.9999, 1};
 
-static json_t *row_json(const struct live_plan *plan, const char *option_text,
-                        const struct live_result *result)
+static const char *drive_word(const struct subject *subject)
 {
+    return subject->by_timeout ? "epoll-ms" : drive_words[subject->drive];
+}
+
+static double per_fired(const struct subject_costs *costs, const struct live_result *result)
+{
+    return costs->system_calls != UINT64_MAX && result->fired > 0
+               ? (double)costs->system_calls / (double)result->fired
+               : NAN;
+}
+
+/* What is not known is null. */
+static json_t *real_or_null(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
+}
+
+/* `refused`: why it could not be driven; NULL: it was. */
+static json_t *row_json(const struct subject *subject, const struct live_result *result,
+                        const struct subject_costs *costs, const char *refused)
+{
+    const struct contender *contender = subject->contender;
     json_t *row = json_object();
-    (void)json_object_set_new(row, "algo", json_string(plan->algo->name));
-    (void)json_object_set_new(row, "options", json_string(option_text));
-    (void)json_object_set_new(row, "drive", json_string(drive_words[plan->drive]));
-    (void)json_object_set_new(row, "connections", json_integer(plan->connections));
+    (void)json_object_set_new(
+        row, "algo",
+        json_string(contender != NULL ? contender->timed->name : kernel_name(subject->kind)));
+    (void)json_object_set_new(row, "options",
+                              json_string(contender != NULL ? contender->option_text : ""));
+    (void)json_object_set_new(row, "drive", json_string(drive_word(subject)));
+    (void)json_object_set_new(row, "connections", json_integer(costs->connections));
     const struct {
         const char *name;
         double value;
@@ -143,10 +202,28 @@ static json_t *row_json(const struct live_plan *plan, const char *option_text,
         {"early", (double)result->early},
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        (void)json_object_set_new(row, figures[i].name, json_real(figures[i].value));
+        (void)json_object_set_new(row, figures[i].name,
+                                  refused == NULL ? json_real(figures[i].value) : json_null());
     }
+    char why[512];
+    (void)snprintf(why, sizeof why, "unsupported: %s", refused != NULL ? refused : "");
     (void)json_object_set_new(row, "status",
-                              json_string(result->fault[0] == '\0' ? "ok" : result->fault));
+                              json_string(refused != NULL            ? why
+                                          : result->fault[0] == '\0' ? "ok"
+                                                                     : result->fault));
+    const struct {
+        const char *name;
+        double value;
+    } costs_of[] = {
+        {"system_calls_per_expiry", per_fired(costs, result)},
+        {"user_bytes_per_timer",
+         costs->user_bytes > 0 ? (double)costs->user_bytes / costs->connections : NAN},
+        {"kernel_bytes_per_timer", costs->kernel_bytes >= 0 ? costs->kernel_bytes : NAN},
+    };
+    for (size_t i = 0; i < sizeof costs_of / sizeof costs_of[0]; i++) {
+        (void)json_object_set_new(row, costs_of[i].name,
+                                  real_or_null(refused == NULL ? costs_of[i].value : NAN));
+    }
     json_t *curve = json_array();
     for (size_t i = 0; i < sizeof lateness_shares / sizeof lateness_shares[0]; i++) {
         json_t *point = json_pack("{s:f, s:f}", "share", lateness_shares[i], "lateness_us",
@@ -162,6 +239,8 @@ static void format_value(const json_t *value, bool table, char *text, size_t tex
 {
     if (json_is_string(value)) {
         (void)snprintf(text, text_bytes, "%s", json_string_value(value));
+    } else if (json_is_null(value)) {
+        (void)snprintf(text, text_bytes, "%s", table ? "-" : "");
     } else if (json_is_integer(value)) {
         (void)snprintf(text, text_bytes, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     } else {
@@ -227,8 +306,11 @@ static void print_table(json_t *rows)
         {"p99.9 us", "lateness_us_p999"},
         {"max us", "lateness_us_max"},
         {"stall us", "stall_us"},
+        {"calls/exp", "system_calls_per_expiry"},
+        {"user B", "user_bytes_per_timer"},
+        {"kernel B", "kernel_bytes_per_timer"},
     };
-    (void)printf("%-32s %-5s", "structure", "drive");
+    (void)printf("%-32s %-8s", "structure", "drive");
     for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
         (void)printf(" %11s", columns[c].head);
     }
@@ -239,7 +321,7 @@ static void print_table(json_t *rows)
         char name[384];
         (void)snprintf(name, sizeof name, "%s%s%s", json_string_value(json_object_get(row, "algo")),
                        option_text[0] != '\0' ? ":" : "", option_text);
-        (void)printf("%-32s %-5s", name, json_string_value(json_object_get(row, "drive")));
+        (void)printf("%-32s %-8s", name, json_string_value(json_object_get(row, "drive")));
         for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
             char text[64];
             format_value(json_object_get(row, columns[c].name), true, text, sizeof text);
@@ -257,29 +339,97 @@ static void show_progress(void *ctx, uint64_t done_ns)
     progress_update(ctx, done_ns / 1000000);
 }
 
-static bool run_one(const struct live_arguments *arguments, const struct contender *contender,
-                    enum live_drive drive, struct live_result *result, struct error *error)
+/* All connections are there: what they took, and from here on calls count. */
+static void on_ready(void *ctx)
 {
+    struct subject_costs *costs = ctx;
+    if (costs->timers != NULL) {
+        kernel_settle(costs->timers);
+    }
+    struct kernel_memory *now = kernel_memory_read();
+    uint64_t user = kernel_user_bytes();
+    uint64_t harness = (uint64_t)costs->connections * sizeof(uint64_t);
+    uint64_t grown = user > costs->user_bytes ? user - costs->user_bytes : 0;
+    costs->user_bytes = grown > harness ? grown - harness : 0;
+    costs->kernel_bytes = kernel_memory_grown(costs->before, now, costs->connections);
+    kernel_memory_free(now);
+    costs->calls_before = *costs->calls;
+}
+
+/* False, with the reason, if it cannot be driven. */
+static bool run_one(const struct live_arguments *arguments, const struct subject *subject,
+                    struct live_result *result, struct subject_costs *costs, struct error *error)
+{
+    const struct contender *contender = subject->contender;
+    const char *name = contender != NULL ? contender->timed->name : kernel_name(subject->kind);
+    uint64_t traffic_ns = (uint64_t)(arguments->traffic_ms * 1e6);
     struct live_plan plan = arguments->plan;
     struct progress progress;
-    plan.algo = contender->timed;
-    plan.options = contender->options;
-    plan.drive = drive;
+    plan.drive = subject->drive;
     plan.duration_ns = (uint64_t)(arguments->seconds * 1e9);
     plan.progress = show_progress;
     plan.progress_ctx = &progress;
-    struct live_epoll loop;
-    if (!live_epoll_open(&loop, (uint64_t)(arguments->traffic_ms * 1e6), error)) {
-        return false;
+    plan.ready = on_ready;
+    plan.ready_ctx = costs;
+    *costs = (struct subject_costs){.before = kernel_memory_read(),
+                                    .user_bytes = kernel_user_bytes(),
+                                    .connections = plan.connections};
+    struct live_epoll *loop = &costs->loop;
+    struct kernel_timers *timers = NULL;
+    struct live_clock clock;
+    if (contender != NULL) {
+        plan.algo = contender->timed;
+        plan.options = contender->options;
+        if (!live_epoll_open(loop, traffic_ns, error)) {
+            kernel_memory_free(costs->before);
+            return false;
+        }
+        loop->by_timeout = subject->by_timeout;
+        costs->calls = &loop->system_calls;
+        clock = live_epoll_clock(loop);
+    } else {
+        timers = kernel_open(subject->kind, plan.connections, plan.tick_ns, traffic_ns, error);
+        if (timers == NULL) {
+            kernel_memory_free(costs->before);
+            return false;
+        }
+        plan.algo = kernel_algo(subject->kind);
+        plan.made = timers;
+        costs->timers = timers;
+        costs->calls = kernel_system_calls(timers);
+        clock = kernel_clock(timers);
     }
-    struct live_clock clock = live_epoll_clock(&loop);
-    progress_begin(&progress, contender->timed->name, "milliseconds", plan.duration_ns / 1000000);
-    foreign_enter(60, "%s, while it was driven", contender->timed->name);
+    progress_begin(&progress, name, "milliseconds", plan.duration_ns / 1000000);
+    foreign_enter(60, "%s, while it was driven", name);
     bool done = live_run(&plan, &clock, result, error);
     foreign_leave();
     progress_end(&progress);
-    live_epoll_close(&loop);
+    costs->system_calls =
+        subject->kind < KERNEL_KINDS ? *costs->calls - costs->calls_before : UINT64_MAX;
+    if (contender != NULL) {
+        live_epoll_close(loop);
+    }
+    kernel_close(timers);
+    kernel_memory_free(costs->before);
     return done;
+}
+
+/* Drives it and adds its row. A structure that cannot be driven ends the command; what the kernel
+ * or a library does not give is a row that says why. */
+static bool add_row(const struct live_arguments *arguments, const struct subject *subject,
+                    struct live_result *result, json_t *rows, struct error *error)
+{
+    struct subject_costs costs;
+    if (run_one(arguments, subject, result, &costs, error)) {
+        (void)json_array_append_new(rows, row_json(subject, result, &costs, NULL));
+        return true;
+    }
+    if (subject->contender != NULL) {
+        return false;
+    }
+    *result = (struct live_result){0};
+    (void)json_array_append_new(rows, row_json(subject, result, &costs, error->text));
+    return true;
 }
 
 static bool run_all(const struct live_arguments *arguments, json_t *rows, bool *right,
@@ -296,14 +446,22 @@ static bool run_all(const struct live_arguments *arguments, json_t *rows, bool *
                 (drive == LIVE_SLEEP && !sleeps && arguments->drives[LIVE_POLL])) {
                 continue;
             }
-            done = run_one(arguments, contender, (enum live_drive)drive, result, error);
-            if (done) {
-                struct live_plan plan = arguments->plan;
-                plan.algo = contender->timed;
-                plan.drive = (enum live_drive)drive;
-                (void)json_array_append_new(rows, row_json(&plan, contender->option_text, result));
-                *right = *right && result->fault[0] == '\0';
-            }
+            struct subject subject = {.contender = contender, .drive = (enum live_drive)drive};
+            done = add_row(arguments, &subject, result, rows, error);
+            *right = *right && (!done || result->fault[0] == '\0');
+        }
+        if (done && arguments->kernel && sleeps) {
+            struct subject subject = {
+                .contender = contender, .drive = LIVE_SLEEP, .by_timeout = true};
+            done = add_row(arguments, &subject, result, rows, error);
+            *right = *right && (!done || result->fault[0] == '\0');
+        }
+    }
+    for (int kind = 0; done && kind < KERNEL_AND_HOSTED; kind++) {
+        if (kind < KERNEL_KINDS ? arguments->kernel : arguments->hosted) {
+            struct subject subject = {.kind = (enum kernel_kind)kind, .drive = LIVE_OWN};
+            done = add_row(arguments, &subject, result, rows, error);
+            *right = *right && (!done || result->fault[0] == '\0');
         }
     }
     free(result);

@@ -16,6 +16,7 @@
 enum live_drive {
     LIVE_SLEEP, /* at the tick that `next` says */
     LIVE_POLL,  /* every tick */
+    LIVE_OWN,   /* it wakes the loop by itself: what kernel.h has in a structure's place */
 };
 
 /* What has ended a wait; or-ed. */
@@ -40,6 +41,7 @@ struct live_clock {
 struct live_plan {
     const struct tl_algo *algo;
     const int64_t *options;
+    void *made;            /* with LIVE_OWN: what it is to drive; neither created nor destroyed */
     enum live_drive drive; /* LIVE_SLEEP needs TL_CAP_NEXT */
     uint32_t connections;  /* at least 1 */
     uint64_t tick_ns;
@@ -49,6 +51,8 @@ struct live_plan {
     uint64_t seed;
     void (*progress)(void *ctx, uint64_t done_ns); /* called now and then; may be NULL */
     void *progress_ctx;
+    void (*ready)(void *ctx); /* called when all connections are there; may be NULL */
+    void *ready_ctx;
 };
 
 struct live_result {
@@ -79,6 +83,9 @@ struct live_epoll {
     int timer;
     int traffic;
     uint64_t begun_ns;
+    bool by_timeout;       /* sleeps by epoll_wait's timeout of milliseconds, and sets no timerfd */
+    uint64_t armed_ns;     /* with by_timeout */
+    uint64_t system_calls; /* so far */
 };
 
 /* Time begins now. False, with the reason, if the kernel refuses. */

@@ -3,6 +3,7 @@
 #include "live.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -22,7 +23,12 @@ static struct timespec to_timespec(uint64_t ns)
 
 static bool arm(void *ctx, uint64_t at_ns)
 {
-    const struct live_epoll *loop = ctx;
+    struct live_epoll *loop = ctx;
+    loop->armed_ns = at_ns;
+    if (loop->by_timeout) {
+        return true;
+    }
+    loop->system_calls++;
     struct itimerspec when = {0}; /* all zero: disarmed */
     if (at_ns != LIVE_NEVER) {
         when.it_value = to_timespec(loop->begun_ns + at_ns);
@@ -30,18 +36,31 @@ static bool arm(void *ctx, uint64_t at_ns)
     return timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL) == 0;
 }
 
+/* epoll_wait's timeout: rounded up, so that nothing is early. */
+static int timeout_ms(const struct live_epoll *loop)
+{
+    if (!loop->by_timeout || loop->armed_ns == LIVE_NEVER) {
+        return -1;
+    }
+    uint64_t now = clock_now_ns() - loop->begun_ns;
+    uint64_t ms = loop->armed_ns > now ? (loop->armed_ns - now + 999999) / 1000000 : 0;
+    return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
 static unsigned wait_for_events(void *ctx)
 {
-    const struct live_epoll *loop = ctx;
+    struct live_epoll *loop = ctx;
     struct epoll_event events[2];
     int count = 0;
     do {
-        count = epoll_wait(loop->epoll, events, 2, -1);
+        loop->system_calls++;
+        count = epoll_wait(loop->epoll, events, 2, timeout_ms(loop));
     } while (count < 0 && errno == EINTR);
-    unsigned causes = 0;
+    unsigned causes = count == 0 ? LIVE_TIMER : 0;
     for (int i = 0; i < count; i++) {
         uint64_t expirations = 0;
         int fd = events[i].data.fd;
+        loop->system_calls++;
         /* Nothing to read: the timer was set anew in between. */
         if (read(fd, &expirations, sizeof expirations) > 0 || errno == EAGAIN) {
             causes |= fd == loop->timer ? LIVE_TIMER : LIVE_TRAFFIC;
@@ -57,6 +76,7 @@ bool live_epoll_open(struct live_epoll *loop, uint64_t traffic_ns, struct error 
         .timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
         .traffic = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
         .begun_ns = clock_now_ns(),
+        .armed_ns = LIVE_NEVER,
     };
     struct itimerspec every = {.it_interval = to_timespec(traffic_ns),
                                .it_value = to_timespec(loop->begun_ns + traffic_ns)};

@@ -32,6 +32,25 @@ if command -v gnuplot >/dev/null; then
     grep -q 'no timer fired late, or none at all' none/live.svg || fail "the picture does not say that nothing fired"
 fi
 
+# Beside it, what the kernel and libraries have: each fires, or says what is missing. Few enough for any limit.
+"$TIMERLAB" live -a binary-heap --drive sleep --kernel --hosted -n 40 --seconds 0.2 --timeout 0.05 --rate 100 --format json >kernel.json ||
+    fail "with --kernel --hosted: $(cat kernel.json)"
+jq -e '[.rows[] | [.algo, .drive]] == [["binary-heap", "sleep"], ["binary-heap", "epoll-ms"], ["timerfd-each", "own"],
+        ["posix-timers", "own"], ["io-uring-timeouts", "own"], ["libuv-loop", "own"], ["libevent-loop", "own"], ["glib-loop", "own"]]
+    and all(.rows[]; (.status == "ok" and .fired_per_second > 0)
+        or (.status | startswith("unsupported: ")) and .fired_per_second == null)
+    and all(.rows[:5][]; .status != "ok" or (.early == 0 and .system_calls_per_expiry > 0))
+    and all(.rows[:4][]; .status == "ok")
+    and all(.rows[5:][]; .system_calls_per_expiry == null)' kernel.json >/dev/null || fail "kernel.json: $(cat kernel.json)"
+# More than there are descriptors for: a row that says so, and no fault.
+(
+    ulimit -n 64
+    "$TIMERLAB" live -a binary-heap --drive sleep --kernel -n 100 --seconds 0.05 --timeout 0.02 --rate 0 --format csv >limited.csv
+) || fail "a limit is taken for a fault"
+grep -q '^timerfd-each,.*,"\{0,1\}unsupported: only [0-9]* timers: RLIMIT_NOFILE is 64 (ulimit -n)' limited.csv ||
+    fail "the limit is not named: $(cat limited.csv)"
+[ "$(awk -F, '{ print NF }' limited.csv | sort -u | wc -l)" = 1 ] || fail "not all lines have as many columns"
+
 # Refused, with exit status 2.
 for arguments in "" "-a binary-heap --drive swim" "-a nobody" "-a binary-heap --timeout 0.001 --tick 5" "-a null more"; do
     status=0

@@ -1,0 +1,73 @@
+/*
+ * kernel.h: timers that the kernel keeps, one for each connection, or an event loop of a library
+ * with its own timers, in the place of a structure: what `live` drives beside the structures.
+ *
+ * System calls are counted where they are made, here and in live_epoll.c; reading the clock is
+ * none.
+ */
+#ifndef SIM_KERNEL_H
+#define SIM_KERNEL_H
+
+#include "error.h"
+#include "live.h"
+#include "timerlab.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum kernel_kind {
+    KERNEL_TIMERFD,  /* a timerfd for each timer, all in one epoll set */
+    KERNEL_POSIX,    /* timer_create for each, whose signals a signalfd takes */
+    KERNEL_IO_URING, /* IORING_OP_TIMEOUT for each */
+    KERNEL_KINDS,
+    HOSTED_LIBUV = KERNEL_KINDS,
+    HOSTED_LIBEVENT,
+    HOSTED_GLIB,
+    KERNEL_AND_HOSTED
+};
+
+/* Timers by id, and the loop that they are in. Treat as opaque. */
+struct kernel_timers;
+
+/* What it is called in rows. */
+const char *kernel_name(enum kernel_kind kind);
+
+/* Makes `count` timers, none of them started. NULL, with the reason, if the kernel or the library
+ * does not give so many: the limit that was reached, and how many there were. */
+struct kernel_timers *kernel_open(enum kernel_kind kind, uint32_t count, uint64_t tick_ns,
+                                  uint64_t traffic_ns, struct error *error);
+
+/* The loop's clock, and what takes a structure's place; valid until it is closed. */
+struct live_clock kernel_clock(struct kernel_timers *timers);
+const struct tl_algo *kernel_algo(enum kernel_kind kind);
+
+/* Whatever was started is the kernel's from now on. */
+void kernel_settle(struct kernel_timers *timers);
+
+/* The count of the system calls that were made; those that a library makes are not in it. */
+const uint64_t *kernel_system_calls(const struct kernel_timers *timers);
+
+/* Frees all. NULL is taken, too. */
+void kernel_close(struct kernel_timers *timers);
+
+/* --- memory -------------------------------------------------------------------------------------
+ */
+
+/* What the kernel's slabs held at a time. */
+struct kernel_memory;
+
+/* Reads /proc/slabinfo; NULL if it may not be read. */
+struct kernel_memory *kernel_memory_read(void);
+
+/* The bytes that grew for each of `count` timers: those of caches that hold at least half an object
+ * more for each, so that others' doings do not count. Negative: not known, as for few timers. */
+double kernel_memory_grown(const struct kernel_memory *before, const struct kernel_memory *after,
+                           uint32_t count);
+
+/* Frees it. NULL is taken, too. */
+void kernel_memory_free(struct kernel_memory *memory);
+
+/* The bytes that the process has from malloc; 0 where the C library does not say. */
+uint64_t kernel_user_bytes(void);
+
+#endif

@@ -1,0 +1,63 @@
+/* kernel_private.h: what the sorts of kernel_timers have in common. Only kernel_*.c include it. */
+#ifndef SIM_KERNEL_PRIVATE_H
+#define SIM_KERNEL_PRIVATE_H
+
+#include "kernel.h"
+
+#include <time.h>
+
+/* What one sort does. Those that wait mark by kernel_due what has ended. */
+struct kernel_sort {
+    /* Makes all timers. False, with the reason. */
+    bool (*open)(struct kernel_timers *timers, struct error *error);
+    /* (Re)starts one, for timers->at_ns[id]. */
+    bool (*start)(struct kernel_timers *timers, uint32_t id);
+    /* Sleeps; returns enum live_cause, 0 if that failed. */
+    unsigned (*wait)(struct kernel_timers *timers);
+    void (*close)(struct kernel_timers *timers);
+    /* Tells the kernel of what was started, where that waits for the next wait. May be NULL. */
+    void (*settle)(struct kernel_timers *timers);
+};
+
+struct kernel_timers {
+    const struct kernel_sort *sort;
+    struct live_epoll loop; /* its epoll, its traffic, its count of calls */
+    uint64_t tick_ns;
+    uint64_t traffic_ns;
+    uint32_t count;
+    uint32_t made;
+    uint32_t pending;
+    uint32_t due_count;
+    uint32_t *due;
+    uint64_t *at_ns; /* by id; LIVE_NEVER: not pending */
+    void *own;       /* the sort's */
+};
+
+extern const struct kernel_sort kernel_timerfd;
+extern const struct kernel_sort kernel_posix;
+extern const struct kernel_sort kernel_io_uring;
+extern const struct kernel_sort hosted_libuv;
+extern const struct kernel_sort hosted_libevent;
+extern const struct kernel_sort hosted_glib;
+
+/* The timer has ended, and is handed out by the next advance. */
+static inline void kernel_due(struct kernel_timers *timers, uint32_t id)
+{
+    timers->due[timers->due_count++] = id;
+}
+
+/* A time of the loop's, as one of the machine's clock. */
+static inline struct timespec kernel_time(const struct kernel_timers *timers, uint64_t at_ns)
+{
+    uint64_t ns = timers->loop.begun_ns + at_ns;
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+                             .tv_nsec = (long)(ns % 1000000000)};
+}
+
+/* Nanoseconds of the loop's clock. */
+uint64_t kernel_now_ns(const struct kernel_timers *timers);
+
+/* Takes what made the loop's traffic ready. */
+void kernel_take_traffic(struct kernel_timers *timers);
+
+#endif
