@@ -220,6 +220,9 @@ TL_ALGO(ordered_list) = {
         "All pending timers in one doubly linked list, ordered by due tick and then by start. A "
         "start searches from the tail; expiry takes from the head. Its correctness can be seen, "
         "so the others are tested against it. Bad at: starts in the middle of many timers.",
+    .differs =
+        "nothing that a caller can notice: the paper's list, with the absolute times that it "
+        "proposes, linked both ways and searched from the rear.",
     .cost = {.start = "O(n)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .create = list_create,
     .destroy = list_destroy,

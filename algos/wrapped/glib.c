@@ -331,10 +331,12 @@ TL_ALGO(glib) = {
         "compares with the virtual clock. GLib keeps no queue: every turn asks every source. Its "
         "sources come from malloc, about 200 bytes each, which the bytes shown do not include. "
         "Bad at: more than some hundred timers. Needs libglib2.0-dev when timerlab is built.",
-    .differs = "timers are custom sources, so that they have the caller's clock, where "
-               "g_timeout_add's compare with the machine's; what a callback starts that is due "
-               "already waits for the next advance; a budget is kept by those sources; stop says "
-               "whether the timer was pending, as g_source_remove does.",
+    .differs =
+        "timers are custom sources, so that they have the caller's clock, where "
+        "g_timeout_add's compare with the machine's; what a callback starts that is due "
+        "already waits for the next advance, and what it moves does not fire, though GLib "
+        "dispatches all that it has found ready; a budget is kept by those sources; stop says "
+        "whether the timer was pending, as g_source_remove does.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n)", .expire = "O(n)"},
     .create = glib_create,
     .destroy = glib_destroy,

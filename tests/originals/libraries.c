@@ -1,6 +1,7 @@
 /*
- * Heaps beside the event loops whose heaps they are: here the original itself is there to ask, by
- * the structures that wrap libuv, libevent and libev. What is not in this build is left out.
+ * GLib's wrapper beside its list of sources. Heaps beside the event loops whose heaps they are:
+ * here the original itself is there to ask, by the structures that wrap libuv, libevent and libev.
+ * What is not in this build is left out.
  */
 #include "original.h"
 
@@ -104,6 +105,130 @@ static void skip_unless(const char *name)
     }
 }
 
+/* --- GLib, of which the wrapper is held to a model -------------------------------------------- */
+
+/*
+ * The main loop of GLib 2.74, gmain.c: g_main_context_check asks the sources in the order in which
+ * they were attached, and g_main_dispatch calls those that it found ready, unless they have been
+ * destroyed since. A ready time that is set anew takes a source off that list no more than it puts
+ * it there. Left out: other priorities, what files wake, sources that stay.
+ */
+enum glib_habit { DISPATCHES_WHAT_WAS_READY = 1 };
+
+struct glib_loop {
+    uint32_t habits;
+    uint64_t now;
+    uint64_t order;
+    uint64_t attached[ORIGINAL_IDS]; /* 0: no source */
+    uint64_t ready[ORIGINAL_IDS];
+    bool moved[ORIGINAL_IDS]; /* in this turn */
+};
+
+static void glib_open(void *self, uint64_t now, uint32_t habits)
+{
+    struct glib_loop *loop = self;
+    *loop = (struct glib_loop){.habits = habits, .now = now};
+}
+
+static bool glib_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct glib_loop *loop = self;
+    if (loop->attached[id] == 0) {
+        loop->attached[id] = ++loop->order;
+    }
+    loop->ready[id] = deadline;
+    loop->moved[id] = true;
+    return true;
+}
+
+static bool glib_stop(void *self, uint32_t id)
+{
+    struct glib_loop *loop = self;
+    bool was = loop->attached[id] != 0;
+    loop->attached[id] = 0;
+    return was;
+}
+
+/* The next source behind those that were attached by `after`; ORIGINAL_IDS: none. */
+static uint32_t glib_source(const struct glib_loop *loop, uint64_t after)
+{
+    uint32_t first = ORIGINAL_IDS;
+    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
+        bool behind = loop->attached[id] > after;
+        if (behind && (first == ORIGINAL_IDS || loop->attached[id] < loop->attached[first])) {
+            first = id;
+        }
+    }
+    return first;
+}
+
+static void glib_advance(void *self, uint64_t now, const struct original_fire *fire)
+{
+    struct glib_loop *loop = self;
+    uint32_t found[ORIGINAL_IDS];
+    uint64_t attached[ORIGINAL_IDS];
+    uint32_t count = 0;
+    uint64_t at = 0;
+    loop->now = now;
+    for (uint32_t id; (id = glib_source(loop, at)) < ORIGINAL_IDS;) {
+        at = loop->attached[id];
+        loop->moved[id] = false;
+        if (loop->ready[id] <= now) {
+            found[count] = id;
+            attached[count++] = at;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t id = found[i];
+        bool dispatched = !loop->moved[id] || (loop->habits & DISPATCHES_WHAT_WAS_READY) != 0;
+        if (loop->attached[id] == attached[i] && dispatched) {
+            loop->attached[id] = 0;
+            fire->call(fire->ctx, id);
+        }
+    }
+}
+
+static uint64_t glib_next(void *self)
+{
+    const struct glib_loop *loop = self;
+    uint64_t next = TL_NEVER;
+    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
+        if (loop->attached[id] != 0 && loop->ready[id] < next) {
+            next = loop->ready[id];
+        }
+    }
+    return next;
+}
+
+/* GLib may want to be called at once for a source that it has found ready and that was moved since.
+ */
+static void glib_is_glibs_list_of_sources(void **state)
+{
+    (void)state;
+    skip_unless("glib");
+    static const struct original glib = {
+        .follows = "GLib 2.74, gmain.c",
+        .bytes = sizeof(struct glib_loop),
+        .open = glib_open,
+        .start = glib_start,
+        .stop = glib_stop,
+        .advance = glib_advance,
+        .next = glib_next,
+    };
+    const struct original_case loop_case = {.original = &glib,
+                                            .structure = "glib",
+                                            .options = "",
+                                            .ordered = true,
+                                            .next = ORIGINAL_NEXT_BEFORE,
+                                            .delay_bits = 8,
+                                            .clock = 1000};
+    original_agrees(&loop_case);
+    original_differs(&loop_case, DISPATCHES_WHAT_WAS_READY,
+                     "GLib dispatches all that it has found ready");
+}
+
+/* --- heaps ------------------------------------------------------------------------------------ */
+
 /* Before its first turn libuv would not wait at all. */
 static void binary_heap_is_libuvs(void **state)
 {
@@ -160,6 +285,7 @@ static void dary_heap_is_libevs_but_for_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(glib_is_glibs_list_of_sources),
         cmocka_unit_test(binary_heap_is_libuvs),
         cmocka_unit_test(binary_heap_is_libevents_but_for_order),
         cmocka_unit_test(dary_heap_is_libevs_but_for_order),
