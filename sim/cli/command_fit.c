@@ -78,7 +78,8 @@ static const struct command_line syntax = {
         "Fits the workload tcp to a recording of Linux's timers, and shows it beside the "
         "recording: for each kind of timer how many starts, what becomes of them, delays, "
         "burstiness, and the busiest timer. Generated is the median of 49 seeds that the search "
-        "has not seen, and from the least to the most of them."
+        "has not seen, and from the least to the most of them; `own` is one standard error of the "
+        "recording itself, by its balanced half-samples."
         "\vFORMAT is ftrace: tracefs, trace-cmd report or perf script, as for `timerlab trace "
         "import`. Timers that are not TCP's are left out. Exit status: 0 done, however well it "
         "fits; 1 it cannot be read, or has too little of TCP; 2 usage.",
@@ -89,10 +90,15 @@ static const struct command_line syntax = {
 /* --- what comes out --------------------------------------------------------------------------- */
 
 static const char *const verdict_words[] = {
-    [TCP_MET] = "", [TCP_BEYOND] = "beyond 10 %", [TCP_FEW] = "too few", [TCP_NONE] = "none"};
+    [TCP_MET] = "",
+    [TCP_OWN] = "beyond 10 %, within its own",
+    [TCP_BEYOND] = "beyond 10 %",
+    [TCP_FEW] = "too few",
+    [TCP_NONE] = "none",
+};
 
-static const char *const columns[] = {"recording", "kind", "statistic", "recorded", "generated",
-                                      "least",     "most", "ratio",     "note"};
+static const char *const columns[] = {"recording", "kind",  "statistic", "recorded", "own",
+                                      "generated", "least", "most",      "ratio",    "note"};
 #define COLUMNS (sizeof columns / sizeof columns[0])
 
 static void add_value(struct text_table *table, enum tcp_statistic statistic, double value)
@@ -110,7 +116,7 @@ static void print_table(const char *recording, const struct tcp_fit *fit, bool m
 {
     struct text_table table = {.columns = COLUMNS};
     for (size_t i = 0; i < COLUMNS; i++) {
-        table.right[i] = i > 2 && i < 8;
+        table.right[i] = i > 2 && i < 9;
         text_table_add(&table, "%s", columns[i]);
     }
     for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
@@ -124,6 +130,8 @@ static void print_table(const char *recording, const struct tcp_fit *fit, bool m
             text_table_add(&table, "%s", tcp_kind_names[kind]);
             text_table_add(&table, "%s", tcp_statistic_names[s]);
             add_value(&table, statistic, fit->recorded.value[kind][s]);
+            double own = fit->recorded.own[kind][s];
+            text_table_add(&table, isnan(own) ? "-" : "%.1f %%", 100 * own);
             add_value(&table, statistic, fit->generated.value[kind][s]);
             add_value(&table, statistic, fit->least.value[kind][s]);
             add_value(&table, statistic, fit->most.value[kind][s]);
@@ -148,9 +156,10 @@ static bool print_json(const char *recording, const struct tcp_fit *fit, const j
         for (unsigned s = 0; s < TCP_STATISTICS; s++) {
             enum tcp_statistic statistic = (enum tcp_statistic)s;
             (void)json_array_append_new(
-                rows, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s}", "kind",
+                rows, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "kind",
                                 tcp_kind_names[kind], "statistic", tcp_statistic_names[s],
-                                "recorded", number(fit->recorded.value[kind][s]), "generated",
+                                "recorded", number(fit->recorded.value[kind][s]), "own",
+                                number(fit->recorded.own[kind][s]), "generated",
                                 number(fit->generated.value[kind][s]), "least",
                                 number(fit->least.value[kind][s]), "most",
                                 number(fit->most.value[kind][s]), "ratio",
@@ -208,12 +217,14 @@ static bool write_scenario(const char *path, const json_t *scenario, struct erro
 static void tell(const char *input, const struct tcp_fit *fit)
 {
     unsigned judged = 0;
+    unsigned own = 0;
     unsigned beyond = 0;
     for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
         for (unsigned s = 0; s < TCP_STATISTICS; s++) {
             enum tcp_verdict verdict =
                 tcp_fit_judge(fit, (enum tcp_kind)kind, (enum tcp_statistic)s);
             judged += verdict != TCP_FEW && verdict != TCP_NONE;
+            own += verdict == TCP_OWN;
             beyond += verdict == TCP_BEYOND;
         }
     }
@@ -224,8 +235,10 @@ static void tell(const char *input, const struct tcp_fit *fit)
         stderr,
         "%s: %" PRIu64 " starts are of timers that are not TCP's, and left out\n"
         "%s: %u statistics, %u of them more than 10 %% off in the median of %u seeds that "
-        "were not fitted to; %u traces generated\n",
-        input, fit->other_starts, input, judged, beyond, TCP_FIT_SEEDS, fit->generations);
+        "were not fitted to, and %u of these by more than the recording itself is uncertain; "
+        "%u traces generated\n",
+        input, fit->other_starts, input, judged, own + beyond, TCP_FIT_SEEDS, beyond,
+        fit->generations);
 }
 
 /* The workload of a scenario that has nothing else. */

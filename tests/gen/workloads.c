@@ -958,6 +958,19 @@ static void test_tcp_gap_slow(void **state)
     expect_close(requests[1], requests[0], 0.03);
 }
 
+/* A client that would ask every 2 s, but waits for half a second at most. */
+static void test_tcp_gap_most(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"close=0",    "vanish=0",       "rate_per_s=0.5",
+                                    GAPS("2000"), "gap_most_s=0.5", NULL};
+    const uint32_t n = 500;
+    struct story story;
+    tell(&story, "tcp", n, 20, settings);
+    expect_close((double)story.tally[RETRANSMIT].starts, 40.0 * n, 0.01);
+    forget(&story);
+}
+
 /* With limits as well. */
 static void test_tcp_steady_limits(void **state)
 {
@@ -2022,6 +2035,7 @@ int main(void)
         cmocka_unit_test(test_tcp_close_requests),
         cmocka_unit_test(test_tcp_close_idle),
         cmocka_unit_test(test_tcp_gap_slow),
+        cmocka_unit_test(test_tcp_gap_most),
         cmocka_unit_test(test_tcp_steady_limits),
         cmocka_unit_test(test_quic),
         cmocka_unit_test(test_ack_at_expiry),

@@ -19,71 +19,17 @@
 #include <stdlib.h>
 
 enum {
-    TICK_US = GEN_TICK_US,
-    ENDS,
-    RATE_PER_S,
-    GAP_FIRST,
-    GAP_KEPT = GAP_FIRST + TCP_GAP_POINTS,
-    GAP_SLOW,
-    GAP_SLOW_TIMES,
-    REPLY_MEDIAN_MS,
-    REPLY_SIGMA,
-    PACING,
-    PACING_BURSTS,
-    PACING_MS,
-    CLOSE,
-    CLOSE_ASKED,
-    CLOSE_CLIENT,
-    CLOSE_REQUESTS,
-    CLOSE_IDLE_S,
-    VANISH,
-    PAUSE_S,
-    RTT_MEDIAN_MS,
-    RTT_SIGMA,
-    JITTER,
-    LOSS,
-    RTO_INITIAL_MS,
-    RTO_MIN_MS,
-    RTO_MAX_S,
-    SYN_LINEAR,
-    SYN_RETRIES,
-    RETRIES,
-    QUICK_ACKS,
-    QUICK_AGAIN_MIN,
-    QUICK_AGAIN_MAX,
-    DELACK_REPLY,
-    DELACK_MIN_MS,
-    DELACK_MAX_MS,
-    KEEPALIVE,
-    KEEPALIVE_CLIENT,
-    KEEPALIVE_S,
-    KEEPALIVE_DEFAULT,
-    KEEPALIVE_SET,
-    PROBE_INTERVAL_S,
-    PROBES,
-    FIN_WAIT2_S,
-    TIME_WAIT_S,
-    LATE_TICKS,
-    WHEEL,
-    ACTIVITY,
-    HERDS = ACTIVITY + GEN_ACTIVITY_ROWS,
-    OPEN_FIRST = HERDS + GEN_HERD_ROWS,
-    OPEN_FIRST_S,
-    OPEN_FIRST_OVER_S,
-    OPEN_AGAIN,
-    OPEN_SPARE,
-    PLAN_KEPT,
-    OPEN_EVEN,
-    PACE_END,
-    CLOSE_ENDED,
-    CLOSE_EVEN,
-    CLOSE_YOUNG,
-    CLOSE_SINGLE,
-    OPEN_CURVE,
-    CLOSE_CURVE = OPEN_CURVE + 2 * TCP_CURVE_KNOTS,
-    ROWS = CLOSE_CURVE + 2 * TCP_CURVE_KNOTS,
+#define ROW(place, ...)          place,
+#define GROUP(place, count, ...) place, place##_LAST = place + (count)-1,
+#include "gen_tcp_parameters.h"
+#undef ROW
+#undef GROUP
+    ROWS
 };
 _Static_assert(ROWS < GEN_PARAMETERS_MAX, "the rows and the end of the table must fit");
+_Static_assert(GAP_P100 - GAP_P0 + 1 == TCP_GAP_POINTS &&
+                   OPEN_8 - OPEN_1_S + 1 == 2 * TCP_CURVE_KNOTS,
+               "a row for each point");
 
 enum { ENDS_SERVER, ENDS_CLIENT, ENDS_BOTH };
 static const char *const ends_words[] = {
@@ -92,199 +38,19 @@ static const char *const ends_words[] = {
 enum { WHEEL_EXACT, WHEEL_LINUX };
 static const char *const wheel_words[] = {[WHEEL_EXACT] = "exact", [WHEEL_LINUX] = "linux", NULL};
 
-#define NGINX "fitted to the recording ktimer_nginx_keepalive"
-#define GAP_ROW(name, value, text)                                                                 \
-    {                                                                                              \
-        name, (value), 1e-6, 1e9, text, NGINX, NULL                                                \
-    }
-#define KNOT(curve, k)                                                                             \
-    {curve "_" #k "_s", 0,   0, 1e8, "knot " #k " of that curve: time in the window",              \
-     "chosen: none",    NULL},                                                                     \
-    {                                                                                              \
-        curve "_" #k, 0, 0, 1, "share that has come by then", "chosen: none", NULL                 \
-    }
-#define KNOTS(curve)                                                                               \
-    KNOT(curve, 1), KNOT(curve, 2), KNOT(curve, 3), KNOT(curve, 4), KNOT(curve, 5),                \
-        KNOT(curve, 6), KNOT(curve, 7), KNOT(curve, 8)
-
 static const struct gen_parameter tcp_parameters[] = {
-    GEN_TICK_US_ROW(1000),
-    {"ends", ENDS_SERVER, 0, 0,
-     "whose timers: the server's, whose peers are elsewhere; the client's; both's, on one host",
-     "chosen", ends_words},
-    {"rate_per_s", 1.4, 1e-6, 1e5, "requests a second on a connection", NGINX, NULL},
-    GAP_ROW("gap_p0", 20, "gaps from request to request: the least; only proportions count"),
-    GAP_ROW("gap_p0.1", 80, "one in a thousand is shorter"),
-    GAP_ROW("gap_p1", 180, "1 %"),
-    GAP_ROW("gap_p3", 184, "3 %"),
-    GAP_ROW("gap_p10", 196, "10 %"),
-    GAP_ROW("gap_p20", 216, "20 %"),
-    GAP_ROW("gap_p30", 236, "30 %"),
-    GAP_ROW("gap_p40", 268, "40 %"),
-    GAP_ROW("gap_p50", 308, "half of them"),
-    GAP_ROW("gap_p60", 368, "60 %"),
-    GAP_ROW("gap_p70", 460, "70 %"),
-    GAP_ROW("gap_p80", 632, "80 %"),
-    GAP_ROW("gap_p90", 1120, "90 %"),
-    GAP_ROW("gap_p95", 1864, "95 %"),
-    {"gap_p97", 0, 0, 1e9, "97 %; 0: on the way from the point before to the one behind",
-     "chosen: so", NULL},
-    {"gap_p98", 0, 0, 1e9, "98 %, likewise", "chosen: so", NULL},
-    GAP_ROW("gap_p99", 4840, "99 %"),
-    GAP_ROW("gap_p100", 33600, "the longest"),
-    {"gap_kept", 0, 0, 1,
-     "share of its gaps that a connection draws from one eighth of that law, always the same",
-     "chosen: none", NULL},
-    {"gap_slow", 0, 0, 1, "share of the connections whose gaps are longer", "chosen: none", NULL},
-    {"gap_slow_times", 1, 1, 1e6, "so many times as long; the mean of all stays", "chosen: none",
-     NULL},
-    {"reply_median_ms", 0.1, 0.001, 1e6, "median of the log-normal reply time", NGINX, NULL},
-    {"reply_sigma", 0.5, 0, 5, "standard deviation of its logarithm", "chosen", NULL},
-    {"pacing", 0, 0, 1,
-     "share of the connections whose server paces its replies, by a high-resolution timer",
-     "chosen: none; Linux: BBR, SO_MAX_PACING_RATE", NULL},
-    {"pacing_bursts", 4, 1, 1e6, "mean number of bursts that a paced reply takes, at least one",
-     "chosen", NULL},
-    {"pacing_ms", 1, 0.001, 100, "from a burst to the next: what it takes at the pacing rate",
-     "Linux's sk_pacing_shift: about 1 ms", NULL},
-    {"close", 0.0125, 0, 1, "probability that a reply is a connection's last", NGINX, NULL},
-    {"close_asked", 1, 0, 1, "share of the closes of a window that come right after a reply",
-     "chosen", NULL},
-    {"close_client", 0, 0, 1, "share of the closes that the client begins", "chosen", NULL},
-    {"close_requests", 0, 0, 1e9,
-     "the server closes with the reply to so many requests of a connection; 0: no limit",
-     "chosen: none; nginx's keepalive_requests", NULL},
-    {"close_idle_s", 0, 0, 1e6,
-     "the server closes what has not asked again for so long; 0: it waits",
-     "chosen: waits; nginx's keepalive_timeout", NULL},
-    {"vanish", 0.0001, 0, 1, "probability that the peer vanishes instead of its next request",
-     "chosen", NULL},
-    {"pause_s", 1, 0.001, 86400, "mean time from the end of a connection to the next, exponential",
-     "chosen", NULL},
-    {"rtt_median_ms", 0.05, 0.001, 1e5, "median of the connections' log-normal round trip time",
-     "one host: 0.05 ms", NULL},
-    {"rtt_sigma", 0.5, 0, 5, "standard deviation of its logarithm", "chosen", NULL},
-    {"jitter", 0.1, 0, 1, "each round trip is up to this share shorter or longer", "chosen", NULL},
-    {"loss", 0, 0, 1, "probability that a transmission is lost", NGINX, NULL},
-    {"rto_initial_ms", 1000, 0.001, 1e6, "retransmission timeout of SYN and SYN-ACK",
-     "Linux's TCP_TIMEOUT_INIT, RFC 6298: 1 s", NULL},
-    {"rto_min_ms", 200, 0.001, 1e6, "least that is added to the smoothed round trip time",
-     "Linux's TCP_RTO_MIN", NULL},
-    {"rto_max_s", 120, 0.001, 86400, "longest retransmission timeout", "Linux's TCP_RTO_MAX", NULL},
-    {"syn_linear", 4, 0, 100, "repeated SYNs before the timeout doubles",
-     "Linux's tcp_syn_linear_timeouts", NULL},
-    {"syn_retries", 6, 0, 100, "repeated SYNs before connecting is given up; SYN-ACKs likewise",
-     "Linux's TCP_SYN_RETRIES", NULL},
-    {"retries", 15, 0, 100, "retransmissions before the connection is given up",
-     "Linux's TCP_RETR2", NULL},
-    {"quick_acks", 1, 0, 1e6, "a connection's first requests, which are acknowledged at once",
-     NGINX, NULL},
-    {"quick_again_min", 0, 0, 16,
-     "replies that the client acknowledges at once after a silence of its retransmission timeout; "
-     "0: all, however long it was silent; each connection keeps one, uniform from this",
-     "chosen: no pattern; recordings: 1 to 16", NULL},
-    {"quick_again_max", 0, 0, 16, "to this, at most Linux's TCP_MAX_QUICKACKS",
-     "chosen: no pattern; recordings: 1 to 16", NULL},
-    {"delack_reply", 0, 0, 1, "share of the other replies whose ACK it delays as well", NGINX,
-     NULL},
-    {"delack_min_ms", 40, 0.001, 1e6, "delayed ACK: each connection keeps one, uniform from this",
-     "Linux's TCP_DELACK_MIN", NULL},
-    {"delack_max_ms", 40, 0.001, 1e6,
-     "to this, at most Linux's TCP_DELACK_MAX of 200; recordings have the least", NGINX, NULL},
-    {"keepalive", 0.565, 0, 1,
-     "share of the connections with keepalive at the server's end; of a window, those that last",
-     NGINX, NULL},
-    {"keepalive_client", 1, 0, 1, "share of these that have it at the client's end, too", NGINX,
-     NULL},
-    {"keepalive_s", 15, 0.001, 1e6, "silence before the first probe", NGINX, NULL},
-    {"keepalive_default", 0, 0, 1, "share of them that begin with Linux's own silence of two hours",
-     NGINX, NULL},
-    {"keepalive_set", 1, 0, 1, "share of these that are given keepalive_s at once", "chosen", NULL},
-    {"probe_interval_s", 5, 0.001, 86400, "from probe to probe", NGINX, NULL},
-    {"probes", 9, 1, 100, "unanswered probes before the connection is dropped",
-     "Linux's TCP_KEEPALIVE_PROBES", NULL},
-    {"fin_wait2_s", 60, 0, 1e6, "FIN_WAIT2, by the keepalive timer; 0: none, peers close at once",
-     "Linux's tcp_fin_timeout", NULL},
-    {"time_wait_s", 60, 0.001, 86400, "TIME_WAIT", "Linux's TCP_TIMEWAIT_LEN", NULL},
-    {"late_ticks", 1, 0, 1000,
-     "added to each delay: a wheel counts the tick that has begun as over",
-     "Linux's wheel: one jiffy", NULL},
-    {"wheel", WHEEL_LINUX, 0, 0,
-     "when the code of a keepalive timer runs: on its tick, or late as in Linux's wheel, by up to "
-     "an eighth of its delay",
-     "Linux's levels", wheel_words},
-    GEN_ACTIVITY_BUT(ACTIVITY, 1,
-                     "chosen: none, the fitted gaps are all; below 1 they do not count", 20,
-                     GEN_TOGETHER_SERVER),
-    GEN_HERDS(HERDS),
-    {"open_first", 0, 0, 1, "a window: share of the connections that are open when it begins",
-     "chosen: none", NULL},
-    {"open_first_s", 0, 0, 1e6,
-     "the first of these were opened so long before; 0: anywhere in their keepalive time",
-     "chosen: anywhere", NULL},
-    {"open_first_over_s", 0, 0, 1e6, "and the last of them so much later", "chosen: all at once",
-     NULL},
-    {"open_again", 0, 0, 1, "share of the closings with which another connection opens at once",
-     "chosen: none", NULL},
-    {"open_spare", 0, 0, 1,
-     "share of the connections that are none, but room for the TIME_WAITs of those that the server "
-     "closes for close_requests or close_idle_s and that open again at once",
-     "chosen: none", NULL},
-    {"plan_kept", 0, 0, 1,
-     "share of the clients that the server has closed for close_idle_s and that open again, which "
-     "then ask when they would have, too, besides what they ask anew",
-     "chosen: none; wrk does", NULL},
-    {"open_even", 0, 0, 1, "share of its openings that are evenly spaced along the curve",
-     "chosen: none", NULL},
-    {"pace_end", 1, 0.01, 100, "at its end requests come so many times as fast as at its begin",
-     "chosen: steady", NULL},
-    {"close_ended", 0, 0, 1, "share of the connections that close in it", "chosen: none", NULL},
-    {"close_even", 0, 0, 1, "share of its closings that are evenly spaced along the curve",
-     "chosen: none", NULL},
-    {"close_young", 1, 0, 1, "its closes end one of this share of those open, the youngest",
-     "chosen: any", NULL},
-    {"close_single", 0, 0, 1,
-     "share of the connections, the shortest, that wait for their only request until the close",
-     "chosen: none", NULL},
-    KNOTS("open"),
-    KNOTS("close"),
-    {0},
-};
-_Static_assert(sizeof tcp_parameters / sizeof tcp_parameters[0] == ROWS + 1, "a row for each");
-
-static const char *const tcp_kinds[] = {
-    [KIND_RETRANSMIT] = "retransmit",
-    [KIND_DELAYED_ACK] = "delayed-ack",
-    [KIND_KEEPALIVE] = "keepalive",
-    [KIND_SYN_ACK] = "syn-ack",
-    [KIND_TIME_WAIT] = "time-wait",
-    [KIND_PACE] = "pace",
-    NULL,
+#define ROW(place, ...)          [place] = {__VA_ARGS__},
+#define GROUP(place, count, ...) __VA_ARGS__,
+#include "gen_tcp_parameters.h"
+#undef ROW
+#undef GROUP
+    [ROWS] = {0},
 };
 
-static const char *const tcp_counts[] = {
-    [COUNT_CONNECTS] = "connects",
-    [COUNT_REQUESTS] = "requests",
-    [COUNT_REPLIES] = "replies",
-    [COUNT_TRANSMISSIONS] = "transmissions",
-    [COUNT_LOSSES] = "losses",
-    [COUNT_RETRANSMISSIONS] = "retransmissions",
-    [COUNT_ACKS] = "acks",
-    [COUNT_IDLE_EXPIRIES] = "idle_expiries",
-    [COUNT_KEEPALIVE_EXPIRIES] = "keepalive_expiries",
-    [COUNT_PROBES] = "probes",
-    [COUNT_VANISHED] = "vanished",
-    [COUNT_DROPPED] = "dropped",
-    [COUNT_GIVEN_UP] = "given_up",
-    [COUNT_TIME_WAITS] = "time_waits",
-    [COUNT_UNCHANGED] = "unchanged_starts",
-    [COUNT_DEPLOYED] = "deployed",
-    [COUNT_BACK] = "back",
-    [COUNT_CLOSED_FULL] = "closed_full",
-    [COUNT_CLOSED_IDLE] = "closed_idle",
-    [COUNT_BURSTS] = "paced_bursts",
-    NULL,
-};
+#define NAME(place, name) [place] = (name),
+static const char *const tcp_kinds[] = {TCP_TIMERS(NAME) NULL};
+static const char *const tcp_counts[] = {TCP_COUNTS(NAME) NULL};
+#undef NAME
 
 /* --- at a random moment of its life ---------------------------------------------------------- */
 
@@ -331,11 +97,12 @@ static double meet_gap(const struct tcp_visit *visit)
     struct random *random = &visit->model->random;
     double times = connection->slow ? tcp->slow_times : 1;
     double gap = times * tcp_gap_met(&tcp->gaps, connection->part, random);
+    const double limit = fmin(tcp->close_idle_ticks, tcp->gap_most_ticks);
     /* Met by the time that it is waited for. */
-    while (gap > tcp->close_idle_ticks && random_unit(random) * gap >= tcp->close_idle_ticks) {
+    while (gap > limit && random_unit(random) * gap >= limit) {
         gap = times * tcp_gap_met(&tcp->gaps, connection->part, random);
     }
-    return gap;
+    return fmin(gap, tcp->gap_most_ticks);
 }
 
 /* How many a connection has had that is met at any moment: past the first ones, if there is no
@@ -478,10 +245,11 @@ static double whole_of(const struct cycle *cycle)
 static struct cycle cycle_of(const struct tcp *tcp, double times)
 {
     double longer = 0;
-    double wait = tcp->close_idle_ticks < HUGE_VAL
-                      ? times * tcp_gaps_waited(&tcp->gaps, tcp->close_idle_ticks / times, &longer)
-                      : times * tcp->gap_ticks;
-    double ends = tcp->close + tcp->vanish + longer;
+    const double limit = fmin(tcp->close_idle_ticks, tcp->gap_most_ticks);
+    double wait = limit < HUGE_VAL ? times * tcp_gaps_waited(&tcp->gaps, limit / times, &longer)
+                                   : times * tcp->gap_ticks;
+    double by_silence = tcp->close_idle_ticks < tcp->gap_most_ticks ? longer : 0;
+    double ends = tcp->close + tcp->vanish + by_silence;
     double waits = ends > 1e-12 ? 1 / ends : 1e12;
     if (tcp->close_requests < UINT32_MAX) {
         waits *= 1 - random_exp(tcp->close_requests * random_log(ends < 1 ? 1 - ends : 1e-9));
@@ -561,8 +329,8 @@ static bool populate_window(struct gen_model *model, uint64_t now)
                                 .close_even = p[CLOSE_EVEN],
                                 .again = p[OPEN_AGAIN],
                                 .young = p[CLOSE_YOUNG]};
-    if (!tcp_curve_read(&window.open, p + OPEN_CURVE) ||
-        !tcp_curve_read(&window.close, p + CLOSE_CURVE)) {
+    if (!tcp_curve_read(&window.open, p + OPEN_1_S) ||
+        !tcp_curve_read(&window.close, p + CLOSE_1_S)) {
         return error_set(model->error, "tcp: the knots of open_ or close_ must not go down");
     }
     struct tcp_life *lives = malloc(count * sizeof *lives);
@@ -690,6 +458,7 @@ static bool read_parameters(struct gen_model *model)
         .plan_kept = p[PLAN_KEPT],
         .slow_share = p[GAP_SLOW],
         .slow_times = p[GAP_SLOW_TIMES],
+        .gap_most_ticks = p[GAP_MOST_S] > 0 ? p[GAP_MOST_S] * per_second : HUGE_VAL,
         .pacing = p[PACING],
         .pacing_bursts = p[PACING_BURSTS],
         .pacing_ticks = gen_whole_ticks(p[PACING_MS] * per_ms),
@@ -726,10 +495,10 @@ static bool read_parameters(struct gen_model *model)
         .client = ends != ENDS_SERVER,
         .ends = ends == ENDS_BOTH ? 2 : 1,
         .linux_wheel = p[WHEEL] == WHEEL_LINUX,
-        .window = p[OPEN_CURVE + 2 * TCP_CURVE_KNOTS - 1] > 0 || p[OPEN_FIRST] > 0,
+        .window = p[OPEN_1_S + 2 * TCP_CURVE_KNOTS - 1] > 0 || p[OPEN_FIRST] > 0,
     };
     for (unsigned i = 0; i < TCP_CURVE_KNOTS; i++) {
-        tcp->window = tcp->window || p[OPEN_CURVE + 2 * i + 1] > 0;
+        tcp->window = tcp->window || p[OPEN_1_S + 2 * i + 1] > 0;
     }
     tcp->ends_bytes = tcp->ends * (uint32_t)sizeof(struct tcp_end);
     /* So many requests a second in the mean of those with shorter and with longer gaps. */
@@ -738,16 +507,16 @@ static bool read_parameters(struct gen_model *model)
         tcp->gap_ticks *= 1 - tcp->slow_share + tcp->slow_share / tcp->slow_times;
     }
     double gap_ms[TCP_GAP_POINTS];
-    read_gaps(p + GAP_FIRST, gap_ms);
+    read_gaps(p + GAP_P0, gap_ms);
     if (!tcp_gaps_make(&tcp->gaps, gap_ms, tcp->gap_ticks, p[GAP_KEPT])) {
         return error_set(model->error, "tcp: gap_p0 to gap_p100 must not go down");
     }
     read_traffic(model);
-    bool ends_itself =
-        tcp->close_requests < UINT32_MAX || tcp->close_idle_ticks < HUGE_VAL || tcp->slow_share > 0;
+    bool ends_itself = tcp->close_requests < UINT32_MAX || tcp->close_idle_ticks < HUGE_VAL ||
+                       tcp->slow_share > 0 || tcp->gap_most_ticks < HUGE_VAL;
     if (ends_itself && !tcp->traffic.smooth) {
         return error_set(model->error,
-                         "tcp: close_requests, close_idle_s and gap_slow are of smooth "
+                         "tcp: close_requests, close_idle_s, gap_slow and gap_most_s are of smooth "
                          "traffic: set trickle to 1");
     }
     return tcp->traffic.smooth || !tcp->window || tcp->pace_end == 1 ||

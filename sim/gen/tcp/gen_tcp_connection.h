@@ -11,37 +11,38 @@
 #include "gen_traffic.h"
 
 /* The last one is there where something is paced. */
-enum {
-    KIND_RETRANSMIT,
-    KIND_DELAYED_ACK,
-    KIND_KEEPALIVE,
-    KIND_SYN_ACK,
-    KIND_TIME_WAIT,
-    KIND_PACE,
-    KINDS
-};
-enum {
-    COUNT_CONNECTS,
-    COUNT_REQUESTS,
-    COUNT_REPLIES,
-    COUNT_TRANSMISSIONS,
-    COUNT_LOSSES,
-    COUNT_RETRANSMISSIONS,
-    COUNT_ACKS,
-    COUNT_IDLE_EXPIRIES,
-    COUNT_KEEPALIVE_EXPIRIES,
-    COUNT_PROBES,
-    COUNT_VANISHED,
-    COUNT_DROPPED,
-    COUNT_GIVEN_UP,
-    COUNT_TIME_WAITS,
-    COUNT_UNCHANGED,
-    COUNT_DEPLOYED,
-    COUNT_BACK,
-    COUNT_CLOSED_FULL,
-    COUNT_CLOSED_IDLE,
-    COUNT_BURSTS,
-};
+#define TCP_TIMERS(X)                                                                              \
+    X(KIND_RETRANSMIT, "retransmit")                                                               \
+    X(KIND_DELAYED_ACK, "delayed-ack")                                                             \
+    X(KIND_KEEPALIVE, "keepalive")                                                                 \
+    X(KIND_SYN_ACK, "syn-ack")                                                                     \
+    X(KIND_TIME_WAIT, "time-wait")                                                                 \
+    X(KIND_PACE, "pace")
+#define TCP_COUNTS(X)                                                                              \
+    X(COUNT_CONNECTS, "connects")                                                                  \
+    X(COUNT_REQUESTS, "requests")                                                                  \
+    X(COUNT_REPLIES, "replies")                                                                    \
+    X(COUNT_TRANSMISSIONS, "transmissions")                                                        \
+    X(COUNT_LOSSES, "losses")                                                                      \
+    X(COUNT_RETRANSMISSIONS, "retransmissions")                                                    \
+    X(COUNT_ACKS, "acks")                                                                          \
+    X(COUNT_IDLE_EXPIRIES, "idle_expiries")                                                        \
+    X(COUNT_KEEPALIVE_EXPIRIES, "keepalive_expiries")                                              \
+    X(COUNT_PROBES, "probes")                                                                      \
+    X(COUNT_VANISHED, "vanished")                                                                  \
+    X(COUNT_DROPPED, "dropped")                                                                    \
+    X(COUNT_GIVEN_UP, "given_up")                                                                  \
+    X(COUNT_TIME_WAITS, "time_waits")                                                              \
+    X(COUNT_UNCHANGED, "unchanged_starts")                                                         \
+    X(COUNT_DEPLOYED, "deployed")                                                                  \
+    X(COUNT_BACK, "back")                                                                          \
+    X(COUNT_CLOSED_FULL, "closed_full")                                                            \
+    X(COUNT_CLOSED_IDLE, "closed_idle")                                                            \
+    X(COUNT_BURSTS, "paced_bursts")
+#define TCP_PLACE(place, name) place,
+enum { TCP_TIMERS(TCP_PLACE) KINDS };
+enum { TCP_COUNTS(TCP_PLACE) COUNTS };
+#undef TCP_PLACE
 
 /* What the next event of a connection is. */
 enum tcp_state {
@@ -122,7 +123,8 @@ struct tcp {
     double plan_kept;
     double slow_share;
     double slow_times;
-    double gap_ticks; /* mean of the law */
+    double gap_most_ticks; /* HUGE_VAL: any */
+    double gap_ticks;      /* mean of the law */
     double pacing;
     double pacing_bursts;
     uint64_t pacing_ticks;

@@ -1,5 +1,7 @@
 #include "gen_tcp_steps.h"
 
+#include <math.h>
+
 double tcp_reply_ticks(const struct tcp_visit *visit)
 {
     const struct tcp *tcp = visit->tcp;
@@ -68,6 +70,7 @@ void tcp_wait_for_request(const struct tcp_visit *visit)
         double gap =
             tcp_gap_draw(&tcp->gaps, connection->part, &visit->model->random) / pace(visit);
         gap *= connection->slow ? tcp->slow_times : 1;
+        gap = fmin(gap, tcp->gap_most_ticks);
         at = connection->request_at + tcp_soon(visit->model, gap);
         at = tcp->plan_kept > 0 ? plan_next(visit, at) : at;
     } else {
@@ -78,7 +81,9 @@ void tcp_wait_for_request(const struct tcp_visit *visit)
         at = connection->close_at;
     }
     connection->state = STATE_IDLE;
-    connection->event_at = at > visit->now ? at : visit->now + 1;
+    /* A plan that came due meanwhile is done at once. */
+    uint64_t soonest = visit->now + (tcp->plan_kept > 0 ? 0 : 1);
+    connection->event_at = at > soonest ? at : soonest;
     connection->silent = false;
     /* Before the first request, a server waits for longer. */
     if (connection->requests > 0 && at < connection->close_at) {

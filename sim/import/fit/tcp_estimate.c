@@ -729,6 +729,7 @@ bool tcp_estimate_finish(struct tcp_estimate *estimate, const struct tcp_measure
         .single = estimate->found.singles * fmin(1, estimate->closed_else / estimate->connections),
         .slow = estimate->found.slow,
         .slow_times = estimate->found.slow_times,
+        .most = estimate->found.idle_ticks > 0 ? LONGEST_TIMES : 0,
         .plan = estimate->limited > 0 ? 1 : 0,
         .pace = estimate->pace,
         .both = estimate->keepalive > 1 ? fmin(1, estimate->keepalive - 1) : 0,
@@ -808,8 +809,10 @@ void tcp_estimate_part(const struct tcp_estimate *estimate, const struct tcp_kno
     set(part, "rate_per_s", 1e3 / tcp_gaps_mean(gap_ms) * as_fast);
     set(part, "gap_slow", knobs->slow);
     set(part, "gap_slow_times", knobs->slow_times);
+    double idle_s = (double)estimate->found.idle_ticks * estimate->tick_ms / 1e3;
+    set(part, "gap_most_s", knobs->most * idle_s);
     set(part, "close_requests", estimate->found.limit);
-    set(part, "close_idle_s", (double)estimate->found.idle_ticks * estimate->tick_ms / 1e3);
+    set(part, "close_idle_s", idle_s);
     set(part, "open_spare", spare / connections);
     set(part, "plan_kept", spare > 0 ? knobs->plan : 0);
     set(part, "gap_kept", knobs->kept);
@@ -817,7 +820,8 @@ void tcp_estimate_part(const struct tcp_estimate *estimate, const struct tcp_kno
     set(part, "open_first_s", knobs->ago_s);
     set(part, "open_first_over_s", knobs->ago_s * knobs->over);
     set(part, "open_again", knobs->again);
-    set(part, "quick_again_min", knobs->refill < 16 ? fmin(1, knobs->refill) : 16);
+    double least = fmin(1, knobs->refill);
+    set(part, "quick_again_min", knobs->refill - knobs->uneven * (knobs->refill - least));
     set(part, "quick_again_max", knobs->refill);
     set(part, "close_asked", knobs->asked);
     set(part, "close_client", knobs->client);

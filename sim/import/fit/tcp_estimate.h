@@ -48,7 +48,8 @@ struct tcp_knobs {
     double ago_s;      /* open_first_s */
     double over;       /* open_first_over_s, as a share of that */
     double again;      /* open_again */
-    double refill;     /* quick_again_max; below Linux's 16 the least is 1 */
+    double refill;     /* quick_again_max */
+    double uneven;     /* 0: all connections have that; 1: down to 1 */
     double asked;      /* close_asked */
     double client;     /* close_client */
     double pace;       /* pace_end */
@@ -62,6 +63,7 @@ struct tcp_knobs {
     double first;      /* the connections that are open at the begin, times this */
     double slow;       /* gap_slow */
     double slow_times; /* gap_slow_times */
+    double most;       /* gap_most_s, in times that a server waits; where it does */
     double plan;       /* plan_kept, where connections open again after a limit */
 };
 

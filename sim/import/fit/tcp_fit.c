@@ -21,11 +21,14 @@
 
 struct fitter {
     const char *input;
-    char path[4096];  /* of the trace that is being made */
-    uint64_t tick_ns; /* of the recording's trace */
+    char path[4096];     /* of the trace that is being made */
+    uint64_t tick_ns;    /* of the recording's trace */
+    uint64_t idle_ticks; /* before its first operation */
     struct tcp_fit *fit;
     struct tcp_estimate *estimate; /* NULL: the workload is given */
     unsigned seeds;                /* by so many is the search */
+    struct tcp_measure trust;      /* in each statistic: what it weighs in the search */
+    struct tcp_knobs counted;      /* where the search begins */
     struct error *error;
 };
 
@@ -50,7 +53,8 @@ static bool import_recording(const struct fitter *fitter, const char *function)
     return good;
 }
 
-/* How many starts each kind has, from the origin of the whole recording's trace. */
+/* How many starts each kind has, from the origin of the whole recording's trace, and when its first
+ * operation comes. */
 static bool count_starts(struct fitter *fitter, uint64_t *starts)
 {
     struct trace_reader *reader = trace_reader_open(fitter->path, fitter->error);
@@ -73,8 +77,12 @@ static bool count_starts(struct fitter *fitter, uint64_t *starts)
     }
     fitter->fit->other_starts = all;
     json_decref(origin);
+    struct trace_block block;
+    int more = trace_reader_next(reader, &block, fitter->error);
+    fitter->idle_ticks =
+        more > 0 ? block.groups[0].tick - trace_reader_header(reader)->warmup_end_tick : 0;
     trace_reader_close(reader);
-    return true;
+    return more >= 0;
 }
 
 static bool measure_recording(struct fitter *fitter)
@@ -93,7 +101,8 @@ static bool measure_recording(struct fitter *fitter)
     for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
         if (starts[kind] > 0 &&
             (!import_recording(fitter, tcp_kind_functions[kind]) ||
-             !tcp_measure_trace(fitter->path, (enum tcp_kind)kind, &fitter->fit->recorded,
+             !tcp_measure_trace(fitter->path, (enum tcp_kind)kind, fitter->idle_ticks,
+                                &fitter->fit->recorded,
                                 fitter->estimate != NULL ? tcp_estimate_take : NULL,
                                 fitter->estimate, &fitter->tick_ns, fitter->error))) {
             return false;
@@ -153,7 +162,11 @@ enum tcp_verdict tcp_fit_judge(const struct tcp_fit *fit, enum tcp_kind kind,
     if (too_few(fit, kind, statistic)) {
         return TCP_FEW;
     }
-    return fabs(generated - recorded) <= TCP_FIT_WITHIN * recorded ? TCP_MET : TCP_BEYOND;
+    double off = fabs(generated - recorded);
+    if (off <= TCP_FIT_WITHIN * recorded) {
+        return TCP_MET;
+    }
+    return off <= fit->recorded.own[kind][statistic] * recorded ? TCP_OWN : TCP_BEYOND;
 }
 
 /* --- what is generated ------------------------------------------------------------------------ */
@@ -164,7 +177,8 @@ struct spread {
 };
 _Static_assert(SEARCH_SEEDS <= TCP_FIT_SEEDS && REFINED_SEEDS <= TCP_FIT_SEEDS,
                "a spread has room for either");
-_Static_assert(SEARCH_SEED >= TCP_FIT_SEED + TCP_FIT_SEEDS,
+_Static_assert(SEARCH_SEED + SEARCH_SEEDS <= TCP_FIT_SEED &&
+                   SEARCH_SEED + REFINED_SEEDS <= TCP_FIT_SEED,
                "the search sees none of the judgement's");
 
 /* Generates with the seed `first` + `i`, and puts the statistics in their i-th place. */
@@ -178,8 +192,8 @@ static bool generate(struct fitter *fitter, uint64_t first, unsigned i, struct s
     uint64_t tick_ns;
     fit->generations++;
     if (!gen_trace(&request, fitter->path, &summary, fitter->error) ||
-        !tcp_measure_trace(fitter->path, TCP_KINDS, &measure, NULL, NULL, &tick_ns,
-                           fitter->error)) {
+        !tcp_measure_trace(fitter->path, TCP_KINDS, fitter->idle_ticks, &measure, NULL, NULL,
+                           &tick_ns, fitter->error)) {
         return false;
     }
     for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
@@ -228,8 +242,9 @@ static const double weights[TCP_STATISTICS] = {
 /* How far a generated trace is from the recording: 0 is the same. What is off by more than a factor
  * of three costs no more than that; to be near the limit or beyond it costs something of its own.
  */
-static double distance(const struct tcp_fit *fit)
+static double distance(const struct fitter *fitter)
 {
+    const struct tcp_fit *fit = fitter->fit;
     double sum = 0;
     for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
         for (unsigned s = 0; s < TCP_STATISTICS; s++) {
@@ -241,8 +256,8 @@ static double distance(const struct tcp_fit *fit)
             }
             double off = recorded > 0 && generated > 0 ? fabs(log(generated / recorded)) : 1.1;
             off = off > 1.1 ? 1.1 : off;
-            sum += weights[s] * off * off;
-            sum += off > 0.9 * TCP_FIT_WITHIN ? 0.1 : 0;
+            double near_limit = off > 0.9 * TCP_FIT_WITHIN ? 0.1 : 0;
+            sum += fitter->trust.value[kind][s] * (weights[s] * off * off + near_limit);
         }
     }
     return sum;
@@ -265,6 +280,34 @@ static void take_medians(const struct spread *spread, unsigned count, struct tcp
     }
 }
 
+/* How far a statistic is to be trusted, whose median is of so many seeds: the less, the more chance
+ * is in that, or the search would go where these seeds happen to hit. 1.57 is how much farther a
+ * median strays than a mean, squared. */
+static void set_trust(struct fitter *fitter, const struct spread *spread)
+{
+    for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
+        for (unsigned s = 0; s < TCP_STATISTICS; s++) {
+            double sum = 0;
+            double squares = 0;
+            for (unsigned i = 0; i < fitter->seeds; i++) {
+                double value = spread->value[kind][s][i];
+                double x = value > 0 ? log(value) : 0;
+                sum += x;
+                squares += x * x;
+            }
+            double variance = (squares - sum * sum / fitter->seeds) / (fitter->seeds - 1);
+            double chance = variance > 0 ? 1.57 * variance / fitter->seeds : 0;
+            fitter->trust.value[kind][s] =
+                TCP_FIT_WITHIN * TCP_FIT_WITHIN / (TCP_FIT_WITHIN * TCP_FIT_WITHIN + chance);
+        }
+    }
+}
+
+static double *knob_at(struct tcp_knobs *knobs, size_t place)
+{
+    return (double *)(void *)((char *)knobs + place);
+}
+
 /* The nearest so far. */
 struct best {
     struct tcp_knobs knobs;
@@ -272,12 +315,35 @@ struct best {
     double off_first; /* by the first seed alone */
 };
 
+/* Knobs that begin with what the recording has, which is not left without need: what a few seeds
+ * would gain by it is chance, and of another recording wrong. */
+static const size_t counted_knobs[] = {
+    offsetof(struct tcp_knobs, tail),       offsetof(struct tcp_knobs, middle),
+    offsetof(struct tcp_knobs, kept),       offsetof(struct tcp_knobs, slow),
+    offsetof(struct tcp_knobs, slow_times), offsetof(struct tcp_knobs, first),
+    offsetof(struct tcp_knobs, pace),
+};
+
+/* What it costs in the distance: as much as a statistic that is off by as much. */
+static double cost_of_leaving(struct tcp_knobs from, struct tcp_knobs to)
+{
+    double sum = 0;
+    for (size_t i = 0; i < sizeof counted_knobs / sizeof counted_knobs[0]; i++) {
+        double begun = *knob_at(&from, counted_knobs[i]);
+        double now = *knob_at(&to, counted_knobs[i]);
+        double off = begun > 0 && now > 0 ? log(now / begun) : 0;
+        sum += off * off;
+    }
+    return sum;
+}
+
 /* Tries knobs, and keeps them if they are better: by the median of the seeds, so that what one of
  * them happens to hit is not chased. */
 static bool try_knobs(struct fitter *fitter, const struct tcp_knobs *knobs, struct best *best)
 {
     struct tcp_fit *fit = fitter->fit;
     struct spread spread;
+    const double left = cost_of_leaving(fitter->counted, *knobs);
     double off_first = 0;
     double off = 0;
     tcp_estimate_part(fitter->estimate, knobs, &fit->part);
@@ -286,7 +352,7 @@ static bool try_knobs(struct fitter *fitter, const struct tcp_knobs *knobs, stru
             return false;
         }
         take_medians(&spread, i + 1, &fit->generated);
-        off = distance(fit);
+        off = distance(fitter) + left;
         off_first = i == 0 ? off : off_first;
         if ((i == 0 && off > best->off_first + HOPELESS_BY_ONE) ||
             (i == 2 && off > best->off + HOPELESS_BY_THREE)) {
@@ -314,7 +380,7 @@ static const struct turn {
     enum turn_by by;
     double most;
     unsigned count;
-    double values[9];
+    double values[10];
 } turns[] = {
 #define KNOB(name) offsetof(struct tcp_knobs, name)
     {KNOB(ago_s), SET, 1e6, 9, {0, 1, 2, 4, 8, 12, 16, 24, 32}},
@@ -332,10 +398,12 @@ static const struct turn {
     {KNOB(ago_s), SLOTS, 1e6, 6, {-3, -2, -1, 1, 2, 3}},
     {KNOB(slow), TIMES, 1, 4, {0.8, 0.9, 1.1, 1.25}},
     {KNOB(slow_times), TIMES, 1e6, 6, {0.7, 0.85, 0.95, 1.05, 1.15, 1.3}},
+    {KNOB(most), SET, 1000, 6, {0, 1.2, 1.5, 2, 3, 5}},
     {KNOB(low), TIMES, 1000, 5, {0.5, 0.7, 1.5, 2, 4}},
     {KNOB(plan), SET, 1, 5, {0, 0.25, 0.5, 0.75, 1}},
     {KNOB(over), SET, 1, 5, {0, 0.1, 0.25, 0.5, 1}},
-    {KNOB(refill), SET, 16, 8, {0, 1, 2, 3, 4, 6, 8, 16}},
+    {KNOB(uneven), SET, 1, 2, {0, 1}},
+    {KNOB(refill), SET, 16, 10, {0, 1, 2, 3, 4, 6, 8, 12, 15, 16}},
     {KNOB(even), SET, 1, 5, {0, 0.25, 0.5, 0.75, 1}},
     {KNOB(close_even), SET, 1, 5, {0, 0.25, 0.5, 0.75, 1}},
     {KNOB(loss), TIMES, 1, 6, {0.5, 0.7, 0.85, 1.15, 1.3, 1.6}},
@@ -360,11 +428,6 @@ static const struct stage stages[] = {{SEARCH_SEEDS, 600, 0.25, 0.6},
 /* In the end, each knob a little down and up. */
 static const double steps[] = {0.94, 1.06};
 
-static double *knob_of(struct tcp_knobs *knobs, const struct turn *turn)
-{
-    return (double *)(void *)((char *)knobs + turn->knob);
-}
-
 /* The knob that is now `had`, turned to the value. */
 static double turned(const struct fitter *fitter, const struct turn *turn, enum turn_by by,
                      double had, double value)
@@ -384,7 +447,7 @@ static bool turn_knob(struct fitter *fitter, const struct turn *turn, enum turn_
     const struct tcp_knobs from = best->knobs;
     for (unsigned k = 0; k < count; k++) {
         struct tcp_knobs knobs = from;
-        double *knob = knob_of(&knobs, turn);
+        double *knob = knob_at(&knobs, turn->knob);
         double had = *knob;
         *knob = turned(fitter, turn, by, had, values[k]);
         bool same = fabs(*knob - had) <= 1e-9 * fabs(had);
@@ -426,7 +489,7 @@ static bool wander(struct fitter *fitter, struct random *random, const struct st
         unsigned at_once = 2 + (unsigned)(random_unit(random) * 2);
         for (unsigned k = 0; k < at_once; k++) {
             const struct turn *turn = &turns[(size_t)(random_unit(random) * (double)count)];
-            double *knob = knob_of(&knobs, turn);
+            double *knob = knob_at(&knobs, turn->knob);
             double value = turn->values[(unsigned)(random_unit(random) * turn->count)];
             bool step = turn->by == TIMES || random_unit(random) < stage->steps;
             bool slots = turn->by == SLOTS;
@@ -439,6 +502,20 @@ static bool wander(struct fitter *fitter, struct random *random, const struct st
     return good;
 }
 
+/* What statistics weigh in a stage that begins with these knobs. */
+static bool weigh(struct fitter *fitter, const struct tcp_knobs *knobs)
+{
+    struct spread spread;
+    tcp_estimate_part(fitter->estimate, knobs, &fitter->fit->part);
+    for (unsigned i = 0; i < fitter->seeds; i++) {
+        if (!generate(fitter, SEARCH_SEED, i, &spread)) {
+            return false;
+        }
+    }
+    set_trust(fitter, &spread);
+    return true;
+}
+
 /* By few seeds first, and from where that ends by more: what few of them have in common by chance
  * is a lot where connections are few. */
 static bool search(struct fitter *fitter, struct tcp_knobs *knobs)
@@ -446,13 +523,14 @@ static bool search(struct fitter *fitter, struct tcp_knobs *knobs)
     struct random random;
     random_seed(&random, SEARCH_SEED);
     struct best best = {.knobs = *knobs};
+    fitter->counted = *knobs;
     bool good = true;
     for (unsigned i = 0; good && i < sizeof stages / sizeof stages[0]; i++) {
         const struct tcp_knobs from = best.knobs;
         best.off = INFINITY;
         best.off_first = INFINITY;
         fitter->seeds = stages[i].seeds;
-        good = try_knobs(fitter, &from, &best) && descend(fitter, &best) &&
+        good = weigh(fitter, &from) && try_knobs(fitter, &from, &best) && descend(fitter, &best) &&
                wander(fitter, &random, &stages[i], &best);
     }
     *knobs = best.knobs;

@@ -26,13 +26,14 @@
 
 /* The seeds of the judgement, from the first on; the search sees none of them. An odd number: the
  * median is one of them. */
-#define TCP_FIT_SEED   1
+#define TCP_FIT_SEED   5001
 #define TCP_FIT_SEEDS  49
 
 /* How a statistic came out. */
 enum tcp_verdict {
     TCP_MET,
-    TCP_BEYOND, /* more than TCP_FIT_WITHIN off */
+    TCP_OWN,    /* more than TCP_FIT_WITHIN off, but by no more than the recording's own */
+    TCP_BEYOND, /* more than either */
     TCP_FEW,    /* fewer than TCP_FIT_FEW events: not judged */
     TCP_NONE,   /* neither side has it */
 };

@@ -254,6 +254,33 @@ static double median_of(const struct tcp_load_gaps *gaps)
                             : (double)gaps->ticks[middle < gaps->count ? middle : gaps->count - 1];
 }
 
+/* Of the lives of a class that a recording begins with, in how many a gap is seen, so that the
+ * class is known: in those whose server does not wait in vain when it begins, and not after their
+ * next request. How often it waits in vain is told by what follows a first gap. */
+static double chance_of_gap(const struct tcp_load *load, const struct tcp_load_found *found,
+                            bool slow)
+{
+    double sum = 0;
+    double gaps = 0;
+    double later = 0;
+    double vain = 0;
+    for (uint32_t i = 0; i < load->life_count; i++) {
+        const struct life *life = &load->lives[i];
+        if (life->gaps > 0 && life->slow == slow) {
+            sum += (double)(life->last - life->first);
+            gaps += life->gaps;
+            later += life->gaps - 1;
+            vain += was_idle(found, life);
+        }
+    }
+    if (!(gaps > 0) || !(vain > 0)) {
+        return 1;
+    }
+    double in_vain = vain / (vain + later);
+    double asked = (1 - in_vain) * sum / gaps;
+    return asked / (asked + in_vain * (double)found->idle_ticks) * (1 - in_vain);
+}
+
 /* Whether there are two classes of gaps, and which of the lives are of the longer ones. Without
  * limits, `gap_kept` says as much. */
 static void find_slow(struct tcp_load *load, struct tcp_load_found *found)
@@ -284,24 +311,23 @@ static void find_slow(struct tcp_load *load, struct tcp_load_found *found)
     if (apart < log(SLOW_TIMES) || apart < SLOW_APART * deviation) {
         return;
     }
-    double lives = 0;
-    double slow_lives = 0;
+    double seen[2] = {0};
     for (uint32_t i = 0; i < load->life_count; i++) {
         struct life *life = &load->lives[i];
         life->slow = life->gaps > 0 && mean_log(life) > limit;
+        seen[life->slow] += counts(life, true) && life->gaps > 0;
         /* Without any gap: it waited for longer than most of the others ever do. */
         life->slow |= life->gaps == 0 && was_idle(found, life);
-        if (counts(life, true)) {
-            lives++;
-            slow_lives += life->slow;
-        }
     }
-    collect(load, found, true, true, &found->first);
-    double slow = median_of(&found->first);
-    collect(load, found, true, false, &found->first);
-    double fast = median_of(&found->first);
-    found->slow = slow_lives / lives;
-    found->slow_times = fast > 0 && slow > fast ? slow / fast : 1;
+    double medians[2];
+    double all[2];
+    for (unsigned slow = 0; slow < 2; slow++) {
+        all[slow] = seen[slow] / chance_of_gap(load, found, slow);
+        collect(load, found, true, slow, &found->first);
+        medians[slow] = median_of(&found->first);
+    }
+    found->slow = all[1] / (all[0] + all[1]);
+    found->slow_times = medians[0] > 0 && medians[1] > medians[0] ? medians[1] / medians[0] : 1;
 }
 
 bool tcp_load_finish(struct tcp_load *load, uint64_t end_tick, struct tcp_load_found *found)

@@ -5,6 +5,7 @@
 #include "trace_dispersion.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 
 const char *const tcp_kind_names[TCP_KINDS] = {"write", "delack", "keepalive", "syn-ack",
@@ -33,22 +34,33 @@ struct timer {
     uint64_t due;
     uint64_t started; /* last */
     uint32_t starts;  /* in this life */
+    uint8_t part;     /* of the window, in which it was started last */
     bool pending;
     bool counted; /* it was started in the window */
 };
 
 struct kind_tally {
-    uint64_t ended[TCP_EXPIRE + 1]; /* by what */
-    uint64_t *delays;
+    uint64_t starts[TCP_PARTS];                /* in a part of the window */
+    uint64_t ended[TCP_PARTS][TCP_EXPIRE + 1]; /* of these, by what */
+    uint64_t *delays;                          /* each times TCP_PARTS, and its part */
     uint32_t count;
     uint32_t room;
     uint32_t busiest;
-    struct trace_dispersion per_100ms;
-    struct trace_dispersion per_s;
+    struct trace_dispersion per_100ms[TCP_PARTS];
+    struct trace_dispersion per_s[TCP_PARTS];
+};
+
+/* How a window's stretches of so many ticks lie in its parts. */
+struct stretches {
+    uint64_t ticks; /* 0: a tick is longer */
+    uint64_t whole;
 };
 
 struct walk {
     const struct trace_header *header;
+    uint64_t begin; /* tick of the first start that counts */
+    struct stretches per_100ms;
+    struct stretches per_s;
     enum tcp_kind only; /* TCP_KINDS: ids say it */
     uint32_t kinds;     /* of these; those that no recording has are behind the others */
     struct timer *timers;
@@ -76,7 +88,7 @@ static void end_start(struct walk *walk, uint32_t id, uint64_t tick, enum tcp_ev
     struct timer *timer = &walk->timers[id];
     enum tcp_kind kind = kind_of(walk, id);
     if (timer->counted) {
-        walk->tallies[kind].ended[what]++;
+        walk->tallies[kind].ended[timer->part][what]++;
     }
     timer->pending = false;
     if (what == TCP_CANCEL || (what == TCP_EXPIRE && kind == TCP_TIME_WAIT)) {
@@ -87,6 +99,17 @@ static void end_start(struct walk *walk, uint32_t id, uint64_t tick, enum tcp_ev
                                       .kind = kind,
                                       .id = id,
                                       .tick = tick - walk->header->warmup_end_tick});
+    }
+}
+
+/* A stretch is in one part as a whole. */
+static void count_in_stretch(const struct walk *walk, const struct stretches *stretches,
+                             struct trace_dispersion *parts, uint64_t tick)
+{
+    uint64_t stretch = stretches->ticks > 0 ? (tick - walk->begin) / stretches->ticks : 0;
+    if (stretch < stretches->whole) {
+        uint64_t part = ((stretch + 1) * TCP_PARTS - 1) / stretches->whole;
+        trace_dispersion_count(&parts[part], tick, 1);
     }
 }
 
@@ -110,21 +133,24 @@ static bool start(struct walk *walk, const struct trace_record *record, uint64_t
     }
     timer->pending = true;
     timer->due = record->deadline > tick ? record->deadline : tick + 1;
-    timer->counted = tick >= walk->header->warmup_end_tick;
+    timer->counted = tick >= walk->begin && tick < walk->header->end_tick;
     if (!timer->counted) {
         return true;
     }
+    timer->part =
+        (uint8_t)((tick - walk->begin) * TCP_PARTS / (walk->header->end_tick - walk->begin));
     uint64_t *delays =
         array_reach(tally->delays, &tally->room, tally->count, sizeof *tally->delays);
     if (delays == NULL) {
         return false;
     }
     tally->delays = delays;
-    delays[tally->count++] = record->deadline - tick;
+    delays[tally->count++] = (record->deadline - tick) * TCP_PARTS + timer->part;
+    tally->starts[timer->part]++;
     timer->starts++;
     tally->busiest = timer->starts > tally->busiest ? timer->starts : tally->busiest;
-    trace_dispersion_count(&tally->per_100ms, tick, 1);
-    trace_dispersion_count(&tally->per_s, tick, 1);
+    count_in_stretch(walk, &walk->per_100ms, tally->per_100ms, tick);
+    count_in_stretch(walk, &walk->per_s, tally->per_s, tick);
     tell(walk, (struct tcp_event){.what = moves ? TCP_MOVE : TCP_START,
                                   .kind = kind,
                                   .id = record->id,
@@ -168,40 +194,112 @@ static int by_value(const void *a, const void *b)
     return one < other ? -1 : one > other;
 }
 
-static void sum_up(const struct walk *walk, enum tcp_kind kind, struct tcp_measure *measure)
+_Static_assert(2 * TCP_HALVES == TCP_PARTS, "a row of the matrix for each pair");
+
+/* Which parts a half has. */
+static uint32_t parts_of(unsigned half)
+{
+    uint32_t parts = 0;
+    for (unsigned pair = 0; pair < TCP_PARTS / 2; pair++) {
+        unsigned odd = (unsigned)__builtin_popcount(half & pair) & 1;
+        parts |= UINT32_C(1) << (2 * pair + odd);
+    }
+    return parts;
+}
+
+static double dispersion_of(const struct trace_dispersion *parts, uint32_t of)
+{
+    struct trace_dispersion all = {0};
+    for (unsigned part = 0; part < TCP_PARTS; part++) {
+        if (of >> part & 1) {
+            trace_dispersion_add(&all, &parts[part]);
+        }
+    }
+    return trace_dispersion_index(&all);
+}
+
+/* The delay that is so high among those of the parts, which have so many. */
+static uint64_t delay_at(const struct kind_tally *tally, uint32_t of, uint64_t starts, double share)
+{
+    uint64_t rank = (uint64_t)(share * (double)(starts - 1) + 0.5);
+    uint32_t i = 0;
+    for (; i + 1 < tally->count; i++) {
+        if (of >> tally->delays[i] % TCP_PARTS & 1 && rank-- == 0) {
+            break;
+        }
+    }
+    return tally->delays[i] / TCP_PARTS;
+}
+
+/* What these parts of the window have. */
+static void sum_up(const struct walk *walk, enum tcp_kind kind, uint32_t of, double *value)
 {
     static const double shares[] = {0.1, 0.5, 0.9, 0.99};
     const struct kind_tally *tally = &walk->tallies[kind];
-    double *value = measure->value[kind];
-    double starts = (double)tally->count;
-    double of = starts > 0 ? starts : 1;
-    value[TCP_STARTS] = starts;
-    value[TCP_EXPIRED] = (double)tally->ended[TCP_EXPIRE] / of;
-    value[TCP_CANCELLED] = (double)tally->ended[TCP_CANCEL] / of;
-    value[TCP_MOVED] = (double)tally->ended[TCP_MOVE] / of;
-    if (tally->count > 0) {
-        qsort(tally->delays, tally->count, sizeof *tally->delays, by_value);
+    uint64_t starts = 0;
+    uint64_t ended[TCP_EXPIRE + 1] = {0};
+    for (unsigned part = 0; part < TCP_PARTS; part++) {
+        if (of >> part & 1) {
+            starts += tally->starts[part];
+            for (unsigned what = 0; what <= TCP_EXPIRE; what++) {
+                ended[what] += tally->ended[part][what];
+            }
+        }
     }
+    double all = starts > 0 ? (double)starts : 1;
+    value[TCP_STARTS] = (double)starts;
+    value[TCP_EXPIRED] = (double)ended[TCP_EXPIRE] / all;
+    value[TCP_CANCELLED] = (double)ended[TCP_CANCEL] / all;
+    value[TCP_MOVED] = (double)ended[TCP_MOVE] / all;
     for (unsigned i = 0; i < 4; i++) {
-        value[TCP_DELAY_P10_MS + i] =
-            tally->count > 0
-                ? (double)tally->delays[(uint32_t)(shares[i] * (tally->count - 1) + 0.5)] *
-                      (double)walk->header->tick_ns / 1e6
-                : 0;
+        value[TCP_DELAY_P10_MS + i] = starts > 0 ? (double)delay_at(tally, of, starts, shares[i]) *
+                                                       (double)walk->header->tick_ns / 1e6
+                                                 : 0;
     }
-    value[TCP_DISPERSION_100MS] = trace_dispersion_index(&tally->per_100ms);
-    value[TCP_DISPERSION_1S] = trace_dispersion_index(&tally->per_s);
+    value[TCP_DISPERSION_100MS] = dispersion_of(tally->per_100ms, of);
+    value[TCP_DISPERSION_1S] = dispersion_of(tally->per_s, of);
     value[TCP_BUSIEST] = (double)tally->busiest;
+}
+
+/* The standard errors: how far halves are from the whole. */
+static void find_own(const struct walk *walk, enum tcp_kind kind, const double *value, double *own)
+{
+    double squares[TCP_STATISTICS] = {0};
+    for (unsigned half = 0; half < TCP_HALVES; half++) {
+        double of_half[TCP_STATISTICS];
+        sum_up(walk, kind, parts_of(half), of_half);
+        of_half[TCP_STARTS] *= 2;
+        for (unsigned s = 0; s < TCP_STATISTICS; s++) {
+            squares[s] += (of_half[s] - value[s]) * (of_half[s] - value[s]);
+        }
+    }
+    for (unsigned s = 0; s < TCP_STATISTICS; s++) {
+        own[s] = value[s] > 0 && s != TCP_BUSIEST ? sqrt(squares[s] / TCP_HALVES) / value[s] : NAN;
+    }
+}
+
+/* Cuts the window into whole stretches of so many ns, and these into parts. */
+static void begin_stretches(const struct walk *walk, uint64_t stretch_ns,
+                            struct stretches *stretches, struct trace_dispersion *parts)
+{
+    const struct trace_header *header = walk->header;
+    struct trace_dispersion all;
+    trace_dispersion_begin(&all, header->tick_ns, walk->begin, header->end_tick, stretch_ns);
+    *stretches = (struct stretches){all.stretch_ticks, all.stretches};
+    for (uint64_t part = 0; part < TCP_PARTS; part++) {
+        trace_dispersion_begin(
+            &parts[part], header->tick_ns,
+            walk->begin + part * all.stretches / TCP_PARTS * all.stretch_ticks,
+            walk->begin + (part + 1) * all.stretches / TCP_PARTS * all.stretch_ticks, stretch_ns);
+    }
 }
 
 static bool walk_trace(struct walk *walk, struct trace_reader *reader, struct error *error)
 {
     const struct trace_header *header = walk->header;
     for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
-        trace_dispersion_begin(&walk->tallies[kind].per_100ms, header->tick_ns,
-                               header->warmup_end_tick, header->end_tick, NS_PER_100MS);
-        trace_dispersion_begin(&walk->tallies[kind].per_s, header->tick_ns, header->warmup_end_tick,
-                               header->end_tick, NS_PER_S);
+        begin_stretches(walk, NS_PER_100MS, &walk->per_100ms, walk->tallies[kind].per_100ms);
+        begin_stretches(walk, NS_PER_S, &walk->per_s, walk->tallies[kind].per_s);
     }
     walk->timers = calloc((size_t)header->ids + 1, sizeof *walk->timers);
     if (walk->timers == NULL) {
@@ -232,8 +330,9 @@ static uint32_t count_kinds(const struct trace_header *header)
     return kinds > TCP_KINDS ? (uint32_t)kinds : TCP_KINDS;
 }
 
-bool tcp_measure_trace(const char *path, enum tcp_kind kind, struct tcp_measure *measure,
-                       tcp_event_fn take, void *ctx, uint64_t *tick_ns, struct error *error)
+bool tcp_measure_trace(const char *path, enum tcp_kind kind, uint64_t idle_ticks,
+                       struct tcp_measure *measure, tcp_event_fn take, void *ctx, uint64_t *tick_ns,
+                       struct error *error)
 {
     struct trace_reader *reader = trace_reader_open(path, error);
     if (reader == NULL) {
@@ -241,6 +340,10 @@ bool tcp_measure_trace(const char *path, enum tcp_kind kind, struct tcp_measure 
     }
     struct walk walk = {
         .header = trace_reader_header(reader), .only = kind, .take = take, .ctx = ctx};
+    walk.begin = walk.header->warmup_end_tick + idle_ticks;
+    if (walk.begin > walk.header->end_tick) {
+        walk.begin = walk.header->end_tick;
+    }
     walk.kinds = count_kinds(walk.header);
     bool good = walk_trace(&walk, reader, error);
     if (good) {
@@ -249,10 +352,17 @@ bool tcp_measure_trace(const char *path, enum tcp_kind kind, struct tcp_measure 
                            (double)walk.header->tick_ns / 1e9;
     }
     for (unsigned k = 0; k < TCP_KINDS; k++) {
+        struct kind_tally *tally = &walk.tallies[k];
         if (good && (kind == TCP_KINDS || kind == k)) {
-            sum_up(&walk, (enum tcp_kind)k, measure);
+            if (tally->count > 0) {
+                qsort(tally->delays, tally->count, sizeof *tally->delays, by_value);
+            }
+            sum_up(&walk, (enum tcp_kind)k, UINT32_MAX, measure->value[k]);
+            if (kind == k) {
+                find_own(&walk, kind, measure->value[k], measure->own[k]);
+            }
         }
-        free(walk.tallies[k].delays);
+        free(tally->delays);
     }
     free(walk.timers);
     trace_reader_close(reader);

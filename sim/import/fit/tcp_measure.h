@@ -39,6 +39,10 @@ extern const char *const tcp_statistic_names[TCP_STATISTICS];
 
 struct tcp_measure {
     double value[TCP_KINDS][TCP_STATISTICS];
+    /* Of a recording: how far chance makes it stray, one standard error as a share of the value.
+     * NAN where that is not known: of the busiest timer, since half of a recording has half of it.
+     */
+    double own[TCP_KINDS][TCP_STATISTICS];
     double seconds; /* of the timed window */
 };
 
@@ -73,9 +77,20 @@ typedef void (*tcp_event_fn)(void *ctx, const struct tcp_event *event);
  * one, for what was closed since had no timer to cancel. */
 #define TCP_REST_NS        UINT64_C(5000000000)
 
-/* Adds a trace whose timers are all of one kind, or, with TCP_KINDS, that of the workload, whose
- * ids say the kind. `take` may be NULL. False, with `error` set, if it cannot be read. */
-bool tcp_measure_trace(const char *path, enum tcp_kind kind, struct tcp_measure *measure,
-                       tcp_event_fn take, void *ctx, uint64_t *tick_ns, struct error *error);
+/* A recording's own uncertainty is that of its balanced half-samples (McCarthy 1966): its time is
+ * cut into so many parts, and each half has one of each two neighbours. Which ones, is a row of a
+ * Hadamard matrix, so that all pairs count alike, and none with another. What changes slowly both
+ * neighbours have: it is the load's, and no chance. What chance does more slowly than that is not
+ * seen either: so uncertain it is at least. */
+#define TCP_PARTS          16u
+#define TCP_HALVES         8u
+
+/* Adds a trace whose timers are all of one kind, as of a recording, or, with TCP_KINDS, that of the
+ * workload, whose ids say the kind. Of the timed window's first `idle_ticks` nothing counts: an
+ * imported recording begins that long after a slot of the kernel's wheel, at which its trace
+ * begins. `take` may be NULL. False, with `error` set, if it cannot be read. */
+bool tcp_measure_trace(const char *path, enum tcp_kind kind, uint64_t idle_ticks,
+                       struct tcp_measure *measure, tcp_event_fn take, void *ctx, uint64_t *tick_ns,
+                       struct error *error);
 
 #endif
