@@ -114,7 +114,8 @@ static void nothing_is_counted_twice_or_not_at_all(void **state)
         if (algo->counters == NULL || (algo->capabilities & TL_CAP_SLOW) != 0) {
             continue;
         }
-        for (size_t w = 0; w < 2 * sizeof windows / sizeof windows[0]; w++) {
+        /* A sanitizer sees in the whole and in one window what it would in the others. */
+        for (size_t w = 0; w < 2 * sizeof windows / sizeof windows[0]; w += SANITIZED ? 7 : 1) {
             enum drive_kind drive = w % 2 == 0 ? DRIVE_SLEEP : DRIVE_POLL;
             struct replay_result *result = check(algo, drive, windows[w / 2]);
             const struct work_series *series = &result->work;
