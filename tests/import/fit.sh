@@ -101,6 +101,23 @@ cp out first
 if [ -z "$SANITIZE" ]; then # slow there, and nothing that the first did not do
     fit ftrace small.txt --format json -o again.json || fail "status $?"
     { cmp -s out first && cmp -s small.json again.json; } || fail "the same recording, another fit"
+    # All once more, later: a timer that was used before opens another connection.
+    awk '{ print } { later[NR] = $0 }
+        END {
+            for (i = 1; i <= NR; i++) {
+                $0 = later[i]
+                sub(/timer=0xe/, "timer=0x9")
+                $4 = sprintf("%.6f:", $4 + 14.8)
+                for (f = 5; f <= NF; f++)
+                    if (match($f, /^(expires|bucket_expiry|now|baseclk)=/))
+                        $f = substr($f, 1, RLENGTH) substr($f, RLENGTH + 1) + 3700
+                print
+            }
+        }' small.txt >twice.txt
+    fit ftrace twice.txt --format json || fail "status $?"
+    said 'twice.txt: 20 connections: 20 opened, 0 open at the beginning, 20 closed'
+    said 'twice.txt: 480 requests and replies, 0 retransmissions and 0 of SYNs'
+    cp first out
 fi
 
 # The file holds all of the fit, so it is judged as that was; how long it says that it lasts is of no account.
@@ -129,8 +146,9 @@ fit ftrace small.txt --scenario paced.json --format json || fail "status $?"
 [ "$(jq -c '[.rows[].kind] | unique' out)" = "$(jq -c '[.rows[].kind] | unique' first)" ] || fail "pacing timers are judged"
 jq -e '.rows[] | select(.kind == "time-wait" and .statistic == "delay_p50_ms") | .ratio == 1' out >/dev/null ||
     fail "kinds are mixed up where something is paced"
-fit ftrace small.txt --scenario small.json || fail "status $?"
-grep -qE '^small.txt +syn-ack +starts +10 +[0-9.]+ % +10 +10 +10 +1.000 +too few$' out || fail "ten starts are judged"
+[ -n "$SANITIZE" ] || fit ftrace small.txt --scenario small.json || fail "status $?"
+[ -n "$SANITIZE" ] || grep -qE '^small.txt +syn-ack +starts +10 +[0-9.]+ % +10 +10 +10 +1.000 +too few$' out ||
+    fail "ten starts are judged"
 fit ftrace small.txt --scenario small.json --format md || fail "status $?"
 grep -qE '^\| small.txt \| write \| starts \| 270 \|' out || fail "no Markdown"
 
@@ -163,7 +181,9 @@ said 'rpc.json: only a scenario of one part, of the workload tcp'
 [ -z "$(ls "$TMPDIR")" ] || fail "something is left behind: $(ls "$TMPDIR")"
 [ ! -e "$scratch/no" ] || fail "a folder is left behind"
 
-# The recording that comes with timerlab: what its kinds count, as the import has it.
+# The recording that comes with timerlab: what its kinds count, as the import has it. It is long under a
+# sanitizer, by which import_ftrace reads it and the small one is fitted to.
+[ -z "$SANITIZE" ] || exit 0
 fit ftrace "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" --scenario "$SOURCE/tests/data/fit-kernel-nginx.json" \
     --format json || fail "status $?"
 counted write starts 36634
