@@ -10,13 +10,11 @@
 
 #define BLOCK_BYTES (UINT64_C(64) << 10)
 
-/* An entry: a byte of lengths, and so many bytes at most. Numbers are written and read in pieces of
- * eight bytes, of which what is too much is written over; behind the last one there is room for it.
- */
-#define ENTRY_MAX   21u
+/* Numbers are written and read in pieces of eight bytes, of which what is too much is written over;
+ * behind the last one there is room for it. */
 #define SPARE_BYTES 8u
 
-#define MAGIC       UINT64_C(0x31706e53656d6954) /* "TimeSnp1" */
+#define MAGIC       UINT64_C(0x32706e53656d6954) /* "TimeSnp2" */
 
 /* The last block has no timers: `entries` is LAST, and behind it stand the total and `upto`. */
 #define LAST        UINT32_MAX
@@ -30,6 +28,17 @@ struct block_head {
     uint32_t number;
     uint64_t magic;
     uint64_t from;
+};
+
+enum { COLUMN_DEADLINE, COLUMN_GENERATION, COLUMN_ID, COLUMNS };
+
+/* Before the columns of a run. */
+struct run_head {
+    uint64_t deadline; /* the least of each */
+    uint64_t generation;
+    uint32_t id;
+    uint8_t beyond_one;      /* timers but for one */
+    uint8_t widths[COLUMNS]; /* bytes for each timer */
 };
 
 struct last_block {
@@ -73,7 +82,7 @@ enum tl_status snapshot_begin(struct snapshot_writer *writer, uint64_t from)
     writer->timers = 0;
     writer->from = from;
     writer->bytes = 0;
-    writer->last = (struct snapshot_timer){0};
+    writer->in_run = 0;
     return store_file(writer->store, name, true, &writer->fd);
 }
 
@@ -96,14 +105,13 @@ static enum tl_status write_block(struct snapshot_writer *writer, uint32_t entri
     writer->blocks++;
     writer->used = sizeof head;
     writer->in_block = 0;
-    writer->last = (struct snapshot_timer){0};
     return status;
 }
 
-/* The bytes that a number takes, from its lowest on, one at least. */
-static unsigned bytes_for(uint64_t value)
+/* The bytes that a number takes, from its lowest on; none for 0. */
+static uint8_t bytes_for(uint64_t value)
 {
-    return (71u - (unsigned)__builtin_clzll(value | 1)) / 8;
+    return value == 0 ? 0 : (uint8_t)((71u - (unsigned)__builtin_clzll(value)) / 8);
 }
 
 static unsigned char *put(unsigned char *at, uint64_t value, unsigned bytes)
@@ -113,47 +121,67 @@ static unsigned char *put(unsigned char *at, uint64_t value, unsigned bytes)
     return at + bytes;
 }
 
-/* So many bytes say how far an id is from the one before it: for the next one, none. */
-static const unsigned char id_bytes[4] = {0, 1, 2, 4};
-
-static unsigned id_code(uint32_t step)
+static struct run_head head_of_run(const struct snapshot_timer *run, unsigned count)
 {
-    return (unsigned)(step != 1) + (step > UINT8_MAX) + (step > UINT16_MAX);
+    struct snapshot_timer least = run[0];
+    struct snapshot_timer most = run[0];
+    for (unsigned i = 1; i < count; i++) {
+        least.deadline = run[i].deadline < least.deadline ? run[i].deadline : least.deadline;
+        most.deadline = run[i].deadline > most.deadline ? run[i].deadline : most.deadline;
+        least.generation =
+            run[i].generation < least.generation ? run[i].generation : least.generation;
+        most.generation = run[i].generation > most.generation ? run[i].generation : most.generation;
+    }
+    uint32_t ids = run[count - 1].id - run[0].id;
+    struct run_head head = {.deadline = least.deadline,
+                            .generation = least.generation,
+                            .id = least.id,
+                            .beyond_one = (uint8_t)(count - 1)};
+    head.widths[COLUMN_DEADLINE] = bytes_for(most.deadline - least.deadline);
+    head.widths[COLUMN_GENERATION] = bytes_for(most.generation - least.generation);
+    head.widths[COLUMN_ID] = ids == count - 1 ? 0 : bytes_for(ids);
+    return head;
 }
 
-/* Small where the numbers are near each other, whichever is larger. */
-static uint64_t folded(uint64_t value, uint64_t before)
+static size_t column_bytes(const struct run_head *head)
 {
-    uint64_t difference = value - before;
-    return (difference << 1) ^ (0 - (difference >> 63));
+    size_t widths = 0;
+    for (unsigned column = 0; column < COLUMNS; column++) {
+        widths += head->widths[column];
+    }
+    return widths * (head->beyond_one + 1u);
 }
 
-static uint64_t unfolded(uint64_t folded_value, uint64_t before)
+enum tl_status snapshot_end_run(struct snapshot_writer *writer)
 {
-    return before + ((folded_value >> 1) ^ (0 - (folded_value & 1)));
-}
-
-enum tl_status snapshot_add(struct snapshot_writer *writer, struct snapshot_timer timer)
-{
+    const struct snapshot_timer *run = writer->run;
+    unsigned count = writer->in_run;
+    if (count == 0) {
+        return TL_OK;
+    }
     enum tl_status status = TL_OK;
-    if (writer->used + ENTRY_MAX > BLOCK_BYTES) {
+    struct run_head head = head_of_run(run, count);
+    if (writer->used + sizeof head + column_bytes(&head) > BLOCK_BYTES) {
         status = write_block(writer, writer->in_block);
     }
-    uint32_t step = timer.id - writer->last.id;
-    uint64_t deadline = folded(timer.deadline, writer->last.deadline);
-    uint64_t generation = folded(timer.generation, writer->last.generation);
-    unsigned of_id = id_code(step);
-    unsigned of_deadline = bytes_for(deadline);
-    unsigned of_generation = bytes_for(generation);
     unsigned char *at = writer->block + writer->used;
-    *at++ = (unsigned char)(of_id | (of_deadline - 1) << 2 | (of_generation - 1) << 5);
-    at = put(at, step, id_bytes[of_id]);
-    at = put(at, deadline, of_deadline);
-    at = put(at, generation, of_generation);
+    memcpy(at, &head, sizeof head);
+    at += sizeof head;
+    for (unsigned i = 0; i < count; i++) {
+        at = put(at, run[i].deadline - head.deadline, head.widths[COLUMN_DEADLINE]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        at = put(at, run[i].generation - head.generation, head.widths[COLUMN_GENERATION]);
+    }
+    if (head.widths[COLUMN_ID] > 0) {
+        for (unsigned i = 0; i < count; i++) {
+            at = put(at, run[i].id - head.id, head.widths[COLUMN_ID]);
+        }
+    }
     writer->used = (size_t)(at - writer->block);
-    writer->last = timer;
-    writer->in_block++;
-    writer->timers++;
+    writer->in_block += count;
+    writer->timers += count;
+    writer->in_run = 0;
     if (status != TL_OK) {
         snapshot_abandon(writer);
     }
@@ -166,7 +194,11 @@ enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto)
     char name[STORE_NAME_BYTES];
     store_name(made, STORE_SNAPSHOT, writer->from, STORE_UNFINISHED);
     store_name(name, STORE_SNAPSHOT, writer->from, "");
-    enum tl_status status = writer->in_block > 0 ? write_block(writer, writer->in_block) : TL_OK;
+    enum tl_status status = snapshot_end_run(writer);
+    if (status != TL_OK) {
+        return status;
+    }
+    status = writer->in_block > 0 ? write_block(writer, writer->in_block) : TL_OK;
     struct last_block last = {.timers = writer->timers, .upto = upto};
     memcpy(writer->block + writer->used, &last, sizeof last);
     writer->used += sizeof last;
@@ -190,12 +222,44 @@ enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static uint64_t get(const unsigned char **at, unsigned bytes)
+static uint64_t get(const unsigned char *at, unsigned bytes)
 {
     uint64_t value;
-    memcpy(&value, *at, sizeof value);
-    *at += bytes;
-    return bytes > 0 ? le64toh(value) & UINT64_MAX >> (64 - 8 * bytes) : 1;
+    memcpy(&value, at, sizeof value);
+    return bytes > 0 ? le64toh(value) & UINT64_MAX >> (64 - 8 * bytes) : 0;
+}
+
+static bool run_is_good(const struct run_head *head, size_t left)
+{
+    for (unsigned column = 0; column < COLUMNS; column++) {
+        if (head->widths[column] > sizeof(uint64_t)) {
+            return false;
+        }
+    }
+    return column_bytes(head) <= left;
+}
+
+static enum tl_status read_run(const struct run_head *head, const unsigned char *at,
+                               enum tl_status (*add)(void *ctx, const struct snapshot_timer *timer),
+                               void *ctx)
+{
+    unsigned count = head->beyond_one + 1u;
+    const uint8_t *widths = head->widths;
+    const unsigned char *generations = at + (size_t)count * widths[COLUMN_DEADLINE];
+    const unsigned char *ids = generations + (size_t)count * widths[COLUMN_GENERATION];
+    enum tl_status status = TL_OK;
+    for (unsigned i = 0; i < count && status == TL_OK; i++) {
+        unsigned of_id = widths[COLUMN_ID];
+        struct snapshot_timer timer = {
+            .id = head->id + (of_id > 0 ? (uint32_t)get(ids + (size_t)i * of_id, of_id) : i),
+            .deadline = head->deadline +
+                        get(at + (size_t)i * widths[COLUMN_DEADLINE], widths[COLUMN_DEADLINE]),
+            .generation =
+                head->generation + get(generations + (size_t)i * widths[COLUMN_GENERATION],
+                                       widths[COLUMN_GENERATION])};
+        status = add(ctx, &timer);
+    }
+    return status;
 }
 
 static enum tl_status
@@ -203,20 +267,20 @@ read_entries(const struct block_head *head, const unsigned char *at,
              enum tl_status (*add)(void *ctx, const struct snapshot_timer *timer), void *ctx)
 {
     const unsigned char *end = at + head->bytes;
-    struct snapshot_timer timer = {0};
     enum tl_status status = TL_OK;
-    for (uint32_t i = 0; i < head->entries && status == TL_OK; i++) {
-        unsigned lengths = at < end ? *at++ : 0;
-        unsigned of_id = id_bytes[lengths & 3];
-        unsigned of_deadline = (lengths >> 2 & 7) + 1;
-        unsigned of_generation = (lengths >> 5) + 1;
-        if (at + of_id + of_deadline + of_generation > end) {
+    for (uint32_t left = head->entries; left > 0 && status == TL_OK;) {
+        struct run_head run = {0};
+        if ((size_t)(end - at) < sizeof run) {
             return TL_ERR_CORRUPT;
         }
-        timer.id += (uint32_t)get(&at, of_id);
-        timer.deadline = unfolded(get(&at, of_deadline), timer.deadline);
-        timer.generation = unfolded(get(&at, of_generation), timer.generation);
-        status = add(ctx, &timer);
+        memcpy(&run, at, sizeof run);
+        at += sizeof run;
+        if (!run_is_good(&run, (size_t)(end - at)) || run.beyond_one >= left) {
+            return TL_ERR_CORRUPT;
+        }
+        status = read_run(&run, at, add, ctx);
+        at += column_bytes(&run);
+        left -= run.beyond_one + 1u;
     }
     return status;
 }

@@ -8,9 +8,9 @@
  * numbers. And a snapshot gets its name only when the log is on the disk as far as the youngest
  * thing that it knows (`upto`).
  *
- * A file of blocks, each with a checksum, of timers in order of their ids; of a timer there are the
- * differences in id, deadline and generation to the one before it, in as few bytes as they take,
- * and a byte before them that says how many those are.
+ * A file of blocks, each with a checksum, of runs of timers in order of their ids. A run has the
+ * least deadline, generation and id of its timers, and then columns of what each is above that, in
+ * as few bytes as the largest takes; ids that follow each other take none.
  *
  * Internal to what is durable.
  */
@@ -25,6 +25,8 @@ struct snapshot_timer {
     uint64_t generation;
 };
 
+#define SNAPSHOT_RUN 256u
+
 /* One being written. */
 struct snapshot_writer {
     struct store *store;
@@ -36,8 +38,9 @@ struct snapshot_writer {
     uint64_t timers;
     uint64_t from;
     uint64_t bytes; /* of the file */
-    struct snapshot_timer last;
-    int fd; /* -1: none is being written */
+    int fd;         /* -1: none is being written */
+    unsigned in_run;
+    struct snapshot_timer run[SNAPSHOT_RUN];
 };
 
 enum tl_status snapshot_create(struct snapshot_writer *writer, struct store *store,
@@ -52,8 +55,16 @@ static inline bool snapshot_is_open(const struct snapshot_writer *writer)
     return writer->fd >= 0;
 }
 
+/* Puts the timers of the run into the file's next block. On failure it is abandoned. */
+enum tl_status snapshot_end_run(struct snapshot_writer *writer);
+
 /* Ids grow. On failure it is abandoned. */
-enum tl_status snapshot_add(struct snapshot_writer *writer, struct snapshot_timer timer);
+static inline enum tl_status snapshot_add(struct snapshot_writer *writer,
+                                          struct snapshot_timer timer)
+{
+    writer->run[writer->in_run++] = timer;
+    return writer->in_run < SNAPSHOT_RUN ? TL_OK : snapshot_end_run(writer);
+}
 
 /* Gives it its name, which is durable then. On failure it is abandoned. */
 enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto);
