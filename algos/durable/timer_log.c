@@ -10,20 +10,22 @@
 
 /* A segment's head fills the place of one record. Read on a machine that orders bytes otherwise,
  * its magic number is another one. */
-#define HEAD_MAGIC    UINT64_C(0x31676f4c72656d54) /* "TmerLog1" */
+#define HEAD_MAGIC      UINT64_C(0x31676f4c72656d54) /* "TmerLog1" */
 
-#define RECORD        sizeof(struct log_record)
+#define RECORD          sizeof(struct log_record)
 
-/* Of a segment's file: a small one for few timers, and no larger than this. */
-#define LEAST_BYTES   (UINT64_C(64) << 10)
-#define MOST_BYTES    (UINT64_C(64) << 20)
+/* Of a segment's file: a small one for few timers, and no larger than this. Each one that comes
+ * into use is waited for twice, so two make what the log has before it is first cut. */
+#define LEAST_BYTES     (UINT64_C(64) << 10)
+#define LEAST_BYTES_MAX (UINT64_C(1) << 20)
+#define MOST_BYTES      (UINT64_C(64) << 20)
 
 /* So many segments of one size, before those that follow are twice as large, up to this. */
-#define SEGMENTS_EACH 64u
-#define UNCUT_BYTES   (UINT64_C(4) << 30)
+#define SEGMENTS_EACH   64u
+#define UNCUT_BYTES     (UINT64_C(4) << 30)
 
 /* Records are read in pieces of this. */
-#define PIECE_BYTES   (UINT64_C(64) << 10)
+#define PIECE_BYTES     (UINT64_C(64) << 10)
 
 struct segment_head {
     uint32_t crc;
@@ -67,10 +69,16 @@ static uint64_t end_of(const struct log_segment *segment) /* the last sequence n
 /* --- beginning and end ----------------------------------------------------------------------- */
 
 enum tl_status log_create(struct timer_log *log, struct store *store,
-                          const struct tl_allocator *allocator, size_t buffer_records)
+                          const struct tl_allocator *allocator, size_t buffer_records,
+                          uint64_t least)
 {
-    *log = (struct timer_log){
-        .store = store, .allocator = allocator, .buffer_records = buffer_records};
+    *log = (struct timer_log){.store = store,
+                              .allocator = allocator,
+                              .buffer_records = buffer_records,
+                              .least_bytes = LEAST_BYTES};
+    while (log->least_bytes < LEAST_BYTES_MAX && log->least_bytes < least / 2 * RECORD) {
+        log->least_bytes *= 2;
+    }
     log->buffer = tl_alloc(allocator, buffer_records * RECORD, alignof(struct log_record));
     return log->buffer != NULL ? TL_OK : TL_ERR_NOMEM;
 }
@@ -110,9 +118,9 @@ enum tl_status log_reserve(struct timer_log *log, uint64_t timers)
 
 /* --- room ------------------------------------------------------------------------------------ */
 
-static uint64_t segment_bytes(uint64_t live)
+static uint64_t segment_bytes(const struct timer_log *log, uint64_t live)
 {
-    uint64_t bytes = LEAST_BYTES;
+    uint64_t bytes = log->least_bytes;
     while (bytes < MOST_BYTES && bytes < live * RECORD / 8) {
         bytes *= 2;
     }
@@ -192,7 +200,7 @@ static enum tl_status make_segment(struct timer_log *log, uint64_t bytes)
 /* Where no snapshot cuts the log, segments grow, so that their number does not. */
 static uint64_t next_bytes(const struct timer_log *log, uint64_t live)
 {
-    uint64_t bytes = segment_bytes(live);
+    uint64_t bytes = segment_bytes(log, live);
     for (size_t i = SEGMENTS_EACH; i < log->segment_count && bytes < UNCUT_BYTES;
          i += SEGMENTS_EACH) {
         bytes *= 2;
@@ -325,7 +333,7 @@ enum tl_status log_drop(struct timer_log *log, uint64_t sequence, uint64_t wante
 {
     enum tl_status status = TL_OK;
     while (log->current > 0 && end_of(&log->segments[0]) <= sequence && status == TL_OK) {
-        bool fits = bytes_of(&log->segments[0]) * 4 > segment_bytes(live);
+        bool fits = bytes_of(&log->segments[0]) * 4 > segment_bytes(log, live);
         if (fits && log->room - log->sequence < wanted) {
             status = use_again(log);
         } else {

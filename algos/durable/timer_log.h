@@ -58,6 +58,7 @@ struct timer_log {
     size_t segment_count;
     size_t segments_max;
     size_t current;              /* the segment that the next record is for */
+    uint64_t least_bytes;        /* of a segment */
     uint64_t sequence;           /* of the last record made */
     uint64_t written;            /* of the last record handed to the kernel */
     uint64_t synced;             /* of the last record known to be on the disk */
@@ -66,9 +67,11 @@ struct timer_log {
     char name[STORE_NAME_BYTES]; /* of the file last worked on, for words */
 };
 
-/* An empty log of sequence number 0, without segments. */
+/* An empty log of sequence number 0, without segments. It is not cut before it has `least` records.
+ */
 enum tl_status log_create(struct timer_log *log, struct store *store,
-                          const struct tl_allocator *allocator, size_t buffer_records);
+                          const struct tl_allocator *allocator, size_t buffer_records,
+                          uint64_t least);
 
 /* Closes the files. */
 void log_destroy(struct timer_log *log);

@@ -649,8 +649,8 @@ static enum tl_status durable_create(const struct tl_algo *inner, const int64_t 
         .at_most = own[OWN_DELIVERY] == AT_MOST,
     };
     store_init(&durable->store, tl_option_text(own[OWN_PATH]), own[OWN_SYNC] != SYNC_NONE);
-    enum tl_status status =
-        log_create(&durable->log, &durable->store, config->allocator, (size_t)own[OWN_GROUP]);
+    enum tl_status status = log_create(&durable->log, &durable->store, config->allocator,
+                                       (size_t)own[OWN_GROUP], durable->snapshot_least);
     if (status == TL_OK) {
         status = snapshot_create(&durable->snapshot, &durable->store, config->allocator);
     }
@@ -872,7 +872,7 @@ static const struct tl_option durable_options[] = {
     [OWN_SNAPSHOT] = {"snapshot", 60, 10, 100000, NULL,
                       "the pending timers are written down when the log has so many records for a "
                       "hundred of them"},
-    [OWN_LEAST] = {"least", 32768, 16, 1 << 30, NULL, "and not before it has so many"},
+    [OWN_LEAST] = {"least", 65536, 16, 1 << 30, NULL, "and not before it has so many"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 

@@ -472,7 +472,7 @@ static void corruption_is_named(void **state)
     (void)state;
     static const char zeros[32];
     struct trial trial;
-    begin(&trial, "durable(binary-heap):group=10");
+    begin(&trial, "durable(binary-heap):group=10:least=4096");
     struct history history = new_history(&trial, 5);
     for (unsigned i = 0; i < 4000; i++) {
         start_one(&history, i % TIMERS, 100 + i);
@@ -598,7 +598,7 @@ static void a_full_disk_refuses_starts_and_no_stop(void **state)
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     struct trial trial;
-    begin_of(&trial, "durable(binary-heap):group=100", MANY);
+    begin_of(&trial, "durable(binary-heap):group=100:least=4000", MANY);
     struct rlimit limit = {.rlim_cur = 65536, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     uint32_t started = 0;
