@@ -1543,7 +1543,13 @@ TL_ALGO(kv_wheel) = {
         "between moving it and fetching what is due; what is started for a slot that was fetched "
         "already fires in the next advance; a timer leaves the table in the transaction that "
         "delivery= names, not when it is fetched; no second pass for missed timers, which repeats "
-        "what only waits. One process has the table; no executors, no queue, no retries.",
+        "what only waits. One process has the table; no executors, no queue, no retries. The "
+        "design as "
+        "published loses what was fetched and not called when a node ends (as delivery=at-most "
+        "does, "
+        "which says so), is late with what is due in the very second or is filed behind it, and "
+        "calls twice what is queued for longer than its scan's delay: docs/kv-wheel.md has the "
+        "command for each.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = kv_options,
     .create = kv_create,

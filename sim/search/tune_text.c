@@ -424,6 +424,10 @@ void tune_write_text(const struct tune_request *request, const struct tune_resul
     write_table(stream, request, result);
     if (result->best != NULL) {
         char command[EXPORT_BYTES];
+        bool lasts = (result->best->contender.timed->capabilities & TL_CAP_DURABLE) != 0;
+        (void)fprintf(stream, "\nits timers %s\n",
+                      lasts ? "outlive the process, as its sync= and delivery= promise"
+                            : "end with the process; those of durable(NAME) do not");
         (void)fprintf(stream, "\nto use it  %s\n", export_words(result->best, command));
     }
 }
