@@ -633,7 +633,15 @@ static bool count_outbox(void *ctx, const struct kv_record *record)
     return record->key[0] == TAG_OUTBOX;
 }
 
-/* All but the outbox. */
+/* Whether what the outbox holds is still to be fired. */
+static bool is_to_be_fired(const struct kv_wheel *wheel, const struct entry *entry)
+{
+    const struct node *node = &wheel->nodes[entry->id];
+    return node->due == TAKEN && node->generation == entry->generation;
+}
+
+/* All but what the outbox holds and has not fired: what has fired may have been started again, and
+ * would be there twice. */
 static enum tl_status erase_all(struct kv_wheel *wheel)
 {
     struct kv_record found = tagged(0);
@@ -645,8 +653,12 @@ static enum tl_status erase_all(struct kv_wheel *wheel)
         if (status != TL_OK || found.key_bytes == 0) {
             break;
         }
+        struct entry entry = {0};
         if (found.key[0] == TAG_OUTBOX) {
-            found = tagged(TAG_OUTBOX + 1);
+            entry = entry_of_outbox(&found);
+        }
+        if (found.key[0] == TAG_OUTBOX && is_to_be_fired(wheel, &entry)) {
+            found = numbered(TAG_OUTBOX, entry.number + 1);
         } else {
             status = erase(wheel, &found);
         }
@@ -655,7 +667,7 @@ static enum tl_status erase_all(struct kv_wheel *wheel)
 }
 
 /* Writes all that waits anew, after a transaction was lost. What the outbox holds is what it held
- * at the last commit; what of it was fired since is found out when it is emptied. */
+ * at the last commit, less what was fired since. */
 static enum tl_status write_anew(struct kv_wheel *wheel)
 {
     enum tl_status status = erase_all(wheel);
