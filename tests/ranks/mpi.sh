@@ -10,6 +10,12 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 # The session's folder is a name that a socket must bear, which is short.
 export TMPDIR=/tmp OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# What MPI keeps until the end is not ours; and what is right of two ranks and of three is so of seven.
+numbers='1 2 3 4 7'
+if [ -n "$SANITIZE" ]; then
+    export ASAN_OPTIONS=detect_leaks=0
+    numbers='2 3'
+fi
 
 fail() {
     printf 'mpi: %s\n' "$1" >&2
@@ -20,7 +26,7 @@ same='[.context.fired_sets[] | [.algo, .digest]], [.rows[] | [.algo, .status, .e
 
 "$TIMERLAB" trace gen tcp -n 120 --seconds 2 -o tcp.trace 2>/dev/null
 "$TIMERLAB" sim tcp.trace -a hier-wheel,binary-heap --runs 1 --format json 2>/dev/null | jq -S "$same" >whole
-for ranks in 1 2 3 4 7; do
+for ranks in $numbers; do
     timeout 60 mpirun -n $ranks "$BUILD/timerlab-mpi" sim tcp.trace -a hier-wheel,binary-heap --runs 1 \
         --format json >ranks.json 2>message || fail "$ranks ranks: $(cat message)"
     jq -S "$same" ranks.json | diff whole - || fail "$ranks ranks did something else"
