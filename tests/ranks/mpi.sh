@@ -27,7 +27,7 @@ same='[.context.fired_sets[] | [.algo, .digest]], [.rows[] | [.algo, .status, .e
 "$TIMERLAB" trace gen tcp -n 120 --seconds 2 -o tcp.trace 2>/dev/null
 "$TIMERLAB" sim tcp.trace -a hier-wheel,binary-heap --runs 1 --format json 2>/dev/null | jq -S "$same" >whole
 for ranks in $numbers; do
-    timeout 60 mpirun -n $ranks "$BUILD/timerlab-mpi" sim tcp.trace -a hier-wheel,binary-heap --runs 1 \
+    timeout 60 mpirun -n "$ranks" "$BUILD/timerlab-mpi" sim tcp.trace -a hier-wheel,binary-heap --runs 1 \
         --format json >ranks.json 2>message || fail "$ranks ranks: $(cat message)"
     jq -S "$same" ranks.json | diff whole - || fail "$ranks ranks did something else"
     jq -e "all(.rows[]; .ranks == $ranks)" ranks.json >/dev/null || fail "the rows do not say $ranks"
