@@ -11,7 +11,7 @@
 /* Of the structures built in, so many are held to the long cases, but for slow ones: none under a
  * sanitizer, where the structures made for the tests are. `timerlab check -a all` leaves nothing
  * out. */
-#define EVERY 5
+#define EVERY 3
 
 static void what_is_right_passes(void **state)
 {
