@@ -71,6 +71,11 @@ if command -v gnuplot >/dev/null; then
     awk -F, 'NR > 1 && $1 == "lease" && $5 == "first" { points++ } END { exit points < 5 }' found/pictures/cluster-lateness.csv ||
         fail "lateness by path: $(cat found/pictures/cluster-lateness.csv)"
     [ ! -s err ] || ! grep -q 'are not drawn' err || fail "it says what a page of protocols never has: $(cat err)"
+    # What is not there is not asked for.
+    mkdir simulated
+    cp found/sim.csv found/sim.json found/lateness.csv simulated
+    "$TIMERLAB" report simulated >/dev/null 2>err || fail "report without a search: $(cat err)"
+    ! grep -q check.json err || fail "it misses a search: $(cat err)"
 fi
 
 printf '{"rows": 7}' >other/sim.json
