@@ -495,10 +495,7 @@ static bool run(struct life *life, struct error *error)
     }
     bool killed = outcome.end == CHILD_CRASHED && outcome.signal == SIGKILL && life->kill_at > 0;
     life->journal->report.kills += killed;
-    /* What reads the ruins is a library, which need not bear them. */
-    bool ruined = life->may_not_open && outcome.end == CHILD_CRASHED &&
-                  (life->algo->capabilities & TL_CAP_OWN_MEMORY) != 0;
-    if (outcome.end != CHILD_DONE && !killed && !ruined) {
+    if (outcome.end != CHILD_DONE && !killed) {
         complain(life, "the process %s", outcome.reason);
     }
     return true;
