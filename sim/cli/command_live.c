@@ -143,9 +143,12 @@ static double per_second(uint64_t count, const struct live_result *result)
     return result->elapsed_ns > 0 ? (double)count * 1e9 / (double)result->elapsed_ns : 0;
 }
 
+/* Not a number if nothing fired: then nobody knows how late it would have been. */
 static double lateness_us(const struct live_result *result, double share)
 {
-    return (double)histogram_quantile(&result->lateness_ns, share) / 1e3;
+    return result->lateness_ns.total > 0
+               ? (double)histogram_quantile(&result->lateness_ns, share) / 1e3
+               : NAN;
 }
 
 static const double lateness_shares[] = {0,    0.1,  0.25,  0.5,   0.75,   0.9,
@@ -197,13 +200,14 @@ static json_t *row_json(const struct subject *subject, const struct live_result 
         {"lateness_us_p50", lateness_us(result, 0.5)},
         {"lateness_us_p99", lateness_us(result, 0.99)},
         {"lateness_us_p999", lateness_us(result, 0.999)},
-        {"lateness_us_max", (double)result->lateness_ns.max / 1e3},
+        {"lateness_us_max",
+         result->lateness_ns.total > 0 ? (double)result->lateness_ns.max / 1e3 : NAN},
         {"stall_us", (double)result->advance_ns.max / 1e3},
         {"early", (double)result->early},
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         (void)json_object_set_new(row, figures[i].name,
-                                  refused == NULL ? json_real(figures[i].value) : json_null());
+                                  real_or_null(refused == NULL ? figures[i].value : NAN));
     }
     char why[512];
     (void)snprintf(why, sizeof why, "unsupported: %s", refused != NULL ? refused : "");
@@ -226,8 +230,8 @@ static json_t *row_json(const struct subject *subject, const struct live_result 
     }
     json_t *curve = json_array();
     for (size_t i = 0; i < sizeof lateness_shares / sizeof lateness_shares[0]; i++) {
-        json_t *point = json_pack("{s:f, s:f}", "share", lateness_shares[i], "lateness_us",
-                                  lateness_us(result, lateness_shares[i]));
+        json_t *point = json_pack("{s:f, s:o}", "share", lateness_shares[i], "lateness_us",
+                                  real_or_null(lateness_us(result, lateness_shares[i])));
         (void)json_array_append_new(curve, point);
     }
     (void)json_object_set_new(row, "lateness", curve);
