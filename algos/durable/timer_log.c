@@ -10,22 +10,26 @@
 
 /* A segment's head fills the place of one record. Read on a machine that orders bytes otherwise,
  * its magic number is another one. */
-#define HEAD_MAGIC      UINT64_C(0x31676f4c72656d54) /* "TmerLog1" */
+#define HEAD_MAGIC       UINT64_C(0x31676f4c72656d54) /* "TmerLog1" */
 
-#define RECORD          sizeof(struct log_record)
+#define RECORD           sizeof(struct log_record)
 
-/* Of a segment's file: a small one for few timers, and no larger than this. Each one that comes
- * into use is waited for twice, so two make what the log has before it is first cut. */
-#define LEAST_BYTES     (UINT64_C(64) << 10)
-#define LEAST_BYTES_MAX (UINT64_C(1) << 20)
-#define MOST_BYTES      (UINT64_C(64) << 20)
+/* Of a segment's file, a multiple of the least. The first is small, as whoever makes a log waits
+ * until its zeros are written; those that follow are as large as all before them, until two make
+ * what the log has before it is first cut, for each one that comes into use is waited for twice.
+ * With more timers than such a one takes they are a share of what these take as records, as the
+ * first and the last one are in use in part only. */
+#define LEAST_BYTES      (UINT64_C(64) << 10)
+#define LEAST_BYTES_MAX  (UINT64_C(1) << 20)
+#define MOST_BYTES       (UINT64_C(64) << 20)
+#define SHARES_OF_TIMERS 6u
 
 /* So many segments of one size, before those that follow are twice as large, up to this. */
-#define SEGMENTS_EACH   64u
-#define UNCUT_BYTES     (UINT64_C(4) << 30)
+#define SEGMENTS_EACH    64u
+#define UNCUT_BYTES      (UINT64_C(4) << 30)
 
 /* Records are read in pieces of this. */
-#define PIECE_BYTES     (UINT64_C(64) << 10)
+#define PIECE_BYTES      (UINT64_C(64) << 10)
 
 struct segment_head {
     uint32_t crc;
@@ -120,11 +124,14 @@ enum tl_status log_reserve(struct timer_log *log, uint64_t timers)
 
 static uint64_t segment_bytes(const struct timer_log *log, uint64_t live)
 {
-    uint64_t bytes = log->least_bytes;
-    while (bytes < MOST_BYTES && bytes < live * RECORD / 8) {
-        bytes *= 2;
+    uint64_t bytes = live * RECORD / SHARES_OF_TIMERS;
+    if (live * RECORD < log->least_bytes) {
+        bytes = log->bytes < log->least_bytes ? log->bytes : log->least_bytes;
     }
-    return bytes;
+    if (bytes <= LEAST_BYTES || bytes >= MOST_BYTES) {
+        return bytes <= LEAST_BYTES ? LEAST_BYTES : MOST_BYTES;
+    }
+    return (bytes + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES;
 }
 
 static enum tl_status write_head(struct timer_log *log, const struct log_segment *segment)

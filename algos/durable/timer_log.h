@@ -58,7 +58,7 @@ struct timer_log {
     size_t segment_count;
     size_t segments_max;
     size_t current;              /* the segment that the next record is for */
-    uint64_t least_bytes;        /* of a segment */
+    uint64_t least_bytes;        /* of a segment of a log that is as long */
     uint64_t sequence;           /* of the last record made */
     uint64_t written;            /* of the last record handed to the kernel */
     uint64_t synced;             /* of the last record known to be on the disk */
