@@ -214,9 +214,13 @@ void store_remove_unfinished(struct store *store)
     (void)closedir(listing);
 }
 
-/* A file that has lost its name. */
+/* A file that never has a name; or, where the file system has no such thing, that has lost it. */
 static int open_nameless(const struct store *store)
 {
+    int nameless = open(path_of(store), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (nameless >= 0 || errno != EOPNOTSUPP) {
+        return nameless;
+    }
     char path[512];
     int length = snprintf(path, sizeof path, "%s/timerlab-durable-XXXXXX", path_of(store));
     if (length < 0 || (size_t)length >= sizeof path) {

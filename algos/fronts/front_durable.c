@@ -205,6 +205,17 @@ static enum tl_status make_ready(struct durable *durable, uint64_t live)
     return last > log->room && is_there ? log_make_room(log, last, live) : TL_OK;
 }
 
+/* The next record needs no more than its place in the buffer, as nearly every one does: it is
+ * neither the first nor the last of a commit, there is room for it and for those that end `live`
+ * timers, and no snapshot is to be worked for. */
+static inline bool is_easy(const struct durable *durable, uint64_t live)
+{
+    const struct timer_log *log = &durable->log;
+    return log->waiting > 0 && log->waiting + 1 < durable->group &&
+           log->sequence + 1 + live <= log->room && log->sequence + 1 < durable->snapshot_at &&
+           can_write(durable);
+}
+
 static void append(struct durable *durable, enum log_op op, uint32_t id, uint64_t generation,
                    uint64_t deadline)
 {
@@ -253,7 +264,8 @@ static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
     struct timer *timer = &durable->timers[id];
     /* It is far away, and wanted only when the structure has done its part. */
     __builtin_prefetch(timer, 1);
-    enum tl_status status = make_ready(durable, durable->count + 1);
+    bool easy = is_easy(durable, durable->count + 1);
+    enum tl_status status = easy ? TL_OK : make_ready(durable, durable->count + 1);
     if (status != TL_OK) {
         return status;
     }
@@ -263,14 +275,16 @@ static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
     }
     append(durable, LOG_START, id, durable->log.sequence + 1, deadline);
     uint64_t generation = durable->log.sequence;
-    status = commit_group(durable);
+    status = easy ? TL_OK : commit_group(durable);
     if (status != TL_OK) {
         undo_start(durable, id);
         return status;
     }
     durable->count += !is_pending(timer);
     *timer = (struct timer){.deadline = deadline, .generation = generation};
-    settle(durable);
+    if (!easy) {
+        settle(durable);
+    }
     return TL_OK;
 }
 
@@ -287,13 +301,13 @@ static enum tl_status durable_stop(void *self, uint32_t id)
     if (!is_pending(timer)) {
         return TL_IDLE;
     }
+    bool easy = is_easy(durable, durable->count - 1);
     if ((timer->generation & IS_RECORDED) == 0) {
-        enum tl_status status = make_ready(durable, durable->count - 1);
-        if (status != TL_OK) {
+        if (!easy && make_ready(durable, durable->count - 1) != TL_OK) {
             return TL_ERR_STORE;
         }
         append(durable, LOG_STOP, id, timer->generation, 0);
-        if (commit_group(durable) != TL_OK) {
+        if (!easy && commit_group(durable) != TL_OK) {
             return TL_ERR_STORE;
         }
     }
@@ -301,7 +315,9 @@ static enum tl_status durable_stop(void *self, uint32_t id)
         (void)durable->inner->stop(durable->self, id);
     }
     unlink_timer(durable, timer);
-    settle(durable);
+    if (!easy) {
+        settle(durable);
+    }
     return TL_OK;
 }
 
@@ -336,7 +352,8 @@ static uint64_t fire_at_least(struct durable *durable, uint32_t *at, tl_fire_fn 
         if (!is_due(timer)) {
             continue;
         }
-        if (make_ready(durable, durable->count - 1) != TL_OK) {
+        if (!is_easy(durable, durable->count - 1) &&
+            make_ready(durable, durable->count - 1) != TL_OK) {
             break;
         }
         uint64_t generation = timer->generation;
