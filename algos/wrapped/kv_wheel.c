@@ -48,6 +48,7 @@
 
 #include "check.h"
 #include "store.h"
+#include "walk.h"
 
 #include <dirent.h>
 #include <endian.h>
@@ -1446,6 +1447,104 @@ static enum tl_status kv_check(const void *self, char *why, size_t why_bytes)
     return audit.wrong == NULL ? TL_OK : corrupt(why, why_bytes, "%s", audit.wrong);
 }
 
+/* --- walk ------------------------------------------------------------------------------------ */
+
+/* What is shown, record by record, in the order of the keys: a part for each list, in the order of
+ * its links; else one for the table; and one for the outbox. */
+struct showing {
+    struct kv_wheel *wheel;
+    const struct tl_visitor *visitor;
+    int tag;        /* of the part under way; 0: there is none yet */
+    uint64_t cells; /* of the part */
+};
+
+static void show_record(struct showing *showing, uint32_t id, uint64_t deadline, bool is_pending)
+{
+    walk_node(showing->visitor, showing->cells++, TL_NEVER);
+    if (is_pending) {
+        walk_timer(showing->visitor, id, deadline, 0);
+    } else {
+        walk_stale(showing->visitor, id, deadline);
+    }
+}
+
+static void show_part(struct showing *showing, const char *name, int tag)
+{
+    if (tag != showing->tag) {
+        walk_part(showing->visitor, name, TL_FORM_LIST, 0);
+        showing->cells = 0;
+        showing->tag = tag;
+    }
+}
+
+static void show_task(struct showing *showing, const struct task *task)
+{
+    show_record(showing, task->id, task->deadline, is_meant(showing->wheel, task));
+}
+
+static void show_list(struct showing *showing, const struct kv_record *head)
+{
+    const struct kv_wheel *wheel = showing->wheel;
+    uint64_t key = number_at(head->key + 1, 8);
+    uint64_t generation = number_at(head->value, 8);
+    char name[64];
+    (void)snprintf(name, sizeof name, "slot %" PRIu64 ", list %" PRIu64, key / wheel->partitions,
+                   key % wheel->partitions);
+    showing->tag = 0; /* each list is a part */
+    show_part(showing, name, TAG_HEAD);
+    while (generation != 0) {
+        struct kv_record record = numbered(TAG_TASK, generation);
+        if (wheel->engine->get(wheel->store, &record) != TL_OK) {
+            return;
+        }
+        struct task task = task_of_listed(&record);
+        show_task(showing, &task);
+        generation = task.next;
+    }
+}
+
+static bool visit_to_show(void *ctx, const struct kv_record *record)
+{
+    struct showing *showing = ctx;
+    if (record->key[0] == TAG_HEAD) {
+        show_list(showing, record);
+    } else if (record->key[0] == TAG_OUTBOX) {
+        struct entry entry = entry_of_outbox(record);
+        show_part(showing, "outbox", TAG_OUTBOX);
+        show_record(showing, entry.id, entry.due, is_to_be_fired(showing->wheel, &entry));
+    } else if (record->key[0] == TAG_TIMER) {
+        struct task task = task_of_keyed(record);
+        show_part(showing, "table", TAG_TIMER);
+        show_task(showing, &task);
+    }
+    return true;
+}
+
+/* While the store is behind, what memory knows: no deadline but the key's. */
+static void show_nodes(struct showing *showing)
+{
+    const struct kv_wheel *wheel = showing->wheel;
+    for (uint32_t id = 0; id < wheel->capacity; id++) {
+        const struct node *node = &wheel->nodes[id];
+        if (node->due != IDLE) {
+            show_part(showing, "in memory alone", TAG_META);
+            show_record(showing, id, is_waiting(node) ? node->due : TL_NEVER, true);
+        }
+    }
+}
+
+static void kv_walk(const void *self, const struct tl_visitor *visitor)
+{
+    struct kv_wheel *wheel = (struct kv_wheel *)self; /* reading begins a transaction */
+    struct showing showing = {.wheel = wheel, .visitor = visitor};
+    struct kv_record from = tagged(0);
+    if (wheel->lost != TL_OK) {
+        show_nodes(&showing);
+    } else if (wheel->is_recovered) {
+        (void)wheel->engine->seek(wheel->store, &from, visit_to_show, &showing);
+    }
+}
+
 /* --- descriptor ------------------------------------------------------------------------------ */
 
 #define LACKS(package) " (not in this build, which lacked " package ")"
@@ -1574,6 +1673,7 @@ TL_ALGO(kv_wheel) = {
     .count = nodes_count,
     .counters = nodes_counters,
     .check = kv_check,
+    .walk = kv_walk,
     .sync = kv_sync,
     .recover = kv_recover,
     .durability = kv_durability,

@@ -153,7 +153,11 @@ static void hold_to_operations(const struct tl_algo *algo, const char *options, 
                                .max_delay_ticks = longest,
                                .options = values,
                                .allocator = tl_system_allocator()};
-    assert_int_equal(algo->create(&config, &self), TL_OK);
+    enum tl_status status = algo->create(&config, &self);
+    if (status == TL_ERR_UNAVAILABLE) {
+        return; /* its library is not here */
+    }
+    assert_int_equal(status, TL_OK);
     uint64_t deadlines[TIMERS];
     for (uint32_t id = 0; id < TIMERS; id++) {
         deadlines[id] = TL_NEVER;
@@ -231,6 +235,9 @@ static void everything_pending_is_shown(void **state)
         {"chunk-wheel", "lists=0"},
         {"chunk-wheel", "lists=0:queue=0"},
         {"batch-wheel", "lists=0"},
+        {"kv-wheel", "sync=none:layout=hashed"},
+        {"kv-wheel", "sync=none:layout=list"},
+        {"kv-wheel", "sync=none:layout=list:partitions=2:delivery=outbox"},
     };
     unsigned shows = 0;
     for (size_t i = 0; i < tl_registry_count(); i++) {
