@@ -144,11 +144,14 @@ static double per_second(uint64_t count, const struct live_result *result)
 }
 
 /* Not a number if nothing fired: then nobody knows how late it would have been. */
+static double quantile_us(const struct histogram *lateness_ns, double share)
+{
+    return lateness_ns->total > 0 ? (double)histogram_quantile(lateness_ns, share) / 1e3 : NAN;
+}
+
 static double lateness_us(const struct live_result *result, double share)
 {
-    return result->lateness_ns.total > 0
-               ? (double)histogram_quantile(&result->lateness_ns, share) / 1e3
-               : NAN;
+    return quantile_us(&result->lateness_ns, share);
 }
 
 static const double lateness_shares[] = {0,    0.1,  0.25,  0.5,   0.75,   0.9,
@@ -177,6 +180,7 @@ static json_t *row_json(const struct subject *subject, const struct live_result 
                         const struct subject_costs *costs, const char *refused)
 {
     const struct contender *contender = subject->contender;
+    bool is_durable = contender != NULL && (contender->timed->capabilities & TL_CAP_DURABLE) != 0;
     json_t *row = json_object();
     (void)json_object_set_new(
         row, "algo",
@@ -204,6 +208,11 @@ static json_t *row_json(const struct subject *subject, const struct live_result 
          result->lateness_ns.total > 0 ? (double)result->lateness_ns.max / 1e3 : NAN},
         {"stall_us", (double)result->advance_ns.max / 1e3},
         {"early", (double)result->early},
+        {"commits_per_second", is_durable ? per_second(result->commits, result) : NAN},
+        {"waited_percent", is_durable && result->fired > 0
+                               ? 100.0 * (double)result->waited_ns.total / (double)result->fired
+                               : NAN},
+        {"waited_us_p99", quantile_us(&result->waited_ns, 0.99)},
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         (void)json_object_set_new(row, figures[i].name,
@@ -310,6 +319,9 @@ static void print_table(json_t *rows)
         {"p99.9 us", "lateness_us_p999"},
         {"max us", "lateness_us_max"},
         {"stall us", "stall_us"},
+        {"commits/s", "commits_per_second"},
+        {"waited %", "waited_percent"},
+        {"their p99", "waited_us_p99"},
         {"calls/exp", "system_calls_per_expiry"},
         {"user B", "user_bytes_per_timer"},
         {"kernel B", "kernel_bytes_per_timer"},

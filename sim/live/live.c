@@ -20,6 +20,8 @@ struct run {
     uint64_t tick;             /* of the last advance */
     uint64_t armed_ns;
     uint64_t begun_ns; /* when it began to be driven */
+    uint64_t syncs;    /* that the structure has counted */
+    uint64_t commit_ended_ns;
 };
 
 /* Ticks are counted when they are over, so a deadline is rounded up: never early. */
@@ -40,6 +42,22 @@ static bool start(struct run *run, uint32_t connection, uint64_t end_ns)
     return status == TL_OK;
 }
 
+/* Behind an operation: whether it has waited for the disk. */
+static void note_commits(struct run *run)
+{
+    const struct tl_algo *algo = run->plan->algo;
+    if (algo->durability == NULL) {
+        return;
+    }
+    struct tl_durability durability;
+    algo->durability(run->self, &durability);
+    if (durability.syncs > run->syncs) {
+        run->commit_ended_ns = run->clock->now_ns(run->clock->ctx);
+        run->result->commits += durability.syncs - run->syncs;
+        run->syncs = durability.syncs;
+    }
+}
+
 /* A connection has been silent for too long; another takes its place, here and now: what a firing
  * causes is done inside the callback, as in a server. */
 static void on_fire(void *ctx, uint32_t connection, uint64_t tick)
@@ -52,6 +70,9 @@ static void on_fire(void *ctx, uint32_t connection, uint64_t tick)
     result->fired++;
     result->early += now_ns < end_ns ? 1 : 0;
     histogram_add(&result->lateness_ns, now_ns < end_ns ? 0 : now_ns - end_ns);
+    if (run->commit_ended_ns > deadline_of(run->plan, end_ns) * run->plan->tick_ns) {
+        histogram_add(&result->waited_ns, now_ns - end_ns);
+    }
     (void)start(run, connection, now_ns + run->plan->timeout_ns);
 }
 
@@ -64,6 +85,7 @@ static void advance(struct run *run)
         run->tick = tick;
         (void)plan->algo->advance(run->self, tick, TL_NO_BUDGET, on_fire, run);
         histogram_add(&run->result->advance_ns, run->clock->now_ns(run->clock->ctx) - begun_ns);
+        note_commits(run);
     }
 }
 
@@ -91,6 +113,7 @@ static void serve_traffic(struct run *run)
         }
         (void)start(run, live_draw_below(&run->state, plan->connections),
                     now_ns + plan->timeout_ns);
+        note_commits(run);
         run->result->restarts++;
     }
 }
@@ -128,6 +151,8 @@ static bool drive(struct run *run)
     uint64_t now_ns = begun_ns;
     run->begun_ns = begun_ns;
     uint64_t used_ns = processor_ns();
+    note_commits(run);
+    result->commits = 0; /* those of the first starts */
     while (now_ns - begun_ns < run->plan->duration_ns && result->fault[0] == '\0') {
         if (run->plan->progress != NULL) {
             run->plan->progress(run->plan->progress_ctx, now_ns - begun_ns);

@@ -68,6 +68,10 @@ struct live_result {
     struct histogram
         lateness_ns;             /* from the timeout's end to the callback; early ones count as 0 */
     struct histogram advance_ns; /* how long each advance took, callbacks included */
+    uint64_t commits;            /* waits for the disk, of a durable structure */
+    struct histogram waited_ns;  /* of lateness_ns, that of timers which a commit has kept waiting:
+                                    they were due before it was over, in an operation before the
+                                    advance in which they fired */
     char fault[192];             /* "" if none: all connections have a timer, and none is overdue */
 };
 
