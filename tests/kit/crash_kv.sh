@@ -36,6 +36,15 @@ tries() {
         echo "$1: not all was tried: $(cat "$work/out")" >&2
         failures=$((failures + 1))
     }
+    repeats "$1"
+}
+
+# What fired fires again by a crash, but not where that is promised.
+repeats() {
+    awk '/at-most/ && !/sync=none/ && $7 > 0 { bad = 1 } !/at-most/ { n += $7 } END { exit bad || n == 0 }' "$work/out" || {
+        echo "$1: repeats are not as promised: $(cat "$work/out")" >&2
+        failures=$((failures + 1))
+    }
 }
 
 tries lmdb 0.034

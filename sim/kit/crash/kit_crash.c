@@ -186,10 +186,13 @@ static bool may_be(const struct life *life, uint32_t id, struct known found, str
             fired_since = false;
         }
         fired_since |= event->fired && event->sequence > moment->acknowledged;
-        good |= same(event->then, found);
+        if (same(event->then, found)) { /* started after that, if it is pending */
+            good = true;
+            fired_since = false;
+        }
         *latest = event->then;
     }
-    *repeats = good && fired_since && found.deadline != TL_NEVER && !same(*latest, found);
+    *repeats = good && fired_since && found.deadline != TL_NEVER;
     bool is_it = moment->id == id;
     if (moment->doing == DOING_START && is_it && found.deadline == moment->deadline) {
         good = true;
