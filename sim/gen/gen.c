@@ -275,7 +275,7 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
         .first_id = generator->ids,
         .ids = &generator->ids,
         .names = generator->request->names,
-        .next_name = number_of(generator, i),
+        .number = number_of(generator, i),
         .name_step = generator->request->whole_parts,
     };
     while (part->workload->kinds[model->kind_count] != NULL) {
@@ -367,11 +367,17 @@ static bool record_warmup(struct generator *generator)
         /* In ticks before the end of the warm-up, modulo 2^64: all the same sign. */
         list = (struct gen_pending_list){.pending = pending};
         for (size_t i = 0; i < parts; i++) {
-            list.trace_offset = 0 - generator->parts[i].model.warmup_end;
-            gen_pending_collect(&generator->parts[i].model, &list);
+            struct gen_model *model = &generator->parts[i].model;
+            list.trace_offset = 0 - model->warmup_end;
+            size_t first = list.count;
+            gen_pending_collect(model, &list);
+            for (size_t k = first; k < list.count; k++) {
+                pending[k].id = gen_id(model, pending[k].id);
+            }
+            good = good && !model->failed;
         }
         gen_pending_sort(pending, spare, list.count);
-        good = align_warmup(generator, list.count > 0 ? 0 - pending[0].started : 0);
+        good = good && align_warmup(generator, list.count > 0 ? 0 - pending[0].started : 0);
     }
     for (size_t i = 0; good && i < list.count; i++) {
         good =
@@ -491,6 +497,7 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
         free(model->state);
         gen_ring_destroy(&model->ring);
         free(model->records);
+        free(model->id_of);
         json_decref(generator.parts[i].counts);
     }
     free(generator.parts);

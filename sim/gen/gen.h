@@ -56,6 +56,7 @@ struct gen_workload {
 
     /* The timers that each connection has, and what is counted while recording; ended by NULL. */
     const char *const *kinds;
+    bool ids_when_used; /* a timer that is never started has no id */
     const char *const *counts;
 
     /* What the model keeps of its own: zeroed memory at model->state, while the model lives. */

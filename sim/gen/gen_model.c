@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const gen_rearm_words[] = {"delay", "rate", "absolute", NULL};
 
@@ -57,7 +58,8 @@ bool gen_too_many_timers(struct gen_model *model)
     return error_set(model->error, "%s: more timers than a trace can name", model->workload->name);
 }
 
-bool gen_take_ids(struct gen_model *model, uint32_t count)
+/* So many ids more, for the places from `place` on. */
+static bool add_ids(struct gen_model *model, uint32_t place, uint32_t count)
 {
     const uint32_t first = *model->ids;
     struct gen_names *list = model->names;
@@ -71,19 +73,56 @@ bool gen_take_ids(struct gen_model *model, uint32_t count)
             return gen_out_of_memory(model);
         }
         list->names = names;
-        for (uint32_t i = 0; i < count; i++, model->next_name += model->name_step) {
-            names[first + i] = model->next_name;
+        for (uint32_t i = 0; i < count; i++) {
+            names[first + i] = model->number + model->name_step * (place + (uint64_t)i);
         }
     }
     *model->ids += count;
     return true;
 }
 
+/* So many places without an id. */
+static bool add_places(struct gen_model *model, uint32_t count)
+{
+    const uint32_t first = model->places;
+    if (count > UINT32_MAX - first) {
+        return gen_too_many_timers(model);
+    }
+    if (count > 0) {
+        uint32_t *id_of =
+            array_reach(model->id_of, &model->id_room, first + count - 1, sizeof *id_of);
+        if (id_of == NULL) {
+            return gen_out_of_memory(model);
+        }
+        memset(id_of + first, 0, count * sizeof *id_of);
+        model->id_of = id_of;
+    }
+    return true;
+}
+
+bool gen_take_ids(struct gen_model *model, uint32_t count)
+{
+    bool good = model->workload->ids_when_used ? add_places(model, count)
+                                               : add_ids(model, model->places, count);
+    model->places += good ? count : 0;
+    return good;
+}
+
 uint32_t gen_new_ids(struct gen_model *model)
 {
-    uint32_t first = *model->ids;
+    uint32_t first = model->workload->ids_when_used ? model->places : *model->ids;
     (void)gen_take_ids(model, model->kind_count);
     return first;
+}
+
+uint32_t gen_place_id(struct gen_model *model, uint32_t place)
+{
+    uint32_t *id = &model->id_of[place];
+    if (*id == 0) {
+        uint32_t next = *model->ids;
+        *id = add_ids(model, place, 1) ? next + 1 : 1;
+    }
+    return *id - 1;
 }
 
 void gen_timers_renew(struct gen_model *model, struct gen_timer *timers)

@@ -13,6 +13,9 @@
  * A timer that has fired is started again by what its firing causes, or it is nobody's any more: a
  * structure that is late may still hold it when the next connection or call comes, which therefore
  * has ids of its own (gen_timers_renew).
+ *
+ * Of a workload whose connections have many kinds of timers and use few of them, ids in the model
+ * are places: of all kinds for everyone. In the trace, a timer gets its id when it is first in it.
  */
 #ifndef SIM_GEN_MODEL_H
 #define SIM_GEN_MODEL_H
@@ -62,9 +65,13 @@ struct gen_model {
     /* The generator's own. */
     struct trace_writer *writer;
     struct progress *progress;
-    uint32_t *ids;            /* of all parts so far */
+    uint32_t *ids;   /* of all parts so far */
+    uint32_t *id_of; /* where ids are given when used: of each place, one more than its
+                        id; 0: it has none yet */
+    uint32_t id_room;
+    uint32_t places;          /* so many timers can be named so far */
     struct gen_names *names;  /* where the ids' names go; NULL: nowhere */
-    uint64_t next_name;       /* of the next id */
+    uint64_t number;          /* the part's: the name of its first place */
     uint64_t name_step;       /* from one to the next */
     struct trace_cause cause; /* of what is recorded */
     uint64_t trace_offset;    /* trace tick = model tick + this, modulo 2^64 */
@@ -162,6 +169,15 @@ static inline void gen_file(struct gen_model *model, uint64_t tick, uint32_t num
     }
 }
 
+/* The id in the trace of a place; if it has none yet, it gets the next. */
+uint32_t gen_place_id(struct gen_model *model, uint32_t place);
+
+/* The id in the trace of what is `place` in the model. */
+static inline uint32_t gen_id(struct gen_model *model, uint32_t place)
+{
+    return model->id_of != NULL ? gen_place_id(model, place) : place;
+}
+
 /* What is recorded from now on is done because timer `id` fires. */
 static inline void gen_caused_by(struct gen_model *model, uint32_t id)
 {
@@ -180,9 +196,15 @@ static inline void gen_record(struct gen_model *model, uint64_t now, uint32_t id
                               uint64_t delay_ticks)
 {
     model->generated_events++;
-    if (model->recording &&
-        !trace_writer_add_reaction(model->writer, now + model->trace_offset, id, op, delay_ticks,
-                                   model->cause, model->error)) {
+    if (!model->recording) {
+        return;
+    }
+    struct trace_cause cause = model->cause;
+    if (cause.basis != TRACE_EXTERNAL) {
+        cause.id = gen_id(model, cause.id);
+    }
+    if (!trace_writer_add_reaction(model->writer, now + model->trace_offset, gen_id(model, id), op,
+                                   delay_ticks, cause, model->error)) {
         model->failed = true;
     }
 }
@@ -302,10 +324,12 @@ static inline bool gen_timer_expires(struct gen_model *model, struct gen_timer *
  * one of a record's timers has fired, all of them get new ids. */
 void gen_timers_renew(struct gen_model *model, struct gen_timer *timers);
 
-/* Takes an id for each kind, behind all that there are, and returns the first of them. */
+/* Takes an id, or a place, for each kind, behind all that there are, and returns the first of them.
+ */
 uint32_t gen_new_ids(struct gen_model *model);
 
-/* Takes so many ids, as the model's own. False if there are not so many, or memory is short. */
+/* Takes so many ids, or places, as the model's own. False if there are not so many, or memory is
+ * short. */
 bool gen_take_ids(struct gen_model *model, uint32_t count);
 
 /* Makes a timer pending at tick `now` as if started `age_ticks` before it: 1 .. delay_ticks. */

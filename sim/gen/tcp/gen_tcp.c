@@ -376,15 +376,15 @@ static bool populate_window(struct gen_model *model, uint64_t now)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* Gives the ends their ids: as many as there are kinds for each. */
+/* Gives the ends their places: as many as there are kinds for each. */
 static void name_timers(struct gen_model *model)
 {
     const struct tcp *tcp = model->state;
-    uint32_t id = model->first_id;
+    uint32_t place = 0;
     for (uint32_t i = 0; i < model->connections; i++) {
         struct tcp_end *ends = tcp_record_ends(model, i);
         for (uint32_t k = 0; k < tcp->ends * tcp->kinds; k++) {
-            ends[k / tcp->kinds].timers[k % tcp->kinds].id = id++;
+            ends[k / tcp->kinds].timers[k % tcp->kinds].id = place++;
         }
     }
     model->timer_number = tcp->ends * tcp->kinds * model->connections;
@@ -575,6 +575,7 @@ const struct gen_workload gen_tcp = {
     .parameters = tcp_parameters,
     .max_connections = UINT32_MAX / (2 * KINDS),
     .kinds = tcp_kinds,
+    .ids_when_used = true,
     .counts = tcp_counts,
     .state_bytes = sizeof(struct tcp),
     .create = create,

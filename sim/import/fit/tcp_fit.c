@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -101,7 +102,7 @@ static bool measure_recording(struct fitter *fitter)
     for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
         if (starts[kind] > 0 &&
             (!import_recording(fitter, tcp_kind_functions[kind]) ||
-             !tcp_measure_trace(fitter->path, (enum tcp_kind)kind, fitter->idle_ticks,
+             !tcp_measure_trace(fitter->path, (enum tcp_kind)kind, NULL, fitter->idle_ticks,
                                 &fitter->fit->recorded,
                                 fitter->estimate != NULL ? tcp_estimate_take : NULL,
                                 fitter->estimate, &fitter->tick_ns, fitter->error))) {
@@ -185,23 +186,27 @@ _Static_assert(SEARCH_SEED + SEARCH_SEEDS <= TCP_FIT_SEED &&
 static bool generate(struct fitter *fitter, uint64_t first, unsigned i, struct spread *spread)
 {
     struct tcp_fit *fit = fitter->fit;
-    const struct gen_request request = {
-        .parts = &fit->part, .part_count = 1, .seconds = fit->recorded.seconds, .seed = first + i};
+    struct gen_names places = {0};
+    const struct gen_request request = {.parts = &fit->part,
+                                        .part_count = 1,
+                                        .seconds = fit->recorded.seconds,
+                                        .seed = first + i,
+                                        .whole_parts = 1,
+                                        .names = &places};
     struct gen_summary summary;
     struct tcp_measure measure = {0};
     uint64_t tick_ns;
     fit->generations++;
-    if (!gen_trace(&request, fitter->path, &summary, fitter->error) ||
-        !tcp_measure_trace(fitter->path, TCP_KINDS, fitter->idle_ticks, &measure, NULL, NULL,
-                           &tick_ns, fitter->error)) {
-        return false;
-    }
+    bool good = gen_trace(&request, fitter->path, &summary, fitter->error) &&
+                tcp_measure_trace(fitter->path, TCP_KINDS, places.names, fitter->idle_ticks,
+                                  &measure, NULL, NULL, &tick_ns, fitter->error);
+    free(places.names);
     for (unsigned kind = 0; kind < TCP_KINDS; kind++) {
         for (unsigned s = 0; s < TCP_STATISTICS; s++) {
             spread->value[kind][s][i] = measure.value[kind][s];
         }
     }
-    return true;
+    return good;
 }
 
 /* Holds the workload against the recording, on seeds that the search has not seen. */

@@ -61,8 +61,9 @@ struct walk {
     uint64_t begin; /* tick of the first start that counts */
     struct stretches per_100ms;
     struct stretches per_s;
-    enum tcp_kind only; /* TCP_KINDS: ids say it */
-    uint32_t kinds;     /* of these; those that no recording has are behind the others */
+    enum tcp_kind only; /* TCP_KINDS: their places say it */
+    const uint64_t *places;
+    uint32_t kinds; /* of these; those that no recording has are behind the others */
     struct timer *timers;
     struct kind_tally tallies[TCP_KINDS];
     tcp_event_fn take;
@@ -71,8 +72,11 @@ struct walk {
 
 static enum tcp_kind kind_of(const struct walk *walk, uint32_t id)
 {
-    uint32_t kind = id % walk->kinds;
-    return walk->only < TCP_KINDS ? walk->only : kind < TCP_KINDS ? (enum tcp_kind)kind : TCP_KINDS;
+    if (walk->only < TCP_KINDS) {
+        return walk->only;
+    }
+    uint64_t kind = walk->places[id] % walk->kinds;
+    return kind < TCP_KINDS ? (enum tcp_kind)kind : TCP_KINDS;
 }
 
 static void tell(const struct walk *walk, struct tcp_event event)
@@ -330,16 +334,19 @@ static uint32_t count_kinds(const struct trace_header *header)
     return kinds > TCP_KINDS ? (uint32_t)kinds : TCP_KINDS;
 }
 
-bool tcp_measure_trace(const char *path, enum tcp_kind kind, uint64_t idle_ticks,
-                       struct tcp_measure *measure, tcp_event_fn take, void *ctx, uint64_t *tick_ns,
-                       struct error *error)
+bool tcp_measure_trace(const char *path, enum tcp_kind kind, const uint64_t *places,
+                       uint64_t idle_ticks, struct tcp_measure *measure, tcp_event_fn take,
+                       void *ctx, uint64_t *tick_ns, struct error *error)
 {
     struct trace_reader *reader = trace_reader_open(path, error);
     if (reader == NULL) {
         return false;
     }
-    struct walk walk = {
-        .header = trace_reader_header(reader), .only = kind, .take = take, .ctx = ctx};
+    struct walk walk = {.header = trace_reader_header(reader),
+                        .only = kind,
+                        .places = places,
+                        .take = take,
+                        .ctx = ctx};
     walk.begin = walk.header->warmup_end_tick + idle_ticks;
     if (walk.begin > walk.header->end_tick) {
         walk.begin = walk.header->end_tick;

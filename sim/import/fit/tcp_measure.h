@@ -86,11 +86,12 @@ typedef void (*tcp_event_fn)(void *ctx, const struct tcp_event *event);
 #define TCP_HALVES         8u
 
 /* Adds a trace whose timers are all of one kind, as of a recording, or, with TCP_KINDS, that of the
- * workload, whose ids say the kind. Of the timed window's first `idle_ticks` nothing counts: an
- * imported recording begins that long after a slot of the kernel's wheel, at which its trace
- * begins. `take` may be NULL. False, with `error` set, if it cannot be read. */
-bool tcp_measure_trace(const char *path, enum tcp_kind kind, uint64_t idle_ticks,
-                       struct tcp_measure *measure, tcp_event_fn take, void *ctx, uint64_t *tick_ns,
-                       struct error *error);
+ * workload, where `places` has each id's place, which says the kind. Of the timed window's first
+ * `idle_ticks` nothing counts: an imported recording begins that long after a slot of the kernel's
+ * wheel, at which its trace begins. `take` may be NULL. False, with `error` set, if it cannot be
+ * read. */
+bool tcp_measure_trace(const char *path, enum tcp_kind kind, const uint64_t *places,
+                       uint64_t idle_ticks, struct tcp_measure *measure, tcp_event_fn take,
+                       void *ctx, uint64_t *tick_ns, struct error *error);
 
 #endif
