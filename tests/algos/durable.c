@@ -8,7 +8,6 @@
 #include "test.h"
 
 #include "catalog.h"
-#include "crc32c.h"
 #include "front.h"
 #include "kit/passes.h"
 #include "timer_log.h"
@@ -323,22 +322,6 @@ static struct history new_history(const struct trial *trial, uint64_t seed)
 }
 
 /* --- tests ----------------------------------------------------------------------------------- */
-
-static void checksums_are_castagnoli_s(void **state)
-{
-    (void)state;
-    assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
-    assert_int_equal(crc32c_by_table(0, "123456789", 9), 0xe3069283);
-    unsigned char bytes[100];
-    for (unsigned i = 0; i < sizeof bytes; i++) {
-        bytes[i] = (unsigned char)(i * 37);
-    }
-    for (size_t length = 0; length < sizeof bytes; length++) {
-        uint32_t begun = crc32c(0, bytes, length / 3);
-        assert_int_equal(crc32c(begun, bytes + length / 3, length - length / 3),
-                         crc32c_by_table(0, bytes, length));
-    }
-}
 
 /* Whatever the policy, and far beyond the first snapshots. */
 static void what_is_acknowledged_comes_back(void **state)
@@ -692,7 +675,6 @@ int main(void)
         (void)setenv("TMPDIR", "/dev/shm", 1);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checksums_are_castagnoli_s),
         cmocka_unit_test(what_is_acknowledged_comes_back),
         cmocka_unit_test(lives_follow_one_another),
         cmocka_unit_test(a_folder_is_used_by_one_and_recovered_first),
