@@ -101,7 +101,32 @@ double random_exponential(struct random *random, double mean)
     return -mean * random_log(random_unit(random));
 }
 
+static double lognormal_quantile(double median, double sigma, double p)
+{
+    return median * random_exp(sigma * random_normal_quantile(p));
+}
+
 double random_lognormal(struct random *random, double median, double sigma)
 {
-    return median * random_exp(sigma * random_normal_quantile(random_unit(random)));
+    return lognormal_quantile(median, sigma, random_unit(random));
+}
+
+void random_lognormal_make(struct random_lognormal_table *table, double median, double sigma)
+{
+    table->median = median;
+    table->sigma = sigma;
+    for (int step = RANDOM_TABLE_END; step <= RANDOM_TABLE_STEPS - RANDOM_TABLE_END; step++) {
+        table->at[step] = lognormal_quantile(median, sigma, (double)step / RANDOM_TABLE_STEPS);
+    }
+}
+
+double random_lognormal_of(struct random *random, const struct random_lognormal_table *table)
+{
+    double unit = random_unit(random);
+    double steps = unit * RANDOM_TABLE_STEPS;
+    int step = (int)steps;
+    if (step < RANDOM_TABLE_END || step >= RANDOM_TABLE_STEPS - RANDOM_TABLE_END) {
+        return lognormal_quantile(table->median, table->sigma, unit);
+    }
+    return table->at[step] + (steps - step) * (table->at[step + 1] - table->at[step]);
 }

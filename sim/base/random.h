@@ -58,4 +58,16 @@ double random_exponential(struct random *random, double mean);
 /* Log-normal: the logarithm is normal around that of `median`, with standard deviation `sigma`. */
 double random_lognormal(struct random *random, double median, double sigma);
 
+/* The same for many draws of one distribution: a table of its quantiles, between which it is taken
+ * as straight (wrong by less than 10^-3 of the value if sigma is below 2), and at both ends, where
+ * it is not, as above. A draw takes as much from `random`. */
+enum { RANDOM_TABLE_STEPS = 512, RANDOM_TABLE_END = 16 };
+struct random_lognormal_table {
+    double median;
+    double sigma;
+    double at[RANDOM_TABLE_STEPS - RANDOM_TABLE_END + 1]; /* from step RANDOM_TABLE_END on */
+};
+void random_lognormal_make(struct random_lognormal_table *table, double median, double sigma);
+double random_lognormal_of(struct random *random, const struct random_lognormal_table *table);
+
 #endif

@@ -25,12 +25,7 @@ static double service_s(struct cluster *cluster)
     if (p[PAR_SERVICE] == 2 || typical_s <= 0) {
         return typical_s;
     }
-    /* 2.326: the standard normal's percentile 99 */
-    double sigma =
-        random_log(p[PAR_SERVICE_P99] > p[PAR_SERVICE_MS] ? p[PAR_SERVICE_P99] / p[PAR_SERVICE_MS]
-                                                          : 1) /
-        2.3263478740408408;
-    return random_lognormal(&cluster->services, typical_s, sigma);
+    return random_lognormal_of(&cluster->services, &cluster->service_s);
 }
 
 static void begin_call(struct cluster *cluster, struct slot *slot)
@@ -238,6 +233,9 @@ void feed_slots(struct cluster *cluster)
         cluster->queue_changed_us = cluster->now_us;
         struct slot *slot = &cluster->slots[cluster->idle[cluster->idle_count - 1]];
         slot->copy = copies_pop(&cluster->queue);
+        if (cluster->queue.count > FETCH_AHEAD) {
+            fetch_timer(cluster, copies_at(&cluster->queue, FETCH_AHEAD)->timer);
+        }
         cluster->outcome->waits++;
         histogram_add(&cluster->outcome->wait_us, cluster->now_us - slot->copy.at_us);
         cluster->outcome->wait_s += (double)(cluster->now_us - slot->copy.at_us) / 1e6;

@@ -25,24 +25,29 @@ enum due_for {
 
 /* One pending timer. Small: there may be 10^8. */
 struct timer {
-    uint64_t deadline_us;
-    uint32_t serial;  /* grows when the place is another timer's */
-    uint8_t record;   /* enum record */
-    uint8_t event;    /* enum due_for */
-    uint8_t copies;   /* in queue and hands, and such as wait for a retry */
-    uint8_t attempts; /* calls that failed */
-    uint8_t called;   /* carried out; stays at 255 */
-    uint8_t token;    /* of its lease; of copies in memory, which one is next */
-    uint8_t cause;    /* enum cluster_cause: of what happened to it last */
+    uint64_t deadline_us; /* of a place that is FREE: the next such place */
+    uint32_t serial;      /* grows when the place is another timer's */
+    uint8_t record;       /* enum record */
+    uint8_t event;        /* enum due_for */
+    uint8_t copies;       /* in queue and hands, and such as wait for a retry */
+    uint8_t attempts;     /* calls that failed */
+    uint8_t called;       /* carried out; stays at 255 */
+    uint8_t token;        /* of its lease; of copies in memory, which one is next */
+    uint8_t cause;        /* enum cluster_cause: of what happened to it last */
     bool stopped;
     bool dead;
     bool overdue; /* counted as such */
 };
 
-/* A timer, as queue and hands have it. */
-struct copy {
+/* A timer, as the table's lists have it: its place may have become another's. */
+struct entry {
     uint32_t timer;
     uint32_t serial;
+};
+
+/* A timer, as queue and hands have it, whose place stays its own meanwhile. */
+struct copy {
+    uint32_t timer;
     uint8_t path;  /* enum cluster_path */
     uint8_t cause; /* of a call that is not the first */
     uint8_t token;
@@ -50,9 +55,9 @@ struct copy {
     uint64_t at_us;
 };
 
-/* A queue of copies that grows as it must. */
-struct copies {
-    struct copy *items;
+/* A queue that grows as it must; its items are of one size. */
+struct ring {
+    void *items;
     size_t first;
     size_t count;
     size_t room; /* a power of two */
@@ -70,7 +75,7 @@ struct scheduler {
     uint8_t step;
     uint64_t second; /* whose timers it fetches */
     uint64_t next_poll_us;
-    struct copies held;
+    struct ring held; /* copies */
     bool full;        /* the last look left something */
     uint64_t version; /* of the claims that it has seen */
 };
@@ -105,6 +110,8 @@ enum range {
 
 struct planner;
 
+#define NO_PLACE UINT32_MAX
+
 struct cluster {
     const struct cluster_request *request;
     const struct cluster_protocol *protocol;
@@ -116,7 +123,7 @@ struct cluster {
     /* Events. */
     const struct tl_algo *algo;
     void *events;
-    struct tl_memory memory;
+    struct tl_memory memory; /* of the structure, the timers and the queues */
     uint64_t now_us;
     uint32_t range[RANGES + 1]; /* where each begins; behind the last, the timers */
     uint32_t *fired;
@@ -127,19 +134,17 @@ struct cluster {
     struct timer *timers;
     uint32_t timers_used; /* places that were ever in use */
     uint32_t timers_room;
-    uint32_t *free_places;
-    size_t free_count;
-    size_t free_room;
+    uint32_t free_place; /* the one that was given back last; NO_PLACE: none */
     uint64_t live;
     uint64_t overdue;
     uint64_t lead_us; /* how much before its deadline a timer is shown to schedulers, whose clocks
                          differ */
 
-    struct copies due;     /* in the table, by deadline */
-    struct copies behind;  /* what the second pass looks through, by deadline */
-    struct copies expired; /* leases, for the next look */
-    struct copies queue;
-    double queue_area; /* timers times seconds */
+    struct ring due;     /* entries: in the table, by deadline */
+    struct ring behind;  /* entries: what the second pass looks through, by deadline */
+    struct ring expired; /* entries: leases, for the next look */
+    struct ring queue;   /* copies */
+    double queue_area;   /* timers times seconds */
     uint64_t queue_changed_us;
 
     uint64_t version;     /* of the claims: who has not seen the last one waits once more */
@@ -173,6 +178,8 @@ struct cluster {
     struct random services;
     struct random faults;
     struct random stores;
+    struct random_lognormal_table trip_s;    /* to the store and back */
+    struct random_lognormal_table service_s; /* of a call, if it is log-normal */
 };
 
 /* --- simulate_cluster.c ------------------------------------------------------------------------
@@ -194,18 +201,56 @@ void event_cancel(struct cluster *cluster, uint32_t id);
 void timer_event(struct cluster *cluster, uint32_t timer, enum due_for what, uint64_t at_us);
 void timer_event_cancel(struct cluster *cluster, uint32_t timer);
 
-void copies_push(struct cluster *cluster, struct copies *copies, struct copy copy);
-struct copy copies_pop(struct copies *copies);
-static inline struct copy *copies_at(const struct copies *copies, size_t index)
+/* Room for one more; false: there is none. */
+bool ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes);
+void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes);
+
+static inline void ring_drop(struct ring *ring)
 {
-    return &copies->items[(copies->first + index) & (copies->room - 1)];
+    ring->first = (ring->first + 1) & (ring->room - 1);
+    ring->count--;
 }
 
-/* The timer of a copy, NULL if its place is another's by now. */
-static inline struct timer *timer_of(const struct cluster *cluster, const struct copy *copy)
+/* Of both kinds of items the same: what is at a place, one more, and the first one. */
+#define RING_OF(name, type)                                                                        \
+    static inline type *name##_at(const struct ring *ring, size_t index)                           \
+    {                                                                                              \
+        return (type *)ring->items + ((ring->first + index) & (ring->room - 1));                   \
+    }                                                                                              \
+    static inline void name##_push(struct cluster *cluster, struct ring *ring, type item)          \
+    {                                                                                              \
+        if (ring->count < ring->room || ring_grow(cluster, ring, sizeof item)) {                   \
+            *name##_at(ring, ring->count++) = item;                                                \
+        }                                                                                          \
+    }                                                                                              \
+    static inline type name##_pop(struct ring *ring)                                               \
+    {                                                                                              \
+        type item = *name##_at(ring, 0);                                                           \
+        ring_drop(ring);                                                                           \
+        return item;                                                                               \
+    }
+
+RING_OF(copies, struct copy)
+RING_OF(entries, struct entry)
+
+static inline struct entry entry_of(const struct cluster *cluster, uint32_t timer)
 {
-    struct timer *timer = &cluster->timers[copy->timer];
-    return timer->serial == copy->serial && timer->record != FREE ? timer : NULL;
+    return (struct entry){timer, cluster->timers[timer].serial};
+}
+
+/* The timer of an entry, NULL if its place is another's by now. */
+static inline struct timer *timer_of(const struct cluster *cluster, const struct entry *entry)
+{
+    struct timer *timer = &cluster->timers[entry->timer];
+    return timer->serial == entry->serial && timer->record != FREE ? timer : NULL;
+}
+
+/* Timers lie where chance has put them; one that is used soon is fetched before. */
+enum { FETCH_AHEAD = 8 };
+
+static inline void fetch_timer(const struct cluster *cluster, uint32_t timer)
+{
+    __builtin_prefetch(&cluster->timers[timer], 1);
 }
 
 /* How long a request to the store takes from now, by what it is measured as; one that writes waits

@@ -149,11 +149,13 @@ static bool is_over(struct cluster *cluster, uint32_t number, uint32_t id, uint6
 
 enum cluster_cause cause_of_slowness(const struct cluster *cluster, uint32_t timer)
 {
-    for (uint32_t i = 0; i < cluster->slot_count; i++) {
-        const struct slot *slot = &cluster->slots[i];
-        const struct node *node = &cluster->nodes[cluster->scheduler_count + slot->host];
-        if (slot->busy && slot->copy.timer == timer && node->cut_until_us > cluster->now_us) {
-            return CLUSTER_CAUSE_PARTITION;
+    uint32_t each = (uint32_t)cluster->p[PAR_SLOTS];
+    for (uint32_t host = 0; host < cluster->host_count; host++) {
+        bool cut = cluster->nodes[cluster->scheduler_count + host].cut_until_us > cluster->now_us;
+        for (uint32_t i = host * each; cut && i < (host + 1) * each; i++) {
+            if (cluster->slots[i].busy && cluster->slots[i].copy.timer == timer) {
+                return CLUSTER_CAUSE_PARTITION;
+            }
         }
     }
     return CLUSTER_CAUSE_OUTRUN;

@@ -21,18 +21,25 @@ struct planner {
 
 static uint32_t place(struct cluster *cluster)
 {
-    if (cluster->free_count > 0) {
-        return cluster->free_places[--cluster->free_count];
+    if (cluster->free_place != NO_PLACE) {
+        uint32_t number = cluster->free_place;
+        cluster->free_place = (uint32_t)cluster->timers[number].deadline_us;
+        return number;
     }
     if (cluster->timers_used == cluster->timers_room) {
-        uint64_t room = (uint64_t)cluster->timers_room * 3 / 2 + 1024;
+        uint64_t room = (uint64_t)cluster->timers_room * 5 / 4 + 1024;
         uint64_t ids = cluster->range[RANGES] + room;
+        const struct tl_allocator *allocator = &cluster->memory.allocator;
         struct timer *timers =
-            ids < UINT32_MAX ? realloc(cluster->timers, (size_t)room * sizeof *timers) : NULL;
+            ids < UINT32_MAX
+                ? allocator->resize(allocator->ctx, cluster->timers,
+                                    cluster->timers_room * sizeof *timers,
+                                    (size_t)room * sizeof *timers, _Alignof(struct timer))
+                : NULL;
         if (timers == NULL) {
             cluster->failed = true;
             (void)error_set(cluster->error, "out of memory for %" PRIu64 " timers at a time", room);
-            return UINT32_MAX;
+            return NO_PLACE;
         }
         cluster->timers = timers;
         memset(timers + cluster->timers_room, 0,
@@ -41,7 +48,7 @@ static uint32_t place(struct cluster *cluster)
         if (status != TL_OK) {
             cluster->failed = true;
             (void)error_set(cluster->error, "%s: %s", cluster->algo->name, tl_status_text(status));
-            return UINT32_MAX;
+            return NO_PLACE;
         }
         cluster->timers_room = (uint32_t)room;
     }
@@ -52,7 +59,7 @@ static uint32_t place(struct cluster *cluster)
 static uint32_t start(struct cluster *cluster, uint64_t deadline_us, uint64_t stop_us)
 {
     uint32_t number = place(cluster);
-    if (number == UINT32_MAX) {
+    if (number == NO_PLACE) {
         return number;
     }
     struct timer *timer = &cluster->timers[number];
@@ -137,11 +144,11 @@ static void stop(struct cluster *cluster, uint32_t id)
 {
     struct planner *planner = cluster->planner;
     uint32_t number = planner->places[id];
-    if (number == UINT32_MAX || cluster->timers[number].serial != planner->serials[id]) {
+    if (number == NO_PLACE || cluster->timers[number].serial != planner->serials[id]) {
         return;
     }
     struct timer *timer = &cluster->timers[number];
-    planner->places[id] = UINT32_MAX;
+    planner->places[id] = NO_PLACE;
     cluster->outcome->store_operations++;
     if (timer->record != PLANNED && timer->record != PENDING && timer->record != DUE) {
         return;
@@ -184,7 +191,7 @@ static void replay(struct cluster *cluster)
         if (record->op == TRACE_START) {
             uint64_t deadline_us = (uint64_t)((double)record->deadline * planner->tick_us);
             uint32_t number = start(cluster, deadline_us, 0);
-            if (number != UINT32_MAX) {
+            if (number != NO_PLACE) {
                 planner->places[record->id] = number;
                 planner->serials[record->id] = cluster->timers[number].serial;
             }

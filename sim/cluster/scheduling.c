@@ -30,7 +30,7 @@ static struct copy copy_of(struct cluster *cluster, uint32_t number, enum cluste
 {
     struct timer *timer = &cluster->timers[number];
     timer->copies++;
-    return (struct copy){number, timer->serial, (uint8_t)path, (uint8_t)cause, 0, false, 0};
+    return (struct copy){.timer = number, .path = (uint8_t)path, .cause = (uint8_t)cause};
 }
 
 void enqueue(struct cluster *cluster, uint32_t number, enum cluster_path path,
@@ -109,7 +109,7 @@ static bool join_fetch(struct cluster *cluster, uint32_t number)
 void timer_due(struct cluster *cluster, uint32_t number)
 {
     struct timer *timer = &cluster->timers[number];
-    const struct copy entry = {.timer = number, .serial = timer->serial};
+    const struct entry entry = entry_of(cluster, number);
     cluster->overdue++;
     timer->overdue = true;
     if (does(cluster, CLUSTER_POP_COPY)) {
@@ -125,10 +125,10 @@ void timer_due(struct cluster *cluster, uint32_t number)
     bool behind = does(cluster, CLUSTER_MOVE_CLOCK) &&
                   timer->deadline_us / us_of(cluster->p[PAR_TICK_S]) < cluster->clock;
     if (cluster->protocol->scanned && cluster->p[PAR_SCAN] > 0) {
-        copies_push(cluster, &cluster->behind, entry);
+        entries_push(cluster, &cluster->behind, entry);
     }
     if (!behind) {
-        copies_push(cluster, &cluster->due, entry);
+        entries_push(cluster, &cluster->due, entry);
     } else if (!join_fetch(cluster, number)) {
         timer->cause = CLUSTER_CAUSE_LATE;
         settle(cluster, number);
@@ -138,9 +138,8 @@ void timer_due(struct cluster *cluster, uint32_t number)
 /* It is due again, for whoever looks next. */
 static void show_again(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = &cluster->timers[number];
-    timer->record = DUE;
-    copies_push(cluster, &cluster->due, (struct copy){.timer = number, .serial = timer->serial});
+    cluster->timers[number].record = DUE;
+    entries_push(cluster, &cluster->due, entry_of(cluster, number));
 }
 
 /* --- a scheduler's steps ------------------------------------------------------------------------
@@ -156,11 +155,11 @@ static uint64_t local_us(const struct cluster *cluster, uint32_t number)
 static bool has_due(struct cluster *cluster)
 {
     while (cluster->due.count > 0) {
-        const struct timer *timer = timer_of(cluster, copies_at(&cluster->due, 0));
+        const struct timer *timer = timer_of(cluster, entries_at(&cluster->due, 0));
         if (timer != NULL && (timer->record == DUE || cluster->protocol->master)) {
             return true;
         }
-        (void)copies_pop(&cluster->due);
+        ring_drop(&cluster->due);
     }
     return false;
 }
@@ -172,7 +171,7 @@ static bool head_is_due(struct cluster *cluster, const struct scheduler *schedul
     if (!has_due(cluster)) {
         return false;
     }
-    const struct timer *timer = &cluster->timers[copies_at(&cluster->due, 0)->timer];
+    const struct timer *timer = &cluster->timers[entries_at(&cluster->due, 0)->timer];
     return does(cluster, CLUSTER_MOVE_CLOCK)
                ? timer->deadline_us / us_of(cluster->p[PAR_TICK_S]) <= scheduler->second
                : timer->deadline_us <= clock_us;
@@ -186,7 +185,10 @@ static void take_due(struct cluster *cluster, uint32_t number, enum record recor
     uint64_t clock_us = local_us(cluster, number);
     scheduler->full = false;
     while (scheduler->held.count < most && head_is_due(cluster, scheduler, clock_us)) {
-        struct copy entry = copies_pop(&cluster->due);
+        struct entry entry = entries_pop(&cluster->due);
+        if (cluster->due.count > FETCH_AHEAD) {
+            fetch_timer(cluster, entries_at(&cluster->due, FETCH_AHEAD)->timer);
+        }
         struct timer *timer = &cluster->timers[entry.timer];
         timer->record = (uint8_t)record;
         bool again = timer->called > 0 || timer->attempts > 0 || timer->copies > 0;
@@ -224,7 +226,7 @@ static void read_due(struct cluster *cluster, uint32_t number)
     uint64_t clock_us = local_us(cluster, number);
     size_t index = 0;
     for (; index < cluster->due.count && scheduler->held.count < most; index++) {
-        const struct copy *entry = copies_at(&cluster->due, index);
+        const struct entry *entry = entries_at(&cluster->due, index);
         struct timer *timer = timer_of(cluster, entry);
         if (timer != NULL && timer->deadline_us > clock_us) {
             break;
@@ -373,7 +375,7 @@ static void end_step(struct cluster *cluster, uint32_t number)
         break;
     case CLUSTER_MOVE_CURSOR:
         for (uint64_t i = 0; i < scheduler->second && cluster->due.count > 0; i++) {
-            (void)copies_pop(&cluster->due);
+            ring_drop(&cluster->due);
         }
         break;
     default:
@@ -455,13 +457,11 @@ static void end_lease(struct cluster *cluster, uint32_t number)
 
 void timer_lease_ends(struct cluster *cluster, uint32_t number)
 {
-    const struct timer *timer = &cluster->timers[number];
-    if (timer->record != FLIGHT) {
+    if (cluster->timers[number].record != FLIGHT) {
         return;
     }
     if (cluster->p[PAR_REAP_S] > 0) {
-        copies_push(cluster, &cluster->expired,
-                    (struct copy){.timer = number, .serial = timer->serial, .token = timer->token});
+        entries_push(cluster, &cluster->expired, entry_of(cluster, number));
     } else {
         end_lease(cluster, number);
     }
@@ -471,9 +471,10 @@ void reap(struct cluster *cluster)
 {
     cluster->outcome->store_operations++;
     while (cluster->expired.count > 0) {
-        struct copy entry = copies_pop(&cluster->expired);
+        struct entry entry = entries_pop(&cluster->expired);
         const struct timer *timer = timer_of(cluster, &entry);
-        if (timer != NULL && timer->record == FLIGHT && timer->token == entry.token) {
+        /* One that was taken anew has a lease, which has not ended. */
+        if (timer != NULL && timer->record == FLIGHT && timer->event == FOR_NOTHING) {
             end_lease(cluster, entry.timer);
         }
     }
@@ -521,13 +522,13 @@ void scan(struct cluster *cluster)
     size_t looked_at = cluster->behind.count;
     cluster->outcome->store_operations++;
     for (size_t i = 0; i < looked_at && most > 0; i++) {
-        const struct copy *head = copies_at(&cluster->behind, 0);
+        const struct entry *head = entries_at(&cluster->behind, 0);
         struct timer *timer = timer_of(cluster, head);
         if (timer != NULL && timer->record != GONE &&
             timer->deadline_us + behind_us > cluster->now_us) {
             break;
         }
-        struct copy entry = copies_pop(&cluster->behind);
+        struct entry entry = entries_pop(&cluster->behind);
         if (timer == NULL || timer->record == GONE) {
             continue;
         }
@@ -543,7 +544,7 @@ void scan(struct cluster *cluster)
             enqueue(cluster, entry.timer, CLUSTER_PATH_SCANNED, cause);
         }
         if (!does(cluster, CLUSTER_REMOVE)) {
-            copies_push(cluster, &cluster->behind, entry);
+            entries_push(cluster, &cluster->behind, entry);
         }
     }
     event_at(cluster, cluster->range[EVENT_SCAN],

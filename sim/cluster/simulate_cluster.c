@@ -86,31 +86,28 @@ static int compare_ids(const void *a, const void *b)
 /* --- lists -------------------------------------------------------------------------------------
  */
 
-void copies_push(struct cluster *cluster, struct copies *copies, struct copy copy)
+bool ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes)
 {
-    if (copies->count == copies->room) {
-        size_t room = copies->room == 0 ? 64 : copies->room * 2;
-        struct copy *items = malloc(room * sizeof *items);
-        if (items == NULL) {
-            fail(cluster, "out of memory");
-            return;
-        }
-        for (size_t i = 0; i < copies->count; i++) {
-            items[i] = *copies_at(copies, i);
-        }
-        free(copies->items);
-        *copies = (struct copies){items, 0, copies->count, room};
+    const struct tl_allocator *allocator = &cluster->memory.allocator;
+    size_t room = ring->room == 0 ? 64 : ring->room * 2;
+    char *items = allocator->resize(allocator->ctx, ring->items, ring->room * item_bytes,
+                                    room * item_bytes, sizeof(void *));
+    if (items == NULL) {
+        fail(cluster, "out of memory");
+        return false;
     }
-    *copies_at(copies, copies->count) = copy;
-    copies->count++;
+    /* What went on at the beginning goes on behind the old end. */
+    memcpy(items + ring->room * item_bytes, items, ring->first * item_bytes);
+    ring->items = items;
+    ring->room = room;
+    return true;
 }
 
-struct copy copies_pop(struct copies *copies)
+void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes)
 {
-    struct copy copy = *copies_at(copies, 0);
-    copies->first = (copies->first + 1) & (copies->room - 1);
-    copies->count--;
-    return copy;
+    const struct tl_allocator *allocator = &cluster->memory.allocator;
+    (void)allocator->resize(allocator->ctx, ring->items, ring->room * item_bytes, 0,
+                            sizeof(void *));
 }
 
 /* --- the store ---------------------------------------------------------------------------------
@@ -154,7 +151,7 @@ uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *no
     if (measured) { /* with its sync */
         trip_us = us_of(took_s);
     } else if (p[PAR_STORE_MS] > 0) {
-        double trip_s = random_lognormal(&cluster->stores, p[PAR_STORE_MS] / 1e3, 0.5);
+        double trip_s = random_lognormal_of(&cluster->stores, &cluster->trip_s);
         trip_us = us_of(cluster->slow ? trip_s * p[PAR_SLOW_FACTOR] : trip_s);
     }
     uint64_t there_us = cluster->now_us + trip_us / 2;
@@ -193,17 +190,8 @@ static void release(struct cluster *cluster, uint32_t number)
     }
     timer->record = FREE;
     cluster->live--;
-    if (cluster->free_count == cluster->free_room) {
-        size_t room = cluster->free_room * 2 + 1024;
-        uint32_t *places = realloc(cluster->free_places, room * sizeof *places);
-        if (places == NULL) {
-            fail(cluster, "out of memory");
-            return;
-        }
-        cluster->free_places = places;
-        cluster->free_room = room;
-    }
-    cluster->free_places[cluster->free_count++] = number;
+    timer->deadline_us = cluster->free_place;
+    cluster->free_place = number;
 }
 
 void settle(struct cluster *cluster, uint32_t number)
@@ -344,6 +332,10 @@ static void run(struct cluster *cluster)
             qsort(cluster->fired, cluster->fired_count, sizeof *cluster->fired, compare_ids);
         }
         for (size_t i = 0; i < cluster->fired_count; i++) {
+            if (i + FETCH_AHEAD < cluster->fired_count &&
+                cluster->fired[i + FETCH_AHEAD] >= cluster->range[RANGES]) {
+                fetch_timer(cluster, cluster->fired[i + FETCH_AHEAD] - cluster->range[RANGES]);
+            }
             happens(cluster, cluster->fired[i]);
         }
     }
@@ -405,6 +397,14 @@ static bool make_cluster(struct cluster *cluster)
     for (uint32_t i = 0; i < cluster->slot_count; i++) {
         cluster->slots[i].host = i / (uint32_t)p[PAR_SLOTS];
     }
+    cluster->free_place = NO_PLACE;
+    random_lognormal_make(&cluster->trip_s, p[PAR_STORE_MS] / 1e3, 0.5);
+    /* 2.326: the standard normal's percentile 99 */
+    random_lognormal_make(&cluster->service_s, p[PAR_SERVICE_MS] / 1e3,
+                          p[PAR_SERVICE_MS] > 0 && p[PAR_SERVICE_P99] > p[PAR_SERVICE_MS]
+                              ? random_log(p[PAR_SERVICE_P99] / p[PAR_SERVICE_MS]) /
+                                    2.3263478740408408
+                              : 0);
     random_seed(&cluster->arrivals, cluster->request->seed);
     random_seed(&cluster->services, cluster->request->seed ^ UINT64_C(0x5e41c3));
     random_seed(&cluster->faults, cluster->request->seed ^ UINT64_C(0xfa0175));
@@ -422,8 +422,6 @@ static bool make_cluster(struct cluster *cluster)
 static void finish(struct cluster *cluster)
 {
     struct cluster_outcome *outcome = cluster->outcome;
-    const struct copies *lists[] = {&cluster->due, &cluster->behind, &cluster->expired,
-                                    &cluster->queue};
     for (uint32_t i = 0; i < cluster->timers_used; i++) {
         outcome->books.pending += cluster->timers[i].record != FREE;
     }
@@ -432,30 +430,27 @@ static void finish(struct cluster *cluster)
     outcome->queue_mean = cluster->queue_changed_us > 0
                               ? cluster->queue_area / ((double)cluster->queue_changed_us / 1e6)
                               : 0;
-    outcome->bytes_peak = cluster->memory.peak_bytes +
-                          cluster->timers_room * sizeof *cluster->timers +
-                          cluster->free_room * sizeof *cluster->free_places;
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        outcome->bytes_peak += lists[i]->room * sizeof *lists[i]->items;
-    }
+    outcome->bytes_peak = cluster->memory.peak_bytes;
 }
 
 static void destroy(struct cluster *cluster)
 {
+    const struct tl_allocator *allocator = &cluster->memory.allocator;
     for (uint32_t s = 0; cluster->schedulers != NULL && s < cluster->scheduler_count; s++) {
-        free(cluster->schedulers[s].held.items);
+        ring_free(cluster, &cluster->schedulers[s].held, sizeof(struct copy));
     }
     if (cluster->events != NULL) {
         cluster->algo->destroy(cluster->events);
     }
     planner_close(cluster);
     free(cluster->fired);
-    free(cluster->timers);
-    free(cluster->free_places);
-    free(cluster->due.items);
-    free(cluster->behind.items);
-    free(cluster->expired.items);
-    free(cluster->queue.items);
+    ring_free(cluster, &cluster->due, sizeof(struct entry));
+    ring_free(cluster, &cluster->behind, sizeof(struct entry));
+    ring_free(cluster, &cluster->expired, sizeof(struct entry));
+    ring_free(cluster, &cluster->queue, sizeof(struct copy));
+    (void)allocator->resize(allocator->ctx, cluster->timers,
+                            cluster->timers_room * sizeof *cluster->timers, 0,
+                            _Alignof(struct timer));
     free(cluster->sync_begin_us);
     free(cluster->sync_end_us);
     free(cluster->nodes);
