@@ -80,6 +80,17 @@ static void attempt(struct trial *trial, uint64_t id, uint64_t token, unsigned m
     }
 }
 
+/* One that did not come to the service, which was gone. */
+static void attempt_unreached(struct trial *trial, uint64_t id, uint64_t token)
+{
+    struct journal_record record = {
+        .id = id, .generation = 1, .token = token, .what = JOURNAL_TAKEN};
+    add(trial, RUN_EXECUTOR, record);
+    record.what = JOURNAL_NACKED;
+    record.answer = ANSWER_YES;
+    add(trial, RUN_EXECUTOR, record);
+}
+
 static void fault(struct trial *trial, enum run_role role, unsigned member,
                   enum journal_answer what)
 {
@@ -112,15 +123,20 @@ static void all_is_well(void **state)
     start(&trial, 3, 1, 100, 5);
     attempt(&trial, 3, 2, 0, 104, CALL_REFUSED, JOURNAL_NACKED, ANSWER_YES);
     attempt(&trial, 3, 3, 1, 150, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
+    start(&trial, 4, 1, 100, 5);
+    attempt_unreached(&trial, 4, 4);
+    attempt(&trial, 4, 5, 1, 140, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
     judge(&trial);
     assert_true(run_is_right(&trial.result));
-    assert_int_equal(trial.result.started, 3);
-    assert_int_equal(trial.result.fired, 2);
+    assert_int_equal(trial.result.started, 4);
+    assert_int_equal(trial.result.fired, 3);
+    assert_int_equal(trial.result.unreached, 1);
     assert_int_equal(trial.result.stopped, 1);
     assert_int_equal(trial.result.errors, 1);
     assert_int_equal(trial.result.lateness[PATH_FIRST].max_ms, 3);
     assert_int_equal(trial.result.lateness[PATH_RETRIED].max_ms, 50);
-    assert_int_equal(trial.result.lateness[PATH_ALL].count, 2);
+    assert_int_equal(trial.result.lateness[PATH_RETRIED].count, 2);
+    assert_int_equal(trial.result.lateness[PATH_ALL].count, 3);
     end(&trial);
 }
 

@@ -271,6 +271,7 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
     put(row, "after_stop", result->after_stop);
     put(row, "calls", result->calls);
     put(row, "errors", result->errors);
+    put(row, "unreached", result->unreached);
     put(row, "acks_refused", result->stale);
     put(row, "acked_twice", result->twice_done);
     put(row, "duplicates", sum(result->duplicates, CLUSTER_CAUSES));

@@ -60,8 +60,9 @@ static void set_parameters(double *p, const struct run_plan *plan, const struct 
     p[PAR_TAKE_POLL_MS] = usual_s(&measured[RUN_EXECUTOR], TIME_LOOK) * 1e3;
     p[PAR_SERVICE_MS] = histogram_mean(&measured[RUN_EXECUTOR].us[TIME_CALL]) / 1e3;
     p[PAR_TIMEOUT_S] = 1e9;
-    p[PAR_FAILURE] = share_of(result->errors, result->calls);
-    p[PAR_REPLY_LOST] = share_of(result->unheard, result->calls);
+    p[PAR_FAILURE] =
+        share_of(result->errors + result->unreached, result->calls + result->unreached);
+    p[PAR_REPLY_LOST] = share_of(result->unheard, result->calls + result->unreached);
     p[PAR_RETRY_S] = (double)plan->backoff_ms / 1e3;
     p[PAR_ATTEMPTS] = plan->steps.attempts_max < 200 ? plan->steps.attempts_max : 200;
     p[PAR_LEASE_S] = (double)plan->steps.lease_ms / 1e3;

@@ -175,13 +175,17 @@ static void go_through_attempts(struct account *account, const struct story *sto
         }
         const struct journal_record *called = NULL;
         bool answered = false;
+        bool nacked = false;
         for (size_t k = 0; k < count; k++) {
             called = attempt[k].what == JOURNAL_CALLED ? &attempt[k] : called;
             answered = answered || attempt[k].what > JOURNAL_CALLED;
+            nacked = nacked || attempt[k].what == JOURNAL_NACKED;
             result->stale += attempt[k].what == JOURNAL_ACKED && attempt[k].answer == ANSWER_NO;
             accepted += attempt[k].what == JOURNAL_ACKED && attempt[k].answer == ANSWER_YES;
         }
-        result->unheard += called != NULL && called->answer == CALL_UNHEARD;
+        result->unheard += called != NULL && called->answer != CALL_REFUSED &&
+                           (called->answer == CALL_UNHEARD || nacked);
+        result->unreached += called == NULL && nacked;
         if (called != NULL && called->answer != CALL_REFUSED) {
             if (effect == NULL) {
                 enum run_path path = unanswered ? PATH_RECOVERED
@@ -197,7 +201,7 @@ static void go_through_attempts(struct account *account, const struct story *sto
             effect = attempt;
             effect_count = count;
         }
-        refused = refused || (called != NULL && called->answer == CALL_REFUSED);
+        refused = refused || (called != NULL ? called->answer == CALL_REFUSED : nacked);
         unanswered = unanswered || (!answered && !account->plan->acks_first);
     }
     result->twice_done += accepted > 1 ? accepted - 1 : 0;

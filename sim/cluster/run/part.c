@@ -88,7 +88,7 @@ struct engine *part_engine(struct part *part, uint32_t which)
         if (part->was_connected[which]) {
             part_took(part, TIME_STALL, begun_ns);
         } else if (part->incarnation > 0) {
-            part_took(part, TIME_RESTART, part->slot->fault_ns);
+            part_took(part, TIME_RESTART, part->slot->killed_ns);
         }
         part->was_connected[which] = true;
     }

@@ -20,6 +20,7 @@ struct part_slot {
     enum part_fault fault;
     uint32_t engine;    /* which, of PART_KILL_ENGINE */
     uint64_t fault_ns;  /* when it came */
+    uint64_t killed_ns; /* when the one before was, in whose place this is */
     char failure[1024]; /* why it has given up */
 };
 

@@ -309,6 +309,7 @@ static bool see_to_member(struct conductor *conductor, enum run_role role, unsig
             return false;
         }
         member->pid = 0;
+        slot->killed_ns = slot->fault_ns; /* its next fault may be chosen before it is there */
         return atomic_load(&conductor->shared->over) || employ(conductor, role, which);
     }
     member->pid = 0;

@@ -85,6 +85,7 @@ struct run_result {
     uint64_t duplicates[CLUSTER_CAUSES]; /* calls beyond a timer's first; CLUSTER_CAUSE_OTHER: a
                                            fault of the protocol */
     uint64_t unheard;                    /* calls that had an effect, of which nobody heard */
+    uint64_t unreached;                  /* calls that never came to the service, as it was gone */
     uint64_t kills[RUN_ROLES];
     uint64_t pauses[RUN_ROLES];
     struct run_lateness lateness[RUN_PATHS];
