@@ -2,10 +2,6 @@
 # timerlab cluster run: real processes on a real engine, killed; what it prints, keeps and refuses.
 set -euo pipefail
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-failures=0
 # shellcheck source=/dev/null
 . "$SOURCE/tests/cluster/expect.bash" run
 
@@ -14,8 +10,7 @@ expect 2 'row-lock cannot be run for real: lease' row-lock
 expect 2 "'memcached' is no engine: redis and postgres are" -e memcached
 expect 2 'say --clock real' --rate 100
 if no_redis; then
-    [ "$failures" -eq 0 ] && exit 77
-    exit 1
+    finish 77
 fi
 
 # One address that nobody answers.
@@ -42,16 +37,16 @@ jq -e '.rows[0].lost == 0 and .context.version != null' out/run.json >/dev/null 
 expect 0 ',ok,2,' lease -e redis -e redis -n 500 --kills 6 --format csv
 
 # An engine that answers before it is on the disk is refused, unless it is wanted.
-redis-server --port 0 --unixsocket "$scratch/own.sock" --save '' --appendonly yes --appendfsync everysec \
-    --dir "$scratch" --daemonize yes --pidfile "$scratch/own.pid" >/dev/null
+redis-server --port 0 --unixsocket "$PWD/own.sock" --save '' --appendonly yes --appendfsync everysec \
+    --dir "$PWD" --daemonize yes --pidfile "$PWD/own.pid" >/dev/null
 for _ in $(seq 200); do
-    redis-cli -s "$scratch/own.sock" ping >/dev/null 2>&1 && break
+    redis-cli -s "$PWD/own.sock" ping >/dev/null 2>&1 && break
     sleep 0.05
 done
-expect 1 'appendfsync everysec, where always is needed' -e "redis://$scratch/own.sock" -n 100
-expect 0 ',ok,' -e "redis://$scratch/own.sock" -n 100 --may-lose --format csv
-expect 1 'holds what is not of this run.*redis-cli flushdb' -e "redis://$scratch/own.sock" -n 100 --may-lose
-redis-cli -s "$scratch/own.sock" shutdown nosave >/dev/null 2>&1 || true
+expect 1 'appendfsync everysec, where always is needed' -e "redis://$PWD/own.sock" -n 100
+expect 0 ',ok,' -e "redis://$PWD/own.sock" -n 100 --may-lose --format csv
+expect 1 'holds what is not of this run.*redis-cli flushdb' -e "redis://$PWD/own.sock" -n 100 --may-lose
+redis-cli -s "$PWD/own.sock" shutdown nosave >/dev/null 2>&1 || true
 
 if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null &&
     ! grep -q 'not in this build' <("$TIMERLAB" cluster run -e postgres -n 1 2>&1); then
@@ -59,7 +54,7 @@ if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null &&
     expect 1 'fault' ack-first -e postgres -n 400 --kills 4 --format csv --seed 3 --batch 50
 fi
 # Whatever ends it, nothing is left: no folder, no engine, and none of those who take part.
-export TMPDIR=$scratch/tmp
+export TMPDIR=$PWD/tmp
 mkdir "$TMPDIR"
 set -m # or those in the background ignore SIGINT
 for signal in INT TERM KILL; do
@@ -80,4 +75,4 @@ for signal in INT TERM KILL; do
 done
 [ -z "$(ls "$TMPDIR")" ] || complain "a folder of a run was left behind"
 
-[ "$failures" -eq 0 ]
+finish

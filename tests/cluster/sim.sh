@@ -2,10 +2,6 @@
 # timerlab cluster sim: what it prints, keeps and refuses.
 set -euo pipefail
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-failures=0
 # shellcheck source=/dev/null
 . "$SOURCE/tests/cluster/expect.bash" sim
 
@@ -38,4 +34,4 @@ printf 'tick,id,op,delay\n0,0,start,1500\n0,1,start,2500\n700,1,stop,\n' >two.cs
 "$TIMERLAB" cluster sim lease --trace two.trace --calm --format csv >said 2>/dev/null
 grep -q '^lease,radix-heap,,ok,2,1,1,0,0,0,' said || complain "of a trace: $(tail -n 1 said | cut -c 1-60)"
 
-[ "$failures" -eq 0 ]
+finish

@@ -155,6 +155,39 @@ extern const struct engine_kind *const engine_kinds[];
  * package is missing), if there is none. */
 const struct engine_kind *engine_find(const char *text, struct error *error);
 
+/* --- what the engines' rows share ------------------------------------------------------------- */
+
+/* Seconds that the wheel of `seed` has slots for: 3.17 years. */
+#define ENGINE_REVOLUTION 100000000u
+
+static inline bool engine_is_seed(const struct engine_plan *plan)
+{
+    return plan->protocol != ENGINE_LEASE;
+}
+
+/* The two steps in which a scheduler of `seed` works, on one engine. */
+struct engine_seed {
+    /* Moves a clock from *passed on by a tick, but not beyond `tick`: *state 0; or not, as another
+     * has (-1) or as it is there (-2). */
+    enum engine_end (*move_clock)(struct engine *engine, const char *clock, uint64_t tick,
+                                  uint64_t *version, int64_t *state, uint64_t *passed,
+                                  struct error *error);
+    /* Puts into the queue what lies in a bucket and is before `now_ms`, and says how many. */
+    enum engine_end (*fetch)(struct engine *engine, uint64_t bucket, uint64_t now_ms,
+                             int64_t *moved, struct error *error);
+};
+
+/* As `advance` of engine_kind, with the clock that `clock` names. */
+enum engine_end engine_tick_seed(const struct engine_seed *steps, const struct engine_plan *plan,
+                                 struct engine *engine, const char *clock, uint64_t now_ms,
+                                 uint64_t *version, int64_t *moved, void (*between)(void *ctx),
+                                 void *ctx, struct error *error);
+
+/* As `reap` of engine_kind: the second pass, a clock of its own that is behind. */
+enum engine_end engine_scan_seed(const struct engine_seed *steps, const struct engine_plan *plan,
+                                 struct engine *engine, uint64_t now_ms, uint64_t *version,
+                                 uint64_t *reaped, struct error *error);
+
 /* A process for `argv`, of whose output `log` gets a copy; the path is searched for `argv[0]`. As
  * `user` if it is not NULL. False, with `error` set, if there can be none. */
 bool engine_spawn(const char *const argv[], const char *log, const char *user, pid_t *pid,

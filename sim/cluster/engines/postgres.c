@@ -19,7 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define REVOLUTION  100000000u
 #define ARRAY_BYTES (ENGINE_BATCH_MAX * 21 + 3)
 #define ARGUMENTS   5
 #define SERVER_USER "postgres" /* who runs the server, where we are root: it refuses to be */
@@ -36,7 +35,7 @@ struct engine {
 
 static bool is_seed(const struct engine *engine)
 {
-    return engine->plan.protocol != ENGINE_LEASE;
+    return engine_is_seed(&engine->plan);
 }
 
 static void call(struct engine *engine)
@@ -158,7 +157,7 @@ static enum engine_end postgres_start(struct engine *engine, const struct engine
 {
     call(engine);
     if (is_seed(engine)) {
-        add(engine, REVOLUTION);
+        add(engine, ENGINE_REVOLUTION);
         add(engine, engine->plan.tick_ms);
     }
     add_array(engine, timers, count, FIELD_ID);
@@ -220,49 +219,50 @@ static enum engine_end postgres_nack(struct engine *engine, const struct engine_
                            count, answers, error);
 }
 
-/* Moves a clock of `seed` on, and reads the bucket that it has passed. */
-static enum engine_end tick_seed(struct engine *engine, const char *clock, uint64_t now_ms,
-                                 uint64_t *version, int64_t *moved, void (*between)(void *ctx),
-                                 void *ctx, struct error *error)
+static enum engine_end postgres_move_clock(struct engine *engine, const char *clock, uint64_t tick,
+                                           uint64_t *version, int64_t *state, uint64_t *passed,
+                                           struct error *error)
 {
     PGresult *result;
-    uint64_t queued = 0;
     call(engine);
     engine->arguments[engine->count++] = clock;
-    add(engine, now_ms / engine->plan.tick_ms);
+    add(engine, tick);
     add(engine, *version);
     enum engine_end end =
         run(engine, "select * from timerlab.seed_clock($1, $2, $3)", &result, error);
-    if (end != ENGINE_OK) {
-        return end;
+    if (end == ENGINE_OK) {
+        *state = (int64_t)number_at(result, 0, 0);
+        *version = number_at(result, 0, 1);
+        *passed = number_at(result, 0, 2);
     }
-    int64_t state = (int64_t)number_at(result, 0, 0);
-    *version = number_at(result, 0, 1);
-    uint64_t tick = number_at(result, 0, 2);
     PQclear(result);
-    *moved = state == -2 ? 0 : state;
-    if (state < 0) {
-        return ENGINE_OK;
-    }
-    if (between != NULL) {
-        between(ctx);
-    }
+    return end;
+}
+
+static enum engine_end postgres_fetch(struct engine *engine, uint64_t bucket, uint64_t now_ms,
+                                      int64_t *moved, struct error *error)
+{
+    uint64_t queued = 0;
     call(engine);
-    add(engine, tick % REVOLUTION);
+    add(engine, bucket);
     add(engine, now_ms);
     engine->arguments[engine->count++] =
         engine->plan.protocol == ENGINE_SEED_ACK ? "true" : "false";
-    end = run_for_number(engine, "select timerlab.seed_fetch($1, $2, $3)", &queued, error);
+    enum engine_end end =
+        run_for_number(engine, "select timerlab.seed_fetch($1, $2, $3)", &queued, error);
     *moved = (int64_t)queued;
     return end;
 }
+
+static const struct engine_seed seed = {postgres_move_clock, postgres_fetch};
 
 static enum engine_end postgres_advance(struct engine *engine, uint64_t now_ms, uint32_t limit,
                                         uint64_t *version, int64_t *moved,
                                         void (*between)(void *ctx), void *ctx, struct error *error)
 {
     if (is_seed(engine)) {
-        return tick_seed(engine, "clk", now_ms, version, moved, between, ctx, error);
+        return engine_tick_seed(&seed, &engine->plan, engine, "clk", now_ms, version, moved,
+                                between, ctx, error);
     }
     PGresult *result;
     call(engine);
@@ -314,14 +314,8 @@ static enum engine_end postgres_reap(struct engine *engine, uint64_t now_ms, uin
 {
     *reaped = 0;
     if (is_seed(engine)) {
-        uint64_t behind = engine->plan.scan_ms;
-        int64_t moved = 0;
-        enum engine_end end = behind == 0 || now_ms < behind
-                                  ? ENGINE_OK
-                                  : tick_seed(engine, "scn", now_ms - behind, &engine->scan_version,
-                                              &moved, NULL, NULL, error);
-        *reaped = moved > 0 ? (uint64_t)moved : 0;
-        return end;
+        return engine_scan_seed(&seed, &engine->plan, engine, now_ms, &engine->scan_version, reaped,
+                                error);
     }
     call(engine);
     add(engine, now_ms);

@@ -34,9 +34,6 @@ static const char *const scripts[2][SCRIPTS] = {
      text_seed_take_lua, text_seed_ack_lua, text_seed_nack_lua, NULL},
 };
 
-/* Seconds that the wheel of `seed` has slots for: 3.17 years. */
-#define REVOLUTION 100000000u
-
 #define WORD_BYTES 24u /* of a number, as text */
 
 /* The braces keep what belongs together on one node, where Redis is many. */
@@ -55,7 +52,7 @@ struct engine {
 
 static bool is_seed(const struct engine *engine)
 {
-    return engine->plan.protocol != ENGINE_LEASE;
+    return engine_is_seed(&engine->plan);
 }
 
 static void add(struct engine *engine, uint64_t number)
@@ -121,7 +118,7 @@ static enum engine_end run_for_answers(struct engine *engine, size_t count, char
 
 static uint64_t bucket_of(const struct engine *engine, uint64_t at_ms)
 {
-    return at_ms / engine->plan.tick_ms % REVOLUTION;
+    return at_ms / engine->plan.tick_ms % ENGINE_REVOLUTION;
 }
 
 static enum engine_end redis_start(struct engine *engine, const struct engine_timer *timers,
@@ -129,7 +126,7 @@ static enum engine_end redis_start(struct engine *engine, const struct engine_ti
 {
     call(engine, SCRIPT_START);
     if (is_seed(engine)) {
-        add(engine, REVOLUTION);
+        add(engine, ENGINE_REVOLUTION);
         add(engine, engine->plan.tick_ms);
     }
     for (size_t i = 0; i < count; i++) {
@@ -199,36 +196,34 @@ static int64_t number_in(const redisReply *reply, size_t at)
                : 0;
 }
 
-/* Moves a clock of `seed` on, and reads the bucket that it has passed. */
-static enum engine_end tick_seed(struct engine *engine, const char *clock, uint64_t now_ms,
-                                 uint64_t *version, int64_t *moved, void (*between)(void *ctx),
-                                 void *ctx, struct error *error)
+static enum engine_end redis_move_clock(struct engine *engine, const char *clock, uint64_t tick,
+                                        uint64_t *version, int64_t *state, uint64_t *passed,
+                                        struct error *error)
 {
     redisReply *reply;
     call(engine, SCRIPT_ADVANCE);
     engine->words[engine->count++] = clock;
-    add(engine, now_ms / engine->plan.tick_ms);
+    add(engine, tick);
     add(engine, *version);
     enum engine_end end = run(engine, &reply, error);
-    if (end != ENGINE_OK) {
-        return end;
+    if (end == ENGINE_OK) {
+        *state = number_in(reply, 0);
+        *version = (uint64_t)number_in(reply, 1);
+        *passed = (uint64_t)number_in(reply, 2);
+        freeReplyObject(reply);
     }
-    int64_t state = number_in(reply, 0);
-    *version = (uint64_t)number_in(reply, 1);
-    uint64_t tick = (uint64_t)number_in(reply, 2);
-    freeReplyObject(reply);
-    *moved = state == -2 ? 0 : state;
-    if (state < 0) {
-        return ENGINE_OK;
-    }
-    if (between != NULL) {
-        between(ctx);
-    }
+    return end;
+}
+
+static enum engine_end redis_fetch(struct engine *engine, uint64_t bucket, uint64_t now_ms,
+                                   int64_t *moved, struct error *error)
+{
+    redisReply *reply;
     call(engine, SCRIPT_FETCH);
-    add(engine, tick % REVOLUTION);
+    add(engine, bucket);
     add(engine, now_ms);
     add(engine, engine->plan.protocol == ENGINE_SEED_ACK);
-    end = run(engine, &reply, error);
+    enum engine_end end = run(engine, &reply, error);
     if (end == ENGINE_OK) {
         *moved = reply->integer;
         freeReplyObject(reply);
@@ -236,12 +231,15 @@ static enum engine_end tick_seed(struct engine *engine, const char *clock, uint6
     return end;
 }
 
+static const struct engine_seed seed = {redis_move_clock, redis_fetch};
+
 static enum engine_end redis_advance(struct engine *engine, uint64_t now_ms, uint32_t limit,
                                      uint64_t *version, int64_t *moved, void (*between)(void *ctx),
                                      void *ctx, struct error *error)
 {
     if (is_seed(engine)) {
-        return tick_seed(engine, "clk", now_ms, version, moved, between, ctx, error);
+        return engine_tick_seed(&seed, &engine->plan, engine, "clk", now_ms, version, moved,
+                                between, ctx, error);
     }
     redisReply *reply;
     call(engine, SCRIPT_ADVANCE);
@@ -289,14 +287,8 @@ static enum engine_end redis_reap(struct engine *engine, uint64_t now_ms, uint32
     redisReply *reply;
     *reaped = 0;
     if (is_seed(engine)) {
-        uint64_t behind = engine->plan.scan_ms;
-        int64_t moved = 0;
-        enum engine_end end = behind == 0 || now_ms < behind
-                                  ? ENGINE_OK
-                                  : tick_seed(engine, "scn", now_ms - behind, &engine->scan_version,
-                                              &moved, NULL, NULL, error);
-        *reaped = moved > 0 ? (uint64_t)moved : 0;
-        return end;
+        return engine_scan_seed(&seed, &engine->plan, engine, now_ms, &engine->scan_version, reaped,
+                                error);
     }
     call(engine, SCRIPT_REAP);
     add(engine, now_ms);
