@@ -140,6 +140,27 @@ static void all_is_well(void **state)
     end(&trial);
 }
 
+/* Taken by who was killed before it could say so: the engine has counted it. */
+static void taken_unseen(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial);
+    start(&trial, 1, 1, 100, 5);
+    struct journal_record record = {.id = 1,
+                                    .generation = 1,
+                                    .token = 2,
+                                    .attempt = 2,
+                                    .now_ms = 520,
+                                    .what = JOURNAL_CALLED,
+                                    .answer = CALL_DONE};
+    add(&trial, RUN_RECEIVER, record);
+    judge(&trial);
+    assert_int_equal(trial.result.lateness[PATH_RECOVERED].count, 1);
+    assert_int_equal(trial.result.lateness[PATH_FIRST].count, 0);
+    end(&trial);
+}
+
 static void what_nobody_called_is_lost(void **state)
 {
     (void)state;
@@ -273,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_well),
+        cmocka_unit_test(taken_unseen),
         cmocka_unit_test(what_nobody_called_is_lost),
         cmocka_unit_test(a_restart_takes_the_place_of_what_was),
         cmocka_unit_test(early_and_after_a_stop),

@@ -7,13 +7,16 @@
 
 const char *const run_path_names[RUN_PATHS] = {"first", "retried", "recovered", "all"};
 
+/* How much the story of a timer tells. */
+enum worth { WORTH_NOTHING, WORTH_AGAIN, WORTH_CRASH, WORTH_LOST };
+
 struct account {
     const struct run_plan *plan;
     struct books books;
     const struct account_dead *dead;
     size_t dead_count;
     uint64_t *lateness[RUN_PATHS];
-    int worth; /* of the example, as enum worth */
+    enum worth worth; /* of the example */
     struct run_result *result;
 };
 
@@ -132,13 +135,10 @@ static struct story story_of(const struct journal_record *records, size_t count)
     return story;
 }
 
-/* How much the story of a timer tells. */
-enum worth { WORTH_NOTHING, WORTH_AGAIN, WORTH_CRASH, WORTH_LOST };
-
 static void note_example(struct account *account, enum worth worth, const struct journal_record *of)
 {
-    if ((int)worth > account->worth) {
-        account->worth = (int)worth;
+    if (worth > account->worth) {
+        account->worth = worth;
         account->result->example[0] = of->id;
         account->result->example[1] = of->generation;
     }
@@ -153,6 +153,29 @@ static void note_lateness(struct account *account, enum run_path path, uint64_t 
     account->lateness[PATH_ALL][lateness[PATH_ALL].count++] = late;
 }
 
+/* What is known of an attempt. */
+struct attempt {
+    const struct journal_record *called; /* NULL: it did not come to the service */
+    bool answered;                       /* its executor has said how it went, */
+    bool nacked;                         /* and that was not well */
+    uint64_t accepted;                   /* acknowledgements */
+    uint64_t stale;
+};
+
+static struct attempt attempt_of(const struct journal_record *records, size_t count)
+{
+    struct attempt attempt = {0};
+    for (size_t k = 0; k < count; k++) {
+        const struct journal_record *record = &records[k];
+        attempt.called = record->what == JOURNAL_CALLED ? record : attempt.called;
+        attempt.answered = attempt.answered || record->what > JOURNAL_CALLED;
+        attempt.nacked = attempt.nacked || record->what == JOURNAL_NACKED;
+        attempt.accepted += record->what == JOURNAL_ACKED && record->answer == ANSWER_YES;
+        attempt.stale += record->what == JOURNAL_ACKED && record->answer == ANSWER_NO;
+    }
+    return attempt;
+}
+
 /* Attempt by attempt: causes, lateness, what was said twice. */
 static void go_through_attempts(struct account *account, const struct story *story)
 {
@@ -161,6 +184,7 @@ static void go_through_attempts(struct account *account, const struct story *sto
     size_t effect_count = 0;
     bool unanswered = false;
     bool refused = false;
+    uint32_t answered = 0; /* attempts */
     uint64_t accepted = 0;
     for (size_t i = 0; i < story->count;) {
         const struct journal_record *attempt = &story->records[i];
@@ -173,24 +197,19 @@ static void go_through_attempts(struct account *account, const struct story *sto
         if (!books_is_attempt(attempt)) {
             continue;
         }
-        const struct journal_record *called = NULL;
-        bool answered = false;
-        bool nacked = false;
-        for (size_t k = 0; k < count; k++) {
-            called = attempt[k].what == JOURNAL_CALLED ? &attempt[k] : called;
-            answered = answered || attempt[k].what > JOURNAL_CALLED;
-            nacked = nacked || attempt[k].what == JOURNAL_NACKED;
-            result->stale += attempt[k].what == JOURNAL_ACKED && attempt[k].answer == ANSWER_NO;
-            accepted += attempt[k].what == JOURNAL_ACKED && attempt[k].answer == ANSWER_YES;
-        }
-        result->unheard += called != NULL && called->answer != CALL_REFUSED &&
-                           (called->answer == CALL_UNHEARD || nacked);
-        result->unreached += called == NULL && nacked;
-        if (called != NULL && called->answer != CALL_REFUSED) {
+        struct attempt known = attempt_of(attempt, count);
+        const struct journal_record *called = known.called;
+        bool had_effect = called != NULL && called->answer != CALL_REFUSED;
+        result->stale += known.stale;
+        accepted += known.accepted;
+        result->unheard += had_effect && (called->answer == CALL_UNHEARD || known.nacked);
+        result->unreached += called == NULL && known.nacked;
+        if (had_effect) {
             if (effect == NULL) {
-                enum run_path path = unanswered ? PATH_RECOVERED
-                                     : refused  ? PATH_RETRIED
-                                                : PATH_FIRST;
+                /* Of some the engine alone knows: who took them was killed before it could say. */
+                enum run_path path = unanswered || called->attempt > answered + 1 ? PATH_RECOVERED
+                                     : refused                                    ? PATH_RETRIED
+                                                                                  : PATH_FIRST;
                 note_lateness(account, path, called->now_ms, story->at_ms);
             } else {
                 enum cluster_cause cause = cause_of(account, effect, effect_count);
@@ -201,8 +220,9 @@ static void go_through_attempts(struct account *account, const struct story *sto
             effect = attempt;
             effect_count = count;
         }
-        refused = refused || (called != NULL ? called->answer == CALL_REFUSED : nacked);
-        unanswered = unanswered || (!answered && !account->plan->acks_first);
+        refused = refused || (called != NULL ? !had_effect : known.nacked);
+        answered += known.answered;
+        unanswered = unanswered || (!known.answered && !account->plan->acks_first);
     }
     result->twice_done += accepted > 1 ? accepted - 1 : 0;
 }
