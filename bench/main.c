@@ -682,8 +682,7 @@ static int measure_all(void *ctx)
         tl_plugin_close(selection.plugins[i]);
         foreign_leave();
     }
-    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-        (void)fprintf(stderr, "timerlab-bench: standard output could not be written completely\n");
+    if (!standard_files_written("timerlab-bench")) {
         return status == STATUS_OK ? STATUS_FAULT : status;
     }
     return status;

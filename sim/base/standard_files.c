@@ -1,7 +1,9 @@
 #include "standard_files.h"
 
+#include "stream_error.h"
+
 #include <fcntl.h>
-#include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 void standard_files_fill(void)
@@ -27,13 +29,19 @@ void standard_files_say(FILE *stream, const char *text)
     }
 }
 
+bool standard_files_written(const char *program)
+{
+    int cause = stream_error(stdout);
+    if (cause != 0) {
+        (void)fprintf(stderr, "%s: standard output could not be written completely: %s\n", program,
+                      strerror(cause));
+    }
+    return cause == 0;
+}
+
 void standard_files_check(int status, void *program)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fprintf(stderr, "%s: standard output could not be written completely\n",
-                      (const char *)program);
-        if (status == 0) {
-            _exit(1);
-        }
+    if (!standard_files_written(program) && status == 0) {
+        _exit(1);
     }
 }

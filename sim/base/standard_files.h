@@ -4,6 +4,7 @@
 #ifndef SIM_STANDARD_FILES_H
 #define SIM_STANDARD_FILES_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Fills the places of those that are closed, so that no other file comes to stand there and gets
@@ -14,9 +15,13 @@ void standard_files_fill(void);
  * control characters but line ends and tabs as \xHH. */
 void standard_files_say(FILE *stream, const char *text);
 
+/* Writes out what standard output has in its buffer. If any of it could not be written, says so of
+ * `program`, its name, and why; false. */
+bool standard_files_written(const char *program);
+
 /* For on_exit, so that it comes at the very end, since help, for one, ends a program without coming
- * back to main: a full disk shows only when the buffer is written out. Says so of `program`, its
- * name, and makes a status of 0 one of 1. */
+ * back to main: a full disk shows only when the buffer is written out. The same for `program`, its
+ * name; makes a status of 0 one of 1. */
 void standard_files_check(int status, void *program);
 
 #endif

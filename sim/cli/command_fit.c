@@ -205,11 +205,12 @@ static bool write_scenario(const char *path, const json_t *scenario, struct erro
     if (!outfile_open(&file, path, error)) {
         return false;
     }
-    if (json_dumpf(scenario, file.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) != 0 ||
-        fputc('\n', file.stream) == EOF) {
+    if (json_dumpf(scenario, file.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) != 0 &&
+        !ferror(file.stream)) {
         outfile_abort(&file);
-        return error_set(error, "%s: could not be written completely", path);
+        return error_set(error, "%s: out of memory", path);
     }
+    (void)fputc('\n', file.stream);
     return outfile_commit(&file, error);
 }
 

@@ -168,7 +168,7 @@ static bool save(struct workspace *workspace, const char *output, uint64_t *coun
     while (left > 0) {
         ssize_t n = pread(workspace->file, buffer, left < sizeof buffer ? left : sizeof buffer, at);
         if (n <= 0 || fwrite(buffer, 1, (size_t)n, file.stream) != (size_t)n) {
-            (void)error_set(error, "%s: could not be written: %s", output, strerror(errno));
+            (void)outfile_fail(output, errno, OUTFILE_NOTHING_LEFT, error);
             outfile_abort(&file);
             return false;
         }

@@ -1,9 +1,11 @@
 #include "spin.h"
 
+#include "outfile.h"
 #include "temporary_file.h"
 
 #include "promela.h" /* cluster.pml, as text */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +127,7 @@ bool spin_model_open(struct spin_model *model, const struct cluster_protocol *pr
         spin_write_model(protocol, stream);
     }
     if (stream == NULL || fclose(stream) != 0) {
-        return error_set(error, "%s cannot be written", path);
+        return outfile_fail(path, errno, "nothing was checked", error);
     }
     return run_command(model, "spin", "spin -a model.pml 2>&1", error) &&
            run_command(model, "cc", COMPILE "-o pan pan.c 2>&1", error);

@@ -29,7 +29,7 @@ struct trace_writer {
     uint64_t blocks;
     uint64_t last_tick;
     uint32_t max_id;
-    bool failed;
+    int failed; /* errno of the first write that did; what follows fails with it */
 };
 
 uint64_t trace_section_checksum(const uint8_t *head, const void *stored, size_t stored_bytes)
@@ -73,9 +73,10 @@ static void release(struct trace_writer *writer)
 
 static bool fail_writing(struct trace_writer *writer, struct error *error)
 {
-    int why = errno;
-    writer->failed = true;
-    return error_set(error, "%s: could not be written: %s", writer->path, strerror(why));
+    if (writer->failed == 0) {
+        writer->failed = errno;
+    }
+    return outfile_fail(writer->path, writer->failed, OUTFILE_NOTHING_LEFT, error);
 }
 
 /* Compresses and appends a section. */
@@ -87,7 +88,7 @@ static bool put_section(struct trace_writer *writer, uint32_t kind, uint32_t rec
         stored_bytes = ZSTD_compressCCtx(writer->zstd, writer->stored, writer->stored_capacity, raw,
                                          raw_bytes, ZSTD_LEVEL);
         if (ZSTD_isError(stored_bytes)) {
-            writer->failed = true;
+            writer->failed = EIO;
             return error_set(error, "%s: could not be compressed: %s", writer->path,
                              ZSTD_getErrorName(stored_bytes));
         }
@@ -173,8 +174,8 @@ static bool add_operation(struct trace_writer *writer, uint64_t tick, uint32_t i
                           uint64_t delay_ticks, struct trace_cause cause, struct error *error)
 {
     struct trace_header *header = &writer->header;
-    if (writer->failed) {
-        return error_set(error, "%s: could not be written", writer->path);
+    if (writer->failed != 0) {
+        return fail_writing(writer, error);
     }
     if (tick < writer->last_tick) {
         return error_set(error,
@@ -323,8 +324,8 @@ static bool complete(struct trace_writer *writer, uint64_t warmup_end_tick, uint
                      uint32_t min_ids, const char *origin, struct error *error)
 {
     struct trace_header *header = &writer->header;
-    if (writer->failed) {
-        return error_set(error, "%s: could not be written", writer->path);
+    if (writer->failed != 0) {
+        return fail_writing(writer, error);
     }
     if (header->events > 0 && end_tick <= writer->last_tick) {
         end_tick = writer->last_tick + 1;

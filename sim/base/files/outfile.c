@@ -1,6 +1,7 @@
 #include "outfile.h"
 
 #include "leavings.h"
+#include "stream_error.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,14 +73,34 @@ bool outfile_check(const char *path, struct error *error)
     return good;
 }
 
-bool outfile_commit(struct outfile *file, struct error *error)
+static const char *remedy(int cause)
 {
-    bool failed = ferror(file->stream) != 0;
-    int why = failed ? EIO : 0;
-    if (fflush(file->stream) != 0 || fsync(fileno(file->stream)) != 0) {
+    switch (cause) {
+    case ENOSPC:
+    case EDQUOT:
+        return "; free some space there, or name a place that has more";
+    case EFBIG:
+        return "; the limit of a file's size is ulimit -f, or the file system's";
+    default:
+        return "";
+    }
+}
+
+bool outfile_fail(const char *path, int cause, const char *left, struct error *error)
+{
+    return error_set(error, "%s: could not be written: %s; %s%s", path, strerror(cause), left,
+                     remedy(cause));
+}
+
+bool outfile_commit_as(struct outfile *file, const char *name, const char *left,
+                       struct error *error)
+{
+    int why = stream_error(file->stream);
+    bool failed = why != 0;
+    if (!failed && fsync(fileno(file->stream)) != 0) {
         why = errno;
         /* Pipes and some file systems cannot be synced; what was written is there all the same. */
-        failed = failed || (why != EINVAL && why != EROFS);
+        failed = why != EINVAL && why != EROFS;
     }
     if (fclose(file->stream) != 0 && !failed) {
         why = errno;
@@ -93,11 +114,15 @@ bool outfile_commit(struct outfile *file, struct error *error)
     leavings_forget(file->temporary);
     if (failed) {
         (void)unlink(file->temporary);
-        (void)error_set(error, "%s: could not be written completely: %s; nothing was left behind",
-                        file->path, strerror(why));
+        (void)outfile_fail(name, why, left, error);
     }
     release(file);
     return !failed;
+}
+
+bool outfile_commit(struct outfile *file, struct error *error)
+{
+    return outfile_commit_as(file, file->path, OUTFILE_NOTHING_LEFT, error);
 }
 
 void outfile_abort(struct outfile *file)

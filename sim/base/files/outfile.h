@@ -29,6 +29,15 @@ bool outfile_check(const char *path, struct error *error);
 /* Flushes, syncs, renames. On failure nothing is left behind. Ends the outfile either way. */
 bool outfile_commit(struct outfile *file, struct error *error);
 
+/* The same; `error` says `name` in place of the path, and of a failure what it left. */
+bool outfile_commit_as(struct outfile *file, const char *name, const char *left,
+                       struct error *error);
+
+/* Says that `path` could not be written: of what cause, an errno; what that has left; and, where
+ * there is one, the remedy. Always false. */
+#define OUTFILE_NOTHING_LEFT "nothing was left behind"
+bool outfile_fail(const char *path, int cause, const char *left, struct error *error);
+
 /* Removes the temporary file. Harmless on one that is already ended or zeroed. */
 void outfile_abort(struct outfile *file);
 

@@ -86,10 +86,11 @@ bool outfolder_write(struct outfolder *out, const char *name, outfolder_writer w
     }
     write(ctx, file.stream);
     leavings_add(path); /* what is there under the temporary name comes to be there */
-    if (!outfile_commit(&file, error)) {
+    char named[PATH_BYTES];
+    (void)snprintf(named, sizeof named, "%s/%s", out->folder.path, name);
+    if (!outfile_commit_as(&file, named, "the folder is as it was", error)) {
         leavings_forget(path);
-        return error_set(error, "%s/%s: could not be written; the folder is as it was",
-                         out->folder.path, name);
+        return false;
     }
     char sum[OUTFOLDER_SUM_BYTES];
     if (slash == NULL && outfolder_sum(path, sum)) {

@@ -1,0 +1,17 @@
+#include "stream_error.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int stream_error(FILE *stream)
+{
+    if (fflush(stream) != 0) {
+        return errno;
+    }
+    if (!ferror(stream)) {
+        return 0;
+    }
+    /* That was an earlier write, and its errno is gone. What was wrong then mostly still is: a disk
+     * that is full, a limit that is reached. */
+    return write(fileno(stream), "\n", 1) < 0 ? errno : EIO;
+}
