@@ -30,7 +30,15 @@ check*) set -- "\$@" --case fuzz --operations 50000 ;;
 esac
 exec "$TIMERLAB" "\$@"
 END
-chmod +x "$scratch/bin/timerlab"
+# What is built in is built to be tried, not to be timed: nothing is optimised.
+cat >"$scratch/bin/cmake" <<END
+#!/bin/sh
+case "\$1" in
+--preset) set -- "\$@" -DCMAKE_C_FLAGS_DEBUG=-O0 ;;
+esac
+exec "$(command -v cmake)" "\$@"
+END
+chmod +x "$scratch/bin/timerlab" "$scratch/bin/cmake"
 cd "$scratch/folder"
 export PATH="$scratch/bin:${TIMERLAB%/*}:$BUILD/bench:$PATH" timerlab_source=$SOURCE
 # With -x, so that what fails is seen.
