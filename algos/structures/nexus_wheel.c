@@ -157,9 +157,11 @@ static uint64_t minima_least(const struct nexus_wheel *wheel, uint64_t *slots)
 }
 
 /* Moves what is due in a slot to DUE, up to `room` timers, and, as far as *moves goes, what belongs
- * to a finer level by now there. Returns how many are due. */
-static uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t level, uint32_t slot,
-                             uint64_t room, uint64_t *moves)
+ * to a finer level by now there. Returns how many are due. Few of the slots that a poll passes have
+ * work: inlined, this would take the registers of the loop that passes them. */
+static __attribute__((noinline)) uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t level,
+                                                       uint32_t slot, uint64_t room,
+                                                       uint64_t *moves)
 {
     struct timer_buckets *buckets = &wheel->buckets;
     uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
