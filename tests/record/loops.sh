@@ -3,7 +3,7 @@
 # connections, recorded, and held to the oracle. Of CONNECTIONS (200, a multiple of four) a quarter falls to
 # each of two timeouts, and a half ends by the peer: by themselves, or killed. 10,000 at once:
 #
-#     TIMERLAB=build/release/timerlab SOURCE=. CC=cc tests/record/loops.sh 10000 10
+#     TIMERLAB=build/release/timerlab SOURCE=. CC=cc bash tests/record/loops.sh 10000 10
 #
 # TIMES (1): so many times longer timeouts. LOOP: of those below; all of them, if none is given.
 set -euo pipefail
