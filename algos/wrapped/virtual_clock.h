@@ -2,10 +2,9 @@
  * virtual_clock.h: lets a shared library's event loop run under a structure's clock.
  *
  * An event loop asks the machine what time it is, and sleeps until its first timer is due. Here
- * time is the caller's, and nobody sleeps. So, in the library alone, the calls of two functions of
- * the C library are led to this file: its entries in the table through which a shared library calls
- * others are overwritten. Nothing else in the process notices, and where a thread has no virtual
- * clock, which is to say outside of a structure's hooks, both do what they always did.
+ * time is the caller's, and nobody sleeps. So, in the library alone, calls of the C library are led
+ * to this file (led_calls.h). Where a thread has no virtual clock, which is to say outside of a
+ * structure's hooks, they do what they always did.
  *
  *   clock_gettime   answers with the thread's virtual clock
  *   epoll_wait      while the loop is only asked how long it would wait, notes that and returns; so

@@ -64,8 +64,8 @@ static GSource *make(struct kernel_timers *timers, uint32_t id)
 
 static bool open_loop(struct kernel_timers *timers, struct error *error)
 {
-    if (tl_library_load(&library) == NULL) {
-        return error_set(error, "libglib2.0-0 is not installed");
+    if (!hosted_open(timers, &library, "libglib2.0-0", error)) {
+        return false;
     }
     struct own *own = calloc(1, sizeof *own + timers->count * sizeof own->sources[0]);
     if (own == NULL) {
@@ -105,6 +105,7 @@ static void drop(GSource *source)
 static void close_loop(struct kernel_timers *timers)
 {
     struct own *own = timers->own;
+    hosted_close();
     if (own != NULL) {
         drop(own->traffic);
         for (uint32_t id = 0; id < timers->count; id++) {

@@ -49,8 +49,8 @@ static struct timeval after_ms(uint64_t ms)
 
 static bool open_loop(struct kernel_timers *timers, struct error *error)
 {
-    if (tl_library_load(&library) == NULL) {
-        return error_set(error, "libevent is not installed");
+    if (!hosted_open(timers, &library, "libevent", error)) {
+        return false;
     }
     struct own *own = calloc(1, sizeof *own + timers->count * sizeof own->nodes[0]);
     if (own == NULL || (own->loop = lib.event_base_new()) == NULL) {
@@ -87,6 +87,7 @@ static unsigned wait_turn(struct kernel_timers *timers)
 static void close_loop(struct kernel_timers *timers)
 {
     struct own *own = timers->own;
+    hosted_close();
     if (own != NULL) {
         for (uint32_t id = 0; id < timers->count; id++) {
             (void)lib.event_del(&own->nodes[id].event);

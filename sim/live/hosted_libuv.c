@@ -34,8 +34,8 @@ static void on_timer(uv_timer_t *timer)
 
 static bool open_loop(struct kernel_timers *timers, struct error *error)
 {
-    if (tl_library_load(&library) == NULL) {
-        return error_set(error, "libuv1 is not installed");
+    if (!hosted_open(timers, &library, "libuv1", error)) {
+        return false;
     }
     struct own *own = calloc(1, sizeof *own + timers->count * sizeof own->timers[0]);
     if (own == NULL || lib.uv_loop_init(&own->loop) != 0) {
@@ -71,6 +71,7 @@ static unsigned wait_turn(struct kernel_timers *timers)
 static void close_loop(struct kernel_timers *timers)
 {
     struct own *own = timers->own;
+    hosted_close();
     if (own != NULL) {
         for (uint32_t id = 0; id < timers->count; id++) {
             lib.uv_close((uv_handle_t *)&own->timers[id], NULL);

@@ -30,14 +30,28 @@ void kernel_take_traffic(struct kernel_timers *timers)
     (void)!read(timers->loop.traffic, &expirations, sizeof expirations);
 }
 
-static int wait_epoll(struct kernel_timers *timers, struct epoll_event *events)
+/* Sleeps. `take` reads, by one call, what made the descriptor with those data ready. */
+static unsigned wait_epoll(struct kernel_timers *timers,
+                           void (*take)(struct kernel_timers *timers, uint32_t data))
 {
+    struct epoll_event events[EVENTS_AT_ONCE];
+    unsigned causes = 0;
     int count = 0;
     do {
         timers->loop.system_calls++;
         count = epoll_wait(timers->loop.epoll, events, EVENTS_AT_ONCE, -1);
     } while (count < 0 && errno == EINTR);
-    return count;
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.u64 == TRAFFIC) {
+            kernel_take_traffic(timers);
+            causes |= LIVE_TRAFFIC;
+        } else {
+            timers->loop.system_calls++;
+            take(timers, (uint32_t)events[i].data.u64);
+            causes |= LIVE_TIMER;
+        }
+    }
+    return causes;
 }
 
 static bool watch(struct kernel_timers *timers, int file, uint64_t data)
@@ -105,27 +119,18 @@ static bool timerfd_start(struct kernel_timers *timers, uint32_t id)
     return timerfd_settime(files[id], TFD_TIMER_ABSTIME, &when, NULL) == 0;
 }
 
-static unsigned timerfd_wait(struct kernel_timers *timers)
+static void timerfd_take(struct kernel_timers *timers, uint32_t id)
 {
     const int *files = timers->own;
-    struct epoll_event events[EVENTS_AT_ONCE];
-    int count = wait_epoll(timers, events);
-    unsigned causes = 0;
-    for (int i = 0; i < count; i++) {
-        uint64_t expirations;
-        uint32_t id = (uint32_t)events[i].data.u64;
-        if (events[i].data.u64 == TRAFFIC) {
-            kernel_take_traffic(timers);
-            causes |= LIVE_TRAFFIC;
-            continue;
-        }
-        timers->loop.system_calls++;
-        causes |= LIVE_TIMER;
-        if (read(files[id], &expirations, sizeof expirations) > 0) {
-            kernel_due(timers, id);
-        }
+    uint64_t expirations;
+    if (read(files[id], &expirations, sizeof expirations) > 0) {
+        kernel_due(timers, id);
     }
-    return causes;
+}
+
+static unsigned timerfd_wait(struct kernel_timers *timers)
+{
+    return wait_epoll(timers, timerfd_take);
 }
 
 static void timerfd_close(struct kernel_timers *timers)
@@ -192,27 +197,20 @@ static bool posix_start(struct kernel_timers *timers, uint32_t id)
     return timer_settime(posix->timers[id], TIMER_ABSTIME, &when, NULL) == 0;
 }
 
-static unsigned posix_wait(struct kernel_timers *timers)
+static void posix_take(struct kernel_timers *timers, uint32_t data)
 {
     const struct posix_timers *posix = timers->own;
-    struct epoll_event events[EVENTS_AT_ONCE];
-    int count = wait_epoll(timers, events);
-    unsigned causes = 0;
-    for (int i = 0; i < count; i++) {
-        struct signalfd_siginfo signals[64];
-        if (events[i].data.u64 == TRAFFIC) {
-            kernel_take_traffic(timers);
-            causes |= LIVE_TRAFFIC;
-            continue;
-        }
-        timers->loop.system_calls++;
-        causes |= LIVE_TIMER;
-        ssize_t bytes = read(posix->signals, signals, sizeof signals);
-        for (size_t s = 0; bytes > 0 && s < (size_t)bytes / sizeof signals[0]; s++) {
-            kernel_due(timers, (uint32_t)signals[s].ssi_int);
-        }
+    struct signalfd_siginfo signals[64];
+    ssize_t bytes = read(posix->signals, signals, sizeof signals);
+    (void)data;
+    for (size_t s = 0; bytes > 0 && s < (size_t)bytes / sizeof signals[0]; s++) {
+        kernel_due(timers, (uint32_t)signals[s].ssi_int);
     }
-    return causes;
+}
+
+static unsigned posix_wait(struct kernel_timers *timers)
+{
+    return wait_epoll(timers, posix_take);
 }
 
 static void posix_close(struct kernel_timers *timers)
@@ -247,6 +245,7 @@ static const struct {
     [KERNEL_TIMERFD] = {"timerfd-each", &kernel_timerfd},
     [KERNEL_POSIX] = {"posix-timers", &kernel_posix},
     [KERNEL_IO_URING] = {"io-uring-timeouts", &kernel_io_uring},
+    [HOSTED_LIBEV] = {"libev-loop", &hosted_libev},
     [HOSTED_LIBUV] = {"libuv-loop", &hosted_libuv},
     [HOSTED_LIBEVENT] = {"libevent-loop", &hosted_libevent},
     [HOSTED_GLIB] = {"glib-loop", &hosted_glib},

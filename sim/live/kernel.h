@@ -2,8 +2,8 @@
  * kernel.h: timers that the kernel keeps, one for each connection, or an event loop of a library
  * with its own timers, in the place of a structure: what `live` drives beside the structures.
  *
- * System calls are counted where they are made, here and in live_epoll.c; reading the clock is
- * none.
+ * System calls are counted where they are made, here and in live_epoll.c, and those of a library
+ * where it makes them (hosted_calls.c); reading the clock is none.
  */
 #ifndef SIM_KERNEL_H
 #define SIM_KERNEL_H
@@ -20,7 +20,8 @@ enum kernel_kind {
     KERNEL_POSIX,    /* timer_create for each, whose signals a signalfd takes */
     KERNEL_IO_URING, /* IORING_OP_TIMEOUT for each */
     KERNEL_KINDS,
-    HOSTED_LIBUV = KERNEL_KINDS,
+    HOSTED_LIBEV = KERNEL_KINDS,
+    HOSTED_LIBUV,
     HOSTED_LIBEVENT,
     HOSTED_GLIB,
     KERNEL_AND_HOSTED
@@ -44,7 +45,7 @@ const struct tl_algo *kernel_algo(enum kernel_kind kind);
 /* Whatever was started is the kernel's from now on. */
 void kernel_settle(struct kernel_timers *timers);
 
-/* The count of the system calls that were made; those that a library makes are not in it. */
+/* The count of the system calls that were made. */
 const uint64_t *kernel_system_calls(const struct kernel_timers *timers);
 
 /* Frees all. NULL is taken, too. */

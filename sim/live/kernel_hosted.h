@@ -11,6 +11,12 @@
 
 #include <stdlib.h>
 
+/* Loads the library, and has its system calls counted as the loop's until hosted_close, which may
+ * also follow where nothing was opened. One loop at a time. */
+bool hosted_open(struct kernel_timers *timers, struct loaded_library *library, const char *package,
+                 struct error *error);
+void hosted_close(void);
+
 /* A timer's delay in milliseconds, as a program asks for it: rounded up. */
 static inline uint64_t hosted_delay_ms(const struct kernel_timers *timers, uint32_t id)
 {

@@ -36,6 +36,7 @@ struct kernel_timers {
 extern const struct kernel_sort kernel_timerfd;
 extern const struct kernel_sort kernel_posix;
 extern const struct kernel_sort kernel_io_uring;
+extern const struct kernel_sort hosted_libev;
 extern const struct kernel_sort hosted_libuv;
 extern const struct kernel_sort hosted_libevent;
 extern const struct kernel_sort hosted_glib;

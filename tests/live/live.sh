@@ -36,12 +36,12 @@ fi
 "$TIMERLAB" live -a binary-heap --drive sleep --kernel --hosted -n 40 --seconds 0.2 --timeout 0.05 --rate 100 --format json >kernel.json ||
     fail "with --kernel --hosted: $(cat kernel.json)"
 jq -e '[.rows[] | [.algo, .drive]] == [["binary-heap", "sleep"], ["binary-heap", "epoll-ms"], ["timerfd-each", "own"],
-        ["posix-timers", "own"], ["io-uring-timeouts", "own"], ["libuv-loop", "own"], ["libevent-loop", "own"], ["glib-loop", "own"]]
+        ["posix-timers", "own"], ["io-uring-timeouts", "own"], ["libev-loop", "own"], ["libuv-loop", "own"], ["libevent-loop", "own"], ["glib-loop", "own"]]
     and all(.rows[]; (.status == "ok" and .fired_per_second > 0)
         or (.status | startswith("unsupported: ")) and .fired_per_second == null)
-    and all(.rows[:5][]; .status != "ok" or (.early == 0 and .system_calls_per_expiry > 0))
-    and all(.rows[:4][]; .status == "ok")
-    and all(.rows[5:][]; .system_calls_per_expiry == null)' kernel.json >/dev/null || fail "kernel.json: $(cat kernel.json)"
+    and all(.rows[:5][]; .status != "ok" or .early == 0)
+    and all(.rows[]; .status != "ok" or .system_calls_per_expiry >= 0.1)
+    and all(.rows[:4][]; .status == "ok")' kernel.json >/dev/null || fail "kernel.json: $(cat kernel.json)"
 # More than there are descriptors for: a row that says so, and no fault.
 (
     ulimit -n 64

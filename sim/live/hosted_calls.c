@@ -1,0 +1,68 @@
+/*
+ * The system calls of a library's loop, counted where it makes them: those of the C library's
+ * functions by which loops wait, are woken, and say what they wait for. All of a loop's while it is
+ * driven, as strace shows; what it does once, when it is made, is not in it.
+ */
+#include "kernel_hosted.h"
+
+#include "led_calls.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+/* name, what it returns, parameters, arguments */
+#define CALLS(X)                                                                                   \
+    X(epoll_wait, int, (int a, struct epoll_event *b, int c, int d), (a, b, c, d))                 \
+    X(epoll_pwait, int, (int a, struct epoll_event *b, int c, int d, const sigset_t *e),           \
+      (a, b, c, d, e))                                                                             \
+    X(epoll_ctl, int, (int a, int b, int c, struct epoll_event *d), (a, b, c, d))                  \
+    X(timerfd_settime, int, (int a, int b, const struct itimerspec *c, struct itimerspec *d),      \
+      (a, b, c, d))                                                                                \
+    X(poll, int, (struct pollfd * a, nfds_t b, int c), (a, b, c))                                  \
+    X(read, ssize_t, (int a, void *b, size_t c), (a, b, c))                                        \
+    X(write, ssize_t, (int a, const void *b, size_t c), (a, b, c))
+
+#define NUMBER(name, type, parameters, arguments) CALL_##name,
+enum { CALLS(NUMBER) CALL_COUNT };
+
+static uint64_t *system_calls;
+static void *counted; /* the library; NULL: none */
+static struct led_call calls[CALL_COUNT];
+
+/* Goes where the library's call went before. */
+#define COUNTED(name, type, parameters, arguments)                                                 \
+    static type counted_##name parameters                                                          \
+    {                                                                                              \
+        __typeof__(name) *before = (__typeof__(name) *)calls[CALL_##name].target;                  \
+        ++*system_calls;                                                                           \
+        return before arguments;                                                                   \
+    }
+/* NOLINTNEXTLINE(performance-no-int-to-ptr): addresses stand there as numbers */
+CALLS(COUNTED)
+
+bool hosted_open(struct kernel_timers *timers, struct loaded_library *library, const char *package,
+                 struct error *error)
+{
+    void *handle = tl_library_load(library);
+    if (handle == NULL) {
+        return error_set(error, "%s is not installed", package);
+    }
+#define ROW(name, type, parameters, arguments)                                                     \
+    calls[CALL_##name] = (struct led_call){#name, (uintptr_t)counted_##name, false};
+    CALLS(ROW)
+    system_calls = &timers->loop.system_calls;
+    counted = handle;
+    return tl_led_calls_swap(handle, calls, CALL_COUNT) ||
+           error_set(error, "the system calls of %s cannot be counted", package);
+}
+
+void hosted_close(void)
+{
+    if (counted != NULL) {
+        (void)tl_led_calls_swap(counted, calls, CALL_COUNT);
+        counted = NULL;
+    }
+}
