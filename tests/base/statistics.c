@@ -482,6 +482,23 @@ static void figures_as_people_read_them(void **state)
     assert_string_equal(decimal_text(12.345, 1, FIGURE), "12.3");
 }
 
+/* By the table the same draws come to the same, but for what lies between its points. */
+static void log_normal_by_a_table(void **state)
+{
+    (void)state;
+    static struct random_lognormal_table table;
+    struct random one;
+    struct random other;
+    random_seed(&one, 5);
+    random_seed(&other, 5);
+    random_lognormal_make(&table, 20, 1.5);
+    for (int i = 0; i < 100000; i++) {
+        double exact = random_lognormal(&one, 20, 1.5);
+        assert_true(fabs(random_lognormal_of(&other, &table) / exact - 1) < 1e-3);
+    }
+    assert_true(random_bits(&one) == random_bits(&other));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -500,6 +517,7 @@ int main(void)
         cmocka_unit_test(buckets_of_a_histogram),
         cmocka_unit_test(percentiles_of_a_histogram),
         cmocka_unit_test(figures_as_people_read_them),
+        cmocka_unit_test(log_normal_by_a_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 const char *const run_path_names[RUN_PATHS] = {"first", "retried", "recovered", "all"};
 
-/* How much the story of a timer tells. */
+/* How much the story of a timer tells; of crashes, one that left it unanswered. */
 enum worth { WORTH_NOTHING, WORTH_AGAIN, WORTH_CRASH, WORTH_LOST };
 
 struct account {
@@ -182,6 +182,7 @@ static void go_through_attempts(struct account *account, const struct story *sto
     struct run_result *result = account->result;
     const struct journal_record *effect = NULL; /* the latest attempt that had one */
     size_t effect_count = 0;
+    bool effect_answered = false;
     bool unanswered = false;
     bool refused = false;
     uint32_t answered = 0; /* attempts */
@@ -214,11 +215,14 @@ static void go_through_attempts(struct account *account, const struct story *sto
             } else {
                 enum cluster_cause cause = cause_of(account, effect, effect_count);
                 result->duplicates[cause]++;
-                note_example(account, cause == CLUSTER_CAUSE_CRASH ? WORTH_CRASH : WORTH_AGAIN,
+                note_example(account,
+                             cause == CLUSTER_CAUSE_CRASH && !effect_answered ? WORTH_CRASH
+                                                                              : WORTH_AGAIN,
                              called);
             }
             effect = attempt;
             effect_count = count;
+            effect_answered = known.answered;
         }
         refused = refused || (called != NULL ? !had_effect : known.nacked);
         answered += known.answered;
