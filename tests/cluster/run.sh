@@ -53,9 +53,22 @@ if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null &&
     expect 0 ',ok,' lease -e postgres -n 200 --kills 3 --format csv --seed 2
     expect 1 'fault' ack-first -e postgres -n 400 --kills 4 --format csv --seed 3 --batch 50
 fi
-# Whatever ends it, nothing is left: no folder, no engine, and none of those who take part.
 export TMPDIR=$PWD/tmp
 mkdir "$TMPDIR"
+# An engine that somebody stops for a while is waited for: there is no second one beside it.
+"$TIMERLAB" cluster run -n 1000 --seed 4 >stopped 2>&1 &
+run=$!
+until engine=$(pgrep -f "^redis-server.*$TMPDIR") || ! kill -0 "$run" 2>/dev/null; do
+    sleep 0.02
+done
+kill -STOP "$engine"
+for _ in $(seq 10); do
+    sleep 0.02
+    [ "$(pgrep -cf "^redis-server.*$TMPDIR")" = 1 ] || complain "a second engine was started beside one that stood still"
+done
+kill -CONT "$engine"
+wait "$run" || complain "an engine that stood still for a while: $(tail -n 2 stopped)"
+# Whatever ends it, nothing is left: no folder, no engine, and none of those who take part.
 set -m # or those in the background ignore SIGINT
 for signal in INT TERM KILL; do
     "$TIMERLAB" cluster run -n 1m >/dev/null 2>&1 &

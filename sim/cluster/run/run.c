@@ -269,10 +269,11 @@ static void take_back_missed(struct conductor *conductor)
     }
 }
 
-/* One that ends by itself has not come up: what was killed before it still had its files. */
+/* One that ends by itself has not come up: what was killed before it still had its files. One that
+ * somebody else has stopped still has them: a second one beside it would be another table. */
 static bool see_to_engine(struct conductor *conductor, uint32_t which, int status)
 {
-    if (atomic_load(&conductor->shared->over)) {
+    if (WIFSTOPPED(status) || atomic_load(&conductor->shared->over)) {
         return true;
     }
     if (!WIFSIGNALED(status)) {
