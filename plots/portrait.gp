@@ -62,9 +62,9 @@ left_of(i) = (pair && i > 1 ? 0.5 + 30.0 / WIDTH : 84.0 / WIDTH)
 right_of(i) = (pair && i == 1 ? 0.5 - 14.0 / WIDTH : 1.0 - 18.0 / WIDTH)
 
 top_height = 230; row_height = 200; gap = 92
-# Of two traces a line says what is what below each row.
-key_height = pair ? 24 : 0
-height = top_height + row_height + 2 * gap + 14 + 2 * key_height
+# Of two traces a line says what is what below each row, clear of what is written at the axis.
+key_height = pair ? 36 : 0
+height = top_height + row_height + 2 * gap + 14 + key_height + (pair ? 24 : 0)
 second_top = top_height + gap + 48 + key_height
 share(pixels) = 1.0 - pixels / (1.0 * height)
 # At least two decades, so that one bar does not fill the panel.
@@ -132,7 +132,7 @@ do for [terminal in TERMINALS] {
     unset key
     if (pair) {
         eval PANEL_KEY
-        set key at screen 0.5, screen share(58 + top_height + gap - 26) center bottom horizontal samplen 3 \
+        set key at screen 0.5, screen share(58 + top_height + gap - 13) center bottom horizontal samplen 3 \
             width 1 tc rgb INK
         plot for [name in series] NaN with linespoints lw 1.4 ps 0.7 lc rgb colour(look(name)) \
             dt dash(look(name)) pt marker(look(name)) title name

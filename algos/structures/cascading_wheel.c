@@ -29,6 +29,9 @@
  * What no level reaches waits in the furthest slot of the last one, and is filed again when that is
  * entered: no horizon. lk=0 means that there is no such level and none above.
  *
+ * folly's HHWheelTimer is four levels of 256 slots with level=delay, and sleeps until the next mark
+ * of the lowest: it needs no file of its own.
+ *
  * A jump visits each slot of each level at most once. A slot that it passed as a whole goes to DUE
  * unopened. What is to be filed again must not meet a slot that is still to be emptied for this
  * advance: so all levels are collected first, into FLUSH, and filed afterwards.
