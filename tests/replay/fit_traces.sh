@@ -26,5 +26,5 @@ most() {
 most ktimer_nginx_keepalive 0
 most ktimer_loss3_mixed 2
 most ktimer_churn_timewait 0
-most kernel-nginx 5
+most kernel-nginx 2
 exit $failed
