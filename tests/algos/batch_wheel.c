@@ -45,7 +45,7 @@ static void with_chunks_a_restart_to_later_and_a_stop_move_nothing(void **state)
     stand_close(&s);
 }
 
-static void with_lists_a_restart_is_two_moves_and_a_stop_one(void **state)
+static void with_lists_only_a_restart_to_earlier_and_a_stop_move(void **state)
 {
     (void)state;
     enum { N = 1000 };
@@ -61,15 +61,43 @@ static void with_lists_a_restart_is_two_moves_and_a_stop_one(void **state)
             start_at(&s, id, 30000 + id + draw(&s, 1000));
         }
     }
-    assert_int_equal(counted(&s).moves, before.moves + 18 * N);
-    assert_int_equal(counted(&s).compares, 0);
+    assert_int_equal(counted(&s).moves, before.moves);
+    for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, 20000 + id);
+    }
+    assert_int_equal(counted(&s).moves, before.moves + 2 * N);
     for (uint32_t id = 0; id < N; id++) {
         stop(&s, id);
     }
-    assert_int_equal(counted(&s).moves, before.moves + 19 * N);
+    assert_int_equal(counted(&s).moves, before.moves + 3 * N);
     advance(&s, 40000);
-    assert_int_equal(counted(&s).moves, before.moves + 19 * N); /* nothing is left of them */
+    assert_int_equal(counted(&s).moves, before.moves + 3 * N); /* nothing is left of them */
     assert_int_equal(s.fired, 0);
+    stand_close(&s);
+}
+
+/* What lies far ahead, too: as long as it does. */
+static void with_lists_a_restart_of_what_is_far_moves_nothing(void **state)
+{
+    (void)state;
+    enum { FAR = 10000000 };
+    struct stand s;
+    stand_open(&s, LISTS, 2);
+    start_at(&s, 0, FAR);
+    start_at(&s, 1, 2 * FAR);
+    struct tl_counters before = counted(&s);
+    start_at(&s, 0, 2 * FAR);
+    start_at(&s, 1, FAR);
+    start_at(&s, 1, FAR + 1);
+    assert_int_equal(counted(&s).moves, before.moves);
+    start_at(&s, 0, 7);
+    assert_int_equal(counted(&s).moves, before.moves + 2);
+    advance(&s, 7);
+    assert_int_equal(s.fired, 1);
+    advance(&s, FAR - s.now);
+    assert_int_equal(s.fired, 1);
+    advance(&s, 1);
+    assert_int_equal(s.fired, 2);
     stand_close(&s);
 }
 
@@ -280,7 +308,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_chunks_a_restart_to_later_and_a_stop_move_nothing),
-        cmocka_unit_test(with_lists_a_restart_is_two_moves_and_a_stop_one),
+        cmocka_unit_test(with_lists_only_a_restart_to_earlier_and_a_stop_move),
+        cmocka_unit_test(with_lists_a_restart_of_what_is_far_moves_nothing),
         cmocka_unit_test(an_expiry_is_two_moves),
         cmocka_unit_test(idle_timers_are_seldom_visited),
         cmocka_unit_test(hold_moves_twice),

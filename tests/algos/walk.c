@@ -167,7 +167,7 @@ static void hold_to_operations(const struct tl_algo *algo, const char *options, 
                           .deadlines = deadlines,
                           .precision = tl_algo_precision(algo, values, 1),
                           .restarts_late = strcmp(algo->name, "chunk-wheel") == 0 ||
-                                           strcmp(options, "lists=0") == 0 ||
+                                           strcmp(algo->name, "batch-wheel") == 0 ||
                                            (strcmp(algo->name, "tokio-wheel") == 0 &&
                                             strstr(options, "restart=move") == NULL)};
     uint64_t random = 1;
