@@ -20,9 +20,9 @@
  * in use.
  *
  * With lists what is stopped, or restarted to earlier, is unlinked at once. A restart to later is
- * one store, and the node is linked where it belongs when its slot comes by. That is 25 % fewer
- * instructions for connections that restart again and again, and 10 % more mispredicted branches
- * where restarts go to earlier as often.
+ * one store, and the node is linked where it belongs when its slot comes by. At 10,000 timers that
+ * takes 27 % off idle-reset, and adds 15 % to exponential and 10 % to saw, where nobody can guess
+ * whether the next goes to earlier.
  *
  * During a block the coarse slot of the block that the fine slots are about to reach is moved down,
  * evenly. What is beyond the coarse slots is in FAR, which is searched evenly, in half a turn of
