@@ -64,6 +64,7 @@ enum wrong {
     HIDES_MEMORY_IN_START,
     LEAKS_UNSEEN_IN_STOP,
     FORGETS_LEFT_OVER,
+    FORGETS_SEVENTH_FOR_NOW,
     FORGETS_IN_ONE_SEQUENCE
 };
 
@@ -99,6 +100,7 @@ struct heap {
     struct entry firing; /* what its callback is about */
     uint64_t extra;      /* by which count is wrong */
     uint64_t operations;
+    unsigned for_now;  /* timers that their callbacks started for now, in this advance */
     uint64_t sequence; /* how much has been done of what goes wrong (FORGETS_IN_ONE_SEQUENCE) */
 };
 
@@ -457,6 +459,10 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         remove_at(heap, heap->at[id]);
         return TL_OK;
     }
+    if (WRONG == FORGETS_SEVENTH_FOR_NOW && id == heap->firing.id && due == clock &&
+        ++heap->for_now == 7) {
+        return TL_OK;
+    }
     if ((WRONG == FULL_RIGHTLY || WRONG == FULL_UNDECLARED || WRONG == FULL_FORGETS) &&
         heap->size >= FULL_SIZE) {
         if (restart && WRONG == FULL_FORGETS) {
@@ -568,6 +574,7 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
         }
     }
     *clock_of(heap) = now;
+    heap->for_now = 0;
     if (WRONG == FIRES_WHAT_CALLBACKS_STOP) {
         return fire_batch(heap, now, budget, fire, ctx);
     }
