@@ -249,8 +249,8 @@ static void what_is_superseded_is_dropped(void **state)
 
 /* --- the passes ------------------------------------------------------------------------------- */
 
-static struct replay_result *run(const struct tl_algo *algo, enum replay_pass pass,
-                                 struct tape *tape)
+static struct replay_result *run_named(const struct tl_algo *algo, enum replay_pass pass,
+                                       struct tape *tape, const uint64_t *names)
 {
     struct error error;
     int64_t options[TL_OPTIONS_MAX];
@@ -262,11 +262,18 @@ static struct replay_result *run(const struct tl_algo *algo, enum replay_pass pa
                                            .options = options,
                                            .pass = pass,
                                            .tape = tape,
+                                           .names = names,
                                            .memory_limit_bytes = UINT64_MAX};
     if (!replay_run(&request, result, &error)) {
         fail_msg("%s", error.text);
     }
     return result;
+}
+
+static struct replay_result *run(const struct tl_algo *algo, enum replay_pass pass,
+                                 struct tape *tape)
+{
+    return run_named(algo, pass, tape, NULL);
 }
 
 /* Periodic timers that stop and start one another; every fifth operation is external. */
@@ -407,6 +414,42 @@ static void another_order_of_firing_is_found_out(void **state)
     tape_close(tape);
 }
 
+/* Fires, with what is due, the timer behind the trace's only one. */
+static uint64_t advance_with_a_stranger(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                        void *ctx)
+{
+    uint64_t count = heap->advance(self, now, budget, fire, ctx);
+    if (count > 0) {
+        fire(ctx, 1, now);
+    }
+    return count;
+}
+
+/* Neither in the loop, where an address sanitizer sees it, nor among the names. */
+static void what_is_no_timer_is_not_looked_up(void **state)
+{
+    (void)state;
+    static const uint64_t names[][2] = {{7, 8}, {7, 9}};
+    uint64_t digests[2];
+    struct error error;
+    heap = tl_registry_find("binary-heap")->timed;
+    struct tl_algo faulty = *heap;
+    faulty.advance = advance_with_a_stranger;
+    write_trace("0,0,start,10,\n10,0,start,10,0\n20,0,start,10,0\n");
+    for (size_t i = 0; i < 2; i++) {
+        struct tape *tape = tape_create(&error);
+        assert_non_null(tape);
+        struct replay_result *result = run_named(&faulty, PASS_CHECK, tape, names[i]);
+        assert_int_equal(result->reactions, 2);
+        assert_int_equal(result->verdict.first[0].kind, FAULT_DUPLICATE);
+        assert_int_equal(result->verdict.first[0].id, 1);
+        digests[i] = result->named_digest;
+        free(result);
+        tape_close(tape);
+    }
+    assert_true(digests[0] == digests[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +463,7 @@ int main(void)
         cmocka_unit_test(what_is_superseded_is_dropped),
         cmocka_unit_test(timed_passes_play_what_was_checked),
         cmocka_unit_test(another_order_of_firing_is_found_out),
+        cmocka_unit_test(what_is_no_timer_is_not_looked_up),
     };
     return cmocka_run_group_tests_name("closed_loop", tests, make_files, remove_files);
 }
