@@ -310,8 +310,8 @@ static bool sweep_or_join(struct sweep_arguments *arguments, int argc, char **ar
             .folders = arguments->words.items,
             .folder_count = arguments->words.count,
             .dir = request->dir,
-            .command_line = (const char *const *)argv,
-            .command_words = (size_t)argc,
+            .command_line = argv,
+            .command_words = argc,
             .tell = tell_of_join,
         };
         return sweep_join(&join, &arguments->knobs, result, &arguments->error);

@@ -41,7 +41,7 @@ static void read_cpu(char *text, size_t text_bytes)
     }
 }
 
-static json_t *command_line(int argc, char *const *argv)
+json_t *context_command_line(int argc, char *const *argv)
 {
     json_t *words = json_array();
     for (int i = 0; i < argc; i++) {
@@ -71,13 +71,13 @@ json_t *context_json(int argc, char *const *argv)
     } else {
         (void)snprintf(kernel, sizeof kernel, "unknown");
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:o, s:s}", "version",
-                     BUILD_VERSION, "commit", BUILD_COMMIT, "compiler", BUILD_COMPILER, "flags",
-                     BUILD_FLAGS, "build_type", BUILD_TYPE, "cpu", cpu, "cpus",
-                     (int)sysconf(_SC_NPROCESSORS_ONLN), "kernel", kernel, "governor",
-                     governor[0] != '\0' ? governor : "none", "huge_pages",
-                     huge_pages[0] != '\0' ? huge_pages : "none", "clock_overhead_ns",
-                     clock_overhead_ns(), "command_line", command_line(argc, argv), "date", date);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:o, s:s}", "version",
+        BUILD_VERSION, "commit", BUILD_COMMIT, "compiler", BUILD_COMPILER, "flags", BUILD_FLAGS,
+        "build_type", BUILD_TYPE, "cpu", cpu, "cpus", (int)sysconf(_SC_NPROCESSORS_ONLN), "kernel",
+        kernel, "governor", governor[0] != '\0' ? governor : "none", "huge_pages",
+        huge_pages[0] != '\0' ? huge_pages : "none", "clock_overhead_ns", clock_overhead_ns(),
+        "command_line", context_command_line(argc, argv), "date", date);
 }
 
 const json_t *context_trace(const json_t *context, const char *name)

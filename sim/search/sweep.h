@@ -132,8 +132,8 @@ struct sweep_join_request {
     const char *const *folders; /* of parts, in any order */
     size_t folder_count;
     const char *dir;
-    const char *const *command_line; /* for the context, `command_words` of them */
-    size_t command_words;
+    char *const *command_line; /* for the context, `command_words` of them */
+    int command_words;
     /* What does not hinder, but must be known: missing cells, unlike machines. */
     void (*tell)(void *ctx, const char *what);
     void *tell_ctx;

@@ -1,6 +1,7 @@
 /* One result of a sweep's parts. Nothing is measured or looked up: all stands in their results. */
 #include "sweep_work.h"
 
+#include "context.h"
 #include "outfolder.h"
 #include "results.h"
 
@@ -464,10 +465,7 @@ static json_t *join_context(const struct join *join)
 {
     const struct sweep_join_request *request = join->request;
     json_t *context = json_copy(join->parts[0].context);
-    json_t *words = json_array();
-    for (size_t i = 0; i < request->command_words; i++) {
-        (void)json_array_append_new(words, json_string(request->command_line[i]));
-    }
+    json_t *words = context_command_line(request->command_words, request->command_line);
     (void)json_object_del(context, SWEEP_PART);
     (void)json_object_del(context, "files");
     (void)json_object_set_new(context, "command_line", words);

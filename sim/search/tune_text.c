@@ -3,6 +3,7 @@
 
 #include "export.h"
 #include "figures.h"
+#include "trace_labels.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -500,13 +501,16 @@ json_t *tune_json(const struct tune_request *request, const struct tune_result *
         (void)json_array_append_new(candidates,
                                     candidate_json(&result->candidates[i], exact_fired));
     }
+    /* A path may be no UTF-8, which JSON must be. */
+    char *trace = trace_label(&request->trace_path, 1, 0);
     json_t *json =
         json_pack("{s:i, s:O, s:s, s:b, s:f, s:o, s:o, s:o, s:b, s:o}", "schema", RESULTS_SCHEMA,
-                  "context", context, "trace", request->trace_path, "open_loop", result->open_loop,
-                  "exact_fired", exact_fired, "best", json_or_null(result->best, exact_fired),
-                  "second", json_or_null(result->second, exact_fired), "later",
+                  "context", context, "trace", trace, "open_loop", result->open_loop, "exact_fired",
+                  exact_fired, "best", json_or_null(result->best, exact_fired), "second",
+                  json_or_null(result->second, exact_fired), "later",
                   json_or_null(result->later, exact_fired), "out_of_time", result->out_of_time,
                   "candidates", candidates);
+    free(trace);
     if (json != NULL && result->best != NULL) {
         (void)json_object_set_new(json, "certainty",
                                   json_string(certainties[result->certainty].word));

@@ -254,6 +254,10 @@ jq -e '.candidates | any(.algo == "cache-wheel" and .stage == "final" and (.fits
 refuses 1 'stalls for [0-9]+ ns' dense.trace -a binary-heap --seconds 1 --max-stall 1ns --fixed
 "$timerlab" tune dense.trace -a binary-heap,simple-wheel --counts --format json >out 2>err || complain "$(cat err)"
 grep -q '"certainty": "counts"' out || complain "no certainty in the JSON"
+# a name that is no UTF-8, which JSON must be
+cp dense.trace $'\xff.trace'
+"$timerlab" tune $'\xff.trace' -a binary-heap --counts --fixed --format json >out 2>err || complain "$(cat err)"
+jq -e '.trace == "%FF.trace"' out >/dev/null || complain "the trace is called $(jq .trace out)"
 
 # all structures, whatever they are, one after the other
 "$timerlab" tune dense.trace --counts --fixed >out 2>err || complain "$(cat err)"
