@@ -1,4 +1,5 @@
 /* report_markdown.c: the report as Markdown. Pictures are files beside it. */
+#include "markup.h"
 #include "report_page.h"
 #include "report_text.h"
 
@@ -9,8 +10,10 @@
 static void write_text(const struct page *page, const char *text, bool cell)
 {
     bool link = false;
+    bool code = false;
     for (const char *c = text; *c != '\0'; c++) {
         if (*c == MARK_CODE[0]) {
+            code = !code;
             (void)fputc('`', page->stream);
         } else if (*c == MARK_BOLD[0]) {
             (void)fputs("**", page->stream);
@@ -22,8 +25,13 @@ static void write_text(const struct page *page, const char *text, bool cell)
             c += link ? strcspn(c, " ") : 0;
         } else if (cell && *c == '|') {
             (void)fputs("\\|", page->stream);
+        } else if (*c == '<' && !code) {
+            markup_write_character(page->stream, *c); /* Markdown takes a page's markup as well */
+        } else if (cell && *c == '\n') {
+            (void)fputc(' ', page->stream);
         } else {
-            (void)fputc(cell && *c == '\n' ? ' ' : *c, page->stream);
+            (void)fputc((unsigned char)*c >= ' ' || *c == '\t' || *c == '\n' ? *c : '?',
+                        page->stream);
         }
     }
 }

@@ -241,8 +241,13 @@ page won '<details id="structure-quick">'
 page won '<td class="figure" data-sort="40">40.0</td>'
 page wrong '<tr class="failed">'
 results hostile '.[3].reason = "<script>alert(1)</script> & \"more\""' '.[3].status = "crashed"'
+jq '.context.command_line += ["\u001b[31m<script>.trace"]' hostile/results.json >with && mv with hostile/results.json
 report hostile
 page hostile '&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;more&quot;'
+grep -qF '&lt;script>alert(1)' hostile/report.md || complain "report.md does not have the reason"
+grep -F '<script' hostile/report.md && complain "report.md takes a reason for markup"
+LC_ALL=C grep -l '[[:cntrl:]]' <(tr -d '\n\t' <hostile/report.md) <(tr -d '\n\t' <hostile/report.html) &&
+    complain "what is in the command line comes to the page as a control character"
 for name in won hostile; do
     grep -nE '(src|href)="?(https?:)?//' "$name/report.html" &&
         complain "$name: the page needs a network"

@@ -15,8 +15,7 @@ bool drawing_open(struct drawing *drawing, struct error *error)
 static void write_escaped(FILE *stream, const char *text)
 {
     for (const char *c = text; *c != '\0'; c++) {
-        /* XML knows no other control characters. */
-        markup_write_character(stream, (unsigned char)*c >= ' ' || *c == '\t' ? *c : '?');
+        markup_write_character(stream, *c);
     }
 }
 

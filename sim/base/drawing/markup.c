@@ -13,6 +13,7 @@ void markup_write_character(FILE *stream, char c)
         (void)fputs("&gt;", stream);
         break;
     default:
-        (void)fputc(c, stream);
+        /* XML knows no other control characters. */
+        (void)fputc((unsigned char)c >= ' ' || c == '\t' || c == '\n' ? c : '?', stream);
     }
 }
