@@ -5,6 +5,8 @@
  */
 #include "model.h"
 
+#include "foreign.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -316,6 +318,7 @@ static void happens(struct cluster *cluster, uint32_t id)
 static void run(struct cluster *cluster)
 {
     uint64_t last_us = 0;
+    uint64_t turns = 0;
     while (!cluster->failed && !(cluster->planned_all && cluster->live == 0)) {
         uint64_t next = cluster->algo->next(cluster->events);
         if (next == TL_NEVER || (cluster->planned_all && next > last_us + PATIENCE_US)) {
@@ -326,6 +329,9 @@ static void run(struct cluster *cluster)
             last_us = cluster->now_us;
         }
         cluster->fired_count = 0;
+        if (turns++ % 16 == 0) { /* to read the clock each time would be felt */
+            foreign_alive();
+        }
         (void)cluster->algo->advance(cluster->events, cluster->now_us, TL_NO_BUDGET, keep_fired,
                                      cluster);
         if (cluster->fired_count > 1) {

@@ -369,7 +369,6 @@ static void write_held(const void *ctx, FILE *stream)
 
 static void show_progress(void *ctx, uint64_t started)
 {
-    foreign_alive();
     progress_update(ctx, started);
 }
 
@@ -395,7 +394,7 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
     }
     progress_begin(&progress, protocol->name, "timers",
                    arguments->trace == NULL ? arguments->timers : 0);
-    foreign_enter(0, "%s, while it kept a model's events", contender->timed->name);
+    foreign_enter(60, "%s, while it kept a model's events", contender->timed->name);
     uint64_t begun_ns = clock_processor_ns();
     bool done = cluster_simulate(&request, outcome, &arguments->error);
     double took_s = (double)(clock_processor_ns() - begun_ns) / 1e9;
