@@ -432,6 +432,13 @@ else
     printf 'no gnuplot with pngcairo: pictures are not tried\n'
 fi
 
+# Without /proc, where a program cannot tell what lies beside it, it says what to do.
+if unshare -rm mount -t tmpfs none /proc 2>/dev/null; then
+    # shellcheck disable=SC2016 # the inner shell has it
+    unshare -rm sh -c 'mount -t tmpfs none /proc && "$TIMERLAB" report won' 2>said && complain "drawn without /proc"
+    grep -q 'place cannot be told: /proc/self/exe: .*mount -t proc proc /proc' said || complain "without /proc: $(cat said)"
+fi
+
 # What draws and reports knows no structure by its name.
 "$TIMERLAB" list --format json | jq -r '.[].name' | grep -- - >names
 if grep -rnwF -f names "$SOURCE/plots" "$SOURCE"/sim/*/*report*; then
