@@ -2,6 +2,7 @@
 
 #include "child.h"
 #include "clock.h"
+#include "standard_files.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -127,10 +128,10 @@ static void end_likewise(int number)
 static void tell(const char *program, const char *how)
 {
     if (atomic_load(&watched->inside)) {
-        (void)fprintf(stderr, "%s: %s: %s; `timerlab check` finds out more\n", program,
-                      watched->what, how);
+        standard_files_tell("%s: %s: %s; `timerlab check` finds out more\n", program, watched->what,
+                            how);
     } else {
-        (void)fprintf(stderr, "%s: %s\n", program, how);
+        standard_files_tell("%s: %s\n", program, how);
     }
 }
 

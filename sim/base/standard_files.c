@@ -3,6 +3,8 @@
 #include "stream_error.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,6 +29,18 @@ void standard_files_say(FILE *stream, const char *text)
             (void)fputc(*at, stream);
         }
     }
+}
+
+void standard_files_tell(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) >= 0) {
+        standard_files_say(stderr, text);
+        free(text);
+    }
+    va_end(arguments);
 }
 
 bool standard_files_written(const char *program)

@@ -15,6 +15,9 @@ void standard_files_fill(void);
  * control characters but line ends and tabs as \xHH. */
 void standard_files_say(FILE *stream, const char *text);
 
+/* The same of a formatted line to standard error. */
+void standard_files_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Writes out what standard output has in its buffer. If any of it could not be written, says so of
  * `program`, its name, and why; false. */
 bool standard_files_written(const char *program);

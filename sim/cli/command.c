@@ -46,7 +46,7 @@ int command_dispatch(const char *program, const struct command *table, int argc,
             nearest = row;
         }
     }
-    (void)fprintf(stderr, "%s: there is no command '%s'; did you mean '%s'?\n", program, name,
-                  nearest->name);
+    standard_files_tell("%s: there is no command '%s'; did you mean '%s'?\n", program, name,
+                        nearest->name);
     return EXIT_USAGE;
 }

@@ -3,6 +3,7 @@
 #include "command_option.h"
 #include "outfile.h"
 #include "scenario.h"
+#include "standard_files.h"
 #include "tcp_fit.h"
 #include "text_table.h"
 
@@ -230,7 +231,7 @@ static void tell(const char *input, const struct tcp_fit *fit)
         }
     }
     for (unsigned i = 0; i < fit->note_count; i++) {
-        (void)fprintf(stderr, "%s: %s\n", input, fit->notes[i]);
+        standard_files_tell("%s: %s\n", input, fit->notes[i]);
     }
     (void)fprintf(
         stderr,

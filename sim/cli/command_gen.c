@@ -4,6 +4,7 @@
 #include "error.h"
 #include "gen.h"
 #include "scenario.h"
+#include "standard_files.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -146,10 +147,10 @@ static int generate(const struct gen_request *request, const char *out_path)
     (void)clock_gettime(CLOCK_MONOTONIC, &ended);
     double seconds =
         (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) / 1e9;
-    (void)fprintf(stderr,
-                  "%s: %" PRIu64 " operations recorded, %" PRIu64 " simulated, %.1f s, %.3g/s\n",
-                  out_path, summary.recorded_events, summary.generated_events, seconds,
-                  (double)summary.generated_events / seconds);
+    standard_files_tell("%s: %" PRIu64 " operations recorded, %" PRIu64
+                        " simulated, %.1f s, %.3g/s\n",
+                        out_path, summary.recorded_events, summary.generated_events, seconds,
+                        (double)summary.generated_events / seconds);
     return EXIT_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "outfile.h"
 #include "registry.h"
 #include "rust.h"
+#include "standard_files.h"
 #include "starter_texts.h" /* generated from the files in algos/starter/ */
 
 #include <errno.h>
@@ -267,7 +268,7 @@ static bool run(const struct new_arguments *arguments, struct error *error)
         folder_abort(&folder);
         return false;
     }
-    (void)fprintf(stderr, "%s is written; these commands build and check it:\n", source);
+    standard_files_tell("%s is written; these commands build and check it:\n", source);
     print_commands(arguments, symbol);
     return true;
 }

@@ -6,6 +6,7 @@
 #include "foreign.h"
 #include "import.h"
 #include "predict.h"
+#include "standard_files.h"
 #include "temporary_file.h"
 #include "text_table.h"
 
@@ -220,32 +221,28 @@ static void tell_worst(const struct predict_arguments *arguments, const struct p
 {
     const struct prediction *it = &row->prediction;
     if (it->deferrable > 0) {
-        (void)fprintf(stderr,
-                      "%s: %" PRIu64
-                      " expiries are of deferrable timers, for which an idle CPU does "
-                      "not wake up; %" PRIu64 " of them are not at the same tick\n",
-                      row->algo, it->deferrable, it->deferrable_off);
+        standard_files_tell("%s: %" PRIu64
+                            " expiries are of deferrable timers, for which an idle CPU does "
+                            "not wake up; %" PRIu64 " of them are not at the same tick\n",
+                            row->algo, it->deferrable, it->deferrable_off);
     }
     for (size_t i = 0; i < it->worst_count; i++) {
         const struct prediction_place *place = &it->worst[i];
         const char *kind = place->deferrable ? ", deferrable" : "";
         if (place->kind == PREDICTION_EXTRA) {
-            (void)fprintf(stderr,
-                          "%s: %s: line %" PRIu64 ": started%s; fires, but did not expire\n",
-                          row->algo, arguments->input, place->start_line, kind);
+            standard_files_tell("%s: %s: line %" PRIu64 ": started%s; fires, but did not expire\n",
+                                row->algo, arguments->input, place->start_line, kind);
         } else if (place->kind == PREDICTION_MISSED) {
-            (void)fprintf(stderr,
-                          "%s: %s: line %" PRIu64 ": expired, started at line %" PRIu64
-                          "%s; never fires\n",
-                          row->algo, arguments->input, place->line, place->start_line, kind);
+            standard_files_tell("%s: %s: line %" PRIu64 ": expired, started at line %" PRIu64
+                                "%s; never fires\n",
+                                row->algo, arguments->input, place->line, place->start_line, kind);
         } else {
-            (void)fprintf(stderr,
-                          "%s: %s: line %" PRIu64 ": expired, started at line %" PRIu64
-                          "%s; fires %" PRIu64 " tick%s %s\n",
-                          row->algo, arguments->input, place->line, place->start_line, kind,
-                          (uint64_t)llabs(place->off_steps),
-                          llabs(place->off_steps) == 1 ? "" : "s",
-                          place->off_steps > 0 ? "later" : "earlier");
+            standard_files_tell("%s: %s: line %" PRIu64 ": expired, started at line %" PRIu64
+                                "%s; fires %" PRIu64 " tick%s %s\n",
+                                row->algo, arguments->input, place->line, place->start_line, kind,
+                                (uint64_t)llabs(place->off_steps),
+                                llabs(place->off_steps) == 1 ? "" : "s",
+                                place->off_steps > 0 ? "later" : "earlier");
         }
     }
 }

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "near_program.h"
 #include "outfile.h"
+#include "standard_files.h"
 #include "timer_record.h"
 
 #include <errno.h>
@@ -116,7 +117,7 @@ static void run_child(char **command, const char *recorder, const char *workspac
     (void)setenv("LD_PRELOAD", preload, 1);
     (void)setenv(TIMER_RECORD_ENVIRONMENT, workspace, 1);
     (void)execvp(command[0], command);
-    (void)fprintf(stderr, "timerlab: %s: cannot be run: %s\n", command[0], strerror(errno));
+    standard_files_tell("timerlab: %s: cannot be run: %s\n", command[0], strerror(errno));
     _exit(127);
 }
 
@@ -197,13 +198,13 @@ static enum exit_status conclude(const struct record_arguments *arguments,
     if (!save(workspace, arguments->output, &count, error)) {
         command_complain(error);
         workspace->kept = true;
-        (void)fprintf(
-            stderr, "timerlab: the recording is kept in %s, for `timerlab trace import process`\n",
+        standard_files_tell(
+            "timerlab: the recording is kept in %s, for `timerlab trace import process`\n",
             workspace->path);
         return EXIT_FAULT;
     }
     uint64_t lost = atomic_load(&workspace->header->claimed) - count;
-    (void)fprintf(stderr, "%s: %" PRIu64 " records", arguments->output, count);
+    standard_files_tell("%s: %" PRIu64 " records", arguments->output, count);
     if (lost > 0) {
         (void)fprintf(stderr, "; %" PRIu64 " or more were lost: the disk or the file was full",
                       lost);
@@ -212,9 +213,9 @@ static enum exit_status conclude(const struct record_arguments *arguments,
     bool by_itself = interrupted == 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0;
     bool crashed = interrupted == 0 && WIFSIGNALED(status);
     if (by_itself || crashed) {
-        (void)fprintf(stderr, "timerlab: %s ended with %s %d\n", name,
-                      crashed ? "signal" : "exit status",
-                      crashed ? WTERMSIG(status) : WEXITSTATUS(status));
+        standard_files_tell("timerlab: %s ended with %s %d\n", name,
+                            crashed ? "signal" : "exit status",
+                            crashed ? WTERMSIG(status) : WEXITSTATUS(status));
     }
     return by_itself || crashed || lost > 0 ? EXIT_FAULT : EXIT_OK;
 }

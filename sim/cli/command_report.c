@@ -5,6 +5,7 @@
 #include "outfile.h"
 #include "plots_folder.h"
 #include "report.h"
+#include "standard_files.h"
 #include "structure_json.h"
 #include "temporary_file.h"
 
@@ -217,7 +218,7 @@ static int run(const struct report_arguments *arguments)
         command_complain(&error);
         return EXIT_FAULT;
     }
-    (void)fprintf(stderr, "%s/report.html and report.md are written\n", out);
+    standard_files_tell("%s/report.html and report.md are written\n", out);
     return drawn ? EXIT_OK : EXIT_FAULT;
 }
 

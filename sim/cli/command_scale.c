@@ -2,6 +2,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "error.h"
+#include "standard_files.h"
 #include "trace_scale.h"
 
 #include <inttypes.h>
@@ -35,22 +36,20 @@ static void complete(void *at, struct argp_state *state)
 static void print_summary(const struct trace_scale_request *request,
                           const struct trace_scale_summary *summary)
 {
-    (void)fprintf(stderr,
-                  "%s: %" PRIu32 " copies of %" PRIu32 " connections: %" PRIu64
-                  " connections, %" PRIu32 " timers\n",
-                  request->out_path, summary->copies, summary->of, summary->connections,
-                  summary->ids);
-    (void)fprintf(stderr,
-                  "%s: %" PRIu64 " operations, of which %" PRIu64
-                  " start what pends when the timed window begins, and %" PRIu64
-                  " stop what pends where the recording begins anew\n",
-                  request->out_path, summary->events, summary->warmup_events, summary->takeovers);
+    standard_files_tell("%s: %" PRIu32 " copies of %" PRIu32 " connections: %" PRIu64
+                        " connections, %" PRIu32 " timers\n",
+                        request->out_path, summary->copies, summary->of, summary->connections,
+                        summary->ids);
+    standard_files_tell("%s: %" PRIu64 " operations, of which %" PRIu64
+                        " start what pends when the timed window begins, and %" PRIu64
+                        " stop what pends where the recording begins anew\n",
+                        request->out_path, summary->events, summary->warmup_events,
+                        summary->takeovers);
     if (summary->freed > 0) {
-        (void)fprintf(stderr,
-                      "%s: %" PRIu64
-                      " reactions are external, because their cause was started before the "
-                      "recording's window\n",
-                      request->out_path, summary->freed);
+        standard_files_tell("%s: %" PRIu64
+                            " reactions are external, because their cause was started before the "
+                            "recording's window\n",
+                            request->out_path, summary->freed);
     }
 }
 

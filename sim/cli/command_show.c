@@ -9,6 +9,7 @@
 #include "show_script.h"
 #include "show_text.h"
 #include "show_trace.h"
+#include "standard_files.h"
 #include "trace_ids.h"
 
 #include <errno.h>
@@ -201,7 +202,7 @@ static bool show_trace(struct show_arguments *arguments, struct show *show, stru
     }
     const struct trace_header *header = trace_reader_header(reader);
     if (!header->causes_known) {
-        (void)fprintf(stderr, "%s: " TRACE_OPEN_LOOP_NOTE "\n", arguments->trace);
+        standard_files_tell("%s: " TRACE_OPEN_LOOP_NOTE "\n", arguments->trace);
     }
     const struct show_setup setup = {
         .capacity = header->ids,

@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "results.h"
 #include "simulate.h"
+#include "standard_files.h"
 #include "sweep.h"
 #include "trace.h"
 
@@ -262,8 +263,8 @@ static void tell(void *ctx, const struct sweep_progress *progress)
     if (!progress_is_shown()) {
         return;
     }
-    (void)fprintf(stderr, "point %zu of %zu: %s: ", progress->point, progress->points,
-                  progress->name);
+    standard_files_tell("point %zu of %zu: %s: ", progress->point, progress->points,
+                        progress->name);
     if (progress->kept) {
         (void)fputs("is there", stderr);
     } else {
@@ -288,7 +289,7 @@ static void tell_open_loops(const struct sweep_knobs *knobs)
             struct error unread;
             struct trace_reader *reader = trace_reader_open(knob->values[k], &unread);
             if (reader != NULL && !trace_reader_header(reader)->causes_known) {
-                (void)fprintf(stderr, "%s: " TRACE_OPEN_LOOP_NOTE "\n", knob->values[k]);
+                standard_files_tell("%s: " TRACE_OPEN_LOOP_NOTE "\n", knob->values[k]);
             }
             trace_reader_close(reader);
         }

@@ -3,6 +3,7 @@
 #include "command_option.h"
 #include "error.h"
 #include "portrait_picture.h"
+#include "standard_files.h"
 #include "trace.h"
 #include "trace_info.h"
 #include "trace_text.h"
@@ -105,7 +106,7 @@ static bool show_info(const struct trace_arguments *arguments, struct error *err
         good = portrait_picture(portraits, arguments->paths, arguments->path_count, arguments->plot,
                                 pictures, error);
         if (good) {
-            (void)fprintf(stderr, "drawn: %s.svg, .png, and .csv with its data\n", pictures);
+            standard_files_tell("drawn: %s.svg, .png, and .csv with its data\n", pictures);
         }
     }
     for (size_t i = 0; i < PORTRAITS_MAX; i++) {
@@ -193,8 +194,9 @@ static bool validate(struct trace_reader *reader, const struct trace_arguments *
                          "a reaction stands at the tick at which its cause is due",
                          arguments->paths[0], info.misplaced_event, info.misplaced - 1);
     }
-    (void)printf("%s: valid: %" PRIu64 " operations in %" PRIu64 " blocks%s%s\n",
-                 arguments->paths[0], header->events, info.blocks, header->causes_known ? "" : "; ",
+    standard_files_say(stdout, arguments->paths[0]);
+    (void)printf(": valid: %" PRIu64 " operations in %" PRIu64 " blocks%s%s\n", header->events,
+                 info.blocks, header->causes_known ? "" : "; ",
                  header->causes_known ? "" : TRACE_OPEN_LOOP_NOTE);
     return true;
 }

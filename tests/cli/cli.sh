@@ -212,6 +212,14 @@ cmp res/work.csv again/work.csv || { echo "a second run counts other work"; fail
 [ "$(head -1 res/work.csv | cut -d, -f1-6)" = "trace,algo,options,from_tick,to_tick,fired" ] ||
     { echo "work.csv has another header"; failures=$((failures + 1)); }
 
+# Names that hold control characters do nothing to a terminal, wherever they are told.
+esc=$'a\e[31m.trace'
+expect 0 "" '^a\\x1B\[31m\.trace: [0-9]+ operations' trace gen rpc -n 50 --seconds 1 -o "$esc"
+expect 0 '^a\\x1B\[31m\.trace: valid' "" trace validate "$esc"
+expect 0 "" '^b\\x1B\[31m\.trace: [0-9]+ copies' trace scale "$esc" --of 50 -n 100 -o "b${esc#a}"
+expect 1 "" 'a\\x1B\[31m\.trace: cannot be run' record -o r.rec -- "./$esc"
+expect 2 "" "no command '\\\\x1B'" $'\e'
+
 if [ "$failures" -gt 0 ]; then
     echo "$failures failed"
     exit 1
