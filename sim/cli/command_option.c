@@ -3,6 +3,7 @@
 #include "command.h"
 #include "foreign.h"
 #include "progress.h"
+#include "standard_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,10 +151,27 @@ static void take_option(struct reading *reading, const struct option_row *row, c
     }
 }
 
+/* What argp says repeats words of the command line, which may hold anything. */
+static ssize_t say(void *cookie, const char *text, size_t bytes)
+{
+    (void)cookie;
+    char *copy = strndup(text, bytes);
+    if (copy != NULL) {
+        standard_files_say(stderr, copy);
+        free(copy);
+    }
+    return (ssize_t)bytes;
+}
+
 static error_t parse_argument(int key, char *text, struct argp_state *state)
 {
     struct reading *reading = state->input;
     const struct command_line *line = reading->line;
+    if (key == ARGP_KEY_INIT) {
+        FILE *said = fopencookie(NULL, "w", (cookie_io_functions_t){.write = say});
+        state->err_stream = said != NULL ? said : state->err_stream;
+        return 0;
+    }
     if (key == ARGP_KEY_ARG && line->take_word != NULL) {
         line->take_word(reading->arguments, text, state);
         return 0;

@@ -219,6 +219,7 @@ expect 0 '^a\\x1B\[31m\.trace: valid' "" trace validate "$esc"
 expect 0 "" '^b\\x1B\[31m\.trace: [0-9]+ copies' trace scale "$esc" --of 50 -n 100 -o "b${esc#a}"
 expect 1 "" 'a\\x1B\[31m\.trace: cannot be run' record -o r.rec -- "./$esc"
 expect 2 "" "no command '\\\\x1B'" $'\e'
+expect 2 "" "no structure '\\\\x1B" sim -a $'\e' "$esc"
 
 if [ "$failures" -gt 0 ]; then
     echo "$failures failed"
