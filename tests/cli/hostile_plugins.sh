@@ -50,15 +50,6 @@ done
 make_plugin exits_in_create "1i #include <stdlib.h>
 /^static .*evil_create(/,/^{/s/^{/{ exit(0);/" </dev/null
 make_plugin good </dev/null
-make_plugin hangs_in_create '1i #include <unistd.h>
-/^static .*evil_create(/,/^{/s/^{/{ for (;;) { pause(); }/' </dev/null
-# A minute; meanwhile the others.
-hung() {
-    local status=0
-    "$TIMERLAB" cluster sim lease -n 100 -a evil --plugin ./hangs_in_create.so >/dev/null 2>hung </dev/null || status=$?
-    echo $status >hung_status
-}
-hung &
 # The loader maps what it does not find.
 head -c 6000 good.so >cut.so
 mkfifo pipe.so
@@ -106,10 +97,6 @@ done
 tells 1 'evil, while its memory was measured: it ended the program itself' list --plugin ./exits_in_create.so
 "$TIMERLAB" sim t.trace -a evil --runs 1 --plugin ./crashes_in_advance.so >out 2>err && complain "sim: no fault"
 grep -q crashed out || complain "sim of a crash: $(cat out err)"
-
-wait
-grep -q 'evil, while it kept a model.s events: not done after 60 s' hung || complain "a model with what hangs: $(cat hung)"
-[ "$(cat hung_status)" = 1 ] || complain "a model with what hangs: status $(cat hung_status)"
 
 if [ $failures -gt 0 ]; then
     printf '%d failures\n' $failures
