@@ -14,7 +14,7 @@ add(name) = strstrt(seen, "|".name."|") > 0 ? 0 : (seen = seen."|".name."|", row
 stats file using (add(key_of(strcol("algo"), strcol("drive")))) nooutput
 array TITLES = ["late, 99 of 100, in microseconds", "share of one processor, percent", "system calls an expiry", "the kernel's bytes a timer"]
 array COLUMNS = ["lateness_us_p99", "cpu_percent", "system_calls_per_expiry", "kernel_bytes_per_timer"]
-array TINTS = [0x2a78d6, 0x1baf7a, 0xeb6834, 0xeda100, 0xe34948, 0x4a3aa7, 0x008300, 0xe87ba4]
+array TINTS = [0x2a78d6, 0x1baf7a, 0xeb6834, 0xeda100, 0xe34948, 0x4a3aa7, 0x008300, 0xe87ba4, 0x777777]
 INK = 0x333333
 pick(i, panel) = key_of(strcol("algo"), strcol("drive")) eq NAMES[i] ? column(COLUMNS[panel]) : NaN
 do for [terminal in "svg pngcairo"] {
@@ -47,7 +47,7 @@ do for [terminal in "svg pngcairo"] {
         set title TITLES[panel] textcolor rgb INK noenhanced
         set xlabel panel > 2 ? "connections" : "" textcolor rgb INK
         if (panel == 4) { set key at screen 0.5, 0.13 center top vertical maxrows 3 textcolor rgb INK noenhanced }
-        plot for [i = 1:rows] file using (column("connections")):(pick(i, panel)) with linespoints lc rgb TINTS[1 + (i - 1) % 8] pt (i + 3) ps 0.8 lw 1.5 title NAMES[i]
+        plot for [i = 1:rows] file using (column("connections")):(pick(i, panel)) with linespoints lc rgb TINTS[1 + (i - 1) % 9] pt (i + 3) ps 0.8 lw 1.5 title NAMES[i]
     }
     unset multiplot
     unset output
