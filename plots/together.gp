@@ -9,7 +9,7 @@ stats data using "at_ms" nooutput
 x_high = STATS_max
 stats data using "fired" nooutput
 y_high = STATS_max
-panel = 124
+panel = 132
 height = words(series) * panel + 56
 at(pixels) = 1 - pixels / (1.0 * height)
 
@@ -31,10 +31,10 @@ do for [terminal in TERMINALS] {
         name = word(series, k)
         mine(column_name) = strcol("series") eq name ? column(column_name) : NaN
         stats data using (mine("fired")) nooutput
-        set tmargin at screen at((k - 1) * panel + 28)
+        set tmargin at screen at((k - 1) * panel + 36)
         set bmargin at screen at(k * panel)
         set title headed(sprintf("%s: at most %s in one tick", name, counted(STATS_max))) noenhanced offset 0,-0.6
-        set label 1 "timers" at screen 11.0 / WIDTH, screen at((k - 0.5) * panel + 14) center rotate by 90
+        set label 1 "timers" at screen 11.0 / WIDTH, screen at((k - 0.5) * panel + 18) center rotate by 90
         if (k == words(series)) {
             set xtics format '%.0f'
             set xlabel "time (ms)" offset 0,0.3
