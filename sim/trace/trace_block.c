@@ -362,6 +362,8 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
     }
     get_planes_u32(decoded->ids, raw + ids_at, literals, width[WIDTH_IDS]);
     get_planes_u64(decoded->delays, raw + delays_at, starts, width[WIDTH_DELAYS]);
+    decoded->ids[literals] = 0;
+    decoded->delays[starts] = 0;
     uint64_t max_delay = 0;
     for (uint32_t i = 0; i < starts; i++) {
         max_delay = decoded->delays[i] > max_delay ? decoded->delays[i] : max_delay;

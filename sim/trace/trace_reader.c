@@ -309,7 +309,8 @@ struct trace_reader *trace_reader_open(const char *path, struct error *error)
     reader->zstd = ZSTD_createDCtx();
     reader->raw = malloc(raw_max);
     reader->stored = malloc(reader->stored_capacity);
-    reader->decoded = calloc(1, sizeof *reader->decoded);
+    /* Not zeroed: it is megabytes, which a small trace does not need. */
+    reader->decoded = malloc(sizeof *reader->decoded);
     if (reader->path == NULL || reader->zstd == NULL || reader->raw == NULL ||
         reader->stored == NULL || reader->decoded == NULL) {
         (void)error_set(error, "%s: out of memory", path);

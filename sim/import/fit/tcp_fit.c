@@ -372,6 +372,9 @@ static double cost_of_leaving(struct tcp_knobs from, struct tcp_knobs to)
  * them happens to hit is not chased. */
 static bool try_knobs(struct fitter *fitter, const struct tcp_knobs *knobs, struct best *best)
 {
+    if (best->off <= TURN_GAIN) {
+        return true; /* none is better by so much */
+    }
     struct tcp_fit *fit = fitter->fit;
     struct spread spread;
     const double left = cost_of_leaving(fitter->counted, *knobs);
