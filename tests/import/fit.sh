@@ -85,8 +85,8 @@ said 'few.txt: 15 starts are of timers that are not TCP'
 jq -e '.other_starts == 15' out >/dev/null || fail "the timers that are not TCP's"
 jq -e '.parts[0].connections == 3 and .tick_us == 4000' few.json >/dev/null || fail "the scenario"
 cp out first
-fit ftrace few.txt --format json -o again.json || fail "status $?"
-{ cmp -s out first && cmp -s few.json again.json; } || fail "the same recording, another fit"
+[ -n "$SANITIZE" ] || fit ftrace few.txt --format json -o again.json || fail "status $?"
+[ -n "$SANITIZE" ] || { cmp -s out first && cmp -s few.json again.json; } || fail "the same recording, another fit"
 # One connection, and all once more, later: a timer that was used before opens another connection.
 recording 1 10 0 >once.txt
 awk '{ print } { later[NR] = $0 }
@@ -101,9 +101,11 @@ awk '{ print } { later[NR] = $0 }
             print
         }
     }' once.txt >twice.txt
-fit ftrace twice.txt --format json || fail "status $?"
-said 'twice.txt: 2 connections: 2 opened, 0 open at the beginning, 2 closed'
-said 'twice.txt: 40 requests and replies, 0 retransmissions and 0 of SYNs'
+if [ -z "$SANITIZE" ]; then # a search as long as the next one
+    fit ftrace twice.txt --format json || fail "status $?"
+    said 'twice.txt: 2 connections: 2 opened, 0 open at the beginning, 2 closed'
+    said 'twice.txt: 40 requests and replies, 0 retransmissions and 0 of SYNs'
+fi
 # Enough to be judged, and regular enough to be met: the search goes through all of its stages, once.
 recording 4 12 2 >met.txt
 fit ftrace met.txt --format json -o met.json || fail "status $?"
