@@ -1,8 +1,9 @@
 /*
- * linked_wheel.h: the wheel that chunk-wheel is as long as its timers are few.
+ * linked_wheel.h: the wheel that chunk-wheel and batch-wheel are as long as their timers are few.
  *
- *   slot   head <-> node <-> node <-> head         doubly linked, circular, in one array
- *   node   { next, prev, due, filed }              16 bytes, one an id
+ *   slot   head <-> node <-> node <-> head         doubly linked, circular
+ *   node   { next, prev, due, filed }              16 bytes in one array, links being numbers;
+ *                                                  24 in records, links being addresses
  *
  *   level   a slot's ticks   slots   takes a deadline
  *     1                  1    1024   in this block of 512 ticks, or in the next
@@ -21,14 +22,14 @@
  * restarts.
  *
  * As in the chunks, a level holds this block and the next, and while the clock is in one, the upper
- * slot of the next is moved down, some 32 nodes an advance: no tick has a bulk to move. It is taken
+ * slot of the next is moved down, some 32 nodes a tick: no tick has a bulk to move. It is taken
  * from both ends at once, so that two nodes are under way from memory. Where the nodes do not fit
  * in the nearest caches, a slot of the second level, through which nearly all timers come, is four
- * lists, by ids, and taken from the beginning of each.
+ * lists, by deadlines, and taken from the beginning of each.
  *
  * Ticks in nodes are the low 32 bits. A node's are near the clock, so that which is before which is
  * plain: deadlines of 2^28 ticks or more ahead wait in FAR, and their high bits apart; it is
- * searched when one of them comes near, and by an advance 2^29 ticks or more after the last. An
+ * searched, eight nodes a tick, when one of them comes near, and 2^29 ticks after the last time. An
  * advance by 2^28 ticks or more makes everything due that is not in FAR.
  *
  * DUE holds what an advance over several slots has collected, or its budget left; LATE what was
@@ -43,15 +44,20 @@
  *   - a list's bit is set exactly if it has a node
  *   - lower[0].at and lower[1].at are not behind the tick at which the first slot of level 1, or of
  *     those above, is to be looked at; work_at is behind neither, and 0 if DUE or LATE hold any
+ *   - no deadline in FAR is before far_first or, where it is yet to be searched, sought_first
  *
- * Complexity (m levels): start, stop, restart O(1); a tick O(1); expiry O(m) moves; a jump
+ * Complexity (m levels): start, stop, restart O(1); a tick O(1), beside what it fires: of the
+ * second level 32 nodes, or in the second half of a block its share of all timers, and of those
+ * above, and of FAR, eight; expiry O(m) moves; a jump the work of its ticks, of empty ones
  * O(slots / 64). Bad at: more timers than the cache has room for.
  *
- * Internal to chunk_wheel.c.
+ * Internal to chunk_wheel.c and batch_wheel.c.
  */
 #ifndef ALGOS_LINKED_WHEEL_H
 #define ALGOS_LINKED_WHEEL_H
 
+#include "check.h"
+#include "records.h"
 #include "slot_bitmap.h"
 #include "timerlab.h"
 #include "walk.h"
@@ -61,7 +67,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINKED_NONE  UINT32_MAX
 #define LINKED_ALIGN 64
 #define LINKED_NEAR  (UINT64_C(1) << 28) /* deadlines this far ahead, or further, wait in FAR */
 
@@ -78,10 +83,10 @@ enum {
     LINKED_DUE = LINKED_LEVEL_SLOTS,
     LINKED_LATE,
     LINKED_FAR,
-    LINKED_SLOTS, /* and as many heads; timer 0 is the node behind them */
+    LINKED_SLOTS, /* and as many heads; in an array of the wheel's own timer 0 is behind them */
     LINKED_WORDS = (LINKED_SLOTS + 63) / 64,
-    LINKED_PORTION = 32, /* nodes that one advance moves down from a slot; doubled when an eighth of
-                            the time for it is over, and another, so that few may be left at last */
+    LINKED_PORTION = 32, /* nodes moved down from a slot of the second level in a tick, at least; */
+    LINKED_FEWER = 8,    /* from one of those above, or sought in FAR */
     LINKED_AHEAD = 2,    /* so many ticks before its own a slot is fetched */
 };
 
@@ -97,43 +102,211 @@ static const struct {
     {22, 128, LINKED_FOURTH, 1},
 };
 
+/* To a head or a timer. */
+#ifdef TL_EMBEDDED
+typedef struct linked_links *linked_link;
+#define LINKED_NONE NULL
+#else
+typedef uint32_t linked_link;
+#define LINKED_NONE UINT32_MAX
+#endif
+
+struct linked_links {
+    linked_link next; /* LINKED_NONE: the timer is not pending */
+    linked_link prev;
+};
+
 struct linked_node {
-    uint32_t next; /* LINKED_NONE: the timer is not pending */
-    uint32_t prev;
+    struct linked_links links;
     uint32_t due;
     uint32_t filed;
 };
 
+/* Where one array has heads and timers they are of one size. */
+#ifdef TL_EMBEDDED
+typedef struct linked_links linked_list;
+#else
+typedef struct linked_node linked_list;
+#endif
+
 struct linked_wheel {
     alignas(LINKED_ALIGN) uint64_t work_at; /* an advance to before this only sets the clock */
     uint64_t clock;
-    uint64_t ends[2];          /* deadlines before these go to the first level, or the second */
-    struct linked_node *nodes; /* heads, then timers; NULL: this regime is not in use */
-    uint64_t count;            /* timers pending */
+    uint64_t ends[2]; /* deadlines before these go to the first level, or the second */
+    linked_list *lists AND_RECORDS; /* and timers of the wheel's own behind them; NULL: this regime
+                                       is not in use */
+    uint64_t count;                 /* timers pending */
     const struct tl_allocator *allocator;
     uint32_t capacity;
+#ifdef TL_EMBEDDED
+    uint32_t stride_shift;   /* a record's stride is odd but for so many bits, */
+    uint32_t stride_inverse; /* and what is left times this is 1 modulo 2^32 */
+#endif
     alignas(LINKED_ALIGN) struct {
         uint64_t at; /* first tick at which there may be something to do on this level, or, on the
                         second, on any but the first */
         uint32_t first;
         uint16_t shift;
         uint16_t mask;
-        uint32_t width;  /* so many ticks before a slot begins it is moved down */
-        uint32_t stripe; /* of an index, the bits that make the difference between lists' heads */
-    } lower[2];          /* the first two levels, as filing needs them */
-    uint64_t far_at;     /* when FAR is to be searched */
-    uint64_t far_near;   /* when the first of FAR comes near, or before */
-    uint64_t due_since;  /* the clock before which nothing in DUE was due */
+        uint32_t width;    /* so many ticks before a slot begins it is moved down */
+        uint32_t stripe;   /* of an index, the bits that make the difference between lists' heads */
+    } lower[2];            /* the first two levels, as filing needs them */
+    uint64_t far_at;       /* when FAR is to be searched */
+    uint64_t far_first;    /* no deadline in FAR is before this, */
+    uint64_t sought_first; /* or this, in what the search has not come to */
+    uint32_t far_held;     /* at most so many have come into FAR since the search began */
+    uint32_t sought;       /* at most so many are yet to be searched, from its beginning on */
+    uint64_t due_since;    /* the clock before which nothing in DUE was due */
     uint64_t occupied[LINKED_WORDS];
     uint32_t *far_highs; /* of a timer in FAR, the high half of its deadline */
     struct tl_counters counters;
 };
 
+/* --- where heads and timers lie -------------------------------------------------------------- */
+
+#ifdef TL_EMBEDDED
+
+static inline struct linked_links *linked_at(const struct linked_wheel *wheel, linked_link link)
+{
+    (void)wheel;
+    return link;
+}
+
+static inline struct linked_node *linked_node(const struct linked_wheel *wheel, linked_link timer)
+{
+    (void)wheel;
+    return (struct linked_node *)(void *)timer;
+}
+
+static inline linked_link linked_head(const struct linked_wheel *wheel, uint32_t slot)
+{
+    return &wheel->lists[slot];
+}
+
+static inline linked_link linked_timer(const struct linked_wheel *wheel, uint32_t id)
+{
+    return record_at(&wheel->records, id);
+}
+
+/* Without a division: the distance is a multiple of the stride. */
+static inline uint32_t linked_id(const struct linked_wheel *wheel, linked_link timer)
+{
+    size_t distance = (size_t)((char *)timer - wheel->records.first);
+    return (uint32_t)(distance >> wheel->stride_shift) * wheel->stride_inverse;
+}
+
+/* The slot of a head; of a timer, any number. */
+static inline uint32_t linked_slot(const struct linked_wheel *wheel, linked_link head)
+{
+    return (uint32_t)(((uintptr_t)head - (uintptr_t)wheel->lists) / sizeof *head);
+}
+
+static inline uint64_t linked_differ(linked_link a, linked_link b)
+{
+    return (uintptr_t)a ^ (uintptr_t)b;
+}
+
+/* Where records lie has been said or has changed. */
+static inline void linked_note_stride(struct linked_wheel *wheel)
+{
+    wheel->stride_shift = (uint32_t)__builtin_ctzll(wheel->records.stride);
+    uint32_t odd = (uint32_t)(wheel->records.stride >> wheel->stride_shift);
+    uint32_t inverse = odd; /* right in 3 bits, and by each round in twice as many */
+    for (uint32_t bits = 3; bits < 32; bits *= 2) {
+        inverse *= 2 - odd * inverse;
+    }
+    wheel->stride_inverse = inverse;
+}
+
+static inline linked_link linked_moved_link(const struct linked_wheel *wheel,
+                                            const struct linked_wheel *old, linked_link link)
+{
+    uint64_t slot = ((uintptr_t)link - (uintptr_t)old->lists) / sizeof *link;
+    return slot < LINKED_SLOTS ? linked_head(wheel, (uint32_t)slot)
+                               : linked_timer(wheel, linked_id(old, link));
+}
+
+/* What was copied from where it lay in `old`, if anything, links to where it is now. */
+static inline void linked_relink(struct linked_wheel *wheel, const struct linked_wheel *old)
+{
+    linked_note_stride(wheel);
+    for (uint32_t i = 0; old->lists != NULL && i < LINKED_SLOTS + old->capacity; i++) {
+        linked_link link =
+            i < LINKED_SLOTS ? linked_head(wheel, i) : linked_timer(wheel, i - LINKED_SLOTS);
+        if (link->next != LINKED_NONE) {
+            link->next = linked_moved_link(wheel, old, link->next);
+            link->prev = linked_moved_link(wheel, old, link->prev);
+        }
+    }
+}
+
+/* The hook `moved`. */
+static inline void linked_moved(struct linked_wheel *wheel, const struct tl_records *records)
+{
+    struct linked_wheel old = *wheel;
+    records_give(&wheel->records, records);
+    linked_relink(wheel, &old);
+}
+
+#else
+
+static inline struct linked_links *linked_at(const struct linked_wheel *wheel, linked_link link)
+{
+    return &wheel->lists[link].links;
+}
+
+static inline struct linked_node *linked_node(const struct linked_wheel *wheel, linked_link timer)
+{
+    return &wheel->lists[timer];
+}
+
+static inline linked_link linked_head(const struct linked_wheel *wheel, uint32_t slot)
+{
+    (void)wheel;
+    return slot;
+}
+
+static inline linked_link linked_timer(const struct linked_wheel *wheel, uint32_t id)
+{
+    (void)wheel;
+    return id + LINKED_SLOTS;
+}
+
+static inline uint32_t linked_id(const struct linked_wheel *wheel, linked_link timer)
+{
+    (void)wheel;
+    return timer - LINKED_SLOTS;
+}
+
+static inline uint32_t linked_slot(const struct linked_wheel *wheel, linked_link head)
+{
+    (void)wheel;
+    return head;
+}
+
+static inline uint64_t linked_differ(linked_link a, linked_link b)
+{
+    return a ^ b;
+}
+
+static inline void linked_relink(struct linked_wheel *wheel, const struct linked_wheel *old)
+{
+    (void)wheel; /* numbers stay what they are */
+    (void)old;
+}
+
+#endif
+
 /* --- lists ----------------------------------------------------------------------------------- */
 
-static inline bool linked_is_empty(const struct linked_wheel *wheel, uint32_t head)
+static inline struct linked_links *linked_ends(const struct linked_wheel *wheel, uint32_t slot)
 {
-    return wheel->nodes[head].next == head;
+    return linked_at(wheel, linked_head(wheel, slot));
+}
+
+static inline bool linked_is_empty(const struct linked_wheel *wheel, uint32_t slot)
+{
+    return linked_ends(wheel, slot)->next == linked_head(wheel, slot);
 }
 
 static inline void linked_mark(struct linked_wheel *wheel, uint32_t slot)
@@ -146,64 +319,65 @@ static inline void linked_unmark(struct linked_wheel *wheel, uint32_t slot)
     wheel->occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 }
 
-static inline void linked_clear(struct linked_wheel *wheel, uint32_t head)
+static inline void linked_clear(struct linked_wheel *wheel, uint32_t slot)
 {
-    wheel->nodes[head].next = head;
-    wheel->nodes[head].prev = head;
-    linked_unmark(wheel, head);
+    linked_ends(wheel, slot)->next = linked_head(wheel, slot);
+    linked_ends(wheel, slot)->prev = linked_head(wheel, slot);
+    linked_unmark(wheel, slot);
 }
 
 /* Puts a node that is in no list at the end of a slot's. */
-static inline void linked_append(struct linked_wheel *wheel, uint32_t slot, uint32_t index)
+static inline void linked_append(struct linked_wheel *wheel, uint32_t slot, linked_link link)
 {
-    struct linked_node *nodes = wheel->nodes;
-    uint32_t last = nodes[slot].prev;
+    linked_link last = linked_ends(wheel, slot)->prev;
     TL_COUNT(wheel, moves, 1);
-    nodes[index].next = slot;
-    nodes[index].prev = last;
-    nodes[slot].prev = index;
-    nodes[last].next = index;
+    /* In this order: side by side, gcc joins the two by way of a vector's register. */
+    linked_at(wheel, link)->next = linked_head(wheel, slot);
+    linked_ends(wheel, slot)->prev = link;
+    linked_at(wheel, link)->prev = last;
+    linked_at(wheel, last)->next = link;
     linked_mark(wheel, slot);
 }
 
 /* Takes a node out of its list, and clears the slot's bit if it was alone; whether it was is a coin
  * toss, so no branch asks. */
-static inline void linked_remove(struct linked_wheel *wheel, uint32_t index)
+static inline void linked_remove(struct linked_wheel *wheel, linked_link link)
 {
-    struct linked_node *nodes = wheel->nodes;
-    uint32_t next = nodes[index].next;
-    uint32_t prev = nodes[index].prev;
+    linked_link next = linked_at(wheel, link)->next;
+    linked_link prev = linked_at(wheel, link)->prev;
     TL_COUNT(wheel, moves, 1);
-    nodes[next].prev = prev;
-    nodes[prev].next = next;
-    uint64_t alone = ((uint64_t)(next ^ prev) - 1) >> 63; /* then both are the head */
-    uint32_t slot = next & (0 - (uint32_t)alone);
+    linked_at(wheel, next)->prev = prev;
+    linked_at(wheel, prev)->next = next;
+    uint64_t alone = (linked_differ(next, prev) - 1) >> 63; /* then both are the head */
+    uint32_t slot = linked_slot(wheel, next) & (0 - (uint32_t)alone);
     wheel->occupied[slot / 64] &= ~(alone << slot % 64);
 }
 
-/* Takes the first node out. The slot's bit stays. */
-static inline void linked_pop(struct linked_wheel *wheel, uint32_t head, uint32_t index)
+/* Has a list begin with this. The slot's bit stays. */
+static inline void linked_begin(struct linked_wheel *wheel, uint32_t slot, linked_link first)
 {
-    uint32_t next = wheel->nodes[index].next;
-    wheel->nodes[head].next = next;
-    wheel->nodes[next].prev = head;
+    linked_ends(wheel, slot)->next = first;
+    linked_at(wheel, first)->prev = linked_head(wheel, slot);
+}
+
+static inline void linked_end(struct linked_wheel *wheel, uint32_t slot, linked_link last)
+{
+    linked_ends(wheel, slot)->prev = last;
+    linked_at(wheel, last)->next = linked_head(wheel, slot);
 }
 
 /* Moves all of a slot's nodes behind those of another. */
 static inline void linked_splice(struct linked_wheel *wheel, uint32_t from, uint32_t to)
 {
-    struct linked_node *nodes = wheel->nodes;
     if (linked_is_empty(wheel, from)) {
         return;
     }
     TL_COUNT(wheel, slots, 1);
-    uint32_t first = nodes[from].next;
-    uint32_t last = nodes[from].prev;
-    uint32_t end = nodes[to].prev;
-    nodes[end].next = first;
-    nodes[first].prev = end;
-    nodes[last].next = to;
-    nodes[to].prev = last;
+    linked_link first = linked_ends(wheel, from)->next;
+    linked_link end = linked_ends(wheel, to)->prev;
+    linked_at(wheel, end)->next = first;
+    linked_at(wheel, first)->prev = end;
+    linked_end(wheel, to, linked_ends(wheel, from)->prev);
     linked_mark(wheel, to);
     linked_clear(wheel, from);
 }
@@ -226,7 +400,7 @@ static __attribute__((noinline)) void linked_wake(struct linked_wheel *wheel, ui
 }
 
 static __attribute__((noinline)) void linked_file_further(struct linked_wheel *wheel,
-                                                          uint32_t index, uint64_t due)
+                                                          linked_link link, uint64_t due)
 {
     uint32_t shift = linked_levels[3].shift;
     uint32_t level = 2 + ((due >> shift) - (wheel->clock >> shift) > 1);
@@ -234,59 +408,118 @@ static __attribute__((noinline)) void linked_file_further(struct linked_wheel *w
     uint64_t block = due >> shift;
     uint32_t slot =
         linked_levels[level].first + ((uint32_t)block & (linked_levels[level].slots - 1));
-    wheel->nodes[index].filed = (uint32_t)(block << shift);
+    linked_node(wheel, link)->filed = (uint32_t)(block << shift);
     uint64_t at = (block - 1) << shift;
     if (at < wheel->lower[1].at) {
         linked_wake(wheel, 1, at);
     }
-    linked_append(wheel, slot, index);
+    linked_append(wheel, slot, link);
 }
 
 /* Files a node under its due tick, after the clock and less than 2^28 ahead. Which of the first two
  * levels takes it is a coin toss too, so a table says what follows. */
-static inline void linked_file(struct linked_wheel *wheel, uint32_t index, uint64_t due)
+static inline void linked_file(struct linked_wheel *wheel, linked_link link, uint64_t due)
 {
     if (__builtin_expect(due >= wheel->ends[1], 0)) {
-        linked_file_further(wheel, index, due);
+        linked_file_further(wheel, link, due);
         return;
     }
     uint32_t upper = due >= wheel->ends[0];
     uint32_t shift = wheel->lower[upper].shift;
     uint64_t block = due >> shift;
     uint32_t slot = wheel->lower[upper].first + ((uint32_t)block & wheel->lower[upper].mask) +
-                    (index & wheel->lower[upper].stripe);
+                    ((uint32_t)due * LINKED_SECOND_SLOTS & wheel->lower[upper].stripe);
     uint64_t at = block << shift;
-    wheel->nodes[index].filed = (uint32_t)at;
+    linked_node(wheel, link)->filed = (uint32_t)at;
     at -= wheel->lower[upper].width;
     if (__builtin_expect(at < wheel->lower[upper].at, 0)) {
         linked_wake(wheel, upper, at);
     }
-    linked_append(wheel, slot, index);
+    linked_append(wheel, slot, link);
 }
 
-/* Puts a node into FAR. Under what it is filed there no near deadline is ever found to be later:
- * not until FAR is searched, at the latest 2^29 ticks from now. */
-static void linked_file_far(struct linked_wheel *wheel, uint32_t index, uint64_t deadline)
+/* --- FAR ------------------------------------------------------------------------------------- */
+
+/* A node in FAR is filed under what no near deadline is ever found to be later than: not until FAR
+ * is searched, at the latest 2^29 ticks from then. */
+static inline bool linked_is_far(const struct linked_wheel *wheel, const struct linked_node *node)
 {
-    wheel->nodes[index].due = (uint32_t)deadline;
-    wheel->nodes[index].filed = (uint32_t)wheel->clock + INT32_MAX;
-    wheel->far_highs[index - LINKED_SLOTS] = (uint32_t)(deadline >> 32);
-    linked_append(wheel, LINKED_FAR, index);
+    return (int32_t)(node->filed - (uint32_t)wheel->clock) > (int32_t)(2 * LINKED_NEAR);
+}
+
+static inline uint64_t linked_far_deadline(const struct linked_wheel *wheel, linked_link link)
+{
+    return (uint64_t)wheel->far_highs[linked_id(wheel, link)] << 32 | linked_node(wheel, link)->due;
+}
+
+/* When there is something to do about FAR. */
+static inline uint64_t linked_far_wake(const struct linked_wheel *wheel)
+{
+    return wheel->sought > 0 ? wheel->clock + 1 : wheel->far_at;
+}
+
+/* Sets the deadline of a node that is in FAR, or about to be. */
+static void linked_set_far(struct linked_wheel *wheel, linked_link link, uint64_t deadline)
+{
     uint64_t near = deadline - LINKED_NEAR / 2;
     uint64_t latest = wheel->clock + 2 * LINKED_NEAR;
-    wheel->far_near = near < wheel->far_near ? near : wheel->far_near;
     uint64_t at = near < latest ? near : latest;
-    if (at < wheel->far_at) {
-        wheel->far_at = at;
-        if (at < wheel->lower[1].at) {
-            linked_wake(wheel, 1, at);
-        }
+    linked_node(wheel, link)->due = (uint32_t)deadline;
+    wheel->far_highs[linked_id(wheel, link)] = (uint32_t)(deadline >> 32);
+    wheel->far_first = deadline < wheel->far_first ? deadline : wheel->far_first;
+    wheel->far_at = at < wheel->far_at ? at : wheel->far_at;
+    if (at < wheel->lower[1].at) {
+        linked_wake(wheel, 1, at);
     }
 }
 
-static inline uint64_t linked_far_deadline(const struct linked_wheel *wheel, uint32_t index)
+static void linked_file_far(struct linked_wheel *wheel, linked_link link, uint64_t deadline)
 {
-    return (uint64_t)wheel->far_highs[index - LINKED_SLOTS] << 32 | wheel->nodes[index].due;
+    linked_node(wheel, link)->filed = (uint32_t)wheel->clock + INT32_MAX;
+    wheel->far_held += wheel->far_held < UINT32_MAX;
+    linked_append(wheel, LINKED_FAR, link);
+    linked_set_far(wheel, link, deadline);
+}
+
+/* Puts what is due by now at the end of DUE or LATE. */
+static void linked_file_due(struct linked_wheel *wheel, uint32_t slot, linked_link link)
+{
+    linked_node(wheel, link)->due = (uint32_t)wheel->clock;
+    linked_node(wheel, link)->filed = (uint32_t)wheel->clock;
+    linked_append(wheel, slot, link);
+}
+
+/* Looks at up to `most` nodes of FAR, whether they are still far. */
+static void linked_search_far(struct linked_wheel *wheel, uint64_t most)
+{
+    if (wheel->sought == 0) {
+        wheel->sought = wheel->far_held < wheel->count ? wheel->far_held : (uint32_t)wheel->count;
+        wheel->sought_first = wheel->far_first;
+        wheel->far_held = 0;
+        wheel->far_first = TL_NEVER;
+        wheel->far_at = TL_NEVER;
+    }
+    for (; most > 0 && wheel->sought > 0 && !linked_is_empty(wheel, LINKED_FAR); most--) {
+        linked_link link = linked_ends(wheel, LINKED_FAR)->next;
+        uint64_t deadline = linked_far_deadline(wheel, link);
+        TL_COUNT(wheel, compares, 1);
+        linked_begin(wheel, LINKED_FAR, linked_at(wheel, link)->next);
+        wheel->sought--;
+        if (deadline <= wheel->clock) {
+            linked_file_due(wheel, LINKED_DUE, link);
+        } else if (deadline - wheel->clock < LINKED_NEAR) {
+            linked_file(wheel, link, deadline);
+        } else {
+            linked_file_far(wheel, link, deadline);
+        }
+    }
+    if (linked_is_empty(wheel, LINKED_FAR)) {
+        linked_unmark(wheel, LINKED_FAR);
+        wheel->sought = 0;
+    }
+    if (wheel->sought == 0) {
+        wheel->sought_first = TL_NEVER;
+    }
 }
 
 /* --- start and stop -------------------------------------------------------------------------- */
@@ -295,19 +528,21 @@ static inline uint64_t linked_far_deadline(const struct linked_wheel *wheel, uin
 static __attribute__((noinline)) enum tl_status linked_start_apart(struct linked_wheel *wheel,
                                                                    uint32_t id, uint64_t deadline)
 {
-    uint32_t index = id + LINKED_SLOTS;
-    struct linked_node *node = &wheel->nodes[index];
-    if (node->next != LINKED_NONE) {
-        linked_remove(wheel, index);
-    } else {
+    linked_link link = linked_timer(wheel, id);
+    struct linked_node *node = linked_node(wheel, link);
+    bool far = deadline > wheel->clock;
+    if (node->links.next == LINKED_NONE) {
         wheel->count++;
-    }
-    if (deadline > wheel->clock) {
-        linked_file_far(wheel, index, deadline);
+    } else if (far && linked_is_far(wheel, node)) {
+        linked_set_far(wheel, link, deadline);
+        return TL_OK;
     } else {
-        node->due = (uint32_t)wheel->clock;
-        node->filed = (uint32_t)wheel->clock;
-        linked_append(wheel, LINKED_LATE, index);
+        linked_remove(wheel, link);
+    }
+    if (far) {
+        linked_file_far(wheel, link, deadline);
+    } else {
+        linked_file_due(wheel, LINKED_LATE, link);
         wheel->work_at = 0;
     }
     return TL_OK;
@@ -319,30 +554,30 @@ static inline enum tl_status linked_start(struct linked_wheel *wheel, uint32_t i
     if (__builtin_expect(deadline - wheel->clock - 1 >= LINKED_NEAR - 1, 0)) {
         return linked_start_apart(wheel, id, deadline);
     }
-    uint32_t index = id + LINKED_SLOTS;
-    struct linked_node *node = &wheel->nodes[index];
+    linked_link link = linked_timer(wheel, id);
+    struct linked_node *node = linked_node(wheel, link);
     node->due = (uint32_t)deadline;
-    if (node->next != LINKED_NONE) {
+    if (node->links.next != LINKED_NONE) {
         TL_COUNT(wheel, compares, 1);
         if ((int32_t)((uint32_t)deadline - node->filed) >= 0) {
             return TL_OK;
         }
-        linked_remove(wheel, index);
+        linked_remove(wheel, link);
     } else {
         wheel->count++;
     }
-    linked_file(wheel, index, deadline);
+    linked_file(wheel, link, deadline);
     return TL_OK;
 }
 
 static inline enum tl_status linked_stop(struct linked_wheel *wheel, uint32_t id)
 {
-    uint32_t index = id + LINKED_SLOTS;
-    if (wheel->nodes[index].next == LINKED_NONE) {
+    linked_link link = linked_timer(wheel, id);
+    if (linked_at(wheel, link)->next == LINKED_NONE) {
         return TL_IDLE;
     }
-    linked_remove(wheel, index);
-    wheel->nodes[index].next = LINKED_NONE;
+    linked_remove(wheel, link);
+    linked_at(wheel, link)->next = LINKED_NONE;
     wheel->count--;
     return TL_OK;
 }
@@ -386,70 +621,69 @@ static inline uint64_t linked_block_end(const struct linked_wheel *wheel)
     return wheel->ends[0] - (UINT64_C(1) << LINKED_BLOCK_BITS);
 }
 
-/* Files again up to `most` of a slot's nodes, from both ends. */
-static __attribute__((noinline)) void linked_move_slot(struct linked_wheel *wheel, uint32_t head,
+/* Files a node that is being moved down where it now belongs. */
+static inline void linked_move_node(struct linked_wheel *wheel, linked_link link)
+{
+    TL_COUNT(wheel, cascades, 1);
+    linked_file(wheel, link, linked_due(wheel, linked_node(wheel, link)));
+}
+
+/* Moves up to `most` of a slot's nodes down, from both ends. */
+static __attribute__((noinline)) void linked_move_slot(struct linked_wheel *wheel, uint32_t slot,
                                                        uint32_t most)
 {
-    struct linked_node *nodes = wheel->nodes;
-    uint32_t first = nodes[head].next;
-    uint32_t last = nodes[head].prev;
+    linked_link first = linked_ends(wheel, slot)->next;
+    linked_link last = linked_ends(wheel, slot)->prev;
     TL_COUNT(wheel, slots, 1);
-    for (uint32_t pairs = most / 2; pairs > 0; pairs--) {
-        uint32_t next = nodes[first].next;
-        uint32_t prev = nodes[last].prev;
-        __builtin_prefetch(&nodes[next], 1);
-        __builtin_prefetch(&nodes[prev], 1);
-        TL_COUNT(wheel, cascades, 1);
-        linked_file(wheel, first, linked_due(wheel, &nodes[first]));
+    for (uint32_t pairs = most / 2 + most % 2; pairs > 0; pairs--) {
+        linked_link next = linked_at(wheel, first)->next;
+        linked_link prev = linked_at(wheel, last)->prev;
+        __builtin_prefetch(linked_at(wheel, next), 1);
+        __builtin_prefetch(linked_at(wheel, prev), 1);
+        linked_move_node(wheel, first);
         if (first != last) {
-            TL_COUNT(wheel, cascades, 1);
-            linked_file(wheel, last, linked_due(wheel, &nodes[last]));
+            linked_move_node(wheel, last);
         }
         if (first == last || next == last) {
-            linked_clear(wheel, head);
+            linked_clear(wheel, slot);
             return;
         }
         first = next;
         last = prev;
     }
-    nodes[head].next = first;
-    nodes[first].prev = head;
-    nodes[head].prev = last;
-    nodes[last].next = head;
+    linked_begin(wheel, slot, first);
+    linked_end(wheel, slot, last);
 }
 
 /* The same of a slot of the second level with several lists, from the beginnings of all. */
 static __attribute__((noinline)) void linked_move_stripes(struct linked_wheel *wheel, uint32_t slot,
                                                           uint32_t most)
 {
-    struct linked_node *nodes = wheel->nodes;
-    uint32_t firsts[LINKED_STRIPES];
+    linked_link firsts[LINKED_STRIPES];
     TL_COUNT(wheel, slots, 1);
     for (uint32_t i = 0; i < LINKED_STRIPES; i++) {
-        firsts[i] = nodes[slot + i * LINKED_SECOND_SLOTS].next;
-        __builtin_prefetch(&nodes[firsts[i]], 1);
+        firsts[i] = linked_ends(wheel, slot + i * LINKED_SECOND_SLOTS)->next;
+        __builtin_prefetch(linked_at(wheel, firsts[i]), 1);
     }
-    bool left = true;
-    for (uint32_t rounds = most / LINKED_STRIPES; left && rounds > 0; rounds--) {
+    for (bool left = true; left && most >= LINKED_STRIPES;) {
         left = false;
         for (uint32_t i = 0; i < LINKED_STRIPES; i++) {
-            uint32_t index = firsts[i];
-            if (index != slot + i * LINKED_SECOND_SLOTS) {
-                firsts[i] = nodes[index].next;
-                __builtin_prefetch(&nodes[firsts[i]], 1);
-                TL_COUNT(wheel, cascades, 1);
-                linked_file(wheel, index, linked_due(wheel, &nodes[index]));
+            linked_link link = firsts[i];
+            if (link != linked_head(wheel, slot + i * LINKED_SECOND_SLOTS)) {
+                firsts[i] = linked_at(wheel, link)->next;
+                __builtin_prefetch(linked_at(wheel, firsts[i]), 1);
+                linked_move_node(wheel, link);
+                most--;
                 left = true;
             }
         }
     }
     for (uint32_t i = 0; i < LINKED_STRIPES; i++) {
-        uint32_t head = slot + i * LINKED_SECOND_SLOTS;
-        if (firsts[i] == head) {
-            linked_clear(wheel, head);
+        uint32_t list = slot + i * LINKED_SECOND_SLOTS;
+        if (firsts[i] == linked_head(wheel, list)) {
+            linked_clear(wheel, list);
         } else {
-            nodes[head].next = firsts[i];
-            nodes[firsts[i]].prev = head;
+            linked_begin(wheel, list, firsts[i]);
         }
     }
 }
@@ -465,9 +699,24 @@ static inline bool linked_slot_is_empty(const struct linked_wheel *wheel, uint32
     return empty;
 }
 
-/* Moves down what the time has come for, of the slots of the next blocks: on the last tick of a
- * block all that is left. */
-static __attribute__((noinline)) void linked_move_down(struct linked_wheel *wheel)
+/* How many nodes are moved down in so many ticks: on the last of a block all that is left, which is
+ * none after ticks one by one, since the second half has enough for all timers. */
+static inline uint32_t linked_portion(const struct linked_wheel *wheel, uint32_t level,
+                                      uint64_t ticks)
+{
+    uint64_t now = wheel->clock;
+    uint32_t shift = linked_levels[level].shift;
+    uint64_t portion = level == 1 ? LINKED_PORTION : LINKED_FEWER;
+    if ((now >> (shift - 1) & 1) != 0) {
+        uint64_t share = (wheel->count >> (shift - 1)) + LINKED_STRIPES; /* by rounds */
+        portion = share > portion ? share : portion;
+    }
+    bool last = now + 1 == ((now >> shift) + 1) << shift;
+    return last || ticks > UINT32_MAX / portion ? UINT32_MAX : (uint32_t)(portion * ticks);
+}
+
+/* Moves down what so many ticks have time for, of the slots of the next blocks. */
+static __attribute__((noinline)) void linked_move_down(struct linked_wheel *wheel, uint64_t ticks)
 {
     uint64_t now = wheel->clock;
     wheel->lower[1].at = TL_NEVER;
@@ -479,9 +728,7 @@ static __attribute__((noinline)) void linked_move_down(struct linked_wheel *whee
         if (linked_slot_is_empty(wheel, level, slot)) {
             continue;
         }
-        bool last = now + 1 == block << shift;
-        uint32_t eighths = (uint32_t)(now >> (shift - 3)) & 7;
-        uint32_t most = last ? UINT32_MAX : (uint32_t)LINKED_PORTION << eighths;
+        uint32_t most = linked_portion(wheel, level, ticks);
         if (level == 1 && wheel->lower[1].stripe != 0) {
             linked_move_stripes(wheel, slot, most);
         } else {
@@ -489,7 +736,8 @@ static __attribute__((noinline)) void linked_move_down(struct linked_wheel *whee
         }
     }
     uint64_t at = linked_block_end(wheel);
-    at = wheel->far_at < at ? wheel->far_at : at;
+    uint64_t far_wake = linked_far_wake(wheel);
+    at = far_wake < at ? far_wake : at;
     for (uint32_t level = 1; level < LINKED_LEVELS; level++) {
         uint64_t from = now >> linked_levels[level].shift;
         uint32_t ahead = linked_to_occupied(wheel, level, from);
@@ -531,10 +779,10 @@ static void linked_collect(struct linked_wheel *wheel, uint64_t now)
 /* Has everything in DUE be due at the clock, whatever it was due at. */
 static void linked_make_due(struct linked_wheel *wheel)
 {
-    struct linked_node *nodes = wheel->nodes;
-    for (uint32_t index = nodes[LINKED_DUE].next; index != LINKED_DUE; index = nodes[index].next) {
-        nodes[index].due = (uint32_t)wheel->clock;
-        nodes[index].filed = (uint32_t)wheel->clock;
+    linked_link link = linked_ends(wheel, LINKED_DUE)->next;
+    for (; link != linked_head(wheel, LINKED_DUE); link = linked_at(wheel, link)->next) {
+        linked_node(wheel, link)->due = (uint32_t)wheel->clock;
+        linked_node(wheel, link)->filed = (uint32_t)wheel->clock;
     }
 }
 
@@ -542,74 +790,45 @@ static void linked_make_due(struct linked_wheel *wheel)
  * what is due becomes so anew, and what was restarted meanwhile is filed. */
 static void linked_settle(struct linked_wheel *wheel)
 {
-    struct linked_node *nodes = wheel->nodes;
-    uint32_t index = nodes[LINKED_DUE].next;
+    linked_link link = linked_ends(wheel, LINKED_DUE)->next;
     linked_clear(wheel, LINKED_DUE);
-    while (index != LINKED_DUE) {
-        uint32_t next = nodes[index].next;
-        uint64_t due = linked_due(wheel, &nodes[index]);
+    while (link != linked_head(wheel, LINKED_DUE)) {
+        linked_link next = linked_at(wheel, link)->next;
+        uint64_t due = linked_due(wheel, linked_node(wheel, link));
         if (due > wheel->clock) {
-            linked_file(wheel, index, due);
+            linked_file(wheel, link, due);
         } else {
-            nodes[index].due = (uint32_t)wheel->clock;
-            nodes[index].filed = (uint32_t)wheel->clock;
-            linked_append(wheel, LINKED_DUE, index);
+            linked_file_due(wheel, LINKED_DUE, link);
         }
-        index = next;
+        link = next;
     }
     wheel->due_since = wheel->clock;
 }
 
-/* Searches FAR for what is no longer far. */
-static void linked_search_far(struct linked_wheel *wheel)
-{
-    struct linked_node *nodes = wheel->nodes;
-    uint32_t index = nodes[LINKED_FAR].next;
-    linked_clear(wheel, LINKED_FAR);
-    wheel->far_at = TL_NEVER;
-    wheel->far_near = TL_NEVER;
-    while (index != LINKED_FAR) {
-        uint32_t next = nodes[index].next;
-        uint64_t deadline = linked_far_deadline(wheel, index);
-        TL_COUNT(wheel, compares, 1);
-        if (deadline <= wheel->clock) {
-            nodes[index].due = (uint32_t)wheel->clock;
-            nodes[index].filed = (uint32_t)wheel->clock;
-            linked_append(wheel, LINKED_DUE, index);
-        } else if (deadline - wheel->clock < LINKED_NEAR) {
-            linked_file(wheel, index, deadline);
-        } else {
-            linked_file_far(wheel, index, deadline);
-        }
-        index = next;
-    }
-}
-
 /* Fires what is due of a list that nothing is filed into meanwhile, and files again what is not.
- * False: the budget is used up before its end. */
-static inline bool linked_fire_list(struct linked_wheel *wheel, uint32_t head, uint64_t now,
+ * False: the budget is used up before its end. A callback may have the wheel grow, or emptied. */
+static inline bool linked_fire_list(struct linked_wheel *wheel, uint32_t slot, uint64_t now,
                                     uint64_t budget, uint64_t *fired, tl_fire_fn fire, void *ctx)
 {
-    uint32_t index = wheel->nodes[head].next;
-    while (index != head) {
-        struct linked_node *node = &wheel->nodes[index];
+    linked_link link;
+    while ((link = linked_ends(wheel, slot)->next) != linked_head(wheel, slot)) {
+        struct linked_node *node = linked_node(wheel, link);
         if (__builtin_expect((int32_t)(node->due - (uint32_t)now) > 0, 0)) {
             TL_COUNT(wheel, cascades, 1);
-            linked_pop(wheel, head, index);
-            linked_file(wheel, index, linked_due(wheel, node));
+            linked_begin(wheel, slot, node->links.next);
+            linked_file(wheel, link, linked_due(wheel, node));
         } else if (*fired == budget) {
             return false;
         } else {
             TL_COUNT(wheel, moves, 1);
-            linked_pop(wheel, head, index);
-            node->next = LINKED_NONE;
+            linked_begin(wheel, slot, node->links.next);
+            node->links.next = LINKED_NONE;
             wheel->count--;
             ++*fired;
-            fire(ctx, index - LINKED_SLOTS, now);
+            fire(ctx, linked_id(wheel, link), now);
         }
-        index = wheel->nodes[head].next; /* whatever the callback has stopped */
     }
-    linked_unmark(wheel, head);
+    linked_unmark(wheel, slot);
     return true;
 }
 
@@ -627,7 +846,7 @@ static __attribute__((noinline)) uint64_t linked_advance_far(struct linked_wheel
                                                              tl_fire_fn fire, void *ctx)
 {
     uint64_t fired = 0;
-    bool leap = now - wheel->clock >= LINKED_NEAR;
+    uint64_t ticks = now - wheel->clock;
     if (linked_is_empty(wheel, LINKED_DUE)) {
         wheel->due_since = wheel->clock;
     } else if (now - wheel->due_since >= LINKED_NEAR) {
@@ -635,15 +854,15 @@ static __attribute__((noinline)) uint64_t linked_advance_far(struct linked_wheel
     }
     linked_splice(wheel, LINKED_LATE, LINKED_DUE);
     linked_collect(wheel, now);
-    if (leap) {
+    if (ticks >= LINKED_NEAR) {
         linked_make_due(wheel);
         wheel->due_since = now;
     }
-    if (now >= wheel->far_at) {
-        linked_search_far(wheel);
+    if (wheel->sought > 0 || now >= wheel->far_at) {
+        linked_search_far(wheel, ticks < LINKED_NEAR / 2 ? LINKED_FEWER * ticks : UINT64_MAX);
     }
     (void)linked_fire_list(wheel, LINKED_DUE, now, budget, &fired, fire, ctx);
-    linked_move_down(wheel);
+    linked_move_down(wheel, ticks);
     wheel->lower[0].at = linked_next_tick(wheel, now);
     linked_set_work_at(wheel);
     return fired;
@@ -657,15 +876,16 @@ static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_whe
 {
     uint64_t next = wheel->clock + 1;
     if (wheel->work_at == 0 || next >> LINKED_BLOCK_BITS != now >> LINKED_BLOCK_BITS ||
-        now >= wheel->far_at) {
+        now >= linked_far_wake(wheel)) {
         return linked_advance_far(wheel, now, budget, fire, ctx);
     }
     uint64_t fired = 0;
     bool within = true;
+    uint64_t ticks = now - wheel->clock;
     wheel->clock = now;
     if (now >= wheel->lower[1].at) {
         linked_set_ends(wheel);
-        linked_move_down(wheel);
+        linked_move_down(wheel, ticks);
     }
     while (wheel->lower[0].at <= now) {
         uint64_t tick = wheel->lower[0].at;
@@ -682,8 +902,8 @@ static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_whe
         wheel->lower[0].at = linked_next_tick(wheel, tick);
     }
     uint32_t ahead = (uint32_t)(now + LINKED_AHEAD) & (linked_levels[0].slots - 1);
-    __builtin_prefetch(&wheel->nodes[wheel->nodes[ahead].next], 1);
-    __builtin_prefetch(&wheel->nodes[wheel->nodes[ahead].prev], 1);
+    __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->next), 1);
+    __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->prev), 1);
     linked_set_work_at(wheel);
     return fired;
 }
@@ -722,9 +942,8 @@ static uint64_t linked_next(const struct linked_wheel *wheel)
     if (!linked_is_empty(wheel, LINKED_DUE) || !linked_is_empty(wheel, LINKED_LATE)) {
         return wheel->clock;
     }
-    /* That FAR is searched every so often is for the clock's sake: while that stands, nobody need.
-     */
-    uint64_t next = wheel->far_near;
+    /* When FAR is searched does not count: who goes there at once searches all of it. */
+    uint64_t next = wheel->far_first < wheel->sought_first ? wheel->far_first : wheel->sought_first;
     for (uint32_t level = linked_first_is_known(wheel, &next) ? 1 : 0; level < LINKED_LEVELS;
          level++) {
         uint64_t from = wheel->clock >> linked_levels[level].shift;
@@ -740,70 +959,81 @@ static uint64_t linked_next(const struct linked_wheel *wheel)
 
 /* The deadline of a timer that is pending; of what is due already, a tick that is not after the
  * clock. */
-static inline uint64_t linked_deadline(const struct linked_wheel *wheel, uint32_t id)
+static inline uint64_t linked_deadline(const struct linked_wheel *wheel, linked_link link)
 {
-    const struct linked_node *node = &wheel->nodes[id + LINKED_SLOTS];
-    bool far = (int32_t)(node->filed - (uint32_t)wheel->clock) > (int32_t)(2 * LINKED_NEAR);
-    return far ? linked_far_deadline(wheel, id + LINKED_SLOTS) : linked_due(wheel, node);
+    const struct linked_node *node = linked_node(wheel, link);
+    return linked_is_far(wheel, node) ? linked_far_deadline(wheel, link) : linked_due(wheel, node);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-static inline size_t linked_bytes(uint32_t capacity)
+/* Of heads, timers of the wheel's own, and the high halves of deadlines. */
+static inline size_t linked_bytes(const struct linked_wheel *wheel, uint32_t capacity)
 {
-    return (LINKED_SLOTS + (size_t)capacity) * sizeof(struct linked_node) +
+    (void)wheel; /* which says whether timers are in records */
+    return LINKED_SLOTS * sizeof(linked_list) +
+           (size_t)OWN_ENTRIES(wheel, capacity) * sizeof(struct linked_node) +
            (size_t)capacity * sizeof(uint32_t);
 }
 
-/* An empty wheel without memory. */
-static inline void linked_init(struct linked_wheel *wheel, uint64_t now,
-                               const struct tl_allocator *allocator)
+/* Forgets all timers, so that an advance under way ends. Their nodes are left as they are. */
+static inline void linked_empty(struct linked_wheel *wheel)
 {
-    *wheel = (struct linked_wheel){
-        .clock = now,
-        .far_at = TL_NEVER,
-        .far_near = TL_NEVER,
-        .due_since = now,
-        .allocator = allocator,
-    };
+    wheel->count = 0;
+    wheel->far_at = wheel->far_first = wheel->sought_first = TL_NEVER;
+    wheel->far_held = wheel->sought = 0;
+    wheel->due_since = wheel->clock;
     linked_set_ends(wheel);
+    wheel->lower[0].at = TL_NEVER;
+    wheel->lower[1].at = linked_block_end(wheel);
+    wheel->work_at = wheel->lower[1].at;
+    for (uint32_t slot = 0; wheel->lists != NULL && slot < LINKED_SLOTS; slot++) {
+        linked_clear(wheel, slot);
+    }
+}
+
+/* An empty wheel without memory. */
+static inline void linked_init(struct linked_wheel *wheel, const struct tl_config *config)
+{
+    *wheel = (struct linked_wheel){.clock = config->now, .allocator = config->allocator};
+    TAKE_RECORDS(wheel, config);
     for (uint32_t level = 0; level < 2; level++) {
-        wheel->lower[level].at = TL_NEVER;
         wheel->lower[level].shift = (uint16_t)linked_levels[level].shift;
         wheel->lower[level].mask = (uint16_t)(linked_levels[level].slots - 1);
         wheel->lower[level].first = linked_levels[level].first;
     }
     wheel->lower[1].width = UINT32_C(1) << LINKED_BLOCK_BITS;
-    wheel->lower[1].at = linked_block_end(wheel);
-    wheel->work_at = wheel->lower[1].at;
+    linked_empty(wheel);
 }
 
 /* Grows to `capacity` timers, more than there are, or the first. TL_ERR_NOMEM: nothing changed. */
 static inline enum tl_status linked_reserve(struct linked_wheel *wheel, uint32_t capacity)
 {
-    struct linked_node *nodes = tl_alloc(wheel->allocator, linked_bytes(capacity), LINKED_ALIGN);
-    if (nodes == NULL) {
+    struct linked_wheel old = *wheel;
+    linked_list *lists = tl_alloc(wheel->allocator, linked_bytes(wheel, capacity), LINKED_ALIGN);
+    if (lists == NULL) {
         return TL_ERR_NOMEM;
     }
-    uint32_t *far_highs = (uint32_t *)(void *)&nodes[LINKED_SLOTS + (size_t)capacity];
-    uint32_t old = wheel->capacity;
-    if (wheel->nodes != NULL) {
-        memcpy(nodes, wheel->nodes, (LINKED_SLOTS + (size_t)old) * sizeof *nodes);
-        memcpy(far_highs, wheel->far_highs, old * sizeof *far_highs);
-        tl_free(wheel->allocator, wheel->nodes, linked_bytes(old), LINKED_ALIGN);
-        wheel->nodes = nodes;
-    } else {
-        wheel->nodes = nodes;
-        for (uint32_t head = 0; head < LINKED_SLOTS; head++) {
-            linked_clear(wheel, head);
-        }
-    }
-    for (uint32_t id = old; id < capacity; id++) {
-        nodes[id + LINKED_SLOTS] = (struct linked_node){.next = LINKED_NONE, .prev = LINKED_NONE};
-        far_highs[id] = 0;
-    }
-    wheel->far_highs = far_highs;
+    struct linked_node *nodes = (struct linked_node *)(void *)&lists[LINKED_SLOTS];
+    size_t timers = OWN_ENTRIES(wheel, old.capacity);
+    wheel->lists = lists;
+    wheel->far_highs = (uint32_t *)(void *)&nodes[OWN_ENTRIES(wheel, capacity)];
     wheel->capacity = capacity;
+    OWN_ARRAY(wheel, nodes, sizeof *nodes);
+    if (old.lists != NULL) {
+        memcpy(lists, old.lists, LINKED_SLOTS * sizeof *lists + timers * sizeof *nodes);
+        memcpy(wheel->far_highs, old.far_highs, old.capacity * sizeof *old.far_highs);
+    }
+    linked_relink(wheel, &old);
+    if (old.lists != NULL) {
+        tl_free(wheel->allocator, old.lists, linked_bytes(&old, old.capacity), LINKED_ALIGN);
+    } else {
+        linked_empty(wheel);
+    }
+    for (size_t i = timers; i < OWN_ENTRIES(wheel, capacity); i++) {
+        nodes[i] = (struct linked_node){.links = {LINKED_NONE, LINKED_NONE}};
+    }
+    memset(wheel->far_highs + old.capacity, 0, (capacity - old.capacity) * sizeof(uint32_t));
     if (capacity >= LINKED_STRIPED) {
         wheel->lower[1].stripe = (LINKED_STRIPES - 1) * LINKED_SECOND_SLOTS;
     }
@@ -812,9 +1042,9 @@ static inline enum tl_status linked_reserve(struct linked_wheel *wheel, uint32_t
 
 static inline void linked_free(struct linked_wheel *wheel)
 {
-    if (wheel->nodes != NULL) {
-        tl_free(wheel->allocator, wheel->nodes, linked_bytes(wheel->capacity), LINKED_ALIGN);
-        wheel->nodes = NULL;
+    if (wheel->lists != NULL) {
+        tl_free(wheel->allocator, wheel->lists, linked_bytes(wheel, wheel->capacity), LINKED_ALIGN);
+        wheel->lists = NULL;
     }
 }
 
@@ -856,6 +1086,15 @@ static const char *linked_check_node(const struct linked_wheel *wheel, uint32_t 
     return NULL;
 }
 
+static const char *linked_check_far(const struct linked_wheel *wheel, linked_link link)
+{
+    uint64_t deadline = linked_far_deadline(wheel, link);
+    bool late = deadline < wheel->far_first && deadline < wheel->sought_first;
+    late |= wheel->sought == 0 && wheel->far_at > deadline - LINKED_NEAR / 2;
+    late |= deadline <= wheel->clock || !linked_is_far(wheel, linked_node(wheel, link));
+    return late ? "what is far is searched too late" : NULL;
+}
+
 /* Checks one list and counts its nodes. */
 static const char *linked_check_list(const struct linked_wheel *wheel, uint32_t slot,
                                      uint64_t *seen)
@@ -864,31 +1103,29 @@ static const char *linked_check_list(const struct linked_wheel *wheel, uint32_t 
     if (slot < LINKED_LEVEL_SLOTS && marked == linked_is_empty(wheel, slot)) {
         return "a slot's bit lies";
     }
-    uint32_t before = slot;
-    for (uint32_t index = wheel->nodes[slot].next; index != slot;
-         index = wheel->nodes[index].next) {
-        if (index - LINKED_SLOTS >= wheel->capacity || wheel->nodes[index].prev != before ||
-            ++*seen > wheel->count) {
+    linked_link head = linked_head(wheel, slot);
+    linked_link before = head;
+    for (linked_link link = linked_ends(wheel, slot)->next; link != head;
+         link = linked_at(wheel, link)->next) {
+        uint32_t id = linked_id(wheel, link);
+        if (id >= wheel->capacity || linked_timer(wheel, id) != link ||
+            linked_at(wheel, link)->prev != before || ++*seen > wheel->count) {
             return "the links do not agree";
         }
         const char *wrong = NULL;
         if (slot < LINKED_LEVEL_SLOTS) {
-            wrong = linked_check_node(wheel, slot, &wheel->nodes[index]);
+            wrong = linked_check_node(wheel, slot, linked_node(wheel, link));
         } else if (slot == LINKED_FAR) {
-            uint64_t deadline = linked_far_deadline(wheel, index);
-            wrong = deadline <= wheel->clock || wheel->far_at > wheel->far_near ||
-                            wheel->far_near > deadline - LINKED_NEAR / 2
-                        ? "what is far is searched too late"
-                        : NULL;
+            wrong = linked_check_far(wheel, link);
         } else if (wheel->work_at != 0) {
             wrong = "what is due is not looked at";
         }
         if (wrong != NULL) {
             return wrong;
         }
-        before = index;
+        before = link;
     }
-    return wheel->nodes[slot].prev == before ? NULL : "the links do not agree";
+    return linked_ends(wheel, slot)->prev == before ? NULL : "the links do not agree";
 }
 
 static enum tl_status linked_check(const struct linked_wheel *wheel, char *why, size_t why_bytes)
@@ -900,18 +1137,16 @@ static enum tl_status linked_check(const struct linked_wheel *wheel, char *why, 
         wrong = linked_check_list(wheel, slot, &seen);
     }
     if (wrong != NULL) {
-        (void)snprintf(why, why_bytes, "%s (slot %" PRIu32 ")", wrong, slot - 1);
-        return TL_ERR_CORRUPT;
+        return corrupt(why, why_bytes, "%s (slot %" PRIu32 ")", wrong, slot - 1);
     }
     uint64_t linked = 0;
     for (uint32_t id = 0; id < wheel->capacity; id++) {
-        linked += wheel->nodes[id + LINKED_SLOTS].next != LINKED_NONE;
+        linked += linked_at(wheel, linked_timer(wheel, id))->next != LINKED_NONE;
     }
     if (seen != wheel->count || linked != wheel->count) {
-        (void)snprintf(why, why_bytes,
+        return corrupt(why, why_bytes,
                        "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
                        seen, linked, wheel->count);
-        return TL_ERR_CORRUPT;
     }
     return TL_OK;
 }
@@ -920,27 +1155,27 @@ static enum tl_status linked_check(const struct linked_wheel *wheel, char *why, 
 
 /* The tick by which a timer is filed: its deadline, or, after a restart to beyond its slot, the
  * slot's first. */
-static uint64_t linked_filed_by(const struct linked_wheel *wheel, uint32_t head, uint32_t index)
+static uint64_t linked_filed_by(const struct linked_wheel *wheel, uint32_t slot, linked_link link)
 {
-    const struct linked_node *node = &wheel->nodes[index];
-    if (head == LINKED_FAR) {
-        return linked_far_deadline(wheel, index);
+    const struct linked_node *node = linked_node(wheel, link);
+    if (slot == LINKED_FAR) {
+        return linked_far_deadline(wheel, link);
     }
-    if (head >= LINKED_LEVEL_SLOTS) {
+    if (slot >= LINKED_LEVEL_SLOTS) {
         return TL_NEVER;
     }
-    uint32_t shift = linked_levels[linked_level_of_slot(head)].shift;
+    uint32_t shift = linked_levels[linked_level_of_slot(slot)].shift;
     uint64_t due = linked_due(wheel, node);
     uint32_t late = node->due - node->filed;
     return late >> shift == 0 ? due : due - late;
 }
 
-static void linked_walk_list(const struct linked_wheel *wheel, uint32_t head,
+static void linked_walk_list(const struct linked_wheel *wheel, uint32_t slot,
                              const struct tl_visitor *visitor)
 {
-    for (uint32_t index = wheel->nodes[head].next; index != head;
-         index = wheel->nodes[index].next) {
-        walk_timer(visitor, index - LINKED_SLOTS, linked_filed_by(wheel, head, index), 0);
+    for (linked_link link = linked_ends(wheel, slot)->next; link != linked_head(wheel, slot);
+         link = linked_at(wheel, link)->next) {
+        walk_timer(visitor, linked_id(wheel, link), linked_filed_by(wheel, slot, link), 0);
     }
 }
 

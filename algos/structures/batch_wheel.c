@@ -1,28 +1,18 @@
 /*
  * batch-wheel: a hierarchical wheel that writes timers down once and looks at them late; and, as
- * long as its timers are few enough for the caches, one of lists.
+ * long as its timers are few enough for the caches, one of lists (linked_wheel.h).
  *
- *   node    { ~deadline, filed, later }                                 16 bytes, all zero: idle
- *           { first tick of its slot, deadline after that, next, prev } the same, with lists
- *   chunk   { the chunk before, 15 ids }                                64 bytes, a line
- *   slots   [fine: a tick each] [coarse: 256, a block each] FAR SOUGHT LATE DUE CLEANED
+ *   node    { ~deadline, filed, later }      16 bytes, all zero: idle
+ *   chunk   { the chunk before, 15 ids }     64 bytes, a line
+ *   slots   [fine: 4,096, a tick each] [coarse: 256, a block of 1,024 ticks each]
+ *           FAR SOUGHT LATE DUE CLEANED
  *
- *                           fine slots   reach            coarse reach
- *   up to 32,768 timers     2^12         4 blocks of 2^10 256 blocks     lists
- *   up to `lists`           2^16         4 blocks of 2^14 256 blocks     lists
- *   more                    2^12         4 blocks of 2^10 256 blocks     chunks
- *
- * With chunks a start stores the deadline and nothing waits for its line: the id goes into a batch,
- * and when that is full, all of it is looked at, one line after another. If an entry of the timer
- * comes by in time (`filed` says when), that is all. Otherwise its id is appended to a slot. A stop
- * writes 0. Nothing is unlinked: when an entry comes by, the node says whether it is to fire, to be
- * filed again, or is superseded. `later` keeps the entry that a restart to earlier has left behind
- * in use.
- *
- * With lists what is stopped, or restarted to earlier, is unlinked at once. A restart to later is
- * one store, and the node is linked where it belongs when its slot comes by. At 10,000 timers that
- * takes 27 % off idle-reset, and adds 15 % to exponential and 10 % to saw, where nobody can guess
- * whether the next goes to earlier.
+ * A start stores the deadline and nothing waits for its line: the id goes into a batch, and when
+ * that is full, all of it is looked at, one line after another. If an entry of the timer comes by
+ * in time (`filed` says when), that is all. Otherwise its id is appended to a slot. A stop writes
+ * 0. Nothing is unlinked: when an entry comes by, the node says whether it is to fire, to be filed
+ * again, or is superseded. `later` keeps the entry that a restart to earlier has left behind in
+ * use.
  *
  * During a block the coarse slot of the block that the fine slots are about to reach is moved down,
  * evenly. What is beyond the coarse slots is in FAR, which is searched evenly, in half a turn of
@@ -36,6 +26,9 @@
  * those appended since: S + N/15 + A chunks, where a round over P chunks takes A <= P/4 new ones,
  * as five are cleaned for one; the next round adds A. So P >= 2 (S + N/15) never runs out, and
  * there are 2 S + N/6.
+ *
+ * Up to `lists` timers there are no chunks: nodes are linked into slots, and unlinked by stops and
+ * restarts to earlier. Room for more, and all are moved to chunks, where they stay.
  *
  * Invariants
  *   - a pending timer with chunks is in the batch, or has an entry under the mark `filed`, which
@@ -51,12 +44,12 @@
  *
  * Beside chunk-wheel: its nodes may lie in the caller's records, a restart to an earlier tick
  * leaves nothing to be swept up, and no call does what it puts off at once. For that it looks at
- * each timer once more: where nodes lie in memory of their own, or there are fewer than some
- * 200,000, chunk-wheel takes less time in most streams.
+ * each timer once more: where very many nodes lie in memory of their own, chunk-wheel takes less
+ * time in most streams.
  *
  * Complexity: start, stop, restart, tick O(1); expiry O(m) moves. Bad at: timers of one tick that
- * were all restarted shortly before it: all are visited in it; few timers that all fire; ids in
- * sequence, each started once, where linking a node takes less.
+ * were all restarted shortly before it: all are visited in it; very many ids in sequence, each
+ * started once, where linking a node takes less.
  *
  * Source: our own, from parts: Varghese and Lauck 1987, section 6.2; Erlang/OTP erl_time (slots
  * moved ahead of time); Go, runtime/time.go (lazy stop).
@@ -64,6 +57,7 @@
 #include "timerlab.h"
 
 #include "check.h"
+#include "linked_wheel.h"
 #include "records.h"
 #include "slot_bitmap.h"
 #include "walk.h"
@@ -72,33 +66,16 @@
 
 /* --- timers, marks, slots -------------------------------------------------------------------- */
 
-struct links {
-    uint32_t next;
-    uint32_t prev;
-};
-
-/* What is kept of a timer. All zero: never started. */
+/* What is kept of a timer, with chunks. All zero: never started. */
 struct node {
-    uint64_t rest; /* 0: not pending; ~deadline; or, with lists, what IN_LEVELS says */
-    union {
-        struct {            /* with chunks */
-            uint32_t filed; /* the mark of the entry that comes by first; 0: none; and flags */
-            uint32_t later; /* the mark of another that comes by after it; 0: none is known */
-        };
-        struct links links; /* with lists, while it is pending */
-    };
+    uint64_t rest;  /* ~deadline; 0: not pending */
+    uint32_t filed; /* the mark of the entry that comes by first; 0: none; and flags */
+    uint32_t later; /* the mark of another that comes by after it; 0: none is known */
 };
 
 /* What was due when it was started has a serial in place of a deadline: the number of the last
  * advance before the one that is to fire it. */
 #define SERIALS      (TL_DEADLINE_MAX + 1)
-
-/* With lists, a timer in a fine or coarse slot: this; below, 29 bits, how long after its slot's
- * first tick it is due; and 32 bits of that tick. So a restart to later is one store. No complement
- * of a deadline or serial begins so. */
-#define IN_LEVELS    (UINT64_C(1) << 61)
-#define IN_FAR       (UINT64_C(1) << 63) /* what is more is a complement, and the timer in FAR */
-#define LEVELS_REACH (UINT64_C(1) << 28) /* a deadline in a slot is less far ahead */
 
 /* A mark is what an entry's slot stands for: the low bits of its first tick, or one of two. */
 #define TICKS        ((UINT32_C(1) << 28) - 1)
@@ -113,12 +90,10 @@ struct node {
 /* Of `later`, during a walk or check. */
 #define SEEN         (UINT32_C(1) << 31)
 
-#define FEW          32768u /* timers, which the near caches hold */
-#define BITS_FEW     12u    /* log2 of the fine slots: with few timers, */
-#define BITS_MORE    16u    /* with more, but still lists, */
-#define BITS_CHUNKS  12u    /* with chunks */
-#define FINE_BLOCKS  4u     /* blocks that the fine slots reach ahead */
-#define COARSE       256u   /* slots of a block each */
+#define FINE         4096u                /* slots of a tick each */
+#define BLOCK_BITS   10u                  /* log2 of the ticks of a block */
+#define FINE_BLOCKS  (FINE >> BLOCK_BITS) /* that the fine slots reach ahead */
+#define COARSE       256u                 /* slots of a block each */
 #define CHUNK_BITS   4u
 #define CHUNK_WORDS  (1u << CHUNK_BITS) /* a link and ids */
 #define CHUNK_IDS    (CHUNK_WORDS - 1)
@@ -127,20 +102,18 @@ struct node {
 #define IN_SEQUENCE  16u  /* starts of ids in sequence, before none waits */
 #define DEBT         5u   /* chunks to be cleaned for each that is taken while they are scarce */
 #define PAYMENT      12u  /* chunks cleaned at once */
-#define PORTION      8u   /* nodes of a list moved at once, at least */
 #define CAPACITY_MAX (UINT32_C(1) << 30)
-#define HEAD         (UINT32_C(1) << 31) /* of a link: to a slot's head; otherwise to a timer */
 #define NO_ID        UINT32_MAX
 #define ALIGN        64u
 
 /* Slots behind the fine and the coarse ones. */
 enum {
-    SLOT_FAR,     /* beyond the coarse ones */
-    SLOT_SOUGHT,  /* what of FAR is still to be looked at */
-    SLOT_LATE,    /* started when due already: for the next advance */
-    SLOT_DUE,     /* what of those an advance is to fire, or its budget left */
-    SLOT_CLEANED, /* what of `clean_slot` is still to be cleaned */
-    SLOTS_APART
+    SLOT_FAR = FINE + COARSE, /* beyond the coarse ones */
+    SLOT_SOUGHT,              /* what of FAR is still to be looked at */
+    SLOT_LATE,                /* started when due already: for the next advance */
+    SLOT_DUE,                 /* what of those an advance is to fire, or its budget left */
+    SLOT_CLEANED,             /* what of `clean_slot` is still to be cleaned */
+    SLOTS
 };
 
 enum option { OPTION_LISTS };
@@ -152,16 +125,12 @@ struct batch_wheel {
     uint64_t batch_due; /* no start that waits is due before; in callbacks none may: TL_NEVER */
     uint32_t batched;
     uint32_t batch_limit;
-    uint32_t sequel; /* the id that goes on a sequence, or NO_ID */
-    bool chunked;    /* or lists */
-    bool fetching;   /* the nodes do not fit in the near caches */
-    bool firing;     /* callbacks are being called, */
-    bool regrown;    /* and one of them made room */
-    bool unfinished; /* the slot of `position` is still to be worked off */
-    bool late;       /* LATE or DUE may hold something */
-    uint32_t fine_mask;
-    uint32_t block_bits;
-    uint64_t coarse_mask;  /* the ticks of the coarse slots, less one */
+    uint32_t sequel;       /* the id that goes on a sequence, or NO_ID */
+    bool chunked;          /* or all is in `linked` */
+    bool firing;           /* callbacks are being called, */
+    bool regrown;          /* and one of them made room */
+    bool unfinished;       /* the slot of `position` is still to be worked off */
+    bool late;             /* LATE or DUE may hold something */
     uint64_t position;     /* the tick up to which slots have been worked off; behind the clock only
                               inside an advance and if a budget ran out */
     uint64_t count;        /* timers pending, but for those in the batch that are not COUNTED */
@@ -173,26 +142,24 @@ struct batch_wheel {
     uint64_t search_at;    /* when the next portion of SOUGHT is to be looked at, */
     uint64_t search_end;   /* and all to have been */
     uint64_t far_at;       /* when FAR or SOUGHT is to be looked at */
-    unsigned char *links[2]; /* with lists: the first timer's, the first slot's, */
-    size_t links_stride[2];
-    struct links *heads; /* with lists: of each slot */
-    uint32_t *tails;     /* with chunks: where in `pool` a slot's next id goes; 0: no chunk */
-    uint32_t *pool;      /* chunks, the first of which is not used */
-    uint32_t *free;      /* a stack of chunks */
+    uint32_t *tails;       /* where in `pool` a slot's next id goes; 0: no chunk */
+    uint32_t *pool;        /* chunks, the first of which is not used */
+    uint32_t *free;        /* a stack of chunks */
     uint32_t free_count;
     uint32_t chunks;
-    uint32_t debt;       /* chunks to be cleaned */
-    uint32_t clean_slot; /* the slot that is being cleaned, */
-    uint32_t round;      /* in which round, 1 to 3, as in `filed` */
-    uint64_t *occupied;  /* a bit for each fine slot, then one for each of those words */
-    uint32_t held[COARSE + SLOTS_APART]; /* chunks, or at most so many nodes, in a slot behind the
-                                            fine ones */
+    uint32_t debt;                /* chunks to be cleaned */
+    uint32_t clean_slot;          /* the slot that is being cleaned, */
+    uint32_t round;               /* in which round, 1 to 3, as in `filed` */
+    uint64_t occupied[FINE / 64]; /* a bit for each fine slot, */
+    uint64_t words;               /* and one for each of those words */
+    uint32_t held[SLOTS - FINE];  /* chunks in a slot behind the fine ones */
     uint32_t lists_up_to;
     uint32_t capacity;
     size_t bytes; /* of what begins with `nodes` */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
     uint32_t batch[BATCH];
+    struct linked_wheel linked; /* until there are chunks */
 };
 
 static inline struct node *node_of(const struct batch_wheel *wheel, uint32_t id)
@@ -209,78 +176,36 @@ static inline uint64_t due_of(const struct node *node)
     return ~node->rest;
 }
 
-static inline bool is_in_levels(uint64_t rest)
-{
-    return rest / IN_LEVELS == 1;
-}
-
-static inline uint64_t in_levels(uint32_t first, uint32_t after)
-{
-    return (uint64_t)(after | (uint32_t)(IN_LEVELS >> 32)) << 32 | first;
-}
-
-/* How long after its slot's first tick a timer in the levels is due. */
-static inline uint64_t due_after(uint64_t rest)
-{
-    return (rest - IN_LEVELS) >> 32;
-}
-
-/* The deadline of a timer that is pending in a list. Its slot's first tick is not before
- * `position`. */
-static inline uint64_t list_due(const struct batch_wheel *wheel, uint64_t rest)
-{
-    if (!is_in_levels(rest)) {
-        return ~rest;
-    }
-    uint64_t position = wheel->position;
-    return position + ((uint32_t)rest - (uint32_t)position) + due_after(rest);
-}
-
-static inline uint64_t any_due(const struct batch_wheel *wheel, const struct node *node)
-{
-    return wheel->chunked ? due_of(node) : list_due(wheel, node->rest);
-}
-
-static inline uint32_t fine_slots(const struct batch_wheel *wheel)
-{
-    return wheel->fine_mask + 1;
-}
-
-static inline uint32_t apart(const struct batch_wheel *wheel, uint32_t which)
-{
-    return fine_slots(wheel) + COARSE + which;
-}
-
 static inline uint32_t *held_in(struct batch_wheel *wheel, uint32_t slot)
 {
-    return &wheel->held[slot - fine_slots(wheel)];
+    return &wheel->held[slot - FINE];
 }
 
-static inline uint64_t block_of(const struct batch_wheel *wheel, uint64_t tick)
+static inline uint64_t block_of(uint64_t tick)
 {
-    return tick >> wheel->block_bits;
+    return tick >> BLOCK_BITS;
 }
 
 /* The block whose coarse slot is moved down in this one. */
 static inline uint64_t next_block(const struct batch_wheel *wheel)
 {
-    return block_of(wheel, wheel->position) + FINE_BLOCKS - 1;
+    return block_of(wheel->position) + FINE_BLOCKS - 1;
 }
 
-static inline uint32_t coarse_slot(const struct batch_wheel *wheel, uint64_t block)
+static inline uint32_t coarse_slot(uint64_t block)
 {
-    return fine_slots(wheel) + ((uint32_t)block & (COARSE - 1));
+    return FINE + ((uint32_t)block & (COARSE - 1));
 }
 
 /* The tick that a fine or coarse slot stands for, its first. */
 static uint64_t slot_tick(const struct batch_wheel *wheel, uint32_t slot)
 {
     uint64_t position = wheel->position;
-    if (slot < fine_slots(wheel)) {
-        return position + ((slot - (uint32_t)position) & wheel->fine_mask);
+    if (slot < FINE) {
+        return position + ((slot - (uint32_t)position) & (FINE - 1));
     }
     uint64_t first = next_block(wheel);
-    return (first + ((slot - (uint32_t)first) & (COARSE - 1))) << wheel->block_bits;
+    return (first + ((slot - (uint32_t)first) & (COARSE - 1))) << BLOCK_BITS;
 }
 
 static inline uint32_t mark_of(uint64_t tick)
@@ -291,11 +216,11 @@ static inline uint32_t mark_of(uint64_t tick)
 
 static uint32_t slot_mark(const struct batch_wheel *wheel, uint32_t slot)
 {
-    slot = slot == apart(wheel, SLOT_CLEANED) ? wheel->clean_slot : slot;
-    if (slot < apart(wheel, SLOT_FAR)) {
+    slot = slot == SLOT_CLEANED ? wheel->clean_slot : slot;
+    if (slot < SLOT_FAR) {
         return mark_of(slot_tick(wheel, slot));
     }
-    return slot <= apart(wheel, SLOT_SOUGHT) ? MARK_FAR : MARK_LATE;
+    return slot <= SLOT_SOUGHT ? MARK_FAR : MARK_LATE;
 }
 
 static inline void lower(uint64_t *bound, uint64_t tick)
@@ -307,41 +232,34 @@ static inline void lower(uint64_t *bound, uint64_t tick)
 
 static inline void set_occupied(struct batch_wheel *wheel, uint32_t slot)
 {
-    uint64_t *words = wheel->occupied;
-    words[slot / 64] |= UINT64_C(1) << slot % 64;
-    words[fine_slots(wheel) / 64 + slot / 4096] |= UINT64_C(1) << slot / 64 % 64;
+    wheel->occupied[slot / 64] |= UINT64_C(1) << slot % 64;
+    wheel->words |= UINT64_C(1) << slot / 64;
 }
 
 static inline void clear_occupied(struct batch_wheel *wheel, uint32_t slot)
 {
-    uint64_t *words = wheel->occupied;
-    words[slot / 64] &= ~(UINT64_C(1) << slot % 64);
-    if (words[slot / 64] == 0) {
-        words[fine_slots(wheel) / 64 + slot / 4096] &= ~(UINT64_C(1) << slot / 64 % 64);
+    uint64_t *word = &wheel->occupied[slot / 64];
+    *word &= ~(UINT64_C(1) << slot % 64);
+    if (*word == 0) {
+        wheel->words &= ~(UINT64_C(1) << slot / 64);
     }
 }
 
 /* The first tick from `from` on, less than a turn ahead, whose slot is occupied; or TL_NEVER. */
 static inline uint64_t first_fine(const struct batch_wheel *wheel, uint64_t from)
 {
-    const uint64_t *words = wheel->occupied;
-    uint32_t slot = (uint32_t)from & wheel->fine_mask;
-    uint64_t bits = words[slot / 64] >> slot % 64;
+    uint32_t slot = (uint32_t)from % FINE;
+    uint64_t bits = wheel->occupied[slot / 64] >> slot % 64;
     if (bits != 0) {
         return from + bitmap_first(bits);
     }
-    uint32_t count = fine_slots(wheel) / 64;
-    uint32_t at = (slot / 64 + 1) % count;
-    for (uint32_t left = count / 64 + 2; left > 0; left--) { /* words of words */
-        bits = words[count + at / 64] >> at % 64;
-        if (bits != 0) {
-            at += bitmap_first(bits);
-            uint32_t first = at * 64 + bitmap_first(words[at]);
-            return from + ((first - slot) & wheel->fine_mask);
-        }
-        at = at / 64 * 64 + 64 < count ? at / 64 * 64 + 64 : 0;
+    uint64_t after = bitmap_after(wheel->words, slot / 64, FINE / 64);
+    if (after == 0) {
+        return TL_NEVER;
     }
-    return TL_NEVER;
+    uint32_t at = (slot / 64 + 1 + bitmap_first(after)) % (FINE / 64);
+    uint32_t first = at * 64 + bitmap_first(wheel->occupied[at]);
+    return from + ((first - slot) & (FINE - 1));
 }
 
 /* --- where a deadline belongs ---------------------------------------------------------------- */
@@ -350,13 +268,13 @@ static inline uint64_t first_fine(const struct batch_wheel *wheel, uint64_t from
  * of it is in time. */
 static void set_coarse_first(struct batch_wheel *wheel, uint64_t block)
 {
-    wheel->coarse_first = block << wheel->block_bits;
-    wheel->coarse_at = (block - (FINE_BLOCKS - 1)) << wheel->block_bits;
+    wheel->coarse_first = block << BLOCK_BITS;
+    wheel->coarse_at = (block - (FINE_BLOCKS - 1)) << BLOCK_BITS;
 }
 
 static inline bool is_far(const struct batch_wheel *wheel, uint64_t due)
 {
-    return due - wheel->position > wheel->coarse_mask;
+    return due - wheel->position >= COARSE << BLOCK_BITS;
 }
 
 /* FAR is looked through as soon as the coarse slots reach to its first deadline. */
@@ -367,7 +285,7 @@ static void set_far_at(struct batch_wheel *wheel)
     } else if (wheel->far_first == TL_NEVER) {
         wheel->far_at = TL_NEVER;
     } else {
-        wheel->far_at = (block_of(wheel, wheel->far_first) - (COARSE - 1)) << wheel->block_bits;
+        wheel->far_at = (block_of(wheel->far_first) - (COARSE - 1)) << BLOCK_BITS;
     }
 }
 
@@ -381,144 +299,26 @@ static inline void note_far(struct batch_wheel *wheel, uint64_t due)
     }
 }
 
-static inline __attribute__((always_inline)) uint32_t upper_slot_for(struct batch_wheel *wheel,
-                                                                     uint64_t due, uint32_t *mark)
+/* The slot for a deadline behind `position`, which is about to have an entry more, and its mark. */
+static inline uint32_t slot_for(struct batch_wheel *wheel, uint64_t due, uint32_t *mark)
 {
+    if (due - wheel->position < FINE) {
+        lower(&wheel->quiet, due);
+        *mark = mark_of(due);
+        return (uint32_t)due % FINE;
+    }
     if (is_far(wheel, due)) {
         note_far(wheel, due);
         *mark = MARK_FAR;
-        return apart(wheel, SLOT_FAR);
+        return SLOT_FAR;
     }
-    uint64_t block = block_of(wheel, due);
+    uint64_t block = block_of(due);
     if (due < wheel->coarse_first) { /* seldom */
         set_coarse_first(wheel, block);
         lower(&wheel->quiet, wheel->coarse_at);
     }
-    *mark = mark_of(block << wheel->block_bits);
-    return coarse_slot(wheel, block);
-}
-
-/* The slot for a deadline behind `position`, which is about to have an entry or a node more, and
- * its mark. */
-static inline uint32_t slot_for(struct batch_wheel *wheel, uint64_t due, uint32_t *mark)
-{
-    if (due - wheel->position > wheel->fine_mask) {
-        return upper_slot_for(wheel, due, mark);
-    }
-    lower(&wheel->quiet, due);
-    *mark = mark_of(due);
-    return (uint32_t)due & wheel->fine_mask;
-}
-
-/* --- lists ----------------------------------------------------------------------------------- */
-
-/* Without a branch, which would be guessed wrong as often as lists are short. */
-static inline struct links *links_of(const struct batch_wheel *wheel, uint32_t link)
-{
-    uint32_t side = link / HEAD;
-    size_t index = link % HEAD;
-#ifdef TL_EMBEDDED
-    return (struct links *)(void *)(wheel->links[side] + index * wheel->links_stride[side]);
-#else
-    return (struct links *)(void *)(wheel->links[side] + (index * sizeof(struct node) >> side));
-#endif
-}
-
-static inline bool list_is_empty(const struct batch_wheel *wheel, uint32_t slot)
-{
-    return wheel->heads[slot].next == (HEAD | slot);
-}
-
-static inline void list_clear(struct batch_wheel *wheel, uint32_t slot)
-{
-    wheel->heads[slot] = (struct links){HEAD | slot, HEAD | slot};
-}
-
-static inline void list_link(struct batch_wheel *wheel, uint32_t slot, struct node *node,
-                             uint32_t id)
-{
-    struct links *head = &wheel->heads[slot];
-    uint32_t last = head->prev;
-    /* In this order: side by side, gcc joins the two by way of a vector's register. */
-    node->links.next = HEAD | slot;
-    head->prev = id;
-    node->links.prev = last;
-    links_of(wheel, last)->next = id;
-    TL_COUNT(wheel, moves, 1);
-}
-
-static inline void list_unlink(struct batch_wheel *wheel, const struct node *node)
-{
-    struct links links = node->links;
-    links_of(wheel, links.prev)->next = links.next;
-    links_of(wheel, links.next)->prev = links.prev;
-    TL_COUNT(wheel, moves, 1);
-}
-
-static inline void list_file(struct batch_wheel *wheel, struct node *node, uint32_t id,
-                             uint64_t due)
-{
-    uint32_t slot = (uint32_t)due & wheel->fine_mask;
-    if (due - wheel->position <= wheel->fine_mask) {
-        lower(&wheel->quiet, due);
-        node->rest = in_levels((uint32_t)due, 0);
-        set_occupied(wheel, slot);
-    } else {
-        uint32_t mark;
-        uint32_t after = (uint32_t)due & wheel->fine_mask / FINE_BLOCKS;
-        slot = upper_slot_for(wheel, due, &mark);
-        node->rest = mark == MARK_FAR ? ~due : in_levels((uint32_t)due - after, after);
-        (*held_in(wheel, slot))++;
-    }
-    list_link(wheel, slot, node, id);
-}
-
-/* Has a list begin with this. */
-static inline void list_begin(struct batch_wheel *wheel, uint32_t slot, uint32_t first)
-{
-    wheel->heads[slot].next = first;
-    links_of(wheel, first)->prev = HEAD | slot;
-}
-
-static __attribute__((noinline)) enum tl_status
-list_file_anew(struct batch_wheel *wheel, struct node *node, uint32_t id, uint64_t deadline)
-{
-    uint64_t rest = node->rest;
-    if (rest != 0) {
-        if (rest > IN_FAR && is_far(wheel, deadline) && deadline > wheel->clock) {
-            node->rest = ~deadline;
-            note_far(wheel, deadline);
-            return TL_OK;
-        }
-        list_unlink(wheel, node);
-    } else {
-        wheel->count++;
-    }
-    if (deadline > wheel->clock) {
-        list_file(wheel, node, id, deadline);
-    } else {
-        node->rest = ~(SERIALS + wheel->serial);
-        wheel->quiet = 0;
-        wheel->late = true;
-        list_link(wheel, apart(wheel, SLOT_LATE), node, id);
-    }
-    return TL_OK;
-}
-
-/* A restart to a tick that is not before the one that the timer is filed under is one store: the
- * timer is linked where it belongs when its slot comes by, once in several restarts. */
-static inline enum tl_status list_start(struct batch_wheel *wheel, uint32_t id, uint64_t deadline)
-{
-    struct node *node = node_of(wheel, id);
-    uint64_t rest = node->rest;
-    TL_COUNT(wheel, compares, 1);
-    uint32_t after = (uint32_t)deadline - (uint32_t)rest;
-    if (is_in_levels(rest) && after <= INT32_MAX && deadline > wheel->clock &&
-        deadline - wheel->position < LEVELS_REACH) {
-        node->rest = in_levels((uint32_t)rest, after);
-        return TL_OK;
-    }
-    return list_file_anew(wheel, node, id, deadline);
+    *mark = mark_of(block << BLOCK_BITS);
+    return coarse_slot(block);
 }
 
 /* --- chunks ---------------------------------------------------------------------------------- */
@@ -567,12 +367,10 @@ static __attribute__((noinline)) uint32_t add_chunk(struct batch_wheel *wheel, u
         return tail; /* that slot has just been cleaned */
     }
     uint32_t chunk = wheel->free[--wheel->free_count];
-    if (wheel->fetching) {
-        uint32_t soon = wheel->free[wheel->free_count >= 4 ? wheel->free_count - 4 : 0];
-        __builtin_prefetch(chunk_at(wheel, soon), 1);
-    }
+    uint32_t soon = wheel->free[wheel->free_count >= 4 ? wheel->free_count - 4 : 0];
+    __builtin_prefetch(chunk_at(wheel, soon), 1);
     *chunk_at(wheel, chunk) = tail == 0 ? 0 : chunk_of(tail);
-    if (slot >= fine_slots(wheel)) {
+    if (slot >= FINE) {
         (*held_in(wheel, slot))++;
     } else if (tail == 0) {
         set_occupied(wheel, slot);
@@ -617,12 +415,12 @@ static inline uint32_t chunk_take(struct batch_wheel *wheel, uint32_t slot, uint
     }
     uint32_t chunk = chunk_of(*tail);
     uint32_t before = tail_before(wheel, *tail);
-    if (wheel->fetching && before != 0) {
+    if (before != 0) {
         fetch_nodes(wheel, before);
     }
     memcpy(ids, chunk_at(wheel, chunk) + 1, CHUNK_IDS * sizeof *ids);
     wheel->free[wheel->free_count++] = chunk;
-    if (slot >= fine_slots(wheel)) {
+    if (slot >= FINE) {
         (*held_in(wheel, slot))--;
     }
     *tail = before;
@@ -745,7 +543,7 @@ static void start_late(struct batch_wheel *wheel, struct node *node, uint32_t id
         if (mark != 0 && node->later == 0) {
             node->later = mark;
         }
-        append(wheel, apart(wheel, SLOT_LATE), id);
+        append(wheel, SLOT_LATE, id);
     }
     node->filed = MARK_LATE | COUNTED;
     wheel->quiet = 0;
@@ -810,12 +608,12 @@ static inline void settle(struct batch_wheel *wheel, struct node *node, uint32_t
     see_to(wheel, node, id);
 }
 
-/* --- both ------------------------------------------------------------------------------------ */
+/* --- what time brings ------------------------------------------------------------------------ */
 
 /* A slot gets back what is just being cleaned of it. */
 static inline bool take_back(struct batch_wheel *wheel, uint32_t slot)
 {
-    uint32_t *cleaned = &wheel->tails[apart(wheel, SLOT_CLEANED)];
+    uint32_t *cleaned = &wheel->tails[SLOT_CLEANED];
     if (*cleaned == 0 || wheel->clean_slot != slot) {
         return false;
     }
@@ -826,25 +624,14 @@ static inline bool take_back(struct batch_wheel *wheel, uint32_t slot)
 
 static inline bool is_empty(struct batch_wheel *wheel, uint32_t slot)
 {
-    if (!wheel->chunked) {
-        return list_is_empty(wheel, slot);
-    }
     return wheel->tails[slot] == 0 && !take_back(wheel, slot);
 }
 
 /* Moves all of a slot to another that is empty; neither is a fine one. */
 static void move_all(struct batch_wheel *wheel, uint32_t from, uint32_t to)
 {
-    if (wheel->chunked) {
-        wheel->tails[to] = wheel->tails[from];
-        wheel->tails[from] = 0;
-    } else if (!list_is_empty(wheel, from)) {
-        struct links all = wheel->heads[from];
-        links_of(wheel, all.next)->prev = HEAD | to;
-        links_of(wheel, all.prev)->next = HEAD | to;
-        wheel->heads[to] = all;
-        list_clear(wheel, from);
-    }
+    wheel->tails[to] = wheel->tails[from];
+    wheel->tails[from] = 0;
     *held_in(wheel, to) = *held_in(wheel, from);
     *held_in(wheel, from) = 0;
 }
@@ -857,59 +644,32 @@ static uint32_t portion_of(struct batch_wheel *wheel, uint32_t slot, uint64_t no
     }
     uint64_t ticks = end - wheel->position;
     uint64_t done = *held_in(wheel, slot) * (now - wheel->position);
-    uint32_t portion = (uint32_t)((done + ticks - 1) / ticks);
-    return wheel->chunked || portion > PORTION ? portion : PORTION;
+    return (uint32_t)((done + ticks - 1) / ticks);
 }
 
-/* Nothing is filed under the slot meanwhile. */
-static void sift_list(struct batch_wheel *wheel, uint32_t slot, uint32_t portion)
-{
-    uint32_t id = wheel->heads[slot].next;
-    uint32_t left = *held_in(wheel, slot);
-    for (; portion > 0 && id < HEAD; portion--) {
-        struct node *node = node_of(wheel, id);
-        uint32_t next = node->links.next;
-        __builtin_prefetch(links_of(wheel, next), 1);
-        list_file(wheel, node, id, list_due(wheel, node->rest));
-        TL_COUNT(wheel, cascades, 1);
-        left -= left > 0;
-        id = next;
-    }
-    list_begin(wheel, slot, id);
-    *held_in(wheel, slot) = left;
-}
-
-/* Files so many chunks, or nodes, of a slot where they now belong. Returns whether that is all. */
+/* Files so many chunks of a slot where they now belong. Returns whether that is all. */
 static bool sift(struct batch_wheel *wheel, uint32_t slot, uint32_t mark, uint32_t portion)
 {
     uint32_t ids[CHUNK_IDS];
-    if (!wheel->chunked) {
-        sift_list(wheel, slot, portion);
-        portion = 0;
-    }
     for (; portion > 0 && !is_empty(wheel, slot); portion--) {
         uint32_t count = chunk_take(wheel, slot, &wheel->tails[slot], ids, CHUNK_IDS);
         for (uint32_t i = 0; i < count; i++) {
             settle(wheel, node_of(wheel, ids[i]), ids[i], mark);
         }
     }
-    if (!is_empty(wheel, slot)) {
-        return false;
-    }
-    *held_in(wheel, slot) = 0;
-    return true;
+    return is_empty(wheel, slot);
 }
 
 /* During a block the slot of the one that the fine slots are just about to reach is moved down. */
 static void move_down(struct batch_wheel *wheel, uint64_t now)
 {
     uint64_t block = next_block(wheel);
-    uint32_t slot = coarse_slot(wheel, block);
-    uint64_t end = (block_of(wheel, wheel->position) + 1) << wheel->block_bits;
+    uint32_t slot = coarse_slot(block);
+    uint64_t end = (block_of(wheel->position) + 1) << BLOCK_BITS;
     TL_COUNT(wheel, slots, 1);
     if (sift(wheel, slot, slot_mark(wheel, slot), portion_of(wheel, slot, now, end))) {
         uint32_t ahead = 1;
-        while (ahead < COARSE && *held_in(wheel, coarse_slot(wheel, block + ahead)) == 0) {
+        while (ahead < COARSE && *held_in(wheel, coarse_slot(block + ahead)) == 0) {
             ahead++;
         }
         if (ahead < COARSE) {
@@ -922,20 +682,20 @@ static void move_down(struct batch_wheel *wheel, uint64_t now)
 
 static void begin_search(struct batch_wheel *wheel)
 {
-    move_all(wheel, apart(wheel, SLOT_FAR), apart(wheel, SLOT_SOUGHT));
+    move_all(wheel, SLOT_FAR, SLOT_SOUGHT);
     wheel->sought_first = wheel->far_first;
     wheel->far_first = TL_NEVER;
     wheel->search_at = 0;
     /* Half a turn at most, so that the next search has as long. */
-    uint64_t half = block_of(wheel, wheel->position) + COARSE / 2;
-    uint64_t first = block_of(wheel, wheel->sought_first) - FINE_BLOCKS;
-    wheel->search_end = (first < half ? first : half) << wheel->block_bits;
+    uint64_t half = block_of(wheel->position) + COARSE / 2;
+    uint64_t first = block_of(wheel->sought_first) - FINE_BLOCKS;
+    wheel->search_end = (first < half ? first : half) << BLOCK_BITS;
     set_far_at(wheel);
 }
 
 static void search(struct batch_wheel *wheel, uint32_t portion)
 {
-    if (sift(wheel, apart(wheel, SLOT_SOUGHT), MARK_FAR, portion)) {
+    if (sift(wheel, SLOT_SOUGHT, MARK_FAR, portion)) {
         wheel->sought_first = TL_NEVER;
         set_far_at(wheel);
     }
@@ -948,13 +708,12 @@ static void search_far(struct batch_wheel *wheel, uint64_t now)
     if (wheel->sought_first == TL_NEVER) {
         begin_search(wheel);
     }
-    uint32_t sought = apart(wheel, SLOT_SOUGHT);
+    uint32_t sought = SLOT_SOUGHT;
     uint64_t end = wheel->search_end;
     search(wheel, portion_of(wheel, sought, now, end));
     if (wheel->sought_first != TL_NEVER) {
         uint32_t left = *held_in(wheel, sought);
-        uint32_t next = wheel->chunked ? 1 : left < PORTION ? left : PORTION;
-        uint64_t ticks = (end - now) * next / left;
+        uint64_t ticks = (end - now) / left;
         wheel->search_at = now + (ticks > 0 ? ticks : 1);
         set_far_at(wheel);
     }
@@ -965,24 +724,23 @@ static void search_far(struct batch_wheel *wheel, uint64_t now)
 /* The next slot that has chunks, from `clean_slot` on. False: no fine or coarse one has. */
 static bool find_unclean(struct batch_wheel *wheel)
 {
-    uint32_t fine = fine_slots(wheel);
     uint32_t slot = wheel->clean_slot;
-    if (slot < fine) {
+    if (slot < FINE) {
         uint64_t first = first_fine(wheel, slot);
-        slot = first < fine ? (uint32_t)first : fine;
+        slot = first < FINE ? (uint32_t)first : FINE;
     }
-    while (slot >= fine && slot < fine + COARSE && wheel->tails[slot] == 0) {
+    while (slot >= FINE && slot < SLOT_FAR && wheel->tails[slot] == 0) {
         slot++;
     }
     wheel->clean_slot = slot;
-    return slot < fine + COARSE;
+    return slot < SLOT_FAR;
 }
 
 /* Drops superseded entries, a chunk a step, slot after slot, and FAR at last: what is live of a
  * chunk is appended to its slot anew, each timer once. */
 static __attribute__((noinline)) void clean(struct batch_wheel *wheel, uint32_t chunks)
 {
-    uint32_t *left = &wheel->tails[apart(wheel, SLOT_CLEANED)];
+    uint32_t *left = &wheel->tails[SLOT_CLEANED];
     for (uint32_t rounds = 0; chunks > 0 && rounds < 2;) {
         if (*left == 0 && wheel->sought_first != TL_NEVER) {
             search(wheel, 1);
@@ -994,7 +752,7 @@ static __attribute__((noinline)) void clean(struct batch_wheel *wheel, uint32_t 
             wheel->clean_slot = 0;
             wheel->round = wheel->round == ROUNDS ? ROUND : wheel->round + ROUND;
             rounds++;
-            if (wheel->tails[apart(wheel, SLOT_FAR)] != 0) {
+            if (wheel->tails[SLOT_FAR] != 0) {
                 begin_search(wheel);
             }
         } else {
@@ -1013,7 +771,7 @@ static __attribute__((noinline)) void clean(struct batch_wheel *wheel, uint32_t 
                 }
             }
             if (*left == 0) {
-                if (slot < fine_slots(wheel) && wheel->tails[slot] == 0) {
+                if (slot < FINE && wheel->tails[slot] == 0) {
                     clear_occupied(wheel, slot);
                 }
                 wheel->clean_slot++;
@@ -1033,19 +791,11 @@ struct firing {
 static inline void hand_over(struct batch_wheel *wheel, struct firing *firing, struct node *node,
                              uint32_t id)
 {
-    node->rest = 0;
+    wheel->count -= (node->filed & COUNTED) != 0;
+    *node = (struct node){.filed = node->later};
     firing->left--;
     TL_COUNT(wheel, moves, 1);
     firing->expire(firing->ctx, id, wheel->clock);
-}
-
-static inline void hand_over_entry(struct batch_wheel *wheel, struct firing *firing,
-                                   struct node *node, uint32_t id)
-{
-    wheel->count -= (node->filed & COUNTED) != 0;
-    node->filed = node->later;
-    node->later = 0;
-    hand_over(wheel, firing, node, id);
 }
 
 /* An entry comes by: the node says what has become of the timer. */
@@ -1056,49 +806,21 @@ static inline void visit(struct batch_wheel *wheel, struct firing *firing, uint3
     uint64_t due = due_of(node);
     TL_COUNT(wheel, compares, 1);
     if ((node->filed & MARKS) == mark && due <= wheel->position) {
-        hand_over_entry(wheel, firing, node, id);
+        hand_over(wheel, firing, node, id);
     } else if (mark == MARK_LATE && due >= SERIALS && node->rest != 0) {
         if (due < SERIALS + wheel->serial) {
-            hand_over_entry(wheel, firing, node, id);
+            hand_over(wheel, firing, node, id);
         } else { /* by a callback of this advance */
-            append(wheel, apart(wheel, SLOT_LATE), id);
+            append(wheel, SLOT_LATE, id);
         }
     } else {
         settle(wheel, node, id, mark);
     }
 }
 
-/* A list of what is due, but for what was restarted to later; or of what was started when due
- * already, but for what was so by a callback of this advance. */
-static inline bool fire_list(struct batch_wheel *wheel, uint32_t slot, struct firing *firing)
-{
-    uint32_t id;
-    while ((id = wheel->heads[slot].next) < HEAD) {
-        if (firing->left == 0) {
-            return false;
-        }
-        struct node *node = node_of(wheel, id);
-        uint64_t rest = node->rest;
-        TL_COUNT(wheel, compares, 1);
-        list_begin(wheel, slot, node->links.next);
-        if (is_in_levels(rest) ? due_after(rest) == 0 : rest != ~(SERIALS + wheel->serial)) {
-            wheel->count--;
-            hand_over(wheel, firing, node, id);
-            if (wheel->regrown) {
-                return false;
-            }
-        } else if (is_in_levels(rest)) {
-            TL_COUNT(wheel, cascades, 1);
-            list_file(wheel, node, id, list_due(wheel, rest));
-        } else {
-            list_link(wheel, apart(wheel, SLOT_LATE), node, id);
-        }
-    }
-    return true;
-}
-
-static __attribute__((noinline)) bool fire_chunks(struct batch_wheel *wheel, uint32_t slot,
-                                                  uint32_t mark, struct firing *firing)
+/* Works off a slot. False: the budget is used up, and something is left; or all was filed anew. */
+static __attribute__((noinline)) bool fire(struct batch_wheel *wheel, uint32_t slot, uint32_t mark,
+                                           struct firing *firing)
 {
     uint32_t ids[CHUNK_IDS];
     while (!is_empty(wheel, slot)) {
@@ -1117,39 +839,32 @@ static __attribute__((noinline)) bool fire_chunks(struct batch_wheel *wheel, uin
     return true;
 }
 
-/* Works off a slot. False: the budget is used up, and something is left; or all was filed anew. */
-static inline bool fire(struct batch_wheel *wheel, uint32_t slot, uint32_t mark,
-                        struct firing *firing)
-{
-    return wheel->chunked ? fire_chunks(wheel, slot, mark, firing) : fire_list(wheel, slot, firing);
-}
-
 /* What was started when due already; and what callbacks start so is for the next advance. */
 static __attribute__((noinline)) bool fire_late(struct batch_wheel *wheel, struct firing *firing)
 {
-    uint32_t due = apart(wheel, SLOT_DUE);
+    uint32_t due = SLOT_DUE;
     bool all = fire(wheel, due, MARK_LATE, firing);
     if (all) {
-        move_all(wheel, apart(wheel, SLOT_LATE), due);
+        move_all(wheel, SLOT_LATE, due);
         all = fire(wheel, due, MARK_LATE, firing);
     }
-    wheel->late = !all || !is_empty(wheel, apart(wheel, SLOT_LATE));
+    wheel->late = !all || !is_empty(wheel, SLOT_LATE);
     return all;
 }
 
 /* Fetches what the next ticks need: the nodes of the next, the chunks of those behind it. */
 FETCHES fetch_ahead(const struct batch_wheel *wheel, uint64_t tick)
 {
-    uint32_t tail = wheel->tails[tick & wheel->fine_mask];
+    uint32_t tail = wheel->tails[tick % FINE];
     for (uint32_t i = 0; tail != 0 && i < 4; i++) {
         fetch_nodes(wheel, tail);
         tail = tail_before(wheel, tail);
     }
-    tail = wheel->tails[(tick + 1) & wheel->fine_mask];
+    tail = wheel->tails[(tick + 1) % FINE];
     if (tail != 0) {
         __builtin_prefetch(chunk_at(wheel, *chunk_at(wheel, chunk_of(tail))));
     }
-    tail = wheel->tails[(tick + 2) & wheel->fine_mask];
+    tail = wheel->tails[(tick + 2) % FINE];
     if (tail != 0) {
         __builtin_prefetch(chunk_at(wheel, chunk_of(tail)));
     }
@@ -1158,11 +873,9 @@ FETCHES fetch_ahead(const struct batch_wheel *wheel, uint64_t tick)
 /* Works off the fine slot of `position`. */
 static inline bool work_off(struct batch_wheel *wheel, struct firing *firing)
 {
-    uint32_t slot = (uint32_t)wheel->position & wheel->fine_mask;
+    uint32_t slot = (uint32_t)wheel->position % FINE;
     TL_COUNT(wheel, slots, 1);
-    if (wheel->fetching && wheel->chunked) {
-        fetch_ahead(wheel, wheel->position + 1);
-    }
+    fetch_ahead(wheel, wheel->position + 1);
     wheel->unfinished = true;
     if (!fire(wheel, slot, mark_of(wheel->position), firing)) {
         return false;
@@ -1213,7 +926,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct batch_wheel *wheel = self;
     if (!wheel->chunked) {
-        return list_start(wheel, id, deadline);
+        return linked_start(&wheel->linked, id, deadline);
     }
     struct node *node = node_of(wheel, id);
     node->rest = ~deadline; /* nothing waits for it */
@@ -1232,24 +945,23 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status wheel_stop(void *self, uint32_t id)
 {
     struct batch_wheel *wheel = self;
+    if (!wheel->chunked) {
+        return linked_stop(&wheel->linked, id);
+    }
     struct node *node = node_of(wheel, id);
     if (node->rest == 0) {
         return TL_IDLE;
     }
     node->rest = 0;
-    if (wheel->chunked) {
-        wheel->count -= (node->filed & COUNTED) != 0;
-        node->filed &= ~COUNTED;
-    } else {
-        list_unlink(wheel, node);
-        wheel->count--;
-    }
+    wheel->count -= (node->filed & COUNTED) != 0;
+    node->filed &= ~COUNTED;
     return TL_OK;
 }
 
-static __attribute__((noinline)) uint64_t advance_awake(struct batch_wheel *wheel, uint64_t now,
-                                                        uint64_t budget, tl_fire_fn expire,
-                                                        void *ctx)
+/* The serial is this advance's. */
+static __attribute__((noinline)) uint64_t advance_chunks(struct batch_wheel *wheel, uint64_t now,
+                                                         uint64_t budget, tl_fire_fn expire,
+                                                         void *ctx)
 {
     if (wheel->batch_due <= now) {
         look_at_batch(wheel);
@@ -1258,7 +970,6 @@ static __attribute__((noinline)) uint64_t advance_awake(struct batch_wheel *whee
     uint64_t batch_due = wheel->batch_due;
     wheel->batch_due = TL_NEVER;
     wheel->firing = true;
-    wheel->serial++;
     wheel->quiet = TL_NEVER;
     bool all = false;
     do {
@@ -1277,21 +988,47 @@ static __attribute__((noinline)) uint64_t advance_awake(struct batch_wheel *whee
     return budget - firing.left;
 }
 
+/* A callback may have had all moved to chunks; what is left of the advance goes on there. */
+static inline uint64_t advance_lists(struct batch_wheel *wheel, uint64_t now, uint64_t budget,
+                                     tl_fire_fn expire, void *ctx)
+{
+    if (now < wheel->linked.work_at) {
+        wheel->linked.clock = now;
+        return 0;
+    }
+    wheel->serial++;
+    wheel->firing = true;
+    uint64_t fired = linked_advance_awake(&wheel->linked, now, budget, expire, ctx);
+    wheel->firing = false;
+    if (__builtin_expect(wheel->chunked, 0)) {
+        linked_free(&wheel->linked);
+        fired += advance_chunks(wheel, now, budget - fired, expire, ctx);
+    }
+    return fired;
+}
+
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn expire,
                               void *ctx)
 {
     struct batch_wheel *wheel = self;
+    if (!wheel->chunked) {
+        return advance_lists(wheel, now, budget, expire, ctx);
+    }
     wheel->clock = now;
     if (now < wheel->quiet) {
         wheel->position = now;
         return 0;
     }
-    return advance_awake(wheel, now, budget, expire, ctx);
+    wheel->serial++;
+    return advance_chunks(wheel, now, budget, expire, ctx);
 }
 
 static uint64_t wheel_count(const void *self)
 {
     struct batch_wheel *wheel = (struct batch_wheel *)self;
+    if (!wheel->chunked) {
+        return wheel->linked.count;
+    }
     if (wheel->batched > 0) { /* which nobody sees from outside */
         look_at_batch(wheel);
     }
@@ -1301,6 +1038,9 @@ static uint64_t wheel_count(const void *self)
 static uint64_t wheel_next(const void *self)
 {
     struct batch_wheel *wheel = (struct batch_wheel *)self;
+    if (!wheel->chunked) {
+        return linked_next(&wheel->linked);
+    }
     if (wheel->count == 0 && wheel_count(self) == 0) {
         return TL_NEVER;
     }
@@ -1317,15 +1057,11 @@ static uint64_t wheel_next(const void *self)
 
 static void wheel_counters(const void *self, struct tl_counters *out)
 {
-    *out = ((const struct batch_wheel *)self)->counters;
+    const struct batch_wheel *wheel = self;
+    *out = wheel->chunked ? wheel->counters : wheel->linked.counters;
 }
 
 /* --- storage --------------------------------------------------------------------------------- */
-
-static uint32_t all_slots(const struct batch_wheel *wheel)
-{
-    return apart(wheel, SLOTS_APART);
-}
 
 /* The next `bytes` of a block; of none, NULL. */
 static void *next_part(unsigned char *block, size_t *at, size_t bytes)
@@ -1340,30 +1076,12 @@ static void lay_out(struct batch_wheel *wheel, unsigned char *block)
 {
     size_t at = 0;
     size_t nodes = OWN_ENTRIES(wheel, wheel->capacity) * sizeof *wheel->nodes;
-    size_t slots = all_slots(wheel);
-    size_t words = fine_slots(wheel) / 64;
+    wheel->chunks = 2 * SLOTS + wheel->capacity / 6 + 64;
     wheel->nodes = next_part(block, &at, nodes);
-    wheel->occupied = next_part(block, &at, (words + (words + 63) / 64) * sizeof *wheel->occupied);
-    if (wheel->chunked) {
-        wheel->chunks = (uint32_t)(2 * slots + wheel->capacity / 6 + 64);
-        wheel->tails = next_part(block, &at, slots * sizeof *wheel->tails);
-        wheel->pool = next_part(block, &at, sizeof(uint32_t[CHUNK_WORDS]) * (wheel->chunks + 1));
-        wheel->free = next_part(block, &at, wheel->chunks * sizeof *wheel->free);
-    } else {
-        wheel->heads = next_part(block, &at, slots * sizeof *wheel->heads);
-    }
+    wheel->tails = next_part(block, &at, SLOTS * sizeof *wheel->tails);
+    wheel->pool = next_part(block, &at, sizeof(uint32_t[CHUNK_WORDS]) * (wheel->chunks + 1));
+    wheel->free = next_part(block, &at, wheel->chunks * sizeof *wheel->free);
     wheel->bytes = at;
-}
-
-/* Where timers and heads lie has changed. */
-static void note_links(struct batch_wheel *wheel)
-{
-    wheel->links[0] = (unsigned char *)&node_of(wheel, 0)->links;
-    wheel->links[1] = (unsigned char *)wheel->heads;
-#ifdef TL_EMBEDDED
-    wheel->links_stride[0] = wheel->records.stride;
-    wheel->links_stride[1] = sizeof *wheel->heads;
-#endif
 }
 
 /* Of a wheel whose block is all zero. */
@@ -1374,70 +1092,79 @@ static void empty_slots(struct batch_wheel *wheel)
     wheel->coarse_first = wheel->coarse_at = TL_NEVER;
     wheel->far_first = wheel->sought_first = wheel->far_at = TL_NEVER;
     wheel->unfinished = false;
+    wheel->count = wheel->batched = 0;
     wheel->debt = wheel->clean_slot = wheel->free_count = 0;
     wheel->batch_limit = BATCH;
     memset(wheel->held, 0, sizeof wheel->held);
-    for (uint32_t slot = 0; !wheel->chunked && slot < all_slots(wheel); slot++) {
-        list_clear(wheel, slot);
-    }
-    for (uint32_t chunk = wheel->chunks; wheel->chunked && chunk > 0; chunk--) {
+    memset(wheel->occupied, 0, sizeof wheel->occupied);
+    wheel->words = 0;
+    for (uint32_t chunk = wheel->chunks; chunk > 0; chunk--) {
         wheel->free[wheel->free_count++] = chunk;
     }
 }
 
-/* Files anew all that was pending in `old`: what is due is for this advance, or the next, and what
- * a callback of this one has started so for the next. */
-static void file_all(struct batch_wheel *wheel, const struct batch_wheel *old)
+/* Files a timer that was pending before all was laid out anew: what is due is for this advance, or
+ * the next, and what a callback of this one has started so for the next. */
+static void file_anew(struct batch_wheel *wheel, uint32_t id, uint64_t due)
 {
-    uint32_t late = apart(wheel, SLOT_LATE);
-    wheel->count = 0;
-    wheel->batched = 0;
-    for (uint32_t id = 0; id < old->capacity; id++) {
+    struct node *node = node_of(wheel, id);
+    due = due <= wheel->clock ? SERIALS + wheel->serial - 1 : due;
+    *node = (struct node){.rest = ~due};
+    wheel->count++;
+    if (due < SERIALS) {
+        file(wheel, node, id);
+    } else {
+        node->filed = MARK_LATE | COUNTED;
+        wheel->late = true;
+        append(wheel, SLOT_LATE, id);
+    }
+}
+
+static void file_all(struct batch_wheel *wheel, uint32_t old_capacity)
+{
+    for (uint32_t id = 0; id < old_capacity; id++) {
         struct node *node = node_of(wheel, id);
-        uint64_t due = any_due(old, node);
+        uint64_t rest = node->rest;
         *node = (struct node){0};
-        if (due == TL_NEVER) {
-            continue;
-        }
-        wheel->count++;
-        if (due <= wheel->clock) {
-            due = SERIALS + wheel->serial - 1;
-        }
-        node->rest = ~due;
-        if (due >= SERIALS) {
-            node->filed = MARK_LATE | COUNTED;
-            wheel->late = true;
-            if (wheel->chunked) {
-                append(wheel, late, id);
-            } else {
-                list_link(wheel, late, node, id);
-            }
-        } else if (wheel->chunked) {
-            file(wheel, node, id);
-        } else {
-            list_file(wheel, node, id, due);
+        if (rest != 0) {
+            file_anew(wheel, id, ~rest);
         }
     }
 }
 
-/* Everything is laid out and filed anew, in memory all of which is touched. */
-static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+/* Moves all from the lists to chunks. If a callback has asked for it, its advance still goes
+ * through the lists, which are empty. */
+static void leave_lists(struct batch_wheel *wheel)
 {
-    struct batch_wheel *wheel = self;
-    if (capacity <= wheel->capacity && wheel->bytes > 0) {
-        return TL_OK;
+    struct linked_wheel *linked = &wheel->linked;
+    for (uint32_t id = 0; id < linked->capacity; id++) {
+        if (linked_at(linked, linked_timer(linked, id))->next == LINKED_NONE) {
+            *node_of(wheel, id) = (struct node){0};
+        }
     }
-    if (capacity > CAPACITY_MAX) {
-        return TL_ERR_CAPACITY;
+    for (uint32_t slot = 0; linked->lists != NULL && slot < LINKED_SLOTS; slot++) {
+        linked_link link = linked_ends(linked, slot)->next;
+        while (link != linked_head(linked, slot)) {
+            linked_link next = linked_at(linked, link)->next;
+            uint64_t due = linked_deadline(linked, link);
+            if (slot == LINKED_LATE && due <= wheel->clock) {
+                due = SERIALS + wheel->serial;
+            }
+            file_anew(wheel, linked_id(linked, link), due);
+            link = next;
+        }
     }
+    linked_empty(linked);
+    if (!wheel->firing) {
+        linked_free(linked);
+    }
+}
+
+/* Everything is laid out and filed anew, in memory all of which is touched. */
+static enum tl_status reserve_chunks(struct batch_wheel *wheel, uint32_t capacity)
+{
     struct batch_wheel old = *wheel;
     wheel->capacity = capacity;
-    wheel->fetching = capacity > FEW;
-    wheel->chunked = capacity > wheel->lists_up_to;
-    uint32_t bits = wheel->chunked ? BITS_CHUNKS : capacity > FEW ? BITS_MORE : BITS_FEW;
-    wheel->fine_mask = (UINT32_C(1) << bits) - 1;
-    wheel->block_bits = bits - 2; /* FINE_BLOCKS */
-    wheel->coarse_mask = ((uint64_t)COARSE << wheel->block_bits) - 1;
     lay_out(wheel, NULL);
     unsigned char *block = tl_alloc(wheel->allocator, wheel->bytes, ALIGN);
     if (block == NULL) {
@@ -1447,21 +1174,45 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     memset(block, 0, wheel->bytes);
     lay_out(wheel, block);
     OWN_ARRAY(wheel, wheel->nodes, sizeof *wheel->nodes);
-    note_links(wheel);
-    if (old.bytes > 0) {
+    if (old.chunked) {
         memcpy(block, old.nodes, OWN_ENTRIES(wheel, old.capacity) * sizeof *wheel->nodes);
         tl_free(wheel->allocator, old.nodes, old.bytes, ALIGN);
+        empty_slots(wheel);
+        file_all(wheel, old.capacity);
+    } else {
+        wheel->chunked = true;
+        wheel->clock = wheel->linked.clock;
+        wheel->counters = wheel->linked.counters;
+        empty_slots(wheel);
+        leave_lists(wheel);
     }
-    empty_slots(wheel);
-    file_all(wheel, &old);
     wheel->regrown = wheel->firing;
     return TL_OK;
+}
+
+static enum tl_status wheel_reserve(void *self, uint32_t capacity)
+{
+    struct batch_wheel *wheel = self;
+    if (capacity > CAPACITY_MAX) {
+        return TL_ERR_CAPACITY;
+    }
+    if (wheel->chunked) {
+        return capacity <= wheel->capacity ? TL_OK : reserve_chunks(wheel, capacity);
+    }
+    if (wheel->linked.lists != NULL && capacity <= wheel->linked.capacity) {
+        return TL_OK;
+    }
+    bool few = wheel->lists_up_to > 0 && capacity <= wheel->lists_up_to;
+    return few ? linked_reserve(&wheel->linked, capacity) : reserve_chunks(wheel, capacity);
 }
 
 static void wheel_destroy(void *self)
 {
     struct batch_wheel *wheel = self;
-    tl_free(wheel->allocator, wheel->nodes, wheel->bytes, ALIGN);
+    linked_free(&wheel->linked);
+    if (wheel->chunked) {
+        tl_free(wheel->allocator, wheel->nodes, wheel->bytes, ALIGN);
+    }
     tl_free(wheel->allocator, wheel, sizeof *wheel, ALIGN);
 }
 
@@ -1480,6 +1231,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .allocator = config->allocator,
     };
     TAKE_RECORDS(wheel, config);
+    linked_init(&wheel->linked, config);
     enum tl_status status = wheel_reserve(wheel, config->capacity);
     if (status != TL_OK) {
         tl_free(config->allocator, wheel, sizeof *wheel, ALIGN);
@@ -1494,25 +1246,15 @@ static void wheel_moved(void *self, const struct tl_records *records)
 {
     struct batch_wheel *wheel = self;
     records_give(&wheel->records, records);
-    note_links(wheel);
+    linked_moved(&wheel->linked, records);
 }
 #endif
 
 /* --- inside ---------------------------------------------------------------------------------- */
 
-/* Goes through the entries, or nodes, of a slot: `at` begins as first_entry says. */
-static uint32_t first_entry(const struct batch_wheel *wheel, uint32_t slot)
-{
-    return wheel->chunked ? wheel->tails[slot] : wheel->heads[slot].next;
-}
-
+/* Goes through the entries of a slot: `at` begins as its tail. */
 static bool next_entry(const struct batch_wheel *wheel, uint32_t *at, uint32_t *id)
 {
-    if (!wheel->chunked) {
-        *id = *at;
-        *at = *at < wheel->capacity ? node_of(wheel, *at)->links.next : HEAD;
-        return *id < wheel->capacity;
-    }
     if (*at == 0) {
         return false;
     }
@@ -1525,9 +1267,6 @@ static bool next_entry(const struct batch_wheel *wheel, uint32_t *at, uint32_t *
 static bool see(struct batch_wheel *wheel, uint32_t id, uint32_t mark)
 {
     struct node *node = node_of(wheel, id);
-    if (!wheel->chunked) {
-        return true;
-    }
     if (node->rest == 0 || (node->filed & MARKS) != mark || (node->later & SEEN) != 0) {
         return false;
     }
@@ -1537,7 +1276,7 @@ static bool see(struct batch_wheel *wheel, uint32_t id, uint32_t mark)
 
 static void forget_seen(struct batch_wheel *wheel)
 {
-    for (uint32_t id = 0; wheel->chunked && id < wheel->capacity; id++) {
+    for (uint32_t id = 0; id < wheel->capacity; id++) {
         node_of(wheel, id)->later &= ~SEEN;
     }
 }
@@ -1545,34 +1284,23 @@ static void forget_seen(struct batch_wheel *wheel)
 static const char *check_slot(struct batch_wheel *wheel, uint32_t slot, uint64_t *timers,
                               uint64_t *entries)
 {
-    bool levels = slot < apart(wheel, SLOT_FAR);
     uint32_t mark = slot_mark(wheel, slot);
-    uint32_t at = first_entry(wheel, slot);
-    uint32_t before = HEAD | slot;
+    uint32_t at = wheel->tails[slot];
     uint32_t id;
-    for (; next_entry(wheel, &at, &id); before = id) {
+    while (next_entry(wheel, &at, &id)) {
         if (id >= wheel->capacity || ++*entries > wheel->capacity * UINT64_C(64) + 4096) {
             return "a slot does not end";
-        }
-        const struct node *node = node_of(wheel, id);
-        if (!wheel->chunked && (node->rest == 0 || node->links.prev != before)) {
-            return "two neighbours in a list do not agree";
         }
         if (!see(wheel, id, mark)) {
             continue;
         }
         ++*timers;
-        uint64_t tick = slot_tick(wheel, slot);
-        if (levels && (any_due(wheel, node) - tick >= TL_DEADLINE_MAX ||
-                       (!wheel->chunked && (uint32_t)node->rest != (uint32_t)tick))) {
-            return "a timer is in a slot that comes by too late, or in another's";
+        if (slot < SLOT_FAR &&
+            due_of(node_of(wheel, id)) - slot_tick(wheel, slot) >= TL_DEADLINE_MAX) {
+            return "a timer is in a slot that comes by too late";
         }
     }
-    if (!wheel->chunked && wheel->heads[slot].prev != before) {
-        return "a list's end is not its last";
-    }
-    if (slot < fine_slots(wheel) &&
-        first_entry(wheel, slot) != (wheel->chunked ? 0 : HEAD | slot) &&
+    if (slot < FINE && wheel->tails[slot] != 0 &&
         (wheel->occupied[slot / 64] >> slot % 64 & 1) == 0) {
         return "a slot's bit lies";
     }
@@ -1582,15 +1310,18 @@ static const char *check_slot(struct batch_wheel *wheel, uint32_t slot, uint64_t
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     struct batch_wheel *wheel = (struct batch_wheel *)self;
+    if (!wheel->chunked) {
+        return linked_check(&wheel->linked, why, why_bytes);
+    }
     uint64_t count = wheel_count(self);
     uint64_t timers = 0;
     uint64_t entries = 0;
     uint64_t pending = 0;
     uint64_t chunks = 0;
     const char *wrong = NULL;
-    for (uint32_t slot = 0; wrong == NULL && slot < all_slots(wheel); slot++) {
+    for (uint32_t slot = 0; wrong == NULL && slot < SLOTS; slot++) {
         wrong = check_slot(wheel, slot, &timers, &entries);
-        for (uint32_t tail = wheel->chunked ? wheel->tails[slot] : 0; wrong == NULL && tail != 0;
+        for (uint32_t tail = wheel->tails[slot]; wrong == NULL && tail != 0;
              tail = tail_before(wheel, tail)) {
             chunks++;
         }
@@ -1599,13 +1330,13 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     for (uint32_t id = 0; id < wheel->capacity; id++) {
         const struct node *node = node_of(wheel, id);
         pending += node->rest != 0;
-        if (wheel->chunked && (node->rest != 0) != ((node->filed & COUNTED) != 0)) {
+        if ((node->rest != 0) != ((node->filed & COUNTED) != 0)) {
             wrong = "a timer is counted that is not pending, or the other way round";
         }
     }
     if (wrong == NULL && (timers != pending || pending != count)) {
         wrong = "the timers pending are miscounted";
-    } else if (wrong == NULL && wheel->chunked && chunks + wheel->free_count != wheel->chunks) {
+    } else if (wrong == NULL && chunks + wheel->free_count != wheel->chunks) {
         wrong = "chunks are missing";
     } else if (wrong == NULL && !wheel->unfinished &&
                wheel->quiet > first_fine(wheel, wheel->position + 1)) {
@@ -1616,19 +1347,18 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 
 static void walk_entries(struct batch_wheel *wheel, uint32_t slot, const struct tl_visitor *visitor)
 {
-    bool levels = slot < apart(wheel, SLOT_FAR);
     uint32_t mark = slot_mark(wheel, slot);
     uint32_t id;
-    for (uint32_t at = first_entry(wheel, slot); next_entry(wheel, &at, &id);) {
+    for (uint32_t at = wheel->tails[slot]; next_entry(wheel, &at, &id);) {
         if (see(wheel, id, mark)) {
-            uint64_t due = any_due(wheel, node_of(wheel, id));
+            uint64_t due = due_of(node_of(wheel, id));
             walk_timer(visitor, id, due < SERIALS ? due : TL_NEVER, 0);
-        } else if (levels) {
+        } else if (slot < SLOT_FAR) {
             walk_stale(visitor, id, slot_tick(wheel, slot));
         }
     }
-    if (wheel->chunked && slot == wheel->clean_slot) {
-        walk_entries(wheel, apart(wheel, SLOT_CLEANED), visitor);
+    if (slot == wheel->clean_slot) {
+        walk_entries(wheel, SLOT_CLEANED, visitor);
     }
 }
 
@@ -1648,10 +1378,9 @@ static void walk_slots(struct batch_wheel *wheel, uint32_t number, uint32_t firs
 }
 
 /* Two slots that stand for no ticks, shown as one where they hold anything. */
-static void walk_apart(struct batch_wheel *wheel, const char *name, uint32_t which,
+static void walk_apart(struct batch_wheel *wheel, const char *name, uint32_t first,
                        const struct tl_visitor *visitor)
 {
-    uint32_t first = apart(wheel, which);
     if (!is_empty(wheel, first) || !is_empty(wheel, first + 1)) {
         walk_part(visitor, name, TL_FORM_LIST, 0);
         walk_node(visitor, 0, TL_NEVER);
@@ -1664,10 +1393,14 @@ static void walk_apart(struct batch_wheel *wheel, const char *name, uint32_t whi
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     struct batch_wheel *wheel = (struct batch_wheel *)self;
+    if (!wheel->chunked) {
+        linked_walk(&wheel->linked, visitor);
+        return;
+    }
     (void)wheel_count(self);
     walk_apart(wheel, "due now", SLOT_LATE, visitor);
-    walk_slots(wheel, 1, 0, fine_slots(wheel), 0, visitor);
-    walk_slots(wheel, 2, fine_slots(wheel), COARSE, wheel->block_bits, visitor);
+    walk_slots(wheel, 1, 0, FINE, 0, visitor);
+    walk_slots(wheel, 2, FINE, COARSE, BLOCK_BITS, visitor);
     walk_apart(wheel, "far", SLOT_FAR, visitor);
     forget_seen(wheel);
 }
@@ -1691,9 +1424,9 @@ TL_ALGO(batch_wheel) = {
         "With many timers a slot is a chain of chunks of ids: a start stores the deadline in the "
         "node, and is looked at later, with others; a stop or a restart to later leaves the entry "
         "where it is, and when the wheel comes to it, the node says what has become of the timer. "
-        "No call does what is put off at once. With few timers slots are lists. Made for very many "
-        "timers that lie in the caller's records. Bad at few timers that all fire, and at ids in "
-        "sequence, each started once.",
+        "No call does what is put off at once. With few timers slots are lists. Made for timers "
+        "that "
+        "lie in the caller's records. Bad at very many ids in sequence, each started once.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = wheel_options,
     .create = wheel_create,
@@ -1707,6 +1440,6 @@ TL_ALGO(batch_wheel) = {
     .counters = wheel_counters,
     .check = wheel_check,
     .walk = wheel_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct linked_node)),
     .moved = EMBEDDED_HOOK(wheel_moved),
 };

@@ -747,7 +747,7 @@ static inline enum tl_status start_queued(struct chunk_wheel *wheel, uint32_t id
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct chunk_wheel *wheel = self;
-    if (wheel->linked.nodes != NULL) {
+    if (wheel->linked.lists != NULL) {
         return linked_start(&wheel->linked, id, deadline);
     }
     if (__builtin_expect(deadline - wheel->clock - 1 >= NEAR_TICKS - 1, 0)) {
@@ -782,7 +782,7 @@ static __attribute__((noinline)) enum tl_status stop_late(struct chunk_wheel *wh
 static enum tl_status wheel_stop(void *self, uint32_t id)
 {
     struct chunk_wheel *wheel = self;
-    return wheel->linked.nodes != NULL ? linked_stop(&wheel->linked, id) : stop_late(wheel, id);
+    return wheel->linked.lists != NULL ? linked_stop(&wheel->linked, id) : stop_late(wheel, id);
 }
 
 /* --- visiting entries ------------------------------------------------------------------------ */
@@ -1410,7 +1410,7 @@ static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *whee
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct chunk_wheel *wheel = self;
-    if (wheel->linked.nodes != NULL) {
+    if (wheel->linked.lists != NULL) {
         return linked_advance(&wheel->linked, now, budget, fire, ctx);
     }
     if (now >= wheel->quiet || now >= wheel->queue_due) {
@@ -1424,7 +1424,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 static uint64_t wheel_count(const void *self)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    if (wheel->linked.nodes != NULL) {
+    if (wheel->linked.lists != NULL) {
         return wheel->linked.count;
     }
     work_off_queue(wheel);
@@ -1434,7 +1434,7 @@ static uint64_t wheel_count(const void *self)
 static uint64_t wheel_next(const void *self)
 {
     const struct chunk_wheel *wheel = self;
-    if (wheel->linked.nodes != NULL) {
+    if (wheel->linked.lists != NULL) {
         return linked_next(&wheel->linked);
     }
     if (wheel_count(self) == 0) {
@@ -1457,7 +1457,7 @@ static void wheel_counters(const void *self, struct tl_counters *out)
 {
     const struct chunk_wheel *wheel = self;
     (void)wheel_count(self);
-    *out = wheel->linked.nodes != NULL ? wheel->linked.counters : wheel->counters;
+    *out = wheel->linked.lists != NULL ? wheel->linked.counters : wheel->counters;
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -1527,14 +1527,14 @@ static void begin_quiet(struct chunk_wheel *wheel)
 static void leave_lists(struct chunk_wheel *wheel)
 {
     struct linked_wheel *linked = &wheel->linked;
-    struct linked_node *nodes = linked->nodes;
     wheel->clock = linked->clock;
     begin_quiet(wheel);
     wheel->due_since = linked->clock;
     wheel->counters = linked->counters;
     for (uint32_t id = 0; id < linked->capacity; id++) {
-        if (nodes[id + LINKED_SLOTS].next != LINKED_NONE) {
-            uint64_t deadline = linked_deadline(linked, id);
+        linked_link timer = linked_timer(linked, id);
+        if (linked_at(linked, timer)->next != LINKED_NONE) {
+            uint64_t deadline = linked_deadline(linked, timer);
             if (deadline - wheel->clock - 1 >= NEAR_TICKS - 1) {
                 (void)start_apart(wheel, id, deadline);
             } else {
@@ -1548,7 +1548,7 @@ static void leave_lists(struct chunk_wheel *wheel)
 static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 {
     struct chunk_wheel *wheel = self;
-    bool linked = wheel->linked.nodes != NULL;
+    bool linked = wheel->linked.lists != NULL;
     bool few = wheel->linked_up_to > 0 && capacity <= wheel->linked_up_to;
     if (few && (linked || wheel->free == NULL)) {
         return linked && capacity <= wheel->linked.capacity
@@ -1598,7 +1598,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .allocator = config->allocator,
     };
     begin_quiet(wheel);
-    linked_init(&wheel->linked, config->now, config->allocator);
+    linked_init(&wheel->linked, config);
     for (uint32_t i = 0; i < QUEUE; i++) {
         wheel->queue[i].id = NO_ID;
     }
@@ -1726,7 +1726,7 @@ static const char *check_timers(const struct chunk_wheel *wheel, struct census *
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct chunk_wheel *wheel = self;
-    if (wheel->linked.nodes != NULL) {
+    if (wheel->linked.lists != NULL) {
         return linked_check(&wheel->linked, why, why_bytes);
     }
     struct census seen = {0};
@@ -1857,7 +1857,7 @@ static void walk_levels(struct chunk_wheel *wheel, const struct tl_visitor *visi
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    if (wheel->linked.nodes != NULL) {
+    if (wheel->linked.lists != NULL) {
         linked_walk(&wheel->linked, visitor);
         return;
     }
