@@ -391,16 +391,18 @@ static inline uint64_t linked_due(const struct linked_wheel *wheel, const struct
     return wheel->clock + (uint64_t)(int64_t)ahead;
 }
 
-/* Something has to be looked at sooner: `upper` is 0 for the first level and 1 for those above. */
-static __attribute__((noinline)) void linked_wake(struct linked_wheel *wheel, uint32_t upper,
-                                                  uint64_t at)
+/* Something has to be looked at sooner: `upper` is 0 for the first level and 1 for those above. As
+ * filing it ends with the status of a start, which then has nothing to save for a call. */
+static __attribute__((noinline)) enum tl_status linked_wake(struct linked_wheel *wheel,
+                                                            uint32_t upper, uint64_t at)
 {
     wheel->lower[upper].at = at;
     wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
+    return TL_OK;
 }
 
-static __attribute__((noinline)) void linked_file_further(struct linked_wheel *wheel,
-                                                          linked_link link, uint64_t due)
+static __attribute__((noinline)) enum tl_status linked_file_further(struct linked_wheel *wheel,
+                                                                    linked_link link, uint64_t due)
 {
     uint32_t shift = linked_levels[3].shift;
     uint32_t level = 2 + ((due >> shift) - (wheel->clock >> shift) > 1);
@@ -410,19 +412,16 @@ static __attribute__((noinline)) void linked_file_further(struct linked_wheel *w
         linked_levels[level].first + ((uint32_t)block & (linked_levels[level].slots - 1));
     linked_node(wheel, link)->filed = (uint32_t)(block << shift);
     uint64_t at = (block - 1) << shift;
-    if (at < wheel->lower[1].at) {
-        linked_wake(wheel, 1, at);
-    }
     linked_append(wheel, slot, link);
+    return at < wheel->lower[1].at ? linked_wake(wheel, 1, at) : TL_OK;
 }
 
 /* Files a node under its due tick, after the clock and less than 2^28 ahead. Which of the first two
  * levels takes it is a coin toss too, so a table says what follows. */
-static inline void linked_file(struct linked_wheel *wheel, linked_link link, uint64_t due)
+static inline enum tl_status linked_file(struct linked_wheel *wheel, linked_link link, uint64_t due)
 {
     if (__builtin_expect(due >= wheel->ends[1], 0)) {
-        linked_file_further(wheel, link, due);
-        return;
+        return linked_file_further(wheel, link, due);
     }
     uint32_t upper = due >= wheel->ends[0];
     uint32_t shift = wheel->lower[upper].shift;
@@ -432,10 +431,9 @@ static inline void linked_file(struct linked_wheel *wheel, linked_link link, uin
     uint64_t at = block << shift;
     linked_node(wheel, link)->filed = (uint32_t)at;
     at -= wheel->lower[upper].width;
-    if (__builtin_expect(at < wheel->lower[upper].at, 0)) {
-        linked_wake(wheel, upper, at);
-    }
     linked_append(wheel, slot, link);
+    bool sooner = __builtin_expect(at < wheel->lower[upper].at, 0);
+    return sooner ? linked_wake(wheel, upper, at) : TL_OK;
 }
 
 /* --- FAR ------------------------------------------------------------------------------------- */
@@ -469,7 +467,7 @@ static void linked_set_far(struct linked_wheel *wheel, linked_link link, uint64_
     wheel->far_first = deadline < wheel->far_first ? deadline : wheel->far_first;
     wheel->far_at = at < wheel->far_at ? at : wheel->far_at;
     if (at < wheel->lower[1].at) {
-        linked_wake(wheel, 1, at);
+        (void)linked_wake(wheel, 1, at);
     }
 }
 
@@ -508,7 +506,7 @@ static void linked_search_far(struct linked_wheel *wheel, uint64_t most)
         if (deadline <= wheel->clock) {
             linked_file_due(wheel, LINKED_DUE, link);
         } else if (deadline - wheel->clock < LINKED_NEAR) {
-            linked_file(wheel, link, deadline);
+            (void)linked_file(wheel, link, deadline);
         } else {
             linked_file_far(wheel, link, deadline);
         }
@@ -566,8 +564,7 @@ static inline enum tl_status linked_start(struct linked_wheel *wheel, uint32_t i
     } else {
         wheel->count++;
     }
-    linked_file(wheel, link, deadline);
-    return TL_OK;
+    return linked_file(wheel, link, deadline);
 }
 
 static inline enum tl_status linked_stop(struct linked_wheel *wheel, uint32_t id)
@@ -625,7 +622,7 @@ static inline uint64_t linked_block_end(const struct linked_wheel *wheel)
 static inline void linked_move_node(struct linked_wheel *wheel, linked_link link)
 {
     TL_COUNT(wheel, cascades, 1);
-    linked_file(wheel, link, linked_due(wheel, linked_node(wheel, link)));
+    (void)linked_file(wheel, link, linked_due(wheel, linked_node(wheel, link)));
 }
 
 /* Moves up to `most` of a slot's nodes down, from both ends. */
@@ -796,7 +793,7 @@ static void linked_settle(struct linked_wheel *wheel)
         linked_link next = linked_at(wheel, link)->next;
         uint64_t due = linked_due(wheel, linked_node(wheel, link));
         if (due > wheel->clock) {
-            linked_file(wheel, link, due);
+            (void)linked_file(wheel, link, due);
         } else {
             linked_file_due(wheel, LINKED_DUE, link);
         }
@@ -816,7 +813,7 @@ static inline bool linked_fire_list(struct linked_wheel *wheel, uint32_t slot, u
         if (__builtin_expect((int32_t)(node->due - (uint32_t)now) > 0, 0)) {
             TL_COUNT(wheel, cascades, 1);
             linked_begin(wheel, slot, node->links.next);
-            linked_file(wheel, link, linked_due(wheel, node));
+            (void)linked_file(wheel, link, linked_due(wheel, node));
         } else if (*fired == budget) {
             return false;
         } else {
@@ -868,11 +865,12 @@ static __attribute__((noinline)) uint64_t linked_advance_far(struct linked_wheel
     return fired;
 }
 
-/* Within one block nothing is due but slots of the first level, which are fired where they are:
+/* From `work_at` on; an advance to before only sets the clock, without a call.
+ *
+ * Within one block nothing is due but slots of the first level, which are fired where they are:
  * nothing that a callback files comes to lie in them. */
-static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_wheel *wheel,
-                                                               uint64_t now, uint64_t budget,
-                                                               tl_fire_fn fire, void *ctx)
+static inline uint64_t linked_advance(struct linked_wheel *wheel, uint64_t now, uint64_t budget,
+                                      tl_fire_fn fire, void *ctx)
 {
     uint64_t next = wheel->clock + 1;
     if (wheel->work_at == 0 || next >> LINKED_BLOCK_BITS != now >> LINKED_BLOCK_BITS ||
@@ -906,16 +904,6 @@ static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_whe
     __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->prev), 1);
     linked_set_work_at(wheel);
     return fired;
-}
-
-static inline uint64_t linked_advance(struct linked_wheel *wheel, uint64_t now, uint64_t budget,
-                                      tl_fire_fn fire, void *ctx)
-{
-    if (now < wheel->work_at) {
-        wheel->clock = now;
-        return 0;
-    }
-    return linked_advance_awake(wheel, now, budget, fire, ctx);
 }
 
 /* Whether the first level need not be searched for its first tick: there is none, or it is the one

@@ -989,16 +989,12 @@ static __attribute__((noinline)) uint64_t advance_chunks(struct batch_wheel *whe
 }
 
 /* A callback may have had all moved to chunks; what is left of the advance goes on there. */
-static inline uint64_t advance_lists(struct batch_wheel *wheel, uint64_t now, uint64_t budget,
-                                     tl_fire_fn expire, void *ctx)
+static __attribute__((noinline)) uint64_t advance_lists(struct batch_wheel *wheel, uint64_t now,
+                                                        uint64_t budget, tl_fire_fn expire,
+                                                        void *ctx)
 {
-    if (now < wheel->linked.work_at) {
-        wheel->linked.clock = now;
-        return 0;
-    }
-    wheel->serial++;
     wheel->firing = true;
-    uint64_t fired = linked_advance_awake(&wheel->linked, now, budget, expire, ctx);
+    uint64_t fired = linked_advance(&wheel->linked, now, budget, expire, ctx);
     wheel->firing = false;
     if (__builtin_expect(wheel->chunked, 0)) {
         linked_free(&wheel->linked);
@@ -1012,6 +1008,10 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 {
     struct batch_wheel *wheel = self;
     if (!wheel->chunked) {
+        if (now < wheel->linked.work_at) {
+            wheel->linked.clock = now;
+            return 0;
+        }
         return advance_lists(wheel, now, budget, expire, ctx);
     }
     wheel->clock = now;
@@ -1137,6 +1137,7 @@ static void file_all(struct batch_wheel *wheel, uint32_t old_capacity)
 static void leave_lists(struct batch_wheel *wheel)
 {
     struct linked_wheel *linked = &wheel->linked;
+    wheel->serial += wheel->firing; /* which is this advance's from now on */
     for (uint32_t id = 0; id < linked->capacity; id++) {
         if (linked_at(linked, linked_timer(linked, id))->next == LINKED_NONE) {
             *node_of(wheel, id) = (struct node){0};
@@ -1226,6 +1227,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .clock = config->now,
         .batch_due = TL_NEVER,
         .sequel = NO_ID,
+        .serial = 1,
         .round = ROUND,
         .lists_up_to = (uint32_t)config->options[OPTION_LISTS],
         .allocator = config->allocator,
