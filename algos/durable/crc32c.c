@@ -21,10 +21,11 @@ uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t bytes)
     return ~crc;
 }
 
-static void seal_by_table(uint32_t crc, unsigned char *record, size_t count)
+static void seal_by_table(uint64_t number, unsigned char *record, size_t count)
 {
-    for (; count > 0; count--, record += CRC32C_RECORD) {
-        uint32_t sum = crc32c_by_table(crc, record + sizeof sum, CRC32C_RECORD - sizeof sum);
+    for (; count > 0; count--, number++, record += CRC32C_RECORD) {
+        uint32_t sum = crc32c_by_table(0, &number, sizeof number);
+        sum = crc32c_by_table(sum, record + sizeof sum, CRC32C_RECORD - sizeof sum);
         memcpy(record, &sum, sizeof sum);
     }
 }
@@ -87,10 +88,15 @@ TARGET static inline uint32_t crc32c_by_instruction(uint32_t crc, const void *da
 }
 
 /* Of several records at once, whose checksums do not wait for each other. */
-TARGET static void seal_by_instruction(uint32_t crc, unsigned char *record, size_t count)
+TARGET static void seal_by_instruction(uint64_t number, unsigned char *record, size_t count)
 {
-    for (; count > 0; count--, record += CRC32C_RECORD) {
-        uint32_t sum = crc32c_by_instruction(crc, record + sizeof sum, CRC32C_RECORD - sizeof sum);
+    for (; count > 0; count--, number++, record += CRC32C_RECORD) {
+        uint32_t sum = ADD_8(~UINT32_C(0), number);
+        uint32_t half;
+        uint64_t word;
+        memcpy(&half, record + sizeof sum, sizeof half);
+        memcpy(&word, record + sizeof sum + sizeof half, sizeof word);
+        sum = ~ADD_8(ADD_4(sum, half), word);
         memcpy(record, &sum, sizeof sum);
     }
 }
@@ -110,11 +116,17 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t bytes)
                              : crc32c_by_table(crc, data, bytes);
 }
 
-void crc32c_seal(uint32_t crc, void *records, size_t count)
+uint32_t crc32c_of_record(uint64_t number, const void *record)
+{
+    uint32_t sum = crc32c(0, &number, sizeof number);
+    return crc32c(sum, (const char *)record + sizeof sum, CRC32C_RECORD - sizeof sum);
+}
+
+void crc32c_seal(uint64_t number, void *records, size_t count)
 {
     if (HAS_INSTRUCTION()) {
-        seal_by_instruction(crc, records, count);
+        seal_by_instruction(number, records, count);
     } else {
-        seal_by_table(crc, records, count);
+        seal_by_table(number, records, count);
     }
 }

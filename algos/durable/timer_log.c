@@ -8,10 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A segment's head fills the place of one record. Read on a machine that orders bytes otherwise,
- * its magic number is another one. */
+/* Read on a machine that orders bytes otherwise, it is another one. */
 #define HEAD_MAGIC       UINT64_C(0x31676f4c72656d54) /* "TmerLog1" */
+#define FORMAT           2u                           /* 1 had records of 32 bytes */
 
+#define HEAD             sizeof(struct segment_head)
 #define RECORD           sizeof(struct log_record)
 
 /* Of a segment's file, a multiple of the least. The first is small, as whoever makes a log waits
@@ -33,19 +34,21 @@
 
 struct segment_head {
     uint32_t crc;
-    uint32_t format; /* 1 */
+    uint32_t format;
     uint64_t magic;
     uint64_t number;
     uint64_t first;
 };
 
-_Static_assert(RECORD == CRC32C_RECORD && sizeof(struct segment_head) == RECORD,
-               "as docs/durable-log.md says");
+_Static_assert(RECORD == CRC32C_RECORD && HEAD == 32, "as docs/durable-log.md says");
 
-static uint32_t crc_of(const void *record, uint64_t number)
+/* Above the id in a record: all but so many before it, itself counted, were on the disk when it was
+ * written; 0: it does not say. */
+static const uint64_t unknown_at_most[] = {0, 1, 64, 4096};
+
+static uint32_t crc_of_head(const struct segment_head *head)
 {
-    return crc32c((uint32_t)number, (const char *)record + sizeof(uint32_t),
-                  RECORD - sizeof(uint32_t));
+    return crc32c(0, (const char *)head + sizeof head->crc, HEAD - sizeof head->crc);
 }
 
 static const char *name_segment(struct timer_log *log, uint64_t number, const char *suffix)
@@ -56,13 +59,13 @@ static const char *name_segment(struct timer_log *log, uint64_t number, const ch
 
 static uint64_t bytes_of(const struct log_segment *segment)
 {
-    return (segment->records + 1) * RECORD;
+    return HEAD + segment->records * RECORD;
 }
 
 /* Where in its segment a record stands. */
 static uint64_t place_of(const struct log_segment *segment, uint64_t sequence)
 {
-    return (sequence - segment->first + 1) * RECORD;
+    return HEAD + (sequence - segment->first) * RECORD;
 }
 
 static uint64_t end_of(const struct log_segment *segment) /* the last sequence number in it */
@@ -137,8 +140,8 @@ static uint64_t segment_bytes(const struct timer_log *log, uint64_t live)
 static enum tl_status write_head(struct timer_log *log, const struct log_segment *segment)
 {
     struct segment_head head = {
-        .format = 1, .magic = HEAD_MAGIC, .number = segment->number, .first = segment->first};
-    head.crc = crc_of(&head, 0);
+        .format = FORMAT, .magic = HEAD_MAGIC, .number = segment->number, .first = segment->first};
+    head.crc = crc_of_head(&head);
     return store_write(log->store, segment->fd, log->name, &head, sizeof head, 0);
 }
 
@@ -160,7 +163,7 @@ static enum tl_status finish_segment(struct timer_log *log, const struct log_seg
 static struct log_segment next_segment(const struct timer_log *log, uint64_t bytes)
 {
     struct log_segment segment = {
-        .number = 1, .first = log->written + 1, .records = bytes / RECORD - 1, .fd = -1};
+        .number = 1, .first = log->written + 1, .records = (bytes - HEAD) / RECORD, .fd = -1};
     if (log->segment_count > 0) {
         const struct log_segment *last = &log->segments[log->segment_count - 1];
         segment.number = last->number + 1;
@@ -243,15 +246,30 @@ static enum tl_status sync_current(struct timer_log *log)
     return status;
 }
 
+/* Says in the first ones of `count` records what is on the disk before them. */
+static void say_what_is_known(const struct timer_log *log, struct log_record *records, size_t count)
+{
+    uint64_t before = log->written - log->synced; /* the first one */
+    size_t at = 0;
+    for (uint32_t mark = 1; mark < sizeof unknown_at_most / sizeof unknown_at_most[0]; mark++) {
+        for (; at < count && before + at < unknown_at_most[mark]; at++) {
+            records[at].id |= mark << LOG_ID_BITS;
+        }
+    }
+}
+
 /* Writes as many of the records that wait as the current segment takes; *count is set to how many.
- * The checksums are of the segment, which is known here. */
+ */
 static enum tl_status write_part(struct timer_log *log, struct log_record *from, size_t *count)
 {
     const struct log_segment *segment = &log->segments[log->current];
     uint64_t first = log->written + 1;
     uint64_t room = end_of(segment) + 1 - first;
     *count = room < *count ? (size_t)room : *count;
-    crc32c_seal((uint32_t)segment->number, from, *count);
+    if (log->store->waits) {
+        say_what_is_known(log, from, *count);
+    }
+    crc32c_seal(first, from, *count);
     return store_write(log->store, segment->fd, name_segment(log, segment->number, ""), from,
                        *count * RECORD, place_of(segment, first));
 }
@@ -355,8 +373,7 @@ enum tl_status log_drop(struct timer_log *log, uint64_t sequence, uint64_t wante
 
 static bool head_is_good(const struct segment_head *head, uint64_t number)
 {
-    return head->magic == HEAD_MAGIC && head->format == 1 && head->number == number &&
-           head->crc == crc_of(head, 0);
+    return head->magic == HEAD_MAGIC && head->number == number && head->crc == crc_of_head(head);
 }
 
 static enum tl_status open_segment(struct timer_log *log, uint64_t number)
@@ -374,9 +391,14 @@ static enum tl_status open_segment(struct timer_log *log, uint64_t number)
     if (status == TL_OK && (got < sizeof head || !head_is_good(&head, number))) {
         status = store_fail(
             log->store, "%s: corrupt: its head is not one of timerlab's log of this machine", name);
+    } else if (status == TL_OK && head.format != FORMAT) {
+        status = store_fail(log->store,
+                            "%s: is of format %" PRIu32 ", and this is read by format %u: let a "
+                            "timerlab of its time fire what it holds, or name another folder",
+                            name, head.format, FORMAT);
     }
     segment.first = head.first;
-    segment.records = bytes > 0 ? (uint64_t)bytes / RECORD - 1 : 0;
+    segment.records = status == TL_OK ? ((uint64_t)bytes - HEAD) / RECORD : 0;
     if (status == TL_OK && log->segment_count > 0 &&
         end_of(&log->segments[log->segment_count - 1]) + 1 != segment.first) {
         status = store_fail(log->store,
@@ -410,7 +432,7 @@ enum tl_status log_open_segments(struct timer_log *log, const uint64_t *numbers,
 struct reading {
     struct timer_log *log;
     struct log_record *piece;
-    enum tl_status (*apply)(void *ctx, const struct log_record *record);
+    enum tl_status (*apply)(void *ctx, const struct log_operation *operation);
     void *ctx;
     uint64_t after;
     uint64_t next;                      /* the sequence number that is to come */
@@ -422,56 +444,69 @@ struct reading {
 
 /* Behind the end. */
 static enum tl_status read_torn(struct reading *reading, const struct log_segment *segment,
-                                const struct log_record *record)
+                                const struct log_record *record, uint64_t sequence)
 {
     static const struct log_record nothing;
     struct timer_log *log = reading->log;
     if (reading->mends) {
         return store_write(log->store, segment->fd, log->name, &nothing, RECORD,
-                           place_of(segment, record->sequence));
+                           place_of(segment, sequence));
     }
     reading->torn++;
-    bool knows =
-        record->unsynced != LOG_UNKNOWN && record->sequence - record->unsynced >= reading->next;
+    uint64_t unknown = unknown_at_most[record->id >> LOG_ID_BITS];
+    bool knows = unknown > 0 && sequence >= reading->next + unknown;
     reading->hole |= knows || segment > reading->ended_in;
     return TL_OK;
 }
 
-static enum tl_status read_record(struct reading *reading, const struct log_segment *segment,
-                                  const struct log_record *record, uint64_t place)
+static struct log_operation operation_of(const struct log_record *record, uint64_t sequence)
 {
-    bool good = record->crc == crc_of(record, segment->number) &&
-                place_of(segment, record->sequence) == place;
+    struct log_operation operation = {.sequence = sequence, .id = record->id % LOG_IDS};
+    if (record->word >= ~TL_DEADLINE_MAX) {
+        operation.op = LOG_START;
+        operation.deadline = ~record->word;
+    } else {
+        operation.op = (record->word & LOG_FIRING) != 0 ? LOG_FIRE : LOG_STOP;
+        operation.generation = record->word & ~LOG_FIRING;
+    }
+    return operation;
+}
+
+static enum tl_status read_record(struct reading *reading, const struct log_segment *segment,
+                                  const struct log_record *record, uint64_t sequence)
+{
+    bool good = record->word != 0 && record->crc == crc32c_of_record(sequence, record);
     if (reading->mends) {
-        return good && record->sequence >= reading->next ? read_torn(reading, segment, record)
-                                                         : TL_OK;
+        return good && sequence >= reading->next ? read_torn(reading, segment, record, sequence)
+                                                 : TL_OK;
     }
     if (reading->ended_in != NULL) {
-        return good ? read_torn(reading, segment, record) : TL_OK;
+        return good ? read_torn(reading, segment, record, sequence) : TL_OK;
     }
     if (!good) {
         reading->ended_in = segment;
         return TL_OK;
     }
     reading->next++;
-    return record->sequence > reading->after ? reading->apply(reading->ctx, record) : TL_OK;
+    struct log_operation operation = operation_of(record, sequence);
+    return sequence > reading->after ? reading->apply(reading->ctx, &operation) : TL_OK;
 }
 
 static enum tl_status read_segment(struct reading *reading, const struct log_segment *segment)
 {
     struct timer_log *log = reading->log;
     const char *name = name_segment(log, segment->number, "");
-    for (uint64_t at = RECORD; at < bytes_of(segment);) {
+    for (uint64_t sequence = segment->first; sequence <= end_of(segment);) {
         size_t got = 0;
-        enum tl_status status =
-            store_read(log->store, segment->fd, name, reading->piece, PIECE_BYTES, at, &got);
+        enum tl_status status = store_read(log->store, segment->fd, name, reading->piece,
+                                           PIECE_BYTES, place_of(segment, sequence), &got);
         for (size_t i = 0; i < got / RECORD && status == TL_OK; i++) {
-            status = read_record(reading, segment, &reading->piece[i], at + i * RECORD);
+            status = read_record(reading, segment, &reading->piece[i], sequence + i);
         }
         if (status != TL_OK || got < RECORD) {
             return status;
         }
-        at += got / RECORD * RECORD;
+        sequence += got / RECORD;
     }
     return TL_OK;
 }
@@ -522,7 +557,7 @@ static void stand_at_end(struct timer_log *log, uint64_t next)
 }
 
 enum tl_status log_replay(struct timer_log *log, uint64_t after, uint64_t upto,
-                          enum tl_status (*apply)(void *ctx, const struct log_record *record),
+                          enum tl_status (*apply)(void *ctx, const struct log_operation *operation),
                           void *ctx)
 {
     struct reading reading = {

@@ -1,22 +1,23 @@
 /*
  * timer_log.h: the log of a durable structure: what was started, stopped and fired, in order.
  *
- * Records of 32 bytes, each with the next sequence number, in files ("segments") that are full of
- * zeros before they are used, so that a commit changes no file's size, and needs no room on
+ * Records of 16 bytes, each of which has the next sequence number, in files ("segments") that are
+ * full of zeros before they are used, so that a commit changes no file's size, and needs no room on
  * the disk that it might not get:
  *
  *   log-...07   head | record record record record record          full
  *   log-...08   head | record record 0 0 0 0 0 0 0 0 0 0 0 0 0     written to
  *   log-...09   head | 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0     room for later
  *
- * The log ends at the first record whose checksum is wrong. The checksum goes on from the segment's
- * number, so that a segment may be used again, under another number, with what it still holds.
+ * The log ends at the first record whose checksum is wrong. The checksum goes over the sequence
+ * number too, which the record's place says and nothing else. So a record counts nowhere but in its
+ * place, and a segment may be used again, under another number, with what it still holds.
  *
  * Records wait in memory until they are committed: written in one piece, and, if the store waits
  * for the disk, followed by one fdatasync. A segment's last records are on the disk before anything
- * is written to the next one. Each record says how many before it were not yet known to be on the
- * disk when it was made, so that a hole in what once was on the disk is told from a commit that was
- * torn by a loss of power.
+ * is written to the next one. The first 4,096 records of a commit say how many before them may not
+ * have been on the disk when they were written, so that a hole in what once was on the disk is told
+ * from a commit that was torn by a loss of power.
  *
  * Internal to what is durable.
  */
@@ -28,18 +29,24 @@
 enum log_op { LOG_START = 1, LOG_STOP, LOG_FIRE };
 
 struct log_record {
-    uint32_t crc; /* of the rest */
-    uint8_t op;
-    uint8_t flags;       /* 0 */
-    uint16_t unsynced;   /* all before this many, itself counted, were on the disk; LOG_UNKNOWN: it
-                            does not say */
-    uint32_t generation; /* the low half of the start's sequence number */
-    uint32_t id;
-    uint64_t deadline; /* of a start */
-    uint64_t sequence;
+    uint32_t crc;
+    uint32_t id;   /* LOG_ID_BITS of it; above them, what it knows of the disk */
+    uint64_t word; /* of a start the complement of its deadline, which no other's word reaches; of
+                      others their timer's generation, with LOG_FIRING for a firing; 0 is none */
 };
 
-#define LOG_UNKNOWN UINT16_MAX
+#define LOG_ID_BITS 30u
+#define LOG_IDS     (UINT32_C(1) << LOG_ID_BITS)
+#define LOG_FIRING  (UINT64_C(1) << 62)
+
+/* What a record said. */
+struct log_operation {
+    uint64_t sequence;
+    uint64_t deadline;   /* of a start */
+    uint64_t generation; /* of a stop or a firing: the sequence number of its timer's start */
+    uint32_t id;
+    enum log_op op;
+};
 
 struct log_segment {
     uint64_t number;
@@ -82,19 +89,15 @@ enum tl_status log_reserve(struct timer_log *log, uint64_t timers);
 /* Makes sure that records up to that sequence number have their place on the disk. */
 enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t live);
 
-/* Makes the record with the next sequence number. The buffer must have room for it. */
-static inline void log_append(struct timer_log *log, enum log_op op, uint32_t id,
-                              uint64_t generation, uint64_t deadline)
+/* Makes the record with the next sequence number. The buffer must have room for it. `id` is less
+ * than LOG_IDS; `of`: of a start its deadline, else its timer's generation. */
+static inline void log_append(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of)
 {
-    uint64_t sequence = ++log->sequence;
-    uint64_t unsynced = sequence - log->synced;
-    log->buffer[log->waiting++] =
-        (struct log_record){.op = (uint8_t)op,
-                            .unsynced = (uint16_t)(unsynced < LOG_UNKNOWN ? unsynced : LOG_UNKNOWN),
-                            .generation = (uint32_t)generation,
-                            .id = id,
-                            .deadline = deadline,
-                            .sequence = sequence};
+    log->sequence++;
+    log->buffer[log->waiting++] = (struct log_record){.id = id,
+                                                      .word = op == LOG_START  ? ~of
+                                                              : op == LOG_FIRE ? of | LOG_FIRING
+                                                                               : of};
 }
 
 /* Takes back the last `count` records, which still wait. */
@@ -124,7 +127,7 @@ enum tl_status log_open_segments(struct timer_log *log, const uint64_t *numbers,
  * go on behind it. `upto`: the log must reach as far. Says what is corrupt, and leaves it as it is.
  * What apply returns, if it is not TL_OK, ends it. */
 enum tl_status log_replay(struct timer_log *log, uint64_t after, uint64_t upto,
-                          enum tl_status (*apply)(void *ctx, const struct log_record *record),
+                          enum tl_status (*apply)(void *ctx, const struct log_operation *operation),
                           void *ctx);
 
 #endif

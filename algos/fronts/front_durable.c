@@ -216,13 +216,13 @@ static inline bool is_easy(const struct durable *durable, uint64_t live)
            can_write(durable);
 }
 
-static void append(struct durable *durable, enum log_op op, uint32_t id, uint64_t generation,
-                   uint64_t deadline)
+/* `of`: of a start its deadline, else its timer's generation, with its marks. */
+static void append(struct durable *durable, enum log_op op, uint32_t id, uint64_t of)
 {
     if (durable->log.waiting == 0) {
         durable->waiting_since = durable->now;
     }
-    log_append(&durable->log, op, id, generation & GENERATION, deadline);
+    log_append(&durable->log, op, id, op == LOG_START ? of : of & GENERATION);
 }
 
 /* Behind an operation: a full group is committed; if that fails the operation is taken back. */
@@ -273,7 +273,7 @@ static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
     if (status != TL_OK) {
         return status;
     }
-    append(durable, LOG_START, id, durable->log.sequence + 1, deadline);
+    append(durable, LOG_START, id, deadline);
     uint64_t generation = durable->log.sequence;
     status = easy ? TL_OK : commit_group(durable);
     if (status != TL_OK) {
@@ -306,7 +306,7 @@ static enum tl_status durable_stop(void *self, uint32_t id)
         if (!easy && make_ready(durable, durable->count - 1) != TL_OK) {
             return TL_ERR_STORE;
         }
-        append(durable, LOG_STOP, id, timer->generation, 0);
+        append(durable, LOG_STOP, id, timer->generation);
         if (!easy && commit_group(durable) != TL_OK) {
             return TL_ERR_STORE;
         }
@@ -360,7 +360,7 @@ static uint64_t fire_at_least(struct durable *durable, uint32_t *at, tl_fire_fn 
         unlink_timer(durable, timer);
         fired++;
         fire(ctx, id, durable->now);
-        append(durable, LOG_FIRE, id, generation, 0);
+        append(durable, LOG_FIRE, id, generation);
     }
     return fired;
 }
@@ -384,7 +384,7 @@ static enum tl_status record_firings(struct durable *durable, uint32_t at, uint6
         if (status != TL_OK) {
             return status;
         }
-        append(durable, LOG_FIRE, id, timer->generation, 0);
+        append(durable, LOG_FIRE, id, timer->generation);
         timer->generation |= IS_RECORDED;
         ++*recorded;
     }
@@ -556,11 +556,11 @@ static void durable_durability(const void *self, struct tl_durability *out)
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-/* Room for the timers up to `capacity`. */
+/* Room for the timers below `capacity`. */
 static enum tl_status grow(struct durable *durable, uint32_t capacity)
 {
-    if (capacity <= durable->capacity) {
-        return TL_OK;
+    if (capacity <= durable->capacity || capacity > LOG_IDS) {
+        return capacity > LOG_IDS ? TL_ERR_CAPACITY : TL_OK;
     }
     const struct tl_allocator *allocator = durable->allocator;
     uint32_t before = durable->capacity;
@@ -593,6 +593,9 @@ static enum tl_status grow(struct durable *durable, uint32_t capacity)
 static enum tl_status durable_reserve(void *self, uint32_t capacity)
 {
     struct durable *durable = self;
+    if (capacity > LOG_IDS) {
+        return TL_ERR_CAPACITY;
+    }
     enum tl_status status = durable->inner->reserve(durable->self, capacity);
     return status == TL_OK ? grow(durable, capacity) : status;
 }
@@ -710,9 +713,8 @@ static enum tl_status reach(struct durable *durable, uint32_t id)
         return TL_OK;
     }
     uint64_t capacity = (uint64_t)id + id / 2 + 1;
-    return id == UINT32_MAX
-               ? TL_ERR_CAPACITY
-               : grow(durable, capacity > UINT32_MAX ? UINT32_MAX : (uint32_t)capacity);
+    return id >= LOG_IDS ? TL_ERR_CAPACITY
+                         : grow(durable, capacity > LOG_IDS ? LOG_IDS : (uint32_t)capacity);
 }
 
 static enum tl_status add_timer(void *ctx, const struct snapshot_timer *timer)
@@ -725,18 +727,18 @@ static enum tl_status add_timer(void *ctx, const struct snapshot_timer *timer)
     return status;
 }
 
-static enum tl_status apply_record(void *ctx, const struct log_record *record)
+static enum tl_status apply(void *ctx, const struct log_operation *operation)
 {
     struct durable *durable = ctx;
-    enum tl_status status = reach(durable, record->id);
+    enum tl_status status = reach(durable, operation->id);
     if (status != TL_OK) {
         return status;
     }
-    struct timer *timer = &durable->timers[record->id];
-    if (record->op == LOG_START && record->sequence >= timer->generation) {
-        *timer = (struct timer){record->deadline, record->sequence};
-    } else if (record->op != LOG_START && is_pending(timer) &&
-               (uint32_t)timer->generation == record->generation) {
+    struct timer *timer = &durable->timers[operation->id];
+    if (operation->op == LOG_START && operation->sequence >= timer->generation) {
+        *timer = (struct timer){operation->deadline, operation->sequence};
+    } else if (operation->op != LOG_START && is_pending(timer) &&
+               timer->generation == operation->generation) {
         *timer = (struct timer){.deadline = TL_NEVER};
     }
     return TL_OK;
@@ -785,7 +787,7 @@ static enum tl_status read_files(struct durable *durable, const struct store_num
     }
     status = log_open_segments(&durable->log, logs->at, logs->count);
     if (status == TL_OK) {
-        status = log_replay(&durable->log, durable->snapshot_name, upto, apply_record, durable);
+        status = log_replay(&durable->log, durable->snapshot_name, upto, apply, durable);
     }
     durable->snapshot_from = durable->snapshot_name;
     return status;
@@ -899,7 +901,7 @@ const struct tl_front tl_front_durable = {
     .origin = "the shape of beanstalkd's binlog, of RocketMQ's TimerLog and of Redis' append-only "
               "file",
     .description =
-        "Each start, stop and firing is also written to a log, in records of 32 bytes with a "
+        "Each start, stop and firing is also written to a log, in records of 16 bytes with a "
         "checksum, many in one commit; now and then the pending timers are written down, a few "
         "with "
         "each operation, and the log before that goes. After a crash the timers are read from both "

@@ -8,6 +8,7 @@
 #include "test.h"
 
 #include "catalog.h"
+#include "crc32c.h"
 #include "front.h"
 #include "kit/passes.h"
 #include "timer_log.h"
@@ -24,6 +25,9 @@
 #include <unistd.h>
 
 #define TIMERS 200u
+
+/* As docs/durable-log.md says. */
+enum { HEAD = 32, RECORD = 16 };
 
 /* What should be there: of each timer its deadline, TL_NEVER if it is not pending. */
 struct model {
@@ -138,6 +142,27 @@ static void spoil(const char *folder, const char *name, off_t at, const void *by
     assert_true(fd >= 0);
     assert_int_equal(pwrite(fd, bytes, count, at), (ssize_t)count);
     (void)close(fd);
+}
+
+static void look_at(const char *folder, const char *name, off_t at, void *bytes, size_t count)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, bytes, count, at), (ssize_t)count);
+    (void)close(fd);
+}
+
+/* The head of a log says that it is of that format. */
+static void set_format(const char *folder, const char *name, uint32_t format)
+{
+    unsigned char head[HEAD];
+    look_at(folder, name, 0, head, sizeof head);
+    memcpy(head + 4, &format, sizeof format);
+    uint32_t crc = crc32c(0, head + sizeof crc, sizeof head - sizeof crc);
+    memcpy(head, &crc, sizeof crc);
+    spoil(folder, name, 0, head, sizeof head);
 }
 
 /* --- structures ------------------------------------------------------------------------------ */
@@ -409,7 +434,7 @@ static void a_folder_is_used_by_one_and_recovered_first(void **state)
 static void a_torn_commit_ends_the_log(void **state)
 {
     (void)state;
-    static const char zeros[32];
+    static const char zeros[RECORD];
     struct trial trial;
     begin(&trial, "durable(binary-heap):group=100");
     struct history history = new_history(&trial, 5);
@@ -425,7 +450,7 @@ static void a_torn_commit_ends_the_log(void **state)
     copy_folder(trial.folder, trial.copy);
     char log[256];
     assert_true(find_file(trial.copy, "log-", false, log));
-    spoil(trial.copy, log, 32 * 13, zeros, sizeof zeros); /* record 13 */
+    spoil(trial.copy, log, HEAD + RECORD * 12, zeros, sizeof zeros); /* record 13 */
     before.deadline[10] = 110;
     before.deadline[11] = 111;
     before.generation[10] = 11;
@@ -449,15 +474,70 @@ static void a_torn_commit_ends_the_log(void **state)
     end(&trial);
 }
 
+/* It goes over the record's number too: one that got to another place is none. */
+static void a_record_counts_in_its_own_place(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial, "durable(binary-heap)");
+    struct history history = new_history(&trial, 5);
+    for (uint32_t id = 0; id < 10; id++) {
+        start_one(&history, id, 100 + id);
+    }
+    (void)sync_now(&trial);
+    copy_folder(trial.folder, trial.copy);
+    char log[256];
+    char record[RECORD];
+    assert_true(find_file(trial.copy, "log-", false, log));
+    look_at(trial.copy, log, HEAD + RECORD * 4, record, sizeof record);
+    spoil(trial.copy, log, HEAD + RECORD * 10, record, sizeof record);
+    struct model found;
+    char why[600];
+    assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_OK);
+    assert_same(&history.model, &found);
+    end(&trial);
+}
+
+/* The first record of a commit is gone with the last one of the commit before it: the 64th knows.
+ */
+static void a_hole_across_two_commits_is_named(void **state)
+{
+    (void)state;
+    static const char zeros[2 * RECORD];
+    struct trial trial;
+    begin(&trial, "durable(binary-heap)");
+    struct history history = new_history(&trial, 5);
+    for (uint32_t id = 0; id < 74; id++) {
+        start_one(&history, id, 100 + id);
+        if (id == 9) {
+            (void)sync_now(&trial);
+        }
+    }
+    (void)sync_now(&trial);
+    struct model found;
+    char why[600];
+    char log[256];
+    for (unsigned hole = 9; hole <= 10; hole++) {
+        copy_folder(trial.folder, trial.copy);
+        assert_true(find_file(trial.copy, "log-", false, log));
+        spoil(trial.copy, log, HEAD + RECORD * hole, zeros, sizeof zeros);
+        bool was_synced = hole == 9; /* what is missing: else it is a commit that was torn */
+        assert_int_equal(recover_copy(&trial, &found, why, sizeof why),
+                         was_synced ? TL_ERR_STORE : TL_OK);
+        assert_true(!was_synced || strstr(why, "record 10 is not there, though it was on") != NULL);
+    }
+    end(&trial);
+}
+
 /* What had been on the disk is missing: that is told by name and place, and nothing is changed. */
 static void corruption_is_named(void **state)
 {
     (void)state;
-    static const char zeros[32];
+    static const char zeros[RECORD];
     struct trial trial;
-    begin(&trial, "durable(binary-heap):group=10:least=4096");
+    begin(&trial, "durable(binary-heap):group=10:least=10000");
     struct history history = new_history(&trial, 5);
-    for (unsigned i = 0; i < 4000; i++) {
+    for (unsigned i = 0; i < 9000; i++) {
         start_one(&history, i % TIMERS, 100 + i);
     }
     (void)sync_now(&trial);
@@ -466,29 +546,34 @@ static void corruption_is_named(void **state)
     char log[256];
     copy_folder(trial.folder, trial.copy);
     assert_true(find_file(trial.copy, "log-", false, log));
-    spoil(trial.copy, log, 32 * 500, zeros, sizeof zeros);
+    spoil(trial.copy, log, HEAD + RECORD * 499, zeros, sizeof zeros);
     for (unsigned again = 0; again < 2; again++) {
         assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
         assert_non_null(strstr(why, log));
-        assert_non_null(strstr(why, "corrupt at byte 16000: record 500 is not there"));
+        assert_non_null(strstr(why, "corrupt at byte 8016: record 500 is not there"));
     }
     /* One bit, in the middle of a record, in the last one of the segment. */
     copy_folder(trial.folder, trial.copy);
     spoil(trial.copy, log, 65536 - 12, "\x55", 1);
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
-    assert_non_null(strstr(why, "corrupt at byte 65504: record 2047 is not there"));
-    /* The head. */
+    assert_non_null(strstr(why, "corrupt at byte 65520: record 4094 is not there"));
+    /* The head; and one of a log of another format. */
     copy_folder(trial.folder, trial.copy);
     spoil(trial.copy, log, 8, "?", 1);
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
     assert_non_null(strstr(why, "its head is not one of"));
+    copy_folder(trial.folder, trial.copy);
+    set_format(trial.copy, log, 1);
+    assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
+    assert_non_null(strstr(why, log));
+    assert_non_null(strstr(why, "is of format 1, and this is read by format 2"));
     /* A whole segment. */
     copy_folder(trial.folder, trial.copy);
     char path[512];
     (void)snprintf(path, sizeof path, "%s/%s", trial.copy, log);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
-    assert_non_null(strstr(why, "the log begins with record 2048"));
+    assert_non_null(strstr(why, "the log begins with record 4095"));
     end(&trial);
 }
 
@@ -581,7 +666,7 @@ static void a_full_disk_refuses_starts_and_no_stop(void **state)
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     struct trial trial;
-    begin_of(&trial, "durable(binary-heap):group=100:least=4000", MANY);
+    begin_of(&trial, "durable(binary-heap):group=100:least=8192", MANY);
     struct rlimit limit = {.rlim_cur = 65536, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     uint32_t started = 0;
@@ -679,6 +764,8 @@ int main(void)
         cmocka_unit_test(lives_follow_one_another),
         cmocka_unit_test(a_folder_is_used_by_one_and_recovered_first),
         cmocka_unit_test(a_torn_commit_ends_the_log),
+        cmocka_unit_test(a_record_counts_in_its_own_place),
+        cmocka_unit_test(a_hole_across_two_commits_is_named),
         cmocka_unit_test(corruption_is_named),
         cmocka_unit_test(a_snapshot_that_is_corrupt_is_named),
         cmocka_unit_test(delivery_is_as_asked_for),
