@@ -7,14 +7,14 @@
  * After a crash the snapshot and the log behind it say which timers are pending; they are started
  * in an empty structure.
  *
- * What fires is asked of the structure first, all of it, and handed out then, so that nothing fires
- * whose record could not be written:
+ * Nothing fires whose record could not be written:
  *
  *   at-least   callback, record, commit with others: what was not committed fires once more
  *   at-most    records, commit, callbacks: what was not handed out yet is lost
  *
- * What a budget leaves over waits in the front end, as does everything that is due while the disk
- * fails; it is tried again with the next advance.
+ * So with at-most all that is due is asked of the structure first, and handed out then; with
+ * at-least each as the structure hands it out. What a budget leaves over waits in the front end, as
+ * does everything that is due while the disk fails; it is tried again with the next advance.
  *
  * With sync=none a commit is a write, and nothing else waits for the disk either: no segment, no
  * snapshot, no name. The kernel has it then, so that the end of the process takes nothing of it.
@@ -73,12 +73,16 @@ struct durable {
     uint64_t snapshot_name;  /* of the newest one on the disk */
     uint64_t snapshot_bytes; /* 0: there is none */
     uint64_t snapshot_pace;  /* ids for each record */
-    uint64_t budget;         /* of the running advance */
-    size_t group;            /* records that make a commit */
+    uint64_t budget;         /* what is left of the running advance's */
+    tl_fire_fn fire;         /* its callback */
+    void *fire_ctx;
+    uint64_t easy; /* so many records need no more than their place in the buffer */
+    size_t group;  /* records that make a commit */
     bool at_most;
     bool usable; /* false: what is in the folder has not been recovered */
     bool found;  /* there was something in the folder */
     bool advancing;
+    bool owes; /* the record of a firing whose callback is running */
     struct store store;
     struct timer_log log;
     struct snapshot_writer snapshot;
@@ -180,6 +184,13 @@ static void work_for_snapshot(struct durable *durable)
 
 /* --- the log --------------------------------------------------------------------------------- */
 
+/* What comes next is the first record of a commit. */
+static enum tl_status commit(struct durable *durable)
+{
+    durable->easy = 0;
+    return log_commit(&durable->log);
+}
+
 /* One more record can be made, and so can those that end `live` timers. */
 static enum tl_status make_ready(struct durable *durable, uint64_t live)
 {
@@ -191,7 +202,7 @@ static enum tl_status make_ready(struct durable *durable, uint64_t live)
     }
     struct timer_log *log = &durable->log;
     if (log_is_full(log)) {
-        enum tl_status status = log_commit(log);
+        enum tl_status status = commit(durable);
         if (status != TL_OK) {
             return status;
         }
@@ -201,19 +212,37 @@ static enum tl_status make_ready(struct durable *durable, uint64_t live)
     }
     /* What lies in a temporary folder is made when something is first written. */
     bool is_there = durable->store.path != NULL || log->segment_count > 0;
-    uint64_t last = log->sequence + 1 + live;
+    uint64_t last = log->sequence + 1 + live + durable->owes;
     return last > log->room && is_there ? log_make_room(log, last, live) : TL_OK;
 }
 
-/* The next record needs no more than its place in the buffer, as nearly every one does: it is
- * neither the first nor the last of a commit, there is room for it and for those that end `live`
- * timers, and no snapshot is to be worked for. */
-static inline bool is_easy(const struct durable *durable, uint64_t live)
+/* Nearly every record needs no more than its place in the buffer: it is neither the first nor the
+ * last of a commit, there is room for it and for one that ends its timer, and no snapshot is to be
+ * worked for. Counts how many of the next ones are so, whatever they are. */
+static void count_easy(struct durable *durable)
 {
     const struct timer_log *log = &durable->log;
-    return log->waiting > 0 && log->waiting + 1 < durable->group &&
-           log->sequence + 1 + live <= log->room && log->sequence + 1 < durable->snapshot_at &&
-           can_write(durable);
+    durable->easy = 0;
+    if (log->waiting == 0 || !can_write(durable)) {
+        return;
+    }
+    uint64_t easy = durable->group > log->waiting + 1 ? durable->group - log->waiting - 1 : 0;
+    uint64_t taken = log->sequence + durable->count + durable->owes;
+    uint64_t room = log->room > taken ? (log->room - taken) / 2 : 0;
+    easy = room < easy ? room : easy;
+    if (!durable->advancing) {
+        uint64_t next = log->sequence + 1;
+        uint64_t quiet = durable->snapshot_at > next ? durable->snapshot_at - next : 0;
+        easy = quiet < easy ? quiet : easy;
+    }
+    durable->easy = easy;
+}
+
+static inline bool is_easy(struct durable *durable)
+{
+    bool easy = durable->easy > 0;
+    durable->easy -= easy;
+    return easy;
 }
 
 /* `of`: of a start its deadline, else its timer's generation, with its marks. */
@@ -231,18 +260,20 @@ static enum tl_status commit_group(struct durable *durable)
     if (durable->log.waiting < durable->group) {
         return TL_OK;
     }
-    enum tl_status status = log_commit(&durable->log);
+    enum tl_status status = commit(durable);
     if (status != TL_OK) {
         log_take_back(&durable->log, 1);
     }
     return status;
 }
 
+/* Behind an operation that was not easy. */
 static void settle(struct durable *durable)
 {
     if (!durable->advancing && durable->log.sequence >= durable->snapshot_at) {
         work_for_snapshot(durable);
     }
+    count_easy(durable);
 }
 
 /* --- hooks ----------------------------------------------------------------------------------- */
@@ -264,7 +295,7 @@ static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
     struct timer *timer = &durable->timers[id];
     /* It is far away, and wanted only when the structure has done its part. */
     __builtin_prefetch(timer, 1);
-    bool easy = is_easy(durable, durable->count + 1);
+    bool easy = is_easy(durable);
     enum tl_status status = easy ? TL_OK : make_ready(durable, durable->count + 1);
     if (status != TL_OK) {
         return status;
@@ -301,7 +332,7 @@ static enum tl_status durable_stop(void *self, uint32_t id)
     if (!is_pending(timer)) {
         return TL_IDLE;
     }
-    bool easy = is_easy(durable, durable->count - 1);
+    bool easy = is_easy(durable);
     if ((timer->generation & IS_RECORDED) == 0) {
         if (!easy && make_ready(durable, durable->count - 1) != TL_OK) {
             return TL_ERR_STORE;
@@ -321,15 +352,6 @@ static enum tl_status durable_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* In the structure's callback. */
-static void collect(void *ctx, uint32_t id, uint64_t now)
-{
-    struct durable *durable = ctx;
-    (void)now;
-    durable->timers[id].generation |= IS_DUE;
-    durable->due[durable->due_count++] = id;
-}
-
 /* Those that are left over from an advance, as far as nobody has stopped or restarted them. */
 static void keep_left_over(struct durable *durable, uint32_t from)
 {
@@ -342,27 +364,59 @@ static void keep_left_over(struct durable *durable, uint32_t from)
     durable->due_count = kept;
 }
 
-/* Callback, record. Returns how many were fired; *at: as far as it came. */
-static uint64_t fire_at_least(struct durable *durable, uint32_t *at, tl_fire_fn fire, void *ctx)
+/* There is room for the record of one more firing. */
+static bool can_fire(struct durable *durable, bool *easy)
 {
-    uint64_t fired = 0;
-    for (; *at < durable->due_count && fired < durable->budget; ++*at) {
+    *easy = is_easy(durable);
+    return *easy || make_ready(durable, durable->count - 1) == TL_OK;
+}
+
+/* Callback, record. */
+static void fire_one(struct durable *durable, uint32_t id, bool easy)
+{
+    struct timer *timer = &durable->timers[id];
+    uint64_t generation = timer->generation;
+    unlink_timer(durable, timer);
+    durable->budget--;
+    durable->owes = true;
+    durable->fire(durable->fire_ctx, id, durable->now);
+    durable->owes = false;
+    append(durable, LOG_FIRE, id, generation);
+    if (!easy) {
+        settle(durable);
+    }
+}
+
+/* In the structure's callback. */
+static void hand_out(void *ctx, uint32_t id, uint64_t now)
+{
+    struct durable *durable = ctx;
+    bool easy;
+    (void)now;
+    /* Nothing overtakes what waits. */
+    if (durable->due_count == 0 && !durable->at_most && durable->budget > 0 &&
+        can_fire(durable, &easy)) {
+        fire_one(durable, id, easy);
+    } else {
+        durable->timers[id].generation |= IS_DUE;
+        durable->due[durable->due_count++] = id;
+    }
+}
+
+/* As many of `due` as budget and disk let; *at: as far as it came. */
+static void fire_at_least(struct durable *durable, uint32_t *at)
+{
+    bool easy;
+    for (; *at < durable->due_count && durable->budget > 0; ++*at) {
         uint32_t id = durable->due[*at];
-        struct timer *timer = &durable->timers[id];
-        if (!is_due(timer)) {
+        if (!is_due(&durable->timers[id])) {
             continue;
         }
-        if (!is_easy(durable, durable->count - 1) &&
-            make_ready(durable, durable->count - 1) != TL_OK) {
+        if (!can_fire(durable, &easy)) {
             break;
         }
-        uint64_t generation = timer->generation;
-        unlink_timer(durable, timer);
-        fired++;
-        fire(ctx, id, durable->now);
-        append(durable, LOG_FIRE, id, generation);
+        fire_one(durable, id, easy);
     }
-    return fired;
 }
 
 /* Records of at most `most`, as many as there is room for, from `at` on; how many of `due` that
@@ -388,20 +442,19 @@ static enum tl_status record_firings(struct durable *durable, uint32_t at, uint6
         timer->generation |= IS_RECORDED;
         ++*recorded;
     }
-    return log_commit(&durable->log);
+    return commit(durable);
 }
 
 /* Records, commit, callbacks. */
-static uint64_t fire_at_most(struct durable *durable, uint32_t *at, tl_fire_fn fire, void *ctx)
+static void fire_at_most(struct durable *durable, uint32_t *at)
 {
-    uint64_t fired = 0;
-    while (*at < durable->due_count && fired < durable->budget) {
+    while (*at < durable->due_count && durable->budget > 0) {
         uint32_t span;
         size_t recorded;
-        if (log_is_full(&durable->log) && log_commit(&durable->log) != TL_OK) {
+        if (log_is_full(&durable->log) && commit(durable) != TL_OK) {
             break;
         }
-        if (record_firings(durable, *at, durable->budget - fired, &span, &recorded) != TL_OK) {
+        if (record_firings(durable, *at, durable->budget, &span, &recorded) != TL_OK) {
             log_take_back(&durable->log, recorded);
             for (uint32_t i = 0; i < span; i++) {
                 durable->timers[durable->due[*at + i]].generation &= ~IS_RECORDED;
@@ -413,12 +466,11 @@ static uint64_t fire_at_most(struct durable *durable, uint32_t *at, tl_fire_fn f
             struct timer *timer = &durable->timers[id];
             if (is_due(timer)) {
                 unlink_timer(durable, timer);
-                fired++;
-                fire(ctx, id, durable->now);
+                durable->budget--;
+                durable->fire(durable->fire_ctx, id, durable->now);
             }
         }
     }
-    return fired;
 }
 
 static uint64_t durable_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
@@ -431,19 +483,24 @@ static uint64_t durable_advance(void *self, uint64_t now, uint64_t budget, tl_fi
     }
     durable->advancing = true;
     durable->budget = budget;
+    durable->fire = fire;
+    durable->fire_ctx = ctx;
     keep_left_over(durable, 0);
-    (void)durable->inner->advance(durable->self, now, TL_NO_BUDGET, collect, durable);
+    (void)durable->inner->advance(durable->self, now, TL_NO_BUDGET, hand_out, durable);
     uint32_t at = 0;
-    uint64_t fired = durable->at_most ? fire_at_most(durable, &at, fire, ctx)
-                                      : fire_at_least(durable, &at, fire, ctx);
+    if (durable->at_most) {
+        fire_at_most(durable, &at);
+    } else {
+        fire_at_least(durable, &at);
+    }
     keep_left_over(durable, at);
     durable->advancing = false;
     bool over = now - durable->waiting_since >= durable->window_ticks;
     if (durable->log.waiting > 0 && (over || durable->log.waiting >= durable->group)) {
-        (void)log_commit(&durable->log);
+        (void)commit(durable);
     }
     settle(durable);
-    return fired;
+    return budget - durable->budget;
 }
 
 static bool any_left_over(const struct durable *durable)
@@ -533,7 +590,7 @@ static enum tl_status durable_sync(void *self, uint64_t *durable_sequence)
 {
     struct durable *durable = self;
     enum tl_status status = !durable->usable           ? TL_ERR_STORE
-                            : durable->log.waiting > 0 ? log_commit(&durable->log)
+                            : durable->log.waiting > 0 ? commit(durable)
                             : durable->store.final     ? TL_ERR_STORE
                                                        : TL_OK;
     *durable_sequence = durable->log.written;

@@ -689,6 +689,45 @@ static void a_full_disk_refuses_starts_and_no_stop(void **state)
     end(&trial);
 }
 
+/* Starts itself again, if there is room. */
+static void start_again(void *ctx, uint32_t id, uint64_t now)
+{
+    const struct trial *trial = ctx;
+    (void)trial->algo->start(trial->self, id, now + 1);
+}
+
+/* While a timer fires, its record is still to come, and nothing that is started takes its place. */
+static void a_full_disk_has_room_for_what_is_firing(void **state)
+{
+    (void)state;
+    enum { MANY = 3000 };
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    for (unsigned restarts = 0; restarts < 2; restarts++) {
+        struct trial trial;
+        begin_of(&trial, "durable(binary-heap):group=100:least=8192", MANY);
+        struct rlimit limit = {.rlim_cur = 65536, .rlim_max = before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        for (unsigned i = 0; i < restarts; i++) {
+            assert_int_equal(trial.algo->start(trial.self, 0, 1000), TL_OK);
+        }
+        uint32_t started = 0;
+        while (started < MANY && trial.algo->start(trial.self, started, 1000) == TL_OK) {
+            started++;
+        }
+        assert_in_range(started, 1000, MANY - 1);
+        assert_int_equal(trial.algo->advance(trial.self, 1000, 1, start_again, &trial), 1);
+        for (uint32_t id = 0; id < started; id++) {
+            enum tl_status status = trial.algo->stop(trial.self, id);
+            assert_true(status == TL_OK || status == TL_IDLE);
+        }
+        assert_int_equal(trial.algo->count(trial.self), 0);
+        (void)sync_now(&trial);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        end(&trial);
+    }
+}
+
 /* After a snapshot: 2.5 times what the timers take as records. */
 static void the_log_is_cut(void **state)
 {
@@ -771,6 +810,7 @@ int main(void)
         cmocka_unit_test(delivery_is_as_asked_for),
         cmocka_unit_test(groups_are_committed_in_time),
         cmocka_unit_test(a_full_disk_refuses_starts_and_no_stop),
+        cmocka_unit_test(a_full_disk_has_room_for_what_is_firing),
         cmocka_unit_test(the_log_is_cut),
         cmocka_unit_test(a_folder_that_is_made_is_on_the_disk),
         cmocka_unit_test(it_passes_the_kit),
