@@ -948,7 +948,7 @@ static const struct tl_option durable_options[] = {
     [OWN_SNAPSHOT] = {"snapshot", 60, 10, 100000, NULL,
                       "the pending timers are written down when the log has so many records for a "
                       "hundred of them"},
-    [OWN_LEAST] = {"least", 65536, 16, 1 << 30, NULL, "and not before it has so many"},
+    [OWN_LEAST] = {"least", 131072, 16, 1 << 30, NULL, "and not before it has so many"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
