@@ -550,7 +550,7 @@ static void what_is_durable_stands_beside_its_floor(void **state)
         is_about(kinds / 4, number(figures, "ns_per_op"));
         /* The log waits for its own segments besides, once or twice. */
         assert_true(number(figures, "syncs_per_op") * commits[i] >= 1);
-        assert_true(number(figures, "bytes_written_per_op") >= 32);
+        assert_true(number(figures, "bytes_written_per_op") >= 16);
         assert_null(json_object_get(figures, "x_lmdb"));
         json_decref(figures);
     }
