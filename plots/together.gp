@@ -20,7 +20,7 @@ do for [terminal in TERMINALS] {
     set lmargin at screen 78.0 / WIDTH
     set rmargin at screen 1 - 18.0 / WIDTH
     unset key
-    set xrange [0:x_high]
+    set xrange [0:x_high / 1e3]
     set logscale y
     # A bar of one timer is to be seen.
     set yrange [0.5:y_high * 1.5]
@@ -36,10 +36,10 @@ do for [terminal in TERMINALS] {
         set title headed(sprintf("%s: at most %s in one tick", name, counted(STATS_max))) noenhanced offset 0,-0.6
         set label 1 "timers" at screen 11.0 / WIDTH, screen at((k - 0.5) * panel + 18) center rotate by 90
         if (k == words(series)) {
-            set xtics format '%.0f'
-            set xlabel "time (ms)" offset 0,0.3
+            set xtics format "%g"
+            set xlabel "time, s" offset 0,0.3
         }
-        plot data using (mine("at_ms")):(column("fired")) with impulses lw 2 lc rgb colour(int(word(styles, k)))
+        plot data using (mine("at_ms") / 1e3):(column("fired")) with impulses lw 2 lc rgb colour(int(word(styles, k)))
     }
     unset multiplot
     unset output

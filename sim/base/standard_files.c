@@ -1,6 +1,7 @@
 #include "standard_files.h"
 
 #include "stream_error.h"
+#include "terminal.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -18,29 +19,55 @@ void standard_files_fill(void)
     }
 }
 
+size_t standard_files_plain(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t more = *at < 0x80 ? 0 : *at >= 0xC2 && *at < 0xE0 ? 1 : *at < 0xF0 ? 2 : 3;
+    if (*at < ' ' || *at == 0x7F || (*at >= 0x80 && *at < 0xC2) || *at > 0xF4) {
+        return 0;
+    }
+    for (size_t i = 1; i <= more; i++) {
+        if ((at[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    /* C1: control characters; the halves of UTF-16's pairs; and what can be written shorter. */
+    bool bad = (*at == 0xC2 && at[1] < 0xA0) || (*at == 0xED && at[1] >= 0xA0) ||
+               (*at == 0xE0 && at[1] < 0xA0) || (*at == 0xF0 && at[1] < 0x90) ||
+               (*at == 0xF4 && at[1] >= 0x90);
+    return bad ? 0 : more + 1;
+}
+
 void standard_files_say(FILE *stream, const char *text)
 {
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        /* In UTF-8 the control characters of C1 begin with a byte of their own. */
-        bool c1 = *at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0;
-        if (c1 || (*at < ' ' && *at != '\n' && *at != '\t') || *at == 0x7F) {
-            (void)fprintf(stream, "\\x%02X", c1 ? *++at : *at);
-        } else {
-            (void)fputc(*at, stream);
+    while (*text != '\0') {
+        bool kept = *text == '\t' || strcmp(text, "\n") == 0;
+        size_t bytes = kept ? 1 : standard_files_plain(text);
+        if (bytes == 0) {
+            (void)fprintf(stream, "\\x%02X", (unsigned)(unsigned char)*text++);
         }
+        (void)fwrite(text, 1, bytes, stream);
+        text += bytes;
     }
 }
 
 void standard_files_tell(const char *format, ...)
 {
     char *text = NULL;
+    char *plain = NULL;
+    size_t bytes;
     va_list arguments;
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) >= 0) {
-        standard_files_say(stderr, text);
+    FILE *memory = open_memstream(&plain, &bytes);
+    if (memory != NULL && vasprintf(&text, format, arguments) >= 0) {
+        standard_files_say(memory, text);
         free(text);
     }
     va_end(arguments);
+    if (memory != NULL && fclose(memory) == 0) {
+        text_wrap(stderr, plain, terminal_width(stderr), 0, 2);
+    }
+    free(plain);
 }
 
 bool standard_files_written(const char *program)

@@ -11,11 +11,16 @@
  * what is meant for them: input is then empty, and writing fails. To be called first of all. */
 void standard_files_fill(void);
 
-/* Writes text that may hold anything, such as a file's name, so that it does nothing to a terminal:
- * control characters but line ends and tabs as \xHH. */
+/* How many bytes of UTF-8 the character takes with which the text begins; 0: it is a control
+ * character, or none. */
+size_t standard_files_plain(const char *text);
+
+/* Writes a line that may hold anything, such as a file's name, so that it does nothing to a
+ * terminal, and stays one line: what is no plain character as \xHH, but for tabs, and a line end
+ * at its end. */
 void standard_files_say(FILE *stream, const char *text);
 
-/* The same of a formatted line to standard error. */
+/* The same of a formatted line to standard error. On a terminal it is broken between words. */
 void standard_files_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Writes out what standard output has in its buffer. If any of it could not be written, says so of

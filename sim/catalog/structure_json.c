@@ -1,6 +1,6 @@
 #include "structure_json.h"
 
-#include "foreign.h"
+#include "child.h"
 #include "front.h"
 
 #include <stdlib.h>
@@ -88,36 +88,85 @@ static void measure_bytes(const struct tl_algo *algo, const int64_t *options,
         ((double)loaded - (double)footprint->bytes_fixed) / FOOTPRINT_TIMERS;
 }
 
-struct footprint footprint_measure(const struct tl_algo *algo)
+/* The most that is declared for any delay of up to FOOTPRINT_SPREAD_TICKS. */
+static struct tl_precision widest_precision(const struct tl_algo *algo, const int64_t *options)
 {
+    struct tl_precision widest = {0};
+    for (uint64_t delay = 0; delay <= FOOTPRINT_SPREAD_TICKS; delay++) {
+        struct tl_precision precision = tl_algo_precision(algo, options, delay);
+        if (precision.early_ticks > widest.early_ticks) {
+            widest.early_ticks = precision.early_ticks;
+        }
+        if (precision.late_ticks > widest.late_ticks) {
+            widest.late_ticks = precision.late_ticks;
+        }
+    }
+    return widest;
+}
+
+/* What is measured apart. */
+struct subject {
+    const struct tl_algo *algo;
+    bool embedded;
+};
+
+static bool measure(void *ctx, void *result, struct error *error)
+{
+    const struct subject *subject = ctx;
+    const struct tl_algo *algo = subject->algo;
+    struct footprint *footprint = result;
     int64_t options[TL_OPTIONS_MAX];
     tl_options_default(algo, options);
-    struct footprint footprint = {0};
-    foreign_enter(FOOTPRINT_SECONDS, "%s, while its memory was measured", algo->name);
-    measure_bytes(algo, options, NULL, NULL, &footprint);
-    if (footprint.status == TL_OK) {
-        footprint.status = measure_horizon(algo, options, &footprint.horizon_ticks);
+    if (subject->embedded) {
+        size_t bytes = algo->embedded_bytes;
+        struct tl_records none = {.base = calloc(1, bytes), .stride_bytes = bytes};
+        struct tl_records many = {.base = calloc(FOOTPRINT_TIMERS, bytes), .stride_bytes = bytes};
+        if (none.base == NULL || many.base == NULL) {
+            return error_set(error, "out of memory");
+        }
+        measure_bytes(algo, options, &none, &many, footprint);
+        return true;
     }
-    foreign_leave();
+    measure_bytes(algo, options, NULL, NULL, footprint);
+    if (footprint->status == TL_OK) {
+        footprint->status = measure_horizon(algo, options, &footprint->horizon_ticks);
+    }
+    footprint->precision = widest_precision(algo, options);
+    footprint->precision_far = tl_algo_precision(algo, options, FOOTPRINT_SPREAD_TICKS);
+    return true;
+}
+
+static struct footprint measure_apart(struct subject subject)
+{
+    struct footprint footprint = {0};
+    struct child_outcome outcome;
+    struct error error;
+    const struct child_request request = {.run = measure,
+                                          .ctx = &subject,
+                                          .result_bytes = sizeof footprint,
+                                          .timeout_seconds = FOOTPRINT_SECONDS};
+    bool made = child_run(&request, &footprint, &outcome, &error);
+    if (!made || outcome.end != CHILD_DONE) {
+        footprint.status = TL_ERR_UNAVAILABLE;
+        (void)snprintf(footprint.fault, sizeof footprint.fault, "%.159s",
+                       made ? outcome.reason : error.text);
+    }
     return footprint;
+}
+
+struct footprint footprint_measure(const struct tl_algo *algo)
+{
+    return measure_apart((struct subject){.algo = algo});
 }
 
 struct footprint footprint_embedded(const struct tl_algo *embedded)
 {
-    int64_t options[TL_OPTIONS_MAX];
-    tl_options_default(embedded, options);
-    struct footprint footprint = {.status = TL_ERR_NOMEM};
-    size_t bytes = embedded->embedded_bytes;
-    struct tl_records none = {.base = calloc(1, bytes), .stride_bytes = bytes};
-    struct tl_records many = {.base = calloc(FOOTPRINT_TIMERS, bytes), .stride_bytes = bytes};
-    if (none.base != NULL && many.base != NULL) {
-        foreign_enter(FOOTPRINT_SECONDS, "%s, while its memory was measured", embedded->name);
-        measure_bytes(embedded, options, &none, &many, &footprint);
-        foreign_leave();
-    }
-    free(none.base);
-    free(many.base);
-    return footprint;
+    return measure_apart((struct subject){.algo = embedded, .embedded = true});
+}
+
+const char *footprint_missing(const struct footprint *footprint)
+{
+    return footprint->fault[0] != '\0' ? footprint->fault : tl_status_text(footprint->status);
 }
 
 void capability_words(uint32_t capabilities, char *text, size_t text_bytes)
@@ -133,22 +182,6 @@ void capability_words(uint32_t capabilities, char *text, size_t text_bytes)
             used += n > 0 ? (size_t)n : 0;
         }
     }
-}
-
-/* The most that is declared for any delay of up to FOOTPRINT_SPREAD_TICKS. */
-static struct tl_precision widest_precision(const struct tl_algo *algo, const int64_t *options)
-{
-    struct tl_precision widest = {0};
-    for (uint64_t delay = 0; delay <= FOOTPRINT_SPREAD_TICKS; delay++) {
-        struct tl_precision precision = tl_algo_precision(algo, options, delay);
-        if (precision.early_ticks > widest.early_ticks) {
-            widest.early_ticks = precision.early_ticks;
-        }
-        if (precision.late_ticks > widest.late_ticks) {
-            widest.late_ticks = precision.late_ticks;
-        }
-    }
-    return widest;
 }
 
 static json_t *options_json(const struct tl_algo *algo)
@@ -211,14 +244,14 @@ json_t *structure_json(const struct catalog_entry *entry)
                   algo->origin, "cost", "start", algo->cost.start, "stop", algo->cost.stop, "tick",
                   algo->cost.tick, "expire", algo->cost.expire, "capabilities", capabilities,
                   "options", options_json(algo), "fronts", fronts_json(algo));
-    int64_t options[TL_OPTIONS_MAX];
-    tl_options_default(algo, options);
-    struct tl_precision precision = widest_precision(algo, options);
-    (void)json_object_set_new(row, "precision",
-                              json_pack("{s:I, s:I, s:I}", "delay_max_ticks",
-                                        (json_int_t)FOOTPRINT_SPREAD_TICKS, "early_ticks",
-                                        (json_int_t)precision.early_ticks, "late_ticks",
-                                        (json_int_t)precision.late_ticks));
+    const char *fault = footprint.fault;
+    if (fault[0] == '\0') {
+        (void)json_object_set_new(
+            row, "precision",
+            json_pack("{s:I, s:I, s:I}", "delay_max_ticks", (json_int_t)FOOTPRINT_SPREAD_TICKS,
+                      "early_ticks", (json_int_t)footprint.precision.early_ticks, "late_ticks",
+                      (json_int_t)footprint.precision.late_ticks));
+    }
     if (footprint.status == TL_OK) {
         (void)json_object_set_new(row, "bytes_fixed",
                                   json_integer((json_int_t)footprint.bytes_fixed));
@@ -228,8 +261,10 @@ json_t *structure_json(const struct catalog_entry *entry)
                                       ? json_null()
                                       : json_integer((json_int_t)footprint.horizon_ticks));
     }
+    struct footprint besides = {0};
     if (entry->embedded.embedded_bytes > 0) {
-        struct footprint besides = footprint_embedded(&entry->embedded);
+        besides = footprint_embedded(&entry->embedded);
+        fault = fault[0] != '\0' ? fault : besides.fault;
         json_t *embedded = json_object();
         (void)json_object_set_new(embedded, "record_bytes",
                                   json_integer((json_int_t)entry->embedded.embedded_bytes));
@@ -240,6 +275,9 @@ json_t *structure_json(const struct catalog_entry *entry)
                                       json_real(besides.bytes_per_timer));
         }
         (void)json_object_set_new(row, "embedded", embedded);
+    }
+    if (fault[0] != '\0') {
+        (void)json_object_set_new(row, "fault", json_string(fault));
     }
     if (algo->differs != NULL) {
         (void)json_object_set_new(row, "differs", json_string(algo->differs));

@@ -19,23 +19,30 @@ struct footprint {
     double bytes_per_timer; /* what each of FOOTPRINT_TIMERS pending timers adds */
     uint64_t horizon_ticks; /* the longest delay that it takes at clock 0 where none longer than
                                FOOTPRINT_SPREAD_TICKS was announced: TL_DEADLINE_MAX if any */
+    struct tl_precision precision;     /* the widest for delays of up to FOOTPRINT_SPREAD_TICKS */
+    struct tl_precision precision_far; /* for one of just that */
+    char fault[160]; /* how its calls ended the process that measured it; "": they did not */
 };
 
+/* In a process of its own, as foreign code wants it. */
 struct footprint footprint_measure(const struct tl_algo *algo);
 
 /* Of a build that takes records, and its timers lie in some: what the structure has besides. Reach
- * is not measured again. */
+ * and precision are not measured again. */
 struct footprint footprint_embedded(const struct tl_algo *embedded);
+
+/* Why it could not be measured. */
+const char *footprint_missing(const struct footprint *footprint);
 
 /* The words of capabilities, in the map's order, joined by blanks. */
 void capability_words(uint32_t capabilities, char *text, size_t text_bytes);
 
 /* {name, summary, description, origin, cost, capabilities, options, fronts, bytes_fixed,
  * bytes_per_timer, horizon_ticks (null: none)}, and `plugin` for one from outside; without the
- * bytes and the horizon where they could not be measured. `fronts` are the front ends that can
- * stand before it, {name, summary} each. Where its timers may lie in the caller's records there is
- * `embedded`: {record_bytes, bytes_fixed, bytes_per_timer}, what of each lies there, and what the
- * structure has besides. */
+ * bytes and the horizon where they could not be measured, with the `fault` that ended that.
+ * `fronts` are the front ends that can stand before it, {name, summary} each. Where its timers may
+ * lie in the caller's records there is `embedded`: {record_bytes, bytes_fixed, bytes_per_timer},
+ * what of each lies there, and what the structure has besides. */
 json_t *structure_json(const struct catalog_entry *entry);
 
 /* An array of those of the whole catalogue. */

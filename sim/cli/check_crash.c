@@ -2,6 +2,8 @@
 
 #include "kit_crash.h"
 #include "near_program.h"
+#include "terminal.h"
+#include "text_table.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -72,28 +74,45 @@ static void make_small(const struct tl_algo *algo, int64_t *options, const char 
     }
 }
 
-static bool crash_one(const struct contender *contender, const int64_t *options, uint64_t seed,
-                      double share, size_t *faults, struct error *error)
+/* What is asked, and what came of it so far. */
+struct crash_work {
+    uint64_t seed;
+    double share;
+    size_t *faults;
+    struct text_table table;
+    struct text_page page;
+};
+
+static bool crash_one(const struct contender *contender, const int64_t *options,
+                      struct crash_work *work, struct error *error)
 {
     const struct tl_algo *algo = contender->timed;
-    struct crash_plan plan = {.seed = seed,
-                              .points = (uint32_t)(POINTS * share),
-                              .random = (uint32_t)(RANDOM * share),
-                              .images = (uint32_t)(IMAGES * share)};
+    struct crash_plan plan = {.seed = work->seed,
+                              .points = (uint32_t)(POINTS * work->share),
+                              .random = (uint32_t)(RANDOM * work->share),
+                              .images = (uint32_t)(IMAGES * work->share)};
     struct crash_report report;
     if (!crash_check(algo, options, &plan, &report, error)) {
         return false;
     }
     char text[200];
     (void)tl_options_format(algo, options, false, text, sizeof text);
-    (void)printf("%-24s %-6s %7" PRIu64 " %7" PRIu64 " %8" PRIu64 " %9" PRIu64 " %8" PRIu64
-                 "  %s\n",
-                 algo->name, report.fault ? "FAULT" : "ok", report.kills, report.images,
-                 report.failures, report.timers, report.repeats, text);
-    if (report.fault) {
-        (void)printf("    %s\n", report.message);
+    struct text_table *table = &work->table;
+    text_table_add(table, "%s", algo->name);
+    text_table_add(table, "%s", report.fault ? "FAULT" : "ok");
+    const uint64_t counts[] = {report.kills, report.images, report.failures, report.timers,
+                               report.repeats};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        text_table_add(table, "%" PRIu64, counts[i]);
     }
-    *faults += report.fault;
+    text_table_add(table, "%s", text);
+    text_table_write_last(table, &work->page);
+    if (report.fault) {
+        struct wrapped line;
+        (void)fprintf(wrapped_begin(&line, stdout, 6), "    %s\n", report.message);
+        wrapped_end(&line);
+    }
+    *work->faults += report.fault;
     return true;
 }
 
@@ -109,14 +128,14 @@ static size_t words_of(const struct tl_algo *algo, const char *name, size_t *row
     return words;
 }
 
-static bool crash_all(const struct contender *contender, uint64_t seed, double share,
-                      size_t *faults, struct error *error)
+static bool crash_all(const struct contender *contender, struct crash_work *work,
+                      struct error *error)
 {
     const struct tl_algo *algo = contender->timed;
     int64_t options[TL_OPTIONS_MAX];
     memcpy(options, contender->options, sizeof options);
     if (contender->option_text[0] != '\0') {
-        return crash_one(contender, options, seed, share, faults, error);
+        return crash_one(contender, options, work, error);
     }
     make_small(algo, options, "group", 7);
     make_small(algo, options, "window", 3);
@@ -134,10 +153,29 @@ static bool crash_all(const struct contender *contender, uint64_t seed, double s
             if (deliveries > 0) {
                 options[delivery] = algo->options[delivery].choices[k].value;
             }
-            done = crash_one(contender, options, seed, share, faults, error);
+            done = crash_one(contender, options, work, error);
         }
     }
     return done;
+}
+
+/* The headings, and for the layout a row as wide as most. */
+static void print_head(struct crash_work *work)
+{
+    static const char *const cells[] = {"structure", "result",   "kills",
+                                        "images",    "failures", "timers",
+                                        "repeats",   "options",  "durable(hier-wheel)",
+                                        "FAULT",     "100000",   "100000",
+                                        "100000",    "1000000",  "100000",
+                                        "sync"};
+    struct text_table *table = &work->table;
+    work->page = text_page_begin(stdout);
+    table->columns = sizeof cells / sizeof cells[0] / 2;
+    for (size_t i = 0; i < 2 * table->columns; i++) {
+        table->right[i % table->columns] = i % table->columns > 1 && i % table->columns < 7;
+        text_table_add(table, "%s", cells[i]);
+    }
+    text_table_write_rows(table, 0, 1, &work->page);
 }
 
 bool check_crash(const struct contender_list *contenders, uint64_t seed, double share,
@@ -154,13 +192,14 @@ bool check_crash(const struct contender_list *contenders, uint64_t seed, double 
         (void)fprintf(stderr, "timerlab check: without timerlab-crash.so, which is not where it is "
                               "built or installed, power is not cut and no call fails\n");
     }
-    (void)printf("%-24s %-6s %7s %7s %8s %9s %8s  %s\n", "structure", "result", "kills", "images",
-                 "failures", "timers", "repeats", "options");
-    for (size_t i = 0; i < contenders->count; i++) {
-        if (!crash_all(&contenders->items[i], seed, share, faults, error)) {
-            return false;
-        }
+    struct crash_work work = {.seed = seed, .share = share, .faults = faults};
+    print_head(&work);
+    bool done = true;
+    for (size_t i = 0; i < contenders->count && done; i++) {
+        done = crash_all(&contenders->items[i], &work, error);
         (void)fflush(stdout);
     }
-    return true;
+    text_table_free(&work.table);
+    text_page_end(&work.page);
+    return done;
 }

@@ -9,9 +9,7 @@
 
 void command_complain(const struct error *error)
 {
-    (void)fputs("timerlab: ", stderr);
-    standard_files_say(stderr, error->text);
-    (void)fputc('\n', stderr);
+    standard_files_tell("timerlab: %s\n", error->text);
 }
 
 static void print_table(FILE *stream, const char *program, const struct command *table)

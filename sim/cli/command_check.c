@@ -7,6 +7,7 @@
 #include "kit.h"
 #include "outfile.h"
 #include "progress.h"
+#include "text_table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -62,6 +63,8 @@ struct check_report {
     size_t count;
     size_t faults;
     size_t left; /* cases, the fuzzer one of them, that were not run because others had failed */
+    struct text_table table;
+    struct text_page page;
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -145,6 +148,7 @@ static const struct option_row options[] = {
     {{"format", 0, "table|json|md", 0, "What to print (table); md with --list only", 0},
      OPTION_WORD,
      AT(format)},
+    OPTION_ROW_WIDE,
     OPTION_ROW_PROGRESS,
     OPTION_ROW_END,
 };
@@ -392,8 +396,25 @@ static void print_fault(const struct check_row *row)
     print_way(row, name);
 }
 
+/* The headings, and for the layout a row as wide as most. */
+static void print_head(struct check_report *report)
+{
+    static const char *const cells[] = {
+        "structure",          "group",    "result", "cases", "operations", "seconds", "faults",
+        "locked(hier-wheel)", "reserved", "FAULT",  "10/10", "1000000000", "100.00",  ""};
+    struct text_table *table = &report->table;
+    report->page = text_page_begin(stdout);
+    table->columns = sizeof cells / sizeof cells[0] / 2;
+    table->right[4] = table->right[5] = true;
+    for (size_t i = 0; i < 2 * table->columns; i++) {
+        text_table_add(table, "%s", cells[i]);
+    }
+    text_table_write_rows(table, 0, 1, &report->page);
+}
+
 /* One line for the rows [first, end), which share a structure and a group. */
-static void print_group(const struct check_row *first, const struct check_row *end)
+static void print_group(struct check_report *report, const struct check_row *first,
+                        const struct check_row *end)
 {
     unsigned passed = 0;
     unsigned judged = 0;
@@ -406,25 +427,27 @@ static void print_group(const struct check_row *first, const struct check_row *e
         operations += row->verdict.operations;
     }
     char name[400];
+    char faults[2048] = "";
     name_of(first->contender, name, sizeof name);
-    char cases[40];
-    (void)snprintf(cases, sizeof cases, "%u/%u", passed, judged);
-    (void)printf("%-24s %-10s %-6s %-6s %12" PRIu64 " %8.2f", name, first->group,
-                 judged == 0        ? "-"
-                 : passed == judged ? "ok"
-                                    : "FAULT",
-                 cases, operations, seconds);
-    const char *separator = "  ";
     for (const struct check_row *row = first; row < end; row++) {
+        size_t used = strlen(faults);
         if (row->verdict.result == KIT_FAULT) {
-            (void)printf("%s%s: %s", separator, row->name, fault_word(row->verdict.fault));
-            separator = ", ";
+            (void)snprintf(faults + used, sizeof faults - used, "%s%s: %s", used > 0 ? ", " : "",
+                           row->name, fault_word(row->verdict.fault));
         }
         if (row->verdict.result == KIT_SKIPPED && judged == 0 && row == first) {
-            (void)printf("  %s", row->verdict.message);
+            (void)snprintf(faults, sizeof faults, "%s", row->verdict.message);
         }
     }
-    (void)putchar('\n');
+    struct text_table *table = &report->table;
+    text_table_add(table, "%s", name);
+    text_table_add(table, "%s", first->group);
+    text_table_add(table, "%s", judged == 0 ? "-" : passed == judged ? "ok" : "FAULT");
+    text_table_add(table, "%u/%u", passed, judged);
+    text_table_add(table, "%" PRIu64, operations);
+    text_table_add(table, "%.2f", seconds);
+    text_table_add(table, "%s", faults);
+    text_table_write_last(table, &report->page);
 }
 
 /* What was gone through where nothing is wrong, and what is worth knowing of single cases. */
@@ -457,7 +480,7 @@ static void print_coverage(const struct check_report *report, size_t from)
 }
 
 /* Prints the groups of the structure whose rows begin at `from`. */
-static void print_structure(const struct check_report *report, size_t from)
+static void print_structure(struct check_report *report, size_t from)
 {
     size_t first = from;
     while (first < report->count) {
@@ -466,7 +489,7 @@ static void print_structure(const struct check_report *report, size_t from)
                strcmp(report->rows[end].group, report->rows[first].group) == 0) {
             end++;
         }
-        print_group(&report->rows[first], &report->rows[end]);
+        print_group(report, &report->rows[first], &report->rows[end]);
         first = end;
     }
     print_coverage(report, from);
@@ -573,23 +596,33 @@ static void print_cases_md(void)
     }
 }
 
+static void add_case(struct text_table *table, const char *name, const char *group,
+                     const char *needs, const char *asserts)
+{
+    text_table_add(table, "%s", name);
+    text_table_add(table, "%s", group);
+    text_table_add(table, "%s", needs);
+    text_table_add(table, "%s", asserts);
+}
+
 static void print_cases(void)
 {
     size_t count = 0;
     const struct kit_case *cases = kit_cases(&count);
     size_t rows = 0;
     const struct tl_capability_row *row = tl_capabilities(&rows);
-    (void)printf("%-24s %-10s %-10s %s\n", "case", "group", "needs", "asserts");
+    struct text_table table = {.columns = 4};
+    add_case(&table, "case", "group", "needs", "asserts");
     for (size_t i = 0; i < count; i++) {
         const char *needs = "-";
         for (size_t k = 0; k < rows; k++) {
             needs = (cases[i].needs & row[k].bit) != 0 ? row[k].word : needs;
         }
-        (void)printf("%-24s %-10s %-10s %s\n", cases[i].name, cases[i].group, needs,
-                     cases[i].asserts);
+        add_case(&table, cases[i].name, cases[i].group, needs, cases[i].asserts);
     }
-    (void)printf("%-24s %-10s %-10s %s\n", fuzz_name, fuzz_name, "-",
-                 "random operations do what the model says");
+    add_case(&table, fuzz_name, fuzz_name, "-", "random operations do what the model says");
+    text_table_write(&table, stdout);
+    text_table_free(&table);
 }
 
 static bool save_trace(const struct check_arguments *arguments, const struct check_report *report,
@@ -637,8 +670,7 @@ static int run(void *at, int argc, char **argv)
     }
     bool table = arguments->format == FORMAT_TABLE;
     if (table) {
-        (void)printf("%-24s %-10s %-6s %-6s %12s %8s  %s\n", "structure", "group", "result",
-                     "cases", "operations", "seconds", "faults");
+        print_head(&report);
     }
     const struct contender_list *contenders = &arguments->structures.contenders;
     for (size_t i = 0; i < contenders->count && status == EXIT_OK; i++) {
@@ -654,6 +686,7 @@ static int run(void *at, int argc, char **argv)
         report.faults += report.rows[i].verdict.result == KIT_FAULT;
     }
     if (table) {
+        text_page_end(&report.page);
         print_faults(&report);
     } else if (!print_json(&report, argc, argv)) {
         status = EXIT_FAULT;
@@ -668,6 +701,7 @@ static int run(void *at, int argc, char **argv)
     for (size_t i = 0; i < report.count; i++) {
         kit_trace_release(&report.rows[i].trace);
     }
+    text_table_free(&report.table);
     free(report.rows);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "outfile.h"
 #include "progress.h"
 #include "simulate.h"
+#include "standard_files.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -131,7 +132,7 @@ static const struct option_row options[] = {
       "Likewise if a count of work, wakeups or bytes grows by more than this", 0},
      OPTION_PERCENT(0, 1e6),
      AT(count_threshold)},
-    OPTION_ROW_FORMAT(struct compare_arguments, "table|md|json"),
+    OPTION_ROWS_FORMAT(struct compare_arguments, "table|md|json"),
     {{"command", 0, "COMMAND", 0,
       "Make the results: a shell command that prints results as JSON, such as `timerlab sim ... "
       "--format json`; once for each side. The commands take turns",
@@ -427,12 +428,12 @@ static size_t print_regressions(const struct compare_arguments *arguments,
     for (size_t i = 0; i < comparisons->count && arguments->threshold >= 0; i++) {
         const struct comparison *item = &comparisons->items[i];
         if (item->status == COMPARE_FAILED && item->other_failed) {
-            (void)fprintf(stderr, "regression: %s: %s\n", item->workload, item->reason);
+            standard_files_tell("regression: %s: %s\n", item->workload, item->reason);
             regressions++;
         } else if (item->verdict == VERDICT_SLOWER &&
                    compare_slowdown(item) > arguments->threshold) {
-            (void)fprintf(stderr, "regression: %s, %s, %s: %+.1f %% time\n", item->workload,
-                          item->algo, item->metric, 100 * compare_slowdown(item));
+            standard_files_tell("regression: %s, %s, %s: %+.1f %% time\n", item->workload,
+                                item->algo, item->metric, 100 * compare_slowdown(item));
             regressions++;
         }
     }
@@ -440,9 +441,9 @@ static size_t print_regressions(const struct compare_arguments *arguments,
         const struct compare_difference *difference = &comparisons->differences[i];
         if (is_work(difference->name) &&
             difference->other > difference->base * (1 + arguments->count_threshold)) {
-            (void)fprintf(stderr, "regression: %s, %s, %s: %.15g, was %.15g\n",
-                          difference->workload, difference->algo, difference->name,
-                          difference->other, difference->base);
+            standard_files_tell("regression: %s, %s, %s: %.15g, was %.15g\n", difference->workload,
+                                difference->algo, difference->name, difference->other,
+                                difference->base);
             regressions++;
         }
     }
@@ -453,7 +454,7 @@ static bool print(const struct compare_arguments *arguments, const struct compar
                   const struct comparisons *comparisons, struct error *error)
 {
     for (size_t i = 0; i < comparisons->warning_count; i++) {
-        (void)fprintf(stderr, "warning: %s\n", comparisons->warnings[i]);
+        standard_files_tell("warning: %s\n", comparisons->warnings[i]);
     }
     switch (arguments->format) {
     case FORMAT_JSON:

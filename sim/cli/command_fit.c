@@ -68,7 +68,7 @@ static const struct option_row options[] = {
       0},
      OPTION_TEXT,
      OPTION_AT(struct fit_arguments, scenario_path)},
-    OPTION_ROW_FORMAT(struct fit_arguments, "table|md|json"),
+    OPTION_ROWS_FORMAT(struct fit_arguments, "table|md|json"),
     OPTION_ROW_END,
 };
 

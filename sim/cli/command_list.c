@@ -3,12 +3,14 @@
 #include "command.h"
 #include "command_option.h"
 #include "front.h"
+#include "standard_files.h"
 #include "structure_json.h"
+#include "terminal.h"
+#include "text_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- list ------------------------------------------------------------------------------------ */
 
@@ -28,52 +30,54 @@ static const char *record_text(const struct catalog_entry *entry, char *text, si
     return bytes > 0 ? text : "-";
 }
 
-/* The texts of a row of the table, in the order of its columns. */
-#define TABLE_TEXTS 5
-static void table_texts(const struct tl_algo *algo, const char *texts[TABLE_TEXTS])
+/* What a structure did to the process that measured it. */
+static bool tell_fault(const char *command, const char *name, const char *fault)
 {
-    texts[0] = algo->name;
-    texts[1] = algo->cost.start;
-    texts[2] = algo->cost.stop;
-    texts[3] = algo->cost.tick;
-    texts[4] = algo->cost.expire;
+    if (fault[0] != '\0') {
+        standard_files_tell("timerlab %s: %s, while its memory was measured: %s; `timerlab check` "
+                            "finds out more\n",
+                            command, name, fault);
+    }
+    return fault[0] == '\0';
 }
 
-static void list_table(const struct catalog *catalog)
+static void add_structure(struct text_table *table, const struct catalog_entry *entry,
+                          const struct footprint *footprint)
 {
-    const char *texts[TABLE_TEXTS] = {"name", "start", "stop", "tick", "expire"};
-    int widths[TABLE_TEXTS] = {0};
-    for (size_t i = 0; i <= catalog->count; i++) {
-        for (size_t c = 0; c < TABLE_TEXTS; c++) {
-            int width = (int)strlen(texts[c]);
-            widths[c] = width > widths[c] ? width : widths[c];
-        }
-        if (i < catalog->count) {
-            table_texts(&catalog->entries[i].timed, texts);
-        }
+    const struct tl_algo *algo = &entry->timed;
+    bool measured = footprint->status == TL_OK;
+    char record[32];
+    char words[256];
+    capability_words(algo->capabilities, words, sizeof words);
+    text_table_add(table, "%s", algo->name);
+    text_table_add(table, measured ? "%.1f" : "-", footprint->bytes_per_timer);
+    text_table_add(table, "%s", algo->cost.start);
+    text_table_add(table, "%s", algo->cost.stop);
+    text_table_add(table, "%s", algo->cost.tick);
+    text_table_add(table, "%s", algo->cost.expire);
+    text_table_add(table, measured ? "%" PRIu64 : "-", footprint->bytes_fixed);
+    text_table_add(table, measured ? "%s" : "%s (%s)", words, footprint_missing(footprint));
+    text_table_add(table, "%s", record_text(entry, record, sizeof record));
+}
+
+static void list_table(const struct catalog *catalog, const struct footprint *footprints)
+{
+    static const struct {
+        const char *heading;
+        bool right;
+    } columns[] = {{"name", false},   {"B/timer", true},       {"start", false},
+                   {"stop", false},   {"tick", false},         {"expire", false},
+                   {"fixed B", true}, {"capabilities", false}, {"record B", true}};
+    struct text_table table = {.columns = sizeof columns / sizeof columns[0]};
+    for (size_t c = 0; c < table.columns; c++) {
+        table.right[c] = columns[c].right;
+        text_table_add(&table, "%s", columns[c].heading);
     }
-    (void)printf("%-*s  %-*s  %-*s  %-*s  %-*s  %10s  %7s  %8s  %s\n", widths[0], "name", widths[1],
-                 "start", widths[2], "stop", widths[3], "tick", widths[4], "expire", "fixed B",
-                 "B/timer", "record B", "capabilities");
     for (size_t i = 0; i < catalog->count; i++) {
-        const struct tl_algo *algo = &catalog->entries[i].timed;
-        struct footprint footprint = footprint_measure(algo);
-        char record_buffer[32];
-        const char *record = record_text(&catalog->entries[i], record_buffer, sizeof record_buffer);
-        char words[256];
-        capability_words(algo->capabilities, words, sizeof words);
-        table_texts(algo, texts);
-        for (size_t c = 0; c < TABLE_TEXTS; c++) {
-            (void)printf("%-*s  ", widths[c], texts[c]);
-        }
-        if (footprint.status == TL_OK) {
-            (void)printf("%10" PRIu64 "  %7.1f  %8s  %s\n", footprint.bytes_fixed,
-                         footprint.bytes_per_timer, record, words);
-        } else {
-            (void)printf("%10s  %7s  %8s  %s (%s)\n", "-", "-", record, words,
-                         tl_status_text(footprint.status));
-        }
+        add_structure(&table, &catalog->entries[i], &footprints[i]);
     }
+    text_table_write(&table, stdout);
+    text_table_free(&table);
 }
 
 /* What stands before structures, below them. */
@@ -81,28 +85,30 @@ static void list_fronts(void)
 {
     size_t count = 0;
     const struct tl_front *const *fronts = tl_fronts(&count);
-    (void)printf("\nfront ends: FRONT(NAME), as in locked(hier-wheel)\n");
+    struct wrapped lines;
+    FILE *stream = wrapped_begin(&lines, stdout, 10);
+    (void)fprintf(stream, "\nfront ends: FRONT(NAME), as in locked(hier-wheel)\n");
     for (size_t i = 0; i < count; i++) {
-        (void)printf("%-8s  %s%s\n", fronts[i]->name, fronts[i]->summary,
-                     fronts[i]->for_threads ? "" : " (for one thread)");
+        (void)fprintf(stream, "%-8s  %s%s\n", fronts[i]->name, fronts[i]->summary,
+                      fronts[i]->for_threads ? "" : " (for one thread)");
     }
+    wrapped_end(&lines);
 }
 
-static void list_markdown(const struct catalog *catalog)
+static void list_markdown(const struct catalog *catalog, const struct footprint *footprints)
 {
     (void)printf("| structure | what it is | after | start | stop | tick | expire | bytes fixed | "
                  "bytes per timer | bytes in a record | promises |\n");
     (void)printf("|---|---|---|---|---|---|---|--:|--:|--:|---|\n");
     for (size_t i = 0; i < catalog->count; i++) {
         const struct tl_algo *algo = &catalog->entries[i].timed;
-        struct footprint footprint = footprint_measure(algo);
         char record[32];
         char words[256];
         capability_words(algo->capabilities, words, sizeof words);
         (void)printf("| `%s` | %s | %s | %s | %s | %s | %s | %" PRIu64 " | %.1f | %s | %s |\n",
                      algo->name, algo->summary, algo->origin, algo->cost.start, algo->cost.stop,
-                     algo->cost.tick, algo->cost.expire, footprint.bytes_fixed,
-                     footprint.bytes_per_timer,
+                     algo->cost.tick, algo->cost.expire, footprints[i].bytes_fixed,
+                     footprints[i].bytes_per_timer,
                      record_text(&catalog->entries[i], record, sizeof record), words);
     }
 }
@@ -125,47 +131,55 @@ static void list_fronts_markdown(void)
     }
 }
 
-static void list_json(const struct catalog *catalog)
+static bool list_json(const struct catalog *catalog)
 {
     json_t *rows = structures_json(catalog);
+    bool right = true;
+    size_t index;
+    json_t *row;
     (void)json_dumpf(rows, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     (void)putchar('\n');
+    json_array_foreach(rows, index, row)
+    {
+        const char *fault = json_string_value(json_object_get(row, "fault"));
+        right = (fault == NULL || tell_fault("list", catalog->entries[index].timed.name, fault)) &&
+                right;
+    }
     json_decref(rows);
+    return right;
+}
+
+/* The table or Markdown. */
+static bool list_text(const struct catalog *catalog, bool markdown)
+{
+    struct footprint *footprints = calloc(catalog->count, sizeof *footprints);
+    bool right = true;
+    if (footprints == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < catalog->count; i++) {
+        footprints[i] = footprint_measure(&catalog->entries[i].timed);
+    }
+    if (markdown) {
+        list_markdown(catalog, footprints);
+        list_fronts_markdown();
+    } else {
+        list_table(catalog, footprints);
+        list_fronts();
+    }
+    for (size_t i = 0; i < catalog->count; i++) {
+        right = tell_fault("list", catalog->entries[i].timed.name, footprints[i].fault) && right;
+    }
+    free(footprints);
+    return right;
 }
 
 /* --- describe -------------------------------------------------------------------------------- */
 
-/* Prints a paragraph, wrapped at 80 columns. */
-static void print_wrapped(const char *text, const char *indent)
+/* Prints a paragraph, wrapped at 80 columns, behind so many blanks. */
+static void print_wrapped(const char *text, size_t blanks)
 {
-    size_t column = 0;
-    const char *at = text;
-    while (*at != '\0') {
-        if (*at == '\n') {
-            (void)putchar('\n');
-            column = 0;
-            at++;
-            continue;
-        }
-        at += strspn(at, " ");
-        size_t word = strcspn(at, " \n");
-        if (word == 0) {
-            continue;
-        }
-        if (column > 0 && column + 1 + word > 80) {
-            (void)putchar('\n');
-            column = 0;
-        }
-        if (column == 0) {
-            column = (size_t)printf("%s", indent);
-        } else {
-            (void)putchar(' ');
-            column++;
-        }
-        (void)printf("%.*s", (int)word, at);
-        column += word;
-        at += word;
-    }
+    text_wrap(stdout, text, 80, blanks, blanks);
     (void)putchar('\n');
 }
 
@@ -182,7 +196,7 @@ static void describe_option(const struct tl_option *option)
         (void)printf("%s%s", c == option->choices ? ", words: " : " ", c->word);
     }
     (void)printf(")\n");
-    print_wrapped(option->help, "      ");
+    print_wrapped(option->help, 6);
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
         if (c->help != NULL && c->help[0] != '\0') {
             (void)printf("      %s: %s\n", c->word, c->help);
@@ -193,7 +207,7 @@ static void describe_option(const struct tl_option *option)
 static void describe_front(const struct tl_front *front)
 {
     (void)printf("%s: a front end: a structure %s\n\n", front->name, front->summary);
-    print_wrapped(front->description, "");
+    print_wrapped(front->description, 0);
     (void)printf("\nOrigin: %s\n", front->origin);
     char words[256];
     capability_words(front->needs, words, sizeof words);
@@ -231,7 +245,7 @@ static void describe_embedded(size_t record_bytes, const struct footprint *besid
     (void)putchar('\n');
 }
 
-static void describe(const struct catalog_entry *entry)
+static bool describe(const struct catalog_entry *entry)
 {
     const struct tl_algo *algo = &entry->timed;
     struct footprint footprint = footprint_measure(algo);
@@ -240,15 +254,13 @@ static void describe(const struct catalog_entry *entry)
     if (record_bytes > 0) {
         besides = footprint_embedded(&entry->embedded);
     }
-    int64_t options[TL_OPTIONS_MAX];
-    tl_options_default(algo, options);
     (void)printf("%s: %s\n\n", algo->name, algo->summary);
-    print_wrapped(algo->description, "");
+    print_wrapped(algo->description, 0);
     (void)printf("\nOrigin: %s\n", algo->origin);
     if (algo->differs != NULL) {
         char line[4096];
         (void)snprintf(line, sizeof line, "Differs from the original in: %s", algo->differs);
-        print_wrapped(line, "");
+        print_wrapped(line, 0);
     }
     if (entry->origin_file != NULL) {
         (void)printf("Plug-in: %s\n", entry->origin_file);
@@ -260,7 +272,7 @@ static void describe(const struct catalog_entry *entry)
                      " timers)\n",
                      footprint.bytes_fixed, footprint.bytes_per_timer, FOOTPRINT_TIMERS);
     } else {
-        (void)printf("Memory: not measured: %s\n", tl_status_text(footprint.status));
+        (void)printf("Memory: not measured: %s\n", footprint_missing(&footprint));
     }
     describe_embedded(record_bytes, &besides);
     if (footprint.status == TL_OK && footprint.horizon_ticks == TL_DEADLINE_MAX) {
@@ -270,10 +282,12 @@ static void describe(const struct catalog_entry *entry)
                      " announced, %" PRIu64 " ticks\n",
                      FOOTPRINT_SPREAD_TICKS, footprint.horizon_ticks);
     }
-    struct tl_precision precision = tl_algo_precision(algo, options, FOOTPRINT_SPREAD_TICKS);
-    (void)printf("Precision: with default options, a delay of %" PRIu64
-                 " ticks fires at most %" PRIu64 " early and %" PRIu64 " late\n",
-                 FOOTPRINT_SPREAD_TICKS, precision.early_ticks, precision.late_ticks);
+    if (footprint.fault[0] == '\0') {
+        (void)printf("Precision: with default options, a delay of %" PRIu64
+                     " ticks fires at most %" PRIu64 " early and %" PRIu64 " late\n",
+                     FOOTPRINT_SPREAD_TICKS, footprint.precision_far.early_ticks,
+                     footprint.precision_far.late_ticks);
+    }
     (void)printf("Promises:\n");
     size_t rows = 0;
     const struct tl_capability_row *row = tl_capabilities(&rows);
@@ -282,14 +296,13 @@ static void describe(const struct catalog_entry *entry)
             (void)printf("  %s: %s\n", row[i].word, row[i].text);
         }
     }
-    if (tl_option_count(algo) == 0) {
-        (void)printf("Options: none\n");
-        return;
-    }
-    (void)printf("Options (NAME:option=value:...):\n");
+    (void)printf("Options%s\n",
+                 tl_option_count(algo) == 0 ? ": none" : " (NAME:option=value:...):");
     for (size_t i = 0; i < tl_option_count(algo); i++) {
         describe_option(&algo->options[i]);
     }
+    const char *fault = footprint.fault[0] != '\0' ? footprint.fault : besides.fault;
+    return tell_fault("describe", algo->name, fault);
 }
 
 /* --- the commands ---------------------------------------------------------------------------- */
@@ -320,24 +333,16 @@ static int run_list(void *at, int argc, char **argv)
     const struct catalog *catalog = &arguments->structures.catalog;
     (void)argc;
     (void)argv;
-    if (arguments->format == FORMAT_JSON) {
-        list_json(catalog);
-    } else if (arguments->format == FORMAT_MD) {
-        list_markdown(catalog);
-        list_fronts_markdown();
-    } else {
-        list_table(catalog);
-        list_fronts();
-    }
-    return EXIT_OK;
+    bool right = arguments->format == FORMAT_JSON
+                     ? list_json(catalog)
+                     : list_text(catalog, arguments->format == FORMAT_MD);
+    return right ? EXIT_OK : EXIT_FAULT;
 }
 
 int command_list(int argc, char **argv)
 {
     static const struct option_row options[] = {
-        {{"format", 0, "table|json|md", 0, "How to print it (table)", 0},
-         OPTION_WORD,
-         OPTION_AT(struct list_arguments, format)},
+        OPTION_ROWS_FORMAT(struct list_arguments, "table|json|md"),
         PLUGIN_ROW,
         OPTION_ROW_END,
     };
@@ -358,18 +363,25 @@ static int run_describe(void *at, int argc, char **argv)
     (void)argc;
     (void)argv;
     const struct tl_front *front = tl_front_find(arguments->name);
-    if (front != NULL) {
-        describe_front(front);
-        return EXIT_OK;
-    }
     const struct catalog_entry *entry =
-        catalog_find(&arguments->structures.catalog, arguments->name, &error);
-    if (entry == NULL) {
+        front == NULL ? catalog_find(&arguments->structures.catalog, arguments->name, &error)
+                      : NULL;
+    if (front == NULL && entry == NULL) {
         command_complain(&error);
         return EXIT_USAGE;
     }
-    describe(entry);
-    return EXIT_OK;
+    bool right = true;
+    struct wrapped lines;
+    FILE *own = stdout;
+    stdout = wrapped_begin(&lines, own, 4);
+    if (front != NULL) {
+        describe_front(front);
+    } else {
+        right = describe(entry);
+    }
+    stdout = own;
+    wrapped_end(&lines);
+    return right ? EXIT_OK : EXIT_FAULT;
 }
 
 int command_describe(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include "outfolder.h"
 #include "progress.h"
 #include "results.h"
+#include "text_table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -118,7 +119,7 @@ static const struct option_row options[] = {
     {{"seed", 0, "K", 0, "Of the choice of connections (1)", 0},
      OPTION_WHOLE(0, UINT64_C(1000000000000000)),
      AT(plan.seed)},
-    OPTION_ROW_FORMAT(struct live_arguments, "table|csv|json"),
+    OPTION_ROWS_FORMAT(struct live_arguments, "table|csv|json"),
     {{"output", 'o', "FOLDER", 0,
       "Also write live.csv, live.json and lateness.csv there, which plots/live.gp draws", 0},
      OPTION_TEXT,
@@ -308,16 +309,16 @@ static void print_table(json_t *rows)
         const char *head;
         const char *name;
     } columns[] = {
-        {"wakeups/s", "timer_wakeups_per_second"},
-        {"idle/s", "idle_wakeups_per_second"},
-        {"fired/s", "fired_per_second"},
-        {"restarts/s", "restarts_per_second"},
         {"cpu %", "cpu_percent"},
+        {"wakeups/s", "timer_wakeups_per_second"},
         {"late p50 us", "lateness_us_p50"},
         {"p99 us", "lateness_us_p99"},
-        {"p99.9 us", "lateness_us_p999"},
         {"max us", "lateness_us_max"},
         {"stall us", "stall_us"},
+        {"fired/s", "fired_per_second"},
+        {"idle/s", "idle_wakeups_per_second"},
+        {"restarts/s", "restarts_per_second"},
+        {"p99.9 us", "lateness_us_p999"},
         {"commits/s", "commits_per_second"},
         {"waited %", "waited_percent"},
         {"their p99", "waited_us_p99"},
@@ -325,25 +326,30 @@ static void print_table(json_t *rows)
         {"user B", "user_bytes_per_timer"},
         {"kernel B", "kernel_bytes_per_timer"},
     };
-    (void)printf("%-32s %-8s", "structure", "drive");
-    for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
-        (void)printf(" %11s", columns[c].head);
+    enum { FIGURES = sizeof columns / sizeof columns[0] };
+    struct text_table table = {.columns = FIGURES + 3};
+    text_table_add(&table, "structure");
+    text_table_add(&table, "drive");
+    for (size_t c = 0; c < FIGURES; c++) {
+        table.right[c + 2] = true;
+        text_table_add(&table, "%s", columns[c].head);
     }
-    (void)printf("  status\n");
+    text_table_add(&table, "status");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         json_t *row = json_array_get(rows, i);
         const char *option_text = json_string_value(json_object_get(row, "options"));
-        char name[384];
-        (void)snprintf(name, sizeof name, "%s%s%s", json_string_value(json_object_get(row, "algo")),
+        text_table_add(&table, "%s%s%s", json_string_value(json_object_get(row, "algo")),
                        option_text[0] != '\0' ? ":" : "", option_text);
-        (void)printf("%-32s %-8s", name, json_string_value(json_object_get(row, "drive")));
-        for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+        text_table_add(&table, "%s", json_string_value(json_object_get(row, "drive")));
+        for (size_t c = 0; c < FIGURES; c++) {
             char text[64];
             format_value(json_object_get(row, columns[c].name), true, text, sizeof text);
-            (void)printf(" %11s", text);
+            text_table_add(&table, "%s", text);
         }
-        (void)printf("  %s\n", json_string_value(json_object_get(row, "status")));
+        text_table_add(&table, "%s", json_string_value(json_object_get(row, "status")));
     }
+    text_table_write(&table, stdout);
+    text_table_free(&table);
 }
 
 /* --- running --------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "foreign.h"
 #include "progress.h"
 #include "standard_files.h"
+#include "terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,9 @@
 struct reading {
     const struct command_line *line;
     void *arguments;
-    bool *given; /* by row */
+    bool *given;     /* by row */
+    FILE *errors;    /* stderr, while argp speaks to `say` instead */
+    char said[4096]; /* of a line, so far */
 };
 
 static bool is_last(const struct option_row *row)
@@ -148,17 +151,27 @@ static void take_option(struct reading *reading, const struct option_row *row, c
     case OPTION_PROGRESS:
         progress_set_mode(PROGRESS_ALWAYS);
         break;
+    case OPTION_WIDE:
+        terminal_set_wide();
+        break;
     }
 }
 
-/* What argp says repeats words of the command line, which may hold anything. */
+/* What argp and getopt say repeats words of the command line, which may hold anything. A line comes
+ * in pieces, and its end at the end of one. */
 static ssize_t say(void *cookie, const char *text, size_t bytes)
 {
-    (void)cookie;
-    char *copy = strndup(text, bytes);
-    if (copy != NULL) {
-        standard_files_say(stderr, copy);
-        free(copy);
+    struct reading *reading = cookie;
+    bool ends = bytes > 0 && text[bytes - 1] == '\n';
+    size_t used = strlen(reading->said);
+    (void)snprintf(reading->said + used, sizeof reading->said - used, "%.*s", (int)(bytes - ends),
+                   text);
+    if (ends) {
+        FILE *own = stderr;
+        stderr = reading->errors;
+        standard_files_tell("%s\n", reading->said);
+        stderr = own;
+        reading->said[0] = '\0';
     }
     return (ssize_t)bytes;
 }
@@ -167,11 +180,6 @@ static error_t parse_argument(int key, char *text, struct argp_state *state)
 {
     struct reading *reading = state->input;
     const struct command_line *line = reading->line;
-    if (key == ARGP_KEY_INIT) {
-        FILE *said = fopencookie(NULL, "w", (cookie_io_functions_t){.write = say});
-        state->err_stream = said != NULL ? said : state->err_stream;
-        return 0;
-    }
     if (key == ARGP_KEY_ARG && line->take_word != NULL) {
         line->take_word(reading->arguments, text, state);
         return 0;
@@ -199,8 +207,10 @@ bool command_line_read(const struct command_line *line, int argc, char **argv, v
         count++;
     }
     struct argp_option *options = calloc(count + 2, sizeof *options);
-    struct reading reading = {line, arguments, calloc(count + 1, sizeof *reading.given)};
-    bool good = options != NULL && reading.given != NULL;
+    struct reading reading = {line, arguments, .given = calloc(count + 1, sizeof *reading.given),
+                              .errors = stderr};
+    FILE *said = fopencookie(&reading, "w", (cookie_io_functions_t){.write = say});
+    bool good = options != NULL && reading.given != NULL && said != NULL;
     for (size_t i = 0; good && i < count; i++) {
         options[i] = line->options[i].option;
         options[i].key = key_of(line, &line->options[i]);
@@ -210,7 +220,15 @@ bool command_line_read(const struct command_line *line, int argc, char **argv, v
     }
     const struct argp parser = {
         .options = options, .parser = parse_argument, .args_doc = line->form, .doc = line->text};
-    good = good && argp_parse(&parser, argc, argv, line->flags, NULL, &reading) == 0;
+    if (good) {
+        (void)setvbuf(said, NULL, _IONBF, 0);
+        stderr = said;
+        good = argp_parse(&parser, argc, argv, line->flags, NULL, &reading) == 0;
+        stderr = reading.errors;
+    }
+    if (said != NULL) {
+        (void)fclose(said);
+    }
     free(options);
     free(reading.given);
     return good;

@@ -27,6 +27,7 @@ enum option_kind {
     OPTION_TOLERANCE, /* struct tolerance */
     OPTION_PLUGIN,    /* struct catalog: loaded into it; may be repeated */
     OPTION_PROGRESS,
+    OPTION_WIDE,
 };
 
 /* Words of the command line, which live as long as it. */
@@ -76,11 +77,16 @@ struct option_row {
         {"progress", 0, NULL, 0, "Show progress even where there is no terminal", 0},              \
             .kind = OPTION_PROGRESS                                                                \
     }
-#define OPTION_ROW_FORMAT(type, formats)                                                           \
+#define OPTION_ROW_WIDE                                                                            \
     {                                                                                              \
-        {"format", 0, formats, 0, "What to print (table)", 0}, .kind = OPTION_WORD,                \
-                                                               OPTION_AT(type, format)             \
+        {"wide", 0, NULL, 0, "On a terminal, too, show tables whole, as they are in a file", 0},   \
+            .kind = OPTION_WIDE                                                                    \
     }
+#define OPTION_ROWS_FORMAT(type, formats)                                                          \
+    {{"format", 0, formats, 0, "What to print (table)", 0},                                        \
+     .kind = OPTION_WORD,                                                                          \
+     OPTION_AT(type, format)},                                                                     \
+        OPTION_ROW_WIDE
 #define OPTION_ROW_MAX_LATENESS(type, member)                                                      \
     {                                                                                              \
         {"max-lateness",                                                                           \

@@ -102,7 +102,7 @@ static const struct option_row options[] = {
       0},
      OPTION_WHOLE(1, UINT64_C(1000000000)),
      OPTION_AT(struct predict_arguments, clock_ns)},
-    OPTION_ROW_FORMAT(struct predict_arguments, "table|csv|json"),
+    OPTION_ROWS_FORMAT(struct predict_arguments, "table|csv|json"),
     OPTION_ROW_PROGRESS,
     OPTION_ROW_END,
 };

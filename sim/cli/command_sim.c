@@ -9,13 +9,14 @@
 #include "outfolder.h"
 #include "progress.h"
 #include "simulate.h"
+#include "standard_files.h"
+#include "terminal.h"
 #include "trace.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define DEFAULT_RUNS            5
 #define DEFAULT_TIMEOUT_SECONDS 600.0
@@ -30,7 +31,6 @@ struct sim_arguments {
     struct replay_window window;
     bool latency;
     bool slow;
-    bool wide;
     unsigned runs;
     double timeout_seconds;
     uint64_t memory_limit_bytes;
@@ -99,7 +99,7 @@ static const struct option_row options[] = {
     {{"runs", 0, "K", 0, "Timed runs of each structure (5); 0: only check", 0},
      OPTION_WHOLE(0, 1000),
      AT(runs)},
-    OPTION_ROW_FORMAT(struct sim_arguments, "table|csv|json"),
+    OPTION_ROWS_FORMAT(struct sim_arguments, "table|csv|json"),
     {{"output", 'o', "DIR", 0,
       "Also write results.csv, results.json, work.csv (work over the ticks) and faults.csv into "
       "this folder; with --latency also latency.csv, response.csv and the distributions as "
@@ -120,10 +120,6 @@ static const struct option_row options[] = {
       0},
      OPTION_FLAG,
      AT(slow)},
-    {{"wide", 0, NULL, 0,
-      "On a terminal, too, show columns in which all is zero, as they are in a file or a pipe", 0},
-     OPTION_FLAG,
-     AT(wide)},
     {{"columns", 0, NULL, 0, "Explain the columns of the results, and end", 0},
      .take = take_columns},
     OPTION_ROW_END,
@@ -246,15 +242,15 @@ static void print_faults(const struct simulation *simulation)
 {
     for (size_t i = 0; i < simulation->fault_count; i++) {
         const struct fault_row *row = &simulation->faults[i];
-        (void)fprintf(stderr, "fault: %s: %s%s%s: %s: timer %" PRIu64 " at tick %" PRIu64,
-                      row->trace, contender_name(row->contender),
-                      contender_options(row->contender)[0] != '\0' ? ":" : "",
-                      contender_options(row->contender), fault_word(row->fault.kind), row->fault.id,
-                      row->fault.tick);
+        char event[32] = "";
         if (row->fault.event != UINT64_MAX) {
-            (void)fprintf(stderr, ", event %" PRIu64, row->fault.event);
+            (void)snprintf(event, sizeof event, ", event %" PRIu64, row->fault.event);
         }
-        (void)fprintf(stderr, ": %s\n", row->fault.detail);
+        standard_files_tell("fault: %s: %s%s%s: %s: timer %" PRIu64 " at tick %" PRIu64 "%s: %s\n",
+                            row->trace, contender_name(row->contender),
+                            contender_options(row->contender)[0] != '\0' ? ":" : "",
+                            contender_options(row->contender), fault_word(row->fault.kind),
+                            row->fault.id, row->fault.tick, event, row->fault.detail);
     }
 }
 
@@ -309,9 +305,12 @@ static bool write_verdicts(const struct simulation *simulation,
 {
     json_t *rows = results_json_rows(&simulation->results);
     const json_t **timed = calloc(json_array_size(rows) + 1, sizeof *timed);
+    struct wrapped lines;
+    FILE *wrapped = wrapped_begin(&lines, stream, 2);
     for (size_t i = 0; timed != NULL && i < simulation->trace_count; i++) {
-        write_verdict(rows, simulation->traces[i].name, contenders, timed, stream);
+        write_verdict(rows, simulation->traces[i].name, contenders, timed, wrapped);
     }
+    wrapped_end(&lines);
     json_decref(rows);
     free((void *)timed);
     return timed != NULL || error_set(error, "out of memory");
@@ -404,8 +403,7 @@ static bool tell(struct sim_arguments *arguments, const struct simulation *simul
     } else if (arguments->format == FORMAT_JSON) {
         write_results_json(&output, stdout);
     } else {
-        results_write_table(&simulation->results, arguments->wide || isatty(STDOUT_FILENO) == 0,
-                            stdout);
+        results_write_table(&simulation->results, stdout);
         command_ranks_write_table(simulation, stdout);
         latency_write_worst(simulation, stdout);
         done = write_verdicts(simulation, &arguments->structures.contenders, stdout, error);

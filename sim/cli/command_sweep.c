@@ -228,7 +228,7 @@ static const struct option_row options[] = {
      OPTION_FLAG,
      AT(request.keep_traces)},
     OPTION_ROW_PLUGIN(struct sweep_arguments, OPTION_PLUGIN_TEXT),
-    OPTION_ROW_FORMAT(struct sweep_arguments, "table|csv|json"),
+    OPTION_ROWS_FORMAT(struct sweep_arguments, "table|csv|json"),
     OPTION_ROW_PROGRESS,
     OPTION_ROW_END,
 };
@@ -299,7 +299,7 @@ static void tell_open_loops(const struct sweep_knobs *knobs)
 static void tell_of_join(void *ctx, const char *what)
 {
     (void)ctx;
-    (void)fprintf(stderr, "timerlab: %s\n", what);
+    standard_files_tell("timerlab: %s\n", what);
 }
 
 static bool sweep_or_join(struct sweep_arguments *arguments, int argc, char **argv,

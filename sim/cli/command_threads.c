@@ -6,6 +6,7 @@
 #include "foreign.h"
 #include "front.h"
 #include "progress.h"
+#include "text_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +30,8 @@ struct threads_arguments {
     uint32_t timers; /* of all threads together */
     struct concurrent_plan plan;
     enum threads_format format;
+    struct text_table table;
+    struct text_page page;
     struct error error;
 };
 
@@ -116,7 +119,7 @@ static const struct option_row options[] = {
     {{"seed", 0, "K", 0, "Of what the threads choose (1)", 0},
      OPTION_WHOLE(0, UINT32_MAX),
      AT(plan.seed)},
-    OPTION_ROW_FORMAT(struct threads_arguments, "table|csv"),
+    OPTION_ROWS_FORMAT(struct threads_arguments, "table|csv"),
     OPTION_ROW_END,
 };
 
@@ -132,21 +135,41 @@ static const struct command_line syntax = {
     .complete = complete,
 };
 
-static void print_head(bool csv)
+/* The table, its headings, and a row as wide as most. */
+static const char *const columns[][2] = {{"structure", "locked(hier-wheel)"},
+                                         {"threads", "1000"},
+                                         {"cancelled", "100 %"},
+                                         {"operations/s", "1000000000"},
+                                         {"p50 ns", "100000"},
+                                         {"p99 ns", "1000000"},
+                                         {"max ns", "1000000000"},
+                                         {"p99.9 ns", "10000000"},
+                                         {"fired", "100000000"},
+                                         {"inside", "100000000"},
+                                         {"status", "ok"}};
+enum { TABLE_COLUMNS = sizeof columns / sizeof columns[0] };
+
+static void print_head(struct threads_arguments *arguments)
 {
-    if (csv) {
+    struct text_table *table = &arguments->table;
+    *table = (struct text_table){.columns = TABLE_COLUMNS};
+    arguments->page = text_page_begin(stdout);
+    if (arguments->format == FORMAT_CSV) {
         (void)puts(
             "algo,options,threads,cancelled_percent,operations_per_second,call_ns_p50,"
             "call_ns_p99,call_ns_p999,call_ns_max,started,restarted,stopped,fired,inside,ticks,"
             "status");
     } else {
-        (void)printf("%-32s %7s %9s %12s %9s %9s %10s %12s %9s %9s  %s\n", "structure", "threads",
-                     "cancelled", "operations/s", "p50 ns", "p99 ns", "p99.9 ns", "max ns", "fired",
-                     "inside", "status");
+        for (size_t i = 0; i < 2 * TABLE_COLUMNS; i++) {
+            table->right[i % TABLE_COLUMNS] =
+                i % TABLE_COLUMNS > 0 && i % TABLE_COLUMNS < TABLE_COLUMNS - 1;
+            text_table_add(table, "%s", columns[i % TABLE_COLUMNS][i / TABLE_COLUMNS]);
+        }
+        text_table_write_rows(table, 0, 1, &arguments->page);
     }
 }
 
-static void print_row(const struct threads_arguments *arguments, const struct contender *contender,
+static void print_row(struct threads_arguments *arguments, const struct contender *contender,
                       const struct concurrent_plan *plan, const struct concurrent_result *result)
 {
     const char *status = result->faults == 0 ? "ok" : result->fault;
@@ -163,14 +186,20 @@ static void print_row(const struct threads_arguments *arguments, const struct co
                      counts->restarts + inside->restarts, counts->stopped + inside->stopped,
                      result->fired, acts, result->ticks, status);
     } else {
-        char name[384];
-        (void)snprintf(name, sizeof name, "%s%s%s", contender->timed->name,
-                       option_text[0] != '\0' ? ":" : "", option_text);
-        (void)printf("%-32s %7u %7u %% %12.0f %9.0f %9.0f %10.0f %12.0f %9" PRIu64 " %9" PRIu64
-                     "  %s\n",
-                     name, plan->threads, plan->cancelled_percent, result->per_second,
-                     result->call_ns_p50, result->call_ns_p99, result->call_ns_p999,
-                     result->call_ns_max, result->fired, acts, status);
+        struct text_table *table = &arguments->table;
+        text_table_add(table, "%s%s%s", contender->timed->name, option_text[0] != '\0' ? ":" : "",
+                       option_text);
+        text_table_add(table, "%u", plan->threads);
+        text_table_add(table, "%u %%", plan->cancelled_percent);
+        text_table_add(table, "%.0f", result->per_second);
+        text_table_add(table, "%.0f", result->call_ns_p50);
+        text_table_add(table, "%.0f", result->call_ns_p99);
+        text_table_add(table, "%.0f", result->call_ns_max);
+        text_table_add(table, "%.0f", result->call_ns_p999);
+        text_table_add(table, "%" PRIu64, result->fired);
+        text_table_add(table, "%" PRIu64, acts);
+        text_table_add(table, "%s", status);
+        text_table_write_last(table, &arguments->page);
     }
     (void)fflush(stdout);
 }
@@ -186,7 +215,7 @@ static int run(void *at, int argc, char **argv)
     bool right = true;
     bool done = true;
     progress_begin(&progress, "threads", "runs", cells);
-    print_head(arguments->format == FORMAT_CSV);
+    print_head(arguments);
     for (uint64_t cell = 0; done && cell < cells; cell++) {
         uint64_t shares = arguments->cancelled.count;
         uint64_t counts = arguments->threads.count;
@@ -210,6 +239,8 @@ static int run(void *at, int argc, char **argv)
         }
     }
     progress_end(&progress);
+    text_table_free(&arguments->table);
+    text_page_end(&arguments->page);
     if (!done) {
         command_complain(&arguments->error);
     }

@@ -5,6 +5,7 @@
 #include "outfile.h"
 #include "progress.h"
 #include "simulate.h"
+#include "standard_files.h"
 #include "trace.h"
 #include "tune.h"
 
@@ -111,6 +112,7 @@ static const struct option_row options[] = {
      AT(out_path)},
     OPTION_ROW_PLUGIN(struct tune_arguments, OPTION_PLUGIN_TEXT),
     {{"format", 0, "text|json", 0, "What to print (text)", 0}, OPTION_WORD, AT(format)},
+    OPTION_ROW_WIDE,
     OPTION_ROW_PROGRESS,
     OPTION_ROW_END,
 };
@@ -130,7 +132,7 @@ static void tell(void *ctx, const char *what)
 {
     (void)ctx;
     if (progress_is_shown()) {
-        (void)fprintf(stderr, "%s\n", what);
+        standard_files_tell("%s\n", what);
     }
 }
 

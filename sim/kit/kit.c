@@ -5,6 +5,7 @@
 #include "kit_run.h"
 #include "kit_sandbox.h"
 #include "kit_shrink.h"
+#include "standard_files.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -157,8 +158,8 @@ static void abort_with_fault(struct kit_witness *witness)
 {
     struct kit_trace trace;
     kit_log_trace(&witness->log, &trace);
-    (void)fprintf(stderr, "%s: %s: %s\n", running->name, fault_word(witness->fault),
-                  witness->message);
+    standard_files_tell("%s: %s: %s\n", running->name, fault_word(witness->fault),
+                        witness->message);
     kit_trace_write(&trace, running, stderr);
     abort();
 }

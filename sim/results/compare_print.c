@@ -2,6 +2,7 @@
 
 #include "figures.h"
 #include "results.h"
+#include "terminal.h"
 #include "text_table.h"
 
 #include <math.h>
@@ -250,9 +251,12 @@ static void print_comparisons(const struct compare_request *request,
         (markdown ? text_table_write_markdown : text_table_write)(&table, stream);
         text_table_free(&table);
     }
-    print_reasons(comparisons, markdown ? "- " : "  ", stream);
-    (void)fputc('\n', stream);
-    print_summary(request, comparisons, stream);
+    struct wrapped lines;
+    FILE *wrapped = wrapped_begin(&lines, stream, 2);
+    print_reasons(comparisons, markdown ? "- " : "  ", wrapped);
+    (void)fputc('\n', wrapped);
+    print_summary(request, comparisons, wrapped);
+    wrapped_end(&lines);
 }
 
 void compare_print_table(const struct compare_request *request,

@@ -1,5 +1,6 @@
 #include "results.h"
 
+#include "terminal.h"
 #include "text_table.h"
 #include "tolerance.h"
 
@@ -246,24 +247,23 @@ struct theme {
     const enum column *columns; /* ends with COLUMNS */
 };
 
+/* In the order in which they are needed: text_table.h. */
 static const enum column speed_columns[] = {
-    COL_ALGO,     COL_OPTIONS,      COL_STATUS, COL_NS_PER_EVENT, COL_NS_PER_EVENT_MAD,
-    COL_FLOOR_NS, COL_EVENTS_PER_S, COL_RUNS,   COL_RANKS,        COL_TIMES,
-    COL_STALL,    COLUMNS};
+    COL_ALGO,  COL_OPTIONS, COL_STATUS, COL_NS_PER_EVENT, COL_NS_PER_EVENT_MAD, COL_STALL,
+    COL_RANKS, COL_TIMES,   COL_RUNS,   COL_FLOOR_NS,     COL_EVENTS_PER_S,     COLUMNS};
 static const enum column right_columns[] = {
-    COL_ALGO,         COL_OPTIONS,      COL_STARTS, COL_RESTARTS,  COL_STOPS,
-    COL_REACTIONS,    COL_NOT_REACHED,  COL_FIRED,  COL_DRAINED,   COL_AVERTED,
-    COL_EARLY,        COL_LATE_BEYOND,  COL_LOST,   COL_DUPLICATE, COL_MISORDERED,
-    COL_LATENESS_MIN, COL_LATENESS_MAX, COLUMNS};
+    COL_ALGO,        COL_OPTIONS, COL_FIRED,     COL_LATENESS_MAX, COL_AVERTED,      COL_EARLY,
+    COL_LATE_BEYOND, COL_LOST,    COL_DUPLICATE, COL_MISORDERED,   COL_NOT_REACHED,  COL_STARTS,
+    COL_RESTARTS,    COL_STOPS,   COL_REACTIONS, COL_DRAINED,      COL_LATENESS_MIN, COLUMNS};
 static const enum column cost_columns[] = {
-    COL_ALGO,    COL_OPTIONS,      COL_BYTES_PER_TIMER,   COL_BYTES_PEAK, COL_BYTES_DRAINED,
-    COL_WAKEUPS, COL_IDLE_WAKEUPS, COL_WAKEUPS_PER_FIRED, COL_N_COMPARES, COL_N_MOVES,
-    COL_N_SLOTS, COL_N_CASCADES,   COL_N_ALLOCS,          COLUMNS};
+    COL_ALGO,         COL_OPTIONS,           COL_BYTES_PER_TIMER, COL_BYTES_PEAK, COL_WAKEUPS,
+    COL_IDLE_WAKEUPS, COL_N_COMPARES,        COL_N_MOVES,         COL_N_SLOTS,    COL_N_CASCADES,
+    COL_N_ALLOCS,     COL_WAKEUPS_PER_FIRED, COL_BYTES_DRAINED,   COLUMNS};
 static const enum column latency_columns[] = {
-    COL_ALGO,        COL_OPTIONS,       COL_START_P50,   COL_START_P99,
-    COL_START_P9999, COL_RESTART_P50,   COL_RESTART_P99, COL_RESTART_P9999,
-    COL_STOP_P50,    COL_STOP_P99,      COL_STOP_P9999,  COL_ADVANCE_P50,
-    COL_ADVANCE_P99, COL_ADVANCE_P9999, COL_ADVANCE_MAX, COLUMNS};
+    COL_ALGO,      COL_OPTIONS,     COL_ADVANCE_P9999, COL_ADVANCE_MAX,
+    COL_START_P50, COL_START_P9999, COL_RESTART_P50,   COL_RESTART_P9999,
+    COL_STOP_P50,  COL_STOP_P9999,  COL_ADVANCE_P50,   COL_ADVANCE_P99,
+    COL_START_P99, COL_RESTART_P99, COL_STOP_P99,      COLUMNS};
 
 static const enum column durable_columns[] = {
     COL_ALGO,     COL_OPTIONS, COL_BYTES_DURABLE, COL_SYNCS_PER_FIRED, COL_ACKNOWLEDGED_MAX,
@@ -277,14 +277,13 @@ static const struct theme themes[] = {
     {"latency of single operations", latency_columns},
 };
 
-/* Whether any row of the trace has a value in any of the theme's columns behind the names. */
-static bool theme_has_values(const struct results *results, const char *trace,
+#define THEMES (sizeof themes / sizeof themes[0])
+
+/* Whether any of the rows [from, to) has a value in any of the theme's columns behind the names. */
+static bool theme_has_values(const struct results *results, size_t from, size_t to,
                              const struct theme *theme)
 {
-    for (size_t i = 0; i < results->count; i++) {
-        if (strcmp(row_text(&results->rows[i], COL_TRACE), trace) != 0) {
-            continue;
-        }
+    for (size_t i = from; i < to; i++) {
         for (const enum column *c = theme->columns + 2; *c != COLUMNS; c++) {
             if (results->rows[i].cells[*c].kind != CELL_NONE) {
                 return true;
@@ -323,112 +322,70 @@ static const char *cell_show(const struct results *results, const struct row *ro
     return text;
 }
 
-/* What a column has in a row of which there is nothing to tell there, beside nothing and zero. */
-static const char *ordinary(enum column column)
+static void fill_theme(struct text_table *table, const struct results *results,
+                       const struct theme *theme)
 {
-    return column == COL_RANKS ? "1" : column == COL_TIMES ? "measured" : "";
-}
-
-/* Whether a column tells rows apart, or anything at all: it is not empty, zero or as ever in all.
- */
-static bool tells(const struct results *results, enum column column)
-{
-    char text[64];
-    bool told = column == COL_ALGO || column == COL_STATUS;
-    for (size_t i = 0; i < results->count && !told; i++) {
-        const char *shown = cell_show(results, &results->rows[i], column, text, sizeof text);
-        told = strspn(shown, "-0.") != strlen(shown) && strcmp(shown, ordinary(column)) != 0;
-    }
-    return told;
-}
-
-static void write_theme(const struct results *results, const char *trace, const struct theme *theme,
-                        const bool *shown, FILE *stream)
-{
-    if (!theme_has_values(results, trace, theme)) {
-        return;
-    }
-    (void)fprintf(stream, "\n%s: %s\n", trace, theme->title);
-    struct text_table table = {0};
     char text[64];
     for (const enum column *c = theme->columns; *c != COLUMNS; c++) {
-        if (!shown[*c]) {
-            continue;
-        }
-        size_t *width = &table.width[table.columns];
-        table.right[table.columns++] =
+        table->ordinary[table->columns] = *c == COL_RANKS   ? "1"
+                                          : *c == COL_TIMES ? "measured"
+                                                            : NULL;
+        table->right[table->columns++] =
             *c != COL_ALGO && *c != COL_OPTIONS && *c != COL_STATUS && *c != COL_TIMES;
-        text_table_add(&table, "%s", result_columns[*c].name);
-        /* The tables of all traces are alike. */
-        for (size_t i = 0; i < results->count; i++) {
-            size_t length = strlen(cell_show(results, &results->rows[i], *c, text, sizeof text));
-            *width = length > *width ? length : *width;
-        }
+        text_table_add(table, "%s", result_columns[*c].name);
     }
     for (size_t i = 0; i < results->count; i++) {
-        const struct row *row = &results->rows[i];
         for (const enum column *c = theme->columns; *c != COLUMNS; c++) {
-            if (shown[*c] && strcmp(row_text(row, COL_TRACE), trace) == 0) {
-                text_table_add(&table, "%s", cell_show(results, row, *c, text, sizeof text));
-            }
+            text_table_add(table, "%s",
+                           cell_show(results, &results->rows[i], *c, text, sizeof text));
         }
-    }
-    text_table_write(&table, stream);
-    text_table_free(&table);
-}
-
-/* What the tables of this width leave out, by name. */
-static void write_left_out(const struct results *results, const bool *shown, FILE *stream)
-{
-    const char *separator = "\nwithout columns in which all is nothing (--wide shows them): ";
-    bool named[COLUMNS] = {false};
-    for (size_t t = 0; t < sizeof themes / sizeof themes[0]; t++) {
-        bool any = false;
-        for (size_t i = 0; i < results->count && !any; i++) {
-            any = theme_has_values(results, row_text(&results->rows[i], COL_TRACE), &themes[t]);
-        }
-        for (const enum column *c = themes[t].columns; any && *c != COLUMNS; c++) {
-            if (!shown[*c] && !named[*c]) {
-                (void)fprintf(stream, "%s%s", separator, result_columns[*c].name);
-                separator = ", ";
-                named[*c] = true;
-            }
-        }
-    }
-    if (separator[0] == ',') {
-        (void)fputc('\n', stream);
     }
 }
 
-void results_write_table(const struct results *results, bool wide, FILE *stream)
+/* The tables of all traces are alike. */
+static void write_themes(const struct results *results, FILE *stream)
 {
-    bool shown[COLUMNS];
-    for (int c = 0; c < COLUMNS; c++) {
-        shown[c] = wide || tells(results, (enum column)c);
+    struct text_page page = text_page_begin(stream);
+    struct text_table tables[THEMES] = {0};
+    for (size_t t = 0; t < THEMES; t++) {
+        fill_theme(&tables[t], results, &themes[t]);
     }
-    for (size_t i = 0; i < results->count; i++) {
+    for (size_t i = 0, end = 0; i < results->count; i = end) {
         const char *trace = row_text(&results->rows[i], COL_TRACE);
-        bool seen = false;
-        for (size_t k = 0; k < i && !seen; k++) {
-            seen = strcmp(row_text(&results->rows[k], COL_TRACE), trace) == 0;
+        while (end < results->count &&
+               strcmp(row_text(&results->rows[end], COL_TRACE), trace) == 0) {
+            end++;
         }
-        for (size_t t = 0; !seen && t < sizeof themes / sizeof themes[0]; t++) {
-            write_theme(results, trace, &themes[t], shown, stream);
+        for (size_t t = 0; t < THEMES; t++) {
+            if (theme_has_values(results, i, end, &themes[t])) {
+                (void)fprintf(stream, "\n%s: %s\n", trace, themes[t].title);
+                text_table_write_rows(&tables[t], 0, 1, &page);
+                text_table_write_rows(&tables[t], 1 + i, 1 + end, &page);
+            }
         }
     }
-    write_left_out(results, shown, stream);
+    for (size_t t = 0; t < THEMES; t++) {
+        text_table_free(&tables[t]);
+    }
+    text_page_end(&page);
+}
+
+void results_write_table(const struct results *results, FILE *stream)
+{
+    write_themes(results, stream);
     bool heading = false;
+    struct wrapped lines;
+    FILE *wrapped = wrapped_begin(&lines, stream, 4);
     for (size_t i = 0; i < results->count; i++) {
         const struct row *row = &results->rows[i];
         if (row->cells[COL_REASON].kind == CELL_TEXT) {
-            if (!heading) {
-                (void)fprintf(stream, "\nnot ok:\n");
-                heading = true;
-            }
-            (void)fprintf(stream, "  %s, %s%s%s: %s: %s\n", row_text(row, COL_TRACE),
-                          row_text(row, COL_ALGO), row_text(row, COL_OPTIONS)[0] != '\0' ? ":" : "",
+            (void)fprintf(wrapped, "%s  %s, %s%s%s: %s: %s\n", heading ? "" : "\nnot ok:\n",
+                          row_text(row, COL_TRACE), row_text(row, COL_ALGO),
+                          row_text(row, COL_OPTIONS)[0] != '\0' ? ":" : "",
                           row_text(row, COL_OPTIONS), row_text(row, COL_STATUS),
                           row_text(row, COL_REASON));
+            heading = true;
         }
     }
+    wrapped_end(&lines);
 }

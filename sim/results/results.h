@@ -193,8 +193,7 @@ json_t *json_real_or_null(double value);
 void results_write_columns(FILE *stream);
 
 /* For people: the columns that matter most, aligned, one table for each trace and theme; with the
- * latencies if they were measured. If it is not to be `wide`, without columns that have nothing but
- * zeros, which it names. */
-void results_write_table(const struct results *results, bool wide, FILE *stream);
+ * latencies if they were measured. The rows of a trace follow one another. */
+void results_write_table(const struct results *results, FILE *stream);
 
 #endif

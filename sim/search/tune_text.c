@@ -3,6 +3,8 @@
 
 #include "export.h"
 #include "figures.h"
+#include "terminal.h"
+#include "text_table.h"
 #include "trace_labels.h"
 
 #include <inttypes.h>
@@ -10,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES   320
-#define EXPORT_BYTES 1200
+#define NAME_BYTES    320
+#define EXPORT_BYTES  1200
+#define ANSWER_INDENT 11 /* of what a line says, behind the word that it begins with */
 
 static const char *const stage_words[] = {
 #define STAGE_WORD(code, word) word,
@@ -356,32 +359,38 @@ static void write_table(FILE *stream, const struct tune_request *request,
     if (rows == NULL) {
         return;
     }
+    static const char *const headings[] = {"structure", "stage",     "ns",    "work", "stall_ns",
+                                           "B/timer",   "wakeups/s", "bytes", ""};
+    struct text_table table = {.columns = sizeof headings / sizeof headings[0]};
     char name[NAME_BYTES];
-    int width = 9;
+    for (size_t c = 0; c < table.columns; c++) {
+        table.right[c] = c > 1 && c + 1 < table.columns;
+        text_table_add(&table, "%s", headings[c]);
+    }
     for (size_t s = 0; s < count; s++) {
         rows[s] = stand_in(result, s);
-        int length = (int)strlen(name_of(rows[s], name));
-        width = length > width ? length : width;
     }
     qsort(rows, count, sizeof *rows, compare_stand_ins);
-    (void)fprintf(stream, "\n%-*s  %-7s  %8s  %8s  %8s  %12s  %10s  %10s\n", width, "structure",
-                  "stage", "ns", "work", "B/timer", "bytes", "stall_ns", "wakeups/s");
     for (size_t i = 0; i < count; i++) {
         const struct tune_candidate *row = rows[i];
-        (void)fprintf(stream, "%-*s  %-7s", width, name_of(row, name), stage_words[row->stage]);
-        if (row->counted) {
-            (void)fprintf(stream, "  %8s  %8s  %8.1f  %12" PRIu64 "  %10s  %10.4g",
-                          decimal_text(row->ns, 1, FIGURE), decimal_text(row->cost, 1, FIGURE),
-                          row->bytes_per_timer, row->bytes_peak,
-                          decimal_text(row->stall_ns, 0, FIGURE), row->wakeups_per_s);
-        }
-        (void)fprintf(stream, "%s%s\n", row->why_not[0] != '\0' ? "  out: " : "", row->why_not);
+        text_table_add(&table, "%s", name_of(row, name));
+        text_table_add(&table, "%s", stage_words[row->stage]);
+        text_table_add(&table, "%s", decimal_text(row->counted ? row->ns : NAN, 1, FIGURE));
+        text_table_add(&table, "%s", decimal_text(row->counted ? row->cost : NAN, 1, FIGURE));
+        text_table_add(&table, "%s", decimal_text(row->counted ? row->stall_ns : NAN, 0, FIGURE));
+        text_table_add(&table, row->counted ? "%.1f" : "-", row->bytes_per_timer);
+        text_table_add(&table, row->counted ? "%.4g" : "-", row->wakeups_per_s);
+        text_table_add(&table, row->counted ? "%" PRIu64 : "-", row->bytes_peak);
+        text_table_add(&table, "%s%s", row->why_not[0] != '\0' ? "out: " : "", row->why_not);
     }
+    (void)fputc('\n', stream);
+    text_table_write(&table, stream);
+    text_table_free(&table);
     free(rows);
 }
 
-void tune_write_text(const struct tune_request *request, const struct tune_result *result,
-                     FILE *stream)
+static void write_answer(FILE *stream, const struct tune_request *request,
+                         const struct tune_result *result)
 {
     char name[NAME_BYTES];
     if (result->best == NULL) {
@@ -422,14 +431,24 @@ void tune_write_text(const struct tune_request *request, const struct tune_resul
         }
     }
     write_tolerance(stream, result);
+}
+
+void tune_write_text(const struct tune_request *request, const struct tune_result *result,
+                     FILE *stream)
+{
+    struct wrapped lines;
+    write_answer(wrapped_begin(&lines, stream, ANSWER_INDENT), request, result);
+    wrapped_end(&lines);
     write_table(stream, request, result);
     if (result->best != NULL) {
         char command[EXPORT_BYTES];
         bool lasts = (result->best->contender.timed->capabilities & TL_CAP_DURABLE) != 0;
-        (void)fprintf(stream, "\nits timers %s\n",
+        FILE *wrapped = wrapped_begin(&lines, stream, ANSWER_INDENT);
+        (void)fprintf(wrapped, "\nits timers %s\n",
                       lasts ? "outlive the process, as its sync= and delivery= promise"
                             : "end with the process; those of durable(NAME) do not");
-        (void)fprintf(stream, "\nto use it  %s\n", export_words(result->best, command));
+        (void)fprintf(wrapped, "\nto use it  %s\n", export_words(result->best, command));
+        wrapped_end(&lines);
     }
 }
 

@@ -38,7 +38,8 @@ tells() {
 
 make_plugin exits <<<'#include <stdlib.h>
 __attribute__((constructor)) static void at_load(void) { exit(0); }'
-make_plugin loops <<<'__attribute__((constructor)) static void at_load(void) { for (;;) { __asm__ volatile(""); } }'
+make_plugin loops <<<'#include <unistd.h>
+__attribute__((constructor)) static void at_load(void) { for (;;) { (void)pause(); } }'
 make_plugin dies_late <<<'#include <signal.h>
 __attribute__((destructor)) static void at_unload(void) { raise(SIGSEGV); }'
 make_plugin no_pointer 's/\.name = "evil"/.name = (const char *)8/' </dev/null
@@ -49,6 +50,9 @@ for call in create start advance; do
 done
 make_plugin exits_in_create "1i #include <stdlib.h>
 /^static .*evil_create(/,/^{/s/^{/{ exit(0);/" </dev/null
+make_plugin crashes_in_walk "1i #include <signal.h>
+s/^static .*evil_check(/static void evil_walk(const void *self, const struct tl_visitor *visitor) { (void)self; (void)visitor; $raises }\\n&/
+s/\\.check = evil_check,/& .walk = evil_walk,/" </dev/null
 make_plugin good </dev/null
 # The loader maps what it does not find.
 head -c 6000 good.so >cut.so
@@ -81,8 +85,15 @@ grep -q '^evil' out || complain "sim: the table is lost: $(cat out)"
 [ -s results/results.json ] || complain "sim: the results are lost"
 
 # In its calls. What judges says so in its own way.
+names=$("$TIMERLAB" list | awk 'NF == 0 { exit } { print $1 }')
+"$TIMERLAB" list --format json >structures.json
 for call in create start; do
     tells 1 'evil, while its memory was measured: killed by signal 11' list --plugin ./crashes_in_$call.so
+    # All others are there, and it is too.
+    [ "$(awk 'NF == 0 { exit } { print $1 }' out)" = "$(printf '%s\nevil' "$names")" ] || complain "list of a crash in $call: $(cat out)"
+    tells 1 'evil, while its memory was measured: killed by signal 11' list --format json --plugin ./crashes_in_$call.so
+    jq -e 'length == (input | length) + 1 and (last | .name == "evil" and (.fault | contains("signal 11")))' out structures.json \
+        >/dev/null || complain "list --format json of a crash in $call: $(jq -c last out)"
     tells 1 'evil, while its memory was measured: killed by signal 11' describe evil --plugin ./crashes_in_$call.so
 done
 for call in create start advance; do
@@ -94,9 +105,32 @@ for call in create start advance; do
     [ $status -eq 1 ] || complain "check of a crash in $call: status $status: $(cat err)"
     grep -q 'SIGSEGV' out || complain "check of a crash in $call: $(cat out)"
 done
-tells 1 'evil, while its memory was measured: it ended the program itself' list --plugin ./exits_in_create.so
+tells 1 'evil, while its memory was measured: the process ended itself with exit status 0' list --plugin ./exits_in_create.so
 "$TIMERLAB" sim t.trace -a evil --runs 1 --plugin ./crashes_in_advance.so >out 2>err && complain "sim: no fault"
 grep -q crashed out || complain "sim of a crash: $(cat out err)"
+
+# A walk is called by what shows, and by what judges.
+tells 1 'evil, while it was shown: killed by signal 11' show evil 'start a 2; advance 9' --plugin ./crashes_in_walk.so
+"$TIMERLAB" check -a evil --seconds 0 --plugin ./crashes_in_walk.so >out 2>err && complain "check of a crash in walk: no fault"
+grep -q 'SIGSEGV' out || complain "check of a crash in walk: $(cat out err)"
+
+# Behind a front end, one of which has files: nothing of them stays.
+mkdir tmp
+export TMPDIR=$scratch/tmp
+for front in durable lazy; do
+    for call in create start advance; do
+        tells 1 "$front\(evil\), while it was driven: killed by signal 11" live -a "$front(evil)" --seconds 0.1 -n 100 \
+            --plugin ./crashes_in_$call.so
+        tells 1 "$front\(evil\), while it was shown: killed by signal 11" show "$front(evil)" 'start a 2; advance 9' \
+            --plugin ./crashes_in_$call.so
+        for command in "sim t.trace --runs 1" "check --seconds 0"; do
+            # shellcheck disable=SC2086 # words
+            "$TIMERLAB" $command -a "$front(evil)" --plugin ./crashes_in_$call.so >out 2>err && complain "$command of $front(evil): no fault"
+            grep -qE 'crashed|SIGSEGV' out || complain "$command of $front(evil), crash in $call: $(cat out err)"
+        done
+    done
+done
+[ -z "$(ls tmp)" ] || complain "files stay behind: $(ls tmp)"
 
 if [ $failures -gt 0 ]; then
     printf '%d failures\n' $failures

@@ -326,29 +326,6 @@ static void labels_can_be_shown(void **state)
     }
 }
 
-/* What a table leaves out for want of room it names, but for a wide one, which has it. */
-static void columns_that_are_left_out_are_named(void **state)
-{
-    (void)state;
-    struct trial trial;
-    run_trial(&trial, NULL, "ordered-list", DRIVE_SLEEP, 0);
-    for (int wide = 0; wide < 2; wide++) {
-        char *text = NULL;
-        size_t bytes = 0;
-        FILE *stream = open_memstream(&text, &bytes);
-        results_write_table(&trial.simulation.results, wide == 1, stream);
-        (void)fclose(stream);
-        const char *left_out = strstr(text, "without columns in which all is nothing");
-        const char *named = strstr(text, ", early, late_beyond, lost, duplicate, misordered");
-        assert_int_equal(left_out == NULL, wide);
-        assert_int_equal(named == NULL, wide);
-        assert_true(named >= left_out);
-        assert_non_null(strstr(text, "ordered-list"));
-        free(text);
-    }
-    end_trial(&trial);
-}
-
 /* What the oracle must say of a wrong structure's first fault. */
 static const struct {
     const char *plugin;
@@ -686,7 +663,6 @@ int main(void)
         cmocka_unit_test(a_checksum_is_of_the_content),
         cmocka_unit_test(every_structure_replays_with_the_same_firings),
         cmocka_unit_test(labels_can_be_shown),
-        cmocka_unit_test(columns_that_are_left_out_are_named),
         cmocka_unit_test(wrong_structures_are_named),
         cmocka_unit_test(broken_order_is_named),
         cmocka_unit_test(mishaps_are_rows_and_others_stand),

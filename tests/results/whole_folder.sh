@@ -103,6 +103,16 @@ ended_by HUP 129 'x.trace.*.tmp' trace gen server -n 100000 --seconds 100 -o x.t
 ended_by TERM 143 'y.trace.*.tmp' trace scale long.trace -n 100000000 -o y.trace
 untouched r "signals"
 [ ! -e x.trace ] || complain "half a trace is there"
+if command -v gnuplot >/dev/null; then
+    "$TIMERLAB" sim t.trace -a all --runs 1 --latency -o every >out 2>err
+    ended_by TERM 143 'page/pictures/.new-*/*.csv' report every -o page
+    ended_by INT 130 'page/pictures/.new-*/*.csv' report every -o page
+    [ ! -e page ] || complain "a report that was ended leaves: $(find page)"
+fi
+for signal in TERM:143 INT:130; do
+    ended_by ${signal%:*} ${signal#*:} 'tmp/timerlab-crash-*/*' check -a 'durable(binary-heap)' --crash
+done
+untouched r "a report and crashes that were ended"
 
 if [ $failures -gt 0 ]; then
     printf '%d failures\n' $failures

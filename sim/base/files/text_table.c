@@ -1,25 +1,41 @@
 #include "text_table.h"
 
+#include "standard_files.h"
+#include "terminal.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Texts that are wider go on in a second line before a column is left out. */
+#define NARROW_TEXT 24
+
+/* Between two columns. */
+#define GAP         2
+
 void text_table_add(struct text_table *table, const char *format, ...)
 {
     char *text = NULL;
+    char *plain = NULL;
+    size_t bytes;
     va_list list;
     va_start(list, format);
-    if (vasprintf(&text, format, list) < 0) {
-        text = NULL;
+    FILE *memory = open_memstream(&plain, &bytes);
+    if (memory != NULL && vasprintf(&text, format, list) >= 0) {
+        standard_files_say(memory, text);
+        free(text);
     }
     va_end(list);
+    if (memory != NULL) {
+        (void)fclose(memory);
+    }
     char **cells = (char **)realloc((void *)table->cells, (table->count + 1) * sizeof *cells);
     if (cells == NULL) {
-        free(text);
+        free(plain);
         return;
     }
     table->cells = cells;
-    cells[table->count++] = text;
+    cells[table->count++] = plain;
 }
 
 static const char *cell_at(const struct text_table *table, size_t row, size_t column)
@@ -33,40 +49,206 @@ static size_t row_count(const struct text_table *table)
     return table->columns > 0 ? table->count / table->columns : 0;
 }
 
+/* --- what fits a line ------------------------------------------------------------------------ */
+
 /* How wide a column is; 0: it is left out. */
 static size_t column_width(const struct text_table *table, size_t column)
 {
-    size_t width = table->width[column];
+    size_t width = 0;
     bool used = table->empty == NULL;
     for (size_t row = 0; row < row_count(table); row++) {
-        size_t length = strlen(cell_at(table, row, column));
-        width = length > width ? length : width;
-        used = used || (row > 0 && length > 0);
+        const char *text = cell_at(table, row, column);
+        size_t own = text_width(text, strlen(text));
+        width = own > width ? own : width;
+        used = used || (row > 0 && own > 0);
     }
     return used ? width : 0;
 }
 
+/* Of how many characters no cell's text can be less wide. */
+static size_t widest_word(const struct text_table *table, size_t column)
+{
+    size_t widest = 0;
+    for (size_t row = 0; row < row_count(table); row++) {
+        const char *text = cell_at(table, row, column);
+        while (*text != '\0') {
+            size_t word = strcspn(text, " ");
+            size_t width = text_width(text, word);
+            widest = width > widest ? width : widest;
+            text += word + strspn(text + word, " ");
+        }
+    }
+    return widest;
+}
+
+/* Whether a column tells rows apart, or anything at all. */
+static bool tells(const struct text_table *table, size_t column)
+{
+    const char *ordinary = table->ordinary[column];
+    bool told = row_count(table) < 2;
+    for (size_t row = 1; row < row_count(table) && !told; row++) {
+        const char *text = cell_at(table, row, column);
+        told =
+            text[strspn(text, "-0.")] != '\0' && (ordinary == NULL || strcmp(text, ordinary) != 0);
+    }
+    return told;
+}
+
+static size_t line_width(const size_t *widths, size_t columns)
+{
+    size_t width = 0;
+    for (size_t c = 0; c < columns; c++) {
+        width += widths[c] > 0 ? widths[c] + (width > 0 ? GAP : 0) : 0;
+    }
+    return width;
+}
+
+/* Appends a column's heading, once. */
+static void leave_out(const struct text_table *table, size_t column, size_t *widths, char **names)
+{
+    const char *name = cell_at(table, 0, column);
+    char *longer = NULL;
+    size_t length = strlen(name);
+    widths[column] = 0;
+    for (const char *at = *names; at != NULL && *at != '\0';) {
+        at += strlen(", ");
+        size_t bytes = strcspn(at, ",");
+        if (bytes == length && strncmp(at, name, length) == 0) {
+            return;
+        }
+        at += bytes;
+    }
+    if (asprintf(&longer, "%s, %s", *names != NULL ? *names : "", name) >= 0) {
+        free(*names);
+        *names = longer;
+    }
+}
+
+/* How wide each column is; 0: it is left out. */
+static void lay_out(const struct text_table *table, struct text_page *page, size_t *widths)
+{
+    size_t natural[TEXT_TABLE_COLUMNS_MAX];
+    size_t columns = table->columns;
+    size_t kept = columns > 0 && !table->right[columns - 1] ? columns - 1 : 0;
+    for (size_t c = 0; c < columns; c++) {
+        widths[c] = natural[c] = column_width(table, c);
+    }
+    if (page->width == 0 || line_width(widths, columns) <= page->width) {
+        return;
+    }
+    for (size_t c = 1; c < columns; c++) {
+        if (widths[c] > 0 && !tells(table, c)) {
+            leave_out(table, c, widths, &page->nothing);
+        }
+        if (widths[c] > NARROW_TEXT && !table->right[c]) {
+            size_t least = widest_word(table, c);
+            widths[c] = least > NARROW_TEXT ? least : NARROW_TEXT;
+        }
+    }
+    for (size_t c = columns; --c > 0 && line_width(widths, columns) > page->width;) {
+        if (widths[c] > 0 && c != kept) {
+            leave_out(table, c, widths, &page->no_room);
+        }
+    }
+    size_t used = line_width(widths, columns);
+    for (size_t c = columns; c-- > 0 && used < page->width;) {
+        if (widths[c] > 0 && widths[c] < natural[c]) {
+            size_t room = page->width - used;
+            size_t more = natural[c] - widths[c] < room ? natural[c] - widths[c] : room;
+            widths[c] += more;
+            used += more;
+        }
+    }
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+/* One line of a row: of each cell what fits; `rest` comes to be what is left. */
+static void write_line(const struct text_table *table, const size_t *widths, const char **rest,
+                       FILE *stream)
+{
+    size_t blanks = 0;
+    for (size_t c = 0; c < table->columns; c++) {
+        if (widths[c] == 0) {
+            continue;
+        }
+        size_t bytes = text_fit(rest[c], strlen(rest[c]), widths[c]);
+        size_t width = text_width(rest[c], bytes);
+        size_t pad = width < widths[c] ? widths[c] - width : 0;
+        blanks += table->right[c] ? pad : 0;
+        if (bytes > 0) {
+            (void)fprintf(stream, "%*s%.*s", (int)blanks, "", (int)bytes, rest[c]);
+            blanks = 0;
+        }
+        blanks += GAP + (table->right[c] ? 0 : pad);
+        rest[c] += bytes + strspn(rest[c] + bytes, " ");
+    }
+    (void)fputc('\n', stream);
+}
+
+static void write_row(const struct text_table *table, size_t row, const size_t *widths,
+                      FILE *stream)
+{
+    const char *rest[TEXT_TABLE_COLUMNS_MAX];
+    for (size_t c = 0; c < table->columns; c++) {
+        rest[c] = cell_at(table, row, c);
+        if (rest[c][0] == '\0' && table->empty != NULL && c + 1 < table->columns) {
+            rest[c] = table->empty;
+        }
+    }
+    bool more = true;
+    while (more) {
+        write_line(table, widths, rest, stream);
+        more = false;
+        for (size_t c = 0; c < table->columns; c++) {
+            more = more || (widths[c] > 0 && rest[c][0] != '\0');
+        }
+    }
+}
+
+struct text_page text_page_begin(FILE *stream)
+{
+    return (struct text_page){.stream = stream, .width = terminal_width(stream)};
+}
+
+void text_table_write_rows(const struct text_table *table, size_t from, size_t to,
+                           struct text_page *page)
+{
+    size_t widths[TEXT_TABLE_COLUMNS_MAX];
+    lay_out(table, page, widths);
+    for (size_t row = from; row < to && row < row_count(table); row++) {
+        write_row(table, row, widths, page->stream);
+    }
+}
+
+void text_table_write_last(const struct text_table *table, struct text_page *page)
+{
+    size_t rows = row_count(table);
+    text_table_write_rows(table, rows > 0 ? rows - 1 : 0, rows, page);
+}
+
+void text_page_end(struct text_page *page)
+{
+    char *text = NULL;
+    const char *nothing = page->nothing != NULL ? page->nothing + strlen(", ") : "";
+    const char *no_room = page->no_room != NULL ? page->no_room + strlen(", ") : "";
+    if ((nothing[0] != '\0' || no_room[0] != '\0') &&
+        asprintf(&text, "\ncolumns left out: %s%s%s%s%s; --wide shows them\n", nothing,
+                 nothing[0] != '\0' ? " (nothing in them)" : "",
+                 nothing[0] != '\0' && no_room[0] != '\0' ? "; " : "", no_room,
+                 no_room[0] != '\0' ? " (no room)" : "") >= 0) {
+        text_wrap(page->stream, text, page->width, 0, 2);
+        free(text);
+    }
+    free(page->nothing);
+    free(page->no_room);
+}
+
 void text_table_write(const struct text_table *table, FILE *stream)
 {
-    int widths[TEXT_TABLE_COLUMNS_MAX] = {0};
-    for (size_t column = 0; column < table->columns; column++) {
-        widths[column] = (int)column_width(table, column);
-    }
-    for (size_t row = 0; row < row_count(table); row++) {
-        const char *separator = "";
-        for (size_t column = 0; column < table->columns; column++) {
-            bool last = column + 1 == table->columns;
-            int width = table->right[column] ? widths[column] : last ? 0 : -widths[column];
-            const char *text = cell_at(table, row, column);
-            if (widths[column] > 0) {
-                (void)fprintf(stream, "%s%*s", separator, width,
-                              text[0] == '\0' && table->empty != NULL && !last ? table->empty
-                                                                               : text);
-                separator = "  ";
-            }
-        }
-        (void)fputc('\n', stream);
-    }
+    struct text_page page = text_page_begin(stream);
+    text_table_write_rows(table, 0, row_count(table), &page);
+    text_page_end(&page);
 }
 
 void text_write_markdown(const char *text, FILE *stream)

@@ -62,7 +62,7 @@ static const struct option_row options[] = {
       0},
      OPTION_WORD,
      AT(engine)},
-    OPTION_ROW_FORMAT(struct check_arguments, "table|csv|json"),
+    OPTION_ROWS_FORMAT(struct check_arguments, "table|csv|json"),
     {{"output", 'o', "DIR", 0,
       "Also write check.csv, check.json, the models, and each shortest losing run as a picture "
       "with "

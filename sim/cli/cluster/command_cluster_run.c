@@ -7,6 +7,7 @@
 #include "outfolder.h"
 #include "run.h"
 #include "temporary_file.h"
+#include "terminal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -205,7 +206,7 @@ static const struct option_row options[] = {
       0},
      .kind = OPTION_TEXT,
      AT(output)},
-    OPTION_ROW_FORMAT(struct run_arguments, "table|csv|json"),
+    OPTION_ROWS_FORMAT(struct run_arguments, "table|csv|json"),
     OPTION_ROW_PROGRESS,
     OPTION_ROW_END,
 };
@@ -337,10 +338,13 @@ static json_t *short_row_of(const char *protocol, const struct run_result *resul
 static void say_floor(const char *protocol, const struct run_result *result)
 {
     if (result->floor_per_second > 0) {
-        (void)printf("%s: %.0f timers a second from start to acknowledgement, where the engine by "
-                     "itself makes %.0f plain writes, each on the disk: %.2f of it\n",
-                     protocol, result->fired_per_second, result->floor_per_second,
-                     result->fired_per_second / result->floor_per_second);
+        struct wrapped line;
+        (void)fprintf(wrapped_begin(&line, stdout, 2),
+                      "%s: %.0f timers a second from start to acknowledgement, where the engine by "
+                      "itself makes %.0f plain writes, each on the disk: %.2f of it\n",
+                      protocol, result->fired_per_second, result->floor_per_second,
+                      result->fired_per_second / result->floor_per_second);
+        wrapped_end(&line);
     }
 }
 

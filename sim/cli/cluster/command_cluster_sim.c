@@ -108,7 +108,7 @@ static const struct option_row options[] = {
                           "Structures that keep the deadlines and the model's own events "
                           "(" DEFAULT_STRUCTURE "): the results are the same"),
     OPTION_ROW_PLUGIN(struct sim_arguments, OPTION_PLUGIN_TEXT),
-    OPTION_ROW_FORMAT(struct sim_arguments, "table|csv|json"),
+    OPTION_ROWS_FORMAT(struct sim_arguments, "table|csv|json"),
     {{"output", 'o', "DIR", 0,
       "Also write sim.csv, sim.json and lateness.csv, the distribution by path", 0},
      OPTION_TEXT,

@@ -1,5 +1,8 @@
 #include "latency_report.h"
 
+#include "terminal.h"
+#include "text_table.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -139,32 +142,38 @@ json_t *latency_worst(const struct simulation *simulation)
     return all;
 }
 
-static void print_worst(void *ctx, const struct latency_row *row, enum latency_op op,
-                        const struct replay_worst *worst)
+static void add_worst(void *ctx, const struct latency_row *row, enum latency_op op,
+                      const struct replay_worst *worst)
 {
-    FILE *stream = ctx;
+    struct text_table *table = ctx;
     const char *options = contender_options(row->contender);
-    char name[256];
-    (void)snprintf(name, sizeof name, "%s%s%s", contender_name(row->contender),
-                   options[0] != '\0' ? ":" : "", options);
-    (void)fprintf(stream, "%-24s %-24s %-8s %12" PRIu64 " %12" PRIu64 " %16" PRIu64 "  ",
-                  row->trace, name, latency_op_word(op), worst->ns, worst->event, worst->tick);
-    if (op == LATENCY_ADVANCE) {
-        (void)fprintf(stream, "fired %" PRIu64 "\n", worst->fired);
-    } else {
-        (void)fprintf(stream, "%" PRIu64 "\n", worst->id);
-    }
+    text_table_add(table, "%s", row->trace);
+    text_table_add(table, "%s%s%s", contender_name(row->contender), options[0] != '\0' ? ":" : "",
+                   options);
+    text_table_add(table, "%s", latency_op_word(op));
+    text_table_add(table, "%" PRIu64, worst->ns);
+    text_table_add(table, "%" PRIu64, worst->tick);
+    text_table_add(table, op == LATENCY_ADVANCE ? "fired %" PRIu64 : "%" PRIu64,
+                   op == LATENCY_ADVANCE ? worst->fired : worst->id);
+    text_table_add(table, "%" PRIu64, worst->event);
 }
 
 void latency_write_worst(const struct simulation *simulation, FILE *stream)
 {
+    static const char *const headings[] = {"trace", "algo", "op", "ns", "tick", "timer", "event"};
+    struct text_table table = {.columns = sizeof headings / sizeof headings[0]};
     if (simulation->latency_count == 0) {
         return;
     }
-    (void)fprintf(stream,
-                  "\nthe longest calls of all runs; to time one again: --window TICK, to look at "
-                  "it: timerlab show NAME --trace FILE --from TICK --to TICK\n"
-                  "%-24s %-24s %-8s %12s %12s %16s  %s\n",
-                  "trace", "algo", "op", "ns", "event", "tick", "timer");
-    each_worst(simulation, print_worst, stream);
+    text_wrap(stream,
+              "\nthe longest calls of all runs; to time one again: --window TICK, to look at it: "
+              "timerlab show NAME --trace FILE --from TICK --to TICK\n",
+              terminal_width(stream), 0, 0);
+    for (size_t c = 0; c < table.columns; c++) {
+        table.right[c] = c > 2;
+        text_table_add(&table, "%s", headings[c]);
+    }
+    each_worst(simulation, add_worst, &table);
+    text_table_write(&table, stream);
+    text_table_free(&table);
 }

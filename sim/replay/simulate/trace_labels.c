@@ -1,5 +1,7 @@
 #include "trace_labels.h"
 
+#include "standard_files.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,23 +36,9 @@ static const char *tail(const char *path, size_t folders)
 
 /* How many bytes of UTF-8 one character takes that can be shown anywhere; 0: it begins with none.
  */
-static size_t plain_bytes(const unsigned char *at)
+static size_t plain_bytes(const char *at)
 {
-    size_t more = *at < 0x80 ? 0 : *at >= 0xC2 && *at < 0xE0 ? 1 : *at < 0xF0 ? 2 : 3;
-    if (*at < ' ' || *at == 0x7F || (*at >= 0x80 && *at < 0xC2) || *at > 0xF4 ||
-        strchr("%\\<>\"'`|*?", *at) != NULL) {
-        return 0;
-    }
-    for (size_t i = 1; i <= more; i++) {
-        if ((at[i] & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    /* C1: control characters; the halves of UTF-16's pairs; and what can be written shorter. */
-    bool bad = (*at == 0xC2 && at[1] < 0xA0) || (*at == 0xED && at[1] >= 0xA0) ||
-               (*at == 0xE0 && at[1] < 0xA0) || (*at == 0xF0 && at[1] < 0x90) ||
-               (*at == 0xF4 && at[1] >= 0x90);
-    return bad ? 0 : more + 1;
+    return strchr("%\\<>\"'`|*?", *at) != NULL ? 0 : standard_files_plain(at);
 }
 
 /* A copy in which `/` is `:`, and what would mean something to a terminal, a shell, a page or a
@@ -60,7 +48,7 @@ static char *as_label(const char *text)
     char *label = malloc(3 * strlen(text) + 1);
     char *to = label;
     for (const char *at = text; label != NULL && *at != '\0';) {
-        size_t bytes = plain_bytes((const unsigned char *)at);
+        size_t bytes = plain_bytes(at);
         if (bytes == 0 || (at == text && *at == '-')) {
             to += sprintf(to, "%%%02X", (unsigned)(unsigned char)*at++);
         } else if (*at == '/') {

@@ -8,10 +8,12 @@
  *
  * The first that is said makes SIGINT, SIGTERM and SIGHUP remove what is left before they end the
  * process, unless the process ignores them or has handlers of its own. A process made by fork
- * removes nothing of its parent's.
+ * removes nothing of its parent's; one that writes to what is to go should be said, too.
  */
 #ifndef SIM_LEAVINGS_H
 #define SIM_LEAVINGS_H
+
+#include <sys/types.h>
 
 /* One that is out of memory is not known, and stays. Folders after those that they lie in: the
  * latest goes first. Not for several threads at a time. */
@@ -19,6 +21,10 @@ void leavings_add(const char *path);
 
 /* The same of a folder that goes with the files in it, which are all ours. */
 void leavings_add_with_files(const char *path);
+
+/* A process made by this one that is to be ended first, by the signal `number`, and waited for; 0:
+ * there is none any more. One at a time. */
+void leavings_set_child(pid_t child, int number);
 
 /* Signals wait from the one to the other; what was held already stays so. */
 void leavings_hold(void);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A signal can come at any time: an entry is whole before it is in the list, and out of it before
@@ -21,6 +22,8 @@ struct leaving {
 
 static _Atomic(struct leaving *) latest;
 static pid_t owner; /* of all in the list */
+static _Atomic pid_t child_of_owner;
+static _Atomic int child_ended_by;
 
 /* In a handler of signals, where opendir would not be safe. */
 static void remove_files(const char *path)
@@ -43,6 +46,11 @@ static void remove_files(const char *path)
 static void sweep_up(int number)
 {
     int kept = errno;
+    pid_t child = owner == getpid() ? atomic_load(&child_of_owner) : 0;
+    if (child > 0 && kill(child, atomic_load(&child_ended_by)) == 0) {
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
     for (const struct leaving *at = atomic_load(&latest); owner == getpid() && at != NULL;
          at = atomic_load(&at->earlier)) {
         if (at->with_files) {
@@ -85,14 +93,27 @@ void leavings_release(void)
     errno = kept;
 }
 
-static void add(const char *path, bool with_files)
+static void own(void)
 {
     if (owner != getpid()) {
         /* Of a parent's, or nothing: its entries are not this process's. */
         atomic_store(&latest, NULL);
+        atomic_store(&child_of_owner, 0);
         owner = getpid();
         watch_signals();
     }
+}
+
+void leavings_set_child(pid_t child, int number)
+{
+    own();
+    atomic_store(&child_ended_by, number);
+    atomic_store(&child_of_owner, child);
+}
+
+static void add(const char *path, bool with_files)
+{
+    own();
     char *copy = strdup(path);
     struct leaving *entry = calloc(1, sizeof *entry);
     if (copy == NULL || entry == NULL) {

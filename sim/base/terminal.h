@@ -1,0 +1,39 @@
+/*
+ * terminal.h: how wide a terminal is, and texts that fit it. Widths are in characters; of UTF-8, as
+ * many as begin.
+ */
+#ifndef SIM_TERMINAL_H
+#define SIM_TERMINAL_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* The length of a line where this stream goes; 0: it is no terminal, or lines may have any. */
+size_t terminal_width(FILE *stream);
+
+/* From here on they may. */
+void terminal_set_wide(void);
+
+size_t text_width(const char *text, size_t bytes);
+
+/* How many of the first `bytes` stand in a line of this width: up to a blank, or all. A word that
+ * is wider stands whole in a line of its own. */
+size_t text_fit(const char *text, size_t bytes, size_t width);
+
+/* Writes a text whose lines have this width at most, or any (0), but for words that are wider. Its
+ * lines begin with `first` blanks, what of them does not fit goes on behind `rest`. */
+void text_wrap(FILE *stream, const char *text, size_t width, size_t first, size_t rest);
+
+/* Lines that are printed piece by piece: what is written to `wrapped_begin` comes to `stream` with
+ * `wrapped_end`, where that is a terminal as text_wrap has it, with its width. */
+struct wrapped {
+    FILE *stream;
+    FILE *memory; /* NULL: they go there at once */
+    char *text;
+    size_t bytes;
+    size_t rest;
+};
+FILE *wrapped_begin(struct wrapped *wrapped, FILE *stream, size_t rest);
+void wrapped_end(struct wrapped *wrapped);
+
+#endif
