@@ -61,11 +61,12 @@ pair = words(traces) > 1
 left_of(i) = (pair && i > 1 ? 0.5 + 30.0 / WIDTH : 84.0 / WIDTH)
 right_of(i) = (pair && i == 1 ? 0.5 - 14.0 / WIDTH : 1.0 - 18.0 / WIDTH)
 
-top_height = 230; row_height = 200; gap = 92
+# The title of the lower panels is clear of what is written at the axis above them.
+top_height = 230; row_height = 200; gap = 92; apart = pair ? 48 : 66
 # Of two traces a line says what is what below each row, clear of what is written at the axis.
 key_height = pair ? 36 : 0
-height = top_height + row_height + 2 * gap + 14 + key_height + (pair ? 24 : 0)
-second_top = top_height + gap + 48 + key_height
+second_top = top_height + gap + apart + key_height
+height = second_top + row_height + (pair ? 82 : 58)
 share(pixels) = 1.0 - pixels / (1.0 * height)
 # At least two decades, so that one bar does not fill the panel.
 middle = longest > 0 ? sqrt(shortest * longest) : 1.0
