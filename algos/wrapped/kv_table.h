@@ -1,0 +1,292 @@
+/*
+ * kv_table.h: what kv-wheel keeps in its store, and the calls by which it does.
+ *
+ *   ordered   T due id             -> generation     one bucket, which is the whole table
+ *   hashed    T slot due id        -> generation     slot = due mod 10^8
+ *   list      H slot*P + id mod P  -> generation     the head of one of a slot's P lists
+ *             R generation         -> id, due, next, stopped
+ *   all       O number             -> id, due, generation     moved to the outbox, to be fired
+ *             M                    -> sequence, capacity, layout, partitions
+ *
+ * Behind a timer's value stands its deadline where that had passed when it was started.
+ *
+ * Internal to kv_wheel.c.
+ */
+#ifndef ALGOS_KV_TABLE_H
+#define ALGOS_KV_TABLE_H
+
+#include "kv.h"
+
+#include <endian.h>
+
+/* The reference design's: one-second buckets, 3.17 years of them. */
+#define SLOTS UINT64_C(100000000)
+
+#define IDLE  UINT64_MAX
+#define TAKEN (UINT64_MAX - 1)
+
+enum { TAG_HEAD = 'H', TAG_META = 'M', TAG_OUTBOX = 'O', TAG_TASK = 'R', TAG_TIMER = 'T' };
+
+enum { LAYOUT_ORDERED, LAYOUT_HASHED, LAYOUT_LIST };
+
+struct node {
+    uint64_t due; /* the tick by which it is filed, IDLE or TAKEN */
+    uint64_t generation;
+};
+
+/* A timer that was taken from the store. */
+struct entry {
+    uint64_t due;
+    uint64_t generation;
+    uint64_t number; /* in the outbox */
+    uint32_t id;
+};
+
+struct kv_wheel {
+    struct tl_counters counters;
+    const struct tl_allocator *allocator;
+    struct node *nodes;
+    uint32_t capacity;
+    uint64_t count;
+    uint64_t clock;
+    /* the store */
+    const struct kv_engine *engine;
+    struct kv_store *store;
+    const char *path; /* NULL: the folder is a temporary one */
+    char temporary[256];
+    int folder_fd;       /* locked */
+    bool is_recovered;   /* or was empty */
+    enum tl_status lost; /* not TL_OK: the store is behind the nodes, and why */
+    char failure[512];
+    /* options */
+    int64_t layout;
+    int64_t delivery;
+    int64_t policy;
+    uint64_t window_ticks;
+    uint64_t partitions;
+    uint32_t batch_max;
+    /* sequence numbers and what is not committed of them */
+    uint64_t sequence;
+    uint64_t durable_sequence;
+    uint64_t uncommitted;
+    uint64_t uncommitted_since; /* the clock at the first of them */
+    uint64_t written_bytes;
+    uint64_t syncs;
+    /* where the first timer may be */
+    uint64_t first_due;
+    uint32_t first_id;
+    bool first_is_exact;
+    /* what was taken to be fired */
+    struct entry *batch;
+    uint32_t batch_count;
+    bool is_firing;
+    uint64_t outbox_number; /* the last one given */
+    uint64_t outbox_left;   /* records in the outbox that no batch under way is of */
+};
+
+#define NODES_FIRST 0
+#define NODE_ARRAY  struct kv_wheel
+#include "node_array.h"
+
+#define STRUCTURE struct kv_wheel
+#include "structure.h"
+
+/* --- records --------------------------------------------------------------------------------- */
+
+/* Appends the last `bytes` bytes of a number, the highest first. */
+static inline void append(uint8_t *to, size_t *used, uint64_t number, unsigned bytes)
+{
+    uint64_t big = htobe64(number << (64 - 8 * bytes));
+    memcpy(to + *used, &big, bytes);
+    *used += bytes;
+}
+
+static inline uint64_t number_at(const uint8_t *from, unsigned bytes)
+{
+    uint64_t big = 0;
+    memcpy(&big, from, bytes);
+    return be64toh(big) >> (64 - 8 * bytes);
+}
+
+static inline struct kv_record tagged(int tag)
+{
+    struct kv_record record;
+    record.key[0] = (uint8_t)tag;
+    record.key_bytes = 1;
+    record.value_bytes = 0;
+    return record;
+}
+
+static inline struct kv_record numbered(int tag, uint64_t number)
+{
+    struct kv_record record = tagged(tag);
+    append(record.key, &record.key_bytes, number, 8);
+    return record;
+}
+
+static inline void add(struct kv_record *record, uint64_t number, unsigned bytes)
+{
+    append(record->value, &record->value_bytes, number, bytes);
+}
+
+/* A record of layouts ordered and hashed. */
+static inline struct kv_record keyed(const struct kv_wheel *wheel, uint64_t due, uint32_t id)
+{
+    struct kv_record record = tagged(TAG_TIMER);
+    if (wheel->layout == LAYOUT_HASHED) {
+        append(record.key, &record.key_bytes, due % SLOTS, 4);
+    }
+    append(record.key, &record.key_bytes, due, 8);
+    append(record.key, &record.key_bytes, id, 4);
+    return record;
+}
+
+/* What a timer's record says, of any layout. */
+struct task {
+    uint64_t due;
+    uint64_t deadline; /* as it was given: earlier where it had passed by then */
+    uint64_t generation;
+    uint64_t next; /* layout=list: the generation of the next one; 0: none */
+    uint32_t id;
+    bool is_stopped;
+};
+
+static struct task task_of_keyed(const struct kv_record *record)
+{
+    const uint8_t *end = record->key + record->key_bytes;
+    struct task task = {.due = number_at(end - 12, 8),
+                        .generation = number_at(record->value, 8),
+                        .id = (uint32_t)number_at(end - 4, 4)};
+    task.deadline = record->value_bytes > 8 ? number_at(record->value + 8, 8) : task.due;
+    return task;
+}
+
+static struct task task_of_listed(const struct kv_record *record)
+{
+    const uint8_t *value = record->value;
+    struct task task = {.due = number_at(value + 4, 8),
+                        .generation = number_at(record->key + 1, 8),
+                        .next = number_at(value + 12, 8),
+                        .id = (uint32_t)number_at(value, 4),
+                        .is_stopped = value[20] != 0};
+    task.deadline = record->value_bytes > 21 ? number_at(value + 21, 8) : task.due;
+    return task;
+}
+
+/* The slot that a head is of, and which of its lists. */
+static uint64_t slot_of_head(const struct kv_wheel *wheel, const struct kv_record *head)
+{
+    return number_at(head->key + 1, 8) / wheel->partitions;
+}
+
+static uint64_t part_of_head(const struct kv_wheel *wheel, const struct kv_record *head)
+{
+    return number_at(head->key + 1, 8) % wheel->partitions;
+}
+
+static struct kv_record listed(const struct task *task)
+{
+    struct kv_record record = numbered(TAG_TASK, task->generation);
+    add(&record, task->id, 4);
+    add(&record, task->due, 8);
+    add(&record, task->next, 8);
+    add(&record, task->is_stopped, 1);
+    if (task->deadline != task->due) {
+        add(&record, task->deadline, 8);
+    }
+    return record;
+}
+
+static struct kv_record outbox_record(const struct entry *entry)
+{
+    struct kv_record record = numbered(TAG_OUTBOX, entry->number);
+    add(&record, entry->id, 4);
+    add(&record, entry->due, 8);
+    add(&record, entry->generation, 8);
+    return record;
+}
+
+static struct entry entry_of_outbox(const struct kv_record *record)
+{
+    return (struct entry){.number = number_at(record->key + 1, 8),
+                          .id = (uint32_t)number_at(record->value, 4),
+                          .due = number_at(record->value + 4, 8),
+                          .generation = number_at(record->value + 12, 8)};
+}
+
+/* --- the store ------------------------------------------------------------------------------- */
+
+static inline bool is_waiting(const struct node *node)
+{
+    return node->due < TAKEN;
+}
+
+/* Whether a record is that of a timer that waits in the store. */
+static inline bool is_meant(const struct kv_wheel *wheel, const struct task *task)
+{
+    const struct node *node = &wheel->nodes[task->id];
+    return node->due == task->due && node->generation == task->generation;
+}
+
+/* Whether what the outbox holds is still to be fired. */
+static bool is_to_be_fired(const struct kv_wheel *wheel, const struct entry *entry)
+{
+    const struct node *node = &wheel->nodes[entry->id];
+    return node->due == TAKEN && node->generation == entry->generation;
+}
+
+static enum tl_status put(struct kv_wheel *wheel, const struct kv_record *record)
+{
+    TL_COUNT(wheel, moves, 1);
+    return wheel->engine->put(wheel->store, record);
+}
+
+static enum tl_status erase(struct kv_wheel *wheel, const struct kv_record *record)
+{
+    TL_COUNT(wheel, moves, 1);
+    return wheel->engine->remove(wheel->store, record);
+}
+
+static enum tl_status seek(struct kv_wheel *wheel, const struct kv_record *from, kv_visit_fn visit,
+                           void *ctx)
+{
+    return wheel->engine->seek(wheel->store, from, visit, ctx);
+}
+
+static enum tl_status get(struct kv_wheel *wheel, struct kv_record *record)
+{
+    TL_COUNT(wheel, slots, 1);
+    return wheel->engine->get(wheel->store, record);
+}
+
+/* layout=list: the record of that generation. TL_IDLE: there is none. */
+static enum tl_status look_up(const struct kv_wheel *wheel, uint64_t generation, struct task *task)
+{
+    struct kv_record record = numbered(TAG_TASK, generation);
+    enum tl_status status = wheel->engine->get(wheel->store, &record);
+    if (status == TL_OK) {
+        *task = task_of_listed(&record);
+    }
+    return status;
+}
+
+static const char *folder_of(const struct kv_wheel *wheel)
+{
+    return wheel->path != NULL ? wheel->path : wheel->temporary;
+}
+
+static void set_failure(struct kv_wheel *wheel, const char *words)
+{
+    (void)snprintf(wheel->failure, sizeof wheel->failure, "%s: %s", folder_of(wheel), words);
+}
+
+/* The transaction is gone. */
+static void lose(struct kv_wheel *wheel, enum tl_status status)
+{
+    wheel->engine->abandon(wheel->store);
+    wheel->lost = status;
+    wheel->first_is_exact = false;
+    set_failure(wheel, wheel->store->failure);
+}
+
+#endif
