@@ -101,10 +101,10 @@ bool cluster_protocol_keeps_record(const struct cluster_protocol *protocol);
 #define CLUSTER_CAUSE_MAP(X)                                                                       \
     X(CLUSTER_CAUSE_CRASH, "crash", "a node was killed that held it")                              \
     X(CLUSTER_CAUSE_OUTRUN, "outrun", "a node lived, but was slower than lease or delay")          \
-    X(CLUSTER_CAUSE_REPLY, "reply-lost", "the service did it, and the answer was lost")            \
+    X(CLUSTER_CAUSE_REPLY, "reply_lost", "the service did it, and the answer was lost")            \
     X(CLUSTER_CAUSE_SCAN, "scan", "the second pass found it, which the first had found too")       \
-    X(CLUSTER_CAUSE_LATE, "late-insert", "it came into a second that had been read already")       \
-    X(CLUSTER_CAUSE_CLOCK, "clock-step", "clocks differed, or one jumped")                         \
+    X(CLUSTER_CAUSE_LATE, "late_insert", "it came into a second that had been read already")       \
+    X(CLUSTER_CAUSE_CLOCK, "clock_step", "clocks differed, or one jumped")                         \
     X(CLUSTER_CAUSE_PARTITION, "partition", "nodes did not see one another")                       \
     X(CLUSTER_CAUSE_OTHER, "other", "none of these")
 

@@ -63,7 +63,7 @@ static void add_word(struct words *words, const char *word)
 
 /* --- lost, early, again: by cause ------------------------------------------------------------ */
 
-/* Of "crash 3, reply-lost 17", the count of one cause; NAN if it is not there. */
+/* Of "crash 3, reply_lost 17", the count of one cause; NAN if it is not there. */
 static double count_in_text(const char *text, const char *cause)
 {
     size_t length = strlen(cause);

@@ -92,11 +92,12 @@ static void attempt_unreached(struct trial *trial, uint64_t id, uint64_t token)
 }
 
 static void fault(struct trial *trial, enum run_role role, unsigned member,
-                  enum journal_answer what)
+                  enum journal_answer what, uint64_t now_ms)
 {
     add(trial, RUN_ENGINE,
         (struct journal_record){.role = (uint8_t)role,
                                 .member = (uint8_t)member,
+                                .now_ms = now_ms,
                                 .what = JOURNAL_FAULT,
                                 .answer = (uint8_t)what});
 }
@@ -230,7 +231,7 @@ static struct run_result twice(enum journal_answer outcome, enum journal_what la
     attempt(&trial, 1, 1, 0, 101, outcome, last, answer);
     attempt(&trial, 1, 2, 1, 900, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
     if (victim != RUN_ROLES) {
-        fault(&trial, victim, member, what);
+        fault(&trial, victim, member, what, 0);
     }
     judge(&trial);
     end(&trial);
@@ -267,6 +268,7 @@ static void a_second_call_has_its_cause(void **state)
     assert_int_equal(result.twice_done, 1);
 }
 
+/* With what nobody has written down, and the faults that had to do with it. */
 static void a_story_is_told_in_order(void **state)
 {
     (void)state;
@@ -275,17 +277,29 @@ static void a_story_is_told_in_order(void **state)
     size_t bytes = 0;
     begin(&trial);
     start(&trial, 1, 1, 100, 5);
-    attempt(&trial, 1, 4, 0, 101, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
+    attempt(&trial, 1, 4, 0, 101, CALL_DONE, JOURNAL_FAULT, ANSWER_NO);
+    fault(&trial, RUN_EXECUTOR, 1, FAULT_KILL, 102);
+    fault(&trial, RUN_EXECUTOR, 0, FAULT_KILL, 103);
+    fault(&trial, RUN_RECEIVER, 0, FAULT_KILL, 120);
+    attempt(&trial, 1, 6, 1, 160, CALL_DONE, JOURNAL_NACKED, ANSWER_YES);
+    fault(&trial, RUN_RECEIVER, 0, FAULT_KILL, 160);
     start(&trial, 2, 1, 100, 5);
+    trial.plan.steps.lease_ms = 50;
     FILE *stream = open_memstream(&text, &bytes);
     assert_true(run_tell(&trial.plan, trial.folder, 1, stream, &trial.error));
     (void)fclose(stream);
     assert_string_equal(text, "ms,who,generation,token,event,due_ms,answer\n"
                               "5,planner 0,1,0,start,100,\"\"\n"
                               "5,planner 0,1,0,started,,\"yes\"\n"
+                              "100,table,1,0,it is due,,\"\"\n"
                               "101,executor 0,1,4,take,,\"\"\n"
                               "101,executor 0,1,4,call,,\"done\"\n"
-                              "101,executor 0,1,4,ack,,\"yes\"\n");
+                              "103,executor 0,0,0,fault,,\"killed, and replaced\"\n"
+                              "151,table,1,0,lease ends,,\"\"\n"
+                              "160,executor 1,1,6,take,,\"\"\n"
+                              "160,executor 1,1,6,call,,\"done\"\n"
+                              "160,executor 1,1,6,try again,,\"yes\"\n"
+                              "160,receiver 0,0,0,fault,,\"killed, and replaced\"\n");
     free(text);
     end(&trial);
 }

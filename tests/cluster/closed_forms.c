@@ -18,23 +18,36 @@
 static double p[CLUSTER_PARAMETERS];
 static struct cluster_outcome outcome;
 
-/* No faults, no time but the service's, every timer for itself. */
-static void begin(void)
+struct setting {
+    enum cluster_parameter parameter;
+    double value;
+};
+
+#define WITH(...)                                                                                  \
+    (const struct setting[])                                                                       \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            CLUSTER_PARAMETERS, 0                                                                  \
+        }                                                                                          \
+    }
+
+static void set(const struct setting *settings)
+{
+    for (; settings->parameter != CLUSTER_PARAMETERS; settings++) {
+        p[settings->parameter] = settings->value;
+    }
+}
+
+/* No faults, no time but the service's, every timer for itself; but for these settings. */
+static void begin(const struct setting *settings)
 {
     cluster_parameters_default(p);
     cluster_parameters_calm(p);
-    p[PAR_STORE_MS] = 0;
-    p[PAR_SYNC_MS] = 0;
-    p[PAR_CANCELLED] = 0;
-    p[PAR_MINUTE_SHARE] = 0;
-    p[PAR_HOUR_SHARE] = 0;
-    p[PAR_SHORT_SHARE] = 1;
-    p[PAR_SHORT_S] = 1;
-    p[PAR_TIMEOUT_S] = 1e6;
-    p[PAR_SERVICE] = 1;
-    p[PAR_SERVICE_MS] = 100;
-    p[PAR_SKEW_S] = 1e6;
-    p[PAR_LEASE_S] = 1e6;
+    set(WITH({PAR_STORE_MS, 0}, {PAR_SYNC_MS, 0}, {PAR_CANCELLED, 0}, {PAR_MINUTE_SHARE, 0},
+             {PAR_HOUR_SHARE, 0}, {PAR_SHORT_SHARE, 1}, {PAR_SHORT_S, 1}, {PAR_TIMEOUT_S, 1e6},
+             {PAR_SERVICE, 1}, {PAR_SERVICE_MS, 100}, {PAR_SKEW_S, 1e6}, {PAR_LEASE_S, 1e6}));
+    set(settings);
 }
 
 static void simulate_in(const char *structure, const char *name, uint64_t timers, uint64_t seed,
@@ -42,7 +55,9 @@ static void simulate_in(const char *structure, const char *name, uint64_t timers
 {
     struct error error;
     int64_t values[TL_OPTIONS_MAX];
-    const struct tl_algo *algo = tl_registry_find(structure)->timed;
+    const struct tl_entry *entry = tl_registry_find(structure);
+    const struct tl_algo *algo = tl_entry_for_records(entry);
+    algo = algo != NULL ? algo : entry->timed;
     tl_options_default(algo, values);
     const struct cluster_request request = {.protocol = cluster_protocol_find(name, &error),
                                             .parameters = p,
@@ -127,10 +142,7 @@ static void many_servers(void **state)
     struct mean tail = {0};
     double c = erlang_c(10, 8);
     for (uint64_t seed = 1; seed <= 24; seed++) {
-        begin();
-        p[PAR_ARRIVALS] = 80;
-        p[PAR_HOSTS] = 1;
-        p[PAR_SLOTS] = 10;
+        begin(WITH({PAR_ARRIVALS, 80}, {PAR_HOSTS, 1}, {PAR_SLOTS, 10}));
         simulate("skew", 30000, seed);
         uint64_t above = 0;
         for (unsigned b = histogram_bucket(100000); b < HISTOGRAM_BUCKETS; b++) {
@@ -153,11 +165,7 @@ static void all_at_once(void **state)
         harmonic += 1.0 / k;
     }
     for (uint64_t seed = 1; seed <= 24; seed++) {
-        begin();
-        p[PAR_ARRIVALS] = 1e6;
-        p[PAR_SAME_S] = 5;
-        p[PAR_HOSTS] = 1;
-        p[PAR_SLOTS] = 10;
+        begin(WITH({PAR_ARRIVALS, 1e6}, {PAR_SAME_S, 5}, {PAR_HOSTS, 1}, {PAR_SLOTS, 10}));
         simulate("skew", 1000, seed);
         add(&wait, outcome.wait_s / 1000);
         add(&last, outcome.seconds - 5);
@@ -176,12 +184,8 @@ static void retries(void **state)
     struct mean dead = {0};
     struct mean backoff = {0};
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        begin();
-        p[PAR_ARRIVALS] = 1000;
-        p[PAR_SERVICE_MS] = 1;
-        p[PAR_FAILURE] = 0.2;
-        p[PAR_ATTEMPTS] = 5;
-        p[PAR_RETRY_S] = 0.1;
+        begin(WITH({PAR_ARRIVALS, 1000}, {PAR_SERVICE_MS, 1}, {PAR_FAILURE, 0.2}, {PAR_ATTEMPTS, 5},
+                   {PAR_RETRY_S, 0.1}));
         simulate("skew", 20000, seed);
         add(&attempts, (double)outcome.attempts / 20000);
         add(&dead, (double)outcome.books.dead / 20000);
@@ -197,11 +201,7 @@ static void outrun_leases(void **state)
     (void)state;
     struct mean calls = {0};
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        begin();
-        p[PAR_ARRIVALS] = 1000;
-        p[PAR_LEASE_S] = 0.5;
-        p[PAR_REAP_S] = 0;
-        p[PAR_POLL_S] = 0.01;
+        begin(WITH({PAR_ARRIVALS, 1000}, {PAR_LEASE_S, 0.5}, {PAR_REAP_S, 0}, {PAR_POLL_S, 0.01}));
         simulate("lease", 20000, seed);
         add(&calls, (double)outcome.calls / 20000 - 1);
         assert_int_equal(outcome.books.lost, 0);
@@ -216,16 +216,9 @@ static void crashed_executors(void **state)
     struct mean again = {0};
     struct mean late = {0};
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        begin();
-        p[PAR_ARRIVALS] = 100;
-        p[PAR_HOSTS] = 60;
-        p[PAR_SLOTS] = 1;
-        p[PAR_CRASH_EVERY] = 2;
-        p[PAR_RESTART_S] = 0;
-        p[PAR_LEASE_S] = 5;
-        p[PAR_REAP_S] = 1;
-        p[PAR_SCHEDULERS] = 1;
-        p[PAR_POLL_S] = 0.01;
+        begin(WITH({PAR_ARRIVALS, 100}, {PAR_HOSTS, 60}, {PAR_SLOTS, 1}, {PAR_CRASH_EVERY, 2},
+                   {PAR_RESTART_S, 0}, {PAR_LEASE_S, 5}, {PAR_REAP_S, 1}, {PAR_SCHEDULERS, 1},
+                   {PAR_POLL_S, 0.01}));
         simulate("lease", 4000, seed);
         add(&again, (double)outcome.redelivered / 4000);
         /* Less the wait for the poller, and for it to come back; a call that is not cut short is of
@@ -246,10 +239,7 @@ static void independent_pollers(void **state)
     struct mean late = {0};
     struct mean taken = {0};
     for (uint64_t seed = 1; seed <= 300; seed++) {
-        begin();
-        p[PAR_ARRIVALS] = 100;
-        p[PAR_SHORT_S] = 10;
-        p[PAR_SERVICE_MS] = 0;
+        begin(WITH({PAR_ARRIVALS, 100}, {PAR_SHORT_S, 10}, {PAR_SERVICE_MS, 0}));
         simulate("poll-zset", 500, seed);
         add(&late, mean_lateness_s());
         /* Slots that look into the queue now and then are pollers, too. */
@@ -268,11 +258,7 @@ static void independent_pollers(void **state)
 static void catching_up(void **state)
 {
     (void)state;
-    begin();
-    p[PAR_ARRIVALS] = 10;
-    p[PAR_SERVICE_MS] = 0;
-    p[PAR_HALT_AT] = 100;
-    p[PAR_HALT_S] = 60;
+    begin(WITH({PAR_ARRIVALS, 10}, {PAR_SERVICE_MS, 0}, {PAR_HALT_AT, 100}, {PAR_HALT_S, 60}));
     simulate("seed-ack", 3000, 1);
     assert_true(fabs(outcome.halt_drain_s - 60.0 / (3 - 1)) <= 1.5);
     assert_int_equal(outcome.books.lost, 0);
@@ -291,14 +277,10 @@ static void second_pass(void **state)
     struct mean found = {0};
     double cut_short = 0.05 / (10 + 0.05);
     for (uint64_t seed = 1; seed <= 24; seed++) {
-        begin();
-        p[PAR_ARRIVALS] = 20;
-        p[PAR_TICK_S] = 0.05; /* so that they come one by one */
-        p[PAR_POLL_S] = 0.05;
-        p[PAR_CRASH_EVERY] = 20;
-        p[PAR_RESTART_S] = 1;
-        p[PAR_SCAN_DELAY] = 100;
-        p[PAR_SCAN_EVERY] = 10;
+        /* Ticks and looks are so short that they come one by one. */
+        begin(WITH({PAR_ARRIVALS, 20}, {PAR_TICK_S, 0.05}, {PAR_POLL_S, 0.05},
+                   {PAR_CRASH_EVERY, 20}, {PAR_RESTART_S, 1}, {PAR_SCAN_DELAY, 100},
+                   {PAR_SCAN_EVERY, 10}));
         simulate("seed-ack", 5000, seed);
         const struct histogram *scanned = &outcome.lateness_us[CLUSTER_PATH_SCANNED];
         assert_true(scanned->min >= 100000000);
@@ -318,14 +300,8 @@ static void too_early_a_pass(void **state)
     (void)state;
     struct mean twice = {0};
     for (uint64_t seed = 1; seed <= 24; seed++) {
-        begin();
-        p[PAR_ARRIVALS] = 1e6;
-        p[PAR_SAME_S] = 5;
-        p[PAR_HOSTS] = 1;
-        p[PAR_SLOTS] = 10;
-        p[PAR_POLL_S] = 0.01;
-        p[PAR_SCAN_DELAY] = 3;
-        p[PAR_SCAN_EVERY] = 9;
+        begin(WITH({PAR_ARRIVALS, 1e6}, {PAR_SAME_S, 5}, {PAR_HOSTS, 1}, {PAR_SLOTS, 10},
+                   {PAR_POLL_S, 0.01}, {PAR_SCAN_DELAY, 3}, {PAR_SCAN_EVERY, 9}));
         simulate("seed-ack", 1000, seed);
         add(&twice, (double)outcome.calls - 1000);
         p[PAR_SCAN_DELAY] = 600;
@@ -342,11 +318,8 @@ static void copies_in_memory(void **state)
     (void)state;
     struct mean twice = {0};
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        begin();
-        p[PAR_ARRIVALS] = 100;
-        p[PAR_SERVICE_MS] = 1000;
-        p[PAR_SKEW_S] = 2;
-        p[PAR_REPLICAS] = 2;
+        begin(
+            WITH({PAR_ARRIVALS, 100}, {PAR_SERVICE_MS, 1000}, {PAR_SKEW_S, 2}, {PAR_REPLICAS, 2}));
         simulate("skew", 5000, seed);
         add(&twice, (double)outcome.calls / 5000 - 1);
     }
@@ -361,13 +334,9 @@ static void dead_copies(void **state)
     struct mean lost = {0};
     double down = 1.0 / 3;
     for (uint64_t seed = 1; seed <= 24; seed++) {
-        begin();
-        p[PAR_SERVICE_MS] = 0;
-        p[PAR_SKEW_S] = 2;
-        p[PAR_SHORT_S] = 100; /* the node of a place that fired a moment ago is up */
-        p[PAR_ARRIVALS] = 20;
-        p[PAR_CRASH_EVERY] = 2;
-        p[PAR_RESTART_S] = 1;
+        /* Delays are so long that the node of a place that fired a moment ago is up. */
+        begin(WITH({PAR_SERVICE_MS, 0}, {PAR_SKEW_S, 2}, {PAR_SHORT_S, 100}, {PAR_ARRIVALS, 20},
+                   {PAR_CRASH_EVERY, 2}, {PAR_RESTART_S, 1}));
         simulate("skew", 8000, seed);
         const struct histogram *recovered = &outcome.lateness_us[CLUSTER_PATH_RECOVERED];
         assert_int_equal(recovered->min, 2000000);
@@ -417,17 +386,10 @@ static void among_all_ends(const char *name, const char *trace)
     unsigned seen_lost = 0;
     unsigned seen_calls = 0;
     for (uint64_t seed = 1; seed <= 1500; seed++) {
-        begin();
-        p[PAR_SCHEDULERS] = 2;
-        p[PAR_HOSTS] = 2;
-        p[PAR_SLOTS] = 1;
-        p[PAR_POLL_S] = 2; /* so that one look may find both */
-        p[PAR_STORE_MS] = 200;
-        p[PAR_SERVICE_MS] = 200;
-        p[PAR_CRASH_EVERY] = 30;
-        p[PAR_RESTART_S] = 0.1;
-        p[PAR_LEASE_S] = 5;
-        p[PAR_SCAN] = 0;
+        /* A look comes so late that it may find both. */
+        begin(WITH({PAR_SCHEDULERS, 2}, {PAR_HOSTS, 2}, {PAR_SLOTS, 1}, {PAR_POLL_S, 2},
+                   {PAR_STORE_MS, 200}, {PAR_SERVICE_MS, 200}, {PAR_CRASH_EVERY, 30},
+                   {PAR_RESTART_S, 0.1}, {PAR_LEASE_S, 5}, {PAR_SCAN, 0}));
         simulate_in("binary-heap", name, 2, seed, trace);
         if (outcome.crashes > 1 || outcome.duplicates[CLUSTER_CAUSE_OUTRUN] > 0) {
             continue;
@@ -464,28 +426,13 @@ static void small_instances(void **state)
 
 static void stormy(void)
 {
-    begin();
-    p[PAR_ARRIVALS] = 200;
-    p[PAR_SHORT_S] = 60;
-    p[PAR_MINUTE_SHARE] = 0.3;
-    p[PAR_CANCELLED] = 0.15;
-    p[PAR_STORE_MS] = 5;
-    p[PAR_SYNC_MS] = 1;
-    p[PAR_FAILURE] = 0.05;
-    p[PAR_REPLY_LOST] = 0.01;
-    p[PAR_LEASE_S] = 3;
-    p[PAR_SKEW_S] = 2;
-    p[PAR_AGAIN_S] = 5;
-    p[PAR_CRASH_EVERY] = 30;
-    p[PAR_RESTART_S] = 5;
-    p[PAR_PAUSE_EVERY] = 40;
-    p[PAR_CUT_EVERY] = 60;
-    p[PAR_STEP_EVERY] = 50;
-    p[PAR_OFFSET_MS] = 5;
-    p[PAR_OUTAGE_EVERY] = 60;
-    p[PAR_OUTAGE_S] = 10;
-    p[PAR_SCAN_DELAY] = 60;
-    p[PAR_SCAN_EVERY] = 10;
+    begin(WITH({PAR_ARRIVALS, 200}, {PAR_SHORT_S, 60}, {PAR_MINUTE_SHARE, 0.3},
+               {PAR_CANCELLED, 0.15}, {PAR_STORE_MS, 5}, {PAR_SYNC_MS, 1}, {PAR_FAILURE, 0.05},
+               {PAR_REPLY_LOST, 0.01}, {PAR_LEASE_S, 3}, {PAR_SKEW_S, 2}, {PAR_AGAIN_S, 5},
+               {PAR_CRASH_EVERY, 30}, {PAR_RESTART_S, 5}, {PAR_PAUSE_EVERY, 40},
+               {PAR_CUT_EVERY, 60}, {PAR_STEP_EVERY, 50}, {PAR_OFFSET_MS, 5},
+               {PAR_OUTAGE_EVERY, 60}, {PAR_OUTAGE_S, 10}, {PAR_SCAN_DELAY, 60},
+               {PAR_SCAN_EVERY, 10}));
 }
 
 /* In any weather all timers are accounted for (simulate_in sees to it), none is left, and what
@@ -493,7 +440,7 @@ static void stormy(void)
 static void storms(void **state)
 {
     (void)state;
-    static const char *const structures[] = {"radix-heap", "hier-wheel", "skip-list"};
+    static const char *const structures[] = {"radix-heap", "hier-wheel", "chunk-wheel"};
     static const char *const safe[] = {"lease", "row-lock", "preload", "master-wheel", "seed-ack"};
     size_t count;
     const struct cluster_protocol *all = cluster_protocols(&count);

@@ -27,6 +27,17 @@ expect() {
     grep -qE -- "$pattern" said || complain "'$*' did not say: $pattern"
 }
 
+# What each of them does: shows the protocols, and tells the nearest name of one that there is not.
+expect_protocols() {
+    expect 0 '^poll-zset: ' --list
+    expect 2 "no protocol 'leese'; did you mean 'lease'" leese
+}
+
+# expect_files FILE...: these are in the folder `out`, and no others.
+expect_files() {
+    [ "$(find out -type f | sort | paste -sd ' ')" = "$*" ] || complain "the folder has: $(find out -type f | paste -sd ' ')"
+}
+
 # value COLUMN: of the first row of what was printed in CSV.
 value() {
     awk -F, -v name="$1" '/^protocol,/ { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } at { print $at; exit }' said

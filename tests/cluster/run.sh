@@ -5,8 +5,8 @@ set -euo pipefail
 # shellcheck source=/dev/null
 . "$SOURCE/tests/cluster/expect.bash" run
 
-expect 2 "no protocol 'leese'; did you mean 'lease'" leese
-expect 2 'row-lock cannot be run for real: lease' row-lock
+expect_protocols
+expect 2 'of row-lock; seed-fetch seed-ack lease ack-first can be run' row-lock
 expect 2 "'memcached' is no engine: redis and postgres are" -e memcached
 expect 2 'say --clock real' --rate 100
 if no_redis; then
@@ -27,9 +27,7 @@ kills=$(($(value kills_planner) + $(value kills_scheduler) + $(value kills_execu
 [ "$(value pauses)" = 2 ] || complain "$(value pauses) pauses came, not 2"
 [ "$(value duplicates)" -le $((kills * 20 + 40 + $(value duplicates_reply_lost))) ] ||
     complain "more second calls than faults can make"
-[ "$(find out -type f | sort | paste -sd ' ')" = \
-    'out/run.csv out/run.json out/timers/lease.csv out/timers/lease.svg' ] ||
-    complain "the folder has: $(find out -type f | paste -sd ' ')"
+expect_files out/run.csv out/run.json out/timers/lease.csv out/timers/lease.svg
 grep -q ',call,,"done"' out/timers/lease.csv || complain "the story has no call"
 jq -e '.rows[0].lost == 0 and .context.version != null' out/run.json >/dev/null || complain "run.json is not right"
 

@@ -8,11 +8,10 @@ set -euo pipefail
 few=(-n 2000 -p delay_short_share=1 -p delay_short_s=20 -p arrivals_per_s=100)
 expect 0 '^lease .* ok ' lease "${few[@]}" --calm
 expect 0 '^lease_s  *60 ' --parameters
-expect 0 '^skew: ' --list
+expect_protocols
 expect 2 "did you mean 'lease_s'" lease -p leese_s=3
 expect 2 'reply_lost_share takes .*, not .2' lease -p reply_lost_share=2
 expect 2 "set by name=value" lease -p lease_s
-expect 2 "no protocol 'leash'" leash
 expect 2 "coarse-wheel cannot keep a model's events" lease -a coarse-wheel
 expect 1 'missing.trace' lease --trace missing.trace
 
@@ -24,7 +23,7 @@ days() {
 [ "$(days)" = "$(days -a pairing-heap)" ] || complain "another structure, other days"
 [ "$(days)" != "$(days --seed 2)" ] || complain "another seed, the same days"
 expect 0 'ok' seed-ack skew "${few[@]}" -o out
-[ "$(find out -type f | sort | paste -sd ' ')" = 'out/lateness.csv out/sim.csv out/sim.json' ] || complain "other files are kept"
+expect_files out/lateness.csv out/sim.csv out/sim.json
 [ "$(wc -l <out/sim.csv)" = 3 ] || complain "not a row for each protocol"
 grep -q '^skew,radix-heap,first,0.5,' out/lateness.csv || complain "no distribution by path"
 

@@ -1,51 +1,123 @@
 #include "cluster_rows.h"
 
+#include "command.h"
+#include "context.h"
 #include "csv_table.h"
 #include "results.h"
 #include "text_table.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-void cluster_choice_add(struct cluster_choice *choice, const char *name, struct argp_state *state)
+/* --- the command line ------------------------------------------------------------------------- */
+
+void cluster_take_word(void *arguments, const char *name, struct argp_state *state)
 {
-    struct error error;
-    const struct cluster_protocol *protocol = cluster_protocol_find(name, &error);
+    struct cluster_arguments *own = arguments;
+    const struct cluster_protocol *protocol = cluster_protocol_find(name, &own->error);
     if (protocol == NULL) {
-        argp_failure(state, argp_err_exit_status, 0, "%s", error.text);
+        argp_failure(state, argp_err_exit_status, 0, "%s", own->error.text);
         return;
     }
-    for (size_t i = 0; i < choice->count; i++) {
-        if (choice->items[i] == protocol) {
+    for (size_t i = 0; i < own->count; i++) {
+        if (own->protocols[i] == protocol) {
             return;
         }
     }
-    void *items = realloc(choice->items, (choice->count + 1) * sizeof *choice->items);
-    if (items == NULL) {
+    void *larger = realloc(own->protocols, (own->count + 1) * sizeof *own->protocols);
+    if (larger == NULL) {
         argp_failure(state, argp_err_exit_status, 0, "out of memory");
         return;
     }
-    choice->items = items;
-    choice->items[choice->count++] = protocol;
+    own->protocols = larger;
+    own->protocols[own->count++] = protocol;
 }
 
-void cluster_choice_complete(struct cluster_choice *choice, struct argp_state *state)
+void cluster_take_all(struct cluster_arguments *arguments, struct argp_state *state)
 {
-    size_t named = choice->count;
+    size_t named = arguments->count;
     size_t count;
     const struct cluster_protocol *all = cluster_protocols(&count);
     for (size_t i = 0; named == 0 && i < count; i++) {
-        cluster_choice_add(choice, all[i].name, state);
+        cluster_take_word(arguments, all[i].name, state);
     }
 }
 
-void cluster_choice_list(FILE *stream)
+void cluster_list(FILE *stream)
 {
     size_t count;
     const struct cluster_protocol *all = cluster_protocols(&count);
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(stream, "%s: %s (%s)\n", all[i].name, all[i].summary, all[i].origin);
     }
+}
+
+int cluster_command_run(const struct command_line *line, int argc, char **argv, void *arguments,
+                        int (*run)(void *arguments, int argc, char **argv))
+{
+    struct cluster_arguments *own = arguments;
+    int status = EXIT_USAGE;
+    if (command_line_read(line, argc, argv, arguments)) {
+        if (own->list) {
+            cluster_list(stdout);
+            status = EXIT_OK;
+        } else {
+            status = run(arguments, argc, argv);
+        }
+    }
+    free((void *)own->protocols);
+    return status;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* Takes the value. */
+static void put(json_t *row, json_t *value, const char *name, va_list arguments)
+{
+    char text[96];
+    (void)vsnprintf(text, sizeof text, name, arguments);
+    (void)json_object_set_new(row, text, value);
+}
+
+void cluster_row_count(json_t *row, uint64_t value, const char *name, ...)
+{
+    va_list arguments;
+    va_start(arguments, name);
+    put(row, json_integer((json_int_t)value), name, arguments);
+    va_end(arguments);
+}
+
+void cluster_row_real(json_t *row, double value, const char *name, ...)
+{
+    va_list arguments;
+    va_start(arguments, name);
+    put(row, isfinite(value) ? json_real(value) : json_null(), name, arguments);
+    va_end(arguments);
+}
+
+uint64_t cluster_causes_sum(const uint64_t counts[CLUSTER_CAUSES])
+{
+    uint64_t sum = 0;
+    for (int cause = 0; cause < CLUSTER_CAUSES; cause++) {
+        sum += counts[cause];
+    }
+    return sum;
+}
+
+json_t *cluster_causes_text(const uint64_t counts[CLUSTER_CAUSES])
+{
+    char text[256] = "";
+    for (int cause = 0; cause < CLUSTER_CAUSES; cause++) {
+        size_t used = strlen(text);
+        if (counts[cause] > 0) {
+            (void)snprintf(text + used, sizeof text - used, "%s%s %" PRIu64, used > 0 ? ", " : "",
+                           cluster_cause_word((enum cluster_cause)cause), counts[cause]);
+        }
+    }
+    return json_string(text);
 }
 
 static bool is_scalar(const json_t *value)
@@ -87,7 +159,7 @@ void cluster_rows_write_csv(const json_t *rows, FILE *stream)
     }
 }
 
-static void write_table(const json_t *rows, FILE *stream)
+void cluster_rows_write_table(const json_t *rows, FILE *stream)
 {
     struct text_table table = {0};
     for (size_t i = 0; i <= json_array_size(rows) && json_array_size(rows) > 0; i++) {
@@ -111,49 +183,60 @@ static void write_table(const json_t *rows, FILE *stream)
     text_table_free(&table);
 }
 
-void cluster_rows_print(json_t *rows, enum cluster_format format, const json_t *context)
-{
-    switch (format) {
-    case CLUSTER_CSV:
-        cluster_rows_write_csv(rows, stdout);
-        break;
-    case CLUSTER_JSON:
-        results_write_rows(rows, context, stdout);
-        break;
-    default:
-        write_table(rows, stdout);
-        break;
-    }
-}
+/* --- from beginning to end -------------------------------------------------------------------- */
 
-struct document {
-    json_t *rows;
-    const json_t *context;
-};
+bool cluster_work_begin(struct cluster_work *work, struct cluster_arguments *arguments, int argc,
+                        char **argv)
+{
+    *work = (struct cluster_work){
+        .rows = json_array(), .shown = json_array(), .context = context_json(argc, argv)};
+    return arguments->out_dir == NULL ||
+           outfolder_open(&work->folder, arguments->out_dir, &arguments->error);
+}
 
 static void write_csv_file(const void *ctx, FILE *stream)
 {
-    cluster_rows_write_csv(((const struct document *)ctx)->rows, stream);
+    cluster_rows_write_csv(((const struct cluster_work *)ctx)->rows, stream);
 }
 
-static void write_json_file(const void *ctx, FILE *stream)
+static void write_json(const void *ctx, FILE *stream)
 {
-    const struct document *document = ctx;
-    results_write_rows(document->rows, document->context, stream);
+    const struct cluster_work *work = ctx;
+    results_write_rows(work->rows, work->context, stream);
 }
 
-bool cluster_rows_keep(json_t *rows, const json_t *context, const char *name,
-                       struct outfolder *folder, const char *const *kinds, struct error *error)
+static bool keep(struct cluster_work *work, const char *name, const char *const *kinds,
+                 struct error *error)
 {
-    const struct document document = {rows, context};
     char file[64];
     (void)snprintf(file, sizeof file, "%s.csv", name);
-    bool done = outfolder_write(folder, file, write_csv_file, &document, error);
+    bool done = outfolder_write(&work->folder, file, write_csv_file, work, error);
     (void)snprintf(file, sizeof file, "%s.json", name);
-    done = done && outfolder_write(folder, file, write_json_file, &document, error);
+    return done && outfolder_write(&work->folder, file, write_json, work, error) &&
+           outfolder_commit(&work->folder, kinds, error);
+}
+
+bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *arguments, bool done,
+                      const char *name, const char *const *kinds)
+{
+    done = done && (arguments->out_dir == NULL || keep(work, name, kinds, &arguments->error));
     if (!done) {
-        outfolder_abort(folder);
-        return false;
+        outfolder_abort(&work->folder);
+        command_complain(&arguments->error);
+    } else if (arguments->format == CLUSTER_CSV) {
+        write_csv_file(work, stdout);
+    } else if (arguments->format == CLUSTER_JSON) {
+        write_json(work, stdout);
+    } else {
+        cluster_rows_write_table(json_array_size(work->shown) > 0 ? work->shown : work->rows,
+                                 stdout);
     }
-    return outfolder_commit(folder, kinds, error);
+    return done;
+}
+
+void cluster_work_free(struct cluster_work *work)
+{
+    json_decref(work->context);
+    json_decref(work->shown);
+    json_decref(work->rows);
 }

@@ -3,8 +3,6 @@
 #include "check.h"
 #include "cluster_rows.h"
 #include "command.h"
-#include "command_option.h"
-#include "context.h"
 #include "progress.h"
 #include "spin.h"
 
@@ -16,29 +14,19 @@
 enum engine { ENGINE_BOTH, ENGINE_SPIN, ENGINE_SEARCH };
 
 struct check_arguments {
-    struct cluster_choice choice;
+    struct cluster_arguments common;
     struct check_faults faults;
     uint64_t crashes;
     uint64_t outruns;
     enum engine engine;
-    enum cluster_format format;
-    const char *out_dir;
     bool named; /* protocols */
-    bool list;
-    struct error error;
 };
-
-static void take_word(void *at, const char *word, struct argp_state *state)
-{
-    struct check_arguments *arguments = at;
-    cluster_choice_add(&arguments->choice, word, state);
-}
 
 static void complete(void *at, struct argp_state *state)
 {
     struct check_arguments *arguments = at;
-    arguments->named = arguments->choice.count > 0;
-    cluster_choice_complete(&arguments->choice, state);
+    arguments->named = arguments->common.count > 0;
+    cluster_take_all(&arguments->common, state);
     arguments->faults.crashes = (unsigned)arguments->crashes;
     arguments->faults.outruns = (unsigned)arguments->outruns;
 }
@@ -62,17 +50,8 @@ static const struct option_row options[] = {
       0},
      OPTION_WORD,
      AT(engine)},
-    OPTION_ROWS_FORMAT(struct check_arguments, "table|csv|json"),
-    {{"output", 'o', "DIR", 0,
-      "Also write check.csv, check.json, the models, and each shortest losing run as a picture "
-      "with "
-      "its data",
-      0},
-     OPTION_TEXT,
-     AT(out_dir)},
-    {{"list", 0, NULL, 0, "Shows the protocols", 0}, OPTION_FLAG, AT(list)},
-    OPTION_ROW_PROGRESS,
-    OPTION_ROW_END,
+    CLUSTER_OPTION_ROWS("check.csv, check.json, the models, and each shortest losing run as a "
+                        "picture with its data"),
 };
 
 static const struct command_line syntax = {
@@ -86,7 +65,7 @@ static const struct command_line syntax = {
         "acknowledgements that were accepted, and, of protocols that are named, the shortest run "
         "that loses one.\v"
         "Exit status: 0 nothing can be lost, 1 something can, or the two searches differ, 2 usage.",
-    .take_word = take_word,
+    .take_word = cluster_take_word,
     .complete = complete,
 };
 
@@ -104,16 +83,14 @@ static bool same_ends(const struct check_result *a, const struct check_result *b
 static json_t *row_of(const struct cluster_protocol *protocol, const char *faults,
                       const char *engine, const struct check_result *result, const char *status)
 {
-    json_t *row = json_object();
-    (void)json_object_set_new(row, "protocol", json_string(protocol->name));
-    (void)json_object_set_new(row, "faults", json_string(faults));
-    (void)json_object_set_new(row, "engine", json_string(engine));
-    (void)json_object_set_new(row, "states", json_integer((json_int_t)result->states));
-    (void)json_object_set_new(row, "ends", json_integer((json_int_t)result->end_count));
-    (void)json_object_set_new(row, "lost_ends", json_integer((json_int_t)result->lost_ends));
-    (void)json_object_set_new(row, "most_calls", json_integer(result->most_calls));
-    (void)json_object_set_new(row, "most_acks", json_integer(result->most_acks));
-    (void)json_object_set_new(row, "losing_steps", json_integer((json_int_t)result->run_count));
+    json_t *row =
+        json_pack("{ss ss ss}", "protocol", protocol->name, "faults", faults, "engine", engine);
+    cluster_row_count(row, result->states, "states");
+    cluster_row_count(row, result->end_count, "ends");
+    cluster_row_count(row, result->lost_ends, "lost_ends");
+    cluster_row_count(row, result->most_calls, "most_calls");
+    cluster_row_count(row, result->most_acks, "most_acks");
+    cluster_row_count(row, result->run_count, "losing_steps");
     (void)json_object_set_new(row, "status", json_string(status));
     json_t *run = json_array();
     for (size_t i = 0; i < result->run_count; i++) {
@@ -171,8 +148,7 @@ static bool keep_run(struct outfolder *folder, const struct cluster_protocol *pr
 
 struct work {
     struct check_arguments *arguments;
-    struct outfolder folder;
-    json_t *rows;
+    struct cluster_work found;
     struct progress progress;
     size_t done;
     bool right;
@@ -187,22 +163,24 @@ static bool check_case(struct work *work, const struct cluster_protocol *protoco
     struct check_result spins = {0};
     bool by_search = arguments->engine != ENGINE_SPIN;
     bool by_spin = arguments->engine != ENGINE_SEARCH;
-    bool done = (!by_search || check_search(protocol, &wanted->faults, &own, &arguments->error)) &&
-                (!by_spin || spin_search(model, &wanted->faults, &spins, &arguments->error));
+    bool done =
+        (!by_search || check_search(protocol, &wanted->faults, &own, &arguments->common.error)) &&
+        (!by_spin || spin_search(model, &wanted->faults, &spins, &arguments->common.error));
     bool differ = done && by_search && by_spin && !same_ends(&own, &spins);
     const struct check_result *told = by_search ? &own : &spins;
     const char *status = differ ? "differ" : told->lost_ends > 0 ? "loses" : "ok";
     if (done && by_search) {
-        (void)json_array_append_new(work->rows,
+        (void)json_array_append_new(work->found.rows,
                                     row_of(protocol, wanted->name, "search", &own, status));
     }
     if (done && by_spin) {
-        (void)json_array_append_new(work->rows,
+        (void)json_array_append_new(work->found.rows,
                                     row_of(protocol, wanted->name, "spin", &spins, status));
     }
     work->right = work->right && done && !differ && told->lost_ends == 0;
-    if (done && told->run_count > 0 && arguments->out_dir != NULL) {
-        done = keep_run(&work->folder, protocol, wanted->name, told, &arguments->error);
+    if (done && told->run_count > 0 && arguments->common.out_dir != NULL) {
+        done =
+            keep_run(&work->found.folder, protocol, wanted->name, told, &arguments->common.error);
     }
     free(own.ends);
     free(spins.ends);
@@ -219,8 +197,8 @@ static bool check_protocol(struct work *work, const struct cluster_protocol *pro
     struct spin_model model = {0};
     size_t count;
     const struct check_case *cases = check_cases(&count);
-    bool done =
-        arguments->engine == ENGINE_SEARCH || spin_model_open(&model, protocol, &arguments->error);
+    bool done = arguments->engine == ENGINE_SEARCH ||
+                spin_model_open(&model, protocol, &arguments->common.error);
     if (given) {
         cases = &own;
         count = 1;
@@ -230,10 +208,11 @@ static bool check_protocol(struct work *work, const struct cluster_protocol *pro
             done = check_case(work, protocol, &model, &cases[i]);
         }
     }
-    if (done && arguments->out_dir != NULL) {
+    if (done && arguments->common.out_dir != NULL) {
         char name[96];
         (void)snprintf(name, sizeof name, "models/%s.pml", protocol->name);
-        done = outfolder_write(&work->folder, name, write_model, protocol, &arguments->error);
+        done = outfolder_write(&work->found.folder, name, write_model, protocol,
+                               &arguments->common.error);
     }
     spin_model_close(&model);
     return done;
@@ -268,48 +247,28 @@ static void print_runs(const json_t *rows)
     }
 }
 
-static int run(struct check_arguments *arguments, int argc, char **argv)
+static int run(void *at, int argc, char **argv)
 {
-    struct error *error = &arguments->error;
-    struct work work = {.arguments = arguments, .rows = json_array(), .right = true};
-    bool done =
-        (arguments->engine == ENGINE_SEARCH || spin_is_there(error)) &&
-        (arguments->out_dir == NULL || outfolder_open(&work.folder, arguments->out_dir, error));
+    struct check_arguments *arguments = at;
+    struct cluster_arguments *common = &arguments->common;
+    struct work work = {.arguments = arguments, .right = true};
+    bool done = cluster_work_begin(&work.found, common, argc, argv) &&
+                (arguments->engine == ENGINE_SEARCH || spin_is_there(&common->error));
     progress_begin(&work.progress, "protocols", "cases", 0);
-    for (size_t i = 0; done && i < arguments->choice.count; i++) {
-        done = check_protocol(&work, arguments->choice.items[i]);
+    for (size_t i = 0; done && i < common->count; i++) {
+        done = check_protocol(&work, common->protocols[i]);
     }
     progress_end(&work.progress);
-    json_t *context = context_json(argc, argv);
-    if (done && arguments->out_dir != NULL) {
-        done = cluster_rows_keep(work.rows, context, "check", &work.folder, kinds, error);
+    done = cluster_work_end(&work.found, common, done, "check", kinds);
+    if (done && common->format == CLUSTER_TABLE && arguments->named) {
+        print_runs(work.found.rows);
     }
-    if (done) {
-        cluster_rows_print(work.rows, arguments->format, context);
-        if (arguments->format == CLUSTER_TABLE && arguments->named) {
-            print_runs(work.rows);
-        }
-    } else {
-        outfolder_abort(&work.folder);
-        command_complain(error);
-    }
-    json_decref(context);
-    json_decref(work.rows);
+    cluster_work_free(&work.found);
     return done && work.right ? EXIT_OK : EXIT_FAULT;
 }
 
 int command_cluster_check(int argc, char **argv)
 {
     struct check_arguments arguments = {0};
-    int status = EXIT_USAGE;
-    if (command_line_read(&syntax, argc, argv, &arguments)) {
-        if (arguments.list) {
-            cluster_choice_list(stdout);
-            status = EXIT_OK;
-        } else {
-            status = run(&arguments, argc, argv);
-        }
-    }
-    free((void *)arguments.choice.items);
-    return status;
+    return cluster_command_run(&syntax, argc, argv, &arguments, run);
 }

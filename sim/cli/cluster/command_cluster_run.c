@@ -1,22 +1,21 @@
 /* timerlab cluster run: the protocols, by real processes on a real engine, and killed. */
 #include "cluster_rows.h"
 #include "command.h"
-#include "context.h"
 #include "engine.h"
 #include "measured_file.h"
-#include "outfolder.h"
 #include "run.h"
 #include "temporary_file.h"
 #include "terminal.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum run_clock { CLOCK_STEPS, CLOCK_REAL };
 
 struct run_arguments {
-    struct cluster_choice choice;
+    struct cluster_arguments common;
     struct word_list engines;
     struct run_plan plan;
     enum run_clock clock;
@@ -26,43 +25,28 @@ struct run_arguments {
     double delay_ms;
     double backoff_ms;
     double poll_ms;
-    const char *output;
-    enum cluster_format format;
-    struct error error;
 };
-
-/* Which of the protocols can be run, and how. */
-static const struct {
-    const char *name;
-    enum engine_protocol protocol;
-    bool acks_first;
-} runnable[] = {
-    {"lease", ENGINE_LEASE, false},
-    {"ack-first", ENGINE_LEASE, true},
-    {"seed-fetch", ENGINE_SEED_FETCH, false},
-    {"seed-ack", ENGINE_SEED_ACK, false},
-};
-enum { RUNNABLE = sizeof runnable / sizeof runnable[0] };
-
-static int runnable_of(const char *name)
-{
-    for (int i = 0; i < RUNNABLE; i++) {
-        if (strcmp(runnable[i].name, name) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
 
 static void take_protocol(void *at, const char *word, struct argp_state *state)
 {
     struct run_arguments *arguments = at;
-    cluster_choice_add(&arguments->choice, word, state);
-    if (arguments->choice.count > 0 && runnable_of(word) < 0) {
+    struct run_plan plan;
+    cluster_take_word(arguments, word, state);
+    const struct cluster_protocol *protocol = cluster_protocol_find(word, &arguments->common.error);
+    if (protocol != NULL && !run_plan_protocol(&plan, protocol)) {
+        char can[256] = "";
+        size_t count;
+        const struct cluster_protocol *all = cluster_protocols(&count);
+        for (size_t i = 0; i < count; i++) {
+            size_t used = strlen(can);
+            if (run_plan_protocol(&plan, &all[i])) {
+                (void)snprintf(can + used, sizeof can - used, " %s", all[i].name);
+            }
+        }
         argp_error(state,
-                   "%s cannot be run for real: lease, seed-fetch, seed-ack and ack-first can. "
-                   "`timerlab cluster check %s` knows it",
-                   word, word);
+                   "no engine knows the steps of %s;%s can be run for real. `timerlab "
+                   "cluster check %s` goes through it on paper",
+                   word, can, word);
     }
 }
 
@@ -70,8 +54,8 @@ static void complete(void *at, struct argp_state *state)
 {
     struct run_arguments *arguments = at;
     struct run_plan *plan = &arguments->plan;
-    if (arguments->choice.count == 0) {
-        cluster_choice_add(&arguments->choice, "lease", state);
+    if (arguments->common.count == 0) {
+        cluster_take_word(arguments, "lease", state);
     }
     if (arguments->engines.count == 0) {
         word_list_append(&arguments->engines, "redis", state);
@@ -81,9 +65,9 @@ static void complete(void *at, struct argp_state *state)
     }
     for (size_t i = 0; i < arguments->engines.count && i < RUN_ENGINES_MAX; i++) {
         const char *text = arguments->engines.items[i];
-        const struct engine_kind *kind = engine_find(text, &arguments->error);
+        const struct engine_kind *kind = engine_find(text, &arguments->common.error);
         if (kind == NULL) {
-            argp_error(state, "%s", arguments->error.text);
+            argp_error(state, "%s", arguments->common.error.text);
             return;
         }
         bool address = strcmp(text, kind->name) != 0;
@@ -94,7 +78,7 @@ static void complete(void *at, struct argp_state *state)
         plan->engine = kind;
         plan->urls[i] = address ? text : NULL;
     }
-    if (arguments->choice.count > 1 && plan->urls[0] != NULL) {
+    if (arguments->common.count > 1 && plan->urls[0] != NULL) {
         argp_error(state, "an engine given by address takes one protocol at a time, and is to be "
                           "empty before the next");
     }
@@ -200,15 +184,8 @@ static const struct option_row options[] = {
     {{"seed", 0, "K", 0, "Of timers and faults (1)", 0},
      OPTION_WHOLE(0, UINT32_MAX),
      AT(plan.seed)},
-    {{"output", 'o', "DIR", 0,
-      "Also write run.csv, run.json, the story of one timer and, of the real clock, what was "
-      "measured, there",
-      0},
-     .kind = OPTION_TEXT,
-     AT(output)},
-    OPTION_ROWS_FORMAT(struct run_arguments, "table|csv|json"),
-    OPTION_ROW_PROGRESS,
-    OPTION_ROW_END,
+    CLUSTER_OPTION_ROWS("run.csv, run.json, the story of one timer and, of the real clock, what "
+                        "was measured"),
 };
 
 static const struct command_line syntax = {
@@ -229,27 +206,11 @@ static const struct command_line syntax = {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static void put(json_t *row, const char *name, uint64_t number)
-{
-    (void)json_object_set_new(row, name, json_integer((json_int_t)number));
-}
-
-static void put_named(json_t *row, const char *before, const char *name, const char *behind,
-                      uint64_t number)
-{
-    char whole[96];
-    (void)snprintf(whole, sizeof whole, "%s%s%s", before, name, behind);
-    for (char *c = whole; *c != '\0'; c++) {
-        *c = *c == '-' ? '_' : *c;
-    }
-    put(row, whole, number);
-}
-
-static uint64_t sum(const uint64_t *numbers, size_t count)
+static uint64_t sum(const uint64_t numbers[RUN_ROLES])
 {
     uint64_t all = 0;
-    for (size_t i = 0; i < count; i++) {
-        all += numbers[i];
+    for (int role = 0; role < RUN_ROLES; role++) {
+        all += numbers[role];
     }
     return all;
 }
@@ -259,78 +220,61 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
 {
     json_t *row = json_pack("{ss ss ss}", "protocol", protocol, "engine", plan->engine->name,
                             "status", run_is_right(result) ? "ok" : "fault");
-    put(row, "engines", plan->engines);
+    cluster_row_count(row, plan->engines, "engines");
     (void)json_object_set_new(row, "clock", json_string(plan->steps_are_time ? "steps" : "real"));
-    put(row, "seed", plan->seed);
-    put(row, "started", result->started);
-    put(row, "restarted", result->restarted);
-    put(row, "stopped", result->stopped);
-    put(row, "fired", result->fired);
-    put(row, "dead", result->dead);
-    put(row, "lost", result->lost);
-    put(row, "early", result->early);
-    put(row, "after_stop", result->after_stop);
-    put(row, "calls", result->calls);
-    put(row, "errors", result->errors);
-    put(row, "unreached", result->unreached);
-    put(row, "acks_refused", result->stale);
-    put(row, "acked_twice", result->twice_done);
-    put(row, "duplicates", sum(result->duplicates, CLUSTER_CAUSES));
+    cluster_row_count(row, plan->seed, "seed");
+    cluster_row_count(row, result->started, "started");
+    cluster_row_count(row, result->restarted, "restarted");
+    cluster_row_count(row, result->stopped, "stopped");
+    cluster_row_count(row, result->fired, "fired");
+    cluster_row_count(row, result->dead, "dead");
+    cluster_row_count(row, result->lost, "lost");
+    cluster_row_count(row, result->early, "early");
+    cluster_row_count(row, result->after_stop, "after_stop");
+    cluster_row_count(row, result->calls, "calls");
+    cluster_row_count(row, result->errors, "errors");
+    cluster_row_count(row, result->unreached, "unreached");
+    cluster_row_count(row, result->stale, "acks_refused");
+    cluster_row_count(row, result->twice_done, "acked_twice");
+    cluster_row_count(row, cluster_causes_sum(result->duplicates), "duplicates");
     for (int cause = 0; cause < CLUSTER_CAUSES; cause++) {
-        put_named(row, "duplicates_", cluster_cause_word((enum cluster_cause)cause), "",
-                  result->duplicates[cause]);
+        cluster_row_count(row, result->duplicates[cause], "duplicates_%s",
+                          cluster_cause_word((enum cluster_cause)cause));
     }
     for (int role = 0; role < RUN_ROLES; role++) {
-        put_named(row, "kills_", run_role_names[role], "", result->kills[role]);
+        cluster_row_count(row, result->kills[role], "kills_%s", run_role_names[role]);
     }
-    put(row, "pauses", sum(result->pauses, RUN_ROLES));
+    cluster_row_count(row, sum(result->pauses), "pauses");
     for (int path = RUN_PATHS - 1; path >= 0; path--) {
         const struct run_lateness *late = &result->lateness[path];
-        put_named(row, "late_", run_path_names[path], "_count", late->count);
-        put_named(row, "late_", run_path_names[path], "_p50_ms", late->p50_ms);
-        put_named(row, "late_", run_path_names[path], "_p99_ms", late->p99_ms);
-        put_named(row, "late_", run_path_names[path], "_max_ms", late->max_ms);
+        cluster_row_count(row, late->count, "late_%s_count", run_path_names[path]);
+        cluster_row_count(row, late->p50_ms, "late_%s_p50_ms", run_path_names[path]);
+        cluster_row_count(row, late->p99_ms, "late_%s_p99_ms", run_path_names[path]);
+        cluster_row_count(row, late->max_ms, "late_%s_max_ms", run_path_names[path]);
     }
-    (void)json_object_set_new(row, "seconds", json_real(result->seconds));
-    (void)json_object_set_new(row, "fired_per_s", json_real(result->fired_per_second));
-    (void)json_object_set_new(row, "floor_per_s",
-                              result->floor_per_second > 0 ? json_real(result->floor_per_second)
-                                                           : json_null());
+    cluster_row_real(row, result->seconds, "seconds");
+    cluster_row_real(row, result->fired_per_second, "fired_per_s");
+    cluster_row_real(row, result->floor_per_second > 0 ? result->floor_per_second : NAN,
+                     "floor_per_s");
     return row;
-}
-
-/* "crash 3, reply-lost 12". */
-static void list_causes(const struct run_result *result, char *text, size_t bytes)
-{
-    size_t at = 0;
-    text[0] = '\0';
-    for (int cause = 0; cause < CLUSTER_CAUSES && at < bytes; cause++) {
-        if (result->duplicates[cause] > 0) {
-            at += (size_t)snprintf(text + at, bytes - at, "%s%s %" PRIu64, at > 0 ? ", " : "",
-                                   cluster_cause_word((enum cluster_cause)cause),
-                                   result->duplicates[cause]);
-        }
-    }
 }
 
 /* What of a row fits a terminal. */
 static json_t *short_row_of(const char *protocol, const struct run_result *result)
 {
-    char causes[256];
-    list_causes(result, causes, sizeof causes);
     json_t *row = json_pack("{ss}", "protocol", protocol);
-    put(row, "started", result->started);
-    put(row, "stopped", result->stopped);
-    put(row, "fired", result->fired);
-    put(row, "lost", result->lost);
-    put(row, "early", result->early);
-    put(row, "after stop", result->after_stop);
-    put(row, "again", sum(result->duplicates, CLUSTER_CAUSES));
-    (void)json_object_set_new(row, "why", json_string(causes));
-    put(row, "faults", sum(result->kills, RUN_ROLES) + sum(result->pauses, RUN_ROLES));
-    put(row, "p99 ms", result->lateness[PATH_ALL].p99_ms);
-    put(row, "max ms", result->lateness[PATH_ALL].max_ms);
-    put(row, "fired/s", (uint64_t)result->fired_per_second);
+    cluster_row_count(row, result->started, "started");
+    cluster_row_count(row, result->stopped, "stopped");
+    cluster_row_count(row, result->fired, "fired");
+    cluster_row_count(row, result->lost, "lost");
+    cluster_row_count(row, result->early, "early");
+    cluster_row_count(row, result->after_stop, "after stop");
+    cluster_row_count(row, cluster_causes_sum(result->duplicates), "again");
+    (void)json_object_set_new(row, "why", cluster_causes_text(result->duplicates));
+    cluster_row_count(row, sum(result->kills) + sum(result->pauses), "faults");
+    cluster_row_count(row, result->lateness[PATH_ALL].p99_ms, "p99 ms");
+    cluster_row_count(row, result->lateness[PATH_ALL].max_ms, "max ms");
+    cluster_row_count(row, (uint64_t)result->fired_per_second, "fired/s");
     (void)json_object_set_new(row, "status", json_string(run_is_right(result) ? "ok" : "fault"));
     return row;
 }
@@ -379,8 +323,12 @@ static bool keep_story(const struct run_plan *plan, const char *folder, const ch
     char title[128];
     bool told = true;
     struct story story = {plan, folder, title, result->example[0], error, &told};
+    static const char *const worths[] = {[WORTH_NOTHING] = "",
+                                         [WORTH_AGAIN] = ", called again",
+                                         [WORTH_CRASH] = ", called again after a crash",
+                                         [WORTH_LOST] = ", which is lost"};
     (void)snprintf(title, sizeof title, "%s: timer %" PRIu64 "%s", protocol, result->example[0],
-                   result->lost > 0 ? ", which is lost" : "");
+                   worths[result->worth]);
     (void)snprintf(name, sizeof name, "timers/%s.csv", protocol);
     bool done = outfolder_write(out, name, write_story, &story, error) && told;
     (void)snprintf(name, sizeof name, "timers/%s.svg", protocol);
@@ -408,67 +356,54 @@ static bool keep_measured(const struct run_plan *plan, const char *protocol,
 }
 
 /* Runs a protocol in a folder of its own, and keeps the story of the timer that tells most. */
-static bool run_protocol(struct run_arguments *arguments, const char *protocol,
+static bool run_protocol(struct run_arguments *arguments, const struct cluster_protocol *protocol,
                          struct run_result *result, struct outfolder *out)
 {
     char folder[4096];
-    int which = runnable_of(protocol);
     struct run_plan plan = arguments->plan;
-    plan.steps.protocol = runnable[which].protocol;
-    plan.acks_first = runnable[which].acks_first;
-    if (!temporary_folder_make(folder, sizeof folder, "cluster", false, &arguments->error)) {
+    (void)run_plan_protocol(&plan, protocol); /* or it would have been refused */
+    if (!temporary_folder_make(folder, sizeof folder, "cluster", false, &arguments->common.error)) {
         return false;
     }
     struct measured_histograms *measured = calloc(RUN_ENGINE, sizeof *measured);
-    bool right = measured != NULL ? run_cluster(&plan, folder, result, measured, &arguments->error)
-                                  : error_set(&arguments->error, "out of memory");
+    bool right = measured != NULL
+                     ? run_cluster(&plan, folder, result, measured, &arguments->common.error)
+                     : error_set(&arguments->common.error, "out of memory");
     if (right && out != NULL) {
-        right = keep_story(&plan, folder, protocol, result, out, &arguments->error) &&
-                (plan.steps_are_time ||
-                 keep_measured(&plan, protocol, result, measured, out, &arguments->error));
+        right = keep_story(&plan, folder, protocol->name, result, out, &arguments->common.error) &&
+                (plan.steps_are_time || keep_measured(&plan, protocol->name, result, measured, out,
+                                                      &arguments->common.error));
     }
     free(measured);
     temporary_folder_remove(folder);
     return right;
 }
 
-static int run(struct run_arguments *arguments, int argc, char **argv)
+static int run(void *at, int argc, char **argv)
 {
     static const char *const kinds[] = {"run.csv", "run.json", "timers", "measured", NULL};
-    struct error *error = &arguments->error;
-    struct outfolder folder = {0};
-    bool kept = arguments->output != NULL;
-    json_t *rows = json_array();
-    json_t *short_rows = json_array();
-    json_t *context = context_json(argc, argv);
+    struct run_arguments *arguments = at;
+    struct cluster_arguments *common = &arguments->common;
+    struct cluster_work work;
     struct run_result result;
     bool right = true;
-    bool done = !kept || outfolder_open(&folder, arguments->output, error);
-    for (size_t i = 0; done && i < arguments->choice.count; i++) {
-        const char *protocol = arguments->choice.items[i]->name;
-        done = run_protocol(arguments, protocol, &result, kept ? &folder : NULL);
+    bool done = cluster_work_begin(&work, common, argc, argv);
+    for (size_t i = 0; done && i < common->count; i++) {
+        const struct cluster_protocol *protocol = common->protocols[i];
+        done = run_protocol(arguments, protocol, &result,
+                            common->out_dir != NULL ? &work.folder : NULL);
         if (done) {
             right = right && run_is_right(&result);
-            (void)json_array_append_new(rows, row_of(protocol, &arguments->plan, &result));
-            (void)json_array_append_new(short_rows, short_row_of(protocol, &result));
+            (void)json_array_append_new(work.rows,
+                                        row_of(protocol->name, &arguments->plan, &result));
+            (void)json_array_append_new(work.shown, short_row_of(protocol->name, &result));
         }
     }
-    if (done && kept) {
-        done = cluster_rows_keep(rows, context, "run", &folder, kinds, error);
+    done = cluster_work_end(&work, common, done, "run", kinds);
+    if (done && common->format == CLUSTER_TABLE) {
+        say_floor(common->protocols[common->count - 1]->name, &result);
     }
-    if (done) {
-        bool table = arguments->format == CLUSTER_TABLE;
-        cluster_rows_print(table ? short_rows : rows, arguments->format, context);
-        if (table) {
-            say_floor(arguments->choice.items[arguments->choice.count - 1]->name, &result);
-        }
-    } else {
-        outfolder_abort(&folder);
-        command_complain(error);
-    }
-    json_decref(context);
-    json_decref(short_rows);
-    json_decref(rows);
+    cluster_work_free(&work);
     return done && right ? EXIT_OK : EXIT_FAULT;
 }
 
@@ -494,11 +429,7 @@ int command_cluster_run(int argc, char **argv)
         .backoff_ms = 100,
         .poll_ms = 1,
     };
-    int status = EXIT_USAGE;
-    if (command_line_read(&syntax, argc, argv, &arguments)) {
-        status = run(&arguments, argc, argv);
-    }
-    free((void *)arguments.choice.items);
+    int status = cluster_command_run(&syntax, argc, argv, &arguments, run);
     free(arguments.engines.items);
     return status;
 }

@@ -2,8 +2,6 @@
 #include "clock.h"
 #include "cluster_rows.h"
 #include "command.h"
-#include "command_option.h"
-#include "context.h"
 #include "foreign.h"
 #include "measured_file.h"
 #include "outfile.h"
@@ -19,8 +17,8 @@
 #define DEFAULT_STRUCTURE "radix-heap"
 
 struct sim_arguments {
+    struct cluster_arguments common;
     struct command_structures structures;
-    struct cluster_choice choice;
     double parameters[CLUSTER_PARAMETERS];
     struct word_list settings;
     uint64_t timers;
@@ -28,20 +26,11 @@ struct sim_arguments {
     const char *trace;
     const char *measured_path;
     struct measured_file measured;
-    enum cluster_format format;
-    const char *out_dir;
     bool calm;
-    bool list;
     bool list_parameters;
-    struct error error;
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
-
-static void take_word(void *at, const char *word, struct argp_state *state)
-{
-    cluster_choice_add(&((struct sim_arguments *)at)->choice, word, state);
-}
 
 static void complete(void *at, struct argp_state *state)
 {
@@ -59,15 +48,15 @@ static void complete(void *at, struct argp_state *state)
                        algo->name);
         }
     }
-    cluster_choice_complete(&arguments->choice, state);
+    cluster_take_all(&arguments->common, state);
     cluster_parameters_default(arguments->parameters);
     if (arguments->calm) {
         cluster_parameters_calm(arguments->parameters);
     }
     if (arguments->measured_path != NULL) {
         if (!measured_file_read(arguments->measured_path, &arguments->measured,
-                                &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
+                                &arguments->common.error)) {
+            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->common.error.text);
         }
         memcpy(arguments->parameters, arguments->measured.parameters, sizeof arguments->parameters);
     }
@@ -77,8 +66,8 @@ static void complete(void *at, struct argp_state *state)
     }
     for (size_t i = 0; i < arguments->settings.count; i++) {
         if (!cluster_parameter_set(arguments->parameters, arguments->settings.items[i],
-                                   &arguments->error)) {
-            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
+                                   &arguments->common.error)) {
+            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->common.error.text);
         }
     }
 }
@@ -108,14 +97,7 @@ static const struct option_row options[] = {
                           "Structures that keep the deadlines and the model's own events "
                           "(" DEFAULT_STRUCTURE "): the results are the same"),
     OPTION_ROW_PLUGIN(struct sim_arguments, OPTION_PLUGIN_TEXT),
-    OPTION_ROWS_FORMAT(struct sim_arguments, "table|csv|json"),
-    {{"output", 'o', "DIR", 0,
-      "Also write sim.csv, sim.json and lateness.csv, the distribution by path", 0},
-     OPTION_TEXT,
-     AT(out_dir)},
-    {{"list", 0, NULL, 0, "Shows the protocols", 0}, OPTION_FLAG, AT(list)},
-    OPTION_ROW_PROGRESS,
-    OPTION_ROW_END,
+    CLUSTER_OPTION_ROWS("sim.csv, sim.json and lateness.csv, the distribution by path"),
 };
 
 static const struct command_line syntax = {
@@ -130,7 +112,7 @@ static const struct command_line syntax = {
         "the "
         "books balance.\v"
         "Exit status: 0 the books balance, 1 they do not, or it could not be run, 2 usage.",
-    .take_word = take_word,
+    .take_word = cluster_take_word,
     .complete = complete,
 };
 
@@ -148,16 +130,6 @@ static void list_parameters(FILE *stream)
 /* --- rows --------------------------------------------------------------------------------------
  */
 
-static void set_count(json_t *row, const char *name, uint64_t value)
-{
-    (void)json_object_set_new(row, name, json_integer((json_int_t)value));
-}
-
-static void set_real(json_t *row, const char *name, double value)
-{
-    (void)json_object_set_new(row, name, isfinite(value) ? json_real(value) : json_null());
-}
-
 static void set_lateness(json_t *row, const char *path, const struct histogram *lateness)
 {
     static const struct {
@@ -165,13 +137,11 @@ static void set_lateness(json_t *row, const char *path, const struct histogram *
         double share;
     } quantiles[] = {{"p50", 0.5}, {"p99", 0.99}, {"max", 1}};
     for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
-        char name[64];
         double value_us = quantiles[i].share < 1
                               ? (double)histogram_quantile(lateness, quantiles[i].share)
                               : (double)lateness->max;
-        (void)snprintf(name, sizeof name, "late_%s%s%s_ms", path, path[0] != '\0' ? "_" : "",
-                       quantiles[i].name);
-        set_real(row, name, lateness->total > 0 ? value_us / 1e3 : NAN);
+        cluster_row_real(row, lateness->total > 0 ? value_us / 1e3 : NAN, "late_%s%s%s_ms", path,
+                         path[0] != '\0' ? "_" : "", quantiles[i].name);
     }
 }
 
@@ -192,48 +162,23 @@ static double per_fired(uint64_t count, const struct cluster_outcome *outcome)
     return outcome->books.fired > 0 ? (double)count / (double)outcome->books.fired : NAN;
 }
 
-/* Those of the causes that there were: "crash 3, reply-lost 17". */
-static void set_causes(json_t *row, const char *name, const uint64_t counts[CLUSTER_CAUSES])
-{
-    char text[256] = "";
-    for (int cause = 0; cause < CLUSTER_CAUSES; cause++) {
-        size_t used = strlen(text);
-        if (counts[cause] > 0) {
-            (void)snprintf(text + used, sizeof text - used, "%s%s %" PRIu64, used > 0 ? ", " : "",
-                           cluster_cause_word((enum cluster_cause)cause), counts[cause]);
-        }
-    }
-    (void)json_object_set_new(row, name, json_string(text));
-}
-
-static uint64_t sum_of(const uint64_t counts[CLUSTER_CAUSES])
-{
-    uint64_t sum = 0;
-    for (int cause = 0; cause < CLUSTER_CAUSES; cause++) {
-        sum += counts[cause];
-    }
-    return sum;
-}
-
 static json_t *row_of(const struct cluster_protocol *protocol, const struct contender *contender,
                       const struct cluster_outcome *outcome, const char *status)
 {
-    json_t *row = json_object();
+    json_t *row =
+        json_pack("{ss ss ss ss}", "protocol", protocol->name, "algo", contender->timed->name,
+                  "options", contender->option_text, "status", status);
     struct histogram *all = calloc(1, sizeof *all);
-    (void)json_object_set_new(row, "protocol", json_string(protocol->name));
-    (void)json_object_set_new(row, "algo", json_string(contender->timed->name));
-    (void)json_object_set_new(row, "options", json_string(contender->option_text));
-    (void)json_object_set_new(row, "status", json_string(status));
-    set_count(row, "started", outcome->books.started);
-    set_count(row, "fired", outcome->books.fired);
-    set_count(row, "stopped", outcome->books.stopped);
-    set_count(row, "dead", outcome->books.dead);
-    set_count(row, "pending", outcome->books.pending);
-    set_count(row, "lost", outcome->books.lost);
-    set_causes(row, "lost_by", outcome->lost);
-    set_count(row, "early", outcome->early);
-    set_count(row, "duplicates", sum_of(outcome->duplicates));
-    set_causes(row, "duplicates_by", outcome->duplicates);
+    cluster_row_count(row, outcome->books.started, "started");
+    cluster_row_count(row, outcome->books.fired, "fired");
+    cluster_row_count(row, outcome->books.stopped, "stopped");
+    cluster_row_count(row, outcome->books.dead, "dead");
+    cluster_row_count(row, outcome->books.pending, "pending");
+    cluster_row_count(row, outcome->books.lost, "lost");
+    (void)json_object_set_new(row, "lost_by", cluster_causes_text(outcome->lost));
+    cluster_row_count(row, outcome->early, "early");
+    cluster_row_count(row, cluster_causes_sum(outcome->duplicates), "duplicates");
+    (void)json_object_set_new(row, "duplicates_by", cluster_causes_text(outcome->duplicates));
     for (int path = 0; path < CLUSTER_PATHS && all != NULL; path++) {
         histogram_merge(all, &outcome->lateness_us[path]);
     }
@@ -244,34 +189,36 @@ static json_t *row_of(const struct cluster_protocol *protocol, const struct cont
     for (int path = 0; path < CLUSTER_PATHS; path++) {
         const char *word = cluster_path_word((enum cluster_path)path);
         const struct histogram *lateness = &outcome->lateness_us[path];
-        set_count(row, word, lateness->total);
+        cluster_row_count(row, lateness->total, "%s", word);
         set_lateness(row, word, lateness);
         (void)json_object_set_new(paths, word, curve_of(lateness));
     }
-    set_real(row, "queue_mean", outcome->queue_mean);
-    set_count(row, "queue_most", outcome->queue_most);
-    set_real(row, "wait_mean_ms",
-             outcome->waits > 0 ? outcome->wait_s * 1e3 / (double)outcome->waits : NAN);
-    set_real(row, "drain_s", outcome->drain_s);
-    set_real(row, "halt_drain_s", outcome->halt_drain_s);
-    set_real(row, "store_operations_per_fired", per_fired(outcome->store_operations, outcome));
-    set_real(row, "syncs_per_fired", per_fired(outcome->syncs, outcome));
-    set_count(row, "wasted_looks", outcome->wasted);
-    set_count(row, "redelivered", outcome->redelivered);
-    set_count(row, "crashes", outcome->crashes);
-    set_count(row, "events", outcome->events);
-    set_count(row, "most_live", outcome->most_live);
-    set_real(row, "bytes_per_live",
-             outcome->most_live > 0 ? (double)outcome->bytes_peak / (double)outcome->most_live
-                                    : NAN);
-    set_real(row, "simulated_s", outcome->seconds);
+    cluster_row_real(row, outcome->queue_mean, "queue_mean");
+    cluster_row_count(row, outcome->queue_most, "queue_most");
+    cluster_row_real(row, outcome->waits > 0 ? outcome->wait_s * 1e3 / (double)outcome->waits : NAN,
+                     "wait_mean_ms");
+    cluster_row_real(row, outcome->drain_s, "drain_s");
+    cluster_row_real(row, outcome->halt_drain_s, "halt_drain_s");
+    cluster_row_real(row, per_fired(outcome->store_operations, outcome),
+                     "store_operations_per_fired");
+    cluster_row_real(row, per_fired(outcome->syncs, outcome), "syncs_per_fired");
+    cluster_row_count(row, outcome->wasted, "wasted_looks");
+    cluster_row_count(row, outcome->redelivered, "redelivered");
+    cluster_row_count(row, outcome->crashes, "crashes");
+    cluster_row_count(row, outcome->events, "events");
+    cluster_row_count(row, outcome->most_live, "most_live");
+    cluster_row_real(
+        row,
+        outcome->most_live > 0 ? (double)outcome->bytes_peak / (double)outcome->most_live : NAN,
+        "bytes_per_live");
+    cluster_row_real(row, outcome->seconds, "simulated_s");
     (void)json_object_set_new(row, "paths", paths);
     free(all);
     return row;
 }
 
 /* What matters most, for people: the rest is in CSV and JSON. */
-static void print_table(const json_t *rows, const json_t *context)
+static json_t *short_row_of(const json_t *row)
 {
     static const char *const shown[] = {
         "protocol",       "algo",        "status",
@@ -281,19 +228,11 @@ static void print_table(const json_t *rows, const json_t *context)
         "late_p50_ms",    "late_p99_ms", "late_max_ms",
         "queue_most",     "drain_s",     "store_operations_per_fired",
         "syncs_per_fired"};
-    json_t *few = json_array();
-    size_t i;
-    json_t *row = NULL;
-    json_array_foreach(rows, i, row)
-    {
-        json_t *copy = json_object();
-        for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++) {
-            (void)json_object_set(copy, shown[k], json_object_get(row, shown[k]));
-        }
-        (void)json_array_append_new(few, copy);
+    json_t *few = json_object();
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+        (void)json_object_set(few, shown[i], json_object_get(row, shown[i]));
     }
-    cluster_rows_print(few, CLUSTER_TABLE, context);
-    json_decref(few);
+    return few;
 }
 
 static void write_lateness(const void *ctx, FILE *stream)
@@ -374,14 +313,14 @@ static void show_progress(void *ctx, uint64_t started)
 
 /* One protocol, its events in one structure; a row of what came out. */
 static bool simulate(struct sim_arguments *arguments, const struct cluster_protocol *protocol,
-                     const struct contender *contender, json_t *rows, bool *right)
+                     const struct contender *contender, struct cluster_work *work, bool *right)
 {
     struct cluster_outcome *outcome = calloc(1, sizeof *outcome);
     struct progress progress;
     const struct cluster_request request = {
         .protocol = protocol,
         .parameters = arguments->parameters,
-        .algo = contender->timed,
+        .algo = contender->embedded != NULL ? contender->embedded : contender->timed,
         .options = contender->options,
         .timers = arguments->timers,
         .seed = arguments->seed,
@@ -390,21 +329,22 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
         .progress = show_progress,
         .progress_ctx = &progress};
     if (outcome == NULL) {
-        return error_set(&arguments->error, "out of memory");
+        return error_set(&arguments->common.error, "out of memory");
     }
     progress_begin(&progress, protocol->name, "timers",
                    arguments->trace == NULL ? arguments->timers : 0);
     foreign_enter(60, "%s, while it kept a model's events", contender->timed->name);
     uint64_t begun_ns = clock_processor_ns();
-    bool done = cluster_simulate(&request, outcome, &arguments->error);
+    bool done = cluster_simulate(&request, outcome, &arguments->common.error);
     double took_s = (double)(clock_processor_ns() - begun_ns) / 1e9;
     foreign_leave();
     progress_end(&progress);
     if (done) {
         struct error why;
         bool balanced = cluster_books_balance(&outcome->books, &why);
-        (void)json_array_append_new(
-            rows, row_of(protocol, contender, outcome, balanced ? "ok" : why.text));
+        json_t *row = row_of(protocol, contender, outcome, balanced ? "ok" : why.text);
+        (void)json_array_append_new(work->shown, short_row_of(row));
+        (void)json_array_append_new(work->rows, row);
         *right = *right && balanced;
         (void)fprintf(stderr, "%s, %s: %" PRIu64 " events, %.1f s, %.3g events/s\n", protocol->name,
                       contender->timed->name, outcome->events, took_s,
@@ -417,50 +357,41 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
 static int run(void *at, int argc, char **argv)
 {
     struct sim_arguments *arguments = at;
-    struct error *error = &arguments->error;
-    struct outfolder folder = {0};
+    struct cluster_arguments *common = &arguments->common;
+    struct cluster_work work;
+    json_t *held = NULL;
     bool right = true;
-    if (arguments->list || arguments->list_parameters) {
-        if (arguments->list) {
-            cluster_choice_list(stdout);
+    if (common->list || arguments->list_parameters) {
+        if (common->list) {
+            cluster_list(stdout);
         } else {
             list_parameters(stdout);
         }
         return EXIT_OK;
     }
-    json_t *rows = json_array();
-    bool done = arguments->out_dir == NULL || outfolder_open(&folder, arguments->out_dir, error);
-    for (size_t i = 0; done && i < arguments->choice.count; i++) {
+    bool done = cluster_work_begin(&work, common, argc, argv);
+    for (size_t i = 0; done && i < common->count; i++) {
         for (size_t k = 0; done && k < arguments->structures.contenders.count; k++) {
-            done = simulate(arguments, arguments->choice.items[i],
-                            &arguments->structures.contenders.items[k], rows, &right);
+            done = simulate(arguments, common->protocols[i],
+                            &arguments->structures.contenders.items[k], &work, &right);
         }
     }
-    json_t *context = context_json(argc, argv);
-    json_t *held =
-        done && arguments->measured_path != NULL ? hold_against(&arguments->measured, rows) : NULL;
-    if (done && held != NULL && arguments->out_dir != NULL) {
-        done = outfolder_write(&folder, "held.csv", write_held, held, error);
+    if (done && arguments->measured_path != NULL) {
+        held = hold_against(&arguments->measured, work.rows);
     }
-    if (done && arguments->out_dir != NULL) {
-        done = outfolder_write(&folder, "lateness.csv", write_lateness, rows, error) &&
-               cluster_rows_keep(rows, context, "sim", &folder, kinds, error);
+    if (done && common->out_dir != NULL) {
+        done = (held == NULL ||
+                outfolder_write(&work.folder, "held.csv", write_held, held, &common->error)) &&
+               outfolder_write(&work.folder, "lateness.csv", write_lateness, work.rows,
+                               &common->error);
     }
-    if (!done) {
-        outfolder_abort(&folder);
-        command_complain(error);
-    } else if (arguments->format == CLUSTER_TABLE) {
-        print_table(rows, context);
-        if (held != NULL) {
-            (void)putchar('\n');
-            cluster_rows_print(held, CLUSTER_TABLE, context);
-        }
-    } else {
-        cluster_rows_print(rows, arguments->format, context);
+    done = cluster_work_end(&work, common, done, "sim", kinds);
+    if (done && held != NULL && common->format == CLUSTER_TABLE) {
+        (void)putchar('\n');
+        cluster_rows_write_table(held, stdout);
     }
     json_decref(held);
-    json_decref(context);
-    json_decref(rows);
+    cluster_work_free(&work);
     return done && right ? EXIT_OK : EXIT_FAULT;
 }
 
@@ -469,7 +400,7 @@ int command_cluster_sim(int argc, char **argv)
     struct sim_arguments arguments = {.seed = 1};
     int status =
         command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
-    free((void *)arguments.choice.items);
+    free((void *)arguments.common.protocols);
     free((void *)arguments.settings.items);
     json_decref(arguments.measured.whole);
     return status;

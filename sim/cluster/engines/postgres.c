@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define ARRAY_BYTES (ENGINE_BATCH_MAX * 21 + 3)
-#define ARGUMENTS   5
+#define ARGUMENTS   6
 #define SERVER_USER "postgres" /* who runs the server, where we are root: it refuses to be */
 
 struct engine {
@@ -152,38 +152,61 @@ static enum engine_end run_for_answers(struct engine *engine, const char *statem
     return end;
 }
 
+static void add_text(struct engine *engine, const char *text)
+{
+    engine->arguments[engine->count++] = text;
+}
+
+/* One thing of all these timers, by `lease`. */
+static enum engine_end say(struct engine *engine, const char *what,
+                           const struct engine_timer *timers, size_t count, char *answers,
+                           struct error *error)
+{
+    call(engine);
+    add_text(engine, what);
+    add(engine, engine->plan.attempts_max);
+    add_array(engine, timers, count, FIELD_ID);
+    add_array(engine, timers, count, FIELD_GENERATION);
+    add_array(engine, timers, count, FIELD_TOKEN);
+    add_array(engine, timers, count, FIELD_AT);
+    return run_for_answers(engine, "select timerlab.lease_say($1, $2, $3, $4, $5, $6)", count,
+                           answers, error);
+}
+
 static enum engine_end postgres_start(struct engine *engine, const struct engine_timer *timers,
                                       size_t count, char *answers, struct error *error)
 {
-    call(engine);
-    if (is_seed(engine)) {
-        add(engine, ENGINE_REVOLUTION);
-        add(engine, engine->plan.tick_ms);
+    if (!is_seed(engine)) {
+        return say(engine, "start", timers, count, answers, error);
     }
+    call(engine);
+    add(engine, ENGINE_REVOLUTION);
+    add(engine, engine->plan.tick_ms);
     add_array(engine, timers, count, FIELD_ID);
     add_array(engine, timers, count, FIELD_GENERATION);
     add_array(engine, timers, count, FIELD_AT);
-    return run_for_answers(engine,
-                           is_seed(engine) ? "select timerlab.seed_start($1, $2, $3, $4, $5)"
-                                           : "select timerlab.lease_start($1, $2, $3)",
-                           count, answers, error);
+    return run_for_answers(engine, "select timerlab.seed_start($1, $2, $3, $4, $5)", count, answers,
+                           error);
 }
 
 static enum engine_end postgres_stop(struct engine *engine, const struct engine_timer *timers,
                                      size_t count, char *answers, struct error *error)
 {
+    if (!is_seed(engine)) {
+        return say(engine, "stop", timers, count, answers, error);
+    }
     call(engine);
     add_array(engine, timers, count, FIELD_ID);
     add_array(engine, timers, count, FIELD_GENERATION);
-    return run_for_answers(engine,
-                           is_seed(engine) ? "select timerlab.seed_stop($1, $2)"
-                                           : "select timerlab.lease_stop($1, $2)",
-                           count, answers, error);
+    return run_for_answers(engine, "select timerlab.seed_stop($1, $2)", count, answers, error);
 }
 
 static enum engine_end postgres_ack(struct engine *engine, const struct engine_timer *timers,
                                     size_t count, char *answers, struct error *error)
 {
+    if (!is_seed(engine)) {
+        return say(engine, "ack", timers, count, answers, error);
+    }
     if (engine->plan.protocol == ENGINE_SEED_FETCH) { /* the entry went long ago */
         memset(answers, ANSWER_YES, count);
         return ENGINE_OK;
@@ -191,32 +214,20 @@ static enum engine_end postgres_ack(struct engine *engine, const struct engine_t
     call(engine);
     add_array(engine, timers, count, FIELD_ID);
     add_array(engine, timers, count, FIELD_GENERATION);
-    if (!is_seed(engine)) {
-        add_array(engine, timers, count, FIELD_TOKEN);
-    }
-    return run_for_answers(engine,
-                           is_seed(engine) ? "select timerlab.seed_ack($1, $2)"
-                                           : "select timerlab.lease_ack($1, $2, $3)",
-                           count, answers, error);
+    return run_for_answers(engine, "select timerlab.seed_ack($1, $2)", count, answers, error);
 }
 
 static enum engine_end postgres_nack(struct engine *engine, const struct engine_timer *timers,
                                      size_t count, char *answers, struct error *error)
 {
-    call(engine);
     if (!is_seed(engine)) {
-        add(engine, engine->plan.attempts_max);
+        return say(engine, "nack", timers, count, answers, error);
     }
+    call(engine);
     add_array(engine, timers, count, FIELD_ID);
     add_array(engine, timers, count, FIELD_GENERATION);
-    if (!is_seed(engine)) {
-        add_array(engine, timers, count, FIELD_TOKEN);
-    }
     add_array(engine, timers, count, FIELD_AT);
-    return run_for_answers(engine,
-                           is_seed(engine) ? "select timerlab.seed_nack($1, $2, $3)"
-                                           : "select timerlab.lease_nack($1, $2, $3, $4, $5)",
-                           count, answers, error);
+    return run_for_answers(engine, "select timerlab.seed_nack($1, $2, $3)", count, answers, error);
 }
 
 static enum engine_end postgres_move_clock(struct engine *engine, const char *clock, uint64_t tick,
@@ -225,7 +236,7 @@ static enum engine_end postgres_move_clock(struct engine *engine, const char *cl
 {
     PGresult *result;
     call(engine);
-    engine->arguments[engine->count++] = clock;
+    add_text(engine, clock);
     add(engine, tick);
     add(engine, *version);
     enum engine_end end =
@@ -246,8 +257,7 @@ static enum engine_end postgres_fetch(struct engine *engine, uint64_t bucket, ui
     call(engine);
     add(engine, bucket);
     add(engine, now_ms);
-    engine->arguments[engine->count++] =
-        engine->plan.protocol == ENGINE_SEED_ACK ? "true" : "false";
+    add_text(engine, engine->plan.protocol == ENGINE_SEED_ACK ? "true" : "false");
     enum engine_end end =
         run_for_number(engine, "select timerlab.seed_fetch($1, $2, $3)", &queued, error);
     *moved = (int64_t)queued;

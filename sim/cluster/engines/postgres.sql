@@ -18,45 +18,44 @@ create index on timerlab.timer (until) where state = 'F';
 create index on timerlab.timer (until) where state = 'D';
 create index on timerlab.timer (id) where state = 'Z';
 
-create function timerlab.lease_start(ids bigint[], generations int[], ats bigint[]) returns text as $$
+-- Says something of timers, one after the other: `start` or `stop` of this generation, or how an attempt went, `ack` or
+-- `nack`, of which only who holds the token is believed.
+create function timerlab.lease_say(what text, attempts_max int, ids bigint[], generations int[], tokens bigint[],
+    ats bigint[]) returns text as $$
 declare
     answers text[];
     old timerlab.timer;
-    i int;
-begin
-    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
-        answers[i] := '1';
-        select * into old from timerlab.timer where id = ids[i] for update;
-        if not found then
-            insert into timerlab.timer (id, generation, state, at) values (ids[i], generations[i], 'P', ats[i]);
-        elsif old.generation >= generations[i] then
-            answers[i] := '0';
-        else
-            if old.state = 'F' or (old.state in ('P', 'R') and old.attempts > 0) then
-                answers[i] := '2';
-            end if;
-            update timerlab.timer set generation = generations[i], state = 'P', attempts = 0, token = 0,
-                at = ats[i], until = 0 where id = ids[i];
-        end if;
-    end loop;
-    return array_to_string(answers, '');
-end $$ language plpgsql;
-
-create function timerlab.lease_stop(ids bigint[], generations int[]) returns text as $$
-declare
-    answers text[];
-    old timerlab.timer;
+    is_same boolean;
+    is_held boolean;
     i int;
 begin
     for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
         answers[i] := '0';
-        select * into old from timerlab.timer where id = ids[i] and generation = generations[i] for update;
-        if found and old.state in ('P', 'R', 'X') then
+        select * into old from timerlab.timer where id = ids[i] for update;
+        is_same := old.generation = generations[i];
+        is_held := is_same and old.token = tokens[i];
+        if what = 'start' and old.id is null then
+            answers[i] := '1';
+            insert into timerlab.timer (id, generation, state, at) values (ids[i], generations[i], 'P', ats[i]);
+        elsif what = 'start' and old.generation < generations[i] then
+            answers[i] := case when old.state = 'F' or (old.state in ('P', 'R') and old.attempts > 0) then '2'
+                else '1' end;
+            update timerlab.timer set generation = generations[i], state = 'P', attempts = 0, token = 0,
+                at = ats[i], until = 0 where id = ids[i];
+        elsif what = 'stop' and is_same and old.state in ('P', 'R', 'X') then
             answers[i] := case when old.attempts > 0 then '2' else '1' end;
             update timerlab.timer set state = 'X' where id = ids[i];
-        elsif found and old.state in ('F', 'Y') then
+        elsif what = 'stop' and is_same and old.state in ('F', 'Y') then
             answers[i] := '2';
             update timerlab.timer set state = 'Y' where id = ids[i];
+        elsif what = 'ack' and is_held and old.state in ('F', 'D') then
+            answers[i] := '1';
+            update timerlab.timer set state = 'D', until = (select c.at from timerlab.clock c where name = 'clk')
+                where id = ids[i] and state = 'F';
+        elsif what = 'nack' and is_held and old.state = 'F' then
+            answers[i] := case when old.attempts >= attempts_max then '2' else '1' end;
+            update timerlab.timer set state = case when old.attempts >= attempts_max then 'Z'::"char" else 'P' end,
+                at = ats[i] where id = ids[i];
         end if;
     end loop;
     return array_to_string(answers, '');
@@ -91,43 +90,6 @@ returns table (id bigint, generation int, token bigint, attempt int, at bigint) 
         for update skip locked)
     returning t.id, t.generation, t.token, t.attempts, t.at
 $$ language sql;
-
-create function timerlab.lease_ack(ids bigint[], generations int[], tokens bigint[]) returns text as $$
-declare
-    answers text[];
-    old timerlab.timer;
-    i int;
-begin
-    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
-        answers[i] := '0';
-        select * into old from timerlab.timer where id = ids[i] for update;
-        if found and old.generation = generations[i] and old.token = tokens[i] and old.state in ('F', 'D') then
-            answers[i] := '1';
-            update timerlab.timer set state = 'D', until = (select c.at from timerlab.clock c where name = 'clk')
-                where id = ids[i] and state = 'F';
-        end if;
-    end loop;
-    return array_to_string(answers, '');
-end $$ language plpgsql;
-
-create function timerlab.lease_nack(attempts_max int, ids bigint[], generations int[], tokens bigint[], ats bigint[])
-returns text as $$
-declare
-    answers text[];
-    old timerlab.timer;
-    i int;
-begin
-    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
-        answers[i] := '0';
-        select * into old from timerlab.timer where id = ids[i] for update;
-        if found and old.generation = generations[i] and old.token = tokens[i] and old.state = 'F' then
-            answers[i] := case when old.attempts >= attempts_max then '2' else '1' end;
-            update timerlab.timer set state = case when old.attempts >= attempts_max then 'Z'::"char" else 'P' end,
-                at = ats[i] where id = ids[i];
-        end if;
-    end loop;
-    return array_to_string(answers, '');
-end $$ language plpgsql;
 
 create function timerlab.lease_reap(now bigint, most int, attempts_max int, keep bigint) returns bigint as $$
 declare
@@ -173,17 +135,12 @@ begin
 end $$ language plpgsql;
 
 create function timerlab.seed_stop(ids bigint[], generations int[]) returns text as $$
-declare
-    answers text[];
-    is_read boolean;
-    i int;
-begin
-    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
-        delete from timerlab.entry where id = ids[i] and generation = generations[i] returning was_read into is_read;
-        answers[i] := case when not found then '0' when is_read then '2' else '1' end;
-    end loop;
-    return array_to_string(answers, '');
-end $$ language plpgsql;
+    with gone as (
+        delete from timerlab.entry e using unnest(ids, generations) as stopped(id, generation)
+            where e.id = stopped.id and e.generation = stopped.generation returning e.id, e.was_read)
+    select string_agg(case when gone.id is null then '0' when gone.was_read then '2' else '1' end, '' order by i)
+        from unnest(ids) with ordinality as said(id, i) left join gone on gone.id = said.id
+$$ language sql;
 
 -- Moves a clock on by one tick, if nobody else has, and it is not there yet: state 0, else -1 or -2.
 create function timerlab.seed_clock(which text, tick bigint, seen bigint,

@@ -7,16 +7,12 @@
 
 const char *const run_path_names[RUN_PATHS] = {"first", "retried", "recovered", "all"};
 
-/* How much the story of a timer tells; of crashes, one that left it unanswered. */
-enum worth { WORTH_NOTHING, WORTH_AGAIN, WORTH_CRASH, WORTH_LOST };
-
 struct account {
     const struct run_plan *plan;
     struct books books;
     const struct account_dead *dead;
     size_t dead_count;
     uint64_t *lateness[RUN_PATHS];
-    enum worth worth; /* of the example */
     struct run_result *result;
 };
 
@@ -135,10 +131,11 @@ static struct story story_of(const struct journal_record *records, size_t count)
     return story;
 }
 
-static void note_example(struct account *account, enum worth worth, const struct journal_record *of)
+static void note_example(struct account *account, enum run_worth worth,
+                         const struct journal_record *of)
 {
-    if (worth > account->worth) {
-        account->worth = worth;
+    if (worth > account->result->worth) {
+        account->result->worth = worth;
         account->result->example[0] = of->id;
         account->result->example[1] = of->generation;
     }

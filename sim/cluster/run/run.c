@@ -66,6 +66,21 @@ struct conductor {
     bool dead_failed;
 };
 
+bool run_plan_protocol(struct run_plan *plan, const struct cluster_protocol *protocol)
+{
+    bool leased = cluster_protocol_does(protocol, CLUSTER_CLAIM) &&
+                  cluster_protocol_does(protocol, CLUSTER_LEASE);
+    size_t call = 0;
+    while (protocol->execute[call] != CLUSTER_CALL) {
+        call++;
+    }
+    plan->acks_first = call > 0 && protocol->execute[call - 1] == CLUSTER_ACK;
+    plan->steps.protocol = leased                                            ? ENGINE_LEASE
+                           : cluster_protocol_does(protocol, CLUSTER_REMOVE) ? ENGINE_SEED_FETCH
+                                                                             : ENGINE_SEED_ACK;
+    return leased || cluster_protocol_does(protocol, CLUSTER_MOVE_CLOCK);
+}
+
 static bool is_ours(const struct conductor *conductor)
 {
     return conductor->plan->urls[0] == NULL;

@@ -57,10 +57,22 @@ struct run_plan {
     double floor_seconds; /* for measuring what the engine does by itself; 0: not */
 };
 
+/* Makes a plan of a row of the table: by which steps of an engine, and in which order executors
+ * work. False: no engine knows its steps. */
+bool run_plan_protocol(struct run_plan *plan, const struct cluster_protocol *protocol);
+
 /* How a timer came to its first effect. */
 enum run_path { PATH_FIRST, PATH_RETRIED, PATH_RECOVERED, PATH_ALL, RUN_PATHS };
 
 extern const char *const run_path_names[RUN_PATHS];
+
+/* What the story of a timer tells. */
+enum run_worth {
+    WORTH_NOTHING,
+    WORTH_AGAIN, /* it was called again; */
+    WORTH_CRASH, /* as a crash left it unanswered */
+    WORTH_LOST
+};
 
 struct run_lateness {
     uint64_t count;
@@ -89,9 +101,9 @@ struct run_result {
     uint64_t kills[RUN_ROLES];
     uint64_t pauses[RUN_ROLES];
     struct run_lateness lateness[RUN_PATHS];
-    uint64_t example[2]; /* the id and generation of the first that is lost; or else that was called
-                            again after a crash; or else called again */
-    double planned_s;    /* until the last start was acknowledged */
+    uint64_t example[2];  /* the id and generation of the first of those whose story tells most, */
+    enum run_worth worth; /* and that is so much */
+    double planned_s;     /* until the last start was acknowledged */
     double seconds;
     double fired_per_second;
     double floor_per_second; /* steps of the engine by itself; 0: not measured */

@@ -8,14 +8,18 @@
 
 enum { COLUMNS_MAX = 16, NAME_BYTES = 32 };
 
+/* What nobody has written down, but comes of what was: the deadline, and a lease that has ended. */
+enum { STORY_DUE = JOURNAL_WHATS, STORY_LEASE_ENDS, STORY_WHATS };
+
 struct story {
-    struct books books; /* `records` of this timer only, faults among them, by time */
+    struct books books; /* `records` of this timer only, with faults and the like, by time */
     size_t column_count;
     char names[COLUMNS_MAX][NAME_BYTES];
 };
 
-static const char *const said[JOURNAL_WHATS] = {"start", "started", "stop",      "stopped", "take",
-                                                "call",  "ack",     "try again", "fault"};
+static const char *const said[STORY_WHATS] = {"start", "started",   "stop",      "stopped",
+                                              "take",  "call",      "ack",       "try again",
+                                              "fault", "it is due", "lease ends"};
 
 /* Who has written it, or over whom the fault came. */
 static void name_of(const struct journal_record *record, char name[NAME_BYTES])
@@ -39,7 +43,7 @@ static const char *answer_text(const struct journal_record *record)
     case CALL_UNHEARD:
         return "done, reply lost";
     case FAULT_KILL:
-        return "killed";
+        return "killed, and replaced";
     case FAULT_PAUSE:
         return "stopped for a while";
     default:
@@ -47,32 +51,101 @@ static const char *answer_text(const struct journal_record *record)
     }
 }
 
+static bool is_deduced(const struct journal_record *record)
+{
+    return record->what >= JOURNAL_WHATS;
+}
+
 static int compare_moments(const void *one, const void *other)
 {
     const struct journal_record *a = one;
     const struct journal_record *b = other;
     int order = books_compare(a->now_ms, b->now_ms);
+    order = order != 0 ? order : books_compare(is_deduced(b), is_deduced(a));
     return order != 0 ? order : books_compare(a->what, b->what);
 }
 
-/* Whether a fault came over who had the timer in hand: it was taken, and not yet seen through. */
+/* The first record of an attempt, or of what a planner says, with `what`; NULL: there is none. */
+static const struct journal_record *find(const struct journal_record *own, size_t count,
+                                         const struct journal_record *of, enum journal_what what)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (own[i].what == what && own[i].token == of->token &&
+            own[i].generation == of->generation) {
+            return &own[i];
+        }
+    }
+    return NULL;
+}
+
+static uint64_t time_of(const struct journal_record *record)
+{
+    return record != NULL ? record->now_ms : UINT64_MAX;
+}
+
+/* When what was begun there was seen through; UINT64_MAX: never, or nothing was begun. */
+static uint64_t end_of(const struct journal_record *begun, const struct journal_record *own,
+                       size_t count)
+{
+    if (begun->what == JOURNAL_START_SENT) {
+        return time_of(find(own, count, begun, JOURNAL_STARTED));
+    }
+    if (begun->what == JOURNAL_STOP_SENT) {
+        return time_of(find(own, count, begun, JOURNAL_STOPPED));
+    }
+    uint64_t called_ms = time_of(find(own, count, begun, JOURNAL_CALLED));
+    uint64_t acked_ms = time_of(find(own, count, begun, JOURNAL_ACKED));
+    uint64_t nacked_ms = time_of(find(own, count, begun, JOURNAL_NACKED));
+    uint64_t well_ms = called_ms > acked_ms ? called_ms : acked_ms;
+    return begun->what != JOURNAL_TAKEN ? UINT64_MAX : nacked_ms < well_ms ? nacked_ms : well_ms;
+}
+
+/* Whether a fault came over somebody who had to do with the timer just then. */
 static bool touches(const struct journal_record *fault, const struct journal_record *own,
                     size_t count)
 {
-    bool seen[JOURNAL_WHATS] = {false};
     for (size_t i = 0; i < count; i++) {
-        const struct journal_record *record = &own[i];
-        if (!books_is_attempt(record) || record->member != fault->member ||
-            record->incarnation != fault->incarnation || record->now_ms > fault->now_ms) {
+        const struct journal_record *begun = &own[i];
+        uint64_t end_ms = end_of(begun, own, count);
+        bool own_fault = (begun->what <= JOURNAL_STOPPED ? RUN_PLANNER : RUN_EXECUTOR) ==
+                             (enum run_role)fault->role &&
+                         begun->member == fault->member && begun->incarnation == fault->incarnation;
+        bool others_fault = fault->role == RUN_ENGINE ||
+                            (fault->role == RUN_RECEIVER && begun->what == JOURNAL_TAKEN);
+        if (((own_fault && (end_ms < UINT64_MAX || begun->what == JOURNAL_TAKEN)) ||
+             (others_fault && end_ms < UINT64_MAX)) &&
+            begun->now_ms <= fault->now_ms && fault->now_ms <= end_ms) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What follows of a record: of a start its deadline, if anybody took it then; of a take that nobody
+ * has answered for the end of its lease, if it was taken again. */
+static bool deduce(const struct run_plan *plan, const struct journal_record *own, size_t count,
+                   const struct journal_record *of, struct journal_record *what)
+{
+    *what = (struct journal_record){.generation = of->generation, .role = RUN_ENGINE};
+    uint64_t ends_ms = of->now_ms + plan->steps.lease_ms;
+    bool leased = plan->steps.protocol == ENGINE_LEASE && of->what == JOURNAL_TAKEN &&
+                  end_of(of, own, count) > ends_ms;
+    for (size_t i = 0; i < count; i++) {
+        if (own[i].what != JOURNAL_TAKEN || own[i].generation != of->generation) {
             continue;
         }
-        if (record->what == JOURNAL_TAKEN) {
-            memset(seen, 0, sizeof seen);
+        if (of->what == JOURNAL_START_SENT) {
+            what->what = STORY_DUE;
+            what->now_ms = of->at_ms;
+            return true;
         }
-        seen[record->what] = true;
+        if (leased && own[i].now_ms >= ends_ms) {
+            what->what = STORY_LEASE_ENDS;
+            what->now_ms = ends_ms;
+            return true;
+        }
     }
-    return fault->role == RUN_EXECUTOR && seen[JOURNAL_TAKEN] && !seen[JOURNAL_NACKED] &&
-           !(seen[JOURNAL_CALLED] && seen[JOURNAL_ACKED]);
+    return false;
 }
 
 static bool read_story(struct story *story, const struct run_plan *plan, const char *folder,
@@ -82,26 +155,25 @@ static bool read_story(struct story *story, const struct run_plan *plan, const c
     if (!books_read(books, plan, folder, error)) {
         return false;
     }
-    size_t count = 0;
+    size_t own = 0;
     for (size_t i = 0; i < books->count; i++) {
         if (books->records[i].id == id) {
-            books->records[count++] = books->records[i];
+            books->records[own++] = books->records[i];
         }
     }
     struct journal_record *all =
-        realloc(books->records, (count + books->fault_count + 1) * sizeof *all);
+        realloc(books->records, (2 * own + books->fault_count + 1) * sizeof *all);
     if (all == NULL) {
         return error_set(error, "out of memory for the story of a timer");
     }
     books->records = all;
-    qsort(all, count, sizeof *all, compare_moments);
-    size_t own = count;
+    size_t count = own;
+    for (size_t i = 0; i < own; i++) {
+        count += deduce(plan, all, own, &all[i], &all[count]);
+    }
     for (size_t i = 0; i < books->fault_count; i++) {
-        const struct journal_record *fault = &books->faults[i];
-        bool while_it_lived =
-            own > 0 && fault->now_ms >= all[0].now_ms && fault->now_ms <= all[own - 1].now_ms;
-        if (fault->role == RUN_ENGINE ? while_it_lived : touches(fault, all, own)) {
-            all[count++] = *fault;
+        if (touches(&books->faults[i], all, own)) {
+            all[count++] = books->faults[i];
         }
     }
     qsort(all, count, sizeof *all, compare_moments);
@@ -118,7 +190,11 @@ bool run_tell(const struct run_plan *plan, const char *folder, uint64_t id, FILE
     for (size_t i = 0; done && i < story.books.count; i++) {
         const struct journal_record *record = &story.books.records[i];
         char name[NAME_BYTES];
-        name_of(record, name);
+        if (is_deduced(record)) {
+            (void)snprintf(name, sizeof name, "table");
+        } else {
+            name_of(record, name);
+        }
         (void)fprintf(stream, "%" PRIu64 ",%s,%u,%" PRIu64 ",%s,", record->now_ms, name,
                       record->generation, books_is_attempt(record) ? record->token : 0,
                       said[record->what]);
@@ -150,7 +226,9 @@ static struct sequence_row row_of(struct story *story, const struct journal_reco
     char name[NAME_BYTES];
     name_of(record, name);
     size_t table = column_of(story, "table");
-    size_t own = record->role == RUN_ENGINE ? table : column_of(story, name);
+    size_t own = record->role == RUN_ENGINE     ? table
+                 : record->role == RUN_RECEIVER ? column_of(story, "service")
+                                                : column_of(story, name);
     row.from = row.to = row.actor = own;
     (void)snprintf(row.left, sizeof row.left, "%" PRIu64 " ms", record->now_ms);
     (void)snprintf(row.word, sizeof row.word, "%s%s%s", said[record->what],
@@ -162,7 +240,6 @@ static struct sequence_row row_of(struct story *story, const struct journal_reco
         break;
     case JOURNAL_STARTED:
     case JOURNAL_STOPPED:
-        (void)snprintf(row.word, sizeof row.word, "%s", answer_text(record));
         row.from = table;
         break;
     case JOURNAL_TAKEN:
@@ -176,7 +253,7 @@ static struct sequence_row row_of(struct story *story, const struct journal_reco
         row.form = SEQUENCE_CRASH;
         (void)snprintf(row.word, sizeof row.word, "%s", answer_text(record));
         break;
-    default:
+    default: /* what was deduced has no other end */
         row.to = table;
         break;
     }
@@ -192,11 +269,17 @@ bool run_draw(const struct run_plan *plan, const char *folder, uint64_t id, cons
     if (done && rows == NULL) {
         done = error_set(error, "out of memory for the story of a timer");
     }
-    (void)column_of(&story, "planner 0");
-    (void)column_of(&story, "table");
-    for (size_t i = 0; done && i < story.books.count; i++) {
-        if (story.books.records[i].what == JOURNAL_START_SENT) {
-            name_of(&story.books.records[i], story.names[0]);
+    /* Who asks, the table, who works on it, and whom they call. */
+    for (int role = RUN_PLANNER; done && role <= RUN_EXECUTOR; role++) {
+        for (size_t i = 0; i < story.books.count; i++) {
+            char name[NAME_BYTES];
+            name_of(&story.books.records[i], name);
+            if (story.books.records[i].role == role) {
+                (void)column_of(&story, name);
+            }
+        }
+        if (role == RUN_PLANNER) {
+            (void)column_of(&story, "table");
         }
     }
     for (size_t i = 0; done && i < story.books.count; i++) {
