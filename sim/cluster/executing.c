@@ -8,6 +8,7 @@ static const struct node *node_of(const struct cluster *cluster, const struct sl
 
 static void slot_at(struct cluster *cluster, struct slot *slot, uint64_t at_us)
 {
+    slot->begun_us = cluster->now_us;
     slot->at_us = at_us;
     event_at(cluster, cluster->range[EVENT_SLOT] + (uint32_t)(slot - cluster->slots), at_us);
 }
@@ -62,11 +63,11 @@ void no_longer_overdue(struct cluster *cluster)
 static void carried_out(struct cluster *cluster, const struct copy *copy)
 {
     struct cluster_outcome *outcome = cluster->outcome;
-    struct timer *timer = &cluster->timers[copy->timer];
+    struct timer *timer = timer_at(cluster, copy->timer);
     outcome->calls++;
     outcome->digest =
         (outcome->digest ^ (copy->timer + cluster->now_us * 31)) * UINT64_C(1099511628211);
-    if (timer->called > 0) {
+    if (timer->called) {
         /* A first copy that comes second was slower than what replaced it. */
         outcome
             ->duplicates[copy->path == CLUSTER_PATH_FIRST ? CLUSTER_CAUSE_OUTRUN : copy->cause]++;
@@ -80,14 +81,14 @@ static void carried_out(struct cluster *cluster, const struct copy *copy)
         timer->overdue = false;
         no_longer_overdue(cluster);
     }
-    timer->called = (uint8_t)(timer->called + (timer->called < UINT8_MAX));
+    timer->called = true;
 }
 
 /* A call that failed, or of which nothing was heard: it is tried again later, or given up. */
 static void failed(struct cluster *cluster, const struct copy *copy, bool unheard)
 {
     const double *p = cluster->p;
-    struct timer *timer = &cluster->timers[copy->timer];
+    struct timer *timer = timer_at(cluster, copy->timer);
     bool leased = cluster->protocol->recovery == CLUSTER_RECOVERY_LEASE;
     bool stale = leased && (timer->record != FLIGHT || timer->token != copy->token);
     cluster->outcome->store_operations++;
@@ -95,9 +96,10 @@ static void failed(struct cluster *cluster, const struct copy *copy, bool unhear
         drop_copy(cluster, copy, (enum cluster_cause)timer->cause);
         return;
     }
-    if (unheard || timer->called == 0) { /* else it stays as it was when it was carried out */
+    if (unheard || !timer->called) { /* else it stays as it was when it was carried out */
         timer->cause = unheard ? CLUSTER_CAUSE_REPLY : CLUSTER_CAUSE_OTHER;
     }
+    came_by(timer, CLUSTER_PATH_RETRIED);
     if (++timer->attempts >= p[PAR_ATTEMPTS]) {
         timer->dead = true;
         timer->record = GONE;
@@ -122,7 +124,7 @@ static void failed(struct cluster *cluster, const struct copy *copy, bool unhear
 
 static void end_timer(struct cluster *cluster, const struct copy *copy)
 {
-    struct timer *timer = &cluster->timers[copy->timer];
+    struct timer *timer = timer_at(cluster, copy->timer);
     if (timer->event == FOR_RETRY) {
         timer->copies--; /* the one that waited */
     }
@@ -178,7 +180,7 @@ static bool begin_step(struct cluster *cluster, struct slot *slot)
 /* Ends it; false: the copy has gone another way. */
 static bool end_step(struct cluster *cluster, struct slot *slot)
 {
-    struct timer *timer = &cluster->timers[slot->copy.timer];
+    struct timer *timer = timer_at(cluster, slot->copy.timer);
     switch (cluster->protocol->execute[slot->step]) {
     case CLUSTER_CALL:
         cluster->outcome->attempts++;
@@ -209,7 +211,7 @@ static bool end_step(struct cluster *cluster, struct slot *slot)
 /* Whether it was the slot's to take: what has been ended or taken since is a ghost. */
 static bool take(struct cluster *cluster, struct slot *slot)
 {
-    struct timer *timer = &cluster->timers[slot->copy.timer];
+    struct timer *timer = timer_at(cluster, slot->copy.timer);
     if (cluster->protocol->execute[0] != CLUSTER_LEASE) {
         return true;
     }
@@ -279,7 +281,7 @@ void slot_event(struct cluster *cluster, uint32_t number)
         if (begin_step(cluster, slot)) {
             return;
         }
-        cluster->timers[slot->copy.timer].copies--;
+        timer_at(cluster, slot->copy.timer)->copies--;
         settle(cluster, slot->copy.timer);
     }
     leave(cluster, slot);
@@ -312,6 +314,29 @@ void host_crash(struct cluster *cluster, uint32_t host)
             event_cancel(cluster, cluster->range[EVENT_SLOT] + i);
         }
     }
+}
+
+/* It has carried out a step when half of its time is over. A timer taken by then is in nobody's
+ * hands; everything else is said again. */
+void store_crash(struct cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->slot_count; i++) {
+        struct slot *slot = &cluster->slots[i];
+        enum cluster_step step = cluster->protocol->execute[slot->step];
+        if (!slot->busy || step == CLUSTER_CALL) {
+            continue;
+        }
+        uint64_t took_us = slot->at_us - slot->begun_us;
+        bool done = cluster->now_us - slot->begun_us > took_us / 2;
+        if (done && (step == CLUSTER_TAKE || step == CLUSTER_LEASE)) {
+            event_cancel(cluster, cluster->range[EVENT_SLOT] + i);
+            drop_copy(cluster, &slot->copy, CLUSTER_CAUSE_CRASH);
+            leave(cluster, slot);
+        } else {
+            slot_at(cluster, slot, cluster->store_up_us + took_us);
+        }
+    }
+    feed_slots(cluster);
 }
 
 void host_comes(struct cluster *cluster, uint32_t host)

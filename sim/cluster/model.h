@@ -23,21 +23,25 @@ enum due_for {
     FOR_COPY
 };
 
-/* One pending timer. Small: there may be 10^8. */
+/* One pending timer. Small: there may be 10^8, and with what a structure keeps of it (16 bytes,
+ * most of them) two lie in a line of memory. */
 struct timer {
     uint64_t deadline_us; /* of a place that is FREE: the next such place */
-    uint32_t serial;      /* grows when the place is another timer's */
-    uint8_t record;       /* enum record */
-    uint8_t event;        /* enum due_for */
+    uint32_t serial : 24; /* grows when the place is another timer's */
+    uint32_t token : 8;   /* of its lease; of copies in memory, which one is next */
     uint8_t copies;       /* in queue and hands, and such as wait for a retry */
     uint8_t attempts;     /* calls that failed */
-    uint8_t called;       /* carried out; stays at 255 */
-    uint8_t token;        /* of its lease; of copies in memory, which one is next */
-    uint8_t cause;        /* enum cluster_cause: of what happened to it last */
-    bool stopped;
-    bool dead;
-    bool overdue; /* counted as such */
+    uint16_t record : 3;  /* enum record */
+    uint16_t event : 3;   /* enum due_for */
+    uint16_t path : 2;    /* enum cluster_path: the last in their order that it has come by */
+    uint16_t cause : 3;   /* enum cluster_cause: of what happened to it last */
+    uint16_t called : 1;  /* carried out */
+    uint16_t stopped : 1;
+    uint16_t dead : 1;
+    uint16_t overdue : 1; /* counted as such */
 };
+_Static_assert(sizeof(struct timer) == 16 && CLUSTER_CAUSES <= 8 && CLUSTER_PATHS <= 4,
+               "a timer is 16 bytes");
 
 /* A timer, as the table's lists have it: its place may have become another's. */
 struct entry {
@@ -87,7 +91,8 @@ struct slot {
     bool busy;
     bool looks; /* its next event is a look into the queue */
     bool failed;
-    uint64_t at_us; /* of its next event */
+    uint64_t begun_us; /* its step */
+    uint64_t at_us;    /* of its next event */
 };
 
 /* Events besides the timers' own; each kind has a range of ids. */
@@ -130,10 +135,14 @@ struct cluster {
     size_t fired_count;
     size_t fired_room;
 
-    /* Timers. */
-    struct timer *timers;
+    /* Timers: each in a record, beside what the structure keeps of it, if that can lie there. Those
+     * of the other events come first. */
+    struct tl_records records;
+    size_t records_bytes;
+    char *timers;         /* the record of the first */
     uint32_t timers_used; /* places that were ever in use */
-    uint32_t timers_room;
+    uint32_t timers_room; /* that the structure knows of */
+    uint32_t timers_most;
     uint32_t free_place; /* the one that was given back last; NO_PLACE: none */
     uint64_t live;
     uint64_t overdue;
@@ -201,6 +210,9 @@ void event_cancel(struct cluster *cluster, uint32_t id);
 void timer_event(struct cluster *cluster, uint32_t timer, enum due_for what, uint64_t at_us);
 void timer_event_cancel(struct cluster *cluster, uint32_t timer);
 
+/* Room for more timers; false, with the error set: there is none. */
+bool make_room(struct cluster *cluster);
+
 /* Room for one more; false: there is none. */
 bool ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes);
 void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes);
@@ -233,15 +245,31 @@ static inline void ring_drop(struct ring *ring)
 RING_OF(copies, struct copy)
 RING_OF(entries, struct entry)
 
+static inline struct timer *timer_at(const struct cluster *cluster, uint32_t number)
+{
+    void *at = cluster->timers + number * cluster->records.stride_bytes;
+    return at;
+}
+
+static inline void set_record(struct timer *timer, enum record record)
+{
+    timer->record = record & 7u;
+}
+
+static inline void set_cause(struct timer *timer, enum cluster_cause cause)
+{
+    timer->cause = cause & 7u;
+}
+
 static inline struct entry entry_of(const struct cluster *cluster, uint32_t timer)
 {
-    return (struct entry){timer, cluster->timers[timer].serial};
+    return (struct entry){timer, timer_at(cluster, timer)->serial};
 }
 
 /* The timer of an entry, NULL if its place is another's by now. */
 static inline struct timer *timer_of(const struct cluster *cluster, const struct entry *entry)
 {
-    struct timer *timer = &cluster->timers[entry->timer];
+    struct timer *timer = timer_at(cluster, entry->timer);
     return timer->serial == entry->serial && timer->record != FREE ? timer : NULL;
 }
 
@@ -250,7 +278,7 @@ enum { FETCH_AHEAD = 8 };
 
 static inline void fetch_timer(const struct cluster *cluster, uint32_t timer)
 {
-    __builtin_prefetch(&cluster->timers[timer], 1);
+    __builtin_prefetch(timer_at(cluster, timer), 1);
 }
 
 /* How long a request to the store takes from now, by what it is measured as; one that writes waits
@@ -293,8 +321,13 @@ void timer_retry(struct cluster *cluster, uint32_t timer);
 void timer_next_copy(struct cluster *cluster, uint32_t timer);
 void reap(struct cluster *cluster);
 void scan(struct cluster *cluster);
-void enqueue(struct cluster *cluster, uint32_t timer, enum cluster_path path,
-             enum cluster_cause cause);
+void enqueue(struct cluster *cluster, uint32_t timer, enum cluster_cause cause);
+
+/* It has come by that path, too. */
+static inline void came_by(struct timer *timer, enum cluster_path path)
+{
+    timer->path = (path > timer->path ? path : timer->path) & 3u;
+}
 
 /* --- executing.c -------------------------------------------------------------------------------
  */
@@ -303,6 +336,8 @@ void executing_begin(struct cluster *cluster);
 void feed_slots(struct cluster *cluster);
 void slot_event(struct cluster *cluster, uint32_t number);
 void host_crash(struct cluster *cluster, uint32_t host);
+/* Nobody hears any more what the store has answered. */
+void store_crash(struct cluster *cluster);
 /* Its idle slots are nobody's to use, until it comes back. */
 void host_goes(struct cluster *cluster, uint32_t host);
 void host_comes(struct cluster *cluster, uint32_t host);

@@ -118,8 +118,8 @@ static void taken_for_dead(struct cluster *cluster, uint32_t number, double leng
     for (uint32_t i = 0; i < cluster->slot_count; i++) {
         const struct slot *slot = &cluster->slots[i];
         if (slot->busy && slot->host == number - cluster->scheduler_count &&
-            cluster->timers[slot->copy.timer].event == FOR_NOTHING) {
-            cluster->timers[slot->copy.timer].cause = (uint8_t)cause;
+            timer_at(cluster, slot->copy.timer)->event == FOR_NOTHING) {
+            set_cause(timer_at(cluster, slot->copy.timer), cause);
             timer_event(cluster, slot->copy.timer, FOR_AGAIN,
                         cluster->now_us + us_of(cluster->p[PAR_DETECT_S]));
         }
@@ -183,7 +183,12 @@ void outage_event(struct cluster *cluster, enum range range, uint32_t number)
         if (!draw_measured(cluster, TIME_STALL, &cluster->faults, &length_s)) {
             length_s = p[PAR_DOWN_S];
         }
-        cluster->store_up_us = cluster->now_us + us_of(length_s);
+        if (cluster->store_up_us < cluster->now_us + us_of(length_s)) {
+            cluster->store_up_us = cluster->now_us + us_of(length_s);
+        }
+        if (p[PAR_DOWN_CRASH] > 0 && random_unit(&cluster->faults) < p[PAR_DOWN_CRASH]) {
+            store_crash(cluster);
+        }
         again_after(cluster, id, p[PAR_DOWN_EVERY]);
         break;
     case EVENT_CRASH:

@@ -90,6 +90,8 @@
     X(PAR_DOWN_EVERY, "store_down_every_s", 0, 0, 1e12, "own",                                     \
       "between times that the store does not answer")                                              \
     X(PAR_DOWN_S, "store_down_s", 0, 0, 1e9, "own", "length of one")                               \
+    X(PAR_DOWN_CRASH, "store_crash_share", 0, 0, 1, "own",                                         \
+      "of these, in which it crashes: what it has answered to takes is lost")                      \
     X(PAR_HALT_AT, "halt_at_s", 0, 0, 1e9, "own", "when all schedulers stop (0: never)")           \
     X(PAR_HALT_S, "halt_s", 0, 0, 1e9, "own", "for how long")
 

@@ -23,34 +23,14 @@ static uint32_t place(struct cluster *cluster)
 {
     if (cluster->free_place != NO_PLACE) {
         uint32_t number = cluster->free_place;
-        cluster->free_place = (uint32_t)cluster->timers[number].deadline_us;
+        cluster->free_place = (uint32_t)timer_at(cluster, number)->deadline_us;
         return number;
     }
     if (cluster->timers_used == cluster->timers_room) {
-        uint64_t room = (uint64_t)cluster->timers_room * 5 / 4 + 1024;
-        uint64_t ids = cluster->range[RANGES] + room;
-        const struct tl_allocator *allocator = &cluster->memory.allocator;
-        struct timer *timers =
-            ids < UINT32_MAX
-                ? allocator->resize(allocator->ctx, cluster->timers,
-                                    cluster->timers_room * sizeof *timers,
-                                    (size_t)room * sizeof *timers, _Alignof(struct timer))
-                : NULL;
-        if (timers == NULL) {
-            cluster->failed = true;
-            (void)error_set(cluster->error, "out of memory for %" PRIu64 " timers at a time", room);
+        cluster->failed = !make_room(cluster);
+        if (cluster->failed) {
             return NO_PLACE;
         }
-        cluster->timers = timers;
-        memset(timers + cluster->timers_room, 0,
-               (size_t)(room - cluster->timers_room) * sizeof *timers);
-        enum tl_status status = cluster->algo->reserve(cluster->events, (uint32_t)ids);
-        if (status != TL_OK) {
-            cluster->failed = true;
-            (void)error_set(cluster->error, "%s: %s", cluster->algo->name, tl_status_text(status));
-            return NO_PLACE;
-        }
-        cluster->timers_room = (uint32_t)room;
     }
     return cluster->timers_used++;
 }
@@ -62,11 +42,11 @@ static uint32_t start(struct cluster *cluster, uint64_t deadline_us, uint64_t st
     if (number == NO_PLACE) {
         return number;
     }
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     uint64_t commit_us = cluster->now_us + store_us(cluster, number, NULL, TIME_START, true);
     uint64_t shown_us = deadline_us > cluster->lead_us ? deadline_us - cluster->lead_us : 0;
     *timer = (struct timer){.deadline_us = deadline_us,
-                            .serial = timer->serial + 1,
+                            .serial = (timer->serial + 1) & 0xffffffu,
                             .record = PENDING,
                             .cause = CLUSTER_CAUSE_OTHER};
     cluster->outcome->books.started++;
@@ -87,7 +67,7 @@ static uint32_t start(struct cluster *cluster, uint64_t deadline_us, uint64_t st
 
 void planner_commit(struct cluster *cluster, uint32_t number)
 {
-    cluster->timers[number].record = PENDING;
+    timer_at(cluster, number)->record = PENDING;
     timer_event(cluster, number, FOR_DUE, cluster->now_us);
 }
 
@@ -144,10 +124,10 @@ static void stop(struct cluster *cluster, uint32_t id)
 {
     struct planner *planner = cluster->planner;
     uint32_t number = planner->places[id];
-    if (number == NO_PLACE || cluster->timers[number].serial != planner->serials[id]) {
+    if (number == NO_PLACE || timer_at(cluster, number)->serial != planner->serials[id]) {
         return;
     }
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     planner->places[id] = NO_PLACE;
     cluster->outcome->store_operations++;
     if (timer->record != PLANNED && timer->record != PENDING && timer->record != DUE) {
@@ -193,7 +173,7 @@ static void replay(struct cluster *cluster)
             uint32_t number = start(cluster, deadline_us, 0);
             if (number != NO_PLACE) {
                 planner->places[record->id] = number;
-                planner->serials[record->id] = cluster->timers[number].serial;
+                planner->serials[record->id] = timer_at(cluster, number)->serial;
             }
         }
         if (++planner->record == group->count) {

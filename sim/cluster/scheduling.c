@@ -25,19 +25,17 @@ static void put(struct cluster *cluster, struct copy copy)
     }
 }
 
-static struct copy copy_of(struct cluster *cluster, uint32_t number, enum cluster_path path,
-                           enum cluster_cause cause)
+static struct copy copy_of(struct cluster *cluster, uint32_t number, enum cluster_cause cause)
 {
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     timer->copies++;
-    return (struct copy){.timer = number, .path = (uint8_t)path, .cause = (uint8_t)cause};
+    return (struct copy){.timer = number, .path = timer->path, .cause = (uint8_t)cause};
 }
 
-void enqueue(struct cluster *cluster, uint32_t number, enum cluster_path path,
-             enum cluster_cause cause)
+void enqueue(struct cluster *cluster, uint32_t number, enum cluster_cause cause)
 {
-    if (cluster->timers[number].copies < UINT8_MAX) {
-        put(cluster, copy_of(cluster, number, path, cause));
+    if (timer_at(cluster, number)->copies < UINT8_MAX) {
+        put(cluster, copy_of(cluster, number, cause));
         feed_slots(cluster);
     }
 }
@@ -53,7 +51,7 @@ static bool in_memory(const struct cluster *cluster)
 /* The rows of a node's memory are there unless it has begun anew since they were read. */
 static void due_in_memory(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     const struct node *node = &cluster->nodes[number % cluster->scheduler_count];
     cluster->outcome->store_operations += 2;
     timer->record = OWNED;
@@ -61,7 +59,7 @@ static void due_in_memory(struct cluster *cluster, uint32_t number)
         (node->up_since_us == 0 ||
          node->up_since_us + us_of(cluster->p[PAR_POLL_S]) <= timer->deadline_us)) {
         timer_event(cluster, number, FOR_AGAIN, cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
-        enqueue(cluster, number, CLUSTER_PATH_FIRST, CLUSTER_CAUSE_OTHER);
+        enqueue(cluster, number, CLUSTER_CAUSE_OTHER);
     } else {
         timer->cause = CLUSTER_CAUSE_CRASH;
         timer_event(cluster, number, FOR_AGAIN, cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
@@ -70,7 +68,7 @@ static void due_in_memory(struct cluster *cluster, uint32_t number)
 
 void timer_next_copy(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     unsigned copy = timer->token++;
     const struct node *node = &cluster->nodes[(number + copy) % cluster->scheduler_count];
     enum cluster_cause cause =
@@ -80,7 +78,8 @@ void timer_next_copy(struct cluster *cluster, uint32_t number)
     }
     if (node->up && !cluster->halted) {
         cluster->outcome->redelivered += copy > 0;
-        enqueue(cluster, number, copy == 0 ? CLUSTER_PATH_FIRST : CLUSTER_PATH_RECOVERED, cause);
+        came_by(timer, copy == 0 ? CLUSTER_PATH_FIRST : CLUSTER_PATH_RECOVERED);
+        enqueue(cluster, number, cause);
     } else {
         timer->cause = CLUSTER_CAUSE_CRASH;
         settle(cluster, number);
@@ -90,14 +89,13 @@ void timer_next_copy(struct cluster *cluster, uint32_t number)
 /* Whoever has moved the clock past a second, and not read it yet, finds what comes into it. */
 static bool join_fetch(struct cluster *cluster, uint32_t number)
 {
-    const struct timer *timer = &cluster->timers[number];
+    const struct timer *timer = timer_at(cluster, number);
     uint64_t second = timer->deadline_us / us_of(cluster->p[PAR_TICK_S]);
     for (uint32_t s = 0; s < cluster->scheduler_count; s++) {
         struct scheduler *scheduler = &cluster->schedulers[s];
         if (scheduler->step == 2 && scheduler->second == second) { /* the fetch is on its way */
-            copies_push(
-                cluster, &scheduler->held,
-                copy_of(cluster, number, CLUSTER_PATH_FIRST, (enum cluster_cause)timer->cause));
+            copies_push(cluster, &scheduler->held,
+                        copy_of(cluster, number, (enum cluster_cause)timer->cause));
             return true;
         }
     }
@@ -108,7 +106,7 @@ static bool join_fetch(struct cluster *cluster, uint32_t number)
  * but by the second pass. */
 void timer_due(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     const struct entry entry = entry_of(cluster, number);
     cluster->overdue++;
     timer->overdue = true;
@@ -138,7 +136,7 @@ void timer_due(struct cluster *cluster, uint32_t number)
 /* It is due again, for whoever looks next. */
 static void show_again(struct cluster *cluster, uint32_t number)
 {
-    cluster->timers[number].record = DUE;
+    timer_at(cluster, number)->record = DUE;
     entries_push(cluster, &cluster->due, entry_of(cluster, number));
 }
 
@@ -171,7 +169,7 @@ static bool head_is_due(struct cluster *cluster, const struct scheduler *schedul
     if (!has_due(cluster)) {
         return false;
     }
-    const struct timer *timer = &cluster->timers[entries_at(&cluster->due, 0)->timer];
+    const struct timer *timer = timer_at(cluster, entries_at(&cluster->due, 0)->timer);
     return does(cluster, CLUSTER_MOVE_CLOCK)
                ? timer->deadline_us / us_of(cluster->p[PAR_TICK_S]) <= scheduler->second
                : timer->deadline_us <= clock_us;
@@ -189,15 +187,10 @@ static void take_due(struct cluster *cluster, uint32_t number, enum record recor
         if (cluster->due.count > FETCH_AHEAD) {
             fetch_timer(cluster, entries_at(&cluster->due, FETCH_AHEAD)->timer);
         }
-        struct timer *timer = &cluster->timers[entry.timer];
-        timer->record = (uint8_t)record;
-        bool again = timer->called > 0 || timer->attempts > 0 || timer->copies > 0;
+        struct timer *timer = timer_at(cluster, entry.timer);
+        set_record(timer, record);
         copies_push(cluster, &scheduler->held,
-                    copy_of(cluster, entry.timer,
-                            timer->attempts > 0 ? CLUSTER_PATH_RETRIED
-                            : again             ? CLUSTER_PATH_RECOVERED
-                                                : CLUSTER_PATH_FIRST,
-                            (enum cluster_cause)timer->cause));
+                    copy_of(cluster, entry.timer, (enum cluster_cause)timer->cause));
     }
     scheduler->full = scheduler->held.count >= most && most != UINT64_MAX;
 }
@@ -207,7 +200,7 @@ static void fetch_held(struct cluster *cluster, struct scheduler *scheduler)
 {
     for (size_t left = scheduler->held.count; left > 0; left--) {
         struct copy copy = copies_pop(&scheduler->held);
-        struct timer *timer = &cluster->timers[copy.timer];
+        struct timer *timer = timer_at(cluster, copy.timer);
         if (timer->record == GONE) {
             timer->copies--;
             settle(cluster, copy.timer);
@@ -234,12 +227,9 @@ static void read_due(struct cluster *cluster, uint32_t number)
         if (timer == NULL || timer->record == GONE) {
             continue;
         }
-        bool again = timer->record == OWNED;
+        came_by(timer, timer->record == OWNED ? CLUSTER_PATH_RECOVERED : CLUSTER_PATH_FIRST);
         timer->record = OWNED;
-        copies_push(cluster, &scheduler->held,
-                    copy_of(cluster, entry->timer,
-                            again ? CLUSTER_PATH_RECOVERED : CLUSTER_PATH_FIRST,
-                            CLUSTER_CAUSE_CRASH));
+        copies_push(cluster, &scheduler->held, copy_of(cluster, entry->timer, CLUSTER_CAUSE_CRASH));
     }
     scheduler->second = index; /* so many entries the cursor will pass */
     scheduler->full = scheduler->held.count >= most;
@@ -250,7 +240,7 @@ static void push_held(struct cluster *cluster, struct scheduler *scheduler, bool
     uint64_t again_us = us_of(cluster->p[PAR_AGAIN_S]);
     while (scheduler->held.count > 0) {
         struct copy copy = copies_pop(&scheduler->held);
-        struct timer *timer = &cluster->timers[copy.timer];
+        struct timer *timer = timer_at(cluster, copy.timer);
         if (ready) {
             timer->record = READY;
         }
@@ -355,7 +345,7 @@ static void end_step(struct cluster *cluster, uint32_t number)
         break;
     case CLUSTER_REMOVE:
         for (size_t i = 0; i < scheduler->held.count; i++) {
-            cluster->timers[copies_at(&scheduler->held, i)->timer].record = GONE;
+            timer_at(cluster, copies_at(&scheduler->held, i)->timer)->record = GONE;
         }
         break;
     case CLUSTER_POP:
@@ -442,22 +432,23 @@ void scheduling_begin(struct cluster *cluster)
 
 static void bring_back(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     enum cluster_cause cause =
         timer->copies > 0 ? cause_of_slowness(cluster, number) : (enum cluster_cause)timer->cause;
     cluster->outcome->redelivered++;
-    enqueue(cluster, number, CLUSTER_PATH_RECOVERED, cause);
+    came_by(timer, CLUSTER_PATH_RECOVERED);
+    enqueue(cluster, number, cause);
 }
 
 static void end_lease(struct cluster *cluster, uint32_t number)
 {
-    cluster->timers[number].record = READY;
+    timer_at(cluster, number)->record = READY;
     bring_back(cluster, number);
 }
 
 void timer_lease_ends(struct cluster *cluster, uint32_t number)
 {
-    if (cluster->timers[number].record != FLIGHT) {
+    if (timer_at(cluster, number)->record != FLIGHT) {
         return;
     }
     if (cluster->p[PAR_REAP_S] > 0) {
@@ -467,9 +458,23 @@ void timer_lease_ends(struct cluster *cluster, uint32_t number)
     }
 }
 
+/* A look of all that comes by itself: whether the store is there, or it comes when it is. */
+static bool store_is_up(struct cluster *cluster, enum range range)
+{
+    bool up = cluster->store_up_us <= cluster->now_us;
+    if (up) {
+        cluster->outcome->store_operations++;
+    } else {
+        event_at(cluster, cluster->range[range], cluster->store_up_us);
+    }
+    return up;
+}
+
 void reap(struct cluster *cluster)
 {
-    cluster->outcome->store_operations++;
+    if (!store_is_up(cluster, EVENT_REAP)) {
+        return;
+    }
     while (cluster->expired.count > 0) {
         struct entry entry = entries_pop(&cluster->expired);
         const struct timer *timer = timer_of(cluster, &entry);
@@ -483,12 +488,13 @@ void reap(struct cluster *cluster)
 
 void timer_again(struct cluster *cluster, uint32_t number)
 {
-    const struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     if (timer->record != OWNED) {
         return;
     }
     if (cluster->protocol->recovery == CLUSTER_RECOVERY_CHECK_IN) {
         cluster->outcome->redelivered++;
+        came_by(timer, CLUSTER_PATH_RECOVERED);
         show_again(cluster, number);
         return;
     }
@@ -499,7 +505,7 @@ void timer_again(struct cluster *cluster, uint32_t number)
 /* The wait before a retry is over. By a lease it is in the table, and due again. */
 void timer_retry(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     timer->copies--;
     if (cluster->protocol->recovery == CLUSTER_RECOVERY_LEASE && timer->record == PENDING) {
         show_again(cluster, number);
@@ -510,7 +516,7 @@ void timer_retry(struct cluster *cluster, uint32_t number)
             timer_event(cluster, number, FOR_AGAIN,
                         cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
         }
-        enqueue(cluster, number, CLUSTER_PATH_RETRIED, (enum cluster_cause)timer->cause);
+        enqueue(cluster, number, (enum cluster_cause)timer->cause);
     }
 }
 
@@ -520,7 +526,9 @@ void scan(struct cluster *cluster)
     uint64_t behind_us = us_of(cluster->p[PAR_SCAN_DELAY]);
     uint64_t most = (uint64_t)cluster->p[PAR_SCAN_BATCH];
     size_t looked_at = cluster->behind.count;
-    cluster->outcome->store_operations++;
+    if (!store_is_up(cluster, EVENT_SCAN)) {
+        return;
+    }
     for (size_t i = 0; i < looked_at && most > 0; i++) {
         const struct entry *head = entries_at(&cluster->behind, 0);
         struct timer *timer = timer_of(cluster, head);
@@ -541,7 +549,8 @@ void scan(struct cluster *cluster)
             } else {
                 timer->record = OWNED;
             }
-            enqueue(cluster, entry.timer, CLUSTER_PATH_SCANNED, cause);
+            came_by(timer, CLUSTER_PATH_SCANNED);
+            enqueue(cluster, entry.timer, cause);
         }
         if (!does(cluster, CLUSTER_REMOVE)) {
             entries_push(cluster, &cluster->behind, entry);

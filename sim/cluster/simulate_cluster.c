@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 
 const char *cluster_path_word(enum cluster_path path)
 {
@@ -49,14 +50,14 @@ void event_cancel(struct cluster *cluster, uint32_t id)
 
 void timer_event(struct cluster *cluster, uint32_t timer, enum due_for what, uint64_t at_us)
 {
-    cluster->timers[timer].event = (uint8_t)what;
+    timer_at(cluster, timer)->event = what & 7u;
     event_at(cluster, cluster->range[RANGES] + timer, at_us);
 }
 
 void timer_event_cancel(struct cluster *cluster, uint32_t timer)
 {
-    if (cluster->timers[timer].event != FOR_NOTHING) {
-        cluster->timers[timer].event = FOR_NOTHING;
+    if (timer_at(cluster, timer)->event != FOR_NOTHING) {
+        timer_at(cluster, timer)->event = FOR_NOTHING;
         event_cancel(cluster, cluster->range[RANGES] + timer);
     }
 }
@@ -110,6 +111,48 @@ void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes)
     const struct tl_allocator *allocator = &cluster->memory.allocator;
     (void)allocator->resize(allocator->ctx, ring->items, ring->room * item_bytes, 0,
                             sizeof(void *));
+}
+
+/* --- the timers' records ------------------------------------------------------------------------
+ */
+
+/* Addresses are taken for all at once, and memory as they are used: nothing has to move, and pages
+ * come zeroed. */
+static bool records_open(struct cluster *cluster)
+{
+    struct tl_records *records = &cluster->records;
+    uint64_t timers = cluster->request->timers;
+    cluster->timers_most = timers < UINT32_MAX - cluster->range[RANGES]
+                               ? (uint32_t)timers
+                               : UINT32_MAX - 1 - cluster->range[RANGES];
+    records->stride_bytes = sizeof(struct timer) + cluster->algo->embedded_bytes;
+    records->offset_bytes = sizeof(struct timer);
+    cluster->records_bytes =
+        ((size_t)cluster->range[RANGES] + cluster->timers_most) * records->stride_bytes;
+    void *base = mmap(NULL, cluster->records_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) {
+        return error_set(cluster->error, "out of memory for %" PRIu32 " timers at a time",
+                         cluster->timers_most);
+    }
+    (void)madvise(base, cluster->records_bytes, MADV_HUGEPAGE);
+    records->base = base;
+    cluster->timers = (char *)base + cluster->range[RANGES] * records->stride_bytes;
+    return true;
+}
+
+bool make_room(struct cluster *cluster)
+{
+    uint64_t room = (uint64_t)cluster->timers_room + cluster->timers_room / 8 + 1024;
+    if (cluster->timers_room == cluster->timers_most) {
+        return error_set(cluster->error, "more than %" PRIu32 " timers at a time",
+                         cluster->timers_most);
+    }
+    cluster->timers_room = room < cluster->timers_most ? (uint32_t)room : cluster->timers_most;
+    enum tl_status status =
+        cluster->algo->reserve(cluster->events, cluster->range[RANGES] + cluster->timers_room);
+    return status == TL_OK ||
+           error_set(cluster->error, "%s: %s", cluster->algo->name, tl_status_text(status));
 }
 
 /* --- the store ---------------------------------------------------------------------------------
@@ -175,9 +218,9 @@ uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *no
 static void release(struct cluster *cluster, uint32_t number)
 {
     struct cluster_outcome *outcome = cluster->outcome;
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     timer_event_cancel(cluster, number);
-    if (timer->called > 0) {
+    if (timer->called) {
         outcome->books.fired++;
     } else if (timer->stopped) {
         outcome->books.stopped++;
@@ -198,7 +241,7 @@ static void release(struct cluster *cluster, uint32_t number)
 
 void settle(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     bool scanned = cluster->protocol->scanned && cluster->p[PAR_SCAN] > 0;
     if (timer->copies > 0 || timer->record == FREE) {
         return;
@@ -230,8 +273,8 @@ void settle(struct cluster *cluster, uint32_t number)
 
 void drop_copy(struct cluster *cluster, const struct copy *copy, enum cluster_cause cause)
 {
-    struct timer *timer = &cluster->timers[copy->timer];
-    timer->cause = (uint8_t)cause;
+    struct timer *timer = timer_at(cluster, copy->timer);
+    set_cause(timer, cause);
     timer->copies--;
     settle(cluster, copy->timer);
 }
@@ -241,7 +284,7 @@ void drop_copy(struct cluster *cluster, const struct copy *copy, enum cluster_ca
 
 static void timer_fires(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = &cluster->timers[number];
+    struct timer *timer = timer_at(cluster, number);
     enum due_for what = (enum due_for)timer->event;
     timer->event = FOR_NOTHING;
     switch (what) {
@@ -369,9 +412,14 @@ static bool make_events(struct cluster *cluster)
         cluster->range[range + 1] = cluster->range[range] + counts[range];
     }
     tl_counting_allocator(&cluster->memory, tl_system_allocator());
-    const struct tl_config config = {.capacity = cluster->range[RANGES],
-                                     .options = cluster->request->options,
-                                     .allocator = &cluster->memory.allocator};
+    if (!records_open(cluster)) {
+        return false;
+    }
+    const struct tl_config config = {
+        .capacity = cluster->range[RANGES],
+        .options = cluster->request->options,
+        .allocator = &cluster->memory.allocator,
+        .records = cluster->algo->embedded_bytes > 0 ? &cluster->records : NULL};
     enum tl_status status = cluster->algo->create(&config, &cluster->events);
     return status == TL_OK ||
            error_set(cluster->error, "%s: %s", cluster->algo->name, tl_status_text(status));
@@ -429,19 +477,19 @@ static void finish(struct cluster *cluster)
 {
     struct cluster_outcome *outcome = cluster->outcome;
     for (uint32_t i = 0; i < cluster->timers_used; i++) {
-        outcome->books.pending += cluster->timers[i].record != FREE;
+        outcome->books.pending += timer_at(cluster, i)->record != FREE;
     }
     outcome->seconds = (double)cluster->now_us / 1e6;
     outcome->queue_s = cluster->queue_area;
     outcome->queue_mean = cluster->queue_changed_us > 0
                               ? cluster->queue_area / ((double)cluster->queue_changed_us / 1e6)
                               : 0;
-    outcome->bytes_peak = cluster->memory.peak_bytes;
+    outcome->bytes_peak =
+        cluster->memory.peak_bytes + cluster->timers_room * cluster->records.stride_bytes;
 }
 
 static void destroy(struct cluster *cluster)
 {
-    const struct tl_allocator *allocator = &cluster->memory.allocator;
     for (uint32_t s = 0; cluster->schedulers != NULL && s < cluster->scheduler_count; s++) {
         ring_free(cluster, &cluster->schedulers[s].held, sizeof(struct copy));
     }
@@ -454,9 +502,9 @@ static void destroy(struct cluster *cluster)
     ring_free(cluster, &cluster->behind, sizeof(struct entry));
     ring_free(cluster, &cluster->expired, sizeof(struct entry));
     ring_free(cluster, &cluster->queue, sizeof(struct copy));
-    (void)allocator->resize(allocator->ctx, cluster->timers,
-                            cluster->timers_room * sizeof *cluster->timers, 0,
-                            _Alignof(struct timer));
+    if (cluster->records.base != NULL) {
+        (void)munmap(cluster->records.base, cluster->records_bytes);
+    }
     free(cluster->sync_begin_us);
     free(cluster->sync_end_us);
     free(cluster->nodes);

@@ -76,9 +76,11 @@ static void set_parameters(double *p, const struct run_plan *plan, const struct 
         result->seconds, result->pauses[RUN_SCHEDULER] + result->pauses[RUN_EXECUTOR], nodes);
     p[PAR_PAUSE_S] = (double)plan->pause_ms / 1e3;
     /* Each scheduler sees them all. */
-    p[PAR_DOWN_EVERY] =
-        every_s(result->seconds, measured[RUN_SCHEDULER].us[TIME_STALL].total, schedulers);
+    uint64_t stalls = measured[RUN_SCHEDULER].us[TIME_STALL].total;
+    p[PAR_DOWN_EVERY] = every_s(result->seconds, stalls, schedulers);
     p[PAR_DOWN_S] = mean_s(&measured[RUN_SCHEDULER], TIME_STALL);
+    p[PAR_DOWN_CRASH] = share_of(result->kills[RUN_ENGINE] * schedulers, stalls);
+    p[PAR_DOWN_CRASH] = p[PAR_DOWN_CRASH] < 1 ? p[PAR_DOWN_CRASH] : 1;
 }
 
 /* The role that does a step, or sees it. */

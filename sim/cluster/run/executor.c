@@ -162,6 +162,7 @@ static bool turn(struct part *part, uint32_t which, int *service, bool *idle)
                    part->plan->engine->take(engine, part_now_ms(part->shared, part->plan), timers,
                                             &count, &part->error));
     if (go != PART_DONE) {
+        *idle = false;
         return go == PART_AGAIN;
     }
     if (count == 0) {

@@ -28,6 +28,7 @@ void part_point(struct part *part)
     if (slot->fault == PART_KILL_ENGINE) {
         int pid = atomic_load(&part->shared->engine_pids[slot->engine]);
         if (pid > 0) {
+            atomic_store(&part->shared->engine_killed_ns[slot->engine], slot->fault_ns);
             (void)kill(pid, SIGKILL);
         }
     } else {
@@ -85,8 +86,9 @@ struct engine *part_engine(struct part *part, uint32_t which)
         }
     }
     if (begun_ns > 0 && part->engines[which] != NULL) {
-        if (part->was_connected[which]) {
-            part_took(part, TIME_STALL, begun_ns);
+        if (part->was_connected[which]) { /* it was gone before this one saw it */
+            uint64_t killed_ns = atomic_load(&part->shared->engine_killed_ns[which]);
+            part_took(part, TIME_STALL, killed_ns > 0 ? killed_ns : begun_ns);
         } else if (part->incarnation > 0) {
             part_took(part, TIME_RESTART, part->slot->killed_ns);
         }

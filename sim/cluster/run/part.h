@@ -33,6 +33,7 @@ struct part_shared {
     atomic_bool over;        /* all go home */
     uint64_t begun_ns;
     atomic_int engine_pids[RUN_ENGINES_MAX];
+    atomic_ullong engine_killed_ns[RUN_ENGINES_MAX]; /* when it was last; 0: it was not */
     char urls[RUN_ENGINES_MAX][3500];
     struct part_slot slots[RUN_ENGINE][RUN_MEMBERS_MAX];
 };

@@ -36,7 +36,7 @@ static bool turn(struct part *part, uint32_t which, bool reap, uint64_t *version
                         kind->reap(engine, now_ms, ENGINE_BATCH_MAX, &reaped, &part->error));
         part_point(part);
     }
-    *idle = *idle && moved <= 0 && reaped == 0;
+    *idle = *idle && go == PART_DONE && moved <= 0 && reaped == 0;
     return go != PART_END;
 }
 
