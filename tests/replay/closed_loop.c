@@ -2,50 +2,16 @@
  * What a firing causes: each rule by an example with a known answer; and what the timed passes play
  * is what the checked one did.
  */
-#include "test.h"
+#include "written_trace.h"
 
 #include "closed_loop.h"
 #include "replay.h"
 #include "tape.h"
-#include "trace_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static char text_path[] = "/tmp/timerlab-loop-text-XXXXXX";
-static char trace_path[] = "/tmp/timerlab-loop-XXXXXX";
-
-static int make_files(void **state)
-{
-    (void)state;
-    int text = mkstemp(text_path);
-    int trace = mkstemp(trace_path);
-    (void)close(text);
-    (void)close(trace);
-    return text < 0 || trace < 0;
-}
-
-static int remove_files(void **state)
-{
-    (void)state;
-    return unlink(text_path) | unlink(trace_path);
-}
-
-static void write_trace(const char *rows)
-{
-    struct error error;
-    const struct trace_text_options options = {0};
-    FILE *stream = fopen(text_path, "w");
-    assert_non_null(stream);
-    assert_true(fprintf(stream, "tick,id,op,delay,cause\n%s", rows) > 0);
-    assert_int_equal(fclose(stream), 0);
-    if (!trace_text_read(text_path, trace_path, &options, &error)) {
-        fail_msg("%s", error.text);
-    }
-}
 
 /* --- a loop by hand --------------------------------------------------------------------------- */
 

@@ -3,50 +3,22 @@
  * structures that are exact and in all passes; and what a structure does wrong by a drive is a
  * fault, however late the drive itself makes its timers.
  */
-#include "test.h"
+#include "written_trace.h"
 
 #include "drive.h"
 #include "replay.h"
 #include "replay_pass.h"
 #include "tape.h"
-#include "trace_text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static char text_path[] = "/tmp/timerlab-drives-text-XXXXXX";
-static char trace_path[] = "/tmp/timerlab-drives-XXXXXX";
-
-static int make_files(void **state)
-{
-    (void)state;
-    int text = mkstemp(text_path);
-    int trace = mkstemp(trace_path);
-    (void)close(text);
-    (void)close(trace);
-    return text < 0 || trace < 0;
-}
-
-static int remove_files(void **state)
-{
-    (void)state;
-    return unlink(text_path) | unlink(trace_path);
-}
 
 /* The last row, a stop of a timer that is not there, is where the trace ends. */
-static void write_trace(const char *rows)
+static void write_until_100(const char *rows)
 {
-    struct error error;
-    const struct trace_text_options options = {0};
-    FILE *stream = fopen(text_path, "w");
-    assert_non_null(stream);
-    assert_true(fprintf(stream, "tick,id,op,delay,cause\n%s100,9,stop,,\n", rows) > 0);
-    assert_int_equal(fclose(stream), 0);
-    if (!trace_text_read(text_path, trace_path, &options, &error)) {
-        fail_msg("%s", error.text);
-    }
+    char all[500];
+    assert_true((size_t)snprintf(all, sizeof all, "%s100,9,stop,,\n", rows) < sizeof all);
+    write_trace(all);
 }
 
 /* --- drives ----------------------------------------------------------------------------------- */
@@ -225,7 +197,7 @@ static void check_one(const struct tl_entry *entry, const struct example *exampl
 static void check_all(const struct example *example, uint32_t needs)
 {
     unsigned count = 0;
-    write_trace(example->rows);
+    write_until_100(example->rows);
     for (size_t i = 0; i < tl_registry_count(); i++) {
         const struct tl_entry *entry = tl_registry_at(i);
         int64_t options[TL_OPTIONS_MAX];
@@ -406,7 +378,7 @@ static void what_waits_for_a_budget_can_be_stopped(void **state)
 static void without_budget_it_is_unsupported(void **state)
 {
     (void)state;
-    write_trace("0,0,start,5,\n");
+    write_until_100("0,0,start,5,\n");
     const struct replay_drive drive = drive_of((struct drive_words){"sleep", "2", NULL});
     struct tl_algo algo = *tl_registry_find("binary-heap")->counted;
     algo.capabilities &= ~(uint32_t)TL_CAP_BUDGET;
@@ -474,7 +446,7 @@ static void a_drive_is_no_excuse(void **state)
         {STINGY, {"sleep", "2", NULL}, FAULT_LATE, 1, 6},
         {LAVISH, {"sleep", "2", NULL}, FAULT_BUDGET, 2, 5},
     };
-    write_trace("0,0,start,5,\n0,1,start,5,\n0,2,start,5,\n");
+    write_until_100("0,0,start,5,\n0,1,start,5,\n0,2,start,5,\n");
     struct tl_algo algo = *tl_registry_find("ordered-list")->counted;
     algo.advance = advance_wrongly;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -495,7 +467,7 @@ static void declared_lateness_and_the_drives_add_up(void **state)
 {
     (void)state;
     struct error error;
-    write_trace("0,0,start,9,\n0,1,start,3,\n");
+    write_until_100("0,0,start,9,\n0,1,start,3,\n");
     const struct replay_drive drive = drive_of((struct drive_words){"poll:10", NULL, NULL});
     const struct tl_algo *algo = tl_registry_find("round-wheel")->counted;
     int64_t options[TL_OPTIONS_MAX];
