@@ -218,14 +218,14 @@ says '^tolerance  .* timers that exact structures fire \(none averted, 1[0-9]+ o
 if grep -q 'open loop' out; then complain "a trace with causes is called open loop"; fi
 
 # model TRACE LATENESS: the structure with the least work for as many operations and firings as an exact
-# one has, by the rows of sim.
+# one has, of equals the one with the least memory, by the rows of sim.
 model() {
     "$timerlab" sim "$1" -a all --runs 0 --format json 2>/dev/null | jq -r --argjson lateness "$2" '
         [.rows[] | select(.status == "ok" and .n_moves != null)] as $rows
         | ($rows | map(select(.algo == "binary-heap"))[0]) as $exact
         | [$rows[] | select(.declared_late <= $lateness and .declared_early == 0)]
-        | min_by((2 * .n_compares + 5 * .n_moves + 3 * .n_slots + 5 * .n_cascades + 8 * .wakeups)
-                 * ($exact.events + $exact.fired) / (.events + .fired)) | .algo'
+        | min_by([(2 * .n_compares + 5 * .n_moves + 3 * .n_slots + 5 * .n_cascades + 8 * .wakeups)
+                  * ($exact.events + $exact.fired) / (.events + .fired), .bytes_peak]) | .algo'
 }
 for lateness in 0 1024; do
     for name in dense cached beats; do
