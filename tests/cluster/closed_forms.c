@@ -440,7 +440,8 @@ static void stormy(void)
 static void storms(void **state)
 {
     (void)state;
-    static const char *const structures[] = {"radix-heap", "hier-wheel", "chunk-wheel"};
+    static const char *const structures[] = {"radix-heap", "hier-wheel", "skip-list",
+                                             "chunk-wheel"};
     static const char *const safe[] = {"lease", "row-lock", "preload", "master-wheel", "seed-ack"};
     size_t count;
     const struct cluster_protocol *all = cluster_protocols(&count);
