@@ -38,8 +38,7 @@ tells() {
 
 make_plugin exits <<<'#include <stdlib.h>
 __attribute__((constructor)) static void at_load(void) { exit(0); }'
-make_plugin loops <<<'#include <unistd.h>
-__attribute__((constructor)) static void at_load(void) { for (;;) { (void)pause(); } }'
+make_plugin loops <<<'__attribute__((constructor)) static void at_load(void) { for (;;) { __asm__ volatile(""); } }'
 make_plugin dies_late <<<'#include <signal.h>
 __attribute__((destructor)) static void at_unload(void) { raise(SIGSEGV); }'
 make_plugin no_pointer 's/\.name = "evil"/.name = (const char *)8/' </dev/null
