@@ -72,13 +72,6 @@ static enum tl_status list_remove(struct kv_wheel *wheel, uint64_t generation)
     return status == TL_OK ? put_task(wheel, &task) : status;
 }
 
-/* Into the batch. */
-static void add_to_batch(struct kv_wheel *wheel, uint32_t id, uint64_t due, uint64_t generation)
-{
-    wheel->batch[wheel->batch_count++] =
-        (struct entry){.id = id, .due = due, .generation = generation};
-}
-
 /* A walk along the lists of one slot. */
 struct list_walk {
     uint64_t tick;
@@ -94,7 +87,7 @@ static void pick(struct kv_wheel *wheel, struct list_walk *walk, const struct ta
     TL_COUNT(wheel, compares, 1);
     if (task->due == walk->tick && task->generation <= walk->limit &&
         wheel->batch_count < walk->max) {
-        add_to_batch(wheel, task->id, task->due, task->generation);
+        wheel->batch[wheel->batch_count++] = *task;
         walk->is_over = wheel->batch_count == walk->max;
     }
 }
@@ -179,9 +172,7 @@ static enum tl_status insert(struct kv_wheel *wheel, struct task *task)
     }
     struct kv_record record = keyed(wheel, task->due, task->id);
     add(&record, task->generation, 8);
-    if (task->deadline != task->due) {
-        add(&record, task->deadline, 8);
-    }
+    add_deadline(&record, task);
     return put(wheel, &record);
 }
 
@@ -356,7 +347,7 @@ static bool visit_to_take(void *ctx, const struct kv_record *record)
     if (task.due != tick || task.generation > taking->limit) {
         return true; /* of a later turn, or of a later advance */
     }
-    add_to_batch(wheel, task.id, task.due, task.generation);
+    wheel->batch[wheel->batch_count++] = task;
     taking->due = task.due;
     taking->id = task.id;
     return wheel->batch_count < taking->max;
@@ -369,7 +360,7 @@ static void take_from_nodes(const struct taking *taking)
     for (uint32_t id = 0; id < wheel->capacity && wheel->batch_count < taking->max; id++) {
         const struct node *node = &wheel->nodes[id];
         if (node->due == taking->due && node->generation <= taking->limit) {
-            add_to_batch(wheel, id, node->due, node->generation);
+            wheel->batch[wheel->batch_count++] = task_of_node(wheel, id);
         }
     }
 }
@@ -402,14 +393,14 @@ static enum tl_status drop(struct kv_wheel *wheel)
 {
     enum tl_status status = TL_OK;
     if (wheel->layout == LAYOUT_LIST) {
-        const struct entry *last = &wheel->batch[wheel->batch_count - 1];
+        const struct task *last = &wheel->batch[wheel->batch_count - 1];
         struct list_walk walk = {.tick = last->due, .until = last->generation};
         return list_walk(wheel, &walk);
     }
     for (uint32_t i = 0; i < wheel->batch_count && status == TL_OK; i++) {
-        const struct entry *entry = &wheel->batch[i];
-        if (wheel->nodes[entry->id].due != entry->due) {
-            struct kv_record record = keyed(wheel, entry->due, entry->id);
+        const struct task *task = &wheel->batch[i];
+        if (wheel->nodes[task->id].due != task->due) {
+            struct kv_record record = keyed(wheel, task->due, task->id);
             status = erase(wheel, &record);
         }
     }

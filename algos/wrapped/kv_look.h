@@ -162,9 +162,9 @@ static bool visit_to_show(void *ctx, const struct kv_record *record)
     if (record->key[0] == TAG_HEAD) {
         show_list(showing, record);
     } else if (record->key[0] == TAG_OUTBOX) {
-        struct entry entry = entry_of_outbox(record);
+        struct task task = task_of_outbox(record);
         show_part(showing, "outbox", TAG_OUTBOX);
-        show_record(showing, entry.id, entry.due, is_to_be_fired(showing->wheel, &entry));
+        show_record(showing, task.id, task.deadline, is_to_be_fired(showing->wheel, &task));
     } else if (record->key[0] == TAG_TIMER) {
         struct task task = task_of_keyed(record);
         show_part(showing, "table", TAG_TIMER);

@@ -8,7 +8,8 @@
  *   all       O number             -> id, due, generation     moved to the outbox, to be fired
  *             M                    -> sequence, capacity, layout, partitions
  *
- * Behind a timer's value stands its deadline where that had passed when it was started.
+ * Behind a timer's value, in the outbox too, stands its deadline where that had passed when it was
+ * started.
  *
  * Internal to kv_wheel.c.
  */
@@ -34,12 +35,15 @@ struct node {
     uint64_t generation;
 };
 
-/* A timer that was taken from the store. */
-struct entry {
+/* What a timer's record says, of any layout. */
+struct task {
     uint64_t due;
+    uint64_t deadline; /* as it was given: earlier where it had passed by then */
     uint64_t generation;
+    uint64_t next;   /* layout=list: the generation of the next one; 0: none */
     uint64_t number; /* in the outbox */
     uint32_t id;
+    bool is_stopped;
 };
 
 struct kv_wheel {
@@ -77,7 +81,7 @@ struct kv_wheel {
     uint32_t first_id;
     bool first_is_exact;
     /* what was taken to be fired */
-    struct entry *batch;
+    struct task *batch;
     uint32_t batch_count;
     bool is_firing;
     uint64_t outbox_number; /* the last one given */
@@ -141,15 +145,18 @@ static inline struct kv_record keyed(const struct kv_wheel *wheel, uint64_t due,
     return record;
 }
 
-/* What a timer's record says, of any layout. */
-struct task {
-    uint64_t due;
-    uint64_t deadline; /* as it was given: earlier where it had passed by then */
-    uint64_t generation;
-    uint64_t next; /* layout=list: the generation of the next one; 0: none */
-    uint32_t id;
-    bool is_stopped;
-};
+/* Behind what else the value says: nothing where it is the due tick. */
+static void add_deadline(struct kv_record *record, const struct task *task)
+{
+    if (task->deadline != task->due) {
+        add(record, task->deadline, 8);
+    }
+}
+
+static uint64_t deadline_behind(const struct kv_record *record, size_t bytes, uint64_t due)
+{
+    return record->value_bytes > bytes ? number_at(record->value + bytes, 8) : due;
+}
 
 static struct task task_of_keyed(const struct kv_record *record)
 {
@@ -157,7 +164,7 @@ static struct task task_of_keyed(const struct kv_record *record)
     struct task task = {.due = number_at(end - 12, 8),
                         .generation = number_at(record->value, 8),
                         .id = (uint32_t)number_at(end - 4, 4)};
-    task.deadline = record->value_bytes > 8 ? number_at(record->value + 8, 8) : task.due;
+    task.deadline = deadline_behind(record, 8, task.due);
     return task;
 }
 
@@ -169,8 +176,16 @@ static struct task task_of_listed(const struct kv_record *record)
                         .next = number_at(value + 12, 8),
                         .id = (uint32_t)number_at(value, 4),
                         .is_stopped = value[20] != 0};
-    task.deadline = record->value_bytes > 21 ? number_at(value + 21, 8) : task.due;
+    task.deadline = deadline_behind(record, 21, task.due);
     return task;
+}
+
+/* What memory knows of a timer that waits: no deadline but the key's. */
+static struct task task_of_node(const struct kv_wheel *wheel, uint32_t id)
+{
+    const struct node *node = &wheel->nodes[id];
+    return (struct task){
+        .id = id, .due = node->due, .deadline = node->due, .generation = node->generation};
 }
 
 /* The slot that a head is of, and which of its lists. */
@@ -191,27 +206,28 @@ static struct kv_record listed(const struct task *task)
     add(&record, task->due, 8);
     add(&record, task->next, 8);
     add(&record, task->is_stopped, 1);
-    if (task->deadline != task->due) {
-        add(&record, task->deadline, 8);
-    }
+    add_deadline(&record, task);
     return record;
 }
 
-static struct kv_record outbox_record(const struct entry *entry)
+static struct kv_record outbox_record(const struct task *task)
 {
-    struct kv_record record = numbered(TAG_OUTBOX, entry->number);
-    add(&record, entry->id, 4);
-    add(&record, entry->due, 8);
-    add(&record, entry->generation, 8);
+    struct kv_record record = numbered(TAG_OUTBOX, task->number);
+    add(&record, task->id, 4);
+    add(&record, task->due, 8);
+    add(&record, task->generation, 8);
+    add_deadline(&record, task);
     return record;
 }
 
-static struct entry entry_of_outbox(const struct kv_record *record)
+static struct task task_of_outbox(const struct kv_record *record)
 {
-    return (struct entry){.number = number_at(record->key + 1, 8),
-                          .id = (uint32_t)number_at(record->value, 4),
-                          .due = number_at(record->value + 4, 8),
-                          .generation = number_at(record->value + 12, 8)};
+    struct task task = {.number = number_at(record->key + 1, 8),
+                        .id = (uint32_t)number_at(record->value, 4),
+                        .due = number_at(record->value + 4, 8),
+                        .generation = number_at(record->value + 12, 8)};
+    task.deadline = deadline_behind(record, 20, task.due);
+    return task;
 }
 
 /* --- the store ------------------------------------------------------------------------------- */
@@ -229,10 +245,10 @@ static inline bool is_meant(const struct kv_wheel *wheel, const struct task *tas
 }
 
 /* Whether what the outbox holds is still to be fired. */
-static bool is_to_be_fired(const struct kv_wheel *wheel, const struct entry *entry)
+static bool is_to_be_fired(const struct kv_wheel *wheel, const struct task *task)
 {
-    const struct node *node = &wheel->nodes[entry->id];
-    return node->due == TAKEN && node->generation == entry->generation;
+    const struct node *node = &wheel->nodes[task->id];
+    return node->due == TAKEN && node->generation == task->generation;
 }
 
 static enum tl_status put(struct kv_wheel *wheel, const struct kv_record *record)

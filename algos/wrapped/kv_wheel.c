@@ -86,12 +86,12 @@ static enum tl_status erase_all(struct kv_wheel *wheel)
         if (status != TL_OK || found.key_bytes == 0) {
             break;
         }
-        struct entry entry = {0};
+        struct task task = {0};
         if (found.key[0] == TAG_OUTBOX) {
-            entry = entry_of_outbox(&found);
+            task = task_of_outbox(&found);
         }
-        if (found.key[0] == TAG_OUTBOX && is_to_be_fired(wheel, &entry)) {
-            found = numbered(TAG_OUTBOX, entry.number + 1);
+        if (found.key[0] == TAG_OUTBOX && is_to_be_fired(wheel, &task)) {
+            found = numbered(TAG_OUTBOX, task.number + 1);
         } else {
             status = erase(wheel, &found);
         }
@@ -105,10 +105,8 @@ static enum tl_status write_anew(struct kv_wheel *wheel)
 {
     enum tl_status status = erase_all(wheel);
     for (uint32_t id = 0; id < wheel->capacity && status == TL_OK; id++) {
-        const struct node *node = &wheel->nodes[id];
-        if (is_waiting(node)) {
-            struct task task = {
-                .id = id, .due = node->due, .deadline = node->due, .generation = node->generation};
+        if (is_waiting(&wheel->nodes[id])) {
+            struct task task = task_of_node(wheel, id);
             status = insert(wheel, &task);
         }
     }
@@ -186,7 +184,7 @@ struct outbox_search {
 static bool visit_outbox(void *ctx, const struct kv_record *record)
 {
     struct outbox_search *search = ctx;
-    if (record->key[0] == TAG_OUTBOX && entry_of_outbox(record).generation == search->generation) {
+    if (record->key[0] == TAG_OUTBOX && task_of_outbox(record).generation == search->generation) {
         search->found = *record;
     }
     return record->key[0] == TAG_OUTBOX && search->found.key_bytes == 0;
@@ -348,14 +346,14 @@ static uint64_t fire_batch(struct kv_wheel *wheel, uint64_t now, tl_fire_fn fire
     uint64_t fired = 0;
     wheel->is_firing = true;
     for (uint32_t i = 0; i < wheel->batch_count; i++) {
-        const struct entry *entry = &wheel->batch[i];
-        struct node *node = &wheel->nodes[entry->id];
-        if (node->due == TAKEN && node->generation == entry->generation) {
+        const struct task *task = &wheel->batch[i];
+        struct node *node = &wheel->nodes[task->id];
+        if (is_to_be_fired(wheel, task)) {
             node->due = IDLE;
             wheel->count--;
             wheel->sequence++;
             fired++;
-            fire(ctx, entry->id, now);
+            fire(ctx, task->id, now);
         }
     }
     wheel->is_firing = false;
@@ -384,7 +382,7 @@ static bool visit_outbox_to_take(void *ctx, const struct kv_record *record)
     if (record->key[0] != TAG_OUTBOX || wheel->batch_count == taking->max) {
         return false;
     }
-    wheel->batch[wheel->batch_count++] = entry_of_outbox(record);
+    wheel->batch[wheel->batch_count++] = task_of_outbox(record);
     return true;
 }
 
@@ -529,16 +527,11 @@ static bool visit_to_adopt(void *ctx, const struct kv_record *record)
     case TAG_TASK:
         task = task_of_listed(record);
         return task.is_stopped || adopt_task(recovery, &task, task.due);
-    case TAG_OUTBOX: {
-        struct entry entry = entry_of_outbox(record);
-        task = (struct task){.id = entry.id,
-                             .due = entry.due,
-                             .deadline = entry.due,
-                             .generation = entry.generation};
-        wheel->outbox_number = entry.number;
+    case TAG_OUTBOX:
+        task = task_of_outbox(record);
+        wheel->outbox_number = task.number;
         wheel->outbox_left++;
         return adopt_task(recovery, &task, TAKEN);
-    }
     default:
         return true;
     }
@@ -605,7 +598,7 @@ static void kv_destroy(void *self)
         (void)close(wheel->folder_fd);
     }
     tl_free(wheel->allocator, wheel->batch, wheel->batch_max * sizeof *wheel->batch,
-            alignof(struct entry));
+            alignof(struct task));
     nodes_free(wheel);
     structure_free(wheel, wheel->allocator);
 }
@@ -682,7 +675,7 @@ static enum tl_status kv_create(const struct tl_config *config, void **self)
     }
     struct kv_wheel *wheel = made;
     wheel->batch =
-        tl_alloc(wheel->allocator, wheel->batch_max * sizeof *wheel->batch, alignof(struct entry));
+        tl_alloc(wheel->allocator, wheel->batch_max * sizeof *wheel->batch, alignof(struct task));
     status = wheel->batch != NULL ? open_store(wheel) : TL_ERR_NOMEM;
     if (status != TL_OK) {
         kv_destroy(wheel);
