@@ -234,7 +234,6 @@ enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t liv
 void log_take_back(struct timer_log *log, size_t count)
 {
     log->waiting -= count;
-    log->sequence -= count;
 }
 
 static enum tl_status sync_current(struct timer_log *log)
@@ -284,7 +283,7 @@ enum tl_status log_commit(struct timer_log *log)
     uint64_t written = log->written;
     uint64_t synced = log->synced;
     size_t current = log->current;
-    enum tl_status status = log->waiting > 0 ? log_make_room(log, log->sequence, 0) : TL_OK;
+    enum tl_status status = log->waiting > 0 ? log_make_room(log, log_sequence(log), 0) : TL_OK;
     if (status == TL_OK && log->waiting > 0 &&
         log->written == end_of(&log->segments[log->current])) {
         log->current++;
@@ -359,7 +358,7 @@ enum tl_status log_drop(struct timer_log *log, uint64_t sequence, uint64_t wante
     enum tl_status status = TL_OK;
     while (log->current > 0 && end_of(&log->segments[0]) <= sequence && status == TL_OK) {
         bool fits = bytes_of(&log->segments[0]) * 4 > segment_bytes(log, live);
-        if (fits && log->room - log->sequence < wanted) {
+        if (fits && log->room - log_sequence(log) < wanted) {
             status = use_again(log);
         } else {
             remove_first(log);
@@ -547,7 +546,6 @@ static enum tl_status judge_end(struct reading *reading, uint64_t upto)
 /* Goes on behind the record before `next`. */
 static void stand_at_end(struct timer_log *log, uint64_t next)
 {
-    log->sequence = next - 1;
     log->written = next - 1;
     log->synced = log->store->waits ? next - 1 : 0;
     log->current = 0;

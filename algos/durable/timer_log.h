@@ -66,8 +66,7 @@ struct timer_log {
     size_t segments_max;
     size_t current;              /* the segment that the next record is for */
     uint64_t least_bytes;        /* of a segment of a log that is as long */
-    uint64_t sequence;           /* of the last record made */
-    uint64_t written;            /* of the last record handed to the kernel */
+    uint64_t written;            /* sequence number of the last record handed to the kernel */
     uint64_t synced;             /* of the last record known to be on the disk */
     uint64_t bytes;              /* of the segments' files */
     uint64_t room;               /* the last sequence number that there is a place for */
@@ -89,15 +88,19 @@ enum tl_status log_reserve(struct timer_log *log, uint64_t timers);
 /* Makes sure that records up to that sequence number have their place on the disk. */
 enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t live);
 
+/* The sequence number of the last record made. */
+static inline uint64_t log_sequence(const struct timer_log *log)
+{
+    return log->written + log->waiting;
+}
+
 /* Makes the record with the next sequence number. The buffer must have room for it. `id` is less
  * than LOG_IDS; `of`: of a start its deadline, else its timer's generation. */
 static inline void log_append(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of)
 {
-    log->sequence++;
-    log->buffer[log->waiting++] = (struct log_record){.id = id,
-                                                      .word = op == LOG_START  ? ~of
-                                                              : op == LOG_FIRE ? of | LOG_FIRING
-                                                                               : of};
+    struct log_record *record = &log->buffer[log->waiting++]; /* its checksum is set at last */
+    record->id = id;
+    record->word = op == LOG_START ? ~of : op == LOG_FIRE ? of | LOG_FIRING : of;
 }
 
 /* Takes back the last `count` records, which still wait. */

@@ -76,8 +76,8 @@ struct durable {
     uint64_t budget;         /* what is left of the running advance's */
     tl_fire_fn fire;         /* its callback */
     void *fire_ctx;
-    uint64_t easy; /* so many records need no more than their place in the buffer */
-    size_t group;  /* records that make a commit */
+    size_t easy_until; /* as long as fewer records wait, one needs no more than its place there */
+    size_t group;      /* records that make a commit */
     bool at_most;
     bool usable; /* false: what is in the folder has not been recovered */
     bool found;  /* there was something in the folder */
@@ -116,7 +116,7 @@ static uint64_t snapshot_distance(const struct durable *durable)
 static void give_snapshot_up(struct durable *durable)
 {
     snapshot_abandon(&durable->snapshot);
-    durable->snapshot_from = durable->log.sequence;
+    durable->snapshot_from = log_sequence(&durable->log);
 }
 
 static void finish_snapshot(struct durable *durable)
@@ -126,7 +126,7 @@ static void finish_snapshot(struct durable *durable)
         return;
     }
     uint64_t from = durable->snapshot.from;
-    if (snapshot_finish(&durable->snapshot, durable->log.sequence) != TL_OK) {
+    if (snapshot_finish(&durable->snapshot, log_sequence(&durable->log)) != TL_OK) {
         give_snapshot_up(durable);
         return;
     }
@@ -146,26 +146,26 @@ static void work_for_snapshot(struct durable *durable)
 {
     struct timer_log *log = &durable->log;
     if (!snapshot_is_open(&durable->snapshot)) {
-        uint64_t records = log->sequence - durable->snapshot_from;
+        uint64_t records = log_sequence(log) - durable->snapshot_from;
         uint64_t distance = snapshot_distance(durable);
         if (records < distance) {
             /* The distance may be less when it is come nearer. */
-            durable->snapshot_at = log->sequence + (distance - records) / 8 + 1;
+            durable->snapshot_at = log_sequence(log) + (distance - records) / 8 + 1;
             return;
         }
-        durable->snapshot_from = log->sequence;
-        durable->snapshot_seen = log->sequence;
+        durable->snapshot_from = log_sequence(log);
+        durable->snapshot_seen = log_sequence(log);
         durable->snapshot_id = 0;
         durable->snapshot_pace = SNAPSHOT_PACE + 4 * (uint64_t)durable->capacity / distance;
-        if (snapshot_begin(&durable->snapshot, log->sequence) != TL_OK) {
+        if (snapshot_begin(&durable->snapshot, log_sequence(log)) != TL_OK) {
             return;
         }
     }
     uint64_t at_once =
         durable->capacity / 64 < SNAPSHOT_IDS ? durable->capacity / 64 : SNAPSHOT_IDS;
-    durable->snapshot_at = log->sequence + at_once / durable->snapshot_pace + 1;
-    uint64_t ids = (log->sequence - durable->snapshot_seen) * durable->snapshot_pace;
-    durable->snapshot_seen = log->sequence;
+    durable->snapshot_at = log_sequence(log) + at_once / durable->snapshot_pace + 1;
+    uint64_t ids = (log_sequence(log) - durable->snapshot_seen) * durable->snapshot_pace;
+    durable->snapshot_seen = log_sequence(log);
     for (; ids > 0 && durable->snapshot_id < durable->capacity; ids--) {
         uint32_t id = durable->snapshot_id++;
         const struct timer *timer = &durable->timers[id];
@@ -187,7 +187,7 @@ static void work_for_snapshot(struct durable *durable)
 /* What comes next is the first record of a commit. */
 static enum tl_status commit(struct durable *durable)
 {
-    durable->easy = 0;
+    durable->easy_until = 0;
     return log_commit(&durable->log);
 }
 
@@ -212,37 +212,35 @@ static enum tl_status make_ready(struct durable *durable, uint64_t live)
     }
     /* What lies in a temporary folder is made when something is first written. */
     bool is_there = durable->store.path != NULL || log->segment_count > 0;
-    uint64_t last = log->sequence + 1 + live + durable->owes;
+    uint64_t last = log_sequence(log) + 1 + live + durable->owes;
     return last > log->room && is_there ? log_make_room(log, last, live) : TL_OK;
 }
 
 /* Nearly every record needs no more than its place in the buffer: it is neither the first nor the
  * last of a commit, there is room for it and for one that ends its timer, and no snapshot is to be
- * worked for. Counts how many of the next ones are so, whatever they are. */
+ * worked for. Counts as far as it is so, whatever comes next. */
 static void count_easy(struct durable *durable)
 {
     const struct timer_log *log = &durable->log;
-    durable->easy = 0;
+    durable->easy_until = 0;
     if (log->waiting == 0 || !can_write(durable)) {
         return;
     }
     uint64_t easy = durable->group > log->waiting + 1 ? durable->group - log->waiting - 1 : 0;
-    uint64_t taken = log->sequence + durable->count + durable->owes;
+    uint64_t taken = log_sequence(log) + durable->count + durable->owes;
     uint64_t room = log->room > taken ? (log->room - taken) / 2 : 0;
     easy = room < easy ? room : easy;
     if (!durable->advancing) {
-        uint64_t next = log->sequence + 1;
+        uint64_t next = log_sequence(log) + 1;
         uint64_t quiet = durable->snapshot_at > next ? durable->snapshot_at - next : 0;
         easy = quiet < easy ? quiet : easy;
     }
-    durable->easy = easy;
+    durable->easy_until = log->waiting + easy;
 }
 
-static inline bool is_easy(struct durable *durable)
+static inline bool is_easy(const struct durable *durable)
 {
-    bool easy = durable->easy > 0;
-    durable->easy -= easy;
-    return easy;
+    return durable->log.waiting < durable->easy_until;
 }
 
 /* `of`: of a start its deadline, else its timer's generation, with its marks. */
@@ -270,7 +268,7 @@ static enum tl_status commit_group(struct durable *durable)
 /* Behind an operation that was not easy. */
 static void settle(struct durable *durable)
 {
-    if (!durable->advancing && durable->log.sequence >= durable->snapshot_at) {
+    if (!durable->advancing && log_sequence(&durable->log) >= durable->snapshot_at) {
         work_for_snapshot(durable);
     }
     count_easy(durable);
@@ -289,40 +287,77 @@ static void undo_start(struct durable *durable, uint32_t id)
     }
 }
 
-static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
+/* Its record is the last one made. */
+static inline void link_timer(struct durable *durable, uint32_t id, uint64_t deadline)
 {
-    struct durable *durable = self;
     struct timer *timer = &durable->timers[id];
-    /* It is far away, and wanted only when the structure has done its part. */
-    __builtin_prefetch(timer, 1);
-    bool easy = is_easy(durable);
-    enum tl_status status = easy ? TL_OK : make_ready(durable, durable->count + 1);
-    if (status != TL_OK) {
-        return status;
+    durable->count += !is_pending(timer);
+    *timer = (struct timer){.deadline = deadline, .generation = log_sequence(&durable->log)};
+}
+
+/* One that is not easy. */
+static __attribute__((noinline)) enum tl_status start_apart(struct durable *durable, uint32_t id,
+                                                            uint64_t deadline)
+{
+    enum tl_status status = make_ready(durable, durable->count + 1);
+    if (status == TL_OK) {
+        status = durable->inner->start(durable->self, id, deadline);
     }
-    status = durable->inner->start(durable->self, id, deadline);
     if (status != TL_OK) {
         return status;
     }
     append(durable, LOG_START, id, deadline);
-    uint64_t generation = durable->log.sequence;
-    status = easy ? TL_OK : commit_group(durable);
+    status = commit_group(durable);
     if (status != TL_OK) {
         undo_start(durable, id);
         return status;
     }
-    durable->count += !is_pending(timer);
-    *timer = (struct timer){.deadline = deadline, .generation = generation};
-    if (!easy) {
-        settle(durable);
-    }
+    link_timer(durable, id, deadline);
+    settle(durable);
     return TL_OK;
+}
+
+static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct durable *durable = self;
+    /* It is far away, and wanted only when the structure has done its part. */
+    __builtin_prefetch(&durable->timers[id], 1);
+    if (!is_easy(durable)) {
+        return start_apart(durable, id, deadline);
+    }
+    enum tl_status status = durable->inner->start(durable->self, id, deadline);
+    if (status == TL_OK) {
+        log_append(&durable->log, LOG_START, id, deadline);
+        link_timer(durable, id, deadline);
+    }
+    return status;
 }
 
 static void unlink_timer(struct durable *durable, struct timer *timer)
 {
     *timer = (struct timer){.deadline = TL_NEVER};
     durable->count--;
+}
+
+/* One that is not easy, or of a timer that the structure has fired. */
+static __attribute__((noinline)) enum tl_status stop_apart(struct durable *durable, uint32_t id)
+{
+    struct timer *timer = &durable->timers[id];
+    if ((timer->generation & IS_RECORDED) == 0) {
+        if (make_ready(durable, durable->count - 1) != TL_OK) {
+            return TL_ERR_STORE;
+        }
+        append(durable, LOG_STOP, id, timer->generation);
+        if (commit_group(durable) != TL_OK) {
+            return TL_ERR_STORE;
+        }
+    }
+    if (!is_due(timer)) {
+        (void)durable->inner->stop(durable->self, id);
+    }
+    unlink_timer(durable, timer);
+    settle(durable);
+    return TL_OK;
 }
 
 static enum tl_status durable_stop(void *self, uint32_t id)
@@ -332,24 +367,12 @@ static enum tl_status durable_stop(void *self, uint32_t id)
     if (!is_pending(timer)) {
         return TL_IDLE;
     }
-    bool easy = is_easy(durable);
-    if ((timer->generation & IS_RECORDED) == 0) {
-        if (!easy && make_ready(durable, durable->count - 1) != TL_OK) {
-            return TL_ERR_STORE;
-        }
-        append(durable, LOG_STOP, id, timer->generation);
-        if (!easy && commit_group(durable) != TL_OK) {
-            return TL_ERR_STORE;
-        }
+    if (!is_easy(durable) || is_due(timer)) {
+        return stop_apart(durable, id);
     }
-    if (!is_due(timer)) {
-        (void)durable->inner->stop(durable->self, id);
-    }
+    log_append(&durable->log, LOG_STOP, id, timer->generation);
     unlink_timer(durable, timer);
-    if (!easy) {
-        settle(durable);
-    }
-    return TL_OK;
+    return durable->inner->stop(durable->self, id);
 }
 
 /* Those that are left over from an advance, as far as nobody has stopped or restarted them. */
@@ -601,7 +624,7 @@ static void durable_durability(const void *self, struct tl_durability *out)
 {
     const struct durable *durable = self;
     *out = (struct tl_durability){
-        .sequence = durable->log.sequence,
+        .sequence = log_sequence(&durable->log),
         .durable_sequence = durable->log.written,
         .bytes_durable = durable->log.bytes + durable->snapshot_bytes +
                          (snapshot_is_open(&durable->snapshot) ? durable->snapshot.bytes : 0),
@@ -907,7 +930,7 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
     }
     if (status == TL_OK) {
         remove_old_snapshots(durable, &snapshots);
-        status = log_make_room(&durable->log, durable->log.sequence + durable->count + 1,
+        status = log_make_room(&durable->log, log_sequence(&durable->log) + durable->count + 1,
                                durable->count);
     }
     store_numbers_release(&logs, durable->allocator);
