@@ -96,7 +96,6 @@ static void what_a_case_finds_is_told_in_few_operations(void **state)
         {"many-index-of-16-bits", 1},     {"many-stale-generation-of-16-bits", 4},
     };
     struct kit_limits limits = kit_limits_default();
-    limits.shrink_seconds = 30; /* a machine may be slow, and under sanitizers is */
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         const struct tl_algo *algo = made_called(examples[i].name);
         struct kit_target target = kit_target_of(algo, algo);
@@ -221,7 +220,7 @@ static char *text_of(const struct kit_trace *trace, const struct tl_algo *algo)
 
 static struct kit_trace trace_from(const char *text, const struct tl_algo *algo)
 {
-    FILE *stream = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    FILE *stream = fmemopen((void *)text, strlen(text), "r");
     assert_non_null(stream);
     struct kit_trace trace;
     struct error error;
@@ -525,9 +524,9 @@ static void traces_are_read_or_refused_with_line(void **state)
     };
     const struct tl_algo *algo = made_called("right-wheel");
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
-        FILE *stream = strlen(examples[i].text) > 0 ? fmemopen((void *)(uintptr_t)examples[i].text,
-                                                               strlen(examples[i].text), "r")
-                                                    : fopen("/dev/null", "r");
+        FILE *stream = strlen(examples[i].text) > 0
+                           ? fmemopen((void *)examples[i].text, strlen(examples[i].text), "r")
+                           : fopen("/dev/null", "r");
         assert_non_null(stream);
         struct kit_trace trace;
         struct error error = {""};

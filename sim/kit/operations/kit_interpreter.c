@@ -2,6 +2,7 @@
 
 #include "due.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -283,26 +284,69 @@ static void play_again(struct play *play, size_t at)
     }
 }
 
+static bool play_trace(struct play *play)
+{
+    const struct kit_trace *trace = play->trace;
+    play->witness->repeating = true;
+    if (!play_create(play, 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < trace->count; i++) {
+        play->witness->done = i + 1;
+        if (trace->ops[i].kind == KIT_OP_REPEAT) {
+            play_again(play, i);
+        } else {
+            play_op(play, &trace->ops[i]);
+        }
+    }
+    for (uint32_t i = 0; i < KIT_INSTANCES_MAX; i++) {
+        if (play->alive[i]) {
+            kit_session_end(&play->of[i]);
+        }
+    }
+    return true;
+}
+
 bool kit_execute(const struct kit_target *target, const struct kit_trace *trace,
                  struct kit_witness *witness)
 {
     struct play play = {.target = target, .trace = trace, .witness = witness};
-    witness->repeating = true;
-    if (!play_create(&play, 0)) {
-        return false;
+    return play_trace(&play);
+}
+
+/* Where a process goes on whose run was given up; it makes one at a time. */
+static sigjmp_buf given_up;
+
+static void come_back(struct kit_witness *witness)
+{
+    (void)witness;
+    siglongjmp(given_up, 1);
+}
+
+/* In a function of its own: its caller's variables are what they are now. True if it was given up.
+ */
+static bool play_or_give_up(struct play *play)
+{
+    if (sigsetjmp(given_up, 1) != 0) {
+        return true;
     }
-    for (size_t i = 0; i < trace->count; i++) {
-        witness->done = i + 1;
-        if (trace->ops[i].kind == KIT_OP_REPEAT) {
-            play_again(&play, i);
-        } else {
-            play_op(&play, &trace->ops[i]);
+    (void)play_trace(play);
+    return false;
+}
+
+enum fault_kind kit_survive(const struct kit_target *target, const struct kit_trace *trace,
+                            struct kit_witness *witness)
+{
+    struct play play = {.target = target, .trace = trace, .witness = witness};
+    void (*give_up)(struct kit_witness *) = witness->give_up;
+    witness->give_up = come_back;
+    witness->fault = FAULT_NONE;
+    if (play_or_give_up(&play)) {
+        for (uint32_t i = 0; i < KIT_INSTANCES_MAX; i++) {
+            subject_discard(&play.of[i].subject);
+            free_arms(&play.of[i]);
         }
     }
-    for (uint32_t i = 0; i < KIT_INSTANCES_MAX; i++) {
-        if (play.alive[i]) {
-            kit_session_end(&play.of[i]);
-        }
-    }
-    return true;
+    witness->give_up = give_up;
+    return witness->fault;
 }

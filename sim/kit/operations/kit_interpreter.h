@@ -36,4 +36,9 @@ void kit_session_destroy(struct kit_session_run *session);
 bool kit_execute(const struct kit_target *target, const struct kit_trace *trace,
                  struct kit_witness *witness);
 
+/* The same in a process that goes on after a fault, unless that ends it: what was found, FAULT_NONE
+ * if nothing. What the structure had is given back; of what else it knows, all is as it left it. */
+enum fault_kind kit_survive(const struct kit_target *target, const struct kit_trace *trace,
+                            struct kit_witness *witness);
+
 #endif

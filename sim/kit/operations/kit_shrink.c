@@ -1,11 +1,11 @@
 #include "kit_shrink.h"
 
+#include "child.h"
+#include "clock.h"
+#include "kit_interpreter.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-/* Enough for most traces; a bound, because a fault can be a hang. */
-#define SHRINK_TRIALS   3000u
-#define SHRINK_SECONDS  10.0
 
 /* So many are no longer read one by one. */
 #define MANY_OPERATIONS 40u
@@ -13,22 +13,33 @@
 /* A trace is short: what takes this long hangs. */
 #define HANG_SECONDS    1.0
 
+/* A process costs more than a short trace: one tries what can be tried in so long. */
+#define CHILD_SECONDS   0.25
+
+/* In memory that children share. */
 struct shrinker {
     const struct kit_target *target;
     struct kit_limits limits;
     struct kit_witness *witness;
     enum fault_kind fault;
-    unsigned trials;
-    double seconds;
+    bool inside;     /* one process makes all trials: this one */
+    bool alone;      /* each trial has a process of its own */
+    uint64_t end_ns; /* when the time is over */
     struct kit_trace best;
     struct kit_verdict verdict; /* of the best */
-    struct kit_op *candidate;
+    struct kit_trace candidate; /* what is tried, with memory of its own */
+    size_t at;                  /* operations from here on are left out, */
+    size_t chunk;               /* so many at once */
+    struct kit_op ops[];        /* of the best */
 };
+
+/* Makes the candidate with that number of what is best so far, and what was found since does not
+ * change that; false if there is none. */
+typedef bool propose_fn(struct shrinker *shrinker, size_t number);
 
 static bool exhausted(const struct shrinker *shrinker)
 {
-    return shrinker->trials >= SHRINK_TRIALS ||
-           shrinker->seconds >= shrinker->limits.shrink_seconds;
+    return clock_now_ns() >= shrinker->end_ns;
 }
 
 /* A timer that did not fire in its time failed in one way, whether it came later or never did. */
@@ -37,141 +48,210 @@ static bool same_way(enum fault_kind one, enum fault_kind other)
     return (one == FAULT_LOST ? FAULT_LATE : one) == (other == FAULT_LOST ? FAULT_LATE : other);
 }
 
-/* Whether these operations fail in the same way; if so they are the best so far. */
-static bool still_fails(struct shrinker *shrinker, const struct kit_session *session,
-                        const struct kit_op *ops, size_t count)
+/* --- trials ---------------------------------------------------------------------------------- */
+
+/* The candidate, for changes: so far it is as good as the best. */
+static struct kit_trace *candidate_of(struct shrinker *shrinker)
 {
-    if (exhausted(shrinker)) {
-        return false;
+    struct kit_trace *candidate = &shrinker->candidate;
+    candidate->sessions[0] = shrinker->best.sessions[0];
+    candidate->count = shrinker->best.count;
+    memcpy(candidate->ops, shrinker->best.ops, candidate->count * sizeof *candidate->ops);
+    return candidate;
+}
+
+/* It fails as it should: it is the best now. What lies behind the operation that failed never ran.
+ */
+static void take(struct shrinker *shrinker)
+{
+    size_t done = shrinker->witness->done;
+    shrinker->best.sessions[0] = shrinker->candidate.sessions[0];
+    shrinker->best.count = done;
+    memcpy(shrinker->best.ops, shrinker->candidate.ops, done * sizeof *shrinker->best.ops);
+}
+
+/* Whether the candidate fails in the same way, in this process, which goes on if it only fails. */
+static bool fails_here(struct shrinker *shrinker)
+{
+    struct kit_witness *witness = shrinker->witness;
+    return same_way(kit_survive(shrinker->target, &shrinker->candidate, witness), shrinker->fault);
+}
+
+/* Candidates that are tried in one process, until one fails. */
+struct batch {
+    struct shrinker *shrinker;
+    propose_fn *propose;
+    size_t from;
+    size_t end;
+};
+
+static void try_in_turn(void *ctx, struct kit_witness *witness)
+{
+    const struct batch *batch = ctx;
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(CHILD_SECONDS * 1e9);
+    for (size_t i = batch->from; i < batch->end && (i == batch->from || clock_now_ns() < end_ns);
+         i++) {
+        witness->trial = i;
+        if (batch->propose(batch->shrinker, i) && fails_here(batch->shrinker)) {
+            witness->give_up(witness);
+        }
+        witness->fault = FAULT_NONE;
     }
+}
+
+/* Whether one of these fails in the same way; which one was the last, the witness knows. */
+static bool one_fails(struct shrinker *shrinker, propose_fn *propose, size_t from, size_t end,
+                      struct kit_verdict *verdict)
+{
+    struct batch batch = {shrinker, propose, from, end};
+    kit_sandbox(shrinker->target->algo, try_in_turn, &batch, &shrinker->limits, shrinker->witness,
+                verdict);
+    return verdict->result == KIT_FAULT && same_way(verdict->fault, shrinker->fault);
+}
+
+/* Whether the candidate of that number, or one of those behind it, fails in a process of its own.
+ * *number is then that one's, and otherwise that of the last one that was tried. */
+static bool fails_apart(struct shrinker *shrinker, propose_fn *propose, size_t *number, size_t end)
+{
     struct kit_verdict verdict;
-    struct kit_trace trace = shrinker->best;
-    trace.sessions[0] = *session;
-    trace.ops = shrinker->candidate;
-    trace.count = count;
-    if (ops != shrinker->candidate) {
-        memcpy(shrinker->candidate, ops, count * sizeof *ops);
+    size_t from = *number;
+    bool fails = one_fails(shrinker, propose, from, shrinker->alone ? from + 1 : end, &verdict);
+    size_t last = shrinker->witness->trial;
+    if (fails && last > from) {
+        /* Or does it only behind the others? */
+        fails = one_fails(shrinker, propose, last, last + 1, &verdict);
+        shrinker->alone = !fails;
+        last = fails ? last : from;
     }
-    kit_sandbox_trace(shrinker->target, &trace, &shrinker->limits, shrinker->witness, &verdict);
-    shrinker->trials++;
-    shrinker->seconds += verdict.seconds;
-    if (verdict.result != KIT_FAULT || !same_way(verdict.fault, shrinker->fault)) {
-        return false;
+    *number = last > from ? last : from;
+    if (fails) {
+        (void)propose(shrinker, *number);
+        shrinker->verdict = verdict;
     }
-    shrinker->best.sessions[0] = *session;
-    /* What lies behind the operation that failed never ran. */
-    shrinker->best.count = shrinker->witness->done;
-    memcpy(shrinker->best.ops, shrinker->candidate, shrinker->best.count * sizeof *ops);
-    shrinker->verdict = verdict;
+    return fails;
+}
+
+/* The first candidate from number `from` on that fails in the same way, which then is the best;
+ * `end` if none does. */
+static size_t first_failing(struct shrinker *shrinker, propose_fn *propose, size_t from, size_t end)
+{
+    for (; from < end && !exhausted(shrinker); from++) {
+        if (propose(shrinker, from) &&
+            (shrinker->inside ? fails_here(shrinker)
+                              : fails_apart(shrinker, propose, &from, end))) {
+            take(shrinker);
+            return from;
+        }
+    }
+    return end;
+}
+
+/* --- fewer operations ------------------------------------------------------------------------ */
+
+static bool without_chunk(struct shrinker *shrinker, size_t number)
+{
+    struct kit_trace *candidate = candidate_of(shrinker);
+    size_t at = shrinker->at + number * shrinker->chunk;
+    size_t left = candidate->count - at;
+    size_t dropped = shrinker->chunk < left ? shrinker->chunk : left;
+    candidate->count -= dropped;
+    memmove(candidate->ops + at, candidate->ops + at + dropped,
+            (left - dropped) * sizeof *candidate->ops);
     return true;
 }
 
 /* Delta debugging: leaves out ever smaller runs of operations, until none can be left out. */
 static void drop_operations(struct shrinker *shrinker)
 {
-    size_t chunk = shrinker->best.count / 2;
-    while (chunk > 0 && !exhausted(shrinker)) {
+    shrinker->chunk = shrinker->best.count / 2;
+    while (shrinker->chunk > 0 && !exhausted(shrinker)) {
         bool dropped = false;
-        for (size_t at = 0; at < shrinker->best.count;) {
-            size_t n = chunk < shrinker->best.count - at ? chunk : shrinker->best.count - at;
-            size_t rest = shrinker->best.count - at - n;
-            memcpy(shrinker->candidate, shrinker->best.ops, at * sizeof(struct kit_op));
-            memcpy(shrinker->candidate + at, shrinker->best.ops + at + n,
-                   rest * sizeof(struct kit_op));
-            if (still_fails(shrinker, &shrinker->best.sessions[0], shrinker->candidate,
-                            at + rest)) {
-                dropped = true;
-            } else {
-                at += n;
-            }
+        for (shrinker->at = 0; shrinker->at < shrinker->best.count;) {
+            size_t left = shrinker->best.count - shrinker->at;
+            size_t chunks = (left + shrinker->chunk - 1) / shrinker->chunk;
+            size_t failing = first_failing(shrinker, without_chunk, 0, chunks);
+            dropped |= failing < chunks;
+            shrinker->at += failing * shrinker->chunk;
         }
-        if (!dropped || chunk > shrinker->best.count) {
-            chunk /= 2;
+        if (!dropped || shrinker->chunk > shrinker->best.count) {
+            shrinker->chunk /= 2;
         }
     }
 }
 
-/* Tries one operation in place of another. */
-static bool replace(struct shrinker *shrinker, size_t at, struct kit_op op)
+/* An advance is left out while time passes as before: what it moves the clock by goes to the next,
+ * or to where the clock begins. */
+static bool with_advance_merged(struct shrinker *shrinker, size_t number)
 {
-    size_t count = shrinker->best.count;
-    memcpy(shrinker->candidate, shrinker->best.ops, count * sizeof op);
-    shrinker->candidate[at] = op;
-    return still_fails(shrinker, &shrinker->best.sessions[0], shrinker->candidate, count);
+    size_t at = number / 2;
+    struct kit_op op = shrinker->best.ops[at];
+    if (op.kind != KIT_OP_ADVANCE || op.ticks == 0) {
+        return false;
+    }
+    struct kit_trace *candidate = candidate_of(shrinker);
+    candidate->count--;
+    memmove(candidate->ops + at, candidate->ops + at + 1, (candidate->count - at) * sizeof op);
+    if (number % 2 == 1) {
+        candidate->sessions[0].now += (uint64_t)op.ticks;
+        return candidate->sessions[0].now <= TL_DEADLINE_MAX;
+    }
+    while (at < candidate->count && candidate->ops[at].kind != KIT_OP_ADVANCE) {
+        at++;
+    }
+    if (at == candidate->count || op.ticks >= INT64_MAX - candidate->ops[at].ticks) {
+        return false;
+    }
+    candidate->ops[at].ticks += op.ticks;
+    return true;
 }
 
-/* Leaves out advances while time passes as before: what one moves the clock by goes to the next,
- * or to where the clock begins. */
 static void merge_advances(struct shrinker *shrinker)
 {
-    for (size_t i = 0; i < shrinker->best.count && !exhausted(shrinker);) {
-        struct kit_op op = shrinker->best.ops[i];
-        size_t rest = shrinker->best.count - i - 1;
-        if (op.kind != KIT_OP_ADVANCE || op.ticks == 0) {
-            i++;
-            continue;
-        }
-        struct kit_op *candidate = shrinker->candidate;
-        memcpy(candidate, shrinker->best.ops, i * sizeof op);
-        memcpy(candidate + i, shrinker->best.ops + i + 1, rest * sizeof op);
-        size_t next = i;
-        while (next < i + rest && candidate[next].kind != KIT_OP_ADVANCE) {
-            next++;
-        }
-        if (next < i + rest && op.ticks < INT64_MAX - candidate[next].ticks) {
-            candidate[next].ticks += op.ticks;
-            if (still_fails(shrinker, &shrinker->best.sessions[0], candidate, i + rest)) {
-                continue;
-            }
-            candidate[next].ticks -= op.ticks;
-        }
-        struct kit_session session = shrinker->best.sessions[0];
-        session.now += (uint64_t)op.ticks;
-        i += session.now > TL_DEADLINE_MAX || !still_fails(shrinker, &session, candidate, i + rest);
+    size_t number = 0;
+    while (number < 2 * shrinker->best.count) {
+        number = first_failing(shrinker, with_advance_merged, number, 2 * shrinker->best.count);
+        number -= number % 2;
     }
 }
 
-/* Tries what the callback of operation `at` does as an operation of its own: in its place, or else
- * in any other. */
-static bool take_out(struct shrinker *shrinker, size_t at)
+/* What a callback does becomes an operation of its own: in its place, or else in any other. */
+static bool with_plain_operation(struct shrinker *shrinker, size_t number)
 {
-    const struct kit_op *ops = shrinker->best.ops;
     size_t count = shrinker->best.count;
-    struct kit_op plain = ops[at];
+    size_t at = number / count;
+    size_t to = (at + number) % count;
+    struct kit_op plain = shrinker->best.ops[at];
     plain.kind = plain.kind == KIT_OP_WHEN_STOP ? KIT_OP_STOP : KIT_OP_START;
     plain.id = plain.other;
     plain.last = plain.other;
     plain.other = 0;
     plain.always = false;
-    for (size_t i = 0; i < count && !exhausted(shrinker); i++) {
-        size_t to = (at + i) % count;
-        struct kit_op *candidate = shrinker->candidate;
-        memcpy(candidate, ops, count * sizeof plain);
-        if (to > at) {
-            memmove(candidate + at, candidate + at + 1, (to - at) * sizeof plain);
-        } else {
-            memmove(candidate + to + 1, candidate + to, (at - to) * sizeof plain);
-        }
-        candidate[to] = plain;
-        if (still_fails(shrinker, &shrinker->best.sessions[0], candidate, count)) {
-            return true;
-        }
+    struct kit_op *ops = candidate_of(shrinker)->ops;
+    if (to > at) {
+        memmove(ops + at, ops + at + 1, (to - at) * sizeof plain);
+    } else {
+        memmove(ops + to + 1, ops + to, (at - to) * sizeof plain);
     }
-    return false;
+    ops[to] = plain;
+    return true;
 }
 
 /* A fault that needs no callback is told without one. */
 static void take_out_of_callbacks(struct shrinker *shrinker)
 {
-    for (size_t i = 0; i < shrinker->best.count && !exhausted(shrinker);) {
-        enum kit_op_kind kind = shrinker->best.ops[i].kind;
+    for (size_t at = 0; at < shrinker->best.count;) {
+        size_t count = shrinker->best.count;
+        enum kit_op_kind kind = shrinker->best.ops[at].kind;
+        size_t end = (at + 1) * count;
         bool reacts = kind == KIT_OP_WHEN_START || kind == KIT_OP_WHEN_STOP;
-        i += !reacts || !take_out(shrinker, i);
+        at += !reacts || first_failing(shrinker, with_plain_operation, at * count, end) == end;
     }
 }
 
+/* --- simpler operations ---------------------------------------------------------------------- */
+
 /* A number in an operation that may be made smaller. */
-enum number { TICKS, TIMES, LAST };
+enum number { TICKS, TIMES, LAST, NUMBERS };
 
 /* Its value, and the least that it may have; the same twice if this operation has none. */
 static uint64_t number_of(const struct kit_op *op, enum number which, uint64_t *least)
@@ -202,44 +282,55 @@ static struct kit_op with_number(struct kit_op op, enum number which, uint64_t v
     return op;
 }
 
-/* From the far end: the least that still fails is between the least there is and what failed. */
-static void lower(struct shrinker *shrinker, size_t at, enum number which)
+/* How an operation becomes simpler: in three ways, or by a number, which is raised from the least
+ * by ever more, or lowered by ever less. */
+enum { NOT_ALWAYS, NO_BUDGET, BUDGET_OF_1, FIRST_NUMBER, STEPS = 2 * 64 };
+#define SIMPLER (FIRST_NUMBER + NUMBERS * STEPS)
+
+static bool make_simpler(struct kit_op *op, size_t how)
 {
-    if (at >= shrinker->best.count) {
-        return;
+    if (how == NOT_ALWAYS) {
+        bool always = op->always;
+        op->always = false;
+        return always;
     }
-    uint64_t low = 0;
-    uint64_t high = number_of(&shrinker->best.ops[at], which, &low);
-    while (at < shrinker->best.count && high > low + 1 && !exhausted(shrinker)) {
-        uint64_t value = low + (high - low) / 2;
-        if (replace(shrinker, at, with_number(shrinker->best.ops[at], which, value))) {
-            high = value;
-        } else {
-            low = value;
-        }
+    if (how < FIRST_NUMBER) {
+        uint64_t budget = how == NO_BUDGET ? TL_NO_BUDGET : 1;
+        bool simpler = op->kind == KIT_OP_ADVANCE && op->budget != TL_NO_BUDGET && op->budget > 1;
+        op->budget = budget;
+        return simpler;
     }
+    enum number which = (enum number)((how - FIRST_NUMBER) / STEPS);
+    size_t step = (how - FIRST_NUMBER) % STEPS;
+    uint64_t least = 0;
+    uint64_t value = number_of(op, which, &least);
+    uint64_t by = UINT64_C(1) << (step < STEPS / 2 ? step : STEPS - 1 - step);
+    if (value <= least || by >= value - least) {
+        return false;
+    }
+    *op = with_number(*op, which, step < STEPS / 2 ? least + by : value - by);
+    return true;
+}
+
+static bool with_simpler_operation(struct shrinker *shrinker, size_t number)
+{
+    size_t at = number / SIMPLER;
+    struct kit_op op = shrinker->best.ops[at];
+    if (!make_simpler(&op, number % SIMPLER)) {
+        return false;
+    }
+    candidate_of(shrinker)->ops[at] = op;
+    return true;
 }
 
 /* Makes the numbers in the operations smaller and rounder. */
 static void simplify_operations(struct shrinker *shrinker)
 {
-    for (size_t i = 0; i < shrinker->best.count && !exhausted(shrinker); i++) {
-        struct kit_op op = shrinker->best.ops[i];
-        if (op.always) {
-            op.always = false;
-            op.always = !replace(shrinker, i, op);
-        }
-        if (op.kind == KIT_OP_ADVANCE && op.budget != TL_NO_BUDGET) {
-            uint64_t least = op.budget > 1 ? 1 : op.budget;
-            op.budget = TL_NO_BUDGET;
-            if (!replace(shrinker, i, op)) {
-                op.budget = least;
-                (void)replace(shrinker, i, op);
-            }
-        }
-        lower(shrinker, i, TICKS);
-        lower(shrinker, i, TIMES);
-        lower(shrinker, i, LAST);
+    size_t number = 0;
+    while (number < shrinker->best.count * SIMPLER) {
+        number =
+            first_failing(shrinker, with_simpler_operation, number, shrinker->best.count * SIMPLER);
+        number -= number % SIMPLER;
     }
 }
 
@@ -258,57 +349,62 @@ static size_t timers_named(const struct kit_op *op)
     }
 }
 
-/* Of many operations it may be the number that counts. */
-enum alike { ALL_THE_SAME, STARTS_THE_SAME, DELAYS_THE_SAME };
+/* Of many operations it may be the number that counts: all become the first start, or all starts
+ * do, or all starts have its delay. That is told in a line or two. */
+enum alike { ALL_THE_SAME, STARTS_THE_SAME, DELAYS_THE_SAME, ALIKES };
 
-/* Makes many operations one that is repeated, or all starts one, or gives all starts one delay:
- * that is told in a line or two. */
-static void make_alike(struct shrinker *shrinker, enum alike how)
+static bool made_alike(struct shrinker *shrinker, size_t number)
 {
-    size_t count = shrinker->best.count;
+    struct kit_trace *candidate = candidate_of(shrinker);
     const struct kit_op *first = NULL;
-    for (size_t i = 0; i < count && first == NULL; i++) {
-        first = shrinker->best.ops[i].kind == KIT_OP_START ? &shrinker->best.ops[i] : NULL;
+    for (size_t i = 0; i < candidate->count && first == NULL; i++) {
+        first = candidate->ops[i].kind == KIT_OP_START ? &shrinker->best.ops[i] : NULL;
     }
-    if (count < MANY_OPERATIONS || first == NULL) {
-        return;
+    if (candidate->count < MANY_OPERATIONS || first == NULL) {
+        return false;
     }
-    for (size_t i = 0; i < count; i++) {
-        struct kit_op op = shrinker->best.ops[i];
-        if (op.kind == KIT_OP_START && how == DELAYS_THE_SAME) {
-            op.ticks = first->ticks;
-        } else if (op.kind == KIT_OP_START || how == ALL_THE_SAME) {
-            op = *first;
+    for (size_t i = 0; i < candidate->count; i++) {
+        struct kit_op *op = &candidate->ops[i];
+        if (op->kind == KIT_OP_START && number == DELAYS_THE_SAME) {
+            op->ticks = first->ticks;
+        } else if (op->kind == KIT_OP_START || number == ALL_THE_SAME) {
+            *op = *first;
         }
-        shrinker->candidate[i] = op;
     }
-    if (still_fails(shrinker, &shrinker->best.sessions[0], shrinker->candidate, count)) {
+    return true;
+}
+
+static void make_alike(struct shrinker *shrinker)
+{
+    size_t how = 0;
+    while ((how = first_failing(shrinker, made_alike, how, ALIKES)) < ALIKES) {
         kit_trace_fold(&shrinker->best);
         drop_operations(shrinker);
         kit_trace_fold(&shrinker->best);
+        how++;
     }
 }
 
-/* Tries whether fewer timers will do, two of which may become one. */
-static void fewer_timers(struct shrinker *shrinker)
+/* --- fewer timers, and what create is told --------------------------------------------------- */
+
+/* Two timers may become one. */
+static bool with_few_timers(struct shrinker *shrinker, size_t number)
 {
-    size_t count = shrinker->best.count;
-    for (uint32_t few = 1; few < shrinker->best.sessions[0].capacity && !exhausted(shrinker);
-         few *= 2) {
-        struct kit_session session = shrinker->best.sessions[0];
-        session.capacity = few;
-        for (size_t i = 0; i < count; i++) {
-            struct kit_op op = shrinker->best.ops[i];
-            size_t named = timers_named(&op);
-            op.id = named > 0 ? op.id % few : op.id;
-            op.last = named > 0 && op.last != shrinker->best.ops[i].id ? op.last : op.id;
-            op.other = named > 1 ? op.other % few : op.other;
-            shrinker->candidate[i] = op;
-        }
-        if (still_fails(shrinker, &session, shrinker->candidate, count)) {
-            return;
-        }
+    struct kit_trace *candidate = candidate_of(shrinker);
+    uint32_t few = UINT32_C(1) << number;
+    if (few >= candidate->sessions[0].capacity) {
+        return false;
     }
+    candidate->sessions[0].capacity = few;
+    for (size_t i = 0; i < candidate->count; i++) {
+        struct kit_op *op = &candidate->ops[i];
+        size_t named = timers_named(op);
+        bool range = named > 0 && op->last != op->id;
+        op->id = named > 0 ? op->id % few : op->id;
+        op->last = range ? op->last : op->id;
+        op->other = named > 1 ? op->other % few : op->other;
+    }
+    return true;
 }
 
 /* Of simpler ones, the first is the simplest: none, nothing behind, nothing before. */
@@ -323,57 +419,74 @@ static void simplify_records(struct kit_records_layout *records, unsigned which)
     }
 }
 
-static void simplify_session(struct shrinker *shrinker)
+static uint32_t timers_needed(const struct kit_trace *trace)
 {
-    struct kit_session session = shrinker->best.sessions[0];
-    session.now = 0;
-    (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
-    session = shrinker->best.sessions[0];
-    session.max_delay_ticks = 0;
-    (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
-    for (unsigned simpler = 0; simpler < 3; simpler++) {
-        session = shrinker->best.sessions[0];
-        simplify_records(&session.records, simpler);
-        if (memcmp(&session.records, &shrinker->best.sessions[0].records, sizeof session.records) !=
-            0) {
-            (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
-        }
-    }
-    for (size_t i = 0; i < tl_option_count(shrinker->target->algo); i++) {
-        session = shrinker->best.sessions[0];
-        if (session.options[i] != shrinker->target->options[i]) {
-            session.options[i] = shrinker->target->options[i];
-            (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
-        }
-    }
     uint32_t needed = 0;
-    for (size_t i = 0; i < shrinker->best.count; i++) {
-        const struct kit_op *op = &shrinker->best.ops[i];
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct kit_op *op = &trace->ops[i];
         size_t named = timers_named(op);
         needed = named > 0 && op->last >= needed ? op->last + 1 : needed;
         needed = named > 1 && op->other >= needed ? op->other + 1 : needed;
     }
-    session = shrinker->best.sessions[0];
-    if (needed != session.capacity) {
-        session.capacity = needed;
-        (void)still_fails(shrinker, &session, shrinker->best.ops, shrinker->best.count);
+    return needed;
+}
+
+/* The ways in which what create is told becomes simpler; then, option by option, the default. */
+enum { AT_ZERO, NO_MAX_DELAY, RECORDS, TIMERS = RECORDS + 3, OPTIONS };
+
+static bool with_simpler_session(struct shrinker *shrinker, size_t number)
+{
+    struct kit_trace *candidate = candidate_of(shrinker);
+    struct kit_session *session = &candidate->sessions[0];
+    if (number == AT_ZERO) {
+        uint64_t given = session->now;
+        session->now = 0;
+        return given != 0;
+    }
+    if (number == NO_MAX_DELAY) {
+        uint64_t given = session->max_delay_ticks;
+        session->max_delay_ticks = 0;
+        return given != 0;
+    }
+    if (number < TIMERS) {
+        struct kit_records_layout given = session->records;
+        simplify_records(&session->records, (unsigned)number - RECORDS);
+        return memcmp(&session->records, &given, sizeof given) != 0;
+    }
+    if (number == TIMERS) {
+        uint32_t given = session->capacity;
+        session->capacity = timers_needed(candidate);
+        return session->capacity != given;
+    }
+    int64_t *option = &session->options[number - OPTIONS];
+    int64_t given = *option;
+    *option = shrinker->target->options[number - OPTIONS];
+    return *option != given;
+}
+
+static void simplify_session(struct shrinker *shrinker)
+{
+    size_t count = OPTIONS + tl_option_count(shrinker->target->algo);
+    size_t number = 0;
+    while (number < count) {
+        number = first_failing(shrinker, with_simpler_session, number, count) + 1;
     }
 }
 
-/* Gives timers the lowest numbers that do, in the order in which they are named. */
-static void renumber(struct shrinker *shrinker)
+/* Timers have the lowest numbers that do, in the order in which they are named. */
+static bool renumbered(struct shrinker *shrinker, size_t number)
 {
     enum { NAMES_MAX = 256 };
     uint32_t names[NAMES_MAX];
     uint32_t known = 0;
-    size_t count = shrinker->best.count;
-    memcpy(shrinker->candidate, shrinker->best.ops, count * sizeof(struct kit_op));
-    for (size_t i = 0; i < count; i++) {
-        struct kit_op *op = &shrinker->candidate[i];
+    (void)number; /* there is one way */
+    struct kit_trace *candidate = candidate_of(shrinker);
+    for (size_t i = 0; i < candidate->count; i++) {
+        struct kit_op *op = &candidate->ops[i];
         uint32_t *fields[] = {&op->id, &op->other};
         size_t named = timers_named(op);
         if (named > 0 && op->last != op->id) {
-            return; /* a range goes through its timers in their order */
+            return false; /* a range goes through its timers in their order */
         }
         for (size_t f = 0; f < named; f++) {
             uint32_t at = 0;
@@ -382,7 +495,7 @@ static void renumber(struct shrinker *shrinker)
             }
             if (at == known) {
                 if (known == NAMES_MAX) {
-                    return; /* too many to be read anyway */
+                    return false; /* too many to be read anyway */
                 }
                 names[known++] = *fields[f];
             }
@@ -390,54 +503,109 @@ static void renumber(struct shrinker *shrinker)
         }
         op->last = named > 0 ? op->id : op->last;
     }
-    (void)still_fails(shrinker, &shrinker->best.sessions[0], shrinker->candidate, count);
+    return true;
+}
+
+static bool as_it_is(struct shrinker *shrinker, size_t number)
+{
+    (void)candidate_of(shrinker);
+    return number == 0;
+}
+
+static void make_shorter(struct shrinker *shrinker)
+{
+    (void)first_failing(shrinker, with_few_timers, 0, 32);
+    drop_operations(shrinker);
+    make_alike(shrinker);
+    merge_advances(shrinker);
+    take_out_of_callbacks(shrinker);
+    simplify_operations(shrinker);
+    drop_operations(shrinker);
+    merge_advances(shrinker);
+    drop_operations(shrinker);
+    (void)first_failing(shrinker, renumbered, 0, 1);
+    simplify_session(shrinker);
+    drop_operations(shrinker);
+}
+
+static void make_shorter_inside(void *ctx, struct kit_witness *witness)
+{
+    make_shorter(ctx);
+    witness->fault = FAULT_NONE;
+}
+
+/* In one process, as far as that lives on; false if it has not come to the end, or to something
+ * that does not fail in a process of its own. */
+static bool make_shorter_at_once(struct shrinker *shrinker, const struct kit_trace *whole)
+{
+    struct kit_limits limits = shrinker->limits;
+    struct kit_verdict verdict;
+    limits.processor_seconds = limits.shrink_seconds;
+    shrinker->inside = true;
+    kit_sandbox(shrinker->target->algo, make_shorter_inside, shrinker, &limits, shrinker->witness,
+                &verdict);
+    shrinker->inside = false;
+    bool ended = verdict.result == KIT_OK;
+    if (one_fails(shrinker, as_it_is, 0, 1, &verdict)) {
+        shrinker->verdict = verdict;
+        return ended;
+    }
+    shrinker->best.sessions[0] = whole->sessions[0];
+    shrinker->best.count = whole->count;
+    memcpy(shrinker->best.ops, whole->ops, whole->count * sizeof *whole->ops);
+    return false;
+}
+
+static uint64_t in_seconds(double seconds)
+{
+    return clock_now_ns() + (uint64_t)(seconds * 1e9);
 }
 
 bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits,
                 struct kit_witness *witness, struct kit_trace *trace, struct kit_verdict *verdict)
 {
     kit_trace_fold(trace);
-    struct shrinker shrinker = {
+    size_t ops_bytes = trace->count * sizeof *trace->ops;
+    struct shrinker *shrinker = child_memory_new(sizeof *shrinker + ops_bytes);
+    struct kit_op *candidate_ops = malloc(ops_bytes + 1);
+    if (shrinker == NULL || candidate_ops == NULL) {
+        child_memory_free(shrinker, sizeof *shrinker + ops_bytes);
+        free(candidate_ops);
+        return false;
+    }
+    *shrinker = (struct shrinker){
         .target = target,
         .limits = *limits,
         .witness = witness,
         .fault = verdict->fault,
+        .alone = verdict->fault == FAULT_OUTPUT, /* noticed when the process has ended */
+        .end_ns = UINT64_MAX,
         .best = *trace,
-        .verdict = *verdict,
-        .candidate = calloc(trace->count + 1, sizeof *shrinker.candidate),
+        .candidate = *trace,
     };
-    if (shrinker.candidate == NULL) {
-        return false;
-    }
-    bool repeats =
-        still_fails(&shrinker, &shrinker.best.sessions[0], shrinker.best.ops, shrinker.best.count);
+    shrinker->best.ops = shrinker->ops;
+    shrinker->candidate.ops = candidate_ops;
+    memcpy(shrinker->ops, trace->ops, ops_bytes);
+    bool repeats = first_failing(shrinker, as_it_is, 0, 1) == 0;
     if (repeats) {
-        shrinker.limits.processor_seconds =
-            shrinker.fault == FAULT_HANG ? HANG_SECONDS : HANG_SECONDS + 2 * shrinker.seconds;
-        shrinker.seconds = 0;
-        fewer_timers(&shrinker);
-        drop_operations(&shrinker);
-        make_alike(&shrinker, ALL_THE_SAME);
-        make_alike(&shrinker, STARTS_THE_SAME);
-        make_alike(&shrinker, DELAYS_THE_SAME);
-        merge_advances(&shrinker);
-        take_out_of_callbacks(&shrinker);
-        simplify_operations(&shrinker);
-        drop_operations(&shrinker);
-        merge_advances(&shrinker);
-        drop_operations(&shrinker);
-        renumber(&shrinker);
-        simplify_session(&shrinker);
-        drop_operations(&shrinker);
+        shrinker->limits.processor_seconds = shrinker->fault == FAULT_HANG
+                                                 ? HANG_SECONDS
+                                                 : HANG_SECONDS + 2 * shrinker->verdict.seconds;
+        shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);
+        if (!make_shorter_at_once(shrinker, trace)) {
+            shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);
+            make_shorter(shrinker);
+        }
+        struct kit_verdict shortest = shrinker->verdict;
+        shortest.operations = verdict->operations;
+        shortest.seconds = verdict->seconds;
+        shortest.coverage = verdict->coverage;
+        *verdict = shortest;
+        trace->sessions[0] = shrinker->best.sessions[0];
+        trace->count = shrinker->best.count;
+        memcpy(trace->ops, shrinker->ops, trace->count * sizeof *trace->ops);
     }
-    free(shrinker.candidate);
-    uint64_t operations = verdict->operations;
-    double seconds = verdict->seconds;
-    struct kit_coverage coverage = verdict->coverage;
-    *trace = shrinker.best;
-    *verdict = shrinker.verdict;
-    verdict->operations = operations;
-    verdict->seconds = seconds;
-    verdict->coverage = coverage;
+    child_memory_free(shrinker, sizeof *shrinker + ops_bytes);
+    free(candidate_ops);
     return repeats;
 }
