@@ -17,6 +17,16 @@
 /* What damage can be answered with, beyond telling it. */
 #define REMEDY "make or copy the file anew"
 
+/* No section's content is longer. */
+#define RAW_MAX                                                                                    \
+    (TRACE_BLOCK_RAW_MAX > TRACE_ORIGIN_MAX_BYTES ? TRACE_BLOCK_RAW_MAX : TRACE_ORIGIN_MAX_BYTES)
+
+/* Grows with what a file's sections need: most are far smaller than the largest may be. */
+struct buffer {
+    uint8_t *bytes;
+    size_t capacity;
+};
+
 struct trace_reader {
     struct trace_header header;
     char *path;
@@ -27,9 +37,8 @@ struct trace_reader {
     uint64_t origin_at;
     uint64_t blocks;
     ZSTD_DCtx *zstd;
-    uint8_t *raw;
-    uint8_t *stored;
-    size_t stored_capacity;
+    struct buffer raw;
+    struct buffer stored;
     struct trace_decoded *decoded;
 
     /* Where reading stands. */
@@ -98,32 +107,51 @@ static const char *read_section_head(const struct trace_reader *reader, uint64_t
     return NULL;
 }
 
+/* Room for so many bytes; what there was is lost. Returns NULL, or what went wrong. */
+static const char *make_room(struct buffer *buffer, size_t bytes)
+{
+    if (buffer->bytes != NULL && bytes <= buffer->capacity) {
+        return NULL;
+    }
+    free(buffer->bytes);
+    buffer->bytes = malloc(bytes > 0 ? bytes : 1);
+    buffer->capacity = buffer->bytes != NULL ? bytes : 0;
+    return buffer->bytes != NULL ? NULL : strerror(ENOMEM);
+}
+
 /* Reads, checks and decompresses the section at `at`; the bytes are in reader->raw then. */
-static const char *read_section(const struct trace_reader *reader, uint64_t at, uint32_t kind,
+static const char *read_section(struct trace_reader *reader, uint64_t at, uint32_t kind,
                                 uint64_t index, size_t raw_max, struct section *section)
 {
     const char *why = read_section_head(reader, at, reader->file_bytes, section);
     if (why != NULL) {
         return why;
     }
-    if (section->stored_bytes > reader->stored_capacity || section->raw_bytes > raw_max) {
+    if (section->stored_bytes > ZSTD_compressBound(RAW_MAX) || section->raw_bytes > raw_max) {
         return "its sizes are out of range: it was altered";
     }
-    why = read_at(reader->fd, reader->stored, section->stored_bytes, at + TRACE_SECTION_BYTES);
+    why = make_room(&reader->stored, section->stored_bytes);
+    uint8_t *stored = reader->stored.bytes;
+    if (why == NULL) {
+        why = read_at(reader->fd, stored, section->stored_bytes, at + TRACE_SECTION_BYTES);
+    }
     if (why != NULL) {
         return why;
     }
-    if (trace_section_checksum(section->head, reader->stored, section->stored_bytes) !=
-        section->checksum) {
+    if (trace_section_checksum(section->head, stored, section->stored_bytes) != section->checksum) {
         return "its checksum does not match: it was altered";
     }
     if (section->kind != kind || section->index != index) {
         return "something else is in its place";
     }
+    why = make_room(&reader->raw, section->raw_bytes);
+    if (why != NULL) {
+        return why;
+    }
     if (section->stored_bytes == 0) {
         return section->raw_bytes == 0 ? NULL : "its content is missing";
     }
-    size_t got = ZSTD_decompressDCtx(reader->zstd, reader->raw, section->raw_bytes, reader->stored,
+    size_t got = ZSTD_decompressDCtx(reader->zstd, reader->raw.bytes, section->raw_bytes, stored,
                                      section->stored_bytes);
     if (ZSTD_isError(got) || got != section->raw_bytes) {
         return "it does not decompress to what it should";
@@ -140,8 +168,8 @@ void trace_reader_close(struct trace_reader *reader)
         (void)close(reader->fd);
     }
     (void)ZSTD_freeDCtx(reader->zstd);
-    free(reader->raw);
-    free(reader->stored);
+    free(reader->raw.bytes);
+    free(reader->stored.bytes);
     free(reader->decoded);
     free(reader->origin);
     free(reader->path);
@@ -273,7 +301,7 @@ static bool read_trailer(struct trace_reader *reader, struct error *error)
         if (reader->origin == NULL) {
             return error_set(error, "%s: out of memory", reader->path);
         }
-        (void)memcpy(reader->origin, reader->raw, section.raw_bytes);
+        (void)memcpy(reader->origin, reader->raw.bytes, section.raw_bytes);
         reader->origin[section.raw_bytes] = '\0';
         reader->header.origin = reader->origin;
         (void)trace_origin_valid(reader->origin, section.raw_bytes, &why);
@@ -301,18 +329,12 @@ struct trace_reader *trace_reader_open(const char *path, struct error *error)
         (void)error_set(error, "%s: out of memory", path);
         return NULL;
     }
-    size_t raw_max =
-        TRACE_BLOCK_RAW_MAX > TRACE_ORIGIN_MAX_BYTES ? TRACE_BLOCK_RAW_MAX : TRACE_ORIGIN_MAX_BYTES;
     reader->fd = -1;
-    reader->stored_capacity = ZSTD_compressBound(raw_max);
     reader->path = strdup(path);
     reader->zstd = ZSTD_createDCtx();
-    reader->raw = malloc(raw_max);
-    reader->stored = malloc(reader->stored_capacity);
     /* Not zeroed: it is megabytes, which a small trace does not need. */
     reader->decoded = malloc(sizeof *reader->decoded);
-    if (reader->path == NULL || reader->zstd == NULL || reader->raw == NULL ||
-        reader->stored == NULL || reader->decoded == NULL) {
+    if (reader->path == NULL || reader->zstd == NULL || reader->decoded == NULL) {
         (void)error_set(error, "%s: out of memory", path);
         trace_reader_close(reader);
         return NULL;
@@ -368,7 +390,7 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
             .max_delay_ticks = reader->header.max_delay_ticks,
             .ids = reader->header.ids,
         };
-        why = trace_block_decode(reader->raw, section.raw_bytes, section.records, &limits,
+        why = trace_block_decode(reader->raw.bytes, section.raw_bytes, section.records, &limits,
                                  reader->decoded);
     }
     if (why != NULL) {
