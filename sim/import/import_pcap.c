@@ -22,6 +22,7 @@ const struct import_option import_pcap_options[] = {
 #include "import_settings.h"
 #include "import_tally.h"
 #include "key_table.h"
+#include "loaded_library.h"
 #include "packed_file.h"
 #include "packet.h"
 #include "progress.h"
@@ -35,6 +36,17 @@ const struct import_option import_pcap_options[] = {
 #include <string.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)
+
+/* Debian's name of it, and everybody else's. It brings a dozen libraries with it, for which no
+ * other command is to wait. */
+#define PCAP_FUNCTIONS(X)                                                                          \
+    X(pcap_close)                                                                                  \
+    X(pcap_datalink)                                                                               \
+    X(pcap_datalink_val_to_name)                                                                   \
+    X(pcap_fopen_offline_with_tstamp_precision)                                                    \
+    X(pcap_geterr)                                                                                 \
+    X(pcap_next_ex)
+LOADED_LIBRARY(PCAP_FUNCTIONS, "libpcap.so.0.8", "libpcap.so.1");
 
 /* One end of a TCP connection, as a sender. Sequence numbers wrap. */
 struct sender {
@@ -275,7 +287,7 @@ static bool take_packet(struct pcap_import *import, const struct pcap_pkthdr *he
         return true;
     }
     uint64_t time_ns = (uint64_t)seconds * NS_PER_SECOND + (uint64_t)header->ts.tv_usec;
-    switch (packet_parse(pcap_datalink(import->pcap), data, header->caplen, &packet, &why)) {
+    switch (packet_parse(lib.pcap_datalink(import->pcap), data, header->caplen, &packet, &why)) {
     case PACKET_FLOW:
         break;
     case PACKET_OTHER:
@@ -309,20 +321,26 @@ static bool open_capture(struct pcap_import *import, struct error *error)
 {
     const char *name = packed_file_name(import->file);
     char why[PCAP_ERRBUF_SIZE] = "";
+    if (tl_library_load(&library) == NULL) {
+        return error_set(error,
+                         "%s: libpcap, which reads captures, is not installed; Debian's "
+                         "package is libpcap0.8",
+                         name);
+    }
     FILE *stream = fopencookie(import, "r", (cookie_io_functions_t){.read = read_cookie});
     if (stream == NULL) {
         return error_set(error, "%s: out of memory", name);
     }
     import->pcap =
-        pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, why);
+        lib.pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, why);
     if (import->pcap == NULL) {
         (void)fclose(stream);
         return error_set(error, "%s: not a capture: %s", name,
                          import->why != NULL ? import->why : why);
     }
-    int link = pcap_datalink(import->pcap);
+    int link = lib.pcap_datalink(import->pcap);
     if (!packet_link_known(link)) {
-        const char *link_name = pcap_datalink_val_to_name(link);
+        const char *link_name = lib.pcap_datalink_val_to_name(link);
         return error_set(error,
                          "%s: its packets are of the link type %s (%d), which is not understood; "
                          "capture on an Ethernet, loopback or 'any' interface",
@@ -340,7 +358,7 @@ static bool read_packets(struct pcap_import *import, struct error *error)
     const uint8_t *data;
     int status;
     bool good = true;
-    while (good && (status = pcap_next_ex(import->pcap, &header, &data)) == 1) {
+    while (good && (status = lib.pcap_next_ex(import->pcap, &header, &data)) == 1) {
         good = take_packet(import, header, data, error);
         if ((tally->lines & 4095) == 0) {
             progress_update(&progress, packed_file_bytes_done(import->file));
@@ -355,7 +373,7 @@ static bool read_packets(struct pcap_import *import, struct error *error)
         return error_set(error, "%s: %s after packet %" PRIu64 "; copy or record the file again",
                          tally->name, import->why, tally->lines);
     }
-    const char *why = pcap_geterr(import->pcap);
+    const char *why = lib.pcap_geterr(import->pcap);
     if (tally->lines > 0 && strstr(why, "truncated") != NULL) {
         /* Whoever captured was interrupted: what is there is right. */
         import->cut_off = true;
@@ -525,7 +543,7 @@ enum import_result import_pcap(const struct import_job *job, struct error *error
         import_tally_print(&import.tally);
     }
     if (import.pcap != NULL) {
-        pcap_close(import.pcap);
+        lib.pcap_close(import.pcap);
     }
     event_log_close(import.log);
     timer_model_close(import.model);

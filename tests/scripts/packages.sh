@@ -42,7 +42,7 @@ holds timerlab.list bin/timerlab bin/timerlab-bench include/timerlab.h timerlab-
 holds timerlab-dev.list include/timerlab/registry.h libtimerlab.a timerlab.pc timerlab-config.cmake
 ! grep -q 'include/timerlab.h$' timerlab-dev.list || complain "two packages have timerlab.h"
 dpkg-deb -f timerlab_*.deb Depends >depends
-for needed in gnuplot-nox jq libjansson4 libzstd1; do
+for needed in gnuplot-nox jq libjansson4 libzstd1 libpcap0.8; do
     grep -q "$needed" depends || complain "timerlab does not depend on $needed: $(cat depends)"
 done
 dpkg-deb -f timerlab-dev_*.deb Depends | grep -qx "timerlab (= $version)" || complain "timerlab-dev goes with any timerlab"

@@ -5,6 +5,7 @@
 #include "engine.h"
 
 #include "clock.h"
+#include "loaded_library.h"
 #include "postgres_script.h" /* generated from postgres.sql */
 
 #include <glob.h>
@@ -22,6 +23,23 @@
 #define ARRAY_BYTES (ENGINE_BATCH_MAX * 21 + 3)
 #define ARGUMENTS   6
 #define SERVER_USER "postgres" /* who runs the server, where we are root: it refuses to be */
+
+/* It brings twenty libraries with it, for which no other command is to wait. */
+#define PQ_FUNCTIONS(X)                                                                            \
+    X(PQclear)                                                                                     \
+    X(PQconnectdb)                                                                                 \
+    X(PQerrorMessage)                                                                              \
+    X(PQexec)                                                                                      \
+    X(PQexecParams)                                                                                \
+    X(PQfinish)                                                                                    \
+    X(PQgetvalue)                                                                                  \
+    X(PQnfields)                                                                                   \
+    X(PQntuples)                                                                                   \
+    X(PQresultErrorField)                                                                          \
+    X(PQresultStatus)                                                                              \
+    X(PQsetNoticeProcessor)                                                                        \
+    X(PQstatus)
+LOADED_LIBRARY(PQ_FUNCTIONS, "libpq.so.5");
 
 struct engine {
     PGconn *connection;
@@ -75,7 +93,7 @@ static void add_array(struct engine *engine, const struct engine_timer *timers, 
 static void complain(const struct engine *engine, struct error *error)
 {
     char text[512];
-    (void)snprintf(text, sizeof text, "%s", PQerrorMessage(engine->connection));
+    (void)snprintf(text, sizeof text, "%s", lib.PQerrorMessage(engine->connection));
     text[strcspn(text, "\n")] = '\0';
     (void)error_set(error, "postgres: %s", text);
 }
@@ -85,17 +103,17 @@ static enum engine_end judge(const struct engine *engine, const PGresult *result
                              struct error *error)
 {
     static const char *const passing[] = {"40P01", "40001", "57P01", "57P02", "57P03"};
-    ExecStatusType status = PQresultStatus(result);
+    ExecStatusType status = lib.PQresultStatus(result);
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
         return ENGINE_OK;
     }
-    const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *code = lib.PQresultErrorField(result, PG_DIAG_SQLSTATE);
     for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++) {
         if (code != NULL && strcmp(code, passing[i]) == 0) {
             return ENGINE_GONE;
         }
     }
-    if (PQstatus(engine->connection) == CONNECTION_BAD) {
+    if (lib.PQstatus(engine->connection) == CONNECTION_BAD) {
         return ENGINE_GONE;
     }
     complain(engine, error);
@@ -107,11 +125,11 @@ static enum engine_end judge(const struct engine *engine, const PGresult *result
 static enum engine_end run(struct engine *engine, const char *statement, PGresult **result,
                            struct error *error)
 {
-    *result = PQexecParams(engine->connection, statement, engine->count, NULL, engine->arguments,
-                           NULL, NULL, 0);
+    *result = lib.PQexecParams(engine->connection, statement, engine->count, NULL,
+                               engine->arguments, NULL, NULL, 0);
     enum engine_end end = judge(engine, *result, error);
     if (end != ENGINE_OK) {
-        PQclear(*result);
+        lib.PQclear(*result);
         *result = NULL;
     }
     return end;
@@ -119,8 +137,8 @@ static enum engine_end run(struct engine *engine, const char *statement, PGresul
 
 static uint64_t number_at(const PGresult *result, int row, int column)
 {
-    return row < PQntuples(result) && column < PQnfields(result)
-               ? strtoull(PQgetvalue(result, row, column), NULL, 10)
+    return row < lib.PQntuples(result) && column < lib.PQnfields(result)
+               ? strtoull(lib.PQgetvalue(result, row, column), NULL, 10)
                : 0;
 }
 
@@ -132,7 +150,7 @@ static enum engine_end run_for_number(struct engine *engine, const char *stateme
     if (end == ENGINE_OK) {
         *number = number_at(result, 0, 0);
     }
-    PQclear(result);
+    lib.PQclear(result);
     return end;
 }
 
@@ -141,14 +159,15 @@ static enum engine_end run_for_answers(struct engine *engine, const char *statem
 {
     PGresult *result;
     enum engine_end end = run(engine, statement, &result, error);
-    if (end == ENGINE_OK && (PQntuples(result) != 1 || strlen(PQgetvalue(result, 0, 0)) != count)) {
+    if (end == ENGINE_OK &&
+        (lib.PQntuples(result) != 1 || strlen(lib.PQgetvalue(result, 0, 0)) != count)) {
         (void)error_set(error, "postgres: a function's answer is not what it should be");
         end = ENGINE_FAILED;
     }
     if (end == ENGINE_OK) {
-        memcpy(answers, PQgetvalue(result, 0, 0), count);
+        memcpy(answers, lib.PQgetvalue(result, 0, 0), count);
     }
-    PQclear(result);
+    lib.PQclear(result);
     return end;
 }
 
@@ -246,7 +265,7 @@ static enum engine_end postgres_move_clock(struct engine *engine, const char *cl
         *version = number_at(result, 0, 1);
         *passed = number_at(result, 0, 2);
     }
-    PQclear(result);
+    lib.PQclear(result);
     return end;
 }
 
@@ -285,7 +304,7 @@ static enum engine_end postgres_advance(struct engine *engine, uint64_t now_ms, 
         *moved = (int64_t)number_at(result, 0, 0);
         *version = number_at(result, 0, 1);
     }
-    PQclear(result);
+    lib.PQclear(result);
     return end;
 }
 
@@ -306,7 +325,7 @@ static enum engine_end postgres_take(struct engine *engine, uint64_t now_ms,
                               is_seed(engine) ? "select * from timerlab.seed_take($1)"
                                               : "select * from timerlab.lease_take($1, $2, $3)",
                               &result, error);
-    for (int row = 0; end == ENGINE_OK && row < PQntuples(result) && *count < most; row++) {
+    for (int row = 0; end == ENGINE_OK && row < lib.PQntuples(result) && *count < most; row++) {
         timers[(*count)++] = (struct engine_timer){
             .id = number_at(result, row, 0),
             .generation = (uint32_t)number_at(result, row, 1),
@@ -315,7 +334,7 @@ static enum engine_end postgres_take(struct engine *engine, uint64_t now_ms,
             .at_ms = number_at(result, row, 4),
         };
     }
-    PQclear(result);
+    lib.PQclear(result);
     return end;
 }
 
@@ -366,18 +385,18 @@ static enum engine_end postgres_dead(struct engine *engine,
     call(engine);
     enum engine_end end =
         run(engine, "select id, generation from timerlab.timer where state = 'Z'", &result, error);
-    for (int row = 0; end == ENGINE_OK && row < PQntuples(result); row++) {
+    for (int row = 0; end == ENGINE_OK && row < lib.PQntuples(result); row++) {
         visit(ctx, number_at(result, row, 0), (uint32_t)number_at(result, row, 1));
     }
-    PQclear(result);
+    lib.PQclear(result);
     return end;
 }
 
 static enum engine_end run_plain(struct engine *engine, const char *statements, struct error *error)
 {
-    PGresult *result = PQexec(engine->connection, statements);
+    PGresult *result = lib.PQexec(engine->connection, statements);
     enum engine_end end = judge(engine, result, error);
-    PQclear(result);
+    lib.PQclear(result);
     return end;
 }
 
@@ -403,7 +422,7 @@ static enum engine_end postgres_floor(struct engine *engine, double seconds, dou
 static void postgres_close(struct engine *engine)
 {
     if (engine != NULL) {
-        PQfinish(engine->connection);
+        lib.PQfinish(engine->connection);
         free(engine);
     }
 }
@@ -417,8 +436,8 @@ static enum engine_end see_to_durability(struct engine *engine, struct error *er
         (void)snprintf(statement, sizeof statement, "show %s", settings[i]);
         call(engine);
         enum engine_end end = run(engine, statement, &result, error);
-        bool off = end == ENGINE_OK && strcmp(PQgetvalue(result, 0, 0), "off") == 0;
-        PQclear(result);
+        bool off = end == ENGINE_OK && strcmp(lib.PQgetvalue(result, 0, 0), "off") == 0;
+        lib.PQclear(result);
         if (off) {
             (void)error_set(
                 error,
@@ -466,14 +485,19 @@ static enum engine_end postgres_connect(const char *url, const struct engine_pla
         (void)error_set(error, "out of memory for a connection to %s", url);
         return ENGINE_FAILED;
     }
+    if (tl_library_load(&library) == NULL) {
+        (void)error_set(error, "libpq is not installed; Debian's package is libpq5");
+        free(engine);
+        return ENGINE_FAILED;
+    }
     engine->plan = *plan;
-    engine->connection = PQconnectdb(url);
-    if (PQstatus(engine->connection) != CONNECTION_OK) {
+    engine->connection = lib.PQconnectdb(url);
+    if (lib.PQstatus(engine->connection) != CONNECTION_OK) {
         complain(engine, error);
         postgres_close(engine);
         return ENGINE_GONE;
     }
-    (void)PQsetNoticeProcessor(engine->connection, hear_nothing, NULL);
+    (void)lib.PQsetNoticeProcessor(engine->connection, hear_nothing, NULL);
     enum engine_end end = run_plain(engine, "set client_min_messages = error", error);
     end = end == ENGINE_OK ? see_to_durability(engine, error) : end;
     end = end == ENGINE_OK ? bring_protocol(engine, error) : end;
