@@ -24,18 +24,22 @@ list sim
 [ ${#rooms[@]} -gt 14 ] || complain "only ${#rooms[@]} rooms found"
 
 declare -A flags # what is included from where, in each room
-while IFS=$'\t' read -r file command; do
-    folder=${file#"$SOURCE/"}
-    folder=${folder%/*}
-    flags[$folder]=$(grep -oE -- '-I ?[^ ]+' <<<"$command" | tr -d ' ' | tr '\n' ' ' || true)
-done < <(jq -r '.[] | [.file, .command] | @tsv' "$BUILD/compile_commands.json")
+while IFS=$'\t' read -r folder included; do
+    flags[$folder]=$included
+done < <(jq -r --arg root "$SOURCE/" 'map({key: .file | ltrimstr($root) | sub("/[^/]*$"; ""),
+    value: [.command | scan("-I ?([^ ]+)") | "-I" + .[0]] | join(" ")}) | from_entries |
+    to_entries[] | [.key, .value] | @tsv' "$BUILD/compile_commands.json")
+declare -A first # a header of each
+for room in "${rooms[@]}"; do
+    headers=("$SOURCE/$room"/*.h)
+    [ ! -f "${headers[0]}" ] || first[$room]=${headers[0]##*/}
+done
 
-# compiles ROOM HEADER: whether a source of that room may include it.
-compiles() {
+# preprocess ROOM: as a source of that room.
+preprocess() {
     local -a own
     read -ra own <<<"${flags[$1]}"
-    printf '#include "%s"\n' "$2" |
-        "$CC" -std=c17 -D_GNU_SOURCE "${own[@]}" -I"$SOURCE/$1" -E -x c - >/dev/null 2>&1
+    "$CC" -std=c17 -D_GNU_SOURCE "${own[@]}" -I"$SOURCE/$1" -E -P -x c - 2>&1
 }
 
 up=0
@@ -43,22 +47,26 @@ down=0
 for ((i = 0; i < ${#rooms[@]}; i++)); do
     room=${rooms[i]}
     [[ -v flags[$room] ]] || { complain "$room: nothing in it is compiled" && continue; }
+    asked=
+    below=
     for ((j = 0; j < ${#rooms[@]}; j++)); do
-        header=$(find "$SOURCE/${rooms[j]}" -maxdepth 1 -name '*.h' | sort | head -n 1)
+        header=${first[${rooms[j]}]-}
         if [ "$i" = "$j" ] || [ -z "$header" ]; then
             continue
         elif [[ " ${flags[$room]} " != *" -I$SOURCE/${rooms[j]} "* ]]; then
-            if compiles "$room" "${header##*/}"; then
-                complain "$room: may include ${rooms[j]}/${header##*/}, though it does not link it"
-            fi
+            printf -v asked '%s#if __has_include("%s")\nmay include %s\n#endif\n' "$asked" "$header" "${rooms[j]}/$header"
             up=$((up + (j > i)))
         elif [ "$j" -gt "$i" ]; then
             complain "$room: sees ${rooms[j]}, which stands above it"
         else
-            compiles "$room" "${header##*/}" || complain "$room: cannot include ${rooms[j]}/${header##*/}"
+            printf -v below '%s#include "%s"\n' "$below" "$header"
             down=$((down + 1))
         fi
     done
+    while read -r line; do
+        complain "$room: $line, though it does not link it"
+    done < <(preprocess "$room" <<<"$asked")
+    said=$(preprocess "$room" <<<"$below") || complain "$room: cannot include what it links: $said"
     page=$SOURCE/$room/README.md
     [ -f "$page" ] || page=$SOURCE/${room%/*}/README.md
     if [ ! -f "$page" ] || [ "$(wc -l <"$page")" -gt 30 ]; then
