@@ -24,12 +24,14 @@
  * its start goes to the list LATE, which the next advance moves behind DUE.
  *
  * A list gives the address of its next node only when a node has arrived from memory, so the timers
- * of a bucket are dealt, by id, to four lists that are walked side by side.
+ * of a bucket are dealt, by id, to eight lists that are walked side by side. Most buckets that are
+ * dealt out hold a timer or two: which of the lists have had any is kept as bits.
  *
  * Invariants
  *   - last <= clock, and every timer in bucket b > 0 is due after `last`, and differs from it
  *     first in bit b - 1
- *   - bit b of `occupied` is set if bucket b holds timers (and perhaps if it did: stops leave it)
+ *   - bit b - 1 of `occupied` is set if bucket b holds timers (and perhaps if it did: stops leave
+ *     it), bit i of striped[b] if its list i does, in the same way
  *   - no timer of bucket b is due before earliest[b]
  *   - the buckets, DUE and LATE together hold exactly the pending timers
  *
@@ -49,7 +51,7 @@
 #include "walk.h"
 
 #define BUCKETS     65u
-#define STRIPES     4u /* lists of a bucket; a power of two */
+#define STRIPES     8u /* lists of a bucket; a power of two */
 #define DUE         (BUCKETS * STRIPES)
 #define LATE        (DUE + 1)
 #define FIRST_TIMER (LATE + 1)
@@ -71,6 +73,7 @@ struct radix_heap {
     uint64_t last;     /* the tick that the buckets refer to */
     uint64_t occupied; /* bit b - 1: bucket b; bucket 0 needs none, LATE takes its timers */
     uint64_t earliest[BUCKETS];
+    uint8_t striped[BUCKETS];
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
@@ -97,6 +100,14 @@ static inline uint32_t stripe_of(uint32_t bucket, uint32_t number)
     return bucket * STRIPES + number % STRIPES;
 }
 
+/* The head of a bucket's first list that may hold timers; that list is taken off `*striped`. */
+static inline uint32_t next_stripe(uint32_t bucket, uint32_t *striped)
+{
+    uint32_t head = stripe_of(bucket, (uint32_t)__builtin_ctz(*striped));
+    *striped &= *striped - 1;
+    return head;
+}
+
 static void file(struct radix_heap *heap, uint32_t index)
 {
     uint64_t due = node_at(heap, index)->due;
@@ -106,6 +117,7 @@ static void file(struct radix_heap *heap, uint32_t index)
         heap->earliest[bucket] = due;
     }
     heap->occupied |= bit;
+    heap->striped[bucket] |= (uint8_t)(1u << index % STRIPES);
     slot_append(heap, stripe_of(bucket, index), index);
     TL_COUNT(heap, moves, 1);
 }
@@ -148,19 +160,20 @@ static enum tl_status heap_stop(void *self, uint32_t id)
 static void deal_out(struct radix_heap *heap, uint32_t bucket)
 {
     uint32_t at[STRIPES];
-    for (uint32_t i = 0; i < STRIPES; i++) {
-        at[i] = node_at(heap, stripe_of(bucket, i))->next;
+    uint32_t open = 0;
+    for (uint32_t striped = heap->striped[bucket]; striped != 0;) {
+        uint32_t head = next_stripe(bucket, &striped);
+        at[open] = node_at(heap, head)->next;
+        __builtin_prefetch(node_at(heap, at[open]), 1);
+        open += at[open] != head;
+        slot_clear(heap, head);
     }
-    for (uint32_t open = STRIPES; open > 0;) {
-        open = 0;
-        for (uint32_t i = 0; i < STRIPES; i++) {
+    heap->striped[bucket] = 0;
+    while (open > 0) {
+        for (uint32_t i = 0; i < open;) {
             uint32_t index = at[i];
-            if (index == stripe_of(bucket, i)) {
-                continue;
-            }
-            open++;
-            at[i] = node_at(heap, index)->next;
-            __builtin_prefetch(node_at(heap, at[i]), 1);
+            uint32_t next = node_at(heap, index)->next;
+            __builtin_prefetch(node_at(heap, next), 1);
             TL_COUNT(heap, compares, 1);
             TL_COUNT(heap, cascades, node_at(heap, index)->due > heap->last);
             if (node_at(heap, index)->due <= heap->last) {
@@ -169,10 +182,12 @@ static void deal_out(struct radix_heap *heap, uint32_t bucket)
             } else {
                 file(heap, index);
             }
+            if (next < FIRST_TIMER) { /* back at the head: another list takes its turn */
+                at[i] = at[--open];
+            } else {
+                at[i++] = next;
+            }
         }
-    }
-    for (uint32_t i = 0; i < STRIPES; i++) {
-        slot_clear(heap, stripe_of(bucket, i));
     }
 }
 
@@ -193,9 +208,10 @@ static void collect_due(struct radix_heap *heap)
     while (heap->occupied != 0 && (uint32_t)__builtin_ctzll(heap->occupied) < own - 1) {
         uint32_t bucket = 1 + (uint32_t)__builtin_ctzll(heap->occupied);
         heap->occupied &= heap->occupied - 1;
-        for (uint32_t i = 0; i < STRIPES; i++) { /* due altogether */
-            slot_move_all(heap, stripe_of(bucket, i), DUE);
+        for (uint32_t striped = heap->striped[bucket]; striped != 0;) { /* due altogether */
+            slot_move_all(heap, next_stripe(bucket, &striped), DUE);
         }
+        heap->striped[bucket] = 0;
         TL_COUNT(heap, slots, 1);
     }
     uint64_t bit = UINT64_C(1) << (own - 1);
@@ -267,7 +283,8 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
              at = node_at(heap, at)->next) {
             uint64_t due = node_at(heap, at)->due;
             if (due <= heap->last || bucket_of(heap, due) != bucket ||
-                due < heap->earliest[bucket] || (heap->occupied >> (bucket - 1) & 1) == 0) {
+                due < heap->earliest[bucket] || (heap->occupied >> (bucket - 1) & 1) == 0 ||
+                (heap->striped[bucket] >> head % STRIPES & 1) == 0) {
                 return corrupt(why, why_bytes,
                                "timer %" PRIu32 " does not belong in bucket %" PRIu32,
                                at - FIRST_TIMER, bucket);
