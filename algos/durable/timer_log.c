@@ -53,7 +53,10 @@ static uint32_t crc_of_head(const struct segment_head *head)
 
 static const char *name_segment(struct timer_log *log, uint64_t number, const char *suffix)
 {
-    store_name(log->name, STORE_LOG, number, suffix);
+    if (number != log->named || suffix[0] != '\0') {
+        store_name(log->name, STORE_LOG, number, suffix);
+        log->named = suffix[0] == '\0' ? number : 0;
+    }
     return log->name;
 }
 

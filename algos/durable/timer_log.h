@@ -70,6 +70,7 @@ struct timer_log {
     uint64_t synced;             /* of the last record known to be on the disk */
     uint64_t bytes;              /* of the segments' files */
     uint64_t room;               /* the last sequence number that there is a place for */
+    uint64_t named;              /* the segment whose finished name is below; 0: no one's */
     char name[STORE_NAME_BYTES]; /* of the file last worked on, for words */
 };
 
