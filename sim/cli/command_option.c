@@ -158,7 +158,8 @@ static void take_option(struct reading *reading, const struct option_row *row, c
 }
 
 /* What argp and getopt say repeats words of the command line, which may hold anything. A line comes
- * in pieces, and its end at the end of one. */
+ * in pieces, and its end at the end of one; only where argp says whom to ask has it broken the
+ * line. */
 static ssize_t say(void *cookie, const char *text, size_t bytes)
 {
     struct reading *reading = cookie;
@@ -166,6 +167,11 @@ static ssize_t say(void *cookie, const char *text, size_t bytes)
     size_t used = strlen(reading->said);
     (void)snprintf(reading->said + used, sizeof reading->said - used, "%.*s", (int)(bytes - ends),
                    text);
+    if (strncmp(reading->said, "Try `", strlen("Try `")) == 0) {
+        for (char *at = reading->said; (at = strchr(at, '\n')) != NULL;) {
+            *at = ' ';
+        }
+    }
     if (ends) {
         FILE *own = stderr;
         stderr = reading->errors;

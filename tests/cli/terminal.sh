@@ -55,6 +55,12 @@ fits '' tune t.trace -a binary-heap,hier-wheel,coarse-wheel --counts
 fits n_cascades sweep rpc -a binary-heap,hier-wheel -n 50 --seconds 1 --runs 1 -o points
 fits lost sim t.trace -a binary-heap,hier-wheel --runs 1 --latency
 fits '' check --list
+# A table that grows row by row keeps its layout.
+fits images check --crash --crash-share 0.01 -a 'durable(binary-heap)'
+awk '/^structure/ { at = index($0, "options") } /^durable/ && index($0, "sync=") != at && /sync=/ { bad = 1 }
+    END { exit bad || at == 0 }' shown || complain "check --crash: rows do not stand below their headings: $(cat shown)"
+"$timerlab" threads -n 3 >shown 2>&1
+! grep -q x0A shown && grep -q 'for more information' shown || complain "whom to ask is garbled: $(cat shown)"
 fits '' describe hier-wheel
 fits '' sim t.trace -a "$(printf 'no-structure-%.0s' {1..4})" -a "$(seq -s ' ' 200)"
 if command -v redis-server >/dev/null; then

@@ -214,17 +214,21 @@ struct text_page text_page_begin(FILE *stream)
 void text_table_write_rows(const struct text_table *table, size_t from, size_t to,
                            struct text_page *page)
 {
-    size_t widths[TEXT_TABLE_COLUMNS_MAX];
-    lay_out(table, page, widths);
+    lay_out(table, page, page->widths);
     for (size_t row = from; row < to && row < row_count(table); row++) {
-        write_row(table, row, widths, page->stream);
+        write_row(table, row, page->widths, page->stream);
     }
 }
 
 void text_table_write_last(const struct text_table *table, struct text_page *page)
 {
     size_t rows = row_count(table);
-    text_table_write_rows(table, rows > 0 ? rows - 1 : 0, rows, page);
+    if (page->width == 0) {
+        lay_out(table, page, page->widths);
+    }
+    if (rows > 0) {
+        write_row(table, rows - 1, page->widths, page->stream);
+    }
 }
 
 void text_page_end(struct text_page *page)

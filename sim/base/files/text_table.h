@@ -30,7 +30,8 @@ struct text_table {
 /* Where tables stand below one another. */
 struct text_page {
     FILE *stream;
-    size_t width;  /* terminal_width */
+    size_t width;                          /* terminal_width */
+    size_t widths[TEXT_TABLE_COLUMNS_MAX]; /* of the columns of its last table; 0: left out */
     char *nothing; /* columns that were left out, as ", a, b": there is nothing in them */
     char *no_room; /* those that there is no room for */
 };
@@ -49,7 +50,7 @@ struct text_page text_page_begin(FILE *stream);
 void text_table_write_rows(const struct text_table *table, size_t from, size_t to,
                            struct text_page *page);
 
-/* The row that was added last. */
+/* The row that was added last, on a terminal laid out as the rows before it. */
 void text_table_write_last(const struct text_table *table, struct text_page *page);
 
 /* Says which columns were left out of the page's tables. */
