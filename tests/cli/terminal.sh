@@ -60,7 +60,7 @@ fits images check --crash --crash-share 0.01 -a 'durable(binary-heap)'
 awk '/^structure/ { at = index($0, "options") } /^durable/ && index($0, "sync=") != at && /sync=/ { bad = 1 }
     END { exit bad || at == 0 }' shown || complain "check --crash: rows do not stand below their headings: $(cat shown)"
 "$timerlab" threads -n 3 >shown 2>&1
-! grep -q x0A shown && grep -q 'for more information' shown || complain "whom to ask is garbled: $(cat shown)"
+grep -q "^Try .*--help.* for more information" shown || complain "whom to ask is garbled: $(cat shown)"
 fits '' describe hier-wheel
 fits '' sim t.trace -a "$(printf 'no-structure-%.0s' {1..4})" -a "$(seq -s ' ' 200)"
 if command -v redis-server >/dev/null; then
