@@ -230,12 +230,11 @@ static bool take(struct cluster *cluster, struct slot *slot)
 void feed_slots(struct cluster *cluster)
 {
     while (cluster->queue.count > 0 && cluster->idle_count > 0) {
-        cluster->queue_area += (double)cluster->queue.count *
-                               (double)(cluster->now_us - cluster->queue_changed_us) / 1e6;
-        cluster->queue_changed_us = cluster->now_us;
+        queue_changes(cluster);
         struct slot *slot = &cluster->slots[cluster->idle[cluster->idle_count - 1]];
         slot->copy = copies_pop(&cluster->queue);
         if (cluster->queue.count > FETCH_AHEAD) {
+            __builtin_prefetch(copies_at(&cluster->queue, 2 * FETCH_AHEAD));
             fetch_timer(cluster, copies_at(&cluster->queue, FETCH_AHEAD)->timer);
         }
         cluster->outcome->waits++;

@@ -120,6 +120,7 @@ struct planner;
 struct cluster {
     const struct cluster_request *request;
     const struct cluster_protocol *protocol;
+    uint32_t steps; /* that it does, as bits */
     const double *p;
     struct cluster_outcome *outcome;
     struct error *error;
@@ -201,7 +202,7 @@ static inline uint64_t us_of(double seconds)
 
 static inline bool does(const struct cluster *cluster, enum cluster_step step)
 {
-    return cluster_protocol_does(cluster->protocol, step);
+    return (cluster->steps >> step & 1) != 0;
 }
 
 /* Starts an event, or moves it. */
@@ -244,6 +245,14 @@ static inline void ring_drop(struct ring *ring)
 
 RING_OF(copies, struct copy)
 RING_OF(entries, struct entry)
+
+/* Before the queue's length changes: for how long it had the old one. */
+static inline void queue_changes(struct cluster *cluster)
+{
+    cluster->queue_area +=
+        (double)cluster->queue.count * (double)(cluster->now_us - cluster->queue_changed_us) / 1e6;
+    cluster->queue_changed_us = cluster->now_us;
+}
 
 static inline struct timer *timer_at(const struct cluster *cluster, uint32_t number)
 {

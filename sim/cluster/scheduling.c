@@ -8,13 +8,6 @@
 /* --- into the queue ----------------------------------------------------------------------------
  */
 
-static void queue_changes(struct cluster *cluster)
-{
-    cluster->queue_area +=
-        (double)cluster->queue.count * (double)(cluster->now_us - cluster->queue_changed_us) / 1e6;
-    cluster->queue_changed_us = cluster->now_us;
-}
-
 static void put(struct cluster *cluster, struct copy copy)
 {
     queue_changes(cluster);

@@ -372,7 +372,7 @@ static void run(struct cluster *cluster)
             last_us = cluster->now_us;
         }
         cluster->fired_count = 0;
-        if (turns++ % 16 == 0) { /* to read the clock each time would be felt */
+        if (turns++ % 256 == 0) { /* to read the clock each time would be felt */
             foreign_alive();
         }
         (void)cluster->algo->advance(cluster->events, cluster->now_us, TL_NO_BUDGET, keep_fired,
@@ -428,6 +428,10 @@ static bool make_events(struct cluster *cluster)
 static bool make_cluster(struct cluster *cluster)
 {
     const double *p = cluster->p;
+    for (int step = 0; step < CLUSTER_STEPS; step++) {
+        cluster->steps |=
+            (uint32_t)cluster_protocol_does(cluster->protocol, (enum cluster_step)step) << step;
+    }
     cluster->scheduler_count = (uint32_t)p[PAR_SCHEDULERS];
     cluster->host_count = (uint32_t)p[PAR_HOSTS];
     cluster->node_count = cluster->scheduler_count + cluster->host_count;

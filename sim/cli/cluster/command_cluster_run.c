@@ -260,15 +260,14 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
 }
 
 /* What of a row fits a terminal. */
-static json_t *short_row_of(const char *protocol, const struct run_result *result)
+static json_t *short_row_of(const json_t *whole, const struct run_result *result)
 {
-    json_t *row = json_pack("{ss}", "protocol", protocol);
-    cluster_row_count(row, result->started, "started");
-    cluster_row_count(row, result->stopped, "stopped");
-    cluster_row_count(row, result->fired, "fired");
-    cluster_row_count(row, result->lost, "lost");
-    cluster_row_count(row, result->early, "early");
-    cluster_row_count(row, result->after_stop, "after stop");
+    static const char *const alike[] = {"protocol", "started", "stopped",   "fired",
+                                        "lost",     "early",   "after_stop"};
+    json_t *row = json_object();
+    for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++) {
+        (void)json_object_set(row, alike[i], json_object_get(whole, alike[i]));
+    }
     cluster_row_count(row, cluster_causes_sum(result->duplicates), "again");
     (void)json_object_set_new(row, "why", cluster_causes_text(result->duplicates));
     cluster_row_count(row, sum(result->kills) + sum(result->pauses), "faults");
@@ -394,9 +393,9 @@ static int run(void *at, int argc, char **argv)
                             common->out_dir != NULL ? &work.folder : NULL);
         if (done) {
             right = right && run_is_right(&result);
-            (void)json_array_append_new(work.rows,
-                                        row_of(protocol->name, &arguments->plan, &result));
-            (void)json_array_append_new(work.shown, short_row_of(protocol->name, &result));
+            json_t *row = row_of(protocol->name, &arguments->plan, &result);
+            (void)json_array_append_new(work.shown, short_row_of(row, &result));
+            (void)json_array_append_new(work.rows, row);
         }
     }
     done = cluster_work_end(&work, common, done, "run", kinds);
