@@ -101,6 +101,29 @@ static void with_lists_a_restart_of_what_is_far_moves_nothing(void **state)
     stand_close(&s);
 }
 
+/* In a slot of the last level, too, but for a restart to before that. */
+static void with_lists_a_restart_of_what_is_some_way_ahead_moves_nothing(void **state)
+{
+    (void)state;
+    enum { AHEAD = 10000000 };
+    struct stand s;
+    stand_open(&s, LISTS, 2);
+    start_at(&s, 0, AHEAD);
+    start_at(&s, 1, 2 * AHEAD);
+    struct tl_counters before = counted(&s);
+    start_at(&s, 0, 2 * AHEAD);
+    start_at(&s, 0, AHEAD);
+    start_at(&s, 0, AHEAD + 1);
+    assert_int_equal(counted(&s).moves, before.moves);
+    start_at(&s, 1, AHEAD);
+    assert_int_equal(counted(&s).moves, before.moves + 2);
+    advance(&s, AHEAD - s.now);
+    assert_int_equal(s.fired, 1);
+    advance(&s, 1);
+    assert_int_equal(s.fired, 2);
+    stand_close(&s);
+}
+
 /* Filed, moved down once, fired. No tick moves more than a chunk, or 32 nodes, beside what it
  * fires. */
 static void an_expiry_is_two_moves_under(const char *options, uint32_t n, uint64_t moved_max)
@@ -257,53 +280,6 @@ static void no_call_does_much(void **state)
     }
 }
 
-/* A callback makes room: what else is due still fires in that advance, what it starts so does not.
- */
-struct growing {
-    struct stand *s;
-    uint32_t capacity;
-};
-
-static void note_and_grow(void *ctx, uint32_t id, uint64_t now)
-{
-    struct growing *growing = ctx;
-    note(growing->s, id, now);
-    if (id == 7) {
-        start_at(growing->s, 7, now);
-        assert_int_equal(growing->s->algo->reserve(growing->s->self, growing->capacity), TL_OK);
-    }
-}
-
-static void a_callback_may_make_room_under(const char *options, uint32_t capacity)
-{
-    enum { N = 100 };
-    struct stand s;
-    stand_open(&s, options, N);
-    for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, id < N / 2 ? 5 : id);
-    }
-    struct growing growing = {&s, capacity};
-    s.now = 60;
-    assert_int_equal(s.algo->advance(s.self, s.now, TL_NO_BUDGET, note_and_grow, &growing), 61);
-    stand_check(&s);
-    assert_int_equal(s.algo->count(s.self), N - 61 + 1);
-    advance(&s, 1);
-    assert_int_equal(s.fired, 63); /* 7 again, and 61 */
-    advance(&s, 100);
-    assert_none_overdue(&s, N);
-    stand_close(&s);
-}
-
-static void a_callback_may_make_room(void **state)
-{
-    (void)state;
-    static const uint32_t capacities[] = {200, 40000, 300000};
-    for (size_t i = 0; i < sizeof capacities / sizeof capacities[0]; i++) {
-        a_callback_may_make_room_under(LISTS, capacities[i]);
-        a_callback_may_make_room_under(CHUNKS, capacities[i]);
-    }
-}
-
 /* What was due already, and is restarted to later before room is made, is not due any more. */
 static void what_was_late_may_be_restarted_before_growing(void **state)
 {
@@ -327,6 +303,7 @@ int main(void)
         cmocka_unit_test(with_chunks_a_restart_to_later_and_a_stop_move_nothing),
         cmocka_unit_test(with_lists_only_a_restart_to_earlier_and_a_stop_move),
         cmocka_unit_test(with_lists_a_restart_of_what_is_far_moves_nothing),
+        cmocka_unit_test(with_lists_a_restart_of_what_is_some_way_ahead_moves_nothing),
         cmocka_unit_test(an_expiry_is_two_moves),
         cmocka_unit_test(idle_timers_are_seldom_visited),
         cmocka_unit_test(hold_moves_twice),
@@ -337,7 +314,6 @@ int main(void)
         cmocka_unit_test(a_remainder_survives_leaps),
         cmocka_unit_test(growing_out_of_the_lists_loses_nothing),
         cmocka_unit_test(what_was_late_may_be_restarted_before_growing),
-        cmocka_unit_test(a_callback_may_make_room),
         cmocka_unit_test(growing_into_more_slots_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
