@@ -24,6 +24,11 @@
 /* Freed blocks larger than this go back at once: looking through them again and again is dear. */
 #define QUARANTINE_BYTES 65536u
 
+/* So many of those, up to this size, are kept where the address sanitizer is: it would have pages
+ * made anew for each, and for its own notes on them. */
+#define KEPT_MOST        4u
+#define KEPT_BYTES       ((size_t)32 << 20)
+
 /* Blocks less aligned are aligned so: their headers lie before them. */
 #define ALIGN_LEAST      8u
 
@@ -161,6 +166,52 @@ static void check_freed(struct kit_guard *guard, struct kit_guard_block *block)
     poison(block->payload, block->bytes);
 }
 
+/* --- kept ----------------------------------------------------------------------------------------
+ */
+
+/* Each thread's own, poisoned; the oldest is at `kept_at`. */
+static _Thread_local void *kept[KEPT_MOST];
+static _Thread_local size_t kept_at;
+
+static void free_kept(size_t i)
+{
+    if (kept[i] != NULL) {
+        unpoison(kept[i], malloc_usable_size(kept[i]));
+        free(kept[i]);
+        kept[i] = NULL;
+    }
+}
+
+static void free_or_keep(void *raw)
+{
+    size_t bytes = malloc_usable_size(raw);
+    if (__asan_poison_memory_region == NULL || bytes <= QUARANTINE_BYTES || bytes > KEPT_BYTES) {
+        free(raw);
+        return;
+    }
+    free_kept(kept_at);
+    poison(raw, bytes);
+    kept[kept_at] = raw;
+    kept_at = (kept_at + 1) % KEPT_MOST;
+}
+
+/* So many bytes of a block that has at most as many more, which stay poisoned; NULL if there is
+ * none. */
+static void *take_kept(size_t align, size_t bytes)
+{
+    for (size_t k = 0; k < KEPT_MOST; k++) {
+        size_t i = (kept_at + k) % KEPT_MOST;
+        void *raw = kept[i];
+        size_t room = raw != NULL ? malloc_usable_size(raw) : 0;
+        if (room >= bytes && room / 2 <= bytes && (uintptr_t)raw % align == 0) {
+            unpoison(raw, bytes);
+            kept[i] = NULL;
+            return raw;
+        }
+    }
+    return NULL;
+}
+
 /* --- given out ---------------------------------------------------------------------------------
  */
 
@@ -171,8 +222,8 @@ static struct kit_guard_block *give_between_canaries(size_t bytes, size_t align)
     size_t front = sizeof(struct kit_guard_block) + CANARY_BYTES;
     size_t lead = (front + 2 * unit - 1) / (2 * unit) * (2 * unit) + unit;
     size_t whole = lead + bytes + CANARY_BYTES;
-    void *raw = NULL;
-    if (whole < bytes || posix_memalign(&raw, 2 * unit < 16 ? 16 : 2 * unit, whole) != 0) {
+    void *raw = whole >= bytes ? take_kept(2 * unit, whole) : NULL;
+    if (raw == NULL && (whole < bytes || posix_memalign(&raw, 2 * unit, whole) != 0)) {
         return NULL;
     }
     unsigned char *payload = (unsigned char *)raw + lead;
@@ -220,7 +271,7 @@ static void let_go(struct kit_guard *guard, struct kit_guard_block *block)
     if (guard->place == KIT_GUARD_CANARIES) {
         guard->raw_bytes -= block->raw_bytes;
         unpoison(block->raw, block->raw_bytes - 16);
-        free(block->raw);
+        free_or_keep(block->raw);
     } else {
         unpoison(block->raw, block->raw_bytes);
         (void)munmap(block->raw, block->raw_bytes);
@@ -432,6 +483,9 @@ extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak)
 
 uint64_t kit_heap_bytes(void)
 {
+    for (size_t i = 0; i < KEPT_MOST; i++) {
+        free_kept(i);
+    }
     if (__sanitizer_get_current_allocated_bytes != NULL) {
         return __sanitizer_get_current_allocated_bytes();
     }
