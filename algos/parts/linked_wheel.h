@@ -803,7 +803,7 @@ static void linked_settle(struct linked_wheel *wheel)
 }
 
 /* Fires what is due of a list that nothing is filed into meanwhile, and files again what is not.
- * False: the budget is used up before its end. A callback may have the wheel grow, or emptied. */
+ * False: the budget is used up before its end. */
 static inline bool linked_fire_list(struct linked_wheel *wheel, uint32_t slot, uint64_t now,
                                     uint64_t budget, uint64_t *fired, tl_fire_fn fire, void *ctx)
 {

@@ -127,8 +127,7 @@ struct batch_wheel {
     uint32_t batch_limit;
     uint32_t sequel;       /* the id that goes on a sequence, or NO_ID */
     bool chunked;          /* or all is in `linked` */
-    bool firing;           /* callbacks are being called, */
-    bool regrown;          /* and one of them made room */
+    bool firing;           /* callbacks are being called */
     bool unfinished;       /* the slot of `position` is still to be worked off */
     bool late;             /* LATE or DUE may hold something */
     uint64_t position;     /* the tick up to which slots have been worked off; behind the clock only
@@ -818,7 +817,7 @@ static inline void visit(struct batch_wheel *wheel, struct firing *firing, uint3
     }
 }
 
-/* Works off a slot. False: the budget is used up, and something is left; or all was filed anew. */
+/* Works off a slot. False: the budget is used up, and something is left. */
 static __attribute__((noinline)) bool fire(struct batch_wheel *wheel, uint32_t slot, uint32_t mark,
                                            struct firing *firing)
 {
@@ -831,9 +830,6 @@ static __attribute__((noinline)) bool fire(struct batch_wheel *wheel, uint32_t s
         uint32_t count = chunk_take(wheel, slot, &wheel->tails[slot], ids, most);
         for (uint32_t i = 0; i < count; i++) {
             visit(wheel, firing, ids[i], mark);
-            if (wheel->regrown) {
-                return false;
-            }
         }
     }
     return true;
@@ -971,14 +967,9 @@ static __attribute__((noinline)) uint64_t advance_chunks(struct batch_wheel *whe
     wheel->batch_due = TL_NEVER;
     wheel->firing = true;
     wheel->quiet = TL_NEVER;
-    bool all = false;
-    do {
-        wheel->regrown = false;
-        all = (!wheel->late || fire_late(wheel, &firing)) &&
-              (!wheel->unfinished || work_off(wheel, &firing)) && advance_to(wheel, now, &firing);
-    } while (!all && wheel->regrown && firing.left > 0);
+    bool all = (!wheel->late || fire_late(wheel, &firing)) &&
+               (!wheel->unfinished || work_off(wheel, &firing)) && advance_to(wheel, now, &firing);
     wheel->firing = false;
-    wheel->regrown = false;
     wheel->batch_due = batch_due;
     lower(&wheel->quiet, batch_due);
     if (!all || wheel->late) {
@@ -988,19 +979,11 @@ static __attribute__((noinline)) uint64_t advance_chunks(struct batch_wheel *whe
     return budget - firing.left;
 }
 
-/* A callback may have had all moved to chunks; what is left of the advance goes on there. */
-static __attribute__((noinline)) uint64_t advance_lists(struct batch_wheel *wheel, uint64_t now,
+static __attribute__((noinline)) uint64_t advance_lists(struct linked_wheel *linked, uint64_t now,
                                                         uint64_t budget, tl_fire_fn expire,
                                                         void *ctx)
 {
-    wheel->firing = true;
-    uint64_t fired = linked_advance(&wheel->linked, now, budget, expire, ctx);
-    wheel->firing = false;
-    if (__builtin_expect(wheel->chunked, 0)) {
-        linked_free(&wheel->linked);
-        fired += advance_chunks(wheel, now, budget - fired, expire, ctx);
-    }
-    return fired;
+    return linked_advance(linked, now, budget, expire, ctx);
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn expire,
@@ -1012,7 +995,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
             wheel->linked.clock = now;
             return 0;
         }
-        return advance_lists(wheel, now, budget, expire, ctx);
+        return advance_lists(&wheel->linked, now, budget, expire, ctx);
     }
     wheel->clock = now;
     if (now < wheel->quiet) {
@@ -1132,12 +1115,10 @@ static void file_all(struct batch_wheel *wheel, uint32_t old_capacity)
     }
 }
 
-/* Moves all from the lists to chunks. If a callback has asked for it, its advance still goes
- * through the lists, which are empty. */
+/* Moves all from the lists to chunks. */
 static void leave_lists(struct batch_wheel *wheel)
 {
     struct linked_wheel *linked = &wheel->linked;
-    wheel->serial += wheel->firing; /* which is this advance's from now on */
     for (uint32_t id = 0; id < linked->capacity; id++) {
         if (linked_at(linked, linked_timer(linked, id))->next == LINKED_NONE) {
             *node_of(wheel, id) = (struct node){0};
@@ -1155,10 +1136,7 @@ static void leave_lists(struct batch_wheel *wheel)
             link = next;
         }
     }
-    linked_empty(linked);
-    if (!wheel->firing) {
-        linked_free(linked);
-    }
+    linked_free(linked);
 }
 
 /* Everything is laid out and filed anew, in memory all of which is touched. */
@@ -1187,7 +1165,6 @@ static enum tl_status reserve_chunks(struct batch_wheel *wheel, uint32_t capacit
         empty_slots(wheel);
         leave_lists(wheel);
     }
-    wheel->regrown = wheel->firing;
     return TL_OK;
 }
 
