@@ -288,6 +288,7 @@ static bool play_trace(struct play *play)
 {
     const struct kit_trace *trace = play->trace;
     play->witness->repeating = true;
+    play->witness->done = 0;
     if (!play_create(play, 0)) {
         return false;
     }
