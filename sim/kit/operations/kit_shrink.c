@@ -592,10 +592,13 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
                                                  ? HANG_SECONDS
                                                  : HANG_SECONDS + 2 * shrinker->verdict.seconds;
         shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);
-        if (!make_shorter_at_once(shrinker, trace)) {
-            shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);
+        bool ended = make_shorter_at_once(shrinker, trace);
+        shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);
+        if (!ended) {
             make_shorter(shrinker);
         }
+        shrinker->alone = true; /* what a trial leaves behind may hide the fault from the next */
+        drop_operations(shrinker);
         struct kit_verdict shortest = shrinker->verdict;
         shortest.operations = verdict->operations;
         shortest.seconds = verdict->seconds;
