@@ -17,6 +17,15 @@
 /* What damage can be answered with, beyond telling it. */
 #define REMEDY "make or copy the file anew"
 
+/* What is wrong with a section that nothing need be wrong with. */
+static const char out_of_memory[] = "out of memory for it";
+
+/* Behind what is wrong with a section. */
+static const char *remedy(const char *why)
+{
+    return why == out_of_memory ? "" : "; " REMEDY;
+}
+
 /* No section's content is longer. */
 #define RAW_MAX                                                                                    \
     (TRACE_BLOCK_RAW_MAX > TRACE_ORIGIN_MAX_BYTES ? TRACE_BLOCK_RAW_MAX : TRACE_ORIGIN_MAX_BYTES)
@@ -116,7 +125,7 @@ static const char *make_room(struct buffer *buffer, size_t bytes)
     free(buffer->bytes);
     buffer->bytes = malloc(bytes > 0 ? bytes : 1);
     buffer->capacity = buffer->bytes != NULL ? bytes : 0;
-    return buffer->bytes != NULL ? NULL : strerror(ENOMEM);
+    return buffer->bytes != NULL ? NULL : out_of_memory;
 }
 
 /* Reads, checks and decompresses the section at `at`; the bytes are in reader->raw then. */
@@ -307,8 +316,8 @@ static bool read_trailer(struct trace_reader *reader, struct error *error)
         (void)trace_origin_valid(reader->origin, section.raw_bytes, &why);
     }
     if (why != NULL) {
-        return error_set(error, "%s: origin, behind the last block, %" PRIu64 ": %s; " REMEDY,
-                         reader->path, reader->blocks, why);
+        return error_set(error, "%s: origin, behind the last block, %" PRIu64 ": %s%s",
+                         reader->path, reader->blocks, why, remedy(why));
     }
     uint64_t end_at = reader->origin_at + TRACE_SECTION_BYTES + section.stored_bytes;
     why = read_section(reader, end_at, TRACE_SECTION_END, reader->blocks, 0, &section);
@@ -316,8 +325,8 @@ static bool read_trailer(struct trace_reader *reader, struct error *error)
         why = "it is not at the file's end";
     }
     if (why != NULL) {
-        return error_set(error, "%s: end marker, behind the last block, %" PRIu64 ": %s; " REMEDY,
-                         reader->path, reader->blocks, why);
+        return error_set(error, "%s: end marker, behind the last block, %" PRIu64 ": %s%s",
+                         reader->path, reader->blocks, why, remedy(why));
     }
     return true;
 }
@@ -394,8 +403,8 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
                                  reader->decoded);
     }
     if (why != NULL) {
-        (void)error_set(error, "%s: block %" PRIu64 ": %s; " REMEDY, reader->path,
-                        reader->next_block, why);
+        (void)error_set(error, "%s: block %" PRIu64 ": %s%s", reader->path, reader->next_block, why,
+                        remedy(why));
         return -1;
     }
     const struct trace_decoded *decoded = reader->decoded;
