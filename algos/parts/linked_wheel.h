@@ -19,7 +19,8 @@
  * of a slot that becomes empty; only a restart is late: if its deadline is not before the tick that
  * the node is `filed` under, it sets `due`, and the node is linked where it belongs when the wheel
  * comes to it. Restarted timers mostly go from one slot far ahead to another, once in several
- * restarts.
+ * restarts. But where many are to before that tick, and nobody can guess which, a wrong guess takes
+ * more than linking: there all are linked at once (linked_weigh).
  *
  * As in the chunks, a level holds this block and the next, and while the clock is in one, the upper
  * slot of the next is moved down, some 32 nodes a tick: no tick has a bulk to move. It is taken
@@ -87,7 +88,9 @@ enum {
     LINKED_WORDS = (LINKED_SLOTS + 63) / 64,
     LINKED_PORTION = 32, /* nodes moved down from a slot of the second level in a tick, at least; */
     LINKED_FEWER = 8,    /* from one of those above, or sought in FAR */
-    LINKED_AHEAD = 2,    /* so many ticks before its own a slot is fetched */
+    LINKED_COUNTED = 256, /* restarts, at least, that decide whether the next are late; */
+    LINKED_UNSEEN = 1024, /* late ones to earlier before those, besides half of all timers */
+    LINKED_AHEAD = 2,     /* so many ticks before its own a slot is fetched */
 };
 
 static const struct {
@@ -133,9 +136,13 @@ struct linked_wheel {
     alignas(LINKED_ALIGN) uint64_t work_at; /* an advance to before this only sets the clock */
     uint64_t clock;
     uint64_t ends[2]; /* deadlines before these go to the first level, or the second */
+    uint64_t plain;   /* starts for fewer ticks ahead are plain; 0 while restarts are counted */
     linked_list *lists AND_RECORDS; /* and timers of the wheel's own behind them; NULL: this regime
                                        is not in use */
     uint64_t count;                 /* timers pending */
+    uint32_t restarts;              /* that were counted, */
+    uint32_t earlier; /* and of all those to before the tick that the node was filed under */
+    bool eager;       /* restarts link at once */
     const struct tl_allocator *allocator;
     uint32_t capacity;
 #ifdef TL_EMBEDDED
@@ -522,10 +529,52 @@ static void linked_search_far(struct linked_wheel *wheel, uint64_t most)
 
 /* --- start and stop -------------------------------------------------------------------------- */
 
-/* A start for now, the past, or a deadline that is far. */
+/* Decides, about once in a block, how restarts are done. Of plain ones those to earlier alone are
+ * counted; after many of these, when timers' filed ticks are no longer those of their first starts,
+ * all of a block are. What is linked anew each time is filed under a later tick than what is late,
+ * so that more are to earlier. */
+static void linked_weigh(struct linked_wheel *wheel)
+{
+    bool plain = wheel->plain != 0;
+    if (plain ? wheel->earlier < LINKED_UNSEEN + wheel->capacity / 2
+              : wheel->restarts < LINKED_COUNTED) {
+        return;
+    }
+    wheel->eager = !plain && wheel->earlier > wheel->restarts / 8 * (wheel->eager ? 3 : 2);
+    wheel->plain = plain || wheel->eager ? 0 : LINKED_NEAR - 1;
+    wheel->restarts = 0;
+    wheel->earlier = 0;
+}
+
+/* A start for after the clock, and not far, while restarts are counted. */
+static inline enum tl_status linked_start_counted(struct linked_wheel *wheel, uint32_t id,
+                                                  uint64_t deadline)
+{
+    linked_link link = linked_timer(wheel, id);
+    struct linked_node *node = linked_node(wheel, link);
+    node->due = (uint32_t)deadline;
+    if (node->links.next != LINKED_NONE) {
+        uint32_t earlier = ((uint32_t)deadline - node->filed) >> 31;
+        TL_COUNT(wheel, compares, 1);
+        wheel->restarts++;
+        wheel->earlier += earlier;
+        if (!wheel->eager && earlier == 0) {
+            return TL_OK;
+        }
+        linked_remove(wheel, link);
+    } else {
+        wheel->count++;
+    }
+    return linked_file(wheel, link, deadline);
+}
+
+/* A start that is not plain: it is counted, or for now, the past, or a deadline that is far. */
 static __attribute__((noinline)) enum tl_status linked_start_apart(struct linked_wheel *wheel,
                                                                    uint32_t id, uint64_t deadline)
 {
+    if (deadline - wheel->clock - 1 < LINKED_NEAR - 1) {
+        return linked_start_counted(wheel, id, deadline);
+    }
     linked_link link = linked_timer(wheel, id);
     struct linked_node *node = linked_node(wheel, link);
     bool far = deadline > wheel->clock;
@@ -549,7 +598,7 @@ static __attribute__((noinline)) enum tl_status linked_start_apart(struct linked
 static inline enum tl_status linked_start(struct linked_wheel *wheel, uint32_t id,
                                           uint64_t deadline)
 {
-    if (__builtin_expect(deadline - wheel->clock - 1 >= LINKED_NEAR - 1, 0)) {
+    if (__builtin_expect(deadline - wheel->clock - 1 >= wheel->plain, 0)) {
         return linked_start_apart(wheel, id, deadline);
     }
     linked_link link = linked_timer(wheel, id);
@@ -560,6 +609,7 @@ static inline enum tl_status linked_start(struct linked_wheel *wheel, uint32_t i
         if ((int32_t)((uint32_t)deadline - node->filed) >= 0) {
             return TL_OK;
         }
+        wheel->earlier++;
         linked_remove(wheel, link);
     } else {
         wheel->count++;
@@ -716,6 +766,7 @@ static inline uint32_t linked_portion(const struct linked_wheel *wheel, uint32_t
 static __attribute__((noinline)) void linked_move_down(struct linked_wheel *wheel, uint64_t ticks)
 {
     uint64_t now = wheel->clock;
+    linked_weigh(wheel);
     wheel->lower[1].at = TL_NEVER;
     for (uint32_t level = LINKED_LEVELS - 1; level >= 1; level--) {
         uint32_t shift = linked_levels[level].shift;
@@ -968,6 +1019,7 @@ static inline size_t linked_bytes(const struct linked_wheel *wheel, uint32_t cap
 static inline void linked_empty(struct linked_wheel *wheel)
 {
     wheel->count = 0;
+    wheel->plain = LINKED_NEAR - 1;
     wheel->far_at = wheel->far_first = wheel->sought_first = TL_NEVER;
     wheel->far_held = wheel->sought = 0;
     wheel->due_since = wheel->clock;

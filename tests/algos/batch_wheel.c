@@ -124,6 +124,38 @@ static void with_lists_a_restart_of_what_is_some_way_ahead_moves_nothing(void **
     stand_close(&s);
 }
 
+/* So many restarts, ten a tick, with up to so many ticks more than `least`: how many nodes moved
+ * for each that found its timer pending. */
+static double moves_a_restart(struct stand *s, uint32_t restarts, uint64_t least, uint64_t spread)
+{
+    uint64_t moves = counted(s).moves;
+    uint64_t fired = s->fired;
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < restarts; i++) {
+        uint32_t id = (uint32_t)draw(s, 1000);
+        others += s->due[id] == 0;
+        start_at(s, id, s->now + least + draw(s, spread));
+        if (i % 10 == 9) {
+            advance(s, 1);
+        }
+    }
+    moves = counted(s).moves - moves - (s->fired - fired) - others;
+    return (double)moves / (restarts - others);
+}
+
+/* Where nobody can guess whether a restart is to earlier, all link at once; until few are. */
+static void with_lists_restarts_are_late_where_few_are_to_earlier(void **state)
+{
+    (void)state;
+    struct stand s;
+    stand_open(&s, LISTS, 1000);
+    (void)moves_a_restart(&s, 20000, 1, 600);
+    assert_true(moves_a_restart(&s, 5000, 1, 600) >= 2);
+    (void)moves_a_restart(&s, 40000, 30000, 600);
+    assert_true(moves_a_restart(&s, 5000, 30000, 600) < 0.5);
+    stand_close(&s);
+}
+
 /* Filed, moved down once, fired. No tick moves more than a chunk, or 32 nodes, beside what it
  * fires. */
 static void an_expiry_is_two_moves_under(const char *options, uint32_t n, uint64_t moved_max)
@@ -304,6 +336,7 @@ int main(void)
         cmocka_unit_test(with_lists_only_a_restart_to_earlier_and_a_stop_move),
         cmocka_unit_test(with_lists_a_restart_of_what_is_far_moves_nothing),
         cmocka_unit_test(with_lists_a_restart_of_what_is_some_way_ahead_moves_nothing),
+        cmocka_unit_test(with_lists_restarts_are_late_where_few_are_to_earlier),
         cmocka_unit_test(an_expiry_is_two_moves),
         cmocka_unit_test(idle_timers_are_seldom_visited),
         cmocka_unit_test(hold_moves_twice),
