@@ -20,13 +20,10 @@ uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t bytes)
     }
     return ~crc;
 }
-
-static void seal_by_table(uint64_t number, unsigned char *record, size_t count)
+static void three_by_table(uint32_t sums[3], const unsigned char *at, size_t bytes)
 {
-    for (; count > 0; count--, number++, record += CRC32C_RECORD) {
-        uint32_t sum = crc32c_by_table(0, &number, sizeof number);
-        sum = crc32c_by_table(sum, record + sizeof sum, CRC32C_RECORD - sizeof sum);
-        memcpy(record, &sum, sizeof sum);
+    for (unsigned i = 0; i < 3; i++) {
+        sums[i] = crc32c_by_table(sums[i], at + i * bytes, bytes);
     }
 }
 
@@ -87,17 +84,18 @@ TARGET static inline uint32_t crc32c_by_instruction(uint32_t crc, const void *da
     return ~crc;
 }
 
-/* Of several records at once, whose checksums do not wait for each other. */
-TARGET static void seal_by_instruction(uint64_t number, unsigned char *record, size_t count)
+TARGET static void three_by_instruction(uint32_t sums[3], const unsigned char *at, size_t bytes)
 {
-    for (; count > 0; count--, number++, record += CRC32C_RECORD) {
-        uint32_t sum = ADD_8(~UINT32_C(0), number);
-        uint32_t half;
-        uint64_t word;
-        memcpy(&half, record + sizeof sum, sizeof half);
-        memcpy(&word, record + sizeof sum + sizeof half, sizeof word);
-        sum = ~ADD_8(ADD_4(sum, half), word);
-        memcpy(record, &sum, sizeof sum);
+    uint32_t crcs[3] = {~sums[0], ~sums[1], ~sums[2]};
+    for (const unsigned char *end = at + bytes; at < end; at += sizeof(uint64_t)) {
+        for (unsigned i = 0; i < 3; i++) {
+            uint64_t word;
+            memcpy(&word, at + i * bytes, sizeof word);
+            crcs[i] = ADD_8(crcs[i], word);
+        }
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        sums[i] = ~crcs[i];
     }
 }
 
@@ -106,7 +104,7 @@ TARGET static void seal_by_instruction(uint64_t number, unsigned char *record, s
 #define HAS_INSTRUCTION() false
 #define TARGET
 #define crc32c_by_instruction crc32c_by_table
-#define seal_by_instruction   seal_by_table
+#define three_by_instruction  three_by_table
 
 #endif
 
@@ -116,17 +114,11 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t bytes)
                              : crc32c_by_table(crc, data, bytes);
 }
 
-uint32_t crc32c_of_record(uint64_t number, const void *record)
-{
-    uint32_t sum = crc32c(0, &number, sizeof number);
-    return crc32c(sum, (const char *)record + sizeof sum, CRC32C_RECORD - sizeof sum);
-}
-
-void crc32c_seal(uint64_t number, void *records, size_t count)
+void crc32c_three(uint32_t sums[3], const void *data, size_t bytes)
 {
     if (HAS_INSTRUCTION()) {
-        seal_by_instruction(number, records, count);
+        three_by_instruction(sums, data, bytes);
     } else {
-        seal_by_table(number, records, count);
+        three_by_table(sums, data, bytes);
     }
 }

@@ -10,15 +10,19 @@
 
 /* Read on a machine that orders bytes otherwise, it is another one. */
 #define HEAD_MAGIC       UINT64_C(0x31676f4c72656d54) /* "TmerLog1" */
-#define FORMAT           2u                           /* 1 had records of 32 bytes */
+#define FORMAT           3u /* 1 had records of 32 bytes, 2 of 16, each with a checksum */
 
-#define HEAD             sizeof(struct segment_head)
-#define RECORD           sizeof(struct log_record)
+#define WORD             sizeof(uint64_t)
+#define LINE_BYTES       (LOG_LINE * WORD)
+#define HEAD             LINE_BYTES /* room for a segment's head */
+
+/* Those that end one timer, if each is a commit. */
+#define ENDING_BYTES     (2 * WORD)
 
 /* Of a segment's file, a multiple of the least. The first is small, as whoever makes a log waits
  * until its zeros are written; those that follow are as large as all before them, until two make
  * what the log has before it is first cut, for each one that comes into use is waited for twice.
- * With more timers than such a one takes they are a share of what these take as records, as the
+ * With more timers than such a one takes they are a share of what these take to be ended, as the
  * first and the last one are in use in part only. */
 #define LEAST_BYTES      (UINT64_C(64) << 10)
 #define LEAST_BYTES_MAX  (UINT64_C(1) << 20)
@@ -29,7 +33,7 @@
 #define SEGMENTS_EACH    64u
 #define UNCUT_BYTES      (UINT64_C(4) << 30)
 
-/* Records are read in pieces of this. */
+/* Lines are read in pieces of this. */
 #define PIECE_BYTES      (UINT64_C(64) << 10)
 
 struct segment_head {
@@ -40,15 +44,35 @@ struct segment_head {
     uint64_t first;
 };
 
-_Static_assert(RECORD == CRC32C_RECORD && HEAD == 32, "as docs/durable-log.md says");
+_Static_assert(sizeof(struct segment_head) == 32 && HEAD == 512, "as docs/durable-log.md says");
 
-/* Above the id in a record: all but so many before it, itself counted, were on the disk when it was
- * written; 0: it does not say. */
-static const uint64_t unknown_at_most[] = {0, 1, 64, 4096};
+/* The head of a frame: in its lower half the checksum of place, head and words; in the upper one
+ * how many words follow, what it knows of the disk, and as much as there is room for of the next
+ * operation's number, lest each word that is no head be taken for one until its checksum is known.
+ */
+#define COUNT_SHIFT  32u
+#define COUNT_BITS   6u
+#define KNOWN_SHIFT  (COUNT_SHIFT + COUNT_BITS)
+#define KNOWN_BITS   3u
+#define NUMBER_SHIFT (KNOWN_SHIFT + KNOWN_BITS)
+#define NUMBERS      (UINT64_C(1) << (64 - NUMBER_SHIFT))
+
+_Static_assert(LOG_LINE == 1u << COUNT_BITS, "a frame fits in its line");
+
+/* By what a head knows: all operations before it but fewer than so many were on the disk when it
+ * was written; 0: it does not say. */
+static const uint64_t unknown_below[1 << KNOWN_BITS] = {0, 1, 8, 32, 128, 512, 2048, 8192};
 
 static uint32_t crc_of_head(const struct segment_head *head)
 {
-    return crc32c(0, (const char *)head + sizeof head->crc, HEAD - sizeof head->crc);
+    return crc32c(0, (const char *)head + sizeof head->crc, sizeof *head - sizeof head->crc);
+}
+
+/* Its checksum is left out. */
+static uint32_t crc_of_frame(uint64_t place, uint64_t head, const uint64_t *words, size_t count)
+{
+    uint64_t begin[] = {place, head >> COUNT_SHIFT << COUNT_SHIFT};
+    return crc32c(crc32c(0, begin, sizeof begin), words, count * WORD);
 }
 
 static const char *name_segment(struct timer_log *log, uint64_t number, const char *suffix)
@@ -62,34 +86,38 @@ static const char *name_segment(struct timer_log *log, uint64_t number, const ch
 
 static uint64_t bytes_of(const struct log_segment *segment)
 {
-    return HEAD + segment->records * RECORD;
+    return HEAD + segment->words * WORD;
 }
 
-/* Where in its segment a record stands. */
-static uint64_t place_of(const struct log_segment *segment, uint64_t sequence)
+/* Where in its segment's file a word stands. */
+static uint64_t byte_of(const struct log_segment *segment, uint64_t place)
 {
-    return HEAD + (sequence - segment->first) * RECORD;
+    return HEAD + (place - segment->first) * WORD;
 }
 
-static uint64_t end_of(const struct log_segment *segment) /* the last sequence number in it */
+/* The place behind its last word. */
+static uint64_t end_of(const struct log_segment *segment)
 {
-    return segment->first + segment->records - 1;
+    return segment->first + segment->words;
 }
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-enum tl_status log_create(struct timer_log *log, struct store *store,
-                          const struct tl_allocator *allocator, size_t buffer_records,
-                          uint64_t least)
+/* Each operation may have a base of its own, and each line a head. */
+static size_t buffer_bytes(const struct timer_log *log)
 {
-    *log = (struct timer_log){.store = store,
-                              .allocator = allocator,
-                              .buffer_records = buffer_records,
-                              .least_bytes = LEAST_BYTES};
-    while (log->least_bytes < LEAST_BYTES_MAX && log->least_bytes < least / 2 * RECORD) {
+    return (2 * log->group + log->group / 8 + LOG_MOST_WORDS) * WORD;
+}
+
+enum tl_status log_create(struct timer_log *log, struct store *store,
+                          const struct tl_allocator *allocator, size_t group, uint64_t least)
+{
+    *log = (struct timer_log){
+        .store = store, .allocator = allocator, .group = group, .least_bytes = LEAST_BYTES};
+    while (log->least_bytes < LEAST_BYTES_MAX && log->least_bytes < least / 2 * WORD) {
         log->least_bytes *= 2;
     }
-    log->buffer = tl_alloc(allocator, buffer_records * RECORD, alignof(struct log_record));
+    log->buffer = tl_alloc(allocator, buffer_bytes(log), alignof(uint64_t));
     return log->buffer != NULL ? TL_OK : TL_ERR_NOMEM;
 }
 
@@ -100,7 +128,7 @@ void log_destroy(struct timer_log *log)
     }
     tl_free(log->allocator, log->segments, log->segments_max * sizeof *log->segments,
             alignof(struct log_segment));
-    tl_free(log->allocator, log->buffer, log->buffer_records * RECORD, alignof(struct log_record));
+    tl_free(log->allocator, log->buffer, buffer_bytes(log), alignof(uint64_t));
 }
 
 static enum tl_status name_segments(struct timer_log *log, size_t count)
@@ -123,15 +151,16 @@ enum tl_status log_reserve(struct timer_log *log, uint64_t timers)
 {
     /* Each timer needs room for its removal, and has less than twice that logged before the log is
      * cut, if it is; small segments come first. */
-    return name_segments(log, (size_t)(20 * SEGMENTS_EACH + timers * RECORD * 5 / MOST_BYTES));
+    return name_segments(log,
+                         (size_t)(20 * SEGMENTS_EACH + timers * ENDING_BYTES * 5 / MOST_BYTES));
 }
 
 /* --- room ------------------------------------------------------------------------------------ */
 
 static uint64_t segment_bytes(const struct timer_log *log, uint64_t live)
 {
-    uint64_t bytes = live * RECORD / SHARES_OF_TIMERS;
-    if (live * RECORD < log->least_bytes) {
+    uint64_t bytes = live * ENDING_BYTES / SHARES_OF_TIMERS;
+    if (live * ENDING_BYTES < log->least_bytes) {
         bytes = log->bytes < log->least_bytes ? log->bytes : log->least_bytes;
     }
     if (bytes <= LEAST_BYTES || bytes >= MOST_BYTES) {
@@ -166,11 +195,11 @@ static enum tl_status finish_segment(struct timer_log *log, const struct log_seg
 static struct log_segment next_segment(const struct timer_log *log, uint64_t bytes)
 {
     struct log_segment segment = {
-        .number = 1, .first = log->written + 1, .records = (bytes - HEAD) / RECORD, .fd = -1};
+        .number = 1, .first = log->place, .words = (bytes - HEAD) / WORD, .fd = -1};
     if (log->segment_count > 0) {
         const struct log_segment *last = &log->segments[log->segment_count - 1];
         segment.number = last->number + 1;
-        segment.first = end_of(last) + 1;
+        segment.first = end_of(last);
     }
     return segment;
 }
@@ -234,9 +263,73 @@ enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t liv
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-void log_take_back(struct timer_log *log, size_t count)
+struct log_mark log_mark(const struct timer_log *log)
 {
-    log->waiting -= count;
+    return (struct log_mark){log->used, log->frame_end, log->others, log->base, log->sequence};
+}
+
+void log_take_back(struct timer_log *log, struct log_mark mark)
+{
+    log->used = mark.used;
+    log->frame_end = mark.frame_end;
+    log->others = mark.others;
+    log->base = mark.base;
+    log->sequence = mark.sequence;
+}
+
+/* Of what is made before anything has a name nobody reads a number. */
+static bool begins_segment(const struct timer_log *log, uint64_t place)
+{
+    size_t i = log->current;
+    while (i < log->segment_count && log->segments[i].first < place) {
+        i++;
+    }
+    return i < log->segment_count ? log->segments[i].first == place : place == 0;
+}
+
+static void append_other(struct timer_log *log, uint64_t word)
+{
+    log->buffer[log->used++] = word;
+    log->others++;
+}
+
+void log_open_frame(struct timer_log *log)
+{
+    if (log_place(log) % LOG_LINE == LOG_LINE - 1) {
+        log->buffer[log->used++] = 0;
+    }
+    uint64_t place = log_place(log);
+    log->frame_end = log->used + (size_t)(LOG_LINE - place % LOG_LINE);
+    log->used++; /* its head is made at last */
+    if (begins_segment(log, place)) {
+        log->base = 0;
+        append_other(log, LOG_SEQUENCE | (log->sequence + 1));
+    }
+}
+
+/* One that does for that deadline; a segment that begins behind it takes it back. */
+static void set_base(struct timer_log *log, uint64_t deadline)
+{
+    while (!log_reaches(log, deadline)) {
+        uint64_t units = deadline >> LOG_BASE_SHIFT;
+        units -= units > 0; /* what is due somewhat before it has the same */
+        append_other(log, units);
+        log->base = units << LOG_BASE_SHIFT;
+        if (log->used == log->frame_end) {
+            log_open_frame(log);
+        }
+    }
+}
+
+void log_append(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of)
+{
+    if (log->used == log->frame_end) {
+        log_open_frame(log);
+    }
+    if (op == LOG_START) {
+        set_base(log, of);
+    }
+    log_append_word(log, op, id, of);
 }
 
 static enum tl_status sync_current(struct timer_log *log)
@@ -248,32 +341,90 @@ static enum tl_status sync_current(struct timer_log *log)
     return status;
 }
 
-/* Says in the first ones of `count` records what is on the disk before them. */
-static void say_what_is_known(const struct timer_log *log, struct log_record *records, size_t count)
+/* What a frame may say of the `before` operations that may not be on the disk. */
+static uint64_t known_of(const struct timer_log *log, uint64_t before)
 {
-    uint64_t before = log->written - log->synced; /* the first one */
-    size_t at = 0;
-    for (uint32_t mark = 1; mark < sizeof unknown_at_most / sizeof unknown_at_most[0]; mark++) {
-        for (; at < count && before + at < unknown_at_most[mark]; at++) {
-            records[at].id |= mark << LOG_ID_BITS;
+    uint64_t known = log->store->waits ? 1 : 0;
+    while (known > 0 && before >= unknown_below[known]) {
+        known = known + 1 < sizeof unknown_below / sizeof unknown_below[0] ? known + 1 : 0;
+    }
+    return known;
+}
+
+static size_t count_operations(const struct timer_log *log, const uint64_t *words, size_t count)
+{
+    size_t operations = count;
+    for (size_t i = 0; i < count && log->others > 0; i++) {
+        operations -= words[i] >> LOG_OP_SHIFT == LOG_NONE;
+    }
+    return operations;
+}
+
+/* Adds the checksums to those heads. Of what is longer than a line most frames fill theirs. */
+static void seal(const struct timer_log *log, size_t at, size_t end)
+{
+    while (at < end) {
+        uint64_t *frame = log->buffer + at;
+        uint64_t place = log->place + at;
+        size_t left = (size_t)(LOG_LINE - place % LOG_LINE);
+        if (left == LOG_LINE && end - at >= 3 * LOG_LINE) {
+            uint32_t sums[3];
+            for (unsigned i = 0; i < 3; i++, place += LOG_LINE) {
+                sums[i] = crc32c(0, &place, sizeof place);
+            }
+            crc32c_three(sums, frame, LINE_BYTES);
+            for (unsigned i = 0; i < 3; i++) {
+                frame[(size_t)i * LOG_LINE] |= sums[i];
+            }
+            at += 3 * (size_t)LOG_LINE;
+            continue;
         }
+        size_t words = end - at < left ? end - at : left;
+        if (left > 1) {
+            frame[0] |= crc_of_frame(place, frame[0], frame + 1, words - 1);
+        }
+        at += words;
     }
 }
 
-/* Writes as many of the records that wait as the current segment takes; *count is set to how many.
- */
-static enum tl_status write_part(struct timer_log *log, struct log_record *from, size_t *count)
+/* Makes the heads of frames from there in the buffer to there, and counts their operations. */
+static uint64_t make_heads(struct timer_log *log, size_t at, size_t end)
 {
-    const struct log_segment *segment = &log->segments[log->current];
-    uint64_t first = log->written + 1;
-    uint64_t room = end_of(segment) + 1 - first;
-    *count = room < *count ? (size_t)room : *count;
-    if (log->store->waits) {
-        say_what_is_known(log, from, *count);
+    uint64_t operations = 0;
+    while (at < end) {
+        uint64_t place = log->place + at;
+        size_t left = (size_t)(LOG_LINE - place % LOG_LINE);
+        size_t count = (end - at < left ? end - at : left) - 1;
+        if (left > 1) {
+            uint64_t before = log->written + operations;
+            uint64_t head = (before + 1) % NUMBERS << NUMBER_SHIFT |
+                            known_of(log, before - log->synced) << KNOWN_SHIFT |
+                            (uint64_t)count << COUNT_SHIFT;
+            log->buffer[at] = head;
+            operations += count_operations(log, log->buffer + at + 1, count);
+        }
+        at += count + 1;
     }
-    crc32c_seal(first, from, *count);
-    return store_write(log->store, segment->fd, name_segment(log, segment->number, ""), from,
-                       *count * RECORD, place_of(segment, first));
+    return operations;
+}
+
+/* Writes as many of the words from there in the buffer on as the current segment takes; sets *end.
+ */
+static enum tl_status write_part(struct timer_log *log, size_t from, size_t *end)
+{
+    struct log_segment *segment = &log->segments[log->current];
+    uint64_t room = end_of(segment) - (log->place + from);
+    *end = log->used - from < room ? log->used : from + (size_t)room;
+    uint64_t operations = make_heads(log, from, *end);
+    seal(log, from, *end);
+    enum tl_status status =
+        store_write(log->store, segment->fd, name_segment(log, segment->number, ""),
+                    log->buffer + from, (*end - from) * WORD, byte_of(segment, log->place + from));
+    if (status == TL_OK) {
+        log->written += operations;
+        segment->last = log->written;
+    }
+    return status;
 }
 
 /* What is written stays in the buffer until all is, so that a failure half-way is tried again as a
@@ -283,22 +434,25 @@ enum tl_status log_commit(struct timer_log *log)
     if (log->store->final) {
         return TL_ERR_STORE;
     }
+    if (log_waiting(log) == 0) {
+        return TL_OK;
+    }
+    if (log_place(log) % LOG_LINE == 1) {
+        log->used--; /* a head that nothing came after */
+        log->frame_end = log->used;
+    }
     uint64_t written = log->written;
     uint64_t synced = log->synced;
     size_t current = log->current;
-    enum tl_status status = log->waiting > 0 ? log_make_room(log, log_sequence(log), 0) : TL_OK;
-    if (status == TL_OK && log->waiting > 0 &&
-        log->written == end_of(&log->segments[log->current])) {
+    enum tl_status status = log_make_room(log, log_place(log), 0);
+    if (status == TL_OK && log->place == end_of(&log->segments[log->current])) {
         log->current++;
     }
-    for (size_t done = 0; done < log->waiting && status == TL_OK;) {
-        size_t count = log->waiting - done;
-        status = write_part(log, log->buffer + done, &count);
+    for (size_t done = 0; done < log->used && status == TL_OK;) {
+        status = write_part(log, done, &done);
         if (status == TL_OK) {
-            log->written += count;
-            done += count;
             status = sync_current(log);
-            log->current += status == TL_OK && done < log->waiting;
+            log->current += status == TL_OK && done < log->used;
         }
     }
     if (status != TL_OK) {
@@ -307,7 +461,10 @@ enum tl_status log_commit(struct timer_log *log)
         log->current = current;
         return status;
     }
-    log->waiting = 0;
+    log->place += log->used;
+    log->used = 0;
+    log->frame_end = 0;
+    log->others = 0;
     return TL_OK;
 }
 
@@ -359,9 +516,9 @@ static enum tl_status use_again(struct timer_log *log)
 enum tl_status log_drop(struct timer_log *log, uint64_t sequence, uint64_t wanted, uint64_t live)
 {
     enum tl_status status = TL_OK;
-    while (log->current > 0 && end_of(&log->segments[0]) <= sequence && status == TL_OK) {
+    while (log->current > 0 && log->segments[0].last <= sequence && status == TL_OK) {
         bool fits = bytes_of(&log->segments[0]) * 4 > segment_bytes(log, live);
-        if (fits && log->room - log_sequence(log) < wanted) {
+        if (fits && log->room - log_place(log) < wanted) {
             status = use_again(log);
         } else {
             remove_first(log);
@@ -400,12 +557,12 @@ static enum tl_status open_segment(struct timer_log *log, uint64_t number)
                             name, head.format, FORMAT);
     }
     segment.first = head.first;
-    segment.records = status == TL_OK ? ((uint64_t)bytes - HEAD) / RECORD : 0;
+    segment.words = bytes >= (off_t)HEAD ? ((uint64_t)bytes - HEAD) / LINE_BYTES * LOG_LINE : 0;
     if (status == TL_OK && log->segment_count > 0 &&
-        end_of(&log->segments[log->segment_count - 1]) + 1 != segment.first) {
+        end_of(&log->segments[log->segment_count - 1]) != segment.first) {
         status = store_fail(log->store,
-                            "%s: corrupt: it begins with record %" PRIu64
-                            ", and the one before it ends with %" PRIu64,
+                            "%s: corrupt: it begins with word %" PRIu64
+                            ", and the one before it ends before %" PRIu64,
                             name, segment.first, end_of(&log->segments[log->segment_count - 1]));
     }
     if (status != TL_OK) {
@@ -433,82 +590,143 @@ enum tl_status log_open_segments(struct timer_log *log, const uint64_t *numbers,
 /* A reading of the log, piece by piece. */
 struct reading {
     struct timer_log *log;
-    struct log_record *piece;
+    uint64_t *piece;
     enum tl_status (*apply)(void *ctx, const struct log_operation *operation);
     void *ctx;
     uint64_t after;
-    uint64_t next;                      /* the sequence number that is to come */
-    const struct log_segment *ended_in; /* NULL: not yet */
-    uint64_t torn;                      /* records behind the end */
-    bool hole;                          /* one of them tells that what is missing was on the disk */
-    bool mends;                         /* they are made zeros, now that the end is known */
+    uint64_t next;                /* the sequence number that is to come; 0: not yet known */
+    struct log_segment *ended_in; /* NULL: not yet */
+    uint64_t end;                 /* the place behind what counts */
+    uint64_t torn;                /* frames behind the end */
+    bool hole;                    /* one of them tells that what is missing was on the disk */
+    bool mends;                   /* they are made zeros, now that the end is known */
 };
+
+/* From the next operation to that which the frame begins with. */
+static uint64_t operations_between(const struct reading *reading, uint64_t head)
+{
+    return ((head >> NUMBER_SHIFT) - reading->next) % NUMBERS;
+}
 
 /* Behind the end. */
 static enum tl_status read_torn(struct reading *reading, const struct log_segment *segment,
-                                const struct log_record *record, uint64_t sequence)
+                                uint64_t head, uint64_t place)
 {
-    static const struct log_record nothing;
+    static const uint64_t nothing;
     struct timer_log *log = reading->log;
     if (reading->mends) {
-        return store_write(log->store, segment->fd, log->name, &nothing, RECORD,
-                           place_of(segment, sequence));
+        return store_write(log->store, segment->fd, log->name, &nothing, WORD,
+                           byte_of(segment, place));
     }
     reading->torn++;
-    uint64_t unknown = unknown_at_most[record->id >> LOG_ID_BITS];
-    bool knows = unknown > 0 && sequence >= reading->next + unknown;
+    uint64_t unknown = unknown_below[head >> KNOWN_SHIFT & ((1u << KNOWN_BITS) - 1)];
+    bool knows = unknown > 0 && operations_between(reading, head) >= unknown;
     reading->hole |= knows || segment > reading->ended_in;
     return TL_OK;
 }
 
-static struct log_operation operation_of(const struct log_record *record, uint64_t sequence)
+/* What the first word of a segment says. */
+static enum tl_status begin_segment(struct reading *reading, uint64_t sequence)
 {
-    struct log_operation operation = {.sequence = sequence, .id = record->id % LOG_IDS};
-    if (record->word >= ~TL_DEADLINE_MAX) {
-        operation.op = LOG_START;
-        operation.deadline = ~record->word;
-    } else {
-        operation.op = (record->word & LOG_FIRING) != 0 ? LOG_FIRE : LOG_STOP;
-        operation.generation = record->word & ~LOG_FIRING;
-    }
-    return operation;
-}
-
-static enum tl_status read_record(struct reading *reading, const struct log_segment *segment,
-                                  const struct log_record *record, uint64_t sequence)
-{
-    bool good = record->word != 0 && record->crc == crc32c_of_record(sequence, record);
-    if (reading->mends) {
-        return good && sequence >= reading->next ? read_torn(reading, segment, record, sequence)
-                                                 : TL_OK;
-    }
-    if (reading->ended_in != NULL) {
-        return good ? read_torn(reading, segment, record, sequence) : TL_OK;
-    }
-    if (!good) {
-        reading->ended_in = segment;
+    struct timer_log *log = reading->log;
+    log->base = 0;
+    if (reading->next > 0) {
         return TL_OK;
     }
-    reading->next++;
-    struct log_operation operation = operation_of(record, sequence);
-    return sequence > reading->after ? reading->apply(reading->ctx, &operation) : TL_OK;
+    reading->next = sequence;
+    return sequence <= reading->after + 1
+               ? TL_OK
+               : store_fail(log->store,
+                            "%s: corrupt: the log begins with record %" PRIu64
+                            ", and what there is besides ends with %" PRIu64,
+                            name_segment(log, log->segments[0].number, ""), sequence,
+                            reading->after);
 }
 
-static enum tl_status read_segment(struct reading *reading, const struct log_segment *segment)
+static enum tl_status read_word(struct reading *reading, uint64_t word)
+{
+    struct timer_log *log = reading->log;
+    struct log_operation operation = {
+        .sequence = reading->next,
+        .deadline = log->base + (uint32_t)word,
+        .age = (uint32_t)word,
+        .id = (uint32_t)(word >> LOG_ID_SHIFT) % LOG_IDS,
+        .op = (enum log_op)(word >> LOG_OP_SHIFT),
+    };
+    if (operation.op != LOG_NONE) {
+        reading->next++;
+        return operation.sequence > reading->after ? reading->apply(reading->ctx, &operation)
+                                                   : TL_OK;
+    }
+    if ((word & LOG_SEQUENCE) != 0) {
+        return begin_segment(reading, word & ~LOG_SEQUENCE);
+    }
+    log->base = word << LOG_BASE_SHIFT;
+    return TL_OK;
+}
+
+/* How many words follow the head of a frame; 0: it is none. */
+static size_t count_of_frame(const struct reading *reading, const uint64_t *words, size_t left,
+                             uint64_t place)
+{
+    size_t count = words[0] >> COUNT_SHIFT & (LOG_LINE - 1);
+    bool may_be =
+        reading->next == 0 || operations_between(reading, words[0]) <= place - reading->end;
+    return may_be && count > 0 && count < left &&
+                   (uint32_t)words[0] == crc_of_frame(place, words[0], words + 1, count)
+               ? count
+               : 0;
+}
+
+static enum tl_status read_line(struct reading *reading, struct log_segment *segment,
+                                const uint64_t *line, uint64_t place)
+{
+    enum tl_status status = TL_OK;
+    for (size_t at = 0; at < LOG_LINE - 1 && status == TL_OK;) {
+        const uint64_t *words = line + at;
+        bool ended = reading->ended_in != NULL;
+        if (!ended) {
+            reading->end = place + at;
+        } else if (place + at < reading->end) {
+            at++;
+            continue;
+        }
+        size_t count = count_of_frame(reading, words, LOG_LINE - at, place + at);
+        if (!ended && count == 0) {
+            reading->ended_in = segment;
+            segment->last = reading->next > 0 ? reading->next - 1 : 0;
+            reading->next += reading->next == 0;
+        } else if (ended && count > 0) {
+            status = read_torn(reading, segment, words[0], place + at);
+        }
+        for (size_t i = 1; i <= count && !ended && status == TL_OK; i++) {
+            status = read_word(reading, words[i]);
+        }
+        at += count + 1;
+    }
+    if (reading->ended_in == NULL) {
+        reading->end = place + LOG_LINE;
+        segment->last = reading->next - 1;
+    }
+    return status;
+}
+
+static enum tl_status read_segment(struct reading *reading, struct log_segment *segment)
 {
     struct timer_log *log = reading->log;
     const char *name = name_segment(log, segment->number, "");
-    for (uint64_t sequence = segment->first; sequence <= end_of(segment);) {
+    for (uint64_t place = segment->first; place < end_of(segment);) {
         size_t got = 0;
         enum tl_status status = store_read(log->store, segment->fd, name, reading->piece,
-                                           PIECE_BYTES, place_of(segment, sequence), &got);
-        for (size_t i = 0; i < got / RECORD && status == TL_OK; i++) {
-            status = read_record(reading, segment, &reading->piece[i], sequence + i);
+                                           PIECE_BYTES, byte_of(segment, place), &got);
+        size_t words = got / LINE_BYTES * LOG_LINE;
+        for (size_t at = 0; at < words && status == TL_OK; at += LOG_LINE) {
+            status = read_line(reading, segment, reading->piece + at, place + at);
         }
-        if (status != TL_OK || got < RECORD) {
+        if (status != TL_OK || words == 0) {
             return status;
         }
-        sequence += got / RECORD;
+        place += words;
     }
     return TL_OK;
 }
@@ -519,7 +737,7 @@ static enum tl_status mend(struct reading *reading)
     struct timer_log *log = reading->log;
     const struct log_segment *end = log->segments + log->segment_count;
     reading->mends = true;
-    for (const struct log_segment *segment = reading->ended_in; segment < end; segment++) {
+    for (struct log_segment *segment = reading->ended_in; segment < end; segment++) {
         enum tl_status status = read_segment(reading, segment);
         if (status == TL_OK) {
             status = store_sync(log->store, segment->fd, name_segment(log, segment->number, ""));
@@ -539,20 +757,23 @@ static enum tl_status judge_end(struct reading *reading, uint64_t upto)
     if (reading->hole || reading->next <= upto) {
         return store_fail(
             log->store, "%s: corrupt at byte %" PRIu64 ": record %" PRIu64 " is not there, %s",
-            name_segment(log, segment->number, ""), place_of(segment, reading->next), reading->next,
+            name_segment(log, segment->number, ""), byte_of(segment, reading->end), reading->next,
             reading->hole ? "though it was on the disk when some behind it were written"
                           : "which a snapshot goes back to");
     }
     return TL_OK;
 }
 
-/* Goes on behind the record before `next`. */
-static void stand_at_end(struct timer_log *log, uint64_t next)
+/* Goes on behind what was read. */
+static void stand_at_end(struct timer_log *log, const struct reading *reading)
 {
-    log->written = next - 1;
-    log->synced = log->store->waits ? next - 1 : 0;
+    log->place = reading->end;
+    log->sequence = reading->next - 1;
+    log->written = log->sequence;
+    log->synced = log->store->waits ? log->written : 0;
     log->current = 0;
-    while (end_of(&log->segments[log->current]) < next && log->current + 1 < log->segment_count) {
+    while (end_of(&log->segments[log->current]) <= log->place &&
+           log->current + 1 < log->segment_count) {
         log->current++;
     }
 }
@@ -562,18 +783,12 @@ enum tl_status log_replay(struct timer_log *log, uint64_t after, uint64_t upto,
                           void *ctx)
 {
     struct reading reading = {
-        .log = log, .apply = apply, .ctx = ctx, .after = after, .next = log->segments[0].first};
-    reading.piece = tl_alloc(log->allocator, PIECE_BYTES, alignof(struct log_record));
+        .log = log, .apply = apply, .ctx = ctx, .after = after, .end = log->segments[0].first};
+    reading.piece = tl_alloc(log->allocator, PIECE_BYTES, alignof(uint64_t));
     if (reading.piece == NULL) {
         return TL_ERR_NOMEM;
     }
     enum tl_status status = TL_OK;
-    if (reading.next > after + 1) {
-        status = store_fail(log->store,
-                            "%s: corrupt: the log begins with record %" PRIu64
-                            ", and what there is besides ends with %" PRIu64,
-                            name_segment(log, log->segments[0].number, ""), reading.next, after);
-    }
     for (size_t i = 0; i < log->segment_count && status == TL_OK; i++) {
         status = read_segment(&reading, &log->segments[i]);
     }
@@ -585,13 +800,13 @@ enum tl_status log_replay(struct timer_log *log, uint64_t after, uint64_t upto,
      * upon. */
     for (size_t i = 0; i < log->segment_count && status == TL_OK; i++) {
         const struct log_segment *segment = &log->segments[i];
-        if (end_of(segment) > after) {
+        if (end_of(segment) > reading.end || segment->last > after) {
             status = store_sync(log->store, segment->fd, name_segment(log, segment->number, ""));
         }
     }
-    tl_free(log->allocator, reading.piece, PIECE_BYTES, alignof(struct log_record));
+    tl_free(log->allocator, reading.piece, PIECE_BYTES, alignof(uint64_t));
     if (status == TL_OK) {
-        stand_at_end(log, reading.next);
+        stand_at_end(log, &reading);
     }
     return status;
 }

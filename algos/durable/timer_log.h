@@ -1,23 +1,33 @@
 /*
  * timer_log.h: the log of a durable structure: what was started, stopped and fired, in order.
  *
- * Records of 16 bytes, each of which has the next sequence number, in files ("segments") that are
- * full of zeros before they are used, so that a commit changes no file's size, and needs no room on
- * the disk that it might not get:
+ * Words of eight bytes, one for each operation, which has the next sequence number, in files
+ * ("segments") that are full of zeros before they are used, so that a commit changes no file's
+ * size, and needs no room on the disk that it might not get:
  *
- *   log-...07   head | record record record record record          full
- *   log-...08   head | record record 0 0 0 0 0 0 0 0 0 0 0 0 0     written to
- *   log-...09   head | 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0     room for later
+ *   log-...07   head | line line line line line line line line line     full
+ *   log-...08   head | line line line lin. .... .... .... .... ....     written to
+ *   log-...09   head | .... .... .... .... .... .... .... .... ....     room for later
  *
- * The log ends at the first record whose checksum is wrong. The checksum goes over the sequence
- * number too, which the record's place says and nothing else. So a record counts nowhere but in its
- * place, and a segment may be used again, under another number, with what it still holds.
+ * A word's place is its number among all words since the log began; LOG_LINE of them are a line.
+ * Words stand in frames: a head, which has their checksum, and up to LOG_LINE - 1 more. A frame
+ * ends with its commit or its line, whichever is first, so what is on the disk is never written
+ * again. The last word of a line holds no head: a commit that would begin there leaves it out.
  *
- * Records wait in memory until they are committed: written in one piece, and, if the store waits
- * for the disk, followed by one fdatasync. A segment's last records are on the disk before anything
- * is written to the next one. The first 4,096 records of a commit say how many before them may not
- * have been on the disk when they were written, so that a hole in what once was on the disk is told
- * from a commit that was torn by a loss of power.
+ * The log ends at the first frame whose checksum is wrong. The checksum goes over the place too,
+ * which only the file and the byte in it say. So a frame counts nowhere but in its place, and a
+ * segment may be used again, under another number, with what it still holds.
+ *
+ * A stop or firing says how many operations ago its timer was started, or 0 if they are too many.
+ * A start says how far its deadline is above the base, which a word that is no operation says
+ * before it, if the last one does not do. With each segment the base is 0 again, and its first
+ * word says which sequence number follows, so that reading can begin with any.
+ *
+ * Words wait in memory until they are committed: written in one piece, and, if the store waits for
+ * the disk, followed by one fdatasync. A segment's last words are on the disk before anything is
+ * written to the next one. A frame says how many operations before it may not have been on the disk
+ * when it was written, so that a hole in what once was on the disk is told from a commit that was
+ * torn by a loss of power.
  *
  * Internal to what is durable.
  */
@@ -26,59 +36,75 @@
 
 #include "store.h"
 
-enum log_op { LOG_START = 1, LOG_STOP, LOG_FIRE };
+/* In a word above bit 62; below it an id, and in the lower half what it says. A word that is none
+ * of these: LOG_SEQUENCE and the number of the next operation, or the
+ * base, in units of 1 << LOG_BASE_SHIFT. */
+enum log_op { LOG_NONE, LOG_START, LOG_STOP, LOG_FIRE };
 
-struct log_record {
-    uint32_t crc;
-    uint32_t id;   /* LOG_ID_BITS of it; above them, what it knows of the disk */
-    uint64_t word; /* of a start the complement of its deadline, which no other's word reaches; of
-                      others their timer's generation, with LOG_FIRING for a firing; 0 is none */
-};
+#define LOG_OP_SHIFT   62u
+#define LOG_ID_SHIFT   32u
+#define LOG_IDS        (UINT32_C(1) << (LOG_OP_SHIFT - LOG_ID_SHIFT))
+#define LOG_SEQUENCE   (UINT64_C(1) << 61)
+#define LOG_BASE_SHIFT 31u
 
-#define LOG_ID_BITS 30u
-#define LOG_IDS     (UINT32_C(1) << LOG_ID_BITS)
-#define LOG_FIRING  (UINT64_C(1) << 62)
+/* Words of a line. */
+#define LOG_LINE       64u
 
-/* What a record said. */
+/* More words than one operation takes, with all that can be needed before it. */
+#define LOG_MOST_WORDS 8u
+
+/* What a word said. */
 struct log_operation {
     uint64_t sequence;
-    uint64_t deadline;   /* of a start */
-    uint64_t generation; /* of a stop or a firing: the sequence number of its timer's start */
+    uint64_t deadline; /* of a start */
     uint32_t id;
+    uint32_t age; /* of others: from the start of its timer; 0: UINT32_MAX is less */
     enum log_op op;
 };
 
+/* A stop or firing is of the timer that was started under that number. */
+static inline bool log_ends(const struct log_operation *operation, uint64_t generation)
+{
+    uint64_t age = operation->sequence - generation;
+    return operation->sequence > generation && (age <= UINT32_MAX ? age : 0) == operation->age;
+}
+
 struct log_segment {
     uint64_t number;
-    uint64_t first; /* the sequence number of its first record */
-    uint64_t records;
+    uint64_t first; /* the place of its first word */
+    uint64_t words;
+    uint64_t last; /* the sequence number of the last operation written to it */
     int fd;
 };
 
 struct timer_log {
     struct store *store;
     const struct tl_allocator *allocator;
-    struct log_record *buffer; /* records that wait */
-    size_t buffer_records;
-    size_t waiting;
+    uint64_t *buffer;             /* words that wait */
+    size_t used;                  /* of it, with the frames' heads */
+    size_t frame_end;             /* as far as the last frame can go */
+    size_t others;                /* words of it that are no operations */
+    size_t group;                 /* as many operations can wait */
+    uint64_t base;                /* deadlines of starts are above it */
     struct log_segment *segments; /* in order; the first ones are full */
     size_t segment_count;
     size_t segments_max;
-    size_t current;              /* the segment that the next record is for */
+    size_t current;              /* the segment that the next word is for */
     uint64_t least_bytes;        /* of a segment of a log that is as long */
-    uint64_t written;            /* sequence number of the last record handed to the kernel */
-    uint64_t synced;             /* of the last record known to be on the disk */
+    uint64_t place;              /* of the first word that waits */
+    uint64_t sequence;           /* number of the last operation */
+    uint64_t written;            /* of the last one handed to the kernel */
+    uint64_t synced;             /* of the last one known to be on the disk */
     uint64_t bytes;              /* of the segments' files */
-    uint64_t room;               /* the last sequence number that there is a place for */
+    uint64_t room;               /* the first place that is in no segment */
     uint64_t named;              /* the segment whose finished name is below; 0: no one's */
     char name[STORE_NAME_BYTES]; /* of the file last worked on, for words */
 };
 
-/* An empty log of sequence number 0, without segments. It is not cut before it has `least` records.
- */
+/* An empty log of sequence number 0, without segments. `group` operations can wait; it is not cut
+ * before it has `least`. */
 enum tl_status log_create(struct timer_log *log, struct store *store,
-                          const struct tl_allocator *allocator, size_t buffer_records,
-                          uint64_t least);
+                          const struct tl_allocator *allocator, size_t group, uint64_t least);
 
 /* Closes the files. */
 void log_destroy(struct timer_log *log);
@@ -86,30 +112,75 @@ void log_destroy(struct timer_log *log);
 /* Room to name the segments of so many timers. */
 enum tl_status log_reserve(struct timer_log *log, uint64_t timers);
 
-/* Makes sure that records up to that sequence number have their place on the disk. */
+/* Makes sure that words below that place have theirs on the disk, among `live` timers. */
 enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t live);
 
-/* The sequence number of the last record made. */
-static inline uint64_t log_sequence(const struct timer_log *log)
+/* Operations that wait. */
+static inline uint64_t log_waiting(const struct timer_log *log)
 {
-    return log->written + log->waiting;
+    return log->sequence - log->written;
 }
 
-/* Makes the record with the next sequence number. The buffer must have room for it. `id` is less
- * than LOG_IDS; `of`: of a start its deadline, else its timer's generation. */
-static inline void log_append(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of)
+/* The place that comes next. */
+static inline uint64_t log_place(const struct timer_log *log)
 {
-    struct log_record *record = &log->buffer[log->waiting++]; /* its checksum is set at last */
-    record->id = id;
-    record->word = op == LOG_START ? ~of : op == LOG_FIRE ? of | LOG_FIRING : of;
+    return log->place + log->used;
 }
 
-/* Takes back the last `count` records, which still wait. */
-void log_take_back(struct timer_log *log, size_t count);
+/* Words that end so many timers, whatever the commits: two each, as a full line of the smallest
+ * frames has sixteen; what a segment begins with, one in 1,024 at most; and for the last one. */
+static inline uint64_t log_words_for(uint64_t timers)
+{
+    return 2 * timers + timers / 1024 + LOG_MOST_WORDS;
+}
+
+/* For log_append: a head for what follows; a base that does for that deadline. */
+void log_open_frame(struct timer_log *log);
+void log_set_base(struct timer_log *log, uint64_t deadline);
+
+/* Notes an operation under the next sequence number. There must be room for it, in the buffer and
+ * on the disk. `id` is less than LOG_IDS; `of`: of a start its deadline, else its timer's
+ * generation. */
+void log_append(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of);
+
+/* Begins the next frame, if the last one is full or nothing waits. */
+void log_open_frame(struct timer_log *log);
+
+/* A start says that deadline without another base. */
+static inline bool log_reaches(const struct timer_log *log, uint64_t deadline)
+{
+    return deadline - log->base <= UINT32_MAX;
+}
+
+/* Likewise, where it takes one word of the last frame, and nothing else. */
+static inline void log_append_word(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of)
+{
+    uint64_t says = ++log->sequence - of;
+    if (op == LOG_START) {
+        says = of - log->base;
+    } else if (says > UINT32_MAX) {
+        says = 0;
+    }
+    log->buffer[log->used++] = (uint64_t)op << LOG_OP_SHIFT | (uint64_t)id << LOG_ID_SHIFT | says;
+}
+
+/* What waits, to go back to. */
+struct log_mark {
+    size_t used;
+    size_t frame_end;
+    size_t others;
+    uint64_t base;
+    uint64_t sequence;
+};
+
+struct log_mark log_mark(const struct timer_log *log);
+
+/* Takes back what was appended since the mark, and still waits. */
+void log_take_back(struct timer_log *log, struct log_mark mark);
 
 static inline bool log_is_full(const struct timer_log *log)
 {
-    return log->waiting == log->buffer_records;
+    return log_waiting(log) == log->group;
 }
 
 /* Writes what waits. If that fails it still waits. */
@@ -118,8 +189,8 @@ enum tl_status log_commit(struct timer_log *log);
 /* Likewise, and waits for the disk, if the store does, for all that was written. */
 enum tl_status log_sync(struct timer_log *log);
 
-/* Drops segments whose records are all at or below `sequence`: they are used again while there is
- * room for less than `wanted` records, else removed. */
+/* Drops segments whose operations are all at or below `sequence`: they are used again while there
+ * is room for less than `wanted` words, else removed. */
 enum tl_status log_drop(struct timer_log *log, uint64_t sequence, uint64_t wanted, uint64_t live);
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -127,9 +198,9 @@ enum tl_status log_drop(struct timer_log *log, uint64_t sequence, uint64_t wante
 /* Opens the segments with these numbers, in order. */
 enum tl_status log_open_segments(struct timer_log *log, const uint64_t *numbers, size_t count);
 
-/* Calls `apply` for each record above `after` up to the end of the log, and makes the log ready to
- * go on behind it. `upto`: the log must reach as far. Says what is corrupt, and leaves it as it is.
- * What apply returns, if it is not TL_OK, ends it. */
+/* Calls `apply` for each operation above `after` up to the end of the log, and makes the log ready
+ * to go on behind it. `upto`: the log must reach as far. Says what is corrupt, and leaves it as it
+ * is. What apply returns, if it is not TL_OK, ends it. */
 enum tl_status log_replay(struct timer_log *log, uint64_t after, uint64_t upto,
                           enum tl_status (*apply)(void *ctx, const struct log_operation *operation),
                           void *ctx);

@@ -42,6 +42,9 @@ enum { AT_LEAST, AT_MOST };
 #define IS_RECORDED   (UINT64_C(1) << 62)
 #define GENERATION    (IS_RECORDED - 1)
 
+/* A start that is easy takes less, with the room to end its timer. */
+#define EASY_WORDS    4u
+
 /* So many ids go into a snapshot for each record logged meanwhile, at least; and so many at once,
  * or the 64th part of all, lest looking after it costs more than they do. */
 #define SNAPSHOT_PACE 8u
@@ -76,8 +79,9 @@ struct durable {
     uint64_t budget;         /* what is left of the running advance's */
     tl_fire_fn fire;         /* its callback */
     void *fire_ctx;
-    size_t easy_until; /* as long as fewer records wait, one needs no more than its place there */
-    size_t group;      /* records that make a commit */
+    size_t easy_until; /* as long as fewer words wait, an operation is one more, and nothing else */
+    uint64_t easy_sequence; /* operations up to this one need no more than their words */
+    size_t group;           /* records that make a commit */
     bool at_most;
     bool usable; /* false: what is in the folder has not been recovered */
     bool found;  /* there was something in the folder */
@@ -116,7 +120,7 @@ static uint64_t snapshot_distance(const struct durable *durable)
 static void give_snapshot_up(struct durable *durable)
 {
     snapshot_abandon(&durable->snapshot);
-    durable->snapshot_from = log_sequence(&durable->log);
+    durable->snapshot_from = durable->log.sequence;
 }
 
 static void finish_snapshot(struct durable *durable)
@@ -126,7 +130,7 @@ static void finish_snapshot(struct durable *durable)
         return;
     }
     uint64_t from = durable->snapshot.from;
-    if (snapshot_finish(&durable->snapshot, log_sequence(&durable->log)) != TL_OK) {
+    if (snapshot_finish(&durable->snapshot, durable->log.sequence) != TL_OK) {
         give_snapshot_up(durable);
         return;
     }
@@ -137,7 +141,7 @@ static void finish_snapshot(struct durable *durable)
     }
     durable->snapshot_name = from;
     durable->snapshot_bytes = durable->snapshot.bytes;
-    uint64_t wanted = durable->count + snapshot_distance(durable);
+    uint64_t wanted = log_words_for(durable->count) + snapshot_distance(durable);
     (void)log_drop(&durable->log, from, wanted, durable->count);
 }
 
@@ -146,26 +150,26 @@ static void work_for_snapshot(struct durable *durable)
 {
     struct timer_log *log = &durable->log;
     if (!snapshot_is_open(&durable->snapshot)) {
-        uint64_t records = log_sequence(log) - durable->snapshot_from;
+        uint64_t records = log->sequence - durable->snapshot_from;
         uint64_t distance = snapshot_distance(durable);
         if (records < distance) {
             /* The distance may be less when it is come nearer. */
-            durable->snapshot_at = log_sequence(log) + (distance - records) / 8 + 1;
+            durable->snapshot_at = log->sequence + (distance - records) / 8 + 1;
             return;
         }
-        durable->snapshot_from = log_sequence(log);
-        durable->snapshot_seen = log_sequence(log);
+        durable->snapshot_from = log->sequence;
+        durable->snapshot_seen = log->sequence;
         durable->snapshot_id = 0;
         durable->snapshot_pace = SNAPSHOT_PACE + 4 * (uint64_t)durable->capacity / distance;
-        if (snapshot_begin(&durable->snapshot, log_sequence(log)) != TL_OK) {
+        if (snapshot_begin(&durable->snapshot, log->sequence) != TL_OK) {
             return;
         }
     }
     uint64_t at_once =
         durable->capacity / 64 < SNAPSHOT_IDS ? durable->capacity / 64 : SNAPSHOT_IDS;
-    durable->snapshot_at = log_sequence(log) + at_once / durable->snapshot_pace + 1;
-    uint64_t ids = (log_sequence(log) - durable->snapshot_seen) * durable->snapshot_pace;
-    durable->snapshot_seen = log_sequence(log);
+    durable->snapshot_at = log->sequence + at_once / durable->snapshot_pace + 1;
+    uint64_t ids = (log->sequence - durable->snapshot_seen) * durable->snapshot_pace;
+    durable->snapshot_seen = log->sequence;
     for (; ids > 0 && durable->snapshot_id < durable->capacity; ids--) {
         uint32_t id = durable->snapshot_id++;
         const struct timer *timer = &durable->timers[id];
@@ -184,15 +188,31 @@ static void work_for_snapshot(struct durable *durable)
 
 /* --- the log --------------------------------------------------------------------------------- */
 
+static void forget_easy(struct durable *durable)
+{
+    durable->easy_until = 0;
+    durable->easy_sequence = 0;
+}
+
+/* As far as the frame goes. */
+static void find_easy(struct durable *durable)
+{
+    const struct timer_log *log = &durable->log;
+    uint64_t easy = durable->easy_sequence - log->sequence;
+    size_t left = log->frame_end - log->used;
+    durable->easy_until = log->used + (easy < left ? (size_t)easy : left);
+}
+
 /* What comes next is the first record of a commit. */
 static enum tl_status commit(struct durable *durable)
 {
-    durable->easy_until = 0;
+    forget_easy(durable);
     return log_commit(&durable->log);
 }
 
-/* One more record can be made, and so can those that end `live` timers. */
-static enum tl_status make_ready(struct durable *durable, uint64_t live)
+/* One more record can be made; and, if it is one that `starts` a timer, there is room for those
+ * that end all of them. One that ends a timer has had its room since that was started. */
+static enum tl_status make_ready(struct durable *durable, bool starts)
 {
     if (!durable->usable) {
         return durable->store.failure[0] != '\0'
@@ -212,8 +232,11 @@ static enum tl_status make_ready(struct durable *durable, uint64_t live)
     }
     /* What lies in a temporary folder is made when something is first written. */
     bool is_there = durable->store.path != NULL || log->segment_count > 0;
-    uint64_t last = log_sequence(log) + 1 + live + durable->owes;
-    return last > log->room && is_there ? log_make_room(log, last, live) : TL_OK;
+    uint64_t end = log_place(log) + LOG_MOST_WORDS;
+    if (starts) {
+        end += log_words_for(durable->count + 1 + durable->owes);
+    }
+    return end > log->room && is_there ? log_make_room(log, end, durable->count + 1) : TL_OK;
 }
 
 /* Nearly every record needs no more than its place in the buffer: it is neither the first nor the
@@ -222,45 +245,63 @@ static enum tl_status make_ready(struct durable *durable, uint64_t live)
 static void count_easy(struct durable *durable)
 {
     const struct timer_log *log = &durable->log;
-    durable->easy_until = 0;
-    if (log->waiting == 0 || !can_write(durable)) {
+    forget_easy(durable);
+    uint64_t waiting = log_waiting(log);
+    if (waiting == 0 || !can_write(durable)) {
         return;
     }
-    uint64_t easy = durable->group > log->waiting + 1 ? durable->group - log->waiting - 1 : 0;
-    uint64_t taken = log_sequence(log) + durable->count + durable->owes;
-    uint64_t room = log->room > taken ? (log->room - taken) / 2 : 0;
+    uint64_t easy = durable->group > waiting + 1 ? durable->group - waiting - 1 : 0;
+    uint64_t taken =
+        log_place(log) + LOG_MOST_WORDS + log_words_for(durable->count + durable->owes);
+    uint64_t room = log->room > taken ? (log->room - taken) / EASY_WORDS : 0;
     easy = room < easy ? room : easy;
     if (!durable->advancing) {
-        uint64_t next = log_sequence(log) + 1;
+        uint64_t next = log->sequence + 1;
         uint64_t quiet = durable->snapshot_at > next ? durable->snapshot_at - next : 0;
         easy = quiet < easy ? quiet : easy;
     }
-    durable->easy_until = log->waiting + easy;
+    durable->easy_sequence = log->sequence + easy;
+    find_easy(durable);
 }
 
-static inline bool is_easy(const struct durable *durable)
+/* Nothing is wanted but the next frame. */
+static __attribute__((noinline)) bool open_easy_frame(struct durable *durable)
 {
-    return durable->log.waiting < durable->easy_until;
+    struct timer_log *log = &durable->log;
+    if (log->used < log->frame_end || log->sequence >= durable->easy_sequence) {
+        return false;
+    }
+    log_open_frame(log);
+    find_easy(durable);
+    return true;
+}
+
+static inline bool is_easy(struct durable *durable)
+{
+    return durable->log.used < durable->easy_until || open_easy_frame(durable);
 }
 
 /* `of`: of a start its deadline, else its timer's generation, with its marks. */
 static void append(struct durable *durable, enum log_op op, uint32_t id, uint64_t of)
 {
-    if (durable->log.waiting == 0) {
+    if (log_waiting(&durable->log) == 0) {
         durable->waiting_since = durable->now;
     }
     log_append(&durable->log, op, id, op == LOG_START ? of : of & GENERATION);
 }
 
-/* Behind an operation: a full group is committed; if that fails the operation is taken back. */
-static enum tl_status commit_group(struct durable *durable)
+/* Notes an operation, and commits a full group; if that fails it is taken back. */
+static enum tl_status append_to_group(struct durable *durable, enum log_op op, uint32_t id,
+                                      uint64_t of)
 {
-    if (durable->log.waiting < durable->group) {
+    struct log_mark mark = log_mark(&durable->log);
+    append(durable, op, id, of);
+    if (log_waiting(&durable->log) < durable->group) {
         return TL_OK;
     }
     enum tl_status status = commit(durable);
     if (status != TL_OK) {
-        log_take_back(&durable->log, 1);
+        log_take_back(&durable->log, mark);
     }
     return status;
 }
@@ -268,7 +309,7 @@ static enum tl_status commit_group(struct durable *durable)
 /* Behind an operation that was not easy. */
 static void settle(struct durable *durable)
 {
-    if (!durable->advancing && log_sequence(&durable->log) >= durable->snapshot_at) {
+    if (!durable->advancing && durable->log.sequence >= durable->snapshot_at) {
         work_for_snapshot(durable);
     }
     count_easy(durable);
@@ -292,22 +333,21 @@ static inline void link_timer(struct durable *durable, uint32_t id, uint64_t dea
 {
     struct timer *timer = &durable->timers[id];
     durable->count += !is_pending(timer);
-    *timer = (struct timer){.deadline = deadline, .generation = log_sequence(&durable->log)};
+    *timer = (struct timer){.deadline = deadline, .generation = durable->log.sequence};
 }
 
 /* One that is not easy. */
 static __attribute__((noinline)) enum tl_status start_apart(struct durable *durable, uint32_t id,
                                                             uint64_t deadline)
 {
-    enum tl_status status = make_ready(durable, durable->count + 1);
+    enum tl_status status = make_ready(durable, true);
     if (status == TL_OK) {
         status = durable->inner->start(durable->self, id, deadline);
     }
     if (status != TL_OK) {
         return status;
     }
-    append(durable, LOG_START, id, deadline);
-    status = commit_group(durable);
+    status = append_to_group(durable, LOG_START, id, deadline);
     if (status != TL_OK) {
         undo_start(durable, id);
         return status;
@@ -322,12 +362,12 @@ static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
     struct durable *durable = self;
     /* It is far away, and wanted only when the structure has done its part. */
     __builtin_prefetch(&durable->timers[id], 1);
-    if (!is_easy(durable)) {
+    if (!is_easy(durable) || !log_reaches(&durable->log, deadline)) {
         return start_apart(durable, id, deadline);
     }
     enum tl_status status = durable->inner->start(durable->self, id, deadline);
     if (status == TL_OK) {
-        log_append(&durable->log, LOG_START, id, deadline);
+        log_append_word(&durable->log, LOG_START, id, deadline);
         link_timer(durable, id, deadline);
     }
     return status;
@@ -343,14 +383,10 @@ static void unlink_timer(struct durable *durable, struct timer *timer)
 static __attribute__((noinline)) enum tl_status stop_apart(struct durable *durable, uint32_t id)
 {
     struct timer *timer = &durable->timers[id];
-    if ((timer->generation & IS_RECORDED) == 0) {
-        if (make_ready(durable, durable->count - 1) != TL_OK) {
-            return TL_ERR_STORE;
-        }
-        append(durable, LOG_STOP, id, timer->generation);
-        if (commit_group(durable) != TL_OK) {
-            return TL_ERR_STORE;
-        }
+    if ((timer->generation & IS_RECORDED) == 0 &&
+        (make_ready(durable, false) != TL_OK ||
+         append_to_group(durable, LOG_STOP, id, timer->generation) != TL_OK)) {
+        return TL_ERR_STORE;
     }
     if (!is_due(timer)) {
         (void)durable->inner->stop(durable->self, id);
@@ -370,7 +406,7 @@ static enum tl_status durable_stop(void *self, uint32_t id)
     if (!is_easy(durable) || is_due(timer)) {
         return stop_apart(durable, id);
     }
-    log_append(&durable->log, LOG_STOP, id, timer->generation);
+    log_append_word(&durable->log, LOG_STOP, id, timer->generation);
     unlink_timer(durable, timer);
     return durable->inner->stop(durable->self, id);
 }
@@ -391,7 +427,7 @@ static void keep_left_over(struct durable *durable, uint32_t from)
 static bool can_fire(struct durable *durable, bool *easy)
 {
     *easy = is_easy(durable);
-    return *easy || make_ready(durable, durable->count - 1) == TL_OK;
+    return *easy || make_ready(durable, false) == TL_OK;
 }
 
 /* Callback, record. */
@@ -443,27 +479,27 @@ static void fire_at_least(struct durable *durable, uint32_t *at)
 }
 
 /* Records of at most `most`, as many as there is room for, from `at` on; how many of `due` that
- * are, in *span, and how many of them have one. */
+ * are, in *span. */
 static enum tl_status record_firings(struct durable *durable, uint32_t at, uint64_t most,
-                                     uint32_t *span, size_t *recorded)
+                                     uint32_t *span)
 {
-    *recorded = 0;
+    uint64_t recorded = 0;
     for (*span = 0; at + *span < durable->due_count; ++*span) {
         uint32_t id = durable->due[at + *span];
         struct timer *timer = &durable->timers[id];
         if (!is_due(timer)) {
             continue;
         }
-        if (log_is_full(&durable->log) || *recorded == most) {
+        if (log_is_full(&durable->log) || recorded == most) {
             break;
         }
-        enum tl_status status = make_ready(durable, durable->count - 1 - *recorded);
+        enum tl_status status = make_ready(durable, false);
         if (status != TL_OK) {
             return status;
         }
         append(durable, LOG_FIRE, id, timer->generation);
         timer->generation |= IS_RECORDED;
-        ++*recorded;
+        recorded++;
     }
     return commit(durable);
 }
@@ -473,12 +509,12 @@ static void fire_at_most(struct durable *durable, uint32_t *at)
 {
     while (*at < durable->due_count && durable->budget > 0) {
         uint32_t span;
-        size_t recorded;
         if (log_is_full(&durable->log) && commit(durable) != TL_OK) {
             break;
         }
-        if (record_firings(durable, *at, durable->budget, &span, &recorded) != TL_OK) {
-            log_take_back(&durable->log, recorded);
+        struct log_mark mark = log_mark(&durable->log);
+        if (record_firings(durable, *at, durable->budget, &span) != TL_OK) {
+            log_take_back(&durable->log, mark);
             for (uint32_t i = 0; i < span; i++) {
                 durable->timers[durable->due[*at + i]].generation &= ~IS_RECORDED;
             }
@@ -519,7 +555,8 @@ static uint64_t durable_advance(void *self, uint64_t now, uint64_t budget, tl_fi
     keep_left_over(durable, at);
     durable->advancing = false;
     bool over = now - durable->waiting_since >= durable->window_ticks;
-    if (durable->log.waiting > 0 && (over || durable->log.waiting >= durable->group)) {
+    uint64_t waiting = log_waiting(&durable->log);
+    if (waiting > 0 && (over || waiting >= durable->group)) {
         (void)commit(durable);
     }
     settle(durable);
@@ -612,10 +649,10 @@ static void durable_walk(const void *self, const struct tl_visitor *visitor)
 static enum tl_status durable_sync(void *self, uint64_t *durable_sequence)
 {
     struct durable *durable = self;
-    enum tl_status status = !durable->usable           ? TL_ERR_STORE
-                            : durable->log.waiting > 0 ? commit(durable)
-                            : durable->store.final     ? TL_ERR_STORE
-                                                       : TL_OK;
+    enum tl_status status = !durable->usable                 ? TL_ERR_STORE
+                            : log_waiting(&durable->log) > 0 ? commit(durable)
+                            : durable->store.final           ? TL_ERR_STORE
+                                                             : TL_OK;
     *durable_sequence = durable->log.written;
     return status == TL_OK ? TL_OK : TL_ERR_STORE;
 }
@@ -624,7 +661,7 @@ static void durable_durability(const void *self, struct tl_durability *out)
 {
     const struct durable *durable = self;
     *out = (struct tl_durability){
-        .sequence = log_sequence(&durable->log),
+        .sequence = durable->log.sequence,
         .durable_sequence = durable->log.written,
         .bytes_durable = durable->log.bytes + durable->snapshot_bytes +
                          (snapshot_is_open(&durable->snapshot) ? durable->snapshot.bytes : 0),
@@ -817,8 +854,7 @@ static enum tl_status apply(void *ctx, const struct log_operation *operation)
     struct timer *timer = &durable->timers[operation->id];
     if (operation->op == LOG_START && operation->sequence >= timer->generation) {
         *timer = (struct timer){operation->deadline, operation->sequence};
-    } else if (operation->op != LOG_START && is_pending(timer) &&
-               timer->generation == operation->generation) {
+    } else if (operation->op != LOG_START && log_ends(operation, timer->generation)) {
         *timer = (struct timer){.deadline = TL_NEVER};
     }
     return TL_OK;
@@ -930,8 +966,9 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
     }
     if (status == TL_OK) {
         remove_old_snapshots(durable, &snapshots);
-        status = log_make_room(&durable->log, log_sequence(&durable->log) + durable->count + 1,
-                               durable->count);
+        status =
+            log_make_room(&durable->log, log_place(&durable->log) + log_words_for(durable->count),
+                          durable->count);
     }
     store_numbers_release(&logs, durable->allocator);
     store_numbers_release(&snapshots, durable->allocator);
@@ -968,10 +1005,10 @@ static const struct tl_option durable_options[] = {
                    "so many operations make a commit, if it is not asked for before"},
     [OWN_WINDOW] = {"window", 10, 0, INT64_C(1) << 40, NULL,
                     "an advance commits what has waited for so many ticks"},
-    [OWN_SNAPSHOT] = {"snapshot", 60, 10, 100000, NULL,
+    [OWN_SNAPSHOT] = {"snapshot", 120, 10, 100000, NULL,
                       "the pending timers are written down when the log has so many records for a "
                       "hundred of them"},
-    [OWN_LEAST] = {"least", 131072, 16, 1 << 30, NULL, "and not before it has so many"},
+    [OWN_LEAST] = {"least", 262144, 16, 1 << 30, NULL, "and not before it has so many"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 
@@ -981,8 +1018,8 @@ const struct tl_front tl_front_durable = {
     .origin = "the shape of beanstalkd's binlog, of RocketMQ's TimerLog and of Redis' append-only "
               "file",
     .description =
-        "Each start, stop and firing is also written to a log, in records of 16 bytes with a "
-        "checksum, many in one commit; now and then the pending timers are written down, a few "
+        "Each start, stop and firing is also written to a log, in eight bytes, many in one commit, "
+        "with checksums; now and then the pending timers are written down, a few "
         "with "
         "each operation, and the log before that goes. After a crash the timers are read from both "
         "and started again. What is acknowledged survives the end of the process, and, unless "

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an operation has in the log: a checksum, an id, and a deadline or a generation. */
-enum { DISK_RECORD_BYTES = 16 };
+/* What an operation has in the log, but for checksums. */
+enum { DISK_RECORD_BYTES = 8 };
 
 /* A file without a name under $TMPDIR, full of zeros, so that no write changes its size. */
 struct disk_floor {

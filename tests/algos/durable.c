@@ -27,7 +27,7 @@
 #define TIMERS 200u
 
 /* As docs/durable-log.md says. */
-enum { HEAD = 32, RECORD = 16 };
+enum { HEAD = 512, LINE = 64, WORD = 8 };
 
 /* What should be there: of each timer its deadline, TL_NEVER if it is not pending. */
 struct model {
@@ -157,7 +157,7 @@ static void look_at(const char *folder, const char *name, off_t at, void *bytes,
 /* The head of a log says that it is of that format. */
 static void set_format(const char *folder, const char *name, uint32_t format)
 {
-    unsigned char head[HEAD];
+    unsigned char head[32];
     look_at(folder, name, 0, head, sizeof head);
     memcpy(head + 4, &format, sizeof format);
     uint32_t crc = crc32c(0, head + sizeof crc, sizeof head - sizeof crc);
@@ -396,6 +396,32 @@ static void lives_follow_one_another(void **state)
     end(&trial);
 }
 
+/* More than 32 bits apart, across lines and segments, and from one life to the next. */
+static void deadlines_may_be_far_apart(void **state)
+{
+    (void)state;
+    static const unsigned bits[] = {63, 0, 31, 32, 33, 40, 62};
+    struct trial trial;
+    begin(&trial, "durable(binary-heap):sync=none:group=100");
+    struct history history = new_history(&trial, 5);
+    for (uint32_t i = 0; i < 30000; i++) {
+        uint64_t deadline = UINT64_C(1) << bits[i / (1 + i % 3) % 7];
+        start_one(&history, i % TIMERS, deadline - i % 2);
+        if (i % 5 == 0) {
+            stop_one(&history, i * 7 % TIMERS);
+        }
+        if (i % 6000 == 5999) {
+            trial.algo->destroy(trial.self);
+            open_on(&trial, trial.folder, TIMERS);
+            struct model found;
+            forget(&found);
+            assert_int_equal(trial.algo->recover(trial.self, adopt, &found), TL_OK);
+            assert_same(&history.model, &found);
+        }
+    }
+    end(&trial);
+}
+
 static void a_folder_is_used_by_one_and_recovered_first(void **state)
 {
     (void)state;
@@ -429,32 +455,31 @@ static void a_folder_is_used_by_one_and_recovered_first(void **state)
     end(&trial);
 }
 
-/* A commit of which the last records did not get there: those before count. And what was behind the
+/* A commit of which the last lines did not get there: those before count. And what was behind the
  * hole does not come back when the log has grown up to it. */
 static void a_torn_commit_ends_the_log(void **state)
 {
     (void)state;
-    static const char zeros[RECORD];
+    static const char zeros[WORD];
     struct trial trial;
-    begin(&trial, "durable(binary-heap):group=100");
+    begin(&trial, "durable(binary-heap):group=200");
     struct history history = new_history(&trial, 5);
     for (uint32_t id = 0; id < 10; id++) {
         start_one(&history, id, 100 + id);
     }
     (void)sync_now(&trial);
+    for (uint32_t id = 10; id < 61; id++) { /* up to the end of the first line */
+        start_one(&history, id, 100 + id);
+    }
     struct model before = history.model;
-    for (uint32_t id = 10; id < 20; id++) {
+    for (uint32_t id = 61; id < 150; id++) {
         start_one(&history, id, 100 + id);
     }
     (void)sync_now(&trial);
     copy_folder(trial.folder, trial.copy);
     char log[256];
     assert_true(find_file(trial.copy, "log-", false, log));
-    spoil(trial.copy, log, HEAD + RECORD * 12, zeros, sizeof zeros); /* record 13 */
-    before.deadline[10] = 110;
-    before.deadline[11] = 111;
-    before.generation[10] = 11;
-    before.generation[11] = 12;
+    spoil(trial.copy, log, HEAD + WORD * (LINE + 10), zeros, sizeof zeros);
 
     struct model found;
     char why[600];
@@ -463,19 +488,20 @@ static void a_torn_commit_ends_the_log(void **state)
     open_on(&other, other.copy, TIMERS);
     assert_int_equal(other.algo->recover(other.self, adopt, &found), TL_OK);
     assert_same(&before, &found);
-    assert_int_equal(durability_of(&other).sequence, 12);
-    assert_int_equal(other.algo->start(other.self, 50, 500), TL_OK);
+    assert_int_equal(durability_of(&other).sequence, 61);
+    assert_int_equal(other.algo->start(other.self, 150, 500), TL_OK);
     (void)sync_now(&other);
     other.algo->destroy(other.self);
-    before.deadline[50] = 500;
-    before.generation[50] = 13;
+    before.deadline[150] = 500;
+    before.generation[150] = 62;
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_OK);
     assert_same(&before, &found);
     end(&trial);
 }
 
-/* It goes over the record's number too: one that got to another place is none. */
-static void a_record_counts_in_its_own_place(void **state)
+/* A frame that got to another place is none: here the first one, with its head, the number that
+ * follows, and ten starts. */
+static void a_frame_counts_in_its_own_place(void **state)
 {
     (void)state;
     struct trial trial;
@@ -487,10 +513,10 @@ static void a_record_counts_in_its_own_place(void **state)
     (void)sync_now(&trial);
     copy_folder(trial.folder, trial.copy);
     char log[256];
-    char record[RECORD];
+    char frame[12 * WORD];
     assert_true(find_file(trial.copy, "log-", false, log));
-    look_at(trial.copy, log, HEAD + RECORD * 4, record, sizeof record);
-    spoil(trial.copy, log, HEAD + RECORD * 10, record, sizeof record);
+    look_at(trial.copy, log, HEAD, frame, sizeof frame);
+    spoil(trial.copy, log, HEAD + (off_t)sizeof frame, frame, sizeof frame);
     struct model found;
     char why[600];
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_OK);
@@ -498,18 +524,19 @@ static void a_record_counts_in_its_own_place(void **state)
     end(&trial);
 }
 
-/* The first record of a commit is gone with the last one of the commit before it: the 64th knows.
- */
+/* The first frame of a commit is gone with the last one of the commit before it: what the next line
+ * begins with knows. */
 static void a_hole_across_two_commits_is_named(void **state)
 {
     (void)state;
-    static const char zeros[2 * RECORD];
+    static const char zeros[WORD];
+    enum { SECOND = 103 }; /* commit's place: behind 100 starts, two heads and the first number */
     struct trial trial;
     begin(&trial, "durable(binary-heap)");
     struct history history = new_history(&trial, 5);
-    for (uint32_t id = 0; id < 74; id++) {
+    for (uint32_t id = 0; id < 150; id++) {
         start_one(&history, id, 100 + id);
-        if (id == 9) {
+        if (id == 99) {
             (void)sync_now(&trial);
         }
     }
@@ -517,14 +544,16 @@ static void a_hole_across_two_commits_is_named(void **state)
     struct model found;
     char why[600];
     char log[256];
-    for (unsigned hole = 9; hole <= 10; hole++) {
+    for (unsigned was_synced = 0; was_synced < 2; was_synced++) {
         copy_folder(trial.folder, trial.copy);
         assert_true(find_file(trial.copy, "log-", false, log));
-        spoil(trial.copy, log, HEAD + RECORD * hole, zeros, sizeof zeros);
-        bool was_synced = hole == 9; /* what is missing: else it is a commit that was torn */
+        spoil(trial.copy, log, HEAD + WORD * SECOND, zeros, sizeof zeros);
+        if (was_synced > 0) { /* what is missing: else it is a commit that was torn */
+            spoil(trial.copy, log, HEAD + WORD * LINE, zeros, sizeof zeros);
+        }
         assert_int_equal(recover_copy(&trial, &found, why, sizeof why),
-                         was_synced ? TL_ERR_STORE : TL_OK);
-        assert_true(!was_synced || strstr(why, "record 10 is not there, though it was on") != NULL);
+                         was_synced > 0 ? TL_ERR_STORE : TL_OK);
+        assert_true(was_synced == 0 || strstr(why, "record 63 is not there, though it was on"));
     }
     end(&trial);
 }
@@ -533,7 +562,7 @@ static void a_hole_across_two_commits_is_named(void **state)
 static void corruption_is_named(void **state)
 {
     (void)state;
-    static const char zeros[RECORD];
+    static const char zeros[WORD];
     struct trial trial;
     begin(&trial, "durable(binary-heap):group=10:least=10000");
     struct history history = new_history(&trial, 5);
@@ -546,17 +575,17 @@ static void corruption_is_named(void **state)
     char log[256];
     copy_folder(trial.folder, trial.copy);
     assert_true(find_file(trial.copy, "log-", false, log));
-    spoil(trial.copy, log, HEAD + RECORD * 499, zeros, sizeof zeros);
+    spoil(trial.copy, log, HEAD + WORD * LINE * 8, zeros, sizeof zeros);
     for (unsigned again = 0; again < 2; again++) {
         assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
         assert_non_null(strstr(why, log));
-        assert_non_null(strstr(why, "corrupt at byte 8016: record 500 is not there"));
+        assert_non_null(strstr(why, "corrupt at byte 4608: record 459 is not there"));
     }
-    /* One bit, in the middle of a record, in the last one of the segment. */
+    /* Bits in the middle of a word, in the last one of the segment. */
     copy_folder(trial.folder, trial.copy);
     spoil(trial.copy, log, 65536 - 12, "\x55", 1);
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
-    assert_non_null(strstr(why, "corrupt at byte 65520: record 4094 is not there"));
+    assert_non_null(strstr(why, "corrupt at byte 65448: record 7291 is not there"));
     /* The head; and one of a log of another format. */
     copy_folder(trial.folder, trial.copy);
     spoil(trial.copy, log, 8, "?", 1);
@@ -566,14 +595,14 @@ static void corruption_is_named(void **state)
     set_format(trial.copy, log, 1);
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
     assert_non_null(strstr(why, log));
-    assert_non_null(strstr(why, "is of format 1, and this is read by format 2"));
+    assert_non_null(strstr(why, "is of format 1, and this is read by format 3"));
     /* A whole segment. */
     copy_folder(trial.folder, trial.copy);
     char path[512];
     (void)snprintf(path, sizeof path, "%s/%s", trial.copy, log);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
-    assert_non_null(strstr(why, "the log begins with record 4095"));
+    assert_non_null(strstr(why, "the log begins with record 7301"));
     end(&trial);
 }
 
@@ -807,9 +836,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_acknowledged_comes_back),
         cmocka_unit_test(lives_follow_one_another),
+        cmocka_unit_test(deadlines_may_be_far_apart),
         cmocka_unit_test(a_folder_is_used_by_one_and_recovered_first),
         cmocka_unit_test(a_torn_commit_ends_the_log),
-        cmocka_unit_test(a_record_counts_in_its_own_place),
+        cmocka_unit_test(a_frame_counts_in_its_own_place),
         cmocka_unit_test(a_hole_across_two_commits_is_named),
         cmocka_unit_test(corruption_is_named),
         cmocka_unit_test(a_snapshot_that_is_corrupt_is_named),
