@@ -19,6 +19,7 @@
 #include "kv.h"
 
 #include <endian.h>
+#include <sys/types.h>
 
 /* The reference design's: one-second buckets, 3.17 years of them. */
 #define SLOTS UINT64_C(100000000)
@@ -62,6 +63,7 @@ struct kv_wheel {
     bool is_recovered;   /* or was empty */
     enum tl_status lost; /* not TL_OK: the store is behind the nodes, and why */
     char failure[512];
+    int io_fd; /* what the system says that a thread has written: of io_thread */
     /* options */
     int64_t layout;
     int64_t delivery;
@@ -69,6 +71,7 @@ struct kv_wheel {
     uint64_t window_ticks;
     uint64_t partitions;
     uint32_t batch_max;
+    pid_t io_thread;
     /* sequence numbers and what is not committed of them */
     uint64_t sequence;
     uint64_t durable_sequence;
