@@ -541,15 +541,19 @@ static void test_tcp_rules(void **state)
     forget(&story);
 }
 
-/* What is lost is sent again by the timer of who sent it. */
+/* What is lost is sent again by the timer of who sent it. Requests are so far apart that it has
+ * come by then. */
 static void test_tcp_loss(void **state)
 {
     (void)state;
-    const char *const settings[] = {"ends=both", "loss=0.1", "vanish=0", "keepalive=0", NULL};
+    const double loss = 0.1;
+    const char *const settings[] = {"ends=both", "loss=0.1",    "vanish=0",      "keepalive=0",
+                                    "jitter=0",  "rtt_sigma=0", "reply_sigma=0", "rate_per_s=0.1",
+                                    GAPS("10"),  NULL};
     struct story story;
-    tell(&story, "tcp", 5000, 60, settings);
+    tell(&story, "tcp", 20000, 60, settings);
     expect_share((double)count_of(&story, "losses"), (double)count_of(&story, "transmissions"),
-                 0.1);
+                 loss);
     const struct tally *retransmit = &story.tally[RETRANSMIT];
     const struct tally *syn_ack = &story.tally[SYN_ACK];
     assert_true(retransmit->caused_starts > 1000 && syn_ack->caused_starts > 10);
@@ -559,6 +563,21 @@ static void test_tcp_loss(void **state)
                                                retransmit->caused_starts +
                                                count_of(&story, "given_up"));
     assert_int_equal(retransmit->caused_stops, 0);
+    /* The client repeats a SYN that is lost, and one whose answer is. */
+    double connects = (double)count_of(&story, "connects");
+    double syns = starts_between(&story, RETRANSMIT, 1001, 1001);
+    expect_close(syns, connects * (1 + 2 * loss / (1 - loss)), 0.03);
+    /* A request that is lost is repeated by its client; a reply by the server, and its client
+     * repeats the request as well; for an ACK that is lost, the server repeats the reply, until
+     * that and its ACK arrive. */
+    double arrive = (1 - loss) * (1 - loss);
+    double repeated = (double)retransmit->caused_starts - (syns - connects);
+    expect_close(repeated,
+                 (double)count_of(&story, "requests") * (3 * loss / (1 - loss) + loss / arrive),
+                 0.1);
+    /* An ACK has the time stamp of what has arrived. So only of a lost reply's request is the round
+     * trip long, or with the handshake, and most timeouts remain the shortest. */
+    assert_true(starts_between(&story, RETRANSMIT, 201, 202) > 0.5 * (double)retransmit->starts);
     forget(&story);
 }
 
@@ -665,6 +684,29 @@ static void test_tcp_window(void **state)
     assert_int_equal(story.tally[KEEPALIVE].pending_end, 2 * 1000);
     assert_int_equal(story.tally[KEEPALIVE].restarts, 0);
     assert_int_equal(story.tally[RETRANSMIT].pending_warm, 0);
+    forget(&story);
+
+    /* Half of them close, and three quarters begin with Linux's silence. Of these two thirds are
+     * given another: those that do not close. */
+    const char *const silences[] = {"ends=server",
+                                    "vanish=0",
+                                    "open_1_s=1",
+                                    "open_2_s=2",
+                                    "open_2=1",
+                                    "close_1_s=5",
+                                    "close_2_s=5.01",
+                                    "close_2=1",
+                                    "close_asked=0",
+                                    "close_ended=0.5",
+                                    "keepalive=0.75",
+                                    "keepalive_default=1",
+                                    "keepalive_set=0.6666667",
+                                    "rate_per_s=0.0001",
+                                    GAPS("10"),
+                                    NULL};
+    tell(&story, "tcp", 4000, 20, silences);
+    assert_true(starts_between(&story, KEEPALIVE, 7200001, 7200001) == 3000);
+    assert_int_equal(story.tally[KEEPALIVE].expiries, 2000);
     forget(&story);
 
     struct error error;

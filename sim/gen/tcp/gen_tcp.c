@@ -202,9 +202,11 @@ static void equip(const struct tcp_visit *visit)
     }
 }
 
-/* A share of the connections has keepalive. */
-static void give_keepalive(const struct tcp_visit *visit, double share)
+/* A share of the connections has keepalive, and one of those that begin with Linux's silence are
+ * given another. */
+static void give_keepalive(const struct tcp_visit *visit, double share, double set)
 {
+    visit->connection->keepalive_set = (float)set;
     bool has = share >= 1 || gen_chance(visit->model, share);
     bool both = gen_chance(visit->model, visit->tcp->keepalive_client);
     if (visit->server != NULL) {
@@ -272,7 +274,7 @@ static void populate_steady(struct gen_model *model, uint64_t now)
         const struct tcp_visit visit = tcp_visit_of(model, now, i);
         struct tcp_connection *connection = visit.connection;
         equip(&visit);
-        give_keepalive(&visit, tcp->keepalive_share);
+        give_keepalive(&visit, tcp->keepalive_share, tcp->keepalive_set);
         const struct cycle *cycle = &cycles[connection->slow];
         double u = random_unit(&model->random) * whole_of(cycle);
         bool heeded = false;
@@ -312,7 +314,8 @@ static int by_lasting(const void *a, const void *b)
     return one->open < other->open ? -1 : one->open > other->open;
 }
 
-/* Those that last longest have keepalive; the window begins with the trace. */
+/* Those that last longest have keepalive, and of these again those that last longest one that the
+ * server sets; the window begins with the trace. */
 static bool populate_window(struct gen_model *model, uint64_t now)
 {
     const struct tcp *tcp = model->state;
@@ -346,7 +349,7 @@ static bool populate_window(struct gen_model *model, uint64_t now)
         const struct tcp_visit visit = tcp_visit_of(model, now, i);
         struct tcp_connection *connection = visit.connection;
         equip(&visit);
-        give_keepalive(&visit, with_keepalive - i);
+        give_keepalive(&visit, with_keepalive - i, tcp->keepalive_set * with_keepalive - i);
         connection->close_at =
             lives[i].close == UINT64_MAX ? GEN_NEVER : model->warmup_end + lives[i].close;
         connection->single = lives[i].close != UINT64_MAX && i >= (1 - p[CLOSE_SINGLE]) * count;

@@ -30,6 +30,12 @@
 
 /* --- expiries -------------------------------------------------------------------------------- */
 
+/* Whether the client has the last reply: if the server waits then, only the ACK was lost. */
+static bool has_reply(const struct tcp_connection *connection)
+{
+    return connection->state == STATE_IDLE || connection->state == STATE_ASKING;
+}
+
 /* Its own transmission is still unanswered: once more, after a probe of the tail. */
 static void expire_retransmit(const struct tcp_visit *visit, struct tcp_end *end)
 {
@@ -47,7 +53,8 @@ static void expire_retransmit(const struct tcp_visit *visit, struct tcp_end *end
     }
     end->backoff++;
     visit->model->counts[COUNT_RETRANSMISSIONS]++;
-    if (connection->state == STATE_CONNECTING) {
+    if (connection->state == STATE_CONNECTING ||
+        (connection->state == STATE_ACCEPTING && end == visit->client)) {
         tcp_send_syn(visit, end->backoff);
         return;
     }
@@ -56,9 +63,16 @@ static void expire_retransmit(const struct tcp_visit *visit, struct tcp_end *end
     /* Only what has not arrived yet is worth telling. */
     bool lost = connection->event_at == GEN_NEVER;
     if (lost && connection->state == STATE_ASKING && end == visit->client) {
+        end->sent_at = visit->now;
         tcp_travel(visit, end, tcp_reply_ticks(visit));
     } else if (lost && connection->state == STATE_ANSWERING && end == visit->server) {
+        end->sent_at = visit->now;
         tcp_travel(visit, end, 0);
+    } else if (end == visit->server && has_reply(connection) && tcp_ack_arrives(visit) &&
+               tcp_ack_arrives(visit)) {
+        /* The reply has arrived once more, and the ACK that it is answered with. */
+        end->sent_at = visit->now;
+        tcp_acknowledge(visit, end, tcp_round_trip(visit));
     }
 }
 

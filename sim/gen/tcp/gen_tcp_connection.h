@@ -63,7 +63,7 @@ enum tcp_state {
 struct tcp_end {
     struct gen_timer timers[KINDS];
     uint64_t heard_at; /* when the other one was last heard */
-    uint64_t sent_at;  /* what is not acknowledged, for the first time */
+    uint64_t sent_at;  /* what is not acknowledged, as it has arrived or still may */
     struct gen_rtt estimate;
     uint8_t backoff; /* expiries since then */
     uint8_t probes;  /* of keepalive that were not answered */
@@ -82,6 +82,7 @@ struct tcp_connection {
     struct gen_activity activity;
     struct gen_timer left_behind; /* TIME_WAIT of the connection before */
     float rtt_ticks;
+    float keepalive_set; /* how likely one that begins with Linux's silence gets keepalive_ticks */
     uint32_t delack_ticks;
     uint32_t requests; /* so far */
     uint8_t state;

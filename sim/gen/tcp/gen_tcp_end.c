@@ -95,6 +95,11 @@ static bool arrives(const struct tcp_visit *visit)
     return true;
 }
 
+bool tcp_ack_arrives(const struct tcp_visit *visit)
+{
+    return !(visit->tcp->loss > 0) || arrives(visit);
+}
+
 /* What an end that is elsewhere does without timers of the trace: it sends again, after the
  * shortest timeout. */
 static uint64_t elsewhere_again(const struct tcp_visit *visit)
@@ -120,7 +125,6 @@ void tcp_send(const struct tcp_visit *visit, struct tcp_end *end)
     }
 }
 
-/* All of it is acknowledged. What was sent twice is measured, too: segments carry time stamps. */
 void tcp_acknowledge(const struct tcp_visit *visit, struct tcp_end *end, double trip_ticks)
 {
     if (end != NULL) {

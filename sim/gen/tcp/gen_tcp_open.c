@@ -13,7 +13,6 @@ static uint64_t handshake_timeout(const struct tcp *tcp, unsigned doublings)
 void tcp_send_syn(const struct tcp_visit *visit, unsigned repeated)
 {
     const struct tcp *tcp = visit->tcp;
-    visit->connection->state = STATE_CONNECTING;
     if (visit->client != NULL) {
         if (repeated == 0) {
             visit->client->sent_at = visit->now;
@@ -23,6 +22,10 @@ void tcp_send_syn(const struct tcp_visit *visit, unsigned repeated)
             visit, visit->client, KIND_RETRANSMIT,
             handshake_timeout(tcp, repeated > tcp->syn_linear ? repeated - tcp->syn_linear : 0));
     }
+    if (visit->connection->state == STATE_ACCEPTING) {
+        return; /* a SYN is there already, and the server's own timer repeats its answer */
+    }
+    visit->connection->state = STATE_CONNECTING;
     tcp_travel(visit, visit->client, 0);
 }
 
@@ -67,7 +70,7 @@ static void start_keepalive(const struct tcp_visit *visit, struct tcp_end *end)
     if (tcp->keepalive_default > 0 && gen_chance(visit->model, tcp->keepalive_default)) {
         ticks = gen_whole_ticks(KEEPALIVE_DEFAULT_S * gen_per_second(visit->model));
         tcp_start(visit, end, KIND_KEEPALIVE, ticks);
-        if (!gen_chance(visit->model, tcp->keepalive_set)) {
+        if (!gen_chance(visit->model, visit->connection->keepalive_set)) {
             return;
         }
         ticks = tcp->keepalive_ticks;

@@ -85,7 +85,8 @@ ROW(RTT_MEDIAN_MS, "rtt_median_ms", 0.05, 0.001, 1e5,
 ROW(RTT_SIGMA, "rtt_sigma", 0.5, 0, 5, "standard deviation of its logarithm", "chosen", NULL)
 ROW(JITTER, "jitter", 0.1, 0, 1, "each round trip is up to this share shorter or longer", "chosen",
     NULL)
-ROW(LOSS, "loss", 0, 0, 1, "probability that a transmission is lost", NGINX, NULL)
+ROW(LOSS, "loss", 0, 0, 1, "probability that a transmission or the ACK of a reply is lost", NGINX,
+    NULL)
 ROW(RTO_INITIAL_MS, "rto_initial_ms", 1000, 0.001, 1e6, "retransmission timeout of SYN and SYN-ACK",
     "Linux's TCP_TIMEOUT_INIT, RFC 6298: 1 s", NULL)
 ROW(RTO_MIN_MS, "rto_min_ms", 200, 0.001, 1e6,
@@ -121,8 +122,9 @@ ROW(KEEPALIVE_CLIENT, "keepalive_client", 1, 0, 1,
 ROW(KEEPALIVE_S, "keepalive_s", 15, 0.001, 1e6, "silence before the first probe", NGINX, NULL)
 ROW(KEEPALIVE_DEFAULT, "keepalive_default", 0, 0, 1,
     "share of them that begin with Linux's own silence of two hours", NGINX, NULL)
-ROW(KEEPALIVE_SET, "keepalive_set", 1, 0, 1, "share of these that are given keepalive_s at once",
-    "chosen", NULL)
+ROW(KEEPALIVE_SET, "keepalive_set", 1, 0, 1,
+    "share of these that are given keepalive_s at once; of a window, those that last", "chosen",
+    NULL)
 ROW(PROBE_INTERVAL_S, "probe_interval_s", 5, 0.001, 86400, "from probe to probe", NGINX, NULL)
 ROW(PROBES, "probes", 9, 1, 100, "unanswered probes before the connection is dropped",
     "Linux's TCP_KEEPALIVE_PROBES", NULL)

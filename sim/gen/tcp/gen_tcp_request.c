@@ -134,6 +134,10 @@ void tcp_send_reply(const struct tcp_visit *visit)
     const struct tcp *tcp = visit->tcp;
     struct tcp_connection *connection = visit->connection;
     visit->model->counts[COUNT_REPLIES]++;
+    if (visit->server != NULL && visit->server->waits) {
+        /* A request has the ACK of the reply before it. */
+        tcp_acknowledge(visit, visit->server, tcp_round_trip(visit));
+    }
     tcp_hear(visit, visit->server);
     if (connection->requests > tcp->quick_acks) {
         tcp_start(visit, visit->server, KIND_DELAYED_ACK, connection->delack_ticks);
@@ -186,7 +190,9 @@ void tcp_take_reply(const struct tcp_visit *visit)
         tcp_start(visit, visit->client, KIND_DELAYED_ACK, connection->delack_ticks);
     }
     tcp_acknowledge(visit, visit->client, trip);
-    tcp_acknowledge(visit, visit->server, trip);
+    if (tcp_ack_arrives(visit)) {
+        tcp_acknowledge(visit, visit->server, trip);
+    }
     if (connection->requests >= tcp->close_requests) {
         visit->model->counts[COUNT_CLOSED_FULL]++;
         tcp_close_by_itself(visit);

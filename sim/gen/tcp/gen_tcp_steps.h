@@ -28,10 +28,14 @@ void tcp_rtt_sample(struct gen_rtt *rtt, float ticks);
 /* One of the connection's round trips, in ticks. */
 double tcp_round_trip(const struct tcp_visit *visit);
 
+/* Whether a mere ACK arrives; where nothing is lost, it is not among what is sent. */
+bool tcp_ack_arrives(const struct tcp_visit *visit);
+
 /* Something that an end sends and waits for is on its way. */
 void tcp_send(const struct tcp_visit *visit, struct tcp_end *end);
 
-/* All of it is acknowledged. What was sent twice is measured, too: segments carry time stamps. */
+/* All of it is acknowledged. What was sent twice is measured, too: segments carry time stamps. The
+ * ACK has that of what has arrived, which was sent at `sent_at`. */
 void tcp_acknowledge(const struct tcp_visit *visit, struct tcp_end *end, double trip_ticks);
 
 /* An end has something from the other one. */
