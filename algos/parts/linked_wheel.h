@@ -23,10 +23,11 @@
  * more than linking: there all are linked at once (linked_weigh).
  *
  * As in the chunks, a level holds this block and the next, and while the clock is in one, the upper
- * slot of the next is moved down, some 32 nodes a tick: no tick has a bulk to move. It is taken
- * from both ends at once, so that two nodes are under way from memory. Where the nodes do not fit
- * in the nearest caches, a slot of the second level, through which nearly all timers come, is four
- * lists, by deadlines, and taken from the beginning of each.
+ * slot of the next is moved down, some 16 nodes a tick: no tick has a bulk to move. At first only
+ * ticks that fire anyway do so, since a tick with work costs more than moving these. The slot is
+ * taken from both ends at once, so that two nodes are under way from memory. Where the nodes do not
+ * fit in the nearest caches, a slot of the second level, through which nearly all timers come, is
+ * four lists, by deadlines, and taken from the beginning of each.
  *
  * Ticks in nodes are the low 32 bits. A node's are near the clock, so that which is before which is
  * plain: deadlines of 2^28 ticks or more ahead wait in FAR, and their high bits apart; it is
@@ -48,9 +49,9 @@
  *   - no deadline in FAR is before far_first or, where it is yet to be searched, sought_first
  *
  * Complexity (m levels): start, stop, restart O(1); a tick O(1), beside what it fires: of the
- * second level 32 nodes, or in the second half of a block its share of all timers, and of those
- * above, and of FAR, eight; expiry O(m) moves; a jump the work of its ticks, of empty ones
- * O(slots / 64). Bad at: more timers than the cache has room for.
+ * second level 16 nodes, or a 12,288th of all timers, or in the second half of a block its share of
+ * them, and of those above, and of FAR, eight; expiry O(m) moves; a jump the work of its ticks, of
+ * empty ones O(slots / 64). Bad at: more timers than the cache has room for.
  *
  * Internal to chunk_wheel.c and batch_wheel.c.
  */
@@ -86,11 +87,13 @@ enum {
     LINKED_FAR,
     LINKED_SLOTS, /* and as many heads; in an array of the wheel's own timer 0 is behind them */
     LINKED_WORDS = (LINKED_SLOTS + 63) / 64,
-    LINKED_PORTION = 32, /* nodes moved down from a slot of the second level in a tick, at least; */
-    LINKED_FEWER = 8,    /* from one of those above, or sought in FAR */
-    LINKED_COUNTED = 256, /* restarts, at least, that decide whether the next are late; */
-    LINKED_UNSEEN = 1024, /* late ones to earlier before those, besides half of all timers */
-    LINKED_AHEAD = 2,     /* so many ticks before its own a slot is fetched */
+    LINKED_PORTION = 16, /* nodes moved down from a slot of the second level in a tick, at least, */
+    LINKED_SHARES = 12288, /* and one for each so many timers, which is a 48th in half a block; */
+    LINKED_FEWER = 8,      /* from one of those above, or sought in FAR */
+    LINKED_EAGER = 384,    /* ticks before a block's end; until then only those that fire do so */
+    LINKED_COUNTED = 256,  /* restarts, at least, that decide whether the next are late; */
+    LINKED_UNSEEN = 1024,  /* late ones to earlier before those, besides half of all timers */
+    LINKED_AHEAD = 2,      /* so many ticks before its own a slot is fetched */
 };
 
 static const struct {
@@ -163,6 +166,7 @@ struct linked_wheel {
     uint64_t sought_first; /* or this, in what the search has not come to */
     uint32_t far_held;     /* at most so many have come into FAR since the search began */
     uint32_t sought;       /* at most so many are yet to be searched, from its beginning on */
+    uint32_t moving;       /* the slot that alone is being moved down, of the second level; or 0 */
     uint64_t due_since;    /* the clock before which nothing in DUE was due */
     uint64_t occupied[LINKED_WORDS];
     uint32_t *far_highs; /* of a timer in FAR, the high half of its deadline */
@@ -739,11 +743,13 @@ static __attribute__((noinline)) void linked_move_stripes(struct linked_wheel *w
 static inline bool linked_slot_is_empty(const struct linked_wheel *wheel, uint32_t level,
                                         uint32_t slot)
 {
-    bool empty = linked_is_empty(wheel, slot);
-    for (uint32_t i = 1; i < linked_levels[level].lists; i++) {
-        empty &= linked_is_empty(wheel, slot + i * linked_levels[level].slots);
+    uint64_t bits = wheel->occupied[slot / 64];
+    if (level == 1 && wheel->lower[1].stripe != 0) {
+        for (uint32_t i = 1; i < LINKED_STRIPES; i++) {
+            bits |= wheel->occupied[slot / 64 + i * LINKED_SECOND_SLOTS / 64];
+        }
     }
-    return empty;
+    return (bits >> slot % 64 & 1) == 0;
 }
 
 /* How many nodes are moved down in so many ticks: on the last of a block all that is left, which is
@@ -753,7 +759,11 @@ static inline uint32_t linked_portion(const struct linked_wheel *wheel, uint32_t
 {
     uint64_t now = wheel->clock;
     uint32_t shift = linked_levels[level].shift;
-    uint64_t portion = level == 1 ? LINKED_PORTION : LINKED_FEWER;
+    uint64_t portion = LINKED_FEWER;
+    if (level == 1) {
+        portion = wheel->count / LINKED_SHARES;
+        portion = portion > LINKED_PORTION ? portion : LINKED_PORTION;
+    }
     if ((now >> (shift - 1) & 1) != 0) {
         uint64_t share = (wheel->count >> (shift - 1)) + LINKED_STRIPES; /* by rounds */
         portion = share > portion ? share : portion;
@@ -762,40 +772,74 @@ static inline uint32_t linked_portion(const struct linked_wheel *wheel, uint32_t
     return last || ticks > UINT32_MAX / portion ? UINT32_MAX : (uint32_t)(portion * ticks);
 }
 
-/* Moves down what so many ticks have time for, of the slots of the next blocks. */
-static __attribute__((noinline)) void linked_move_down(struct linked_wheel *wheel, uint64_t ticks)
+/* Moves down what so many ticks have time for of a slot, and says whether any is left. */
+static inline bool linked_move_portion(struct linked_wheel *wheel, uint32_t level, uint32_t slot,
+                                       uint64_t ticks)
 {
-    uint64_t now = wheel->clock;
-    linked_weigh(wheel);
-    wheel->lower[1].at = TL_NEVER;
-    for (uint32_t level = LINKED_LEVELS - 1; level >= 1; level--) {
-        uint32_t shift = linked_levels[level].shift;
-        uint64_t block = (now >> shift) + 1;
-        uint32_t slot =
-            linked_levels[level].first + ((uint32_t)block & (linked_levels[level].slots - 1));
-        if (linked_slot_is_empty(wheel, level, slot)) {
-            continue;
-        }
-        uint32_t most = linked_portion(wheel, level, ticks);
-        if (level == 1 && wheel->lower[1].stripe != 0) {
-            linked_move_stripes(wheel, slot, most);
-        } else {
-            linked_move_slot(wheel, slot, most);
-        }
+    if (linked_slot_is_empty(wheel, level, slot)) {
+        return false;
     }
+    uint32_t most = linked_portion(wheel, level, ticks);
+    if (level == 1 && wheel->lower[1].stripe != 0) {
+        linked_move_stripes(wheel, slot, most);
+    } else {
+        linked_move_slot(wheel, slot, most);
+    }
+    return !linked_slot_is_empty(wheel, level, slot);
+}
+
+/* When there will be something to do above the first level. What alone is being moved down waits
+ * for ticks that fire until the block has gone on for a while. */
+static __attribute__((noinline)) void linked_set_upper_at(struct linked_wheel *wheel)
+{
+    uint64_t soon = wheel->clock + 1;
     uint64_t at = linked_block_end(wheel);
+    if (wheel->moving != 0) {
+        at -= LINKED_EAGER;
+        wheel->lower[1].at = at > soon ? at : soon;
+        return;
+    }
     uint64_t far_wake = linked_far_wake(wheel);
     at = far_wake < at ? far_wake : at;
     for (uint32_t level = 1; level < LINKED_LEVELS; level++) {
-        uint64_t from = now >> linked_levels[level].shift;
+        uint64_t from = wheel->clock >> linked_levels[level].shift;
         uint32_t ahead = linked_to_occupied(wheel, level, from);
         if (ahead < linked_levels[level].slots) {
             uint64_t begins = (from + ahead) << linked_levels[level].shift;
-            uint64_t wake = ahead == 0 ? now + 1 : begins;
+            uint64_t wake = ahead == 0 ? soon : begins;
             at = wake < at ? wake : at;
         }
     }
     wheel->lower[1].at = at;
+}
+
+/* Moves down what so many ticks have time for, of the slots of the next blocks. */
+static __attribute__((noinline)) void linked_move_down(struct linked_wheel *wheel, uint64_t ticks)
+{
+    linked_weigh(wheel);
+    wheel->lower[1].at = TL_NEVER;
+    uint32_t left = 0;
+    for (uint32_t level = LINKED_LEVELS - 1; level >= 1; level--) {
+        uint64_t block = (wheel->clock >> linked_levels[level].shift) + 1;
+        uint32_t slot =
+            linked_levels[level].first + ((uint32_t)block & (linked_levels[level].slots - 1));
+        wheel->moving = 0;
+        if (linked_move_portion(wheel, level, slot, ticks)) {
+            wheel->moving = left == 0 ? slot : 0;
+            left++;
+        }
+    }
+    linked_set_upper_at(wheel);
+}
+
+/* The same within a block, where one slot of the second level is all that is left of them. */
+static __attribute__((noinline)) void linked_move_on(struct linked_wheel *wheel, uint64_t ticks)
+{
+    bool left = linked_move_portion(wheel, 1, wheel->moving, ticks);
+    wheel->moving = left ? wheel->moving : 0;
+    if (!left || wheel->clock >= wheel->lower[1].at) {
+        linked_set_upper_at(wheel);
+    }
 }
 
 /* Moves the clock to `now`, and the slots that it passes or enters to DUE. */
@@ -932,7 +976,9 @@ static inline uint64_t linked_advance(struct linked_wheel *wheel, uint64_t now, 
     bool within = true;
     uint64_t ticks = now - wheel->clock;
     wheel->clock = now;
-    if (now >= wheel->lower[1].at) {
+    if (wheel->moving != 0 && now < linked_block_end(wheel)) {
+        linked_move_on(wheel, ticks);
+    } else if (now >= wheel->lower[1].at) {
         linked_set_ends(wheel);
         linked_move_down(wheel, ticks);
     }
@@ -1020,6 +1066,7 @@ static inline void linked_empty(struct linked_wheel *wheel)
 {
     wheel->count = 0;
     wheel->plain = LINKED_NEAR - 1;
+    wheel->moving = 0;
     wheel->far_at = wheel->far_first = wheel->sought_first = TL_NEVER;
     wheel->far_held = wheel->sought = 0;
     wheel->due_since = wheel->clock;
@@ -1119,6 +1166,9 @@ static const char *linked_check_node(const struct linked_wheel *wheel, uint32_t 
         return "a timer is due before its slot, or too late for it";
     }
     uint64_t wake = level == 0 ? filed : filed - (UINT64_C(1) << shift);
+    if (level == 1 && wheel->moving != 0 && (slot - wheel->moving) % LINKED_SECOND_SLOTS == 0) {
+        wake += (UINT64_C(1) << shift) - LINKED_EAGER;
+    }
     uint64_t by = wheel->lower[level > 0].at;
     if (wheel->work_at > by || (by > wake && by > wheel->clock + 1)) {
         return "a slot is looked at too late";

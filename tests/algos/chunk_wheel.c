@@ -71,7 +71,7 @@ static void with_lists_a_restart_to_later_moves_nothing_and_a_stop_one_node(void
 }
 
 /* Filed, moved down once, fired; and no node is looked at. No tick moves more than a chunk of each
- * level, or 32 nodes, beside what it fires. */
+ * level, or 16 nodes, beside what it fires. */
 static void an_expiry_is_two_moves_under(const char *options, uint32_t n, uint64_t moved_max)
 {
     enum { SPAN = 60000 };
@@ -100,7 +100,7 @@ static void an_expiry_is_two_moves_and_no_look_at_the_node(void **state)
 {
     (void)state;
     an_expiry_is_two_moves_under(CHUNKS, 200000, 31);
-    an_expiry_is_two_moves_under(LISTS, 100000, 32);
+    an_expiry_is_two_moves_under(LISTS, 100000, 16);
 }
 
 /* A server's idle timers: of a hundred restarts ten file a timer anew, and thirty are visited. */
