@@ -134,10 +134,6 @@ static inline uint64_t log_words_for(uint64_t timers)
     return 2 * timers + timers / 1024 + LOG_MOST_WORDS;
 }
 
-/* For log_append: a head for what follows; a base that does for that deadline. */
-void log_open_frame(struct timer_log *log);
-void log_set_base(struct timer_log *log, uint64_t deadline);
-
 /* Notes an operation under the next sequence number. There must be room for it, in the buffer and
  * on the disk. `id` is less than LOG_IDS; `of`: of a start its deadline, else its timer's
  * generation. */
