@@ -20,6 +20,7 @@ uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t bytes)
     }
     return ~crc;
 }
+
 static void three_by_table(uint32_t sums[3], const unsigned char *at, size_t bytes)
 {
     for (unsigned i = 0; i < 3; i++) {

@@ -115,8 +115,8 @@ static enum tl_status write_anew(struct kv_wheel *wheel)
     return status == TL_OK ? seek(wheel, &from, count_outbox, &wheel->outbox_left) : status;
 }
 
-/* What this thread has handed to files; 0 where the system does not say. Opened once for a thread:
- * to open it for every commit took as long as the commit. */
+/* What this thread has handed to files; 0 where the system does not say. Opened once for a thread,
+ * as opening it takes a good part of a commit that does not wait for the disk. */
 static uint64_t thread_written_bytes(struct kv_wheel *wheel)
 {
     char text[256] = "";
