@@ -78,21 +78,21 @@ struct log_segment {
 };
 
 struct timer_log {
+    uint64_t *buffer;  /* words that wait */
+    size_t used;       /* of it, with the frames' heads */
+    uint64_t base;     /* deadlines of starts are above it */
+    uint64_t sequence; /* number of the last operation */
     struct store *store;
     const struct tl_allocator *allocator;
-    uint64_t *buffer;             /* words that wait */
-    size_t used;                  /* of it, with the frames' heads */
     size_t frame_end;             /* as far as the last frame can go */
     size_t others;                /* words of it that are no operations */
     size_t group;                 /* as many operations can wait */
-    uint64_t base;                /* deadlines of starts are above it */
     struct log_segment *segments; /* in order; the first ones are full */
     size_t segment_count;
     size_t segments_max;
     size_t current;              /* the segment that the next word is for */
     uint64_t least_bytes;        /* of a segment of a log that is as long */
     uint64_t place;              /* of the first word that waits */
-    uint64_t sequence;           /* number of the last operation */
     uint64_t written;            /* of the last one handed to the kernel */
     uint64_t synced;             /* of the last one known to be on the disk */
     uint64_t bytes;              /* of the segments' files */

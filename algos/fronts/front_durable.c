@@ -58,13 +58,15 @@ struct timer {
 struct durable {
     const struct tl_algo *inner;
     void *self;
-    const struct tl_allocator *allocator;
     struct timer *timers;
+    size_t easy_until; /* as long as fewer words wait, an operation is one more, and nothing else */
+    uint64_t count;
+    struct timer_log log;
+    const struct tl_allocator *allocator;
     uint32_t *due; /* what the structure fired, in its order; room for every timer */
     uint32_t due_count;
     uint32_t capacity;
     uint32_t snapshot_id; /* the next one to be looked at */
-    uint64_t count;
     uint64_t now;
     uint64_t waiting_since; /* the clock when the first of the waiting records was made */
     uint64_t window_ticks;
@@ -79,16 +81,13 @@ struct durable {
     uint64_t budget;         /* what is left of the running advance's */
     tl_fire_fn fire;         /* its callback */
     void *fire_ctx;
-    size_t easy_until; /* as long as fewer words wait, an operation is one more, and nothing else */
-    uint64_t easy_sequence; /* operations up to this one need no more than their words */
-    size_t group;           /* records that make a commit */
+    size_t group; /* records that make a commit */
     bool at_most;
     bool usable; /* false: what is in the folder has not been recovered */
     bool found;  /* there was something in the folder */
     bool advancing;
     bool owes; /* the record of a firing whose callback is running */
     struct store store;
-    struct timer_log log;
     struct snapshot_writer snapshot;
 };
 
@@ -188,25 +187,10 @@ static void work_for_snapshot(struct durable *durable)
 
 /* --- the log --------------------------------------------------------------------------------- */
 
-static void forget_easy(struct durable *durable)
-{
-    durable->easy_until = 0;
-    durable->easy_sequence = 0;
-}
-
-/* As far as the frame goes. */
-static void find_easy(struct durable *durable)
-{
-    const struct timer_log *log = &durable->log;
-    uint64_t easy = durable->easy_sequence - log->sequence;
-    size_t left = log->frame_end - log->used;
-    durable->easy_until = log->used + (easy < left ? (size_t)easy : left);
-}
-
 /* What comes next is the first record of a commit. */
 static enum tl_status commit(struct durable *durable)
 {
-    forget_easy(durable);
+    durable->easy_until = 0;
     return log_commit(&durable->log);
 }
 
@@ -245,7 +229,7 @@ static enum tl_status make_ready(struct durable *durable, bool starts)
 static void count_easy(struct durable *durable)
 {
     const struct timer_log *log = &durable->log;
-    forget_easy(durable);
+    durable->easy_until = 0;
     uint64_t waiting = log_waiting(log);
     if (waiting == 0 || !can_write(durable)) {
         return;
@@ -260,25 +244,13 @@ static void count_easy(struct durable *durable)
         uint64_t quiet = durable->snapshot_at > next ? durable->snapshot_at - next : 0;
         easy = quiet < easy ? quiet : easy;
     }
-    durable->easy_sequence = log->sequence + easy;
-    find_easy(durable);
+    size_t left = log->frame_end - log->used;
+    durable->easy_until = log->used + (easy < left ? (size_t)easy : left);
 }
 
-/* Nothing is wanted but the next frame. */
-static __attribute__((noinline)) bool open_easy_frame(struct durable *durable)
+static inline bool is_easy(const struct durable *durable)
 {
-    struct timer_log *log = &durable->log;
-    if (log->used < log->frame_end || log->sequence >= durable->easy_sequence) {
-        return false;
-    }
-    log_open_frame(log);
-    find_easy(durable);
-    return true;
-}
-
-static inline bool is_easy(struct durable *durable)
-{
-    return durable->log.used < durable->easy_until || open_easy_frame(durable);
+    return __builtin_expect(durable->log.used < durable->easy_until, 1);
 }
 
 /* `of`: of a start its deadline, else its timer's generation, with its marks. */
@@ -424,14 +396,13 @@ static void keep_left_over(struct durable *durable, uint32_t from)
 }
 
 /* There is room for the record of one more firing. */
-static bool can_fire(struct durable *durable, bool *easy)
+static bool can_fire(struct durable *durable)
 {
-    *easy = is_easy(durable);
-    return *easy || make_ready(durable, false) == TL_OK;
+    return is_easy(durable) || make_ready(durable, false) == TL_OK;
 }
 
 /* Callback, record. */
-static void fire_one(struct durable *durable, uint32_t id, bool easy)
+static void fire_one(struct durable *durable, uint32_t id)
 {
     struct timer *timer = &durable->timers[id];
     uint64_t generation = timer->generation;
@@ -440,8 +411,10 @@ static void fire_one(struct durable *durable, uint32_t id, bool easy)
     durable->owes = true;
     durable->fire(durable->fire_ctx, id, durable->now);
     durable->owes = false;
-    append(durable, LOG_FIRE, id, generation);
-    if (!easy) {
+    if (is_easy(durable)) {
+        log_append_word(&durable->log, LOG_FIRE, id, generation & GENERATION);
+    } else {
+        append(durable, LOG_FIRE, id, generation);
         settle(durable);
     }
 }
@@ -450,12 +423,10 @@ static void fire_one(struct durable *durable, uint32_t id, bool easy)
 static void hand_out(void *ctx, uint32_t id, uint64_t now)
 {
     struct durable *durable = ctx;
-    bool easy;
     (void)now;
     /* Nothing overtakes what waits. */
-    if (durable->due_count == 0 && !durable->at_most && durable->budget > 0 &&
-        can_fire(durable, &easy)) {
-        fire_one(durable, id, easy);
+    if (durable->due_count == 0 && !durable->at_most && durable->budget > 0 && can_fire(durable)) {
+        fire_one(durable, id);
     } else {
         durable->timers[id].generation |= IS_DUE;
         durable->due[durable->due_count++] = id;
@@ -465,16 +436,15 @@ static void hand_out(void *ctx, uint32_t id, uint64_t now)
 /* As many of `due` as budget and disk let; *at: as far as it came. */
 static void fire_at_least(struct durable *durable, uint32_t *at)
 {
-    bool easy;
     for (; *at < durable->due_count && durable->budget > 0; ++*at) {
         uint32_t id = durable->due[*at];
         if (!is_due(&durable->timers[id])) {
             continue;
         }
-        if (!can_fire(durable, &easy)) {
+        if (!can_fire(durable)) {
             break;
         }
-        fire_one(durable, id, easy);
+        fire_one(durable, id);
     }
 }
 
