@@ -17,7 +17,6 @@ unit(x) = what eq "ns_per_op" ? digits(x)." ns" : what eq "longest_advance_ns" ?
     : what eq "bytes_per_timer" ? digits(x)." bytes" : digits(x)." times"
 x_tics = SCALED_TICS
 y_tics = what eq "longest_advance_ns" ? DURATION_TICS : PLAIN_TICS
-y_fine_tics = what eq "longest_advance_ns" ? DURATION_TICS : PLAIN_FINE_TICS
 stats data using "n" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
 spread_of(dummy) = spread eq "" ? 0 : number(spread)

@@ -10,7 +10,7 @@ value = "value"; spread = ""
 x_label = x_title
 y_label = ""
 x_tics = SCALED_TICS
-y_tics = SCALED_TICS; y_fine_tics = PLAIN_FINE_TICS
+y_tics = SCALED_TICS
 stats data using "x" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
 shared_y = 0

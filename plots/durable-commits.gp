@@ -11,7 +11,7 @@ value = "per_second"; spread = ""
 x_label = "operations in a commit"
 y_label = ""
 x_tics = SCALED_TICS
-y_tics = SCALED_TICS; y_fine_tics = SCALED_TICS
+y_tics = SCALED_TICS
 stats data using "commit" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
 shared_y = 1

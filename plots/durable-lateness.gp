@@ -9,7 +9,7 @@ value = "lateness_ns"; spread = ""
 x_label = "of the timers, all but one in so many are no later"
 y_label = ""
 x_tics = SCALED_TICS
-y_tics = DURATION_TICS; y_fine_tics = DURATION_TICS
+y_tics = DURATION_TICS
 stats data using "tail" nooutput
 x_low = STATS_min / 1.2; x_high = STATS_max * 1.2
 shared_y = 1

@@ -24,7 +24,7 @@ do for [nines = 2:9] {
     }
 }
 x_tics = x_tics.sprintf(", 'max' %g)", end)
-y_tics = DURATION_TICS; y_fine_tics = DURATION_TICS
+y_tics = DURATION_TICS
 x_low = 1; x_high = end * 1.3
 said(dummy) = duration(column(value))." at ".(column("percentile") < 100 \
     ? sprintf("%.6g", column("percentile"))." %" : "the longest").", ".strcol("op")

@@ -6,7 +6,6 @@
 #   spread                 column of the spread of y ("" if there is none)
 #   x_label, y_label       with units
 #   x_tics, y_tics         marks of the logarithmic axes
-#   y_fine_tics            those of a y axis that spans few powers of ten
 #   x_low, x_high          the range of x
 #   linear_x               1: the x axis is not logarithmic (optional)
 #   full_width             1: each panel is as wide as the picture (optional)
@@ -96,8 +95,12 @@ do for [terminal in TERMINALS] {
         set rmargin at screen left + 1.0 / across - 26.0 / WIDTH # half of a label of six digits
         set tmargin at screen share(top + 30)
         set bmargin at screen share(top + panel_height - 70)
-        set yrange [y_low[i] / 1.5:y_high[i] * 1.5]
-        eval "set ytics nomirror ".(y_high[i] / y_low[i] < LOG_RATIO ? y_fine_tics : y_tics)
+        # No less than five times: two of 1, 2, 5, 10, ... are within any stretch of that. Of 1, 10, 100,
+        # ..., two are within any of a hundred times.
+        beyond = 2.25 * y_high[i] < 5 * y_low[i] ? sqrt(5 * y_low[i] / y_high[i]) : 1.5
+        y_from = y_low[i] / beyond; y_to = y_high[i] * beyond
+        set yrange [y_from:y_to]
+        eval "set ytics nomirror ".(y_to < 100 * y_from ? fine_tics(y_tics) : y_tics)
         set title heading(panel) noenhanced offset 0,-0.4
         set xlabel x_label noenhanced offset 0,0.3
         # Where it is clear of the longest marks, in line with the other panels'.

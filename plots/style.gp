@@ -53,9 +53,11 @@ digits(x)   = abs(x) >= 999.5 ? grouped(floor(x + 0.5)) : abs(x) >= 99.95 ? spri
 grouped(n)  = n < 1000 ? sprintf("%d", n) : grouped(n / 1000).sprintf(",%03d", n % 1000)
 duration(x) = x < 1e3 ? digits(x)." ns" : x < 1e6 ? digits(x / 1e3)." µs" \
             : x < 1e9 ? digits(x / 1e6)." ms" : digits(x / 1e9)." s"
-# A round number, as on an axis.
+# Round ones, as on an axis.
 brief(x)    = x < 1e3 ? sprintf("%g", x) : x < 1e6 ? sprintf("%g k", x / 1e3) \
             : x < 1e9 ? sprintf("%g M", x / 1e6) : sprintf("%g G", x / 1e9)
+brief_duration(x) = x < 1e3 ? sprintf("%g ns", x) : x < 1e6 ? sprintf("%g µs", x / 1e3) \
+            : x < 1e9 ? sprintf("%g ms", x / 1e6) : sprintf("%g s", x / 1e9)
 # Counts, which are whole.
 counted(x)  = x < 1e5 ? grouped(int(x)) : scaled(x)
 # Counts and bytes, in powers of ten.
@@ -67,12 +69,21 @@ DURATION_TICS = "('1 ns' 1, '10 ns' 1e1, '100 ns' 1e2, '1 µs' 1e3, '10 µs' 1e4
     ."'1 ms' 1e6, '10 ms' 1e7, '100 ms' 1e8, '1 s' 1e9, '10 s' 1e10, '100 s' 1e11, '1,000 s' 1e12)"
 PLAIN_TICS = "('0.01' 1e-2, '0.1' 1e-1, '1' 1, '10' 1e1, '100' 1e2, '1,000' 1e3, " \
     ."'10,000' 1e4, '100,000' 1e5, '1,000,000' 1e6)"
-# With 2 and 5 between the powers of ten, for axes that span few of them.
-PLAIN_FINE_TICS = "('0.1' 0.1, '0.2' 0.2, '0.5' 0.5, '1' 1, '2' 2, '5' 5, '10' 10, '20' 20, " \
-    ."'50' 50, '100' 100, '200' 200, '500' 500, '1,000' 1e3, '2,000' 2e3, '5,000' 5e3, " \
-    ."'10,000' 1e4, '20,000' 2e4, '50,000' 5e4, '100,000' 1e5)"
 SCALED_TICS = "('0.01' 1e-2, '0.1' 1e-1, '1' 1, '10' 1e1, '100' 1e2, '1 k' 1e3, '10 k' 1e4, " \
     ."'100 k' 1e5, '1 M' 1e6, '10 M' 1e7, '100 M' 1e8, '1 G' 1e9, '10 G' 1e10, '100 G' 1e11)"
+# The same with 2 and 5 between the powers of ten, for axes that span few of them.
+DURATION_FINE_TICS = ""; PLAIN_FINE_TICS = ""; SCALED_FINE_TICS = ""
+with_mark(tics, name, x) = tics.sprintf("%s'%s' %g", tics eq "" ? "" : ", ", name, x)
+do for [power = -1:11] {
+    do for [digit in "1 2 5"] {
+        here = digit * 10.0**power
+        DURATION_FINE_TICS = with_mark(DURATION_FINE_TICS, brief_duration(here), here)
+        PLAIN_FINE_TICS = with_mark(PLAIN_FINE_TICS, here < 1 ? brief(here) : grouped(int(here + 0.5)), here)
+        SCALED_FINE_TICS = with_mark(SCALED_FINE_TICS, brief(here), here)
+    }
+}
+fine_tics(tics) = "(".(tics eq DURATION_TICS ? DURATION_FINE_TICS : tics eq PLAIN_TICS ? PLAIN_FINE_TICS \
+    : SCALED_FINE_TICS).")"
 
 # A ratio of the largest to the smallest value above which an axis becomes logarithmic.
 LOG_RATIO = 30

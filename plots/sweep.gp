@@ -12,7 +12,6 @@ x_label = knob(x_knob)
 y_label = what eq "ns_per_event" ? "ns per event" : what eq "stall_ns" ? "longest advance" : "bytes per timer"
 x_tics = SCALED_TICS
 y_tics = what eq "stall_ns" ? DURATION_TICS : PLAIN_TICS
-y_fine_tics = what eq "stall_ns" ? DURATION_TICS : PLAIN_FINE_TICS
 # An axis with a 0 is linear.
 stats data using x_knob nooutput
 linear_x = STATS_min <= 0 || STATS_max / STATS_min < 5

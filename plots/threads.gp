@@ -10,8 +10,6 @@ x_label = "threads"
 y_label = "operations in a second"
 x_tics = "('1' 1, '2' 2, '4' 4, '8' 8, '16' 16, '32' 32, '64' 64, '128' 128)"
 y_tics = SCALED_TICS
-y_fine_tics = "('100 k' 1e5, '200 k' 2e5, '500 k' 5e5, '1 M' 1e6, '2 M' 2e6, '5 M' 5e6, '10 M' 1e7, " \
-    ."'20 M' 2e7, '50 M' 5e7, '100 M' 1e8)"
 stats data using "threads" nooutput
 x_low = STATS_min / 1.2; x_high = STATS_max * 1.2
 said(dummy) = scaled(column(value))." a second with ".strcol("threads")." threads; 99 % of the calls within " \

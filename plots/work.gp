@@ -18,7 +18,7 @@ linear_x = 1
 x_label = "tick of the trace"
 y_label = "work in a tick"
 x_tics = "autofreq format '%.0f'"
-y_tics = "('≤ 0.01' 0.01, ".SCALED_TICS[strstrt(SCALED_TICS, "'0.1'"):*]; y_fine_tics = PLAIN_FINE_TICS
+y_tics = "('≤ 0.01' 0.01, ".SCALED_TICS[strstrt(SCALED_TICS, "'0.1'"):*]
 is_said(dummy) = column("peak") == 1
 said(dummy) = strcol("measure") eq "worst" \
     ? sprintf("%s at tick %s, with %s cascades and %s fired", scaled(column("work")), strcol("tick"), \

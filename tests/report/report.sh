@@ -428,6 +428,14 @@ quick,,poll,1000,988,3' >won/live.csv
     if grep -q 'made-up-39<' many/pictures/latency-day.one.svg; then
         complain "the legend names what is muted"
     fi
+    # However little the values of a panel differ, two marks say on what scale.
+    for values in '210 210' '210 214' '520 900' '21 1950' '1100 74000'; do
+        # shellcheck disable=SC2086 # two words
+        printf 'series,style,op,n,longest_advance_ns\none,1,hold,1000,%s\none,1,hold,100000,%s\n' $values >narrow.csv
+        gnuplot -e "data='narrow.csv'; out='narrow'; what='longest_advance_ns'" "$SOURCE/plots/cost.gp" >said 2>&1 ||
+            complain "a panel with $values is not drawn: $(cat said)"
+        [ "$(grep -cE '>[0-9]+ (ns|µs)<' narrow.svg)" -ge 2 ] || complain "an axis with $values has no two marks"
+    done
 else
     printf 'no gnuplot with pngcairo: pictures are not tried\n'
 fi
