@@ -17,13 +17,10 @@
 /* What damage can be answered with, beyond telling it. */
 #define REMEDY "make or copy the file anew"
 
-/* What is wrong with a section that nothing need be wrong with. */
-static const char out_of_memory[] = "out of memory for it";
-
-/* Behind what is wrong with a section. */
+/* Behind what is wrong with a section: where memory ran out, nothing need be. */
 static const char *remedy(const char *why)
 {
-    return why == out_of_memory ? "" : "; " REMEDY;
+    return why == trace_out_of_memory ? "" : "; " REMEDY;
 }
 
 /* No section's content is longer. */
@@ -125,7 +122,7 @@ static const char *make_room(struct buffer *buffer, size_t bytes)
     free(buffer->bytes);
     buffer->bytes = malloc(bytes > 0 ? bytes : 1);
     buffer->capacity = buffer->bytes != NULL ? bytes : 0;
-    return buffer->bytes != NULL ? NULL : out_of_memory;
+    return buffer->bytes != NULL ? NULL : trace_out_of_memory;
 }
 
 /* Reads, checks and decompresses the section at `at`; the bytes are in reader->raw then. */

@@ -37,6 +37,8 @@ uint64_t trace_section_checksum(const uint8_t *head, const void *stored, size_t 
     return XXH3_64bits_withSeed(stored, stored_bytes, XXH3_64bits(head, TRACE_SECTION_AT_CHECKSUM));
 }
 
+const char trace_out_of_memory[] = "out of memory for it";
+
 bool trace_origin_valid(const char *text, size_t bytes, const char **why)
 {
     if (bytes > TRACE_ORIGIN_MAX_BYTES) {
@@ -49,13 +51,15 @@ bool trace_origin_valid(const char *text, size_t bytes, const char **why)
             return false;
         }
     }
+    /* Of allocations that fail jansson says as if of wrong text: malloc says it itself. */
+    errno = 0;
     json_error_t where;
     json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where);
-    bool memory = json == NULL && json_error_code(&where) == json_error_out_of_memory;
+    bool memory = json == NULL && errno == ENOMEM;
     bool valid = json_is_object(json);
     json_decref(json);
     if (!valid) {
-        *why = memory ? "there is not enough memory to read it" : "it is not a JSON object";
+        *why = memory ? trace_out_of_memory : "it is not a JSON object";
     }
     return valid;
 }

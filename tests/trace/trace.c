@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -559,6 +560,33 @@ static void test_not_a_trace(void **state)
     assert_non_null(strstr(error.text, "/nowhere.trace"));
 }
 
+/* That all of what was decoded keeps to the limits below. */
+static void expect_within_limits(const struct trace_decoded *decoded, uint32_t n)
+{
+    uint32_t records = 0;
+    for (uint32_t g = 0; g < decoded->group_count; g++) {
+        const struct trace_group *group = &decoded->groups[g];
+        assert_in_range(group->tick, g > 0 ? group[-1].tick + 1 : 100, 1999);
+        assert_int_equal(group->first, records);
+        for (; records < group->first + group->count; records++) {
+            const struct trace_record *record = &decoded->records[records];
+            assert_true(record->id < 50);
+            if (record->op == TRACE_START) {
+                assert_in_range(record->deadline, group->tick, group->tick + 300);
+            } else {
+                assert_int_equal(record->op, TRACE_STOP);
+                assert_int_equal(record->deadline, 0);
+            }
+            if (decoded->reactions > 0) {
+                assert_true(decoded->causes[records].id < 50);
+                assert_in_range(decoded->causes[records].basis, TRACE_EXTERNAL,
+                                record->op == TRACE_STOP ? TRACE_FIXED_DELAY : TRACE_ABSOLUTE);
+            }
+        }
+    }
+    assert_int_equal(records, n);
+}
+
 /* What a checksum cannot keep out: a block made to deceive. Whatever the decoder takes has to keep
  * to the limits; the sanitizers watch the rest. */
 static void test_hostile_blocks(void **state)
@@ -602,29 +630,7 @@ static void test_hostile_blocks(void **state)
             refused++;
         } else {
             accepted++;
-            uint32_t records = 0;
-            for (uint32_t g = 0; g < decoded->group_count; g++) {
-                const struct trace_group *group = &decoded->groups[g];
-                assert_in_range(group->tick, g > 0 ? group[-1].tick + 1 : 100, 1999);
-                assert_int_equal(group->first, records);
-                for (; records < group->first + group->count; records++) {
-                    const struct trace_record *record = &decoded->records[records];
-                    assert_true(record->id < 50);
-                    if (record->op == TRACE_START) {
-                        assert_in_range(record->deadline, group->tick, group->tick + 300);
-                    } else {
-                        assert_int_equal(record->op, TRACE_STOP);
-                        assert_int_equal(record->deadline, 0);
-                    }
-                    if (decoded->reactions > 0) {
-                        assert_true(decoded->causes[records].id < 50);
-                        assert_in_range(decoded->causes[records].basis, TRACE_EXTERNAL,
-                                        record->op == TRACE_STOP ? TRACE_FIXED_DELAY
-                                                                 : TRACE_ABSOLUTE);
-                    }
-                }
-            }
-            assert_int_equal(records, n);
+            expect_within_limits(decoded, n);
         }
         free(exact);
     }
@@ -634,6 +640,72 @@ static void test_hostile_blocks(void **state)
     free(raw);
     free(decoded);
     free(columns);
+}
+
+/* Of the linker's --wrap: what the reader calls in place of the C library's, and these. */
+void *failing_malloc(size_t bytes) __asm__("__wrap_malloc");
+void *failing_calloc(size_t count, size_t bytes) __asm__("__wrap_calloc");
+char *failing_strdup(const char *text) __asm__("__wrap_strdup");
+void *real_malloc(size_t bytes) __asm__("__real_malloc");
+void *real_calloc(size_t count, size_t bytes) __asm__("__real_calloc");
+char *real_strdup(const char *text) __asm__("__real_strdup");
+
+static unsigned fails_in; /* so many allocations; 0: none fails */
+
+static bool fails(void)
+{
+    bool now = fails_in > 0 && --fails_in == 0;
+    errno = now ? ENOMEM : errno;
+    return now;
+}
+
+void *failing_malloc(size_t bytes)
+{
+    return fails() ? NULL : real_malloc(bytes);
+}
+
+void *failing_calloc(size_t count, size_t bytes)
+{
+    return fails() ? NULL : real_calloc(count, bytes);
+}
+
+char *failing_strdup(const char *text)
+{
+    return fails() ? NULL : real_strdup(text);
+}
+
+/* One allocation after the other fails, until all have been gone through. */
+static void test_memory_that_runs_out_is_no_damage(void **state)
+{
+    (void)state;
+    const struct operation one = {.tick = 3, .id = 7, .op = TRACE_START, .delay = 9};
+    write_trace(&one, 1, 0, 0, "{\"source\": {\"list\": [1, 2.5]}}");
+    json_set_alloc_funcs(failing_malloc, free);
+    unsigned failed = 0;
+    int got = -1;
+    while (got != 0) {
+        struct error error;
+        struct trace_block block;
+        fails_in = failed + 1;
+        struct trace_reader *reader = trace_reader_open(path, &error);
+        got = reader != NULL ? 1 : -1;
+        while (got == 1) {
+            got = trace_reader_next(reader, &block, &error);
+        }
+        trace_reader_close(reader);
+        if (got != 0) {
+            assert_int_equal(fails_in, 0);
+            if (strstr(error.text, ": out of memory") == NULL ||
+                strstr(error.text, "anew") != NULL) {
+                fail_msg("allocation %u: %s", failed + 1, error.text);
+            }
+            failed++;
+        }
+    }
+    fails_in = 0;
+    json_set_alloc_funcs(real_malloc, free);
+    /* The reader's own five, and those of the origin's objects. */
+    assert_true(failed > 10);
 }
 
 int main(void)
@@ -654,6 +726,7 @@ int main(void)
         cmocka_unit_test(test_lying_headers),
         cmocka_unit_test(test_not_a_trace),
         cmocka_unit_test(test_hostile_blocks),
+        cmocka_unit_test(test_memory_that_runs_out_is_no_damage),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
