@@ -9,6 +9,7 @@
 #include "flags.h"
 #include "foreign.h"
 #include "front.h"
+#include "guess.h"
 #include "hardware_counters.h"
 #include "plugin.h"
 #include "progress.h"
@@ -168,18 +169,6 @@ static const struct tl_algo *find_counted(const char *name)
     return entry != NULL ? entry->counted : NULL;
 }
 
-static const char *nearest_name(const char *name)
-{
-    const struct tl_algo *nearest = known_at(0);
-    const struct tl_algo *algo = NULL;
-    for (size_t i = 1; (algo = known_at(i)) != NULL; i++) {
-        if (tl_name_distance(name, algo->name) < tl_name_distance(name, nearest->name)) {
-            nearest = algo;
-        }
-    }
-    return nearest->name;
-}
-
 /* FILE[,NAME] */
 static bool load_plugin(const char *spec)
 {
@@ -259,8 +248,12 @@ static bool select_structure(const char *spec)
         }
     }
     if (algo == NULL) {
-        (void)fprintf(stderr, "timerlab-bench: no structure is called '%s'; did you mean '%s'?\n",
-                      name, nearest_name(name));
+        struct tl_guess guess = {.given = name};
+        for (size_t i = 0; (algo = known_at(i)) != NULL; i++) {
+            (void)tl_guess_is(&guess, algo->name);
+        }
+        (void)fprintf(stderr, "timerlab-bench: there is no structure '%s'%s --help shows all\n",
+                      name, tl_guess_text(&guess));
         return false;
     }
     return add_subject(algo, counted, inner, spec[length] == ':' ? spec + length + 1 : "");

@@ -1,4 +1,5 @@
 /* Option strings: "opt=v:opt=v" to values and back, driven by a descriptor's option table. */
+#include "guess.h"
 #include "number.h"
 #include "registry.h"
 
@@ -89,28 +90,6 @@ int tl_options_format(const struct tl_algo *algo, const int64_t *values, bool al
     return (int)joined.used;
 }
 
-size_t tl_name_distance(const char *a, const char *b)
-{
-    /* Wagner and Fischer's table, one row at a time; names longer than a row are cut. */
-    size_t row[65];
-    size_t n = strlen(b);
-    n = n < 64 ? n : 64;
-    for (size_t j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 0; a[i] != '\0'; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < n; j++) {
-            size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-            size_t best = row[j] + 1 < row[j + 1] + 1 ? row[j] + 1 : row[j + 1] + 1;
-            diagonal = row[j + 1];
-            row[j + 1] = best < replaced ? best : replaced;
-        }
-    }
-    return row[n];
-}
-
 /* Reads a whole number, negative ones with a minus, that fills [text, text + length). */
 static bool parse_number(const char *text, size_t length, int64_t *value)
 {
@@ -190,15 +169,12 @@ static void explain_unknown(const struct tl_algo *algo, const char *text, size_t
         (void)snprintf(why, why_bytes, "%s has no options (got '%s')", algo->name, name);
         return;
     }
-    size_t nearest = 0;
-    for (size_t i = 1; i < count; i++) {
-        if (tl_name_distance(name, algo->options[i].name) <
-            tl_name_distance(name, algo->options[nearest].name)) {
-            nearest = i;
-        }
+    struct tl_guess guess = {.given = name};
+    for (size_t i = 0; i < count; i++) {
+        (void)tl_guess_is(&guess, algo->options[i].name);
     }
-    (void)snprintf(why, why_bytes, "%s has no option '%s'; did you mean '%s'?", algo->name, name,
-                   algo->options[nearest].name);
+    (void)snprintf(why, why_bytes, "%s has no option '%s'%s `timerlab describe %s` shows all",
+                   algo->name, name, tl_guess_text(&guess), algo->name);
 }
 
 enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text,

@@ -114,9 +114,6 @@ enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text,
 int tl_options_format(const struct tl_algo *algo, const int64_t *values, bool all, char *text,
                       size_t text_bytes);
 
-/* The edit distance of two names, for "did you mean". */
-size_t tl_name_distance(const char *a, const char *b);
-
 /* --- allocators ------------------------------------------------------------------------------ */
 
 /* The process's heap. Blocks of 2 MiB and more start on a 2 MiB boundary. */

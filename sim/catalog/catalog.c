@@ -2,6 +2,7 @@
 
 #include "foreign.h"
 #include "front.h"
+#include "guess.h"
 #include "plugin.h"
 
 #include <stdio.h>
@@ -68,15 +69,12 @@ static const struct tl_front *find_front(const char *name, struct error *error)
     if (front == NULL) {
         size_t count = 0;
         const struct tl_front *const *fronts = tl_fronts(&count);
-        const char *nearest = fronts[0]->name;
-        for (size_t i = 1; i < count; i++) {
-            if (tl_name_distance(name, fronts[i]->name) < tl_name_distance(name, nearest)) {
-                nearest = fronts[i]->name;
-            }
+        struct tl_guess guess = {.given = name};
+        for (size_t i = 0; i < count; i++) {
+            (void)tl_guess_is(&guess, fronts[i]->name);
         }
-        (void)error_set(error,
-                        "there is no front end '%s'; did you mean '%s'? `timerlab list` shows all",
-                        name, nearest);
+        (void)error_set(error, "there is no front end '%s'%s `timerlab list` shows all", name,
+                        tl_guess_text(&guess));
     }
     return front;
 }
@@ -156,16 +154,12 @@ const struct catalog_entry *catalog_find(const struct catalog *catalog, const ch
                         name, name);
         return NULL;
     }
-    const char *nearest = catalog->entries[0].timed.name;
-    for (size_t i = 1; i < catalog->count; i++) {
-        const char *candidate = catalog->entries[i].timed.name;
-        if (tl_name_distance(name, candidate) < tl_name_distance(name, nearest)) {
-            nearest = candidate;
-        }
+    struct tl_guess guess = {.given = name};
+    for (size_t i = 0; i < catalog->count; i++) {
+        (void)tl_guess_is(&guess, catalog->entries[i].timed.name);
     }
-    (void)error_set(error,
-                    "there is no structure '%s'; did you mean '%s'? `timerlab list` shows all",
-                    name, nearest);
+    (void)error_set(error, "there is no structure '%s'%s `timerlab list` shows all", name,
+                    tl_guess_text(&guess));
     return NULL;
 }
 

@@ -1,7 +1,7 @@
 #include "command.h"
 
 #include "error.h"
-#include "registry.h"
+#include "guess.h"
 #include "standard_files.h"
 
 #include <stdio.h>
@@ -32,19 +32,16 @@ int command_dispatch(const char *program, const struct command *table, int argc,
         print_table(stdout, program, table);
         return EXIT_OK;
     }
-    const struct command *nearest = table;
+    struct tl_guess guess = {.given = name};
     for (const struct command *row = table; row->name != NULL; row++) {
-        if (strcmp(row->name, name) == 0) {
+        if (tl_guess_is(&guess, row->name)) {
             char full_name[64];
             (void)snprintf(full_name, sizeof full_name, "%s %s", program, name);
             argv[1] = full_name;
             return row->run(argc - 1, argv + 1);
         }
-        if (tl_name_distance(name, row->name) < tl_name_distance(name, nearest->name)) {
-            nearest = row;
-        }
     }
-    standard_files_tell("%s: there is no command '%s'; did you mean '%s'?\n", program, name,
-                        nearest->name);
+    standard_files_tell("%s: there is no command '%s'%s `%s --help` shows all\n", program, name,
+                        tl_guess_text(&guess), program);
     return EXIT_USAGE;
 }

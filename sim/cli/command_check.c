@@ -4,6 +4,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
+#include "guess.h"
 #include "kit.h"
 #include "outfile.h"
 #include "progress.h"
@@ -75,18 +76,16 @@ static void take_case(void *at, const struct option_row *row, const char *name,
     struct check_arguments *arguments = at;
     (void)row;
     arguments->case_name = name;
-    if (strcmp(name, fuzz_name) == 0 || kit_case_find(name) != NULL) {
-        return;
-    }
+    struct tl_guess guess = {.given = name};
     size_t count = 0;
     const struct kit_case *cases = kit_cases(&count);
-    const char *nearest = fuzz_name;
-    for (size_t i = 0; i < count; i++) {
-        if (tl_name_distance(name, cases[i].name) < tl_name_distance(name, nearest)) {
-            nearest = cases[i].name;
-        }
+    bool found = tl_guess_is(&guess, fuzz_name);
+    for (size_t i = 0; i < count && !found; i++) {
+        found = tl_guess_is(&guess, cases[i].name);
     }
-    argp_error(state, "there is no case '%s'; did you mean '%s'? --list shows them", name, nearest);
+    if (!found) {
+        argp_error(state, "there is no case '%s'%s --list shows all", name, tl_guess_text(&guess));
+    }
 }
 
 static void complete(void *at, struct argp_state *state)

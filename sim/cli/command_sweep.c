@@ -91,7 +91,7 @@ static void take_subject(struct sweep_arguments *arguments, size_t number, const
             return;
         }
         if (access(text, R_OK) != 0) {
-            argp_failure(state, EXIT_USAGE, 0, "%s Nor is there a trace of that name.",
+            argp_failure(state, EXIT_USAGE, 0, "%s; there is no trace of that name either",
                          ignored.text);
         }
     }

@@ -1,7 +1,7 @@
 #include "parameters.h"
 
+#include "guess.h"
 #include "number.h"
-#include "registry.h" /* tl_name_distance */
 
 #include <stdio.h>
 #include <string.h>
@@ -39,14 +39,10 @@ bool cluster_parameter_set(double values[CLUSTER_PARAMETERS], const char *text, 
         return error_set(error, "a parameter is set by name=value, not by '%s'", text);
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)length, text);
-    size_t nearest = 0;
+    struct tl_guess guess = {.given = name};
     for (size_t i = 0; i < CLUSTER_PARAMETERS; i++) {
         const struct cluster_parameter_row *row = &cluster_parameters[i];
-        if (tl_name_distance(name, row->name) <
-            tl_name_distance(name, cluster_parameters[nearest].name)) {
-            nearest = i;
-        }
-        if (strcmp(row->name, name) != 0) {
+        if (!tl_guess_is(&guess, row->name)) {
             continue;
         }
         const struct tl_number_form form = {
@@ -59,6 +55,7 @@ bool cluster_parameter_set(double values[CLUSTER_PARAMETERS], const char *text, 
         values[i] = number.real;
         return true;
     }
-    return error_set(error, "there is no parameter '%s'; did you mean '%s'?", name,
-                     cluster_parameters[nearest].name);
+    return error_set(error,
+                     "there is no parameter '%s'%s `timerlab cluster sim --parameters` shows all",
+                     name, tl_guess_text(&guess));
 }

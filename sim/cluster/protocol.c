@@ -1,6 +1,6 @@
 #include "protocol.h"
 
-#include "registry.h" /* tl_name_distance */
+#include "guess.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -114,16 +114,14 @@ const struct cluster_protocol *cluster_protocols(size_t *count)
 
 const struct cluster_protocol *cluster_protocol_find(const char *name, struct error *error)
 {
-    const struct cluster_protocol *nearest = protocols;
+    struct tl_guess guess = {.given = name};
     for (size_t i = 0; i < PROTOCOLS; i++) {
-        if (strcmp(protocols[i].name, name) == 0) {
+        if (tl_guess_is(&guess, protocols[i].name)) {
             return &protocols[i];
         }
-        if (tl_name_distance(name, protocols[i].name) < tl_name_distance(name, nearest->name)) {
-            nearest = &protocols[i];
-        }
     }
-    (void)error_set(error, "there is no protocol '%s'; did you mean '%s'?", name, nearest->name);
+    (void)error_set(error, "there is no protocol '%s'%s `timerlab cluster sim --list` shows all",
+                    name, tl_guess_text(&guess));
     return NULL;
 }
 

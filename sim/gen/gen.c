@@ -1,8 +1,8 @@
 #include "gen.h"
 
 #include "gen_model.h"
+#include "guess.h"
 #include "number.h"
-#include "registry.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -37,16 +37,14 @@ const struct gen_workload *gen_find(const char *name, struct error *error)
 {
     size_t count;
     const struct gen_workload *const *all = gen_workloads(&count);
-    const struct gen_workload *nearest = all[0];
+    struct tl_guess guess = {.given = name};
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(all[i]->name, name) == 0) {
+        if (tl_guess_is(&guess, all[i]->name)) {
             return all[i];
         }
-        if (tl_name_distance(name, all[i]->name) < tl_name_distance(name, nearest->name)) {
-            nearest = all[i];
-        }
     }
-    (void)error_set(error, "there is no workload '%s'; did you mean '%s'?", name, nearest->name);
+    (void)error_set(error, "there is no workload '%s'%s `timerlab trace gen --list` shows all",
+                    name, tl_guess_text(&guess));
     return NULL;
 }
 
@@ -69,36 +67,32 @@ size_t gen_word_count(const struct gen_parameter *row)
 const struct gen_parameter *gen_parameter_find(const struct gen_workload *workload,
                                                const char *name, struct error *error)
 {
-    const struct gen_parameter *nearest = workload->parameters;
+    struct tl_guess guess = {.given = name};
     for (const struct gen_parameter *row = workload->parameters; row->name != NULL; row++) {
-        if (strcmp(row->name, name) == 0) {
+        if (tl_guess_is(&guess, row->name)) {
             return row;
         }
-        if (tl_name_distance(name, row->name) < tl_name_distance(name, nearest->name)) {
-            nearest = row;
-        }
     }
-    (void)error_set(error, "the workload %s has no parameter '%s'; did you mean '%s'?",
-                    workload->name, name, nearest->name);
+    (void)error_set(
+        error, "the workload %s has no parameter '%s'%s `timerlab trace gen --list %s` shows all",
+        workload->name, name, tl_guess_text(&guess), workload->name);
     return NULL;
 }
 
 bool gen_word_find(const struct gen_parameter *row, const char *word, double *value,
                    struct error *error)
 {
-    size_t nearest = 0;
+    struct tl_guess guess = {.given = word};
     *value = 0;
     for (size_t i = 0; i < gen_word_count(row); i++) {
-        if (strcmp(row->words[i], word) == 0) {
+        if (tl_guess_is(&guess, row->words[i])) {
             *value = (double)i;
             return true;
         }
-        if (tl_name_distance(word, row->words[i]) < tl_name_distance(word, row->words[nearest])) {
-            nearest = i;
-        }
     }
-    return error_set(error, "%s: '%s' is not a word it takes; did you mean '%s'?", row->name, word,
-                     row->words[nearest]);
+    return error_set(error,
+                     "%s: '%s' is not a word it takes%s `timerlab trace gen --list` shows all",
+                     row->name, word, tl_guess_text(&guess));
 }
 
 bool gen_parameter_set(const struct gen_workload *workload, double *values, const char *text,

@@ -1,6 +1,6 @@
 #include "scenario.h"
 
-#include "registry.h"
+#include "guess.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -153,20 +153,18 @@ static bool check_keys(const struct reading *reading, json_t *object, const char
     json_t *value;
     json_object_foreach(object, key, value)
     {
-        const char *nearest = known[0];
-        bool found = false;
-        for (size_t i = 0; known[i] != NULL; i++) {
-            found = found || strcmp(known[i], key) == 0;
-            if (tl_name_distance(key, known[i]) < tl_name_distance(key, nearest)) {
-                nearest = known[i];
-            }
+        struct tl_guess guess = {.given = key};
+        size_t i = 0;
+        while (known[i] != NULL && !tl_guess_is(&guess, known[i])) {
+            i++;
         }
-        if (!found) {
+        if (known[i] == NULL) {
             struct place place = *above;
             *(place.key == NULL ? &place.key : &place.part_key) = key;
             char sentence[300];
-            (void)snprintf(sentence, sizeof sentence, "there is no such key; did you mean '%s'?",
-                           nearest);
+            (void)snprintf(sentence, sizeof sentence,
+                           "there is no such key%s docs/workloads.md shows all",
+                           tl_guess_text(&guess));
             return complain(reading, &place, sentence);
         }
     }

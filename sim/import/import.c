@@ -1,6 +1,6 @@
 #include "import.h"
 
-#include "registry.h"
+#include "guess.h"
 
 #include <string.h>
 
@@ -29,17 +29,15 @@ const struct import_format *import_formats(void)
 
 const struct import_format *import_format_find(const char *name, struct error *error)
 {
-    const struct import_format *nearest = formats;
+    struct tl_guess guess = {.given = name};
     for (const struct import_format *row = formats; row->name != NULL; row++) {
-        if (strcmp(row->name, name) == 0) {
+        if (tl_guess_is(&guess, row->name)) {
             return row;
         }
-        if (tl_name_distance(name, row->name) < tl_name_distance(name, nearest->name)) {
-            nearest = row;
-        }
     }
-    (void)error_set(error, "there is no import format '%s'; did you mean '%s'?", name,
-                    nearest->name);
+    (void)error_set(error,
+                    "there is no import format '%s'%s `timerlab trace import --list` shows all",
+                    name, tl_guess_text(&guess));
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* The registry, descriptor validation and option strings. */
 #include "registry.h"
 
+#include "guess.h"
 #include "test.h"
 
 #include <string.h>
@@ -292,13 +293,34 @@ static void memory_is_counted_and_limited(void **state)
     assert_int_equal(memory.allocations, 2);
 }
 
-static void names_have_distances(void **state)
+static void a_name_is_guessed_only_if_it_is_near(void **state)
 {
     (void)state;
-    assert_int_equal(tl_name_distance("hier-wheel", "hier-wheel"), 0);
-    assert_int_equal(tl_name_distance("hier-whel", "hier-wheel"), 1);
-    assert_int_equal(tl_name_distance("kitten", "sitting"), 3);
-    assert_int_equal(tl_name_distance("", "abc"), 3);
+    static const struct {
+        const char *given;
+        const char *goes_on;
+    } cases[] = {
+        {"hier-whel", "; did you mean 'hier-wheel'?"},
+        {"heir-wheel", "; did you mean 'hier-wheel'?"},
+        {"abcde", "; did you mean 'abc'?"}, /* as far as it goes: a third, rounded up */
+        {"abcdef", ";"},
+        {"ab", "; did you mean 'abc'?"},
+        {"axx", ";"},
+        {"", ";"},
+        {"nothing", ";"},
+        {"hier-weels", "; did you mean 'hier-wheels'?"}, /* it comes later, but is nearer */
+        {"hier-wheelx", "; did you mean 'hier-wheel'?"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tl_guess guess = {.given = cases[i].given};
+        assert_false(tl_guess_is(&guess, "go-heap"));
+        assert_false(tl_guess_is(&guess, "hier-wheel"));
+        assert_false(tl_guess_is(&guess, "abc"));
+        assert_false(tl_guess_is(&guess, "hier-wheels"));
+        assert_string_equal(tl_guess_text(&guess), cases[i].goes_on);
+    }
+    struct tl_guess guess = {.given = "abc"};
+    assert_true(tl_guess_is(&guess, "abc"));
 }
 
 int main(void)
@@ -313,7 +335,7 @@ int main(void)
         cmocka_unit_test(options_may_be_texts),
         cmocka_unit_test(option_strings_are_parsed_and_refused),
         cmocka_unit_test(memory_is_counted_and_limited),
-        cmocka_unit_test(names_have_distances),
+        cmocka_unit_test(a_name_is_guessed_only_if_it_is_near),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,20 @@ expect 0 "2 right, 0 wrong, 0 unsupported; cannot tell which of the exact ones i
 expect 0 "1 right, 0 wrong, 0 unsupported; none is exact: coarse-wheel, [0-9.]+ ns" "" sim t.trace -a coarse-wheel --runs 1
 expect 2 "" "did you mean 'binary-heap'" sim t.trace -a binaryheap
 expect 2 "" "has no option 'slot'; did you mean 'slots'" sim t.trace -a simple-wheel:slot=5
+# What is near to none of the names is no guess; what shows them all is said.
+expect 2 "" "no command 'nothing'; \`timerlab --help\` shows all" nothing
+expect 2 "" "no command 'nothing'; \`timerlab trace --help\` shows all" trace nothing
+expect 2 "" "no structure 'nothing'; \`timerlab list\` shows all" sim t.trace -a nothing
+expect 2 "" "no front end 'nothing'; \`timerlab list\` shows all" sim t.trace -a "nothing(binary-heap)"
+expect 2 "" "no option 'nothing'; \`timerlab describe simple-wheel\` shows all" sim t.trace -a simple-wheel:nothing=5
+expect 2 "" "no workload 'nothing'; \`timerlab trace gen --list\` shows all" trace gen nothing -o x.trace
+expect 2 "" "no parameter 'nothing'; \`timerlab trace gen --list idle\` shows all" trace gen idle -p nothing=1 -o x.trace
+expect 2 "" "'nothing' is not a word it takes; \`timerlab trace gen --list\` shows all" \
+    trace gen hold -p increments=nothing -o x.trace
+expect 2 "" "no import format 'nothing'; \`timerlab trace import --list\` shows all" trace import nothing x.txt -o x.trace
+expect 2 "" "no case 'nothing'; --list shows all" check -a rbtree --case nothing
+expect 2 "" "no protocol 'nothing'; \`timerlab cluster sim --list\` shows all" cluster check nothing
+expect 2 "" "no parameter 'nothing'; \`timerlab cluster sim --parameters\` shows all" cluster sim lease -p nothing=1
 expect 2 "" "slots=0 is not usable; it takes 1 to" sim t.trace -a round-wheel:slots=0
 # A durable structure's folder is timerlab's to choose, and nothing is made in the one that is named.
 for command in 'sim t.trace' 'sweep idle -o points' 'tune t.trace' check 'check --crash' live; do

@@ -937,7 +937,9 @@ static void the_command(void **state)
 
     struct error why;
     assert_null(import_format_find("ftrac", &why));
-    assert_string_equal(why.text, "there is no import format 'ftrac'; did you mean 'ftrace'?");
+    assert_string_equal(why.text,
+                        "there is no import format 'ftrac'; did you mean 'ftrace'? `timerlab trace "
+                        "import --list` shows all");
 }
 
 int main(void)

@@ -164,7 +164,7 @@ sweeps 0 "${point[@]}" -o whole
 grep -qE '^p_cancelled +p_connections +algo' out || complain "not the expected table: $(head -1 out)"
 
 refuses 'which workload' -a all -o x
-refuses "did you mean 'rpc'\? Nor is there a trace" rpd -a all -o x
+refuses "did you mean 'rpc'\? .*; there is no trace of that name either" rpd -a all -o x
 refuses 'where to' rpc -a all
 refuses 'which structures' rpc -o x
 refuses 'one workload, or traces' rpc b.trace -a all -o x
