@@ -51,10 +51,9 @@ struct selection {
     bool list_suites;
     bool help;
     bool version;
-    uint64_t repetitions; /* of each row, as bench_shim.h has it */
 };
 
-static struct selection selection = {.repetitions = 5};
+static struct selection selection;
 
 #define LOAD_SECONDS 10.0 /* for what runs in a plug-in when it comes and goes */
 
@@ -65,9 +64,10 @@ static const char program[] = "timerlab-bench";
     {                                                                                              \
         .kind = TL_NUMBER_TIME, .unit_ns = 1e9, .most = SECONDS_MAX                                \
     }
-enum { NUMBER_MIN_TIME, NUMBER_PATIENCE };
+enum { NUMBER_MIN_TIME, NUMBER_REPETITIONS, NUMBER_PATIENCE };
 static struct flag_number numbers[] = {
     [NUMBER_MIN_TIME] = {"--benchmark_min_time", SECONDS, {.real = 0.02}, false},
+    [NUMBER_REPETITIONS] = FLAG_REPETITIONS,
     [NUMBER_PATIENCE] = {"--patience", SECONDS, {.real = 10}, false},
     {.flag = NULL},
 };
@@ -94,7 +94,7 @@ static bool add_subject(const struct tl_algo *algo, bool counted, const struct t
                         const char *options_text)
 {
     if (selection.subject_count == SUBJECTS_MAX) {
-        (void)fprintf(stderr, "timerlab-bench: more than %d structures\n", (int)SUBJECTS_MAX);
+        standard_files_tell("timerlab-bench: more than %d structures\n", (int)SUBJECTS_MAX);
         return false;
     }
     struct suite_subject *subject = &selection.subjects[selection.subject_count];
@@ -105,15 +105,15 @@ static bool add_subject(const struct tl_algo *algo, bool counted, const struct t
     subject->inner = inner;
     subject->in_records = counted ? NULL : tl_entry_for_records(entry != NULL ? entry : &own);
     if (tl_options_parse(algo, options_text, subject->options, text, sizeof text) != TL_OK) {
-        (void)fprintf(stderr, "timerlab-bench: %s\n", text);
+        standard_files_tell("timerlab-bench: %s\n", text);
         return false;
     }
     size_t path = tl_option_row(algo, "path");
     if ((algo->capabilities & TL_CAP_DURABLE) != 0 && subject->options[path] != 0) {
-        (void)fprintf(stderr,
-                      "timerlab-bench: %s: path=%s: each row makes files of its own; leave out "
-                      "path, and set TMPDIR to a folder on the disk that is meant\n",
-                      algo->name, tl_option_text(subject->options[path]));
+        standard_files_tell(
+            "timerlab-bench: %s: path=%s: each row makes files of its own; leave out "
+            "path, and set TMPDIR to a folder on the disk that is meant\n",
+            algo->name, tl_option_text(subject->options[path]));
         return false;
     }
     (void)tl_options_format(algo, subject->options, false, text, sizeof text);
@@ -173,7 +173,7 @@ static const struct tl_algo *find_counted(const char *name)
 static bool load_plugin(const char *spec)
 {
     if (selection.plugin_count == PLUGINS_MAX) {
-        (void)fprintf(stderr, "timerlab-bench: more than %d plug-ins\n", (int)PLUGINS_MAX);
+        standard_files_tell("timerlab-bench: more than %d plug-ins\n", (int)PLUGINS_MAX);
         return false;
     }
     char why[512];
@@ -181,15 +181,15 @@ static bool load_plugin(const char *spec)
     struct tl_plugin *plugin = tl_plugin_open(spec, why, sizeof why);
     foreign_leave();
     if (plugin == NULL) {
-        (void)fprintf(stderr, "timerlab-bench: %s\n", why);
+        standard_files_tell("timerlab-bench: %s\n", why);
         return false;
     }
     const char *name = tl_plugin_algo(plugin)->name;
     if (find_known(name) != NULL) {
-        (void)fprintf(stderr,
-                      "timerlab-bench: %s: the name '%s' is taken; --plugin FILE,NAME gives it "
-                      "another\n",
-                      tl_plugin_file(plugin), name);
+        standard_files_tell(
+            "timerlab-bench: %s: the name '%s' is taken; --plugin FILE,NAME gives it "
+            "another\n",
+            tl_plugin_file(plugin), name);
         tl_plugin_close(plugin);
         return false;
     }
@@ -208,16 +208,15 @@ static const struct tl_algo *compose(const char *name, const struct tl_algo **in
     *inner = find_known(inner_name);
     if (front == NULL || *inner == NULL || end != ')' ||
         strlen(front_name) + strlen(inner_name) + 2 != strlen(name)) {
-        (void)fprintf(stderr,
-                      "timerlab-bench: '%s': FRONT(NAME) is a front end before a structure; "
-                      "`timerlab list` shows both\n",
-                      name);
+        standard_files_tell("timerlab-bench: '%s': FRONT(NAME) is a front end before a structure; "
+                            "`timerlab list` shows both\n",
+                            name);
         return NULL;
     }
     char why[256];
     const struct tl_algo *composed = tl_front_compose(front, *inner, why, sizeof why);
     if (composed == NULL) {
-        (void)fprintf(stderr, "timerlab-bench: %s\n", why);
+        standard_files_tell("timerlab-bench: %s\n", why);
         return NULL;
     }
     selection.composed[selection.composed_count++] = composed;
@@ -228,7 +227,7 @@ static const struct tl_algo *compose(const char *name, const struct tl_algo **in
 static bool select_structure(const char *spec)
 {
     if (spec[0] == '\0') {
-        (void)fprintf(stderr, "timerlab-bench: --algo takes the name of a structure\n");
+        standard_files_tell("timerlab-bench: --algo takes the name of a structure\n");
         return false;
     }
     char name[128];
@@ -252,8 +251,8 @@ static bool select_structure(const char *spec)
         for (size_t i = 0; (algo = known_at(i)) != NULL; i++) {
             (void)tl_guess_is(&guess, algo->name);
         }
-        (void)fprintf(stderr, "timerlab-bench: there is no structure '%s'%s --help shows all\n",
-                      name, tl_guess_text(&guess));
+        standard_files_tell("timerlab-bench: there is no structure '%s'%s --help shows all\n", name,
+                            tl_guess_text(&guess));
         return false;
     }
     return add_subject(algo, counted, inner, spec[length] == ':' ? spec + length + 1 : "");
@@ -285,7 +284,7 @@ static bool select_sizes(const char *list)
             at++;
         }
         if (at == SIZES_MAX) {
-            (void)fprintf(stderr, "timerlab-bench: --n: more than %d sizes\n", (int)SIZES_MAX);
+            standard_files_tell("timerlab-bench: --n: more than %d sizes\n", (int)SIZES_MAX);
             return false;
         }
         selection.sizes[at] = (uint32_t)sizes[i].first;
@@ -329,13 +328,13 @@ static enum flag_found take_setting(int argc, char **argv, int *index)
     }
     char why[512];
     if (!axis_read(text, &setting, why, sizeof why)) {
-        (void)fprintf(stderr, "timerlab-bench: %s\n", why);
+        standard_files_tell("timerlab-bench: %s\n", why);
         return FLAG_REFUSED;
     }
     size_t at = 0;
     while (selection.settings[at].axis != AXIS_NONE) {
         if (selection.settings[at++].axis == setting.axis) {
-            (void)fprintf(stderr, "timerlab-bench: %s is given twice\n", flag);
+            standard_files_tell("timerlab-bench: %s is given twice\n", flag);
             return FLAG_REFUSED;
         }
     }
@@ -353,8 +352,8 @@ static bool select_standard(const char *name)
             return true;
         }
     }
-    (void)fprintf(stderr, "timerlab-bench: no frozen suite is called '%s'; there is standard-1\n",
-                  name);
+    standard_files_tell("timerlab-bench: no frozen suite is called '%s'; there is standard-1\n",
+                        name);
     return false;
 }
 
@@ -362,12 +361,12 @@ static bool read_recording(const char *path)
 {
     struct error error = {{0}};
     if (stream_recording() != NULL) {
-        (void)fprintf(stderr, "timerlab-bench: --recording is given twice\n");
+        standard_files_tell("timerlab-bench: --recording is given twice\n");
         return false;
     }
     if (!recording_read(path, &selection.recording, &error)) {
-        (void)fprintf(stderr, "timerlab-bench: %s; `timerlab trace import` makes traces\n",
-                      error.text);
+        standard_files_tell("timerlab-bench: %s; `timerlab trace import` makes traces\n",
+                            error.text);
         return false;
     }
     stream_set_recording(&selection.recording);
@@ -378,7 +377,6 @@ static bool read_recording(const char *path)
 static bool take_flags(int *argc, char **argv)
 {
     static const char list_flag[] = "--benchmark_list_tests";
-    static const char repetitions_flag[] = "--benchmark_repetitions=";
     int kept = 1;
     for (int i = 1; i < *argc; i++) {
         const char *value = NULL;
@@ -394,7 +392,7 @@ static bool take_flags(int *argc, char **argv)
         }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             selection.help = true;
-        } else if (strcmp(argv[i], "--version") == 0) {
+        } else if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-V") == 0) {
             selection.version = true;
         } else if ((value = flag_value("--algo", *argc, argv, &i)) != NULL) {
             if (!select_structure(value)) {
@@ -419,9 +417,6 @@ static bool take_flags(int *argc, char **argv)
         } else if (strcmp(argv[i], "--list-suites") == 0) {
             selection.list_suites = true;
         } else {
-            if (strncmp(argv[i], repetitions_flag, strlen(repetitions_flag)) == 0) {
-                selection.repetitions = strtoull(argv[i] + strlen(repetitions_flag), NULL, 10);
-            }
             if (strncmp(argv[i], list_flag, strlen(list_flag)) == 0) {
                 selection.list_rows = strcmp(argv[i] + strlen(list_flag), "=false") != 0;
             }
@@ -431,10 +426,10 @@ static bool take_flags(int *argc, char **argv)
     *argc = kept;
     argv[kept] = NULL;
     if (selection.standard != NULL && selection.settings[0].axis != AXIS_NONE) {
-        (void)fprintf(stderr,
-                      "timerlab-bench: %s is frozen, and --%s would turn it; without --suite the "
-                      "streams take it\n",
-                      selection.standard, axis_word(selection.settings[0].axis));
+        standard_files_tell(
+            "timerlab-bench: %s is frozen, and --%s would turn it; without --suite the "
+            "streams take it\n",
+            selection.standard, axis_word(selection.settings[0].axis));
         return false;
     }
     return true;
@@ -583,8 +578,8 @@ static void add_context(void)
         }
     }
 #ifndef __OPTIMIZE__
-    (void)fprintf(stderr, "timerlab-bench: built without optimisation: these times say nothing; "
-                          "use the preset `release`\n");
+    standard_files_tell("timerlab-bench: built without optimisation: these times say nothing; "
+                        "use the preset `release`\n");
 #endif
 }
 
@@ -605,7 +600,9 @@ static int measure(int *argc, char **argv)
         print_suites();
         return STATUS_OK;
     }
-    if (!select_known(selection.subject_count > 0) || !bench_initialize(argc, argv, STATUS_USAGE)) {
+    uint64_t repetitions = numbers[NUMBER_REPETITIONS].value.whole;
+    if (!select_known(selection.subject_count > 0) ||
+        !bench_initialize(argc, argv, repetitions, STATUS_USAGE)) {
         return STATUS_USAGE;
     }
     bool everything = bench_has_filter() || selection.list_rows;
@@ -634,10 +631,10 @@ static int measure(int *argc, char **argv)
         bench_list();
     }
     if (!suite_register(&rows)) {
-        (void)fprintf(stderr, "timerlab-bench: out of memory\n");
+        standard_files_tell("timerlab-bench: out of memory\n");
         return STATUS_FAULT;
     }
-    suite_watch(bench_has_filter() ? 0 : selection.repetitions);
+    suite_watch(bench_has_filter() ? 0 : repetitions);
     foreign_enter(0, "a structure that was measured");
     size_t selected = bench_run();
     uint64_t failures = suite_failures();
@@ -645,13 +642,13 @@ static int measure(int *argc, char **argv)
     recording_free(&selection.recording);
     foreign_leave();
     if (selected == 0) {
-        (void)fprintf(stderr, "timerlab-bench: no row is selected; --benchmark_list_tests lists "
-                              "all\n");
+        standard_files_tell("timerlab-bench: no row is selected; --benchmark_list_tests lists "
+                            "all\n");
         return STATUS_USAGE;
     }
     if (failures > 0) {
-        (void)fprintf(stderr, "timerlab-bench: %" PRIu64 " runs failed; their rows say why\n",
-                      failures);
+        standard_files_tell("timerlab-bench: %" PRIu64 " runs failed; their rows say why\n",
+                            failures);
         return STATUS_FAULT;
     }
     return STATUS_OK;

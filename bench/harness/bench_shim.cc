@@ -1,6 +1,10 @@
 // The only C++ in the project: Google Benchmark behind bench_shim.h.
 #include "bench_shim.h"
 
+extern "C" {
+#include "standard_files.h"
+}
+
 #include "registry.h"
 #include "timerlab.h"
 
@@ -8,9 +12,11 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -91,10 +97,27 @@ double median_absolute_deviation(const std::vector<double> &values)
 // Help that was asked for never comes this way.
 void refuse_flag()
 {
-    (void)std::fprintf(stderr,
-                       "timerlab-bench: a --benchmark_ flag has a value that it does not take; "
-                       "see timerlab-bench --help\n");
+    standard_files_tell("%s: a --benchmark_ flag has a value that it does not take; --help shows "
+                        "all\n",
+                        program_invocation_short_name);
     std::exit(usage_status);
+}
+
+// Whether the library can write where it is to: it finds out late, and ends the process.
+bool can_write(const char *argument)
+{
+    static const char flag[] = "--benchmark_out=";
+    if (std::strncmp(argument, flag, std::strlen(flag)) != 0) {
+        return true;
+    }
+    const char *path = argument + std::strlen(flag);
+    std::FILE *file = std::fopen(path, "a");
+    if (file == nullptr) {
+        standard_files_tell("%s: %s: cannot be written: %s\n", program_invocation_short_name, path,
+                            std::strerror(errno));
+        return false;
+    }
+    return std::fclose(file) == 0;
 }
 
 } // namespace
@@ -122,26 +145,33 @@ void bench_context(const char *key, const char *value)
     benchmark::AddCustomContext(key, value);
 }
 
-bool bench_initialize(int *argc, char **argv, int exit_usage)
+bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usage)
 {
     usage_status = exit_usage;
     benchmark::SetDefaultTimeUnit(benchmark::kMillisecond);
     // One call of a benchmark is one measurement: without a minimum time the library adds none.
-    // One measurement is none, and neighbours and frequencies change in the course of a run.
     char program[] = "timerlab-bench";
     char no_minimum[] = "--benchmark_min_time=0";
-    char repeated[] = "--benchmark_repetitions=5";
+    std::string repeated = "--benchmark_repetitions=" + std::to_string(repetitions);
     char interleaved[] = "--benchmark_enable_random_interleaving=true";
     // https://no-color.org
     const char *no_colour = std::getenv("NO_COLOR");
     char colour[] = "--benchmark_color=auto";
     char no[] = "--benchmark_color=false";
     bool plain = no_colour != nullptr && no_colour[0] != '\0';
-    char *defaults[] = {program, no_minimum, repeated, interleaved, plain ? no : colour, nullptr};
+    char *defaults[] = {program,     no_minimum,          repeated.data(),
+                        interleaved, plain ? no : colour, nullptr};
     int default_count = 5;
     benchmark::Initialize(&default_count, defaults, refuse_flag);
+    if (!std::all_of(argv, argv + *argc, can_write)) {
+        return false;
+    }
     benchmark::Initialize(argc, argv, refuse_flag);
-    return !benchmark::ReportUnrecognizedArguments(*argc, argv);
+    if (*argc > 1) {
+        standard_files_tell("%s: unrecognized option '%s'; --help shows all\n",
+                            program_invocation_short_name, argv[1]);
+    }
+    return *argc <= 1;
 }
 
 void bench_list(void)

@@ -71,12 +71,13 @@ void bench_register(const char *name, bench_fn fn, void *arg);
 /* Adds a line to the context that heads every report. */
 void bench_context(const char *key, const char *value);
 
-/* Takes Google Benchmark's own flags out of the arguments, all but the minimum time, which is not
- * to be among them: how many batches there are is for the benchmark to say, because the library
- * counts only what is timed, and would wait hours for preparations. False if a flag is unknown or
- * its value unusable: it has been named on standard error. A wrong word for a flag that takes one
- * of a few ends the process with `exit_usage`, for the library leaves no other way. */
-bool bench_initialize(int *argc, char **argv, int exit_usage);
+/* Takes Google Benchmark's own flags out of the arguments, all but the repetitions, which are
+ * given, and the minimum time, which is not to be among them: how many batches there are is for the
+ * benchmark to say, because the library counts only what is timed, and would wait hours for
+ * preparations. False if a flag is unknown or its value unusable: it has been named on standard
+ * error. A wrong word for a flag that takes one of a few ends the process with `exit_usage`, for
+ * the library leaves no other way. */
+bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usage);
 
 /* Whether the command line, once bench_initialize has read it, selects rows by a filter. */
 bool bench_has_filter(void);

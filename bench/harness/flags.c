@@ -1,5 +1,7 @@
 #include "flags.h"
 
+#include "standard_files.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +24,7 @@ static void refuse(const char *program, const char *flag, const struct tl_number
 {
     char why[512];
     (void)tl_number_refuse(form, flag, text, why, sizeof why);
-    (void)fprintf(stderr, "%s: %s\n", program, why);
+    standard_files_tell("%s: %s\n", program, why);
 }
 
 enum flag_found flag_take_number(const char *program, struct flag_number *numbers, int argc,
@@ -37,7 +39,7 @@ enum flag_found flag_take_number(const char *program, struct flag_number *number
         return FLAG_OTHER;
     }
     if (number->given) {
-        (void)fprintf(stderr, "%s: %s is given twice\n", program, number->flag);
+        standard_files_tell("%s: %s is given twice\n", program, number->flag);
         return FLAG_REFUSED;
     }
     number->given = true;

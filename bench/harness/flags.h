@@ -18,6 +18,13 @@ struct flag_number {
     bool given;
 };
 
+/* How often each row is measured: once is never, for neighbours and frequencies change in the
+ * course of a run. */
+#define FLAG_REPETITIONS                                                                           \
+    {                                                                                              \
+        "--benchmark_repetitions", {.from = 1, .to = 1000000}, {.whole = 5}, false                 \
+    }
+
 /* What flag_take_number found. */
 enum flag_found { FLAG_OTHER, FLAG_TAKEN, FLAG_REFUSED };
 

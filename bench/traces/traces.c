@@ -14,6 +14,7 @@
 #include "recordings.h"
 #include "registry.h"
 #include "replays.h"
+#include "standard_files.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -59,11 +60,12 @@ static const char program[] = "timerlab-bench-traces";
     {                                                                                              \
         .kind = TL_NUMBER_TIME, .unit_ns = 1e9, .least = (shortest), .most = (longest)             \
     }
-enum { NUMBER_SECONDS, NUMBER_LINES, NUMBER_MIN_TIME };
+enum { NUMBER_SECONDS, NUMBER_LINES, NUMBER_MIN_TIME, NUMBER_REPETITIONS };
 static struct flag_number numbers[] = {
     [NUMBER_SECONDS] = {"--seconds", SECONDS(1e-9, 1e6), {.real = 10}, false},
     [NUMBER_LINES] = {"--lines", {.from = 1, .to = 1000000000}, {.whole = 400000}, false},
     [NUMBER_MIN_TIME] = {"--benchmark_min_time", SECONDS(0, 86400), {.real = 0.5}, false},
+    [NUMBER_REPETITIONS] = FLAG_REPETITIONS,
     {.flag = NULL},
 };
 
@@ -434,20 +436,20 @@ static bool take_structure(const char *text)
     (void)snprintf(name, sizeof name, "%.*s", (int)length, text);
     const struct tl_entry *entry = tl_registry_find(name);
     if (entry == NULL) {
-        (void)fprintf(stderr,
-                      "timerlab-bench-traces: no structure is called '%s'; 'timerlab list' has the "
-                      "names\n",
-                      name);
+        standard_files_tell(
+            "timerlab-bench-traces: no structure is called '%s'; 'timerlab list' has the "
+            "names\n",
+            name);
         return false;
     }
     if (settings.subject_count == SUBJECTS_MAX) {
-        (void)fprintf(stderr, "timerlab-bench-traces: --algo: more than %d structures\n",
-                      (int)SUBJECTS_MAX);
+        standard_files_tell("timerlab-bench-traces: --algo: more than %d structures\n",
+                            (int)SUBJECTS_MAX);
         return false;
     }
     if (!parse_subject(&settings.subjects[settings.subject_count], entry->timed,
                        text[length] == ':' ? text + length + 1 : "")) {
-        (void)fprintf(stderr, "timerlab-bench-traces: %s\n", failure.text);
+        standard_files_tell("timerlab-bench-traces: %s\n", failure.text);
         return false;
     }
     settings.subject_count++;
@@ -473,15 +475,15 @@ static bool take_import(const char *text)
     char name[64];
     if (colon == NULL || (size_t)(colon - text) >= sizeof name ||
         settings.text_count == FILES_MAX) {
-        (void)fprintf(stderr, "timerlab-bench-traces: --import %s: takes FORMAT:FILE, %d at most\n",
-                      text, (int)FILES_MAX);
+        standard_files_tell("timerlab-bench-traces: --import %s: takes FORMAT:FILE, %d at most\n",
+                            text, (int)FILES_MAX);
         return false;
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)(colon - text), text);
     struct text *own = &settings.texts[settings.text_count];
     own->format = import_format_find(name, &failure);
     if (own->format == NULL) {
-        (void)fprintf(stderr, "timerlab-bench-traces: %s\n", failure.text);
+        standard_files_tell("timerlab-bench-traces: %s\n", failure.text);
         return false;
     }
     (void)snprintf(own->path, sizeof own->path, "%s", colon + 1);
@@ -503,7 +505,7 @@ static bool take_flags(int *argc, char **argv)
         }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             settings.help = true;
-        } else if (strcmp(argv[i], "--version") == 0) {
+        } else if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-V") == 0) {
             settings.version = true;
         } else if ((value = flag_value("--import", *argc, argv, &i)) != NULL) {
             if (!take_import(value)) {
@@ -715,7 +717,7 @@ static int measure(int *argc, char **argv)
         (settings.subject_count == 0 && !take_structure(first_structure()))) {
         return STATUS_USAGE;
     }
-    if (!bench_initialize(argc, argv, STATUS_USAGE)) {
+    if (!bench_initialize(argc, argv, numbers[NUMBER_REPETITIONS].value.whole, STATUS_USAGE)) {
         return STATUS_USAGE;
     }
     bench_context("version", BUILD_VERSION);
@@ -727,13 +729,13 @@ static int measure(int *argc, char **argv)
     bench_context("limit of replay", "plain loop");
     bench_context("limit of latency", "replay with readings");
     if (!find_floor() || !register_rows()) {
-        (void)fprintf(stderr, "timerlab-bench-traces: %s\n", failure.text);
+        standard_files_tell("timerlab-bench-traces: %s\n", failure.text);
         return STATUS_FAULT;
     }
     size_t selected = bench_run();
     if (selected == 0) {
-        (void)fprintf(stderr, "timerlab-bench-traces: no row is selected; --benchmark_list_tests "
-                              "lists all\n");
+        standard_files_tell("timerlab-bench-traces: no row is selected; --benchmark_list_tests "
+                            "lists all\n");
         return STATUS_USAGE;
     }
     return failures > 0 || fflush(stdout) != 0 ? STATUS_FAULT : STATUS_OK;

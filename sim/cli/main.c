@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     standard_files_fill();
     (void)on_exit(standard_files_check, program);
     argp_err_exit_status = EXIT_USAGE;
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
         (void)puts(argp_program_version);
         return EXIT_OK;
     }

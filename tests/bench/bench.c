@@ -638,11 +638,15 @@ static void what_cannot_be_followed_is_refused(void **state)
         {"--plugin", "timerlab-bench: "},
         {"--plugin no-such.so", "no-such.so"},
         {"--plugin " TL_BINARY_DIR "/tests/faulty-late.so,null", "the name 'null' is taken"},
-        {"--frobnicate", "--frobnicate"},
-        {"stray", "stray"},
+        {"--frobnicate", "timerlab-bench: unrecognized option '--frobnicate'; --help shows all"},
+        {"stray", "timerlab-bench: unrecognized option 'stray'; --help shows all"},
+        {"--algo \"$(printf '\\033')[31m\"", "there is no structure '\\x1B[31m'"},
+        {"--benchmark_out=/nonexistent/o", "/nonexistent/o: cannot be written: No such file or"},
         {"--benchmark_format=toml", "has a value that it does not take"},
         {"--benchmark_min_time=soon", "--benchmark_min_time takes seconds from 0"},
-        {"--benchmark_repetitions=some", "--benchmark_repetitions"},
+        {"--benchmark_repetitions=some", "--benchmark_repetitions takes a whole number from 1"},
+        {"--benchmark_repetitions=0", "--benchmark_repetitions takes a whole number from 1"},
+        {"--benchmark_repetitions=-1", "--benchmark_repetitions takes a whole number from 1"},
         {"--benchmark_filter=nowhere", "no row is selected"},
         {"--order=sideways", "--order takes random | forward | backward | hot, not 'sideways'"},
         {"--earlier=2", "--earlier takes a share from 0 to 1, not '2'"},
@@ -685,6 +689,9 @@ static void help_lists_structures_suites_and_both_kinds_of_flags(void **state)
     for (size_t i = 0; i < suite_count; i++) {
         assert_non_null(strstr(text, suites[i]));
     }
+    free(text);
+    assert_int_equal(run(BENCH " -V", &text), 0);
+    assert_int_equal(strncmp(text, "timerlab-bench ", strlen("timerlab-bench ")), 0);
     free(text);
 }
 

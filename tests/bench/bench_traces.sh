@@ -15,7 +15,9 @@ complain() {
     failures=$((failures + 1))
 }
 
-[[ $("$bench" --version) =~ ^timerlab-bench-traces\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || complain "--version says no version"
+for asked in --version -V; do
+    [[ $("$bench" $asked) =~ ^timerlab-bench-traces\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || complain "$asked says no version"
+done
 
 printf 'tick,id,op,delay\n1,0,start,5\n2,0,stop,\n' >own.csv
 "$bench" --connections 2k --algo binary-heap --seconds 2 --lines 30000 --import csv:own.csv --benchmark_min_time=0 \

@@ -49,6 +49,7 @@ EOF
 expect 2 "" "Usage: timerlab COMMAND"
 expect 0 "Usage: timerlab COMMAND" "" --help
 expect 0 "^timerlab [0-9]" "" --version
+expect 0 "^timerlab [0-9]" "" -V
 expect 2 "" "no command 'lst'; did you mean 'list'" lst
 expect 0 "^binary-heap " "" list
 expect 0 "^handoff +behind queues" "" list
