@@ -15,12 +15,13 @@
  * Where all nodes are in the cache, no line is waited for, and what an operation costs is its
  * instructions and the branches that the processor guesses wrong, some 20 cycles each. So what is
  * stopped is unlinked at once: an entry left behind would have to be looked at and dropped later,
- * each time a wrong guess. Linking and unlinking have no branches, and neither has clearing the bit
- * of a slot that becomes empty; only a restart is late: if its deadline is not before the tick that
- * the node is `filed` under, it sets `due`, and the node is linked where it belongs when the wheel
- * comes to it. Restarted timers mostly go from one slot far ahead to another, once in several
- * restarts. But where many are to before that tick, and nobody can guess which, a wrong guess takes
- * more than linking: there all are linked at once (linked_weigh).
+ * each time a wrong guess. Linking and unlinking have no branches, and neither has unmarking a slot
+ * that becomes empty, which is a byte: setting a bit would take six instructions more; only a
+ * restart is late: if its deadline is not before the tick that the node is `filed` under, it sets
+ * `due`, and the node is linked where it belongs when the wheel comes to it. Restarted timers
+ * mostly go from one slot far ahead to another, once in several restarts. But where many are to
+ * before that tick, and nobody can guess which, a wrong guess takes more than linking: there all
+ * are linked at once (linked_weigh).
  *
  * As in the chunks, a level holds this block and the next, and while the clock is in one, the upper
  * slot of the next is moved down, some 16 nodes a tick: no tick has a bulk to move. At first only
@@ -43,7 +44,7 @@
  *   - a pending timer is in one list, and is not due before the tick that it is filed under
  *   - that tick is the first of its slot; the slot of a level of width 2^s is (tick >> s) modulo
  *     the slots, and less than two blocks of the level ahead of the clock
- *   - a list's bit is set exactly if it has a node
+ *   - a slot of a level is marked in `occupied` exactly if it has a node
  *   - lower[0].at and lower[1].at are not behind the tick at which the first slot of level 1, or of
  *     those above, is to be looked at; work_at is behind neither, and 0 if DUE or LATE hold any
  *   - no deadline in FAR is before far_first or, where it is yet to be searched, sought_first
@@ -51,7 +52,7 @@
  * Complexity (m levels): start, stop, restart O(1); a tick O(1), beside what it fires: of the
  * second level 16 nodes, or a 12,288th of all timers, or in the second half of a block its share of
  * them, and of those above, and of FAR, eight; expiry O(m) moves; a jump the work of its ticks, of
- * empty ones O(slots / 64). Bad at: more timers than the cache has room for.
+ * empty ones O(slots / 32). Bad at: more timers than the cache has room for.
  *
  * Internal to chunk_wheel.c and batch_wheel.c.
  */
@@ -60,7 +61,6 @@
 
 #include "check.h"
 #include "records.h"
-#include "slot_bitmap.h"
 #include "timerlab.h"
 #include "walk.h"
 
@@ -78,15 +78,15 @@ enum {
     LINKED_SECOND_SLOTS = 256,
     LINKED_STRIPES = 4, /* lists of a slot of the second level, of which few timers use the first */
     LINKED_STRIPED = 32768, /* timers that use all */
-    LINKED_SECOND = 1024,   /* the first head of the second level, and so on */
-    LINKED_THIRD = LINKED_SECOND + LINKED_STRIPES * LINKED_SECOND_SLOTS,
-    LINKED_FOURTH = LINKED_THIRD + 128,
-    LINKED_LEVEL_SLOTS = LINKED_FOURTH + 128,
-    LINKED_DUE = LINKED_LEVEL_SLOTS,
+    LINKED_NOWHERE = 0,     /* a head whose list is never anything but empty */
+    LINKED_DUE,
     LINKED_LATE,
     LINKED_FAR,
-    LINKED_SLOTS, /* and as many heads; in an array of the wheel's own timer 0 is behind them */
-    LINKED_WORDS = (LINKED_SLOTS + 63) / 64,
+    LINKED_FIRST = 8, /* the first head of the first level, and so on */
+    LINKED_SECOND = LINKED_FIRST + 1024,
+    LINKED_THIRD = LINKED_SECOND + LINKED_STRIPES * LINKED_SECOND_SLOTS,
+    LINKED_FOURTH = LINKED_THIRD + 128,
+    LINKED_SLOTS = LINKED_FOURTH + 128, /* and as many heads; behind them, timers of its own */
     LINKED_PORTION = 16, /* nodes moved down from a slot of the second level in a tick, at least, */
     LINKED_SHARES = 12288, /* and one for each so many timers, which is a 48th in half a block; */
     LINKED_FEWER = 8,      /* from one of those above, or sought in FAR */
@@ -102,7 +102,7 @@ static const struct {
     uint32_t first; /* head of its slot 0 */
     uint32_t lists; /* of a slot; the heads of all first ones come before those of the second */
 } linked_levels[LINKED_LEVELS] = {
-    {0, 1024, 0, 1},
+    {0, 1024, LINKED_FIRST, 1},
     {LINKED_BLOCK_BITS, LINKED_SECOND_SLOTS, LINKED_SECOND, LINKED_STRIPES},
     {16, 128, LINKED_THIRD, 1},
     {22, 128, LINKED_FOURTH, 1},
@@ -143,11 +143,12 @@ struct linked_wheel {
     linked_list *lists AND_RECORDS; /* and timers of the wheel's own behind them; NULL: this regime
                                        is not in use */
     uint64_t count;                 /* timers pending */
-    uint32_t restarts;              /* that were counted, */
-    uint32_t earlier; /* and of all those to before the tick that the node was filed under */
-    bool eager;       /* restarts link at once */
-    const struct tl_allocator *allocator;
+    int32_t
+        late_from; /* a restart to so many ticks behind `filed` is late: 0; INT32_MAX: none is */
+    uint32_t restarts; /* that were not late, or were counted, */
     uint32_t capacity;
+    uint32_t earlier; /* and of all those to before the tick that the node was filed under */
+    const struct tl_allocator *allocator;
 #ifdef TL_EMBEDDED
     uint32_t stride_shift;   /* a record's stride is odd but for so many bits, */
     uint32_t stride_inverse; /* and what is left times this is 1 modulo 2^32 */
@@ -168,8 +169,8 @@ struct linked_wheel {
     uint32_t sought;       /* at most so many are yet to be searched, from its beginning on */
     uint32_t moving;       /* the slot that alone is being moved down, of the second level; or 0 */
     uint64_t due_since;    /* the clock before which nothing in DUE was due */
-    uint64_t occupied[LINKED_WORDS];
-    uint32_t *far_highs; /* of a timer in FAR, the high half of its deadline */
+    uint8_t occupied[LINKED_SLOTS]; /* 1: the list has a node */
+    uint32_t *far_highs;            /* of a timer in FAR, the high half of its deadline */
     struct tl_counters counters;
 };
 
@@ -320,21 +321,11 @@ static inline bool linked_is_empty(const struct linked_wheel *wheel, uint32_t sl
     return linked_ends(wheel, slot)->next == linked_head(wheel, slot);
 }
 
-static inline void linked_mark(struct linked_wheel *wheel, uint32_t slot)
-{
-    wheel->occupied[slot / 64] |= UINT64_C(1) << slot % 64;
-}
-
-static inline void linked_unmark(struct linked_wheel *wheel, uint32_t slot)
-{
-    wheel->occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
-}
-
 static inline void linked_clear(struct linked_wheel *wheel, uint32_t slot)
 {
     linked_ends(wheel, slot)->next = linked_head(wheel, slot);
     linked_ends(wheel, slot)->prev = linked_head(wheel, slot);
-    linked_unmark(wheel, slot);
+    wheel->occupied[slot] = 0;
 }
 
 /* Puts a node that is in no list at the end of a slot's. */
@@ -347,11 +338,11 @@ static inline void linked_append(struct linked_wheel *wheel, uint32_t slot, link
     linked_ends(wheel, slot)->prev = link;
     linked_at(wheel, link)->prev = last;
     linked_at(wheel, last)->next = link;
-    linked_mark(wheel, slot);
+    wheel->occupied[slot] = 1;
 }
 
-/* Takes a node out of its list, and clears the slot's bit if it was alone; whether it was is a coin
- * toss, so no branch asks. */
+/* Takes a node out of its list, and unmarks the slot if it was alone; whether it was is a coin
+ * toss, so no branch asks: if not, what is unmarked is NOWHERE. */
 static inline void linked_remove(struct linked_wheel *wheel, linked_link link)
 {
     linked_link next = linked_at(wheel, link)->next;
@@ -360,11 +351,10 @@ static inline void linked_remove(struct linked_wheel *wheel, linked_link link)
     linked_at(wheel, next)->prev = prev;
     linked_at(wheel, prev)->next = next;
     uint64_t alone = (linked_differ(next, prev) - 1) >> 63; /* then both are the head */
-    uint32_t slot = linked_slot(wheel, next) & (0 - (uint32_t)alone);
-    wheel->occupied[slot / 64] &= ~(alone << slot % 64);
+    wheel->occupied[linked_slot(wheel, next) & (0 - (uint32_t)alone)] = 0;
 }
 
-/* Has a list begin with this. The slot's bit stays. */
+/* Has a list begin with this. The slot's mark stays. */
 static inline void linked_begin(struct linked_wheel *wheel, uint32_t slot, linked_link first)
 {
     linked_ends(wheel, slot)->next = first;
@@ -389,7 +379,7 @@ static inline void linked_splice(struct linked_wheel *wheel, uint32_t from, uint
     linked_at(wheel, end)->next = first;
     linked_at(wheel, first)->prev = end;
     linked_end(wheel, to, linked_ends(wheel, from)->prev);
-    linked_mark(wheel, to);
+    wheel->occupied[to] = 1;
     linked_clear(wheel, from);
 }
 
@@ -425,6 +415,12 @@ static __attribute__((noinline)) enum tl_status linked_file_further(struct linke
     uint64_t at = (block - 1) << shift;
     linked_append(wheel, slot, link);
     return at < wheel->lower[1].at ? linked_wake(wheel, 1, at) : TL_OK;
+}
+
+/* The slot of a tick of the first level. */
+static inline uint32_t linked_tick_slot(uint64_t tick)
+{
+    return LINKED_FIRST + ((uint32_t)tick & (linked_levels[0].slots - 1));
 }
 
 /* Files a node under its due tick, after the clock and less than 2^28 ahead. Which of the first two
@@ -523,7 +519,7 @@ static void linked_search_far(struct linked_wheel *wheel, uint64_t most)
         }
     }
     if (linked_is_empty(wheel, LINKED_FAR)) {
-        linked_unmark(wheel, LINKED_FAR);
+        wheel->occupied[LINKED_FAR] = 0;
         wheel->sought = 0;
     }
     if (wheel->sought == 0) {
@@ -539,32 +535,45 @@ static void linked_search_far(struct linked_wheel *wheel, uint64_t most)
  * so that more are to earlier. */
 static void linked_weigh(struct linked_wheel *wheel)
 {
-    bool plain = wheel->plain != 0;
-    if (plain ? wheel->earlier < LINKED_UNSEEN + wheel->capacity / 2
-              : wheel->restarts < LINKED_COUNTED) {
+    bool eager = wheel->late_from != 0;
+    if (!eager && wheel->plain != 0) {
+        if (wheel->earlier < LINKED_UNSEEN + wheel->capacity / 2) {
+            return;
+        }
+        wheel->plain = 0;
+    } else if (wheel->restarts < LINKED_COUNTED) {
         return;
+    } else {
+        eager = wheel->earlier > wheel->restarts / 8 * (eager ? 3 : 2);
+        wheel->late_from = eager ? INT32_MAX : 0;
+        wheel->plain = LINKED_NEAR - 1;
     }
-    wheel->eager = !plain && wheel->earlier > wheel->restarts / 8 * (wheel->eager ? 3 : 2);
-    wheel->plain = plain || wheel->eager ? 0 : LINKED_NEAR - 1;
     wheel->restarts = 0;
     wheel->earlier = 0;
 }
 
-/* A start for after the clock, and not far, while restarts are counted. */
-static inline enum tl_status linked_start_counted(struct linked_wheel *wheel, uint32_t id,
-                                                  uint64_t deadline)
+/* How far behind the tick that a node is filed under a deadline is; much less than 0 if it is far.
+ */
+static inline int32_t linked_later(const struct linked_node *node, uint64_t deadline)
+{
+    return (int32_t)((uint32_t)deadline - node->filed);
+}
+
+/* A start for after the clock, and not far. */
+static inline enum tl_status linked_start_near(struct linked_wheel *wheel, uint32_t id,
+                                               uint64_t deadline)
 {
     linked_link link = linked_timer(wheel, id);
     struct linked_node *node = linked_node(wheel, link);
     node->due = (uint32_t)deadline;
     if (node->links.next != LINKED_NONE) {
-        uint32_t earlier = ((uint32_t)deadline - node->filed) >> 31;
+        int32_t later = linked_later(node, deadline);
         TL_COUNT(wheel, compares, 1);
-        wheel->restarts++;
-        wheel->earlier += earlier;
-        if (!wheel->eager && earlier == 0) {
+        if (later >= wheel->late_from) {
             return TL_OK;
         }
+        wheel->restarts++;
+        wheel->earlier += (uint32_t)later >> 31;
         linked_remove(wheel, link);
     } else {
         wheel->count++;
@@ -576,11 +585,12 @@ static inline enum tl_status linked_start_counted(struct linked_wheel *wheel, ui
 static __attribute__((noinline)) enum tl_status linked_start_apart(struct linked_wheel *wheel,
                                                                    uint32_t id, uint64_t deadline)
 {
-    if (deadline - wheel->clock - 1 < LINKED_NEAR - 1) {
-        return linked_start_counted(wheel, id, deadline);
-    }
     linked_link link = linked_timer(wheel, id);
     struct linked_node *node = linked_node(wheel, link);
+    if (deadline - wheel->clock - 1 < LINKED_NEAR - 1) {
+        wheel->restarts += node->links.next != LINKED_NONE && linked_later(node, deadline) >= 0;
+        return linked_start_near(wheel, id, deadline);
+    }
     bool far = deadline > wheel->clock;
     if (node->links.next == LINKED_NONE) {
         wheel->count++;
@@ -602,23 +612,9 @@ static __attribute__((noinline)) enum tl_status linked_start_apart(struct linked
 static inline enum tl_status linked_start(struct linked_wheel *wheel, uint32_t id,
                                           uint64_t deadline)
 {
-    if (__builtin_expect(deadline - wheel->clock - 1 >= wheel->plain, 0)) {
-        return linked_start_apart(wheel, id, deadline);
-    }
-    linked_link link = linked_timer(wheel, id);
-    struct linked_node *node = linked_node(wheel, link);
-    node->due = (uint32_t)deadline;
-    if (node->links.next != LINKED_NONE) {
-        TL_COUNT(wheel, compares, 1);
-        if ((int32_t)((uint32_t)deadline - node->filed) >= 0) {
-            return TL_OK;
-        }
-        wheel->earlier++;
-        linked_remove(wheel, link);
-    } else {
-        wheel->count++;
-    }
-    return linked_file(wheel, link, deadline);
+    return __builtin_expect(deadline - wheel->clock - 1 >= wheel->plain, 0)
+               ? linked_start_apart(wheel, id, deadline)
+               : linked_start_near(wheel, id, deadline);
 }
 
 static inline enum tl_status linked_stop(struct linked_wheel *wheel, uint32_t id)
@@ -635,17 +631,27 @@ static inline enum tl_status linked_stop(struct linked_wheel *wheel, uint32_t id
 
 /* --- advance --------------------------------------------------------------------------------- */
 
+/* How many slots lie between position `from` and the first occupied one behind it, going round;
+ * `slots` if none is. Requires a power of two of slots. */
+static inline uint32_t linked_bytes_ahead(const uint8_t *occupied, uint32_t slots, uint64_t from)
+{
+    uint32_t begin = (uint32_t)(from + 1) & (slots - 1);
+    const uint8_t *found = memchr(&occupied[begin], 1, slots - begin);
+    found = found != NULL ? found : memchr(occupied, 1, begin);
+    return found != NULL ? (uint32_t)(found - &occupied[begin]) & (slots - 1) : slots;
+}
+
 /* The first occupied slot behind position `from` of a level: how many further on, from 0; or the
  * level's number of slots. */
 static inline uint32_t linked_to_occupied(const struct linked_wheel *wheel, uint32_t level,
                                           uint64_t from)
 {
     uint32_t slots = linked_levels[level].slots;
-    const uint64_t *words = &wheel->occupied[linked_levels[level].first / 64];
-    uint32_t ahead = bitmap_words_ahead(words, slots, from);
+    const uint8_t *lists = &wheel->occupied[linked_levels[level].first];
+    uint32_t ahead = linked_bytes_ahead(lists, slots, from);
     if (level == 1 && wheel->lower[1].stripe != 0) {
         for (uint32_t i = 1; i < LINKED_STRIPES; i++) {
-            uint32_t found = bitmap_words_ahead(words + i * slots / 64, slots, from);
+            uint32_t found = linked_bytes_ahead(lists + (size_t)i * slots, slots, from);
             ahead = found < ahead ? found : ahead;
         }
     }
@@ -743,13 +749,13 @@ static __attribute__((noinline)) void linked_move_stripes(struct linked_wheel *w
 static inline bool linked_slot_is_empty(const struct linked_wheel *wheel, uint32_t level,
                                         uint32_t slot)
 {
-    uint64_t bits = wheel->occupied[slot / 64];
+    bool occupied = wheel->occupied[slot];
     if (level == 1 && wheel->lower[1].stripe != 0) {
         for (uint32_t i = 1; i < LINKED_STRIPES; i++) {
-            bits |= wheel->occupied[slot / 64 + i * LINKED_SECOND_SLOTS / 64];
+            occupied |= wheel->occupied[slot + i * LINKED_SECOND_SLOTS];
         }
     }
-    return (bits >> slot % 64 & 1) == 0;
+    return !occupied;
 }
 
 /* How many nodes are moved down in so many ticks: on the last of a block all that is left, which is
@@ -920,7 +926,7 @@ static inline bool linked_fire_list(struct linked_wheel *wheel, uint32_t slot, u
             fire(ctx, linked_id(wheel, link), now);
         }
     }
-    linked_unmark(wheel, slot);
+    wheel->occupied[slot] = 0;
     return true;
 }
 
@@ -960,12 +966,11 @@ static __attribute__((noinline)) uint64_t linked_advance_far(struct linked_wheel
     return fired;
 }
 
-/* From `work_at` on; an advance to before only sets the clock, without a call.
- *
- * Within one block nothing is due but slots of the first level, which are fired where they are:
- * nothing that a callback files comes to lie in them. */
-static inline uint64_t linked_advance(struct linked_wheel *wheel, uint64_t now, uint64_t budget,
-                                      tl_fire_fn fire, void *ctx)
+/* From `work_at` on. Within one block nothing is due but slots of the first level, which are fired
+ * where they are: nothing that a callback files comes to lie in them. */
+static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_wheel *wheel,
+                                                               uint64_t now, uint64_t budget,
+                                                               tl_fire_fn fire, void *ctx)
 {
     uint64_t next = wheel->clock + 1;
     if (wheel->work_at == 0 || next >> LINKED_BLOCK_BITS != now >> LINKED_BLOCK_BITS ||
@@ -984,9 +989,9 @@ static inline uint64_t linked_advance(struct linked_wheel *wheel, uint64_t now, 
     }
     while (wheel->lower[0].at <= now) {
         uint64_t tick = wheel->lower[0].at;
-        uint32_t slot = (uint32_t)tick & (linked_levels[0].slots - 1);
+        uint32_t slot = linked_tick_slot(tick);
         TL_COUNT(wheel, slots, 1);
-        wheel->lower[0].at = TL_NEVER;
+        wheel->lower[0].at = 0; /* is looked up below */
         if (within) {
             within = linked_fire_list(wheel, slot, now, budget, &fired, fire, ctx);
         }
@@ -996,11 +1001,21 @@ static inline uint64_t linked_advance(struct linked_wheel *wheel, uint64_t now, 
         }
         wheel->lower[0].at = linked_next_tick(wheel, tick);
     }
-    uint32_t ahead = (uint32_t)(now + LINKED_AHEAD) & (linked_levels[0].slots - 1);
+    uint32_t ahead = linked_tick_slot(now + LINKED_AHEAD);
     __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->next), 1);
     __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->prev), 1);
     linked_set_work_at(wheel);
     return fired;
+}
+
+static inline uint64_t linked_advance(struct linked_wheel *wheel, uint64_t now, uint64_t budget,
+                                      tl_fire_fn fire, void *ctx)
+{
+    if (now >= wheel->work_at) {
+        return linked_advance_awake(wheel, now, budget, fire, ctx);
+    }
+    wheel->clock = now;
+    return 0;
 }
 
 /* Whether the first level need not be searched for its first tick: there is none, or it is the one
@@ -1011,8 +1026,8 @@ static inline bool linked_first_is_known(const struct linked_wheel *wheel, uint6
     if (tick == TL_NEVER) {
         return true;
     }
-    uint32_t slot = (uint32_t)tick & (linked_levels[0].slots - 1);
-    if ((wheel->occupied[slot / 64] >> slot % 64 & 1) == 0) {
+    uint32_t slot = linked_tick_slot(tick);
+    if (wheel->occupied[slot] == 0) {
         return false;
     }
     *next = tick < *next ? tick : *next;
@@ -1189,9 +1204,9 @@ static const char *linked_check_far(const struct linked_wheel *wheel, linked_lin
 static const char *linked_check_list(const struct linked_wheel *wheel, uint32_t slot,
                                      uint64_t *seen)
 {
-    bool marked = (wheel->occupied[slot / 64] >> slot % 64 & 1) != 0;
-    if (slot < LINKED_LEVEL_SLOTS && marked == linked_is_empty(wheel, slot)) {
-        return "a slot's bit lies";
+    bool marked = wheel->occupied[slot] != 0;
+    if (slot >= LINKED_FIRST && marked == linked_is_empty(wheel, slot)) {
+        return "a slot's mark lies";
     }
     linked_link head = linked_head(wheel, slot);
     linked_link before = head;
@@ -1203,7 +1218,7 @@ static const char *linked_check_list(const struct linked_wheel *wheel, uint32_t 
             return "the links do not agree";
         }
         const char *wrong = NULL;
-        if (slot < LINKED_LEVEL_SLOTS) {
+        if (slot >= LINKED_FIRST) {
             wrong = linked_check_node(wheel, slot, linked_node(wheel, link));
         } else if (slot == LINKED_FAR) {
             wrong = linked_check_far(wheel, link);
@@ -1251,7 +1266,7 @@ static uint64_t linked_filed_by(const struct linked_wheel *wheel, uint32_t slot,
     if (slot == LINKED_FAR) {
         return linked_far_deadline(wheel, link);
     }
-    if (slot >= LINKED_LEVEL_SLOTS) {
+    if (slot < LINKED_FIRST) {
         return TL_NEVER;
     }
     uint32_t shift = linked_levels[linked_level_of_slot(slot)].shift;

@@ -119,6 +119,7 @@ enum {
 enum option { OPTION_LISTS };
 
 struct batch_wheel {
+    struct linked_wheel linked; /* until there are chunks */
     struct node *nodes AND_RECORDS;
     uint64_t clock;
     uint64_t quiet;     /* an advance to before this has nothing to do */
@@ -158,7 +159,6 @@ struct batch_wheel {
     const struct tl_allocator *allocator;
     struct tl_counters counters;
     uint32_t batch[BATCH];
-    struct linked_wheel linked; /* until there are chunks */
 };
 
 static inline struct node *node_of(const struct batch_wheel *wheel, uint32_t id)
@@ -979,23 +979,12 @@ static __attribute__((noinline)) uint64_t advance_chunks(struct batch_wheel *whe
     return budget - firing.left;
 }
 
-static __attribute__((noinline)) uint64_t advance_lists(struct linked_wheel *linked, uint64_t now,
-                                                        uint64_t budget, tl_fire_fn expire,
-                                                        void *ctx)
-{
-    return linked_advance(linked, now, budget, expire, ctx);
-}
-
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn expire,
                               void *ctx)
 {
     struct batch_wheel *wheel = self;
     if (!wheel->chunked) {
-        if (now < wheel->linked.work_at) {
-            wheel->linked.clock = now;
-            return 0;
-        }
-        return advance_lists(&wheel->linked, now, budget, expire, ctx);
+        return linked_advance(&wheel->linked, now, budget, expire, ctx);
     }
     wheel->clock = now;
     if (now < wheel->quiet) {

@@ -1407,21 +1407,11 @@ static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *whee
     return fire_in_block(wheel, tick, now, budget, fire, ctx);
 }
 
-static __attribute__((noinline)) uint64_t advance_lists(struct linked_wheel *linked, uint64_t now,
-                                                        uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    return linked_advance(linked, now, budget, fire, ctx);
-}
-
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct chunk_wheel *wheel = self;
     if (wheel->linked.lists != NULL) {
-        if (now < wheel->linked.work_at) {
-            wheel->linked.clock = now;
-            return 0;
-        }
-        return advance_lists(&wheel->linked, now, budget, fire, ctx);
+        return linked_advance(&wheel->linked, now, budget, fire, ctx);
     }
     if (now >= wheel->quiet || now >= wheel->queue_due) {
         return advance_awake(wheel, now, budget, fire, ctx);
