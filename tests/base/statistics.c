@@ -241,6 +241,29 @@ static void approximations_continue_the_exact(void **state)
     NEAR(exact.high, normal.high, 0.05);
 }
 
+/* Of values that are equal but for their signs, ranks count coins; of two values, they draw from an
+ * urn: how far both spread is known. Half a step of the statistic is a part of a coin. */
+static void approximations_of_ties(void **state)
+{
+    (void)state;
+    struct stats_test test;
+    double coins[400];
+    for (int i = 0; i < 400; i++) {
+        coins[i] = i < 220 ? 1 : -1;
+    }
+    assert_true(stats_signed_rank(coins, 400, &test));
+    NEAR(test.p_low, erfc(-(20 + 1 / 401.0) / 10 / sqrt(2)) / 2, 1e-9);
+    NEAR(test.p_high, erfc((20 - 1 / 401.0) / 10 / sqrt(2)) / 2, 1e-9);
+    double urn[100];
+    for (int i = 0; i < 100; i++) {
+        urn[i] = i < 20 || i >= 70 ? 1 : 0;
+    }
+    double deviation = sqrt(50 * 0.25 * 50 / 99);
+    assert_true(stats_rank_sum(urn, 50, urn + 50, 50, &test));
+    NEAR(test.p_low, erfc(-(5 + 0.01) / deviation / sqrt(2)) / 2, 1e-9);
+    NEAR(test.p_high, erfc((5 - 0.01) / deviation / sqrt(2)) / 2, 1e-9);
+}
+
 /* An interval ends where the test begins to reject, and a margin moves that. */
 static void intervals_and_tests_agree(void **state)
 {
@@ -323,6 +346,40 @@ static void order_shows(void **state)
 
 /* The example of Benjamini and Hochberg (1995), section 3.2: fifteen comparisons, of which their
  * procedure rejects four at 5 %, and Bonferroni's three; Holm's three as well. */
+/* Adds up the ratio of von Neumann of all orders of values[from ..], whose sum of squared distances
+ * from their mean is `spread`, and its square. */
+static void add_ratios(double *values, size_t from, size_t count, double spread, double sums[2])
+{
+    if (from + 1 == count) {
+        double steps = 0;
+        for (size_t i = 1; i < count; i++) {
+            steps += (values[i] - values[i - 1]) * (values[i] - values[i - 1]);
+        }
+        sums[0] += steps / spread;
+        sums[1] += steps / spread * (steps / spread);
+    }
+    for (size_t i = from; i < count; i++) {
+        double first = values[i];
+        values[i] = values[from];
+        values[from] = first;
+        add_ratios(values, from + 1, count, spread, sums);
+        values[from] = values[i];
+        values[i] = first;
+    }
+}
+
+/* From eight values on it is taken for normal, with the deviation that all orders have. */
+static void order_of_eight_by_counting(void **state)
+{
+    (void)state;
+    double values[] = {1, 3, 2, 4, 6, 5, 8, 7};
+    double sums[2] = {0};
+    add_ratios(values, 0, 8, 42, sums);
+    NEAR(sums[0] / 40320, 2, 1e-9);
+    double deviation = sqrt(sums[1] / 40320 - 4);
+    NEAR(stats_serial(values, 8), erfc((2 - 24 / 42.0) / deviation / sqrt(2)) / 2, 1e-9);
+}
+
 static void many_comparisons(void **state)
 {
     (void)state;
@@ -345,6 +402,11 @@ static void many_comparisons(void **state)
     NEAR(holm[2], 0.0056, 1e-12);
     NEAR(bh[5], 0.0095 * 15 / 4, 1e-12);
     assert_true(stats_holm(p, 0, holm) && stats_benjamini_hochberg(p, 0, bh));
+    /* Who has the smaller value keeps the smaller adjusted one. */
+    assert_true(stats_holm((const double[]){0.025, 0.02}, 2, holm));
+    NEAR(holm[0], 0.04, 1e-12);
+    assert_true(stats_benjamini_hochberg((const double[]){0.045, 0.04}, 2, bh));
+    NEAR(bh[1], 0.045, 1e-12);
 }
 
 /* --- histograms, figures --------------------------------------------------------------------- */
@@ -402,6 +464,14 @@ static void buckets_of_a_histogram(void **state)
         histogram_add(&one, 0);
         double found = (double)histogram_at_rank(&one, 2);
         NEAR(found, (double)value, (double)value / 128);
+    }
+    /* A bucket's middle is not told where all that was seen lies to one side of it. */
+    for (uint64_t value = (1u << 20) - 1; value <= 1u << 20; value++) {
+        static struct histogram twice;
+        memset(&twice, 0, sizeof twice);
+        histogram_add(&twice, value);
+        histogram_add(&twice, value);
+        assert_int_equal(histogram_at_rank(&twice, 1), value);
     }
 }
 
@@ -509,9 +579,11 @@ int main(void)
         cmocka_unit_test(signed_ranks_by_counting),
         cmocka_unit_test(rank_sums_by_counting),
         cmocka_unit_test(approximations_continue_the_exact),
+        cmocka_unit_test(approximations_of_ties),
         cmocka_unit_test(intervals_and_tests_agree),
         cmocka_unit_test(few_values_have_no_interval),
         cmocka_unit_test(order_shows),
+        cmocka_unit_test(order_of_eight_by_counting),
         cmocka_unit_test(many_comparisons),
         cmocka_unit_test(shares_of_a_histogram),
         cmocka_unit_test(buckets_of_a_histogram),

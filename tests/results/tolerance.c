@@ -1,0 +1,73 @@
+/* What of a promise, and of what was seen, counts as early and late. */
+#include "test.h"
+
+#include "tolerance.h"
+
+#include <math.h>
+
+/* Promises, or NAN where nothing is known of them, and what was seen. */
+static struct firing made(double declared_early, double declared_late, double min, double max,
+                          double averted)
+{
+    return (struct firing){.declared_early = declared_early,
+                           .declared_late = declared_late,
+                           .lateness_min = min,
+                           .lateness_max = max,
+                           .fired = 90,
+                           .averted = averted};
+}
+
+static void promises_count_before_what_was_seen(void **state)
+{
+    (void)state;
+    struct firing exact = made(0, 0, 0, 5, 0); /* as late as it was driven */
+    assert_true(firing_lateness(&exact) == 0 && firing_is_exact(&exact));
+    struct firing late = made(0, 8, 0, 0, 0);
+    assert_true(firing_lateness(&late) == 8);
+    assert_int_equal(firing_beyond(&late, 7, 0), FIRING_LATE);
+    assert_int_equal(firing_beyond(&late, 8, 0), FIRING_WITHIN);
+    struct firing early = made(3, 0, 0, 0, 0);
+    assert_int_equal(firing_beyond(&early, 0, 2), FIRING_EARLY);
+    assert_int_equal(firing_beyond(&early, 0, 3), FIRING_WITHIN);
+    assert_false(firing_is_measured_only(&early));
+}
+
+static void without_a_promise_what_was_seen_counts(void **state)
+{
+    (void)state;
+    struct firing seen = made(NAN, NAN, -1, 1, 10);
+    assert_true(firing_lateness(&seen) == 1 && firing_is_measured_only(&seen));
+    assert_int_equal(firing_beyond(&seen, 0, 1), FIRING_LATE);
+    assert_int_equal(firing_beyond(&seen, 1, 0), FIRING_EARLY);
+    assert_int_equal(firing_beyond(&seen, 1, 1), FIRING_WITHIN);
+    /* What was averted was late, nobody knows by how much. */
+    struct firing averted = made(NAN, NAN, NAN, NAN, 10);
+    assert_true(isinf(firing_lateness(&averted)) && firing_is_measured_only(&averted));
+    struct firing nothing = made(NAN, NAN, NAN, NAN, 0);
+    assert_true(firing_lateness(&nothing) == 0 && !firing_is_measured_only(&nothing));
+    assert_true(firing_averted_share(&seen, NAN) == 0.1);
+    assert_true(firing_averted_share(&seen, 40) == 0.25);
+    assert_true(firing_averted_share(&nothing, 0) == 0);
+}
+
+static void a_time_is_whole_ticks(void **state)
+{
+    (void)state;
+    uint64_t ticks = 7;
+    const struct tolerance in_ns = {.ns = 2.9e6};
+    assert_true(tolerance_in_ticks(&in_ns, 1e6, &ticks) && ticks == 2);
+    assert_false(tolerance_in_ticks(&in_ns, NAN, &ticks));
+    assert_true(ticks == UINT64_MAX);
+    const struct tolerance in_ticks = {.ticks = 4};
+    assert_true(tolerance_in_ticks(&in_ticks, NAN, &ticks) && ticks == 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(promises_count_before_what_was_seen),
+        cmocka_unit_test(without_a_promise_what_was_seen_counts),
+        cmocka_unit_test(a_time_is_whole_ticks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
