@@ -6,6 +6,7 @@
 
 #include "faster.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,10 @@ static void one_wins(void **state)
            {"e", 60, 5, 0, {0, 3, 1, 2, 1}}, {"d", 50, 5, 0, {0, 3, 1, 2, 1}},
            {"c", 40, 5, 0, {0, 3, 1, 2, 1}}, {"b", 30, 5, 0, {0, 3, 1, 2, 1}},
            {"a", 20, 5, 0, {0, 3, 1, 2, 1}});
+    /* Runs that have no partner are no pairs. */
+    EXPECT("; of the exact ones the fastest is a, 20.00 ns an operation, then b 2.00x",
+           {"b", 40, 7, 0, {3, -2, 1, 0, 2, -1, 4}},
+           {"a", 20, 9, 0, {3, -2, 1, 0, 2, -1, 4, -3, 5}});
 }
 
 static void none_wins(void **state)
@@ -87,6 +92,12 @@ static void none_wins(void **state)
     /* The medians differ by a tenth, and the runs by more. */
     EXPECT("; cannot tell which of the exact ones is the fastest: a, 20.00 ns an operation, "
            "b 1.10x; then c 3.00x",
+           {"c", 60, 5, 0, {0, 3, 1, 2, 1}}, {"b", 22, 5, 0, {0, -500, 400, -300, 100}},
+           {"a", 20, 5, 0, {100, 500, -200, 0, -100}});
+    /* Each name takes a place of the few that there are. */
+    EXPECT("; cannot tell which of the exact ones is the fastest: a, 20.00 ns an operation, "
+           "b 1.10x; then c 3.00x, d 3.50x",
+           {"e", 80, 5, 0, {0, 3, 1, 2, 1}}, {"d", 70, 5, 0, {0, 3, 1, 2, 1}},
            {"c", 60, 5, 0, {0, 3, 1, 2, 1}}, {"b", 22, 5, 0, {0, -500, 400, -300, 100}},
            {"a", 20, 5, 0, {100, 500, -200, 0, -100}});
     EXPECT("; cannot tell which of the exact ones is the fastest (it takes five runs): "
@@ -115,12 +126,24 @@ static void late_ones_stand_beside(void **state)
            {"late", 30, 5, 8, {0}}, {"later", 10, 5, 9, {0}});
 }
 
+static void figures_differ_by_more_than_their_spreads(void **state)
+{
+    (void)state;
+    const struct measured ten = {.value = 10, .spread = 1, .runs = 5};
+    assert_false(measured_differ(ten, (struct measured){.value = 16, .spread = 1, .runs = 5}));
+    assert_true(measured_differ(ten, (struct measured){.value = 16.5, .spread = 1, .runs = 5}));
+    assert_true(measured_differ(ten, (struct measured){.value = 3, .spread = NAN, .runs = 5}));
+    assert_false(measured_differ(ten, (struct measured){.value = 90, .spread = 1, .runs = 4}));
+    assert_false(measured_differ((struct measured){.value = 90, .spread = 1, .runs = 4}, ten));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_wins),
         cmocka_unit_test(none_wins),
         cmocka_unit_test(late_ones_stand_beside),
+        cmocka_unit_test(figures_differ_by_more_than_their_spreads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
