@@ -54,6 +54,21 @@ static void make_all_and_end(int told)
     _exit(3);
 }
 
+/* What has a place keeps it. */
+static void in_memory_lies_what_has_no_place(void **state)
+{
+    (void)state;
+    bool has_memory = access("/dev/shm", W_OK | X_OK) == 0;
+    assert_int_equal(setenv("TMPDIR", "/tmp", 1), 0);
+    temporary_files_lie_in_memory();
+    assert_string_equal(getenv("TMPDIR"), "/tmp");
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+    temporary_files_lie_in_memory();
+    const char *place = getenv("TMPDIR");
+    assert_true(has_memory ? place != NULL && strcmp(place, "/dev/shm") == 0 : place == NULL);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+}
+
 static void a_signal_leaves_nothing_but_what_others_put_there(void **state)
 {
     (void)state;
@@ -82,6 +97,7 @@ static void a_signal_leaves_nothing_but_what_others_put_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_memory_lies_what_has_no_place),
         cmocka_unit_test(a_signal_leaves_nothing_but_what_others_put_there),
     };
     return cmocka_run_group_tests_name("leavings", tests, NULL, NULL);

@@ -10,13 +10,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char memory[] = "/dev/shm";
+
+static bool has_memory(void)
+{
+    return access(memory, W_OK | X_OK) == 0;
+}
+
+void temporary_files_lie_in_memory(void)
+{
+    if (has_memory()) {
+        (void)setenv("TMPDIR", memory, 0);
+    }
+}
+
 /* Its name, up to what tells it from others. False, with errno set, if there is no room for it. */
 static bool make_name(char *path, size_t bytes, const char *purpose, bool fleeting)
 {
-    static const char memory[] = "/dev/shm";
     const char *folder = getenv("TMPDIR");
     if (folder == NULL) {
-        folder = fleeting && access(memory, W_OK | X_OK) == 0 ? memory : "/tmp";
+        folder = fleeting && has_memory() ? memory : "/tmp";
     }
     int length = snprintf(path, bytes, "%s/timerlab-%s-XXXXXX", folder, purpose);
     errno = ENAMETOOLONG;

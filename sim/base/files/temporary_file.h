@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* From now on all that is temporary is as what is fleeting, below: for this process and those that
+ * it starts, the structures' own files among it. */
+void temporary_files_lie_in_memory(void);
+
 /* Makes a new file in $TMPDIR or /tmp and writes its name into `path`, which has room for `bytes`;
  * `purpose` becomes part of the name. One that is small and written very often (`fleeting`) lies in
  * memory instead, in /dev/shm, where that is there and $TMPDIR says nothing else. Who asked for it
