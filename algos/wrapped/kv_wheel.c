@@ -796,7 +796,9 @@ TL_ALGO(kv_wheel) = {
         "a crash does to what is being fired, sync= what a crash or a loss of power leaves. What "
         "was not committed is not acknowledged. When the disk is full starts are refused, stops "
         "are not, and what is due fires from memory with delivery=at-least and waits with the "
-        "others. Its memory is not all counted: a map, a cache. Bad at: speed.",
+        "others; what is written when there is room again has the tick of its start as the "
+        "deadline of a timer that was late by then, as recover tells. Its memory is not all "
+        "counted: a map, a cache. Bad at: speed.",
     .differs =
         "what is due in the very tick fires in it, where `start_time < now` waits for the next; "
         "the clock is the caller's and is not a record that schedulers race for, so no crash lies "
