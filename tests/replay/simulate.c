@@ -470,6 +470,40 @@ static void bad_plugins_are_refused(void **state)
     catalog_free(&catalog);
 }
 
+static void lateness_goes_from_the_earliest_to_the_latest(void **state)
+{
+    (void)state;
+    static const int64_t latenesses[] = {-1, 2, -3, 0};
+    static const struct replay_drive drive;
+    static struct verdict verdict;
+    const struct oracle_plan plan = {.algo = tl_registry_find("ordered-list")->timed,
+                                     .ids = 4,
+                                     .drive = &drive,
+                                     .end_tick = 100};
+    struct oracle *oracle = oracle_create(&plan, &verdict);
+    assert_non_null(oracle);
+    for (uint32_t id = 0; id < 4; id++) {
+        oracle_operated(oracle, 0,
+                        &(struct oracle_operation){.event = id,
+                                                   .deadline = (uint64_t)(10 - latenesses[id]),
+                                                   .id = id,
+                                                   .op = TRACE_START},
+                        TL_OK);
+    }
+    oracle_advancing(oracle, 10, TL_NO_BUDGET, false);
+    for (uint32_t id = 0; id < 4; id++) {
+        oracle_fired(oracle, id, 10);
+    }
+    oracle_finish(oracle, 100);
+    oracle_destroy(oracle);
+    assert_int_equal(verdict.lateness_min, -3);
+    assert_int_equal(verdict.lateness_max, 2);
+    assert_int_equal(verdict_lateness_quantile(&verdict, 0.25), -3);
+    assert_int_equal(verdict_lateness_quantile(&verdict, 0.5), -1);
+    assert_int_equal(verdict_lateness_quantile(&verdict, 0.75), 0);
+    assert_int_equal(verdict_lateness_quantile(&verdict, 1), 2);
+}
+
 static void histograms_are_right_to_a_percent(void **state)
 {
     (void)state;
@@ -667,6 +701,7 @@ int main(void)
         cmocka_unit_test(broken_order_is_named),
         cmocka_unit_test(mishaps_are_rows_and_others_stand),
         cmocka_unit_test(bad_plugins_are_refused),
+        cmocka_unit_test(lateness_goes_from_the_earliest_to_the_latest),
         cmocka_unit_test(histograms_are_right_to_a_percent),
         cmocka_unit_test(distributions_are_written_as_hdrhistogram_does),
         cmocka_unit_test(a_distribution_of_one_value),
