@@ -829,10 +829,6 @@ static void it_passes_the_kit(void **state)
 
 int main(void)
 {
-    /* Where waiting for the disk costs nothing, if there is such a place. */
-    if (access("/dev/shm", W_OK) == 0) {
-        (void)setenv("TMPDIR", "/dev/shm", 1);
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_acknowledged_comes_back),
         cmocka_unit_test(lives_follow_one_another),

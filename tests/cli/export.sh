@@ -124,6 +124,9 @@ END
     ./main || fail "$shape: the program in C++ ends with $?"
 done
 
-"$SOURCE/scripts/check-exports" --compile >"$scratch/said" || fail "$(cat "$scratch/said")"
-[ "$(sed "s, .*,," said)" -gt 60 ] || fail "$(cat said)"
+# All of them, by a compiler to which it makes no difference how timerlab was built.
+if [ -z "$SANITIZE" ]; then
+    "$SOURCE/scripts/check-exports" --compile >said || fail "$(cat said)"
+    [ "$(sed "s, .*,," said)" -gt 60 ] || fail "$(cat said)"
+fi
 "$SOURCE/scripts/check-exports" --quick hier-wheel binary-heap batch-wheel skip-list >said || fail "$(cat said)"

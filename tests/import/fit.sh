@@ -5,8 +5,7 @@ set -euo pipefail
 
 scratch=$(mktemp -d)
 cd "$scratch"
-# Thousands of small traces are written: where that costs little, if there is such a place.
-TMPDIR=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
+TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$scratch" "$TMPDIR"' EXIT
 fail() {

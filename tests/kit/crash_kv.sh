@@ -3,10 +3,6 @@
 # layout; and where a call to the disk fails, it neither breaks them nor ends the process.
 set -euo pipefail
 
-# In memory, where there is such a place: power is cut by what was written down, not by the disk.
-if [ -w /dev/shm ]; then
-    export TMPDIR=/dev/shm
-fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0

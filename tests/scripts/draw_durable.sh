@@ -10,7 +10,6 @@ gnuplot -e 'set terminal pngcairo' 2>/dev/null || { echo "skipped: this gnuplot 
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-[ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 TIMERLAB_BENCH=$BUILD/bench/timerlab-bench "$SOURCE/scripts/draw-durable" --quick "$folder" >"$folder/table"
 
 for picture in durable-commits durable-lateness; do
