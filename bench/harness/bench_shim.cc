@@ -10,6 +10,7 @@ extern "C" {
 
 #include <benchmark/benchmark.h>
 #include <regex.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -111,11 +112,16 @@ bool can_write(const char *argument)
         return true;
     }
     const char *path = argument + std::strlen(flag);
+    const bool is_new = access(path, F_OK) != 0;
     std::FILE *file = std::fopen(path, "a");
     if (file == nullptr) {
         standard_files_tell("%s: %s: cannot be written: %s\n", program_invocation_short_name, path,
                             std::strerror(errno));
         return false;
+    }
+    // Another argument may yet be refused.
+    if (is_new) {
+        (void)unlink(path);
     }
     return std::fclose(file) == 0;
 }

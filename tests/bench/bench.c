@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define BENCH TL_BINARY_DIR "/bench/timerlab-bench"
 
@@ -619,6 +620,9 @@ static void a_structure_that_is_wrong_fails_its_row(void **state)
     }
 }
 
+/* That it can be written is tried, and leaves nothing. */
+#define REFUSED TL_BINARY_DIR "/refused.json"
+
 static void what_cannot_be_followed_is_refused(void **state)
 {
     (void)state;
@@ -641,6 +645,7 @@ static void what_cannot_be_followed_is_refused(void **state)
         {"--frobnicate", "timerlab-bench: unrecognized option '--frobnicate'; --help shows all"},
         {"stray", "timerlab-bench: unrecognized option 'stray'; --help shows all"},
         {"--algo \"$(printf '\\033')[31m\"", "there is no structure '\\x1B[31m'"},
+        {"--benchmark_out=" REFUSED " stray", "unrecognized option 'stray'; --help shows all"},
         {"--benchmark_out=/nonexistent/o", "/nonexistent/o: cannot be written: No such file or"},
         {"--benchmark_format=toml", "has a value that it does not take"},
         {"--benchmark_min_time=soon", "--benchmark_min_time takes seconds from 0"},
@@ -674,6 +679,7 @@ static void what_cannot_be_followed_is_refused(void **state)
         assert_string_equal(text, "");
         free(text);
     }
+    assert_int_not_equal(access(REFUSED, F_OK), 0);
 }
 
 static void help_lists_structures_suites_and_both_kinds_of_flags(void **state)
