@@ -15,6 +15,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch" "$build"' EXIT
 installed=$scratch/installed
 unset CMAKE_GENERATOR
+flags=$(sed -n 's/.*"CMAKE_C_FLAGS_RELEASE": "\([^"]*\)".*/\1/p' "$SOURCE/CMakePresets.json")
 
 fail() {
     printf 'minimal_build: %s\n' "$1" >&2
@@ -29,7 +30,7 @@ says() {
 }
 configure() {
     cmake -S "$SOURCE" -B "$build" -DCMAKE_C_COMPILER="$CC" -DCMAKE_BUILD_TYPE=Release -DTL_WERROR=ON \
-        -DCMAKE_C_FLAGS_RELEASE="-O3 -falign-functions=64 -g" "$@"
+        -DCMAKE_C_FLAGS_RELEASE="$flags" "$@"
 }
 
 # Asked for, and not there; not asked for, and not there.

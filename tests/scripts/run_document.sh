@@ -33,10 +33,11 @@ esac
 exec "$TIMERLAB" "\$@"
 END
 # What is built in is built by the flags of the preset release, which may have been compiled with them already.
+flags=$(sed -n 's/.*"CMAKE_C_FLAGS_RELEASE": "\([^"]*\)".*/\1/p' "$SOURCE/CMakePresets.json")
 cat >"$scratch/bin/cmake" <<END
 #!/bin/sh
 case "\$1" in
---preset) set -- "\$@" "-DCMAKE_C_FLAGS_DEBUG=-O3 -falign-functions=64 -g" ;;
+--preset) set -- "\$@" "-DCMAKE_C_FLAGS_DEBUG=$flags" ;;
 esac
 exec "$(command -v cmake)" "\$@"
 END
