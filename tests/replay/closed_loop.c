@@ -409,6 +409,7 @@ static void what_is_no_timer_is_not_looked_up(void **state)
         assert_int_equal(result->reactions, 2);
         assert_int_equal(result->verdict.first[0].kind, FAULT_DUPLICATE);
         assert_int_equal(result->verdict.first[0].id, 1);
+        assert_non_null(strstr(result->verdict.first[0].detail, "there are only 1 timers"));
         digests[i] = result->named_digest;
         free(result);
         tape_close(tape);

@@ -370,34 +370,120 @@ static void wrong_structures_are_named(void **state)
     }
 }
 
+/* --- the oracle by hand ---------------------------------------------------------------------- */
+
+static struct verdict verdict; /* large */
+
+static struct oracle *judge_by_hand(const struct tl_algo *algo, const uint64_t *names)
+{
+    static const struct replay_drive drive;
+    const struct oracle_plan plan = {
+        .algo = algo, .ids = 4, .names = names, .drive = &drive, .end_tick = 100};
+    struct oracle *oracle = oracle_create(&plan, &verdict);
+    assert_non_null(oracle);
+    return oracle;
+}
+
+static void tell_start(struct oracle *oracle, uint64_t tick, uint32_t id, uint64_t deadline)
+{
+    const struct oracle_operation start = {
+        .event = id, .deadline = deadline, .id = id, .op = TRACE_START};
+    oracle_operated(oracle, tick, &start, TL_OK);
+}
+
 /* In a trace where two timers are due at one tick, and one at a tick that is passed over. */
 static void broken_order_is_named(void **state)
 {
     (void)state;
-    struct verdict verdict;
-    const struct tl_algo *algo = tl_registry_find("ordered-list")->timed;
-    static const struct replay_drive drive;
-    const struct oracle_plan plan = {.algo = algo, .ids = 4, .drive = &drive, .end_tick = 100};
-    struct oracle *oracle = oracle_create(&plan, &verdict);
-    assert_non_null(oracle);
-    static const uint64_t deadlines[] = {10, 10, 9};
-    for (uint32_t id = 0; id < 3; id++) {
-        const struct oracle_operation start = {
-            .event = id, .deadline = deadlines[id], .id = id, .op = TRACE_START};
-        oracle_operated(oracle, 0, &start, TL_OK);
-    }
+    static const uint64_t names[] = {70, 71, 72, 73};
+    struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, names);
+    tell_start(oracle, 0, 0, 9);
+    tell_start(oracle, 0, 1, 10);
+    tell_start(oracle, 0, 2, 10);
     oracle_advancing(oracle, 10, TL_NO_BUDGET, false);
-    oracle_fired(oracle, 1, 10);
-    oracle_fired(oracle, 0, 10); /* started before 1, with the same due tick */
-    oracle_fired(oracle, 2, 10); /* due before both, and late as well */
+    oracle_fired(oracle, 2, 10);
+    oracle_fired(oracle, 1, 10); /* started before 2, with the same due tick */
+    oracle_fired(oracle, 0, 10); /* due before both, and late as well */
+    oracle_fired(oracle, 3, 10);
     oracle_finish(oracle, 10);
+    assert_int_equal(verdict.fired, 3);
+    assert_int_equal(verdict.fault_count, 4);
     assert_int_equal(verdict.faults[FAULT_MISORDERED], 2);
     assert_int_equal(verdict.first[0].kind, FAULT_MISORDERED);
-    assert_int_equal(verdict.first[0].id, 0);
-    assert_non_null(strstr(verdict.first[0].detail, "same tick but started later (event 1)"));
+    assert_int_equal(verdict.first[0].id, 71);
+    assert_non_null(strstr(verdict.first[0].detail, "same tick but started later (event 2)"));
     assert_int_equal(verdict.faults[FAULT_LATE], 1);
-    assert_int_equal(verdict.first[2].id, 2);
-    assert_non_null(strstr(verdict.first[2].detail, "after timer 0, which was due at 10"));
+    assert_int_equal(verdict.first[2].id, 70);
+    assert_non_null(strstr(verdict.first[2].detail, "after timer 71, which was due at 10"));
+    assert_int_equal(verdict.first[3].kind, FAULT_DUPLICATE);
+    assert_int_equal(verdict.first[3].id, 73);
+    assert_true(verdict.first[3].event == UINT64_MAX);
+    assert_non_null(strstr(verdict.first[3].detail, "never started"));
+    oracle_destroy(oracle);
+}
+
+/* Of two that a replay lets fire at 5, the one that was overdue at its start, 0 ticks after 4, is
+ * the earlier one to the structure. */
+static void what_is_overdue_at_its_start_comes_first(void **state)
+{
+    (void)state;
+    struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, NULL);
+    tell_start(oracle, 0, 0, 5);
+    oracle_advancing(oracle, 4, TL_NO_BUDGET, false);
+    tell_start(oracle, 4, 1, 4);
+    oracle_advancing(oracle, 5, TL_NO_BUDGET, false);
+    oracle_fired(oracle, 1, 5);
+    oracle_fired(oracle, 0, 5);
+    oracle_finish(oracle, 5);
+    assert_int_equal(verdict.fault_count, 0);
+    assert_int_equal(verdict.lateness_max, 0);
+    oracle_destroy(oracle);
+}
+
+/* A sixth of the delay early, half of it late; from 20 on as late as it likes. */
+static struct tl_precision rough(const int64_t *options, uint64_t delay_ticks)
+{
+    (void)options;
+    return (struct tl_precision){.early_ticks = delay_ticks / 6,
+                                 .late_ticks = delay_ticks < 20 ? delay_ticks / 2 : UINT64_MAX};
+}
+
+/* Each has its own; the order that is promised is that of one advance. */
+static void declared_precision_is_each_timers_own(void **state)
+{
+    (void)state;
+    struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
+    algo.capabilities &= ~(uint32_t)TL_CAP_EXACT;
+    algo.precision = rough;
+    struct oracle *oracle = judge_by_hand(&algo, NULL);
+    tell_start(oracle, 0, 0, 1);
+    tell_start(oracle, 0, 1, 12);
+    tell_start(oracle, 0, 2, 10);
+    assert_int_equal(verdict.declared.early_ticks, 2);
+    assert_int_equal(verdict.declared.late_ticks, 6);
+    tell_start(oracle, 0, 3, 20);
+    struct due_window *windows;
+    uint64_t count;
+    assert_true(oracle_due_windows(oracle, &windows, &count));
+    static const struct due_window expected[] = {{1, 1}, {9, 15}, {10, 18}, {17, UINT64_MAX}};
+    assert_int_equal(count, 4);
+    assert_memory_equal(windows, expected, sizeof expected);
+    free(windows);
+    static const struct {
+        uint32_t id;
+        uint64_t tick;
+    } firings[] = {{0, 1}, {1, 10}, {2, 15}, {3, 90}};
+    for (size_t i = 0; i < 4; i++) {
+        oracle_advancing(oracle, firings[i].tick, TL_NO_BUDGET, false);
+        oracle_fired(oracle, firings[i].id, firings[i].tick);
+    }
+    assert_int_equal(verdict.fault_count, 0);
+    tell_start(oracle, 90, 0, 40); /* long overdue: no delay, and due at 91 */
+    oracle_advancing(oracle, 92, TL_NO_BUDGET, false);
+    oracle_fired(oracle, 0, 92);
+    oracle_finish(oracle, 100);
+    assert_int_equal(verdict.fault_count, 1);
+    assert_int_equal(verdict.first[0].kind, FAULT_LATE);
     oracle_destroy(oracle);
 }
 
@@ -470,38 +556,39 @@ static void bad_plugins_are_refused(void **state)
     catalog_free(&catalog);
 }
 
-static void lateness_goes_from_the_earliest_to_the_latest(void **state)
+/* All fire at 10. */
+static void judge_lateness(const int64_t *latenesses, uint32_t count)
 {
-    (void)state;
-    static const int64_t latenesses[] = {-1, 2, -3, 0};
-    static const struct replay_drive drive;
-    static struct verdict verdict;
-    const struct oracle_plan plan = {.algo = tl_registry_find("ordered-list")->timed,
-                                     .ids = 4,
-                                     .drive = &drive,
-                                     .end_tick = 100};
-    struct oracle *oracle = oracle_create(&plan, &verdict);
-    assert_non_null(oracle);
-    for (uint32_t id = 0; id < 4; id++) {
-        oracle_operated(oracle, 0,
-                        &(struct oracle_operation){.event = id,
-                                                   .deadline = (uint64_t)(10 - latenesses[id]),
-                                                   .id = id,
-                                                   .op = TRACE_START},
-                        TL_OK);
+    struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, NULL);
+    for (uint32_t id = 0; id < count; id++) {
+        tell_start(oracle, 0, id, (uint64_t)(10 - latenesses[id]));
     }
     oracle_advancing(oracle, 10, TL_NO_BUDGET, false);
-    for (uint32_t id = 0; id < 4; id++) {
+    for (uint32_t id = 0; id < count; id++) {
         oracle_fired(oracle, id, 10);
     }
     oracle_finish(oracle, 100);
     oracle_destroy(oracle);
+}
+
+static void lateness_goes_from_the_earliest_to_the_latest(void **state)
+{
+    (void)state;
+    judge_lateness((const int64_t[]){-1, 2, -3, 0}, 4);
     assert_int_equal(verdict.lateness_min, -3);
     assert_int_equal(verdict.lateness_max, 2);
-    assert_int_equal(verdict_lateness_quantile(&verdict, 0.25), -3);
-    assert_int_equal(verdict_lateness_quantile(&verdict, 0.5), -1);
-    assert_int_equal(verdict_lateness_quantile(&verdict, 0.75), 0);
-    assert_int_equal(verdict_lateness_quantile(&verdict, 1), 2);
+    assert_int_equal(verdict.early_ticks.total, 2);
+    static const struct {
+        double share;
+        int64_t lateness;
+    } quantiles[] = {{0, -3}, {0.25, -3}, {0.3, -1}, {0.5, -1}, {0.75, 0}, {1, 2}};
+    for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
+        assert_int_equal(verdict_lateness_quantile(&verdict, quantiles[i].share),
+                         quantiles[i].lateness);
+    }
+    judge_lateness((const int64_t[]){-3, -1}, 2);
+    assert_int_equal(verdict.lateness_min, -3);
+    assert_int_equal(verdict.lateness_max, -1);
 }
 
 static void histograms_are_right_to_a_percent(void **state)
@@ -699,6 +786,8 @@ int main(void)
         cmocka_unit_test(labels_can_be_shown),
         cmocka_unit_test(wrong_structures_are_named),
         cmocka_unit_test(broken_order_is_named),
+        cmocka_unit_test(what_is_overdue_at_its_start_comes_first),
+        cmocka_unit_test(declared_precision_is_each_timers_own),
         cmocka_unit_test(mishaps_are_rows_and_others_stand),
         cmocka_unit_test(bad_plugins_are_refused),
         cmocka_unit_test(lateness_goes_from_the_earliest_to_the_latest),
