@@ -255,7 +255,6 @@ bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key
         return false;
     }
     event->time_ns = time_ns;
-    event->duration_ns = 0;
     event->hash = hash;
     event->length = (uint32_t)length;
     event->request = false;

@@ -298,8 +298,8 @@ bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event)
         return false;
     }
     const unsigned char *first = first_held(reorder);
-    while (first != NULL && (reorder->latest_ns - head_of(first).time_ns > reorder->window_ns ||
-                             reorder->window_ns == 0 || held(reorder) > REORDER_EVENTS_MAX)) {
+    while (first != NULL && (reorder->latest_ns - head_of(first).time_ns >= reorder->window_ns ||
+                             held(reorder) > REORDER_EVENTS_MAX)) {
         if (!hand_out(reorder, first)) {
             return false;
         }

@@ -65,7 +65,15 @@ static void keys_are_numbered_in_order(void **state)
     assert_int_equal(number, 100001);
     assert_true(key_table_number(table, "key", 0, &number));
     assert_int_equal(number, 100001);
-    assert_int_equal(key_table_count(table), 100002);
+    /* What is longer counts as its beginning. */
+    char *longest = calloc(1, KEY_BYTES_MAX + 1);
+    assert_non_null(longest);
+    assert_true(key_table_number(table, longest, KEY_BYTES_MAX, &number));
+    assert_int_equal(number, 100002);
+    assert_true(key_table_number(table, longest, KEY_BYTES_MAX + 1, &number));
+    assert_int_equal(number, 100002);
+    free(longest);
+    assert_int_equal(key_table_count(table), 100003);
     key_table_destroy(table);
 }
 
@@ -111,14 +119,15 @@ static void events_are_put_in_order(void **state)
 
     taken = (struct taken){0};
     reorder = reorder_create(10, sizeof(uint32_t), take, &taken);
-    static const uint64_t times[] = {100, 120, 105, 121, 90, 131, 121};
-    for (uint32_t i = 0; i < 7; i++) {
+    static const uint64_t times[] = {100, 120, 105, 121, 105, 90, 131, 121};
+    for (uint32_t i = 0; i < 8; i++) {
         assert_true(reorder_add(reorder, times[i], &i));
     }
-    /* 105 came after 100 and before 120 had to leave; 90 came after 105 had left. */
+    /* 105 came after 100 and before 120 had to leave, again when nothing later had left; 90 came
+     * after 105 had left. */
     assert_true(reorder_finish(reorder));
-    assert_int_equal(taken.count, 7);
-    assert_int_equal(reorder_counts(reorder)->out_of_order, 3);
+    assert_int_equal(taken.count, 8);
+    assert_int_equal(reorder_counts(reorder)->out_of_order, 4);
     assert_int_equal(reorder_counts(reorder)->too_late, 1);
     assert_int_equal(reorder_counts(reorder)->max_backward_ns, 31);
     assert_int_equal(reorder_counts(reorder)->first_ns, 100);
@@ -167,12 +176,16 @@ static void dates(void **state)
         {"2015-05-17T10:05:03+00:00", UINT64_C(1431857103000000000)},
         {"2015-05-17 12:05:03.25+0200", UINT64_C(1431857103250000000)},
         {"2015-05-17T10:05:03.123456789Z", UINT64_C(1431857103123456789)},
+        {"2015-05-17 10:05:03,25", UINT64_C(1431857103250000000)},
         {"2015-05-17T10:05:03", UINT64_C(1431857103000000000)},
         {"2015-05-17T10:05", 0},
         {"2015-13-17T10:05:03Z", 0},
         {"2015-05-17T10:05:03ZZ", 0},
         {"2015-05-17T10:05:03+2", 0},
     };
+    uint64_t number_ns;
+    assert_false(log_time_parse_number("18446744073709551617", 20, 1, &number_ns)); /* 2^64 + 1 */
+    assert_false(log_time_parse_number("9223372036.9", 12, 1000000000, &number_ns));
     for (size_t i = 0; i < sizeof iso / sizeof iso[0]; i++) {
         uint64_t time_ns = 0;
         assert_int_equal(log_time_parse_iso(iso[i].text, strlen(iso[i].text), &time_ns),
@@ -396,6 +409,10 @@ static void lines_far_out_of_order(void **state)
     const char *const refused[] = {"log-format", "$remote_addr $msec", "reorder-window", "200",
                                    NULL};
     assert_refused("access-log", log, refused, IMPORT_FAILED, "raise --reorder-window");
+    /* To bear none refuses nothing that is sound. */
+    const char *const none[] = {"log-format", "$remote_addr $msec", "max-malformed",
+                                "0%",         SECONDS_TICKS,        NULL};
+    assert_operations("access-log", "a 0\nb 1\n", none, "0,0,start,60\n1,1,start,60\n");
     const char *const borne[] = {"log-format",     "$remote_addr $msec",
                                  "reorder-window", "200",
                                  "max-malformed",  "50%",
@@ -457,6 +474,10 @@ static void requests_of_a_table(void **state)
                       "0,0,start,20\n5,0,stop\n10,0,start,20\n20,1,start,20\n"
                       /* Neither 0 nor 1, which expired: who fires late has them still. */
                       "50,2,start,20\n69,2,stop\n");
+    /* Those that are over at once stop in the order in which they began. */
+    const char *const at_once[] = {"duration", "took", SECONDS_TICKS, NULL};
+    assert_operations("events", "ts,took\n0,4\n1,3\n2,2\n", at_once,
+                      "0,0,start,5\n1,1,start,5\n2,2,start,5\n4,0,stop\n4,1,stop\n4,2,stop\n");
     /* That nothing is caused by a firing is known, and said. */
     struct import_run run = import_text("events", table, requests);
     assert_true(run.header.causes_known);
@@ -518,17 +539,22 @@ static void logs_that_may_not_be_what_they_seem(void **state)
     (void)state;
     static const struct {
         const char *table;
+        const char *tick_ns;
         const char *doubt; /* NULL: none */
     } cases[] = {
-        {"ts,k\n1.5,a\n2,b\n3,a\n", NULL},
-        {"ts,k\n1,a\n1,b\n2,c\n", "up to 2 events"},
-        {"ts,k\n1.0001,a\n1.0002,b\n", "happens in one tick of 1000000 ns"},
-        {"ts,k\n1.5,a\n2,a\n126230402,b\n",
+        {"ts,k\n1.5,a\n2,b\n3,a\n", "1000000", NULL},
+        {"ts,k\n1,a\n1,b\n2,c\n", "1000000", "up to 2 events"},
+        {"ts,k\n1,a\n1,b\n2,c\n", "1000000000", NULL},
+        {"ts,k\n1.0001,a\n1.0002,b\n", "1000000", "happens in one tick of 1000000 ns"},
+        {"ts,k\n1.0001,a\n", "1000000", NULL},
+        {"ts,k\n0.5,a\n100000,b\n200000,a\n300000,b\n", "1000000", NULL},
+        {"ts,k\n1.5,a\n2,a\n126230402,b\n", "1000000",
          "nothing happens for 1461.0 days, from 0.500000 s after its beginning on"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct import_run run =
-            import_text("events", cases[i].table, (const char *const[]){"key", "k", NULL});
+            import_text("events", cases[i].table,
+                        (const char *const[]){"key", "k", "tick-ns", cases[i].tick_ns, NULL});
         assert_int_equal(run.result, IMPORT_DONE);
         bool doubts = strncmp(run.report, "warning: ", 9) == 0;
         assert_int_equal(doubts, cases[i].doubt != NULL);

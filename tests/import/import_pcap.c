@@ -246,6 +246,7 @@ static void retransmission_timers(void **state)
     add(&capture, 1320, SERVER, 501, c + 401, ACK | RST, 0); /* 0 stops */
     add(&capture, 1330, CLIENT, 7, 0, SYN, 0);               /* 0 starts, a new connection */
     add(&capture, 1340, CLIENT, 8, 0, SYN, 0);               /* and again: 0 stops, starts */
+    add(&capture, 1350, SERVER, 501, 7, ACK, 0);             /* nothing, but the recording's end */
     struct import_run run = run_capture(&capture, (const char *const[]){"model", "rto", NULL});
     if (run.result != IMPORT_DONE) {
         fail_msg("%s", run.error.text);
@@ -255,6 +256,7 @@ static void retransmission_timers(void **state)
                                     "30,0,start,200\n50,0,start,200\n310,0,start,200\n"
                                     "320,0,stop\n330,0,start,200\n340,0,stop\n340,0,start,200\n");
     free(operations);
+    assert_int_equal(run.header.end_tick, 351);
     assert_int_equal(import_run_number(&run, "counts.retransmissions"), 2);
     assert_int_equal(import_run_number(&run, "counts.rearm"), 1);
     assert_int_equal(import_run_number(&run, "counts.cancel"), 2);
