@@ -392,6 +392,9 @@ static void odd_logs_are_refused(void **state)
     /* Malformed lines are borne up to a share, and shown. */
     static const char log[] = "a 1\nb 2\nc 3\n\x01 oops\nd 5\n";
     const char *const few[] = {"log-format", "$remote_addr $msec", "max-malformed", "20%", NULL};
+    /* Of those that say something. */
+    assert_refused("access-log", "a 1\nb 2\n\n\nx\n", few, IMPORT_FAILED,
+                   "1 of 5 lines are not understood");
     struct import_run run = import_text("access-log", log, few);
     assert_int_equal(run.result, IMPORT_DONE);
     assert_int_equal(import_run_number(&run, "counts.malformed_lines"), 1);
@@ -502,7 +505,8 @@ static void operations_of_a_table(void **state)
                                 "1.120,a,restart,10\n"
                                 "1.135,a,expired,\n" /* late: it was due at 1.130 */
                                 "1.135,a,start,7\n"
-                                "1.1405,a,start,10\n"; /* due at 1.1505: in tick 151 */
+                                "1.1405,a,start,10\n" /* due at 1.1505: in tick 151 */
+                                "1.151,a,stop,\n";    /* too late */
     const char *const settings[] = {"time",  "at", "key",        "conn", "op", "what",
                                     "delay", "ms", "delay-unit", "ms",   NULL};
     assert_operations("events", table, settings,
@@ -512,13 +516,18 @@ static void operations_of_a_table(void **state)
     assert_true(run.header.causes_known);
     assert_int_equal(import_run_number(&run, "counts.reactions"), 1);
     assert_int_equal(import_run_number(&run, "counts.restarts"), 2);
-    assert_int_equal(import_run_number(&run, "counts.stops_of_idle"), 1);
+    assert_int_equal(run.header.end_tick, 152);
+    assert_int_equal(import_run_number(&run, "counts.stops_of_idle"), 2);
     assert_int_equal(import_run_number(&run, "counts.fired_when_due"), 1);
     assert_int_equal(import_run_number(&run, "counts.fired_late"), 1);
     assert_int_equal(import_run_number(&run, "counts.due_and_not_told"), 1);
     assert_non_null(strstr(run.report, "1 of 2 firings are not in the tick"));
     import_run_check_causes(&run);
     import_run_free(&run);
+    /* Ticks are whole ones of the clock. */
+    assert_operations("events", "ts,k,op,delay\n1.0004,a,start,0.01\n1.0012,b,start,0.01\n",
+                      (const char *const[]){"key", "k", "op", "op", NULL},
+                      "0,0,start,11\n1,1,start,11\n");
     assert_refused("events", table, (const char *const[]){"op", "what", NULL}, IMPORT_USAGE,
                    "--key is needed");
     assert_refused("events", table, (const char *const[]){"key", "conn", "delay", "ms", NULL},

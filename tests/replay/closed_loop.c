@@ -113,6 +113,13 @@ static void a_late_firing_brings_its_own(void **state)
     FIRE(&script, 30, 0);
     FIRE(&script, 40, 0);
     expect(&script, " @20[0+25] @30[0+37] @40 1+41", 3);
+    /* At a fixed rate each counts from the deadline before, however late the first is. */
+    begin(&script, "0,0,start,5,\n5,0,start,5,0r\n10,0,start,7,0r\n", false);
+    assert_true(external(&script, 0, 0, 0, 5));
+    REST(&script, 17);
+    FIRE(&script, 20, 0);
+    FIRE(&script, 21, 0);
+    expect(&script, " @20[0+10] @21[0+17]", 2);
 }
 
 /* Only the cause itself, unless the structure is exact. */
@@ -211,6 +218,28 @@ static void what_is_superseded_is_dropped(void **state)
     FIRE(&script, 5, 0);
     assert_false(external(&script, 5, 1, 1, 70));
     expect(&script, " @5[1+10]", 1);
+}
+
+/* All three are late. What stops 1 at 9 drops its start of 0, and what that would have caused; what
+ * 0's first firing causes, and that of its start by 2, waits on. */
+static void what_is_dropped_leaves_what_is_around_it(void **state)
+{
+    (void)state;
+    struct script script;
+    const char *rows = "0,0,start,5,\n0,1,start,6,\n0,2,start,10,\n5,3,start,50,0\n"
+                       "6,0,start,2,1\n8,4,start,50,0\n9,1,stop,,\n10,0,start,3,2\n"
+                       "13,5,start,50,0\n";
+    begin(&script, rows, false);
+    assert_true(external(&script, 0, 0, 0, 5) && external(&script, 0, 1, 1, 6) &&
+                external(&script, 0, 2, 2, 10));
+    REST(&script, 8);
+    REST(&script, 9);
+    assert_true(external(&script, 9, 6, 1, -1));
+    REST(&script, 13);
+    FIRE(&script, 14, 0);
+    FIRE(&script, 15, 2);
+    FIRE(&script, 18, 0);
+    expect(&script, " @14 3+64 @15 0+18 @18 5+68", 3);
 }
 
 /* --- the passes ------------------------------------------------------------------------------- */
@@ -428,6 +457,7 @@ int main(void)
         cmocka_unit_test(an_external_restart_replaces_the_arming),
         cmocka_unit_test(early_is_not_before_its_place),
         cmocka_unit_test(what_is_superseded_is_dropped),
+        cmocka_unit_test(what_is_dropped_leaves_what_is_around_it),
         cmocka_unit_test(timed_passes_play_what_was_checked),
         cmocka_unit_test(another_order_of_firing_is_found_out),
         cmocka_unit_test(what_is_no_timer_is_not_looked_up),
