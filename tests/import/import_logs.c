@@ -228,6 +228,15 @@ static void formats_are_taken_apart(void **state)
     free(copy);
     log_format_release(&format);
 
+    /* A quote behind two backslashes ends what they belong to; a line may end as its format does.
+     */
+    static const char ends[] = "a \"x\\\\\" [5]";
+    assert_true(log_format_parse(&format, "%h \\\"%r\\\" [%D]", &error));
+    assert_true(log_format_match(&format, 3, ends, sizeof ends - 1, values));
+    assert_int_equal(values[1].length, 3);
+    assert_int_equal(values[2].length, 1);
+    log_format_release(&format);
+
     static const char *const wrong[][2] = {
         {"%h%t", "nothing stands between %h and %t"},
         {"%h %{Referer", "the brace is not closed"},
@@ -314,6 +323,42 @@ static void deadlines_are_rounded_up(void **state)
                       "0,0,start,2\n0,1,start,3\n1,0,start,2\n3,1,start,2\n");
 }
 
+static void times_have_their_units(void **state)
+{
+    (void)state;
+    static const char *const logs[][2] = {
+        {"%h %{sec}t", "a 5\na 7\n"},
+        {"%h %{begin:msec}t", "a 5000\na 7000\n"},
+        {"%h %{usec}t", "a 5000000\na 7000000\n"},
+        {"%h %{end:usec}t", "a 5000000\na 7000000\n"},
+        {"$remote_addr $msec", "a 5.000\na 7.000\n"},
+        {"$remote_addr $time_iso8601", "a 1970-01-01T00:00:05Z\na 1970-01-01T00:00:07Z\n"},
+    };
+    for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) {
+        assert_operations("access-log", logs[i][1],
+                          (const char *const[]){"log-format", logs[i][0], SECONDS_TICKS, NULL},
+                          "0,0,start,60\n2,0,start,60\n");
+    }
+    static const char *const durations[][2] = {
+        {"%h %{sec}t %T", "a 5 2\n"},
+        {"%h %{sec}t %{ms}T", "a 5 2000\n"},
+        {"%h %{sec}t %{us}T", "a 5 2000000\n"},
+        {"%h %{sec}t %D", "a 5 2000000\n"},
+        {"$remote_addr $msec $request_time", "a 7 2\n"}, /* told at its end */
+    };
+    for (size_t i = 0; i < sizeof durations / sizeof durations[0]; i++) {
+        struct import_run run =
+            import_text("access-log", durations[i][1],
+                        (const char *const[]){"log-format", durations[i][0], "request-timeout", "3",
+                                              SECONDS_TICKS, NULL});
+        char *operations = import_run_operations(&run);
+        assert_non_null(strstr(operations, "0,1,start,3\n"));
+        assert_non_null(strstr(operations, "2,1,stop\n"));
+        free(operations);
+        import_run_free(&run);
+    }
+}
+
 static void requests_have_timers_of_their_own(void **state)
 {
     (void)state;
@@ -337,6 +382,8 @@ static void requests_have_timers_of_their_own(void **state)
                       "7,3,start,4\n"   /* a request that takes no time */
                       "7,3,stop\n"
                       "7,0,start,120\n"); /* a again */
+    /* One that began before the clock did begins with it. */
+    assert_operations("access-log", "1.000 a 3.000\n", nginx, "0,1,start,4\n2,0,start,120\n");
     /* Apache writes the time of the request's beginning. */
     static const char apache_log[] = "a [17/May/2015:10:05:03 +0000] 1500000\n";
     const char *const apache[] = {"log-format", "%h %t %D", "request-timeout", "2", "tick-ns",
@@ -357,8 +404,9 @@ static void keys_can_be_chosen(void **state)
     import_run_free(&run);
     run = import_text("access-log", log,
                       (const char *const[]){"log-format", "$remote_addr $connection $msec", "key",
-                                            "$remote_addr,$connection", NULL});
+                                            "$connection,$remote_addr", NULL});
     assert_int_equal(import_run_number(&run, "counts.keys"), 3);
+    assert_int_equal(import_run_number(&run, "counts.without_key"), 1);
     import_run_free(&run);
     assert_refused("access-log", log,
                    (const char *const[]){"log-format", "%h %t", "key", "%u", NULL}, IMPORT_USAGE,
@@ -639,6 +687,7 @@ int main(void)
         cmocka_unit_test(common_and_combined),
         cmocka_unit_test(long_keys_keep_their_order),
         cmocka_unit_test(deadlines_are_rounded_up),
+        cmocka_unit_test(times_have_their_units),
         cmocka_unit_test(requests_have_timers_of_their_own),
         cmocka_unit_test(keys_can_be_chosen),
         cmocka_unit_test(odd_logs_are_refused),

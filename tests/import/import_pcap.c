@@ -135,11 +135,11 @@ static void put_hex(struct bytes *bytes, const char *digits)
     }
 }
 
-/* The same TCP segment in IPv6, behind three extension headers. */
+/* The same TCP segment in IPv6, behind four extension headers. */
 static void put_tcp6(struct bytes *bytes)
 {
     put(bytes, 0x60000000, 4);
-    put(bytes, 8 + 8 + 8 + 20 + 5, 2);
+    put(bytes, 8 + 8 + 8 + 24 + 20 + 5, 2);
     put(bytes, 0x0040, 2);
     for (unsigned end = 1; end <= 2; end++) {
         put(bytes, 0x20010db8, 4);
@@ -148,7 +148,10 @@ static void put_tcp6(struct bytes *bytes)
     }
     put(bytes, 0x2b00000000000000, 8); /* hop by hop; a routing header follows */
     put(bytes, 0x2c00000000000000, 8); /* a fragment header follows, */
-    put(bytes, 0x0600000100000000, 8); /* of a first fragment */
+    put(bytes, 0x3300000100000000, 8); /* of a first fragment; authentication follows, */
+    put(bytes, 0x0604000000000000, 8); /* of 6 times 4 bytes */
+    put(bytes, 0, 8);
+    put(bytes, 0, 8);
     struct bytes v4 = {.count = 0};
     put_tcp(&v4, 1, 2, 100, 200, ACK, 5);
     memcpy(bytes->at + bytes->count, v4.at + 20, v4.count - 20);
@@ -207,6 +210,8 @@ static void both_directions_are_one_flow(void **state)
     bytes.at[12] = 0x1f; /* the offset of a TCP header that cannot be: none */
     bytes.at[20 + 12] = 0x40;
     assert_int_equal(parse(101, &bytes, bytes.count, &back), PACKET_MALFORMED);
+    bytes.at[20 + 12] = 0xf0; /* or one behind the packet's end */
+    assert_int_equal(parse(101, &bytes, bytes.count, &back), PACKET_MALFORMED);
     bytes.at[7] = 1; /* a later fragment */
     assert_int_equal(parse(101, &bytes, bytes.count, &back), PACKET_OTHER);
 }
@@ -238,6 +243,7 @@ static void retransmission_timers(void **state)
     add(&capture, 1030, CLIENT, c + 1, 501, ACK, 200);       /* 0 starts */
     add(&capture, 1040, CLIENT, c + 201, 501, ACK, 200);     /* it is running */
     add(&capture, 1050, SERVER, 501, c + 201, ACK, 0);       /* 0 starts again */
+    add(&capture, 1055, SERVER, 501, c + 901, ACK, 0);       /* of what was never sent */
     add(&capture, 1060, SERVER, 501, c + 201, ACK, 0);       /* nothing new */
     add(&capture, 1249, CLIENT, c + 201, 501, ACK, 200);     /* a retransmission */
     add(&capture, 1250, SERVER, 501, c + 401, ACK, 0);       /* too late: it fired just now */

@@ -122,6 +122,18 @@ static void some_do_not_fit_and_are_external(void **state)
     assert_int_equal(import_run_number(&run, "counts.cause_crossed"), 1);
     assert_int_equal(run.header.reactions, 0);
     import_run_free(&run);
+    /* a's callback is still at it when what others did since is in its place. */
+    run = assert_operations("1000000 7 add 0xa timeout_us=2000 events=0x0\n"
+                            "3000000 7 fire 0xa what=0x1 events=0x0\n"
+                            "60000000000 8 add 0xc timeout_us=1000 events=0x0\n"
+                            "90000000000 8 add 0xd timeout_us=1000 events=0x0\n"
+                            "90001000000 7 add 0xb timeout_us=2000 events=0x0\n",
+                            "0,0,start,2\n"
+                            "59999,1,start,1\n"
+                            "89999,2,start,1\n"
+                            "90000,3,start,2\n");
+    assert_int_equal(import_run_number(&run, "counts.cause_crossed"), 1);
+    import_run_free(&run);
     /* a was started before the recording; c's callback is called long before c is due. */
     run = assert_operations("1000000 7 fire 0xa what=0x1 events=0x0\n"
                             "1000000 7 add 0xb timeout_us=2000 events=0x0\n"

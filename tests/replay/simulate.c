@@ -440,6 +440,28 @@ static void what_is_overdue_at_its_start_comes_first(void **state)
     oracle_destroy(oracle);
 }
 
+/* Where each advance uses its budget up, what waits has time; not where the loop slept meanwhile.
+ */
+static void a_budget_is_no_excuse_to_sleep(void **state)
+{
+    (void)state;
+    for (uint64_t slept = 0; slept <= 1; slept++) {
+        struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, NULL);
+        const uint64_t ticks[] = {5, 6, 7 + 10 * slept};
+        for (uint32_t id = 0; id < 3; id++) {
+            tell_start(oracle, 0, id, 5);
+        }
+        for (uint32_t id = 0; id < 3; id++) {
+            oracle_advancing(oracle, ticks[id], 1, false);
+            oracle_fired(oracle, id, ticks[id]);
+        }
+        oracle_finish(oracle, 100);
+        assert_int_equal(verdict.faults[FAULT_LATE], slept);
+        assert_int_equal(verdict.fault_count, slept);
+        oracle_destroy(oracle);
+    }
+}
+
 /* A sixth of the delay early, half of it late; from 20 on as late as it likes. */
 static struct tl_precision rough(const int64_t *options, uint64_t delay_ticks)
 {
@@ -787,6 +809,7 @@ int main(void)
         cmocka_unit_test(wrong_structures_are_named),
         cmocka_unit_test(broken_order_is_named),
         cmocka_unit_test(what_is_overdue_at_its_start_comes_first),
+        cmocka_unit_test(a_budget_is_no_excuse_to_sleep),
         cmocka_unit_test(declared_precision_is_each_timers_own),
         cmocka_unit_test(mishaps_are_rows_and_others_stand),
         cmocka_unit_test(bad_plugins_are_refused),
