@@ -77,6 +77,11 @@ static void persistent_events_keep_their_rate(void **state)
                           "8,0,stop by 0\n");
     assert_int_equal(import_run_number(&run, "counts.persist_rearm"), 3);
     import_run_free(&run);
+    /* Called when the next is due already, but not over. */
+    run = assert_operations("1000000 7 add 0xa timeout_us=2000 events=0x10\n"
+                            "5000000 7 fire 0xa what=0x1 events=0x10\n",
+                            "0,0,start,2\n2,0,start,2 by 0r\n");
+    import_run_free(&run);
     /* By its descriptor: from now on, and from outside. A timeout of nothing does not repeat. */
     run = assert_operations("1000000 7 add 0xa timeout_us=5000 events=0x12\n"
                             "3000000 7 fire 0xa what=0x2 events=0x12\n"
@@ -121,6 +126,17 @@ static void some_do_not_fit_and_are_external(void **state)
                                               "4,1,stop\n");
     assert_int_equal(import_run_number(&run, "counts.cause_crossed"), 1);
     assert_int_equal(run.header.reactions, 0);
+    import_run_free(&run);
+    /* As far from where it was due as a firing may be, and not beyond. */
+    run = assert_operations("1000000 7 add 0xa timeout_us=2000 events=0x0\n"
+                            "10003000000 7 fire 0xa what=0x1 events=0x0\n"
+                            "10003000000 7 add 0xb timeout_us=2000 events=0x0\n",
+                            "0,0,start,2\n2,1,start,2 by 0\n");
+    import_run_free(&run);
+    run = assert_operations("1000000 7 add 0xa timeout_us=2000 events=0x0\n"
+                            "10004000000 7 fire 0xa what=0x1 events=0x0\n"
+                            "10004000000 7 add 0xb timeout_us=2000 events=0x0\n",
+                            "0,0,start,2\n10003,1,start,2\n");
     import_run_free(&run);
     /* a's callback is still at it when what others did since is in its place. */
     run = assert_operations("1000000 7 add 0xa timeout_us=2000 events=0x0\n"
@@ -178,12 +194,29 @@ static void memory_used_again_is_another_timer(void **state)
     assert_int_equal(import_run_number(&run, "counts.timers"), 2);
     assert_int_equal(import_run_number(&run, "counts.addresses"), 1);
     import_run_free(&run);
+    /* What is stopped from outside in the tick in which a fires is in use until behind that. */
+    run = assert_operations("1000000 7 add 0xa timeout_us=2000 events=0x0\n"
+                            "1000000 7 add 0xb timeout_us=60000 events=0x0\n"
+                            "3200000 7 del 0xb\n"
+                            "3300000 7 assign 0xb events=0x0\n"
+                            "3400000 7 fire 0xa what=0x1 events=0x0\n"
+                            "3500000 7 add 0xb timeout_us=5000 events=0x0\n",
+                            "0,0,start,2\n"
+                            "0,1,start,60\n"
+                            "2,1,stop\n"
+                            "2,2,start,5 by 0\n");
+    import_run_free(&run);
 }
 
 /* A clock that goes in steps of 4 ms: what is started at 5 ms for 6 ms is due at 12, not at 11. */
 static void deadlines_by_a_coarse_clock(void **state)
 {
     (void)state;
+    /* Ticks are whole ones of the recorder's clock. */
+    struct import_run ticks = assert_operations("1000500 7 add 0xa timeout_us=2000 events=0x0\n"
+                                                "2000400 7 add 0xb timeout_us=2000 events=0x0\n",
+                                                "0,0,start,3\n1,1,start,3\n");
+    import_run_free(&ticks);
     static const char text[] = "5000000 7 add 0xa timeout_us=6000 events=0x0\n"
                                "12300000 7 fire 0xa what=0x1 events=0x0\n";
     struct import_run run = import_good(text, (const char *const[]){"clock-ns", "4000000", NULL});

@@ -29,7 +29,7 @@ static void what_is_durable_at_once_has_not_waited(void **state)
     struct acknowledged acknowledged = {0};
     look(&acknowledged, 5, 3, 3);
     look(&acknowledged, 90, 3, 3);
-    look(&acknowledged, 90, 4, 4);
+    look(&acknowledged, 95, 4, 4);
     acknowledged_finish(&acknowledged, 900);
     assert_int_equal(acknowledged.max_ticks, 0);
     acknowledged_release(&acknowledged);
