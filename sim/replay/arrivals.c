@@ -47,7 +47,7 @@ static void add_group(struct arrivals *arrivals, const struct trace_block *from,
         if (from->causes != NULL) {
             arrivals->causes[at] = from->causes[i];
         }
-        if (external && from->records[i].op == TRACE_START) {
+        if (from->records[i].op == TRACE_START) {
             arrivals->records[at].deadline =
                 due_deadline(tick, from->records[i].deadline - group->tick);
         }

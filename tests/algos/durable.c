@@ -784,6 +784,43 @@ static void the_log_is_cut(void **state)
     }
 }
 
+/* Of a log and of a snapshot, and nothing else of the folder. */
+static void what_a_crash_left_unfinished_is_removed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word;
+        const char *suffix;
+        bool stays;
+    } files[] = {{STORE_LOG, STORE_UNFINISHED, false},
+                 {STORE_SNAPSHOT, STORE_UNFINISHED, false},
+                 {STORE_LOG, "", true},
+                 {STORE_SNAPSHOT, "", true},
+                 {STORE_LOG "s", STORE_UNFINISHED, true},
+                 {STORE_LOG, STORE_UNFINISHED "s", true}};
+    char folder[64];
+    struct store store;
+    make_folder(folder);
+    store_init(&store, folder, false);
+    assert_int_equal(store_open(&store), TL_OK);
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+            char name[STORE_NAME_BYTES];
+            int fd = -1;
+            store_name(name, files[i].word, 7, files[i].suffix);
+            if (round == 0) {
+                assert_int_equal(store_file(&store, name, true, &fd), TL_OK);
+                (void)close(fd);
+            } else {
+                assert_int_equal(faccessat(store.folder, name, F_OK, 0) == 0, files[i].stays);
+            }
+        }
+        store_remove_unfinished(&store);
+    }
+    store_close(&store);
+    remove_folder(folder);
+}
+
 /* Its name is in the folder above, which a loss of power takes back to what was synced of it. */
 static void a_folder_that_is_made_is_on_the_disk(void **state)
 {
@@ -844,6 +881,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_refuses_starts_and_no_stop),
         cmocka_unit_test(a_full_disk_has_room_for_what_is_firing),
         cmocka_unit_test(the_log_is_cut),
+        cmocka_unit_test(what_a_crash_left_unfinished_is_removed),
         cmocka_unit_test(a_folder_that_is_made_is_on_the_disk),
         cmocka_unit_test(it_passes_the_kit),
     };

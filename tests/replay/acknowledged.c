@@ -169,6 +169,7 @@ static void what_is_not_brought_back_is_a_fault(void **state)
     recover(&wrong);
     assert_int_equal(result.status, REPLAY_FAULT);
     assert_non_null(strstr(result.reason, "it brought back 0, and counts 100"));
+    assert_int_equal(result.recovered, 0);
 }
 
 int main(void)

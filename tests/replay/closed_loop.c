@@ -136,6 +136,11 @@ static void on_others_a_late_one_acts_behind_its_firings(void **state)
     assert_true(external(&script, 0, 0, 0, 5) && external(&script, 0, 1, 1, 9));
     FIRE(&script, 5, 0);
     expect(&script, " @5[1-] @5[0+10]", 2);
+    /* Twice by one cause is no contention. */
+    begin(&script, "0,0,start,5,\n0,1,start,9,\n5,1,stop,,0\n5,1,start,7,0\n", true);
+    assert_true(external(&script, 0, 0, 0, 5) && external(&script, 0, 1, 1, 9));
+    FIRE(&script, 5, 0);
+    expect(&script, " @5[1-] @5[1+12]", 2);
 }
 
 /* Timer 1 is due at the same tick as its stop by 0: whichever fires first, it fires. */

@@ -178,6 +178,7 @@ static void check_one(const struct tl_entry *entry, const struct example *exampl
                  (int)fired);
     }
     assert_int_equal(verdict->events, example->operations);
+    assert_int_equal(check->window_events, example->operations);
     assert_int_equal(verdict->averted, example->averted);
     if (example->wakeups > 0 && (entry->timed->capabilities & TL_CAP_NEXT_EXACT) != 0) {
         assert_int_equal(check->wakeups, example->wakeups);
@@ -189,6 +190,11 @@ static void check_one(const struct tl_entry *entry, const struct example *exampl
         assert_int_equal(result->digest, check->digest);
         assert_int_equal(result->window_events, verdict->events);
         assert_int_equal(result->wakeups, check->wakeups);
+        if (timed[i] == PASS_LATENCY && drive.budget == 0) {
+            assert_int_equal(result->latency_ns[LATENCY_START].total, verdict->starts);
+            assert_int_equal(result->latency_ns[LATENCY_RESTART].total, verdict->restarts);
+            assert_int_equal(result->latency_ns[LATENCY_STOP].total, verdict->stops);
+        }
     }
     tape_close(tape);
 }
@@ -232,6 +238,25 @@ static void every_so_many_ticks(void **state)
     };
     check_all(&example, 0);
     assert_int_equal(results[0].verdict.lateness_max, 7);
+}
+
+/* Started again in the tick of its stop, and of its firing; and while it is pending. */
+static void what_is_stopped_is_started_anew(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,5,\n"
+                "3,0,stop,,\n"
+                "3,0,start,4,\n"
+                "7,0,start,9,\n"
+                "8,0,start,9,\n",
+        .words = {"sleep", NULL, NULL},
+        .fired = {{0, 7}, {0, 17}},
+        .operations = 6,
+        .wakeups = 2,
+    };
+    check_all(&example, 0);
+    assert_int_equal(results[0].verdict.restarts, 1);
 }
 
 /* What a firing causes counts from when the loop looked: 5 ticks behind 8, 16 and 24. */
@@ -493,6 +518,7 @@ int main(void)
         cmocka_unit_test(when_a_loop_looks),
         cmocka_unit_test(drives_are_written_as_they_are_read),
         cmocka_unit_test(every_so_many_ticks),
+        cmocka_unit_test(what_is_stopped_is_started_anew),
         cmocka_unit_test(heartbeats_drift_with_the_poll),
         cmocka_unit_test(what_meets_at_a_poll_has_the_streams_order),
         cmocka_unit_test(a_busy_loop_finds_what_waited),

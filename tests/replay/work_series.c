@@ -182,6 +182,11 @@ static void stretches_are_as_long_as_they_must_be(void **state)
             assert_int_equal(last->fired, 1);
         }
     }
+    /* What comes behind the last belongs to it. */
+    work_begin(series, 10, 19, &none);
+    work_add_tick(series, 25, 3, &none);
+    work_end(series);
+    assert_int_equal(series->stretches[9].fired, 3);
     free(series);
 }
 
