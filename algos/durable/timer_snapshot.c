@@ -46,30 +46,51 @@ struct last_block {
     uint64_t upto;
 };
 
+static const struct snapshot_file no_file = {.fd = -1};
+
 enum tl_status snapshot_create(struct snapshot_writer *writer, struct store *store,
                                const struct tl_allocator *allocator)
 {
-    *writer = (struct snapshot_writer){.store = store, .allocator = allocator, .fd = -1};
+    *writer = (struct snapshot_writer){.store = store,
+                                       .allocator = allocator,
+                                       .unfinished = no_file,
+                                       .newest = no_file,
+                                       .spare = no_file};
     writer->block = tl_alloc(allocator, BLOCK_BYTES + SPARE_BYTES, _Alignof(struct block_head));
     return writer->block != NULL ? TL_OK : TL_ERR_NOMEM;
+}
+
+static void close_file(struct snapshot_file *file)
+{
+    if (file->fd >= 0) {
+        (void)close(file->fd);
+    }
+    *file = no_file;
+}
+
+/* One that has no finished name. */
+static void remove_unfinished(struct snapshot_writer *writer, struct snapshot_file *file)
+{
+    if (file->fd >= 0) {
+        char name[STORE_NAME_BYTES];
+        store_name(name, STORE_SNAPSHOT, file->from, STORE_UNFINISHED);
+        store_remove(writer->store, name);
+    }
+    close_file(file);
 }
 
 void snapshot_destroy(struct snapshot_writer *writer)
 {
     snapshot_abandon(writer);
+    remove_unfinished(writer, &writer->spare);
+    close_file(&writer->newest);
     tl_free(writer->allocator, writer->block, BLOCK_BYTES + SPARE_BYTES,
             _Alignof(struct block_head));
 }
 
 void snapshot_abandon(struct snapshot_writer *writer)
 {
-    if (snapshot_is_open(writer)) {
-        char name[STORE_NAME_BYTES];
-        store_name(name, STORE_SNAPSHOT, writer->from, STORE_UNFINISHED);
-        (void)close(writer->fd);
-        store_remove(writer->store, name);
-        writer->fd = -1;
-    }
+    remove_unfinished(writer, &writer->unfinished);
 }
 
 enum tl_status snapshot_begin(struct snapshot_writer *writer, uint64_t from)
@@ -80,28 +101,43 @@ enum tl_status snapshot_begin(struct snapshot_writer *writer, uint64_t from)
     writer->in_block = 0;
     writer->blocks = 0;
     writer->timers = 0;
-    writer->from = from;
-    writer->bytes = 0;
+    writer->written = 0;
     writer->in_run = 0;
-    return store_file(writer->store, name, true, &writer->fd);
+    if (writer->spare.fd < 0) {
+        writer->unfinished.from = from;
+        return store_file(writer->store, name, true, &writer->unfinished.fd);
+    }
+    char old[STORE_NAME_BYTES];
+    store_name(old, STORE_SNAPSHOT, writer->spare.from, STORE_UNFINISHED);
+    enum tl_status status = store_rename(writer->store, old, name);
+    if (status != TL_OK) {
+        remove_unfinished(writer, &writer->spare);
+        return status;
+    }
+    writer->unfinished = writer->spare;
+    writer->unfinished.from = from;
+    writer->spare = no_file;
+    return TL_OK;
 }
 
 static enum tl_status write_block(struct snapshot_writer *writer, uint32_t entries)
 {
+    struct snapshot_file *file = &writer->unfinished;
     char name[STORE_NAME_BYTES];
-    store_name(name, STORE_SNAPSHOT, writer->from, STORE_UNFINISHED);
+    store_name(name, STORE_SNAPSHOT, file->from, STORE_UNFINISHED);
     struct block_head head = {.bytes = (uint32_t)(writer->used - sizeof head),
                               .entries = entries,
                               .number = writer->blocks,
                               .magic = MAGIC,
-                              .from = writer->from};
+                              .from = file->from};
     memcpy(writer->block, &head, sizeof head);
     head.crc =
         crc32c(writer->blocks, writer->block + sizeof head.crc, writer->used - sizeof head.crc);
     memcpy(writer->block, &head, sizeof head.crc);
     enum tl_status status =
-        store_write(writer->store, writer->fd, name, writer->block, writer->used, writer->bytes);
-    writer->bytes += writer->used;
+        store_write(writer->store, file->fd, name, writer->block, writer->used, writer->written);
+    writer->written += writer->used;
+    file->bytes = writer->written > file->bytes ? writer->written : file->bytes;
     writer->blocks++;
     writer->used = sizeof head;
     writer->in_block = 0;
@@ -188,12 +224,30 @@ enum tl_status snapshot_end_run(struct snapshot_writer *writer)
     return status;
 }
 
+/* It loses its finished name first, lest it be read when it is written over. */
+static void keep_spare(struct snapshot_writer *writer, struct snapshot_file old)
+{
+    if (old.fd < 0) {
+        return;
+    }
+    char name[STORE_NAME_BYTES];
+    char spare[STORE_NAME_BYTES];
+    store_name(name, STORE_SNAPSHOT, old.from, "");
+    store_name(spare, STORE_SNAPSHOT, old.from, STORE_UNFINISHED);
+    if (store_rename(writer->store, name, spare) == TL_OK) {
+        writer->spare = old;
+    } else {
+        store_remove(writer->store, name);
+        close_file(&old);
+    }
+}
+
 enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto)
 {
     char made[STORE_NAME_BYTES];
     char name[STORE_NAME_BYTES];
-    store_name(made, STORE_SNAPSHOT, writer->from, STORE_UNFINISHED);
-    store_name(name, STORE_SNAPSHOT, writer->from, "");
+    store_name(made, STORE_SNAPSHOT, writer->unfinished.from, STORE_UNFINISHED);
+    store_name(name, STORE_SNAPSHOT, writer->unfinished.from, "");
     enum tl_status status = snapshot_end_run(writer);
     if (status != TL_OK) {
         return status;
@@ -206,7 +260,7 @@ enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto)
         status = write_block(writer, LAST);
     }
     if (status == TL_OK) {
-        status = store_sync_new(writer->store, writer->fd, made);
+        status = store_sync_new(writer->store, writer->unfinished.fd, made);
     }
     if (status == TL_OK) {
         status = store_rename(writer->store, made, name);
@@ -215,9 +269,16 @@ enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto)
         snapshot_abandon(writer);
         return status;
     }
-    (void)close(writer->fd);
-    writer->fd = -1;
-    return store_sync_folder(writer->store);
+    struct snapshot_file old = writer->newest;
+    writer->newest = writer->unfinished;
+    writer->unfinished = no_file;
+    status = store_sync_folder(writer->store);
+    if (status == TL_OK) {
+        keep_spare(writer, old);
+    } else {
+        close_file(&old);
+    }
+    return status;
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -296,23 +357,22 @@ static bool block_is_good(const struct snapshot_writer *writer, size_t got,
 }
 
 enum tl_status snapshot_read(struct snapshot_writer *writer, uint64_t from, uint64_t *upto,
-                             uint64_t *bytes,
                              enum tl_status (*add)(void *ctx, const struct snapshot_timer *timer),
                              void *ctx)
 {
     char name[STORE_NAME_BYTES];
-    int fd;
+    struct snapshot_file file = {.from = from, .fd = -1};
     store_name(name, STORE_SNAPSHOT, from, "");
-    enum tl_status status = store_file(writer->store, name, false, &fd);
+    enum tl_status status = store_file(writer->store, name, false, &file.fd);
     if (status != TL_OK) {
         return status;
     }
     uint64_t timers = 0;
-    *bytes = 0;
+    uint64_t at = 0;
     for (uint32_t number = 0; status == TL_OK; number++) {
         size_t got = 0;
         struct block_head head = {0};
-        status = store_read(writer->store, fd, name, writer->block, BLOCK_BYTES, *bytes, &got);
+        status = store_read(writer->store, file.fd, name, writer->block, BLOCK_BYTES, at, &got);
         if (status != TL_OK) {
             break;
         }
@@ -323,19 +383,25 @@ enum tl_status snapshot_read(struct snapshot_writer *writer, uint64_t from, uint
             struct last_block last;
             memcpy(&last, writer->block + sizeof head, sizeof last);
             *upto = last.upto;
-            *bytes += sizeof head + head.bytes;
             status = last.timers == timers ? TL_OK : TL_ERR_CORRUPT;
             break;
         } else {
             status = read_entries(&head, writer->block + sizeof head, add, ctx);
             timers += head.entries;
-            *bytes += sizeof head + head.bytes;
+            at += sizeof head + head.bytes;
         }
     }
-    (void)close(fd);
     if (status == TL_ERR_CORRUPT) {
         (void)store_fail(writer->store, "%s: corrupt at byte %" PRIu64 ": its checksum is wrong",
-                         name, *bytes);
+                         name, at);
     }
-    return status;
+    if (status != TL_OK) {
+        close_file(&file);
+        return status;
+    }
+    off_t bytes = lseek(file.fd, 0, SEEK_END);
+    file.bytes = bytes > 0 ? (uint64_t)bytes : 0;
+    close_file(&writer->newest);
+    writer->newest = file;
+    return TL_OK;
 }

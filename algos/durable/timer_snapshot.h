@@ -27,7 +27,14 @@ struct snapshot_timer {
 
 #define SNAPSHOT_RUN 256u
 
-/* One being written. */
+struct snapshot_file {
+    uint64_t from;  /* the log above it goes with it */
+    uint64_t bytes; /* of the file */
+    int fd;         /* -1: there is none */
+};
+
+/* One being written, and those that there are. The one that the newest made superfluous is written
+ * over next: a new file has its room to be found, and an old one to give it back. */
 struct snapshot_writer {
     struct store *store;
     const struct tl_allocator *allocator;
@@ -36,9 +43,10 @@ struct snapshot_writer {
     uint32_t in_block;
     uint32_t blocks;
     uint64_t timers;
-    uint64_t from;
-    uint64_t bytes; /* of the file */
-    int fd;         /* -1: none is being written */
+    uint64_t written; /* bytes */
+    struct snapshot_file unfinished;
+    struct snapshot_file newest;
+    struct snapshot_file spare;
     unsigned in_run;
     struct snapshot_timer run[SNAPSHOT_RUN];
 };
@@ -52,7 +60,7 @@ enum tl_status snapshot_begin(struct snapshot_writer *writer, uint64_t from);
 
 static inline bool snapshot_is_open(const struct snapshot_writer *writer)
 {
-    return writer->fd >= 0;
+    return writer->unfinished.fd >= 0;
 }
 
 /* Puts the timers of the run into the file's next block. On failure it is abandoned. */
@@ -71,11 +79,16 @@ enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto);
 
 void snapshot_abandon(struct snapshot_writer *writer);
 
-/* Reads the snapshot that goes with the log above `from`, and calls `add` for each timer; sets
- * *upto, and *bytes of the file. TL_ERR_CORRUPT: it is not whole, and the store says where; `add`
+/* What the files take. */
+static inline uint64_t snapshot_bytes(const struct snapshot_writer *writer)
+{
+    return writer->unfinished.bytes + writer->newest.bytes + writer->spare.bytes;
+}
+
+/* Reads the snapshot that goes with the log above `from`, which is the newest then, and calls `add`
+ * for each timer; sets *upto. TL_ERR_CORRUPT: it is not whole, and the store says where; `add`
  * may have been called. What add returns, if it is not TL_OK, ends it. */
 enum tl_status snapshot_read(struct snapshot_writer *writer, uint64_t from, uint64_t *upto,
-                             uint64_t *bytes,
                              enum tl_status (*add)(void *ctx, const struct snapshot_timer *timer),
                              void *ctx);
 

@@ -75,8 +75,6 @@ struct durable {
     uint64_t snapshot_from;  /* of the newest one, begun or tried */
     uint64_t snapshot_seen;  /* the sequence number up to which it has been worked for */
     uint64_t snapshot_at;    /* the one from which on it is looked after again */
-    uint64_t snapshot_name;  /* of the newest one on the disk */
-    uint64_t snapshot_bytes; /* 0: there is none */
     uint64_t snapshot_pace;  /* ids for each record */
     uint64_t budget;         /* what is left of the running advance's */
     tl_fire_fn fire;         /* its callback */
@@ -128,18 +126,11 @@ static void finish_snapshot(struct durable *durable)
         give_snapshot_up(durable);
         return;
     }
-    uint64_t from = durable->snapshot.from;
+    uint64_t from = durable->snapshot.unfinished.from;
     if (snapshot_finish(&durable->snapshot, durable->log.sequence) != TL_OK) {
         give_snapshot_up(durable);
         return;
     }
-    if (durable->snapshot_bytes > 0) {
-        char old[STORE_NAME_BYTES];
-        store_name(old, STORE_SNAPSHOT, durable->snapshot_name, "");
-        store_remove(&durable->store, old);
-    }
-    durable->snapshot_name = from;
-    durable->snapshot_bytes = durable->snapshot.bytes;
     uint64_t wanted = log_words_for(durable->count) + snapshot_distance(durable);
     (void)log_drop(&durable->log, from, wanted, durable->count);
 }
@@ -633,8 +624,7 @@ static void durable_durability(const void *self, struct tl_durability *out)
     *out = (struct tl_durability){
         .sequence = durable->log.sequence,
         .durable_sequence = durable->log.written,
-        .bytes_durable = durable->log.bytes + durable->snapshot_bytes +
-                         (snapshot_is_open(&durable->snapshot) ? durable->snapshot.bytes : 0),
+        .bytes_durable = durable->log.bytes + snapshot_bytes(&durable->snapshot),
         .bytes_written = durable->store.bytes_written,
         .syncs = durable->store.syncs,
         .failure = durable->store.failure[0] != '\0' ? durable->store.failure : NULL,
@@ -843,12 +833,8 @@ static enum tl_status read_snapshot(struct durable *durable, const struct store_
 {
     enum tl_status status = TL_OK;
     for (size_t i = snapshots->count; i > 0; i--) {
-        uint64_t bytes = 0;
-        uint64_t from = snapshots->at[i - 1];
-        status = snapshot_read(&durable->snapshot, from, upto, &bytes, add_timer, durable);
+        status = snapshot_read(&durable->snapshot, snapshots->at[i - 1], upto, add_timer, durable);
         if (status == TL_OK) {
-            durable->snapshot_name = from;
-            durable->snapshot_bytes = bytes;
             return TL_OK;
         }
         if (status != TL_ERR_CORRUPT) {
@@ -873,9 +859,9 @@ static enum tl_status read_files(struct durable *durable, const struct store_num
     }
     status = log_open_segments(&durable->log, logs->at, logs->count);
     if (status == TL_OK) {
-        status = log_replay(&durable->log, durable->snapshot_name, upto, apply, durable);
+        status = log_replay(&durable->log, durable->snapshot.newest.from, upto, apply, durable);
     }
-    durable->snapshot_from = durable->snapshot_name;
+    durable->snapshot_from = durable->snapshot.newest.from;
     return status;
 }
 
@@ -907,7 +893,7 @@ static enum tl_status start_timers(struct durable *durable, tl_adopt_fn adopt, v
 static void remove_old_snapshots(struct durable *durable, const struct store_numbers *snapshots)
 {
     for (size_t i = 0; i < snapshots->count; i++) {
-        if (snapshots->at[i] != durable->snapshot_name) {
+        if (snapshots->at[i] != durable->snapshot.newest.from) {
             char name[STORE_NAME_BYTES];
             store_name(name, STORE_SNAPSHOT, snapshots->at[i], "");
             store_remove(&durable->store, name);
