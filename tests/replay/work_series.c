@@ -149,6 +149,41 @@ static void nothing_is_counted_twice_or_not_at_all(void **state)
     }
 }
 
+/* A heartbeat, whose firings start it again or not. */
+static uint64_t work_of_starts(bool by_firings)
+{
+    struct error error;
+    const struct trace_cause self = {.id = 0, .basis = TRACE_FIXED_DELAY};
+    struct trace_writer *writer = trace_writer_open(trace_path, 1000000, &error);
+    assert_non_null(writer);
+    assert_true(trace_writer_add(writer, 0, 0, TRACE_START, 10, &error));
+    for (uint64_t tick = 10; tick < 200; tick += 10) {
+        assert_true(by_firings
+                        ? trace_writer_add_reaction(writer, tick, 0, TRACE_START, 10, self, &error)
+                        : trace_writer_add(writer, tick, 0, TRACE_START, 10, &error));
+    }
+    assert_true(trace_writer_commit(writer, 0, 200, 1, "{}", &error));
+    struct replay_result *result =
+        check(tl_registry_find("simple-wheel")->counted, DRIVE_POLL, (struct replay_window){0});
+    assert_int_equal(result->status, REPLAY_OK);
+    assert_int_equal(result->reactions, by_firings ? 19 : 0);
+    uint64_t operations = 0;
+    for (uint32_t i = 0; i < result->work.count; i++) {
+        operations += result->work.stretches[i].operations;
+    }
+    free(result);
+    return operations;
+}
+
+/* A start takes what it takes; what the advance has done before it is the tick's. */
+static void what_a_firing_starts_is_no_work_of_the_tick(void **state)
+{
+    (void)state;
+    uint64_t by_itself = work_of_starts(false);
+    assert_true(by_itself > 0);
+    assert_int_equal(work_of_starts(true), by_itself);
+}
+
 /* At most so many stretches, of which the last may be shorter. */
 static void stretches_are_as_long_as_they_must_be(void **state)
 {
@@ -196,6 +231,7 @@ int main(void)
         cmocka_unit_test(cascades_stand_where_the_first_wheel_comes_round),
         cmocka_unit_test(nothing_is_counted_twice_or_not_at_all),
         cmocka_unit_test(stretches_are_as_long_as_they_must_be),
+        cmocka_unit_test(what_a_firing_starts_is_no_work_of_the_tick),
     };
     return cmocka_run_group_tests(tests, write_trace, remove_trace);
 }
