@@ -784,6 +784,21 @@ static void the_log_is_cut(void **state)
     }
 }
 
+/* From others that are no different tomorrow. */
+static void a_full_disk_has_a_status_of_its_own(void **state)
+{
+    (void)state;
+    struct store store;
+    store_init(&store, "/dev", false);
+    int full = open("/dev/full", O_WRONLY);
+    int unwritable = open("/dev/full", O_RDONLY);
+    assert_int_equal(store_write(&store, full, "full", "x", 1, 0), TL_ERR_DISK_FULL);
+    assert_non_null(strstr(store.failure, "/dev/full: cannot be written: No space left"));
+    assert_int_equal(store_write(&store, unwritable, "full", "x", 1, 0), TL_ERR_STORE);
+    (void)close(full);
+    (void)close(unwritable);
+}
+
 /* Of a log and of a snapshot, and nothing else of the folder. */
 static void what_a_crash_left_unfinished_is_removed(void **state)
 {
@@ -881,6 +896,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_refuses_starts_and_no_stop),
         cmocka_unit_test(a_full_disk_has_room_for_what_is_firing),
         cmocka_unit_test(the_log_is_cut),
+        cmocka_unit_test(a_full_disk_has_a_status_of_its_own),
         cmocka_unit_test(what_a_crash_left_unfinished_is_removed),
         cmocka_unit_test(a_folder_that_is_made_is_on_the_disk),
         cmocka_unit_test(it_passes_the_kit),

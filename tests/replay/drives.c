@@ -76,6 +76,11 @@ static void when_a_loop_looks(void **state)
             fail_msg("case %d: at %d, not %d", (int)i, (int)chance, (int)cases[i].chance);
         }
     }
+    const struct replay_drive asleep =
+        drive_of((struct drive_words){"sleep", NULL, "95:10:asleep"});
+    assert_false(drive_loses(&asleep, 100, 94));
+    assert_true(drive_loses(&asleep, 100, 99));
+    assert_false(drive_loses(&asleep, 100, 100));
 }
 
 static void drives_are_written_as_they_are_read(void **state)
@@ -315,6 +320,29 @@ static void a_busy_loop_finds_what_waited(void **state)
     assert_int_equal(results[0].verdict.lateness_max, 8);
 }
 
+/* Nor does it look because what is timed ends at 8, while it is away. */
+static void a_window_ends_without_a_look(void **state)
+{
+    (void)state;
+    struct error error;
+    const struct tl_algo *algo = tl_registry_find("binary-heap")->counted;
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(algo, options);
+    write_until_100("0,1,start,7,\n");
+    const struct replay_request request = {
+        .trace_path = trace_path,
+        .algo = algo,
+        .options = options,
+        .pass = PASS_CHECK,
+        .drive = drive_of((struct drive_words){"sleep", NULL, "5:10"}),
+        .window = {.asked = true, .to_tick = 8},
+        .memory_limit_bytes = UINT64_MAX};
+    assert_true(replay_run(&request, &results[0], &error));
+    uint64_t fired;
+    assert_int_equal(results[0].status, REPLAY_OK);
+    assert_true(results[0].digest == digest_of((struct firing[]){{1, 15}, {0, 0}}, &fired));
+}
+
 /* The same, but the machine sleeps: what came meanwhile did not. */
 static void a_sleeping_machine_misses_what_came(void **state)
 {
@@ -329,6 +357,23 @@ static void a_sleeping_machine_misses_what_came(void **state)
         .fired = {{0, 3}, {1, 15}, {3, 16}},
         .operations = 4,
         .wakeups = 3,
+    };
+    check_all(&example, 0);
+}
+
+/* What was lost before does not bring an operation before the reaction that it stands behind. */
+static void what_comes_keeps_its_place_behind_what_was_lost(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,4,\n"
+                "1,1,start,9,\n"
+                "2,1,start,9,\n"
+                "4,2,start,20,0\n"
+                "4,2,start,30,\n",
+        .words = {"sleep", NULL, "1:2:asleep"},
+        .fired = {{0, 4}, {2, 34}},
+        .operations = 4,
     };
     check_all(&example, 0);
 }
@@ -522,7 +567,9 @@ int main(void)
         cmocka_unit_test(heartbeats_drift_with_the_poll),
         cmocka_unit_test(what_meets_at_a_poll_has_the_streams_order),
         cmocka_unit_test(a_busy_loop_finds_what_waited),
+        cmocka_unit_test(a_window_ends_without_a_look),
         cmocka_unit_test(a_sleeping_machine_misses_what_came),
+        cmocka_unit_test(what_comes_keeps_its_place_behind_what_was_lost),
         cmocka_unit_test(what_a_lost_start_would_have_caused),
         cmocka_unit_test(a_budget_spreads_a_burst),
         cmocka_unit_test(what_waits_for_a_budget_can_be_stopped),

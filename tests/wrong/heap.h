@@ -23,6 +23,7 @@ enum wrong {
     RESTART_OF_SELF_KEEPS_TURN,
     DROPS_BUDGET_REMAINDER,
     IGNORES_BUDGET,
+    FALLS_SHORT_OF_BUDGET,
     NEXT_TOO_LATE,
     NEXT_NEVER_GROWS,
     NEXT_INEXACT,
@@ -581,7 +582,8 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     if (WRONG == FIRES_WHAT_CALLBACKS_MOVE || WRONG == SHARES_ITS_BATCH) {
         return fire_noted(heap, now, budget, first_inside, fire, ctx);
     }
-    while ((fired < budget || WRONG == IGNORES_BUDGET) &&
+    while ((fired + (WRONG == FALLS_SHORT_OF_BUDGET && fired > 0) < budget ||
+            WRONG == IGNORES_BUDGET) &&
            (WRONG == UNORDERED ? find_any_due(heap, now, first_inside) != NOWHERE
                                : may_fire(heap, now, first_inside))) {
         uint32_t index = WRONG == UNORDERED ? find_any_due(heap, now, first_inside) : 0;

@@ -39,7 +39,7 @@ bool acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
         acknowledged->seen = durability->sequence;
     }
     while (acknowledged->begin < acknowledged->end) {
-        struct acknowledged_tick *oldest = &acknowledged->waiting[acknowledged->begin];
+        const struct acknowledged_tick *oldest = &acknowledged->waiting[acknowledged->begin];
         bool is_last = acknowledged->begin + 1 == acknowledged->end;
         uint64_t behind = is_last ? acknowledged->seen + 1 : oldest[1].first;
         if (durability->durable_sequence < oldest->first) {
@@ -47,7 +47,6 @@ bool acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
         }
         has_waited(acknowledged, tick - oldest->tick);
         if (durability->durable_sequence + 1 < behind) {
-            oldest->first = durability->durable_sequence + 1;
             return true;
         }
         acknowledged->begin++;
