@@ -375,7 +375,19 @@ static void what_comes_keeps_its_place_behind_what_was_lost(void **state)
         .fired = {{0, 4}, {2, 34}},
         .operations = 4,
     };
+    /* Here it stands before the reaction, which is done first: it is not done. */
+    static const struct example superseded = {
+        .rows = "0,0,start,4,\n"
+                "1,1,start,9,\n"
+                "2,1,start,9,\n"
+                "4,2,start,30,\n"
+                "4,2,start,20,0\n",
+        .words = {"sleep", NULL, "1:2:asleep"},
+        .fired = {{0, 4}, {2, 24}},
+        .operations = 3,
+    };
     check_all(&example, 0);
+    check_all(&superseded, 0);
 }
 
 /* What belongs to a start that was lost is not reached; what belongs to one before it is. */
@@ -421,6 +433,16 @@ static void a_budget_spreads_a_burst(void **state)
         .operations = 6,
         .wakeups = 12,
     };
+    /* Behind the end there is none. */
+    static const struct example drained = {
+        .rows = "0,0,start,150,\n"
+                "0,1,start,150,\n"
+                "0,2,start,150,\n",
+        .words = {"sleep", "1", NULL},
+        .operations = 4,
+    };
+    check_all(&drained, TL_CAP_BUDGET);
+    assert_int_equal(results[0].verdict.drained, 3);
     check_all(&sleeps, TL_CAP_BUDGET | TL_CAP_FIFO);
     assert_int_equal(results[0].verdict.lateness_max, 2);
     check_all(&polls, TL_CAP_BUDGET | TL_CAP_FIFO);
