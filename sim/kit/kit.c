@@ -70,9 +70,8 @@ static void run_case(void *ctx, struct kit_witness *witness)
     kit_run_case(run);
 }
 
-/* The first capability that a case needs and the structure does not promise; NULL if none. */
-static const char *lacking_capability(const struct kit_target *target,
-                                      const struct kit_case *contract_case)
+bool kit_case_applies(const struct kit_target *target, const struct kit_case *contract_case,
+                      char *why, size_t size)
 {
     uint32_t lacking = contract_case->needs & ~target->algo->capabilities & ~KIT_NEEDS_RECORDS;
     size_t rows = 0;
@@ -81,7 +80,14 @@ static const char *lacking_capability(const struct kit_target *target,
         row++;
         rows--;
     }
-    return lacking != 0 ? row->word : NULL;
+    bool without_records =
+        (contract_case->needs & KIT_NEEDS_RECORDS) != 0 && target->embedded == NULL;
+    if (lacking != 0) {
+        (void)snprintf(why, size, "does not promise `%s`", row->word);
+    } else if (without_records) {
+        (void)snprintf(why, size, "takes no records of the caller's (embedded_bytes is 0)");
+    }
+    return lacking == 0 && !without_records;
 }
 
 /* What the witness saw done, made short if it shows the fault again, and empty if it does not. */
@@ -113,14 +119,8 @@ void kit_check_case(const struct kit_target *target, const struct kit_case *cont
     if (witness == NULL) {
         return;
     }
-    const char *lacking = lacking_capability(target, contract_case);
-    if (lacking != NULL) {
+    if (!kit_case_applies(target, contract_case, verdict->message, sizeof verdict->message)) {
         verdict->result = KIT_SKIPPED;
-        (void)snprintf(verdict->message, sizeof verdict->message, "does not promise `%s`", lacking);
-    } else if ((contract_case->needs & KIT_NEEDS_RECORDS) != 0 && target->embedded == NULL) {
-        verdict->result = KIT_SKIPPED;
-        (void)snprintf(verdict->message, sizeof verdict->message,
-                       "takes no records of the caller's (embedded_bytes is 0)");
     } else {
         struct kit_run run = {
             .target = target,

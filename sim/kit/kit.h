@@ -60,6 +60,10 @@ const struct kit_case *kit_cases(size_t *count);
 /* The case of that name; NULL if there is none. */
 const struct kit_case *kit_case_find(const char *name);
 
+/* Whether the target promises all that the case needs; if not, `why` says what it does not. */
+bool kit_case_applies(const struct kit_target *target, const struct kit_case *contract_case,
+                      char *why, size_t size);
+
 /* What was tried. */
 struct kit_coverage {
     uint64_t pending;   /* the most timers at once */

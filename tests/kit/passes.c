@@ -35,9 +35,9 @@ struct cases {
 /* Whether the case is among those to be run, and the structure promises what it is about. */
 static bool is_meant(const struct cases *cases, const struct kit_case *contract_case)
 {
-    uint32_t records = cases->target->embedded != NULL ? KIT_NEEDS_RECORDS : 0;
-    uint32_t lacking = contract_case->needs & ~(cases->target->algo->capabilities | records);
-    return lacking == 0 && (cases->all || !is_long(contract_case));
+    char why[128];
+    return (cases->all || !is_long(contract_case)) &&
+           kit_case_applies(cases->target, contract_case, why, sizeof why);
 }
 
 static void run_cases(void *ctx, struct kit_witness *witness)
