@@ -4,6 +4,7 @@
  */
 #include "kit.h"
 #include "kit_guard.h"
+#include "kit_log.h"
 
 #include "made.h"
 #include "test.h"
@@ -761,9 +762,28 @@ static void the_documentation_lists_every_case(void **state)
     free(text);
 }
 
+/* One that did not return is the last that was done, and one that did is done once. */
+static void an_advance_is_logged_once(void **state)
+{
+    (void)state;
+    static struct kit_log log;
+    const struct kit_session session = {.capacity = 1};
+    struct kit_trace trace;
+    uint32_t instance = kit_log_create(&log, &session);
+    kit_log_advance(&log, instance, kit_op_of(KIT_OP_ADVANCE, 0));
+    for (int returned = 0; returned <= 1; returned++) {
+        kit_log_trace(&log, &trace);
+        assert_int_equal(trace.count, 1);
+        assert_int_equal(trace.ops[0].kind, KIT_OP_ADVANCE);
+        kit_trace_release(&trace);
+        kit_log_advanced(&log, instance);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_advance_is_logged_once),
         cmocka_unit_test(misuse_of_memory_is_noticed),
         cmocka_unit_test(memory_is_kept_counted_and_refused),
         cmocka_unit_test(every_wrong_structure_is_caught_by_its_case),

@@ -1,9 +1,13 @@
 /* What of a promise, and of what was seen, counts as early and late. */
 #include "test.h"
 
+#include "results.h"
 #include "tolerance.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Promises, or NAN where nothing is known of them, and what was seen. */
 static struct firing made(double declared_early, double declared_late, double min, double max,
@@ -62,9 +66,48 @@ static void a_time_is_whole_ticks(void **state)
     assert_true(tolerance_in_ticks(&in_ticks, NAN, &ticks) && ticks == 4);
 }
 
+static void add_row(struct results *results, const char *algo, const char *status,
+                    int64_t declared_late, int64_t fired, int64_t averted)
+{
+    struct row *row = results_add(results);
+    assert_non_null(row);
+    row_set_text(row, COL_TRACE, "day.trace");
+    row_set_text(row, COL_ALGO, algo);
+    row_set_text(row, COL_STATUS, status);
+    row_set_signed(row, COL_DECLARED_EARLY, 0);
+    row_set_signed(row, COL_DECLARED_LATE, declared_late);
+    row_set_signed(row, COL_FIRED, fired);
+    row_set_signed(row, COL_AVERTED, averted);
+}
+
+/* The share of what exact structures fire; where the only one is wrong, of what it owes itself. */
+static void a_wrong_structure_is_no_measure(void **state)
+{
+    (void)state;
+    static const char *const statuses[] = {"ok", "fault"};
+    static const char *const shares[] = {"10 (20 %)", "10 (10 % of its own)"};
+    for (size_t i = 0; i < 2; i++) {
+        struct results results = {0};
+        char *text = NULL;
+        size_t length = 0;
+        FILE *stream = open_memstream(&text, &length);
+        assert_non_null(stream);
+        add_row(&results, "heap", statuses[i], 0, 50, 0);
+        add_row(&results, "wheel", "ok", 8, 90, 10);
+        results_write_table(&results, stream);
+        assert_int_equal(fclose(stream), 0);
+        if (strstr(text, shares[i]) == NULL) {
+            fail_msg("%s", text);
+        }
+        free(text);
+        results_free(&results);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrong_structure_is_no_measure),
         cmocka_unit_test(promises_count_before_what_was_seen),
         cmocka_unit_test(without_a_promise_what_was_seen_counts),
         cmocka_unit_test(a_time_is_whole_ticks),
