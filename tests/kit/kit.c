@@ -762,6 +762,26 @@ static void the_documentation_lists_every_case(void **state)
     free(text);
 }
 
+static enum tl_status create_without_its_library(const struct tl_config *config, void **self)
+{
+    (void)config;
+    (void)self;
+    return TL_ERR_UNAVAILABLE;
+}
+
+static void what_is_not_here_is_left_out(void **state)
+{
+    (void)state;
+    struct tl_algo algo = *made_called("right-heap");
+    algo.create = create_without_its_library;
+    const struct kit_target target = kit_target_of(&algo, &algo);
+    const struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    kit_check_case(&target, kit_case_find("budget"), &limits, &verdict, NULL);
+    assert_int_equal(verdict.result, KIT_SKIPPED);
+    assert_string_equal(verdict.message, tl_status_text(TL_ERR_UNAVAILABLE));
+}
+
 /* One that did not return is the last that was done, and one that did is done once. */
 static void an_advance_is_logged_once(void **state)
 {
@@ -783,6 +803,7 @@ static void an_advance_is_logged_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_here_is_left_out),
         cmocka_unit_test(an_advance_is_logged_once),
         cmocka_unit_test(misuse_of_memory_is_noticed),
         cmocka_unit_test(memory_is_kept_counted_and_refused),

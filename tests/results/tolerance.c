@@ -104,10 +104,29 @@ static void a_wrong_structure_is_no_measure(void **state)
     }
 }
 
+/* By rounding none becomes equal to another. */
+static void single_runs_are_told_more_closely(void **state)
+{
+    (void)state;
+    static const double runs[] = {10.0012, 10.0013};
+    struct results results = {0};
+    add_row(&results, "heap", "ok", 0, 50, 0);
+    assert_true(row_set_samples(&results.rows[0], COL_NS_PER_EVENT, runs, 2));
+    json_t *rows = results_json_rows(&results);
+    const json_t *told = json_object_get(json_object_get(json_array_get(rows, 0), "samples"),
+                                         result_columns[COL_NS_PER_EVENT].name);
+    assert_int_equal(json_array_size(told), 2);
+    assert_true(json_real_value(json_array_get(told, 0)) <
+                json_real_value(json_array_get(told, 1)));
+    json_decref(rows);
+    results_free(&results);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_structure_is_no_measure),
+        cmocka_unit_test(single_runs_are_told_more_closely),
         cmocka_unit_test(promises_count_before_what_was_seen),
         cmocka_unit_test(without_a_promise_what_was_seen_counts),
         cmocka_unit_test(a_time_is_whole_ticks),
