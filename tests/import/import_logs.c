@@ -453,6 +453,32 @@ static void odd_logs_are_refused(void **state)
                    "1 of 5 lines");
 }
 
+/* More than half of the beginning is no reason to give up a file that may be long. */
+static void a_bad_beginning_can_be_made_good(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    for (int i = 0; i < 13000; i++) {
+        if (i < 3000) {
+            (void)fputs("x\n", stream);
+        } else {
+            (void)fprintf(stream, "a %d\n", i);
+        }
+    }
+    assert_int_equal(fclose(stream), 0);
+    struct import_run run =
+        import_text("access-log", text,
+                    (const char *const[]){"log-format", "$remote_addr $msec", "max-malformed",
+                                          "30%", SECONDS_TICKS, NULL});
+    assert_int_equal(run.result, IMPORT_DONE);
+    assert_int_equal(import_run_number(&run, "counts.malformed_lines"), 3000);
+    import_run_free(&run);
+    free(text);
+}
+
 static void lines_far_out_of_order(void **state)
 {
     (void)state;
@@ -626,6 +652,7 @@ static void logs_that_may_not_be_what_they_seem(void **state)
                     (const char *const[]){"key", "k", "op", "op", NULL});
     assert_int_equal(run.result, IMPORT_DONE);
     assert_non_null(strstr(run.report, "1461.0 days, from 0.500000 s after its beginning on"));
+    assert_null(strstr(run.report, "firings are not in the tick"));
     import_run_free(&run);
 }
 
@@ -691,6 +718,7 @@ int main(void)
         cmocka_unit_test(requests_have_timers_of_their_own),
         cmocka_unit_test(keys_can_be_chosen),
         cmocka_unit_test(odd_logs_are_refused),
+        cmocka_unit_test(a_bad_beginning_can_be_made_good),
         cmocka_unit_test(lines_far_out_of_order),
         cmocka_unit_test(tables_in_several_shapes),
         cmocka_unit_test(requests_of_a_table),
