@@ -11,13 +11,13 @@ fail() {
     failures=$((failures + 1))
 }
 
-# catches FAULT WORDS: the plug-in of that name is found wrong, and the words are said of it.
+# catches FAULT SHARE WORDS: by so much of a trial the plug-in of that name is found wrong, and the words are said of it.
 catches() {
     local status=0
-    "$TIMERLAB" check --crash --crash-share 0.15 --plugin "$BUILD/tests/durable-$1.so" -a "durable-$1" \
+    "$TIMERLAB" check --crash --crash-share "$2" --plugin "$BUILD/tests/durable-$1.so" -a "durable-$1" \
         >"$work/out" 2>&1 || status=$?
     [ "$status" = 1 ] || fail "durable-$1: exit status $status, not 1: $(cat "$work/out")"
-    grep -q "$2" "$work/out" || fail "durable-$1 is not found to be '$2': $(cat "$work/out")"
+    grep -q "$3" "$work/out" || fail "durable-$1 is not found to be '$3': $(cat "$work/out")"
 }
 
 if "$TIMERLAB" check --crash --crash-share 0.1 --plugin "$BUILD/tests/durable-right.so" \
@@ -31,10 +31,10 @@ if "$TIMERLAB" check --crash --crash-share 0.1 --plugin "$BUILD/tests/durable-ri
 else
     fail "what is right is found wrong: $(cat "$work/out")"
 fi
-catches fires-first 'had fired, and is there'
-catches forgets-folder 'power lost after call'
-catches forgets-sync 'power lost after call'
-catches acknowledges-early 'acknowledged'
+catches fires-first 0.1 'had fired, and is there'
+catches forgets-folder 0.05 'power lost after call'
+catches forgets-sync 0.05 'power lost after call'
+catches acknowledges-early 0.05 'acknowledged'
 
 status=0
 "$TIMERLAB" check --crash -a binary-heap >"$work/out" 2>&1 || status=$?
