@@ -61,6 +61,7 @@ struct durable {
     struct timer *timers;
     size_t easy_until; /* as long as fewer words wait, an operation is one more, and nothing else */
     uint64_t count;
+    struct timer replaced; /* by a start that the structure may refuse */
     struct timer_log log;
     const struct tl_allocator *allocator;
     uint32_t *due; /* what the structure fired, in its order; room for every timer */
@@ -84,7 +85,6 @@ struct durable {
     bool usable; /* false: what is in the folder has not been recovered */
     bool found;  /* there was something in the folder */
     bool advancing;
-    bool owes; /* the record of a firing whose callback is running */
     struct store store;
     struct snapshot_writer snapshot;
 };
@@ -209,7 +209,7 @@ static enum tl_status make_ready(struct durable *durable, bool starts)
     bool is_there = durable->store.path != NULL || log->segment_count > 0;
     uint64_t end = log_place(log) + LOG_MOST_WORDS;
     if (starts) {
-        end += log_words_for(durable->count + 1 + durable->owes);
+        end += log_words_for(durable->count + 1 + durable->advancing);
     }
     return end > log->room && is_there ? log_make_room(log, end, durable->count + 1) : TL_OK;
 }
@@ -227,7 +227,7 @@ static void count_easy(struct durable *durable)
     }
     uint64_t easy = durable->group > waiting + 1 ? durable->group - waiting - 1 : 0;
     uint64_t taken =
-        log_place(log) + LOG_MOST_WORDS + log_words_for(durable->count + durable->owes);
+        log_place(log) + LOG_MOST_WORDS + log_words_for(durable->count + durable->advancing);
     uint64_t room = log->room > taken ? (log->room - taken) / EASY_WORDS : 0;
     easy = room < easy ? room : easy;
     if (!durable->advancing) {
@@ -320,20 +320,28 @@ static __attribute__((noinline)) enum tl_status start_apart(struct durable *dura
     return TL_OK;
 }
 
+/* The structure refuses what is on record already. */
+static __attribute__((noinline)) enum tl_status take_start_back(struct durable *durable,
+                                                                enum tl_status status)
+{
+    struct timer *timer = &durable->timers[log_take_back_word(&durable->log)];
+    *timer = durable->replaced;
+    durable->count -= !is_pending(timer);
+    return status;
+}
+
+/* The record comes first, since little has to be kept until the structure returns then. */
 static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct durable *durable = self;
-    /* It is far away, and wanted only when the structure has done its part. */
-    __builtin_prefetch(&durable->timers[id], 1);
     if (!is_easy(durable) || !log_reaches(&durable->log, deadline)) {
         return start_apart(durable, id, deadline);
     }
+    durable->replaced = durable->timers[id];
+    log_append_word(&durable->log, LOG_START, id, deadline);
+    link_timer(durable, id, deadline);
     enum tl_status status = durable->inner->start(durable->self, id, deadline);
-    if (status == TL_OK) {
-        log_append_word(&durable->log, LOG_START, id, deadline);
-        link_timer(durable, id, deadline);
-    }
-    return status;
+    return __builtin_expect(status == TL_OK, 1) ? TL_OK : take_start_back(durable, status);
 }
 
 static void unlink_timer(struct durable *durable, struct timer *timer)
@@ -399,9 +407,7 @@ static void fire_one(struct durable *durable, uint32_t id)
     uint64_t generation = timer->generation;
     unlink_timer(durable, timer);
     durable->budget--;
-    durable->owes = true;
     durable->fire(durable->fire_ctx, id, durable->now);
-    durable->owes = false;
     if (is_easy(durable)) {
         log_append_word(&durable->log, LOG_FIRE, id, generation & GENERATION);
     } else {

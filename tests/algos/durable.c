@@ -422,6 +422,26 @@ static void deadlines_may_be_far_apart(void **state)
     end(&trial);
 }
 
+/* It is on record before the structure is asked, and then neither there nor pending; what was
+ * pending under its id still is. */
+static void a_refused_start_leaves_no_trace(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial, "durable(simple-wheel):slots=1024:sync=none:group=100");
+    struct history history = new_history(&trial, 5);
+    for (uint32_t id = 0; id < 40; id++) {
+        start_one(&history, id, 100 + id);
+        assert_int_equal(trial.algo->start(trial.self, id, 5000), TL_ERR_HORIZON);
+        assert_int_equal(trial.algo->start(trial.self, id + 1, 5000), TL_ERR_HORIZON);
+        assert_int_equal(trial.algo->count(trial.self), id + 1);
+        assert_int_equal(durability_of(&trial).sequence, id + 1);
+    }
+    (void)sync_now(&trial);
+    assert_copy_holds(&trial, &history.model);
+    end(&trial);
+}
+
 static void a_folder_is_used_by_one_and_recovered_first(void **state)
 {
     (void)state;
@@ -885,6 +905,7 @@ int main(void)
         cmocka_unit_test(what_is_acknowledged_comes_back),
         cmocka_unit_test(lives_follow_one_another),
         cmocka_unit_test(deadlines_may_be_far_apart),
+        cmocka_unit_test(a_refused_start_leaves_no_trace),
         cmocka_unit_test(a_folder_is_used_by_one_and_recovered_first),
         cmocka_unit_test(a_torn_commit_ends_the_log),
         cmocka_unit_test(a_frame_counts_in_its_own_place),
