@@ -2080,6 +2080,8 @@ static void test_every_structure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        /* First: it forks a thousand times, which takes the longer the more memory there is. */
+        cmocka_unit_test(test_every_structure),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_server),
         cmocka_unit_test(test_rpc),
@@ -2125,7 +2127,6 @@ int main(void)
         cmocka_unit_test(test_tcp_herds_at_all_ends),
         cmocka_unit_test(test_herd_refusals),
         cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_every_structure),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
