@@ -29,7 +29,7 @@ struct snapshot_timer {
 
 struct snapshot_file {
     uint64_t from;  /* the log above it goes with it */
-    uint64_t bytes; /* of the file */
+    uint64_t bytes; /* of the file, which may be longer than the snapshot in it */
     int fd;         /* -1: there is none */
 };
 
@@ -43,7 +43,7 @@ struct snapshot_writer {
     uint32_t in_block;
     uint32_t blocks;
     uint64_t timers;
-    uint64_t written; /* bytes */
+    uint64_t written; /* bytes of the unfinished one */
     struct snapshot_file unfinished;
     struct snapshot_file newest;
     struct snapshot_file spare;
@@ -74,7 +74,8 @@ static inline enum tl_status snapshot_add(struct snapshot_writer *writer,
     return writer->in_run < SNAPSHOT_RUN ? TL_OK : snapshot_end_run(writer);
 }
 
-/* Gives it its name, which is durable then. On failure it is abandoned. */
+/* Gives it its name, which is durable then; the one before it loses its own, and is written over by
+ * the next. On failure it is abandoned. */
 enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto);
 
 void snapshot_abandon(struct snapshot_writer *writer);
