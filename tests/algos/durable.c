@@ -62,6 +62,16 @@ int fsync(int fd)
     return fdatasync(fd);
 }
 
+/* As on a full disk no file gets longer than that. Returns the limit to go back to. */
+static struct rlimit limit_files(rlim_t bytes)
+{
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    return before;
+}
+
 /* --- folders --------------------------------------------------------------------------------- */
 
 static void make_folder(char path[64])
@@ -442,6 +452,30 @@ static void a_refused_start_leaves_no_trace(void **state)
     end(&trial);
 }
 
+/* Nor does one whose record cannot be written: later deadlines, which are told from that of a
+ * record before them, are not told from its own. */
+static void a_start_that_is_not_written_leaves_no_trace(void **state)
+{
+    (void)state;
+    const uint64_t far = UINT64_C(1) << 40;
+    struct trial trial;
+    begin(&trial, "durable(binary-heap):sync=none:group=1");
+    struct history history = new_history(&trial, 5);
+    start_one(&history, 0, 100);
+    struct rlimit before = limit_files(HEAD);
+    for (uint32_t id = 0; id < 2; id++) {
+        assert_int_equal(trial.algo->start(trial.self, id, far), TL_ERR_STORE);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(trial.algo->count(trial.self), 1);
+    assert_int_equal(durability_of(&trial).sequence, 1);
+    start_one(&history, 2, far + 5);
+    start_one(&history, 3, 200);
+    (void)sync_now(&trial);
+    assert_copy_holds(&trial, &history.model);
+    end(&trial);
+}
+
 static void a_folder_is_used_by_one_and_recovered_first(void **state)
 {
     (void)state;
@@ -517,6 +551,46 @@ static void a_torn_commit_ends_the_log(void **state)
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_OK);
     assert_same(&before, &found);
     end(&trial);
+}
+
+/* The last frame of a line, which has one operation, is gone: the line behind it says whether that
+ * was on the disk, or belongs to the same commit. */
+static void one_operation_may_be_missing(void **state)
+{
+    (void)state;
+    static const char zeros[WORD];
+    enum { BEFORE = 60 }; /* fill the line with a head and the first number, but for two words */
+    for (unsigned was_synced = 0; was_synced < 2; was_synced++) {
+        struct trial trial;
+        begin(&trial, "durable(binary-heap)");
+        struct history history = new_history(&trial, 5);
+        struct model before = history.model;
+        for (uint32_t id = 0; id < BEFORE + 10; id++) {
+            if (id == BEFORE) {
+                (void)sync_now(&trial);
+                before = history.model;
+            } else if (id == BEFORE + 1 && was_synced > 0) {
+                (void)sync_now(&trial);
+            }
+            start_one(&history, id, 100 + id);
+        }
+        (void)sync_now(&trial);
+        copy_folder(trial.folder, trial.copy);
+        char log[256];
+        assert_true(find_file(trial.copy, "log-", false, log));
+        spoil(trial.copy, log, HEAD + WORD * (LINE - 2), zeros, sizeof zeros);
+        struct model found;
+        char why[600];
+        enum tl_status status = recover_copy(&trial, &found, why, sizeof why);
+        if (was_synced > 0) {
+            assert_int_equal(status, TL_ERR_STORE);
+            assert_non_null(strstr(why, "record 61 is not there, though it was on"));
+        } else {
+            assert_int_equal(status, TL_OK);
+            assert_same(&before, &found);
+        }
+        end(&trial);
+    }
 }
 
 /* A frame that got to another place is none: here the first one, with its head, the number that
@@ -712,12 +786,9 @@ static void a_full_disk_refuses_starts_and_no_stop(void **state)
 {
     (void)state;
     enum { MANY = 60000 };
-    struct rlimit before;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     struct trial trial;
     begin_of(&trial, "durable(binary-heap):group=100:least=8192", MANY);
-    struct rlimit limit = {.rlim_cur = 65536, .rlim_max = before.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    struct rlimit before = limit_files(65536);
     uint32_t started = 0;
     while (started < MANY && trial.algo->start(trial.self, started, 1000 + started) == TL_OK) {
         started++;
@@ -750,13 +821,10 @@ static void a_full_disk_has_room_for_what_is_firing(void **state)
 {
     (void)state;
     enum { MANY = 60000 };
-    struct rlimit before;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     for (unsigned restarts = 0; restarts < 2; restarts++) {
         struct trial trial;
         begin_of(&trial, "durable(binary-heap):group=100:least=8192", MANY);
-        struct rlimit limit = {.rlim_cur = 65536, .rlim_max = before.rlim_max};
-        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        struct rlimit before = limit_files(65536);
         for (unsigned i = 0; i < restarts; i++) {
             assert_int_equal(trial.algo->start(trial.self, 0, 1000), TL_OK);
         }
@@ -906,8 +974,10 @@ int main(void)
         cmocka_unit_test(lives_follow_one_another),
         cmocka_unit_test(deadlines_may_be_far_apart),
         cmocka_unit_test(a_refused_start_leaves_no_trace),
+        cmocka_unit_test(a_start_that_is_not_written_leaves_no_trace),
         cmocka_unit_test(a_folder_is_used_by_one_and_recovered_first),
         cmocka_unit_test(a_torn_commit_ends_the_log),
+        cmocka_unit_test(one_operation_may_be_missing),
         cmocka_unit_test(a_frame_counts_in_its_own_place),
         cmocka_unit_test(a_hole_across_two_commits_is_named),
         cmocka_unit_test(corruption_is_named),

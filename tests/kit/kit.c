@@ -5,6 +5,7 @@
 #include "kit.h"
 #include "kit_guard.h"
 #include "kit_log.h"
+#include "kit_records.h"
 
 #include "made.h"
 #include "test.h"
@@ -629,6 +630,30 @@ static void misuse_of_memory_is_noticed(void **state)
     }
 }
 
+/* Of the second of two records: what the caller has before and behind a timer's bytes; and these,
+ * while there is room for the first timer only. */
+static void each_byte_of_a_record_is_watched(void **state)
+{
+    (void)state;
+    enum { SIDE = 8, TIMER = 16, RECORD = 2 * SIDE + TIMER };
+    const struct kit_records_layout layout = {.before_bytes = SIDE, .behind_bytes = SIDE};
+    for (volatile uint32_t i = 0; i < 2 * RECORD; i++) {
+        struct complaints complaints = {.text = ""};
+        struct kit_records records;
+        uint32_t at = i % RECORD;
+        uint32_t capacity = 1 + i / RECORD;
+        bool own = capacity > 1 && at >= SIDE && at < SIDE + TIMER;
+        assert_true(kit_records_init(&records, &layout, TIMER, 2, KIT_GUARD_CANARIES, complain,
+                                     &complaints));
+        ((unsigned char *)kit_records_given(&records).base)[RECORD + at] ^= 1;
+        if (setjmp(complaints.back) == 0) {
+            kit_records_check(&records, capacity);
+        }
+        assert_int_equal(complaints.text[0] == '\0', own);
+        kit_records_release(&records);
+    }
+}
+
 static void memory_is_kept_counted_and_refused(void **state)
 {
     (void)state;
@@ -806,6 +831,7 @@ int main(void)
         cmocka_unit_test(what_is_not_here_is_left_out),
         cmocka_unit_test(an_advance_is_logged_once),
         cmocka_unit_test(misuse_of_memory_is_noticed),
+        cmocka_unit_test(each_byte_of_a_record_is_watched),
         cmocka_unit_test(memory_is_kept_counted_and_refused),
         cmocka_unit_test(every_wrong_structure_is_caught_by_its_case),
         cmocka_unit_test(only_all_small_sequences_find_the_one),

@@ -1,5 +1,6 @@
 /*
- * How long operations wait until they are durable, in ticks; and what a recovery brings back.
+ * How long operations wait until they are durable, in ticks, and how often for the disk; and what a
+ * recovery brings back.
  */
 #include "test.h"
 
@@ -73,7 +74,7 @@ static void many_ticks_wait_at_once(void **state)
     acknowledged_release(&acknowledged);
 }
 
-/* --- recovery -------------------------------------------------------------------------------- */
+/* --- replays --------------------------------------------------------------------------------- */
 
 static char trace_path[] = "/tmp/timerlab-acknowledged-XXXXXX";
 static const struct tl_algo *durable;
@@ -108,6 +109,32 @@ static int clean_up(void **state)
 
 static struct replay_result result; /* large */
 
+static bool run(const struct tl_algo *algo, const int64_t *options, enum replay_pass pass,
+                struct replay_window window)
+{
+    struct error error;
+    const struct replay_request request = {.trace_path = trace_path,
+                                           .algo = algo,
+                                           .options = options,
+                                           .pass = pass,
+                                           .window = window,
+                                           .memory_limit_bytes = UINT64_C(256) << 20};
+    return replay_run(&request, &result, &error);
+}
+
+/* A commit is one start here, and one comes at each tick. */
+static void only_in_the_window_it_counts_how_often_it_waits(void **state)
+{
+    (void)state;
+    const struct replay_window window = {.asked = true, .from_tick = 60, .to_tick = 500};
+    int64_t options[TL_OPTIONS_MAX];
+    tl_options_default(durable, options);
+    options[tl_option_row(durable, "group")] = 1;
+    assert_true(run(durable, options, PASS_CHECK, window));
+    assert_int_equal(result.status, REPLAY_OK);
+    assert_int_equal(result.syncs, PENDING - 60);
+}
+
 static void recover(const struct tl_algo *algo)
 {
     struct error error;
@@ -116,12 +143,7 @@ static void recover(const struct tl_algo *algo)
     assert_true(temporary_folder_make(folder, sizeof folder, "acknowledged", false, &error));
     tl_options_default(algo, options);
     assert_true(tl_option_set_text(&options[tl_option_row(algo, "path")], folder));
-    const struct replay_request request = {.trace_path = trace_path,
-                                           .algo = algo,
-                                           .options = options,
-                                           .pass = PASS_RECOVERY,
-                                           .memory_limit_bytes = UINT64_C(256) << 20};
-    bool done = replay_run(&request, &result, &error);
+    bool done = run(algo, options, PASS_RECOVERY, (struct replay_window){0});
     temporary_folder_remove(folder);
     assert_true(done);
     assert_int_not_equal(access(folder, F_OK), 0);
@@ -179,6 +201,7 @@ int main(void)
         cmocka_unit_test(the_oldest_of_a_commit_counts),
         cmocka_unit_test(what_still_waits_at_the_end_counts_up_to_there),
         cmocka_unit_test(many_ticks_wait_at_once),
+        cmocka_unit_test(only_in_the_window_it_counts_how_often_it_waits),
         cmocka_unit_test(what_is_pending_is_brought_back),
         cmocka_unit_test(what_is_not_brought_back_is_a_fault),
     };
