@@ -298,6 +298,30 @@ static void intervals_and_tests_agree(void **state)
     }
 }
 
+/* What is told of one side against the other is told of that one against the first. */
+static void a_margin_is_the_same_both_ways(void **state)
+{
+    (void)state;
+    struct random random;
+    random_seed(&random, 6);
+    double up[12];
+    double down[12];
+    for (int i = 0; i < 12; i++) {
+        up[i] = random_unit(&random);
+        down[i] = -up[i];
+    }
+    for (double margin = 0; margin < 0.5; margin += 0.1) {
+        struct stats_shift shift;
+        struct stats_shift back;
+        assert_true(stats_paired_shift(up, 12, 0.95, margin, &shift));
+        assert_true(stats_paired_shift(down, 12, 0.95, margin, &back));
+        NEAR(back.p, shift.p, 1e-12);
+        assert_true(stats_unpaired_shift(down, 12, up, 9, 0.95, margin, &shift));
+        assert_true(stats_unpaired_shift(up, 9, down, 12, 0.95, margin, &back));
+        NEAR(back.p, shift.p, 1e-12);
+    }
+}
+
 static void few_values_have_no_interval(void **state)
 {
     (void)state;
@@ -308,6 +332,8 @@ static void few_values_have_no_interval(void **state)
     assert_true(stats_paired_shift(values, 6, 0.95, 0, &shift));
     assert_true(shift.low == 1 && shift.high == 6);
     NEAR(shift.p, stats_least_paired_p(6), 1e-12);
+    assert_true(stats_paired_shift(values, 6, 1 - stats_least_paired_p(6), 0, &shift));
+    assert_true(shift.low == 1 && shift.high == 6);
     NEAR(stats_least_paired_p(5), 0.0625, 1e-12);
     NEAR(stats_least_unpaired_p(5, 5), 2.0 / 252, 1e-12);
     assert_true(stats_least_paired_p(0) == 1 && stats_least_unpaired_p(0, 3) == 1);
@@ -344,8 +370,6 @@ static void order_shows(void **state)
     }
 }
 
-/* The example of Benjamini and Hochberg (1995), section 3.2: fifteen comparisons, of which their
- * procedure rejects four at 5 %, and Bonferroni's three; Holm's three as well. */
 /* Adds up the ratio of von Neumann of all orders of values[from ..], whose sum of squared distances
  * from their mean is `spread`, and its square. */
 static void add_ratios(double *values, size_t from, size_t count, double spread, double sums[2])
@@ -380,6 +404,8 @@ static void order_of_eight_by_counting(void **state)
     NEAR(stats_serial(values, 8), erfc((2 - 24 / 42.0) / deviation / sqrt(2)) / 2, 1e-9);
 }
 
+/* The example of Benjamini and Hochberg (1995), section 3.2: fifteen comparisons, of which their
+ * procedure rejects four at 5 %, and Bonferroni's three; Holm's three as well. */
 static void many_comparisons(void **state)
 {
     (void)state;
@@ -496,8 +522,8 @@ static void percentiles_of_a_histogram(void **state)
     const char *at = strstr(text, "\n\n") + 2;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         char line[100];
-        (void)snprintf(line, sizeof line, "%12.3f %2.12f %10d ", (double)steps[i].value,
-                       steps[i].share, steps[i].value);
+        (void)snprintf(line, sizeof line, "%12.3f %2.12f %10d %14.2f\n", (double)steps[i].value,
+                       steps[i].share, steps[i].value, 1 / (1 - steps[i].share));
         assert_memory_equal(at, line, strlen(line));
         at = strchr(at, '\n') + 1;
     }
@@ -530,14 +556,19 @@ static void figures_as_people_read_them(void **state)
         {duration_text, 1000, "1.00 µs"},
         {duration_text, 12.3e6, "12.3 ms"},
         {duration_text, 5e12, "5,000 s"},
+        {duration_text, -12.3e6, "-12.3 ms"},
         {size_text, 1.5e6, "1.50 MB"},
         {rate_text, 1234, "1.23 thousand"},
         {rate_text, 5e9, "5,000 million"},
+        {ticks_text, 0, "0 ticks"},
         {ticks_text, 1, "1 tick"},
         {ticks_text, 2, "2 ticks"},
         {number_text, 12, "12"},
         {number_text, 12.344, "12.34"},
         {number_text, 1234567.5, "1.2346e+06"},
+        {number_text, -1234567.5, "-1.2346e+06"},
+        {number_text, 1e15, "1e+15"},
+        {number_text, INFINITY, "-"},
         {plain_duration_text, 9999, "9999 ns"},
         {plain_duration_text, 10000, "10.0 us"},
         {plain_duration_text, 1e7, "10.0 ms"},
@@ -581,6 +612,7 @@ int main(void)
         cmocka_unit_test(approximations_continue_the_exact),
         cmocka_unit_test(approximations_of_ties),
         cmocka_unit_test(intervals_and_tests_agree),
+        cmocka_unit_test(a_margin_is_the_same_both_ways),
         cmocka_unit_test(few_values_have_no_interval),
         cmocka_unit_test(order_shows),
         cmocka_unit_test(order_of_eight_by_counting),

@@ -537,7 +537,7 @@ bool stats_unpaired_shift(const double *first, size_t first_count, const double 
 
 double stats_least_paired_p(size_t count)
 {
-    return count > 0 ? fmin(1, ldexp(2, -(int)fmin((double)count, 1000))) : 1;
+    return fmin(1, ldexp(2, -(int)fmin((double)count, 1000)));
 }
 
 double stats_least_unpaired_p(size_t first_count, size_t second_count)
