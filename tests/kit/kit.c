@@ -6,6 +6,7 @@
 #include "kit_guard.h"
 #include "kit_log.h"
 #include "kit_records.h"
+#include "kit_script.h"
 
 #include "made.h"
 #include "test.h"
@@ -277,6 +278,38 @@ static void a_fault_is_shrunk_and_replayed(void **state)
         kit_trace_release(&trace);
         kit_trace_release(&again);
     }
+}
+
+/* Of all time one turn of the wheel is left, and a tick: not two turns. */
+static void start_at_last(struct kit_run *run)
+{
+    struct kit_subject subject;
+    uint64_t turn_ticks = (uint64_t)run->options[0];
+    if (script_open(run, &subject, 1, TL_DEADLINE_MAX - 1 - turn_ticks)) {
+        script_start(&subject, 0, turn_ticks);
+        script_advance(&subject, TL_DEADLINE_MAX - 1);
+        script_close(&subject);
+    }
+}
+
+/* What is lost where time ends is late where it begins, and told as that. */
+static void late_and_lost_are_one_fault(void **state)
+{
+    (void)state;
+    const struct tl_algo *algo = made_called("wheel-edge-one-turn-late");
+    const struct kit_case late = {
+        .name = "late", .group = "time", .once = true, .function = start_at_last};
+    struct kit_target target = kit_target_of(algo, algo);
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    struct kit_trace trace;
+    kit_check_case(&target, &late, &limits, &verdict, NULL);
+    assert_int_equal(verdict.fault, FAULT_LOST);
+    kit_check_case(&target, &late, &limits, &verdict, &trace);
+    assert_int_equal(verdict.fault, FAULT_LATE);
+    assert_int_equal(trace.sessions[0].now, 0);
+    assert_int_equal(trace.count, 1);
+    kit_trace_release(&trace);
 }
 
 /* And what is left of the operations tells that: without a callback there is no fault. */
@@ -842,6 +875,7 @@ int main(void)
         cmocka_unit_test(the_case_cost_says_how_far_it_went),
         cmocka_unit_test(a_build_that_counts_and_does_otherwise_is_noticed),
         cmocka_unit_test(a_fault_is_shrunk_and_replayed),
+        cmocka_unit_test(late_and_lost_are_one_fault),
         cmocka_unit_test(the_fuzzer_finds_what_is_wrong_only_inside_callbacks),
         cmocka_unit_test(what_is_always_done_is_done_each_time),
         cmocka_unit_test(what_is_done_often_is_told_once),
