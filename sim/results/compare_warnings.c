@@ -85,7 +85,7 @@ bool compare_warn_of_circumstances(struct compare_work *work, const struct compa
         const struct result_session *session = &side->set->sessions[s];
         const struct result_session *first = first_of_kind(base->set, session->kind);
         const char *build = json_string_value(json_object_get(session->context, "build_type"));
-        if (first != NULL && first != session) {
+        if (first != NULL) {
             done = warn_of_contexts(work, first, session);
         }
         if (build != NULL && strcmp(build, "Debug") == 0) {

@@ -52,6 +52,8 @@ prints before-after.json-golden
 jq -e '.comparisons | length == 3' out >/dev/null || complain "that is no JSON of three comparisons"
 run 0 --by algo --base heap before.json
 prints by-algo.txt
+run 0 --by algo before.json after.json
+silent err 'differs'
 
 # --- what takes part
 
@@ -70,10 +72,12 @@ says out ' ns_per_event '
 silent out 'processor_ns_per_event'
 # a rate that falls is slower, and times come in one unit
 jq '.benchmarks[] |= (.time_unit = "ns" | .real_time *= 1000)' bench-after.json >bench-ns.json
-run 0 --metric items_per_second --metric real_time bench-before.json bench-ns.json -a heap \
-    --trace 'start/*'
+jq '.benchmarks[] |= (.time_unit = "ms" | .real_time /= 1000)' bench-before.json >bench-ms.json
+run 0 --metric items_per_second --metric real_time bench-ms.json bench-ns.json -a heap --trace 'start/*'
 says out '0 faster, 2 slower'
 says out 'real_time             30.07       35.96  +19.8 %'
+run 1 --threshold 18% --metric items_per_second bench-ms.json bench-ns.json -a heap --trace 'start/*'
+says err 'heap, items_per_second: +19.8 % time'
 # results from before there was a processor's time
 jq '.rows[].samples |= del(.processor_ns_per_event)' before.json >old.json
 run 0 old.json after.json
@@ -107,6 +111,10 @@ run 0 --correction none --confidence 95 --by algo before.json
 says out 'not adjusted'
 run 0 --correction bh --by algo before.json
 says out 'Benjamini and Hochberg'
+run 0 --correction none --min-effect 1000% --confidence 99 --by algo --metric processor_ns_per_event \
+    --metric ns_per_event before.json
+says out '6 cannot tell'
+silent out 'cannot show any difference'
 # eight pairs can do for six comparisons at 95 %, and not at 99 %
 run 0 --by algo --metric processor_ns_per_event --metric ns_per_event before.json
 says out '6 faster'
@@ -130,6 +138,11 @@ jq '.rows[].bytes_durable = 5' before.json >writes-5.json
 jq '.rows[].bytes_durable = 6' before.json >writes-6.json
 run 0 writes-5.json writes-6.json
 silent out bytes_durable
+# What only one side knows is no difference.
+jq 'del(.rows[].n_moves) | .rows[].ranks = 2' after.json >unknown.json
+run 0 before.json unknown.json
+silent out n_moves
+silent err 'ranks differ'
 
 # --- who is late does not win by it
 
@@ -158,6 +171,8 @@ says err 'warning: day.trace: open loop: the trace does not say what a firing ca
 # on whichever side the late one is
 run 0 open.json:wheel open.json:heap
 says err 'warning: day.trace: open loop: the trace does not say what a firing causes'
+run 0 --by algo --base heap open.json -a heap,wheel:slots=64
+silent err 'open loop'
 run 0 --by algo --base heap late.json
 silent err 'open loop'
 # nor as the base, nor is it taken for one without being asked for
@@ -186,6 +201,8 @@ silent out 'allows it'
 jq '.rows[].declared_late = 8' late.json >both-late.json
 run 0 --by algo --base heap both-late.json --trace 'day.*'
 silent out 'not punctual'
+run 0 --by algo both-late.json --trace 'day.*' -a heap,wheel
+says out 'wheel vs heap '
 # before and after a change it is as late as before
 run 0 late.json late.json --trace 'day.*'
 silent out 'not punctual'
@@ -271,7 +288,8 @@ run 0 both both
 says out 'day.trace'
 says out 'start/1000/manual_time'
 # Google Benchmark's way to say that there is no value.
-sed 's/"real_time":/"bytes": NaN, "bytes_cv": -NaN, "rate": Infinity, "real_time":/' bench-before.json >with-nan.json
+sed 's/"context": {/&"disk": "3.5\\" NaN",/
+    s/"real_time":/"bytes": NaN, "bytes_cv": -NaN, "rate": Infinity, "real_time":/' bench-before.json >with-nan.json
 grep -q NaN with-nan.json || complain "the test has no NaN in its benchmark"
 run 0 with-nan.json bench-before.json
 says out 'start/1000/manual_time'

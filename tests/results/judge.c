@@ -313,6 +313,7 @@ static void what_cannot_be_judged_says_why(void **state)
     static const double up[] = {1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9};
     static const double other[] = {2.1, 2.2, 2.0, 2.15, 2.05, 2.12, 2.02, 2.18, 2.08, 2.11};
     static const double zero[] = {1, 0, 1, 1, 1, 1};
+    static const double endless[] = {1, INFINITY, 1, 1, 1, 1};
     struct judgement judgement;
     assert_true(judge_paired(up, other, 4, &paired_settings, &judgement));
     assert_int_equal(judgement.obstacle, JUDGE_FEW_RUNS);
@@ -325,6 +326,8 @@ static void what_cannot_be_judged_says_why(void **state)
     assert_true(judge_unpaired(zero, 6, up, 6, &apart_settings, &judgement));
     assert_int_equal(judgement.obstacle, JUDGE_NOT_POSITIVE);
     assert_true(judgement.p == 1);
+    assert_true(judge_paired(up, endless, 6, &paired_settings, &judgement));
+    assert_int_equal(judgement.obstacle, JUDGE_NOT_POSITIVE);
 }
 
 static void changes_are_ratios(void **state)
