@@ -54,6 +54,35 @@ static void without_a_promise_what_was_seen_counts(void **state)
     assert_true(firing_averted_share(&nothing, 0) == 0);
 }
 
+/* Of 90 that exact structures fire, and with a drive that may be late itself. */
+static void what_is_said_of_a_firing(void **state)
+{
+    (void)state;
+    const struct firing_frame frame = {.tick_ns = NAN, .exact_fired = 90};
+    const struct {
+        struct firing firing;
+        const char *lateness;
+    } examples[] = {
+        {made(0, 0, 0, 0, 0), "none, as it promises"},
+        {made(0, 0, 0, 5, 0), "up to 5 ticks late, all of it by the drive"},
+        {made(0, 8, 0, 8, 0), "up to 8 ticks late, by its promise at most 8 ticks late"},
+        {made(0, 8, 0, 9, 0),
+         "up to 9 ticks late, by its promise at most 8 ticks late, without the drive's"},
+        {made(NAN, NAN, -1, 2, 0), "up to 1 tick early and up to 2 ticks late"},
+    };
+    char text[FIRING_BYTES];
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        assert_string_equal(firing_lateness_words(&examples[i].firing, &frame, text),
+                            examples[i].lateness);
+    }
+    struct firing firing = examples[0].firing;
+    assert_string_equal(firing_share_words(&firing, &frame, text), "all 90 timers");
+    firing.fired = 81;
+    firing.averted = 9;
+    assert_string_equal(firing_share_words(&firing, &frame, text),
+                        "81 of the 90 timers that exact structures fire (10 % averted)");
+}
+
 static void a_time_is_whole_ticks(void **state)
 {
     (void)state;
@@ -104,6 +133,16 @@ static void a_wrong_structure_is_no_measure(void **state)
     }
 }
 
+static void a_count_has_an_end(void **state)
+{
+    (void)state;
+    struct results results = {0};
+    add_row(&results, "heap", "ok", 0, 50, 0);
+    row_set_integer(&results.rows[0], COL_FIRED, UINT64_MAX);
+    assert_true(results.rows[0].cells[COL_FIRED].value.integer == INT64_MAX);
+    results_free(&results);
+}
+
 /* By rounding none becomes equal to another. */
 static void single_runs_are_told_more_closely(void **state)
 {
@@ -129,6 +168,8 @@ int main(void)
         cmocka_unit_test(single_runs_are_told_more_closely),
         cmocka_unit_test(promises_count_before_what_was_seen),
         cmocka_unit_test(without_a_promise_what_was_seen_counts),
+        cmocka_unit_test(what_is_said_of_a_firing),
+        cmocka_unit_test(a_count_has_an_end),
         cmocka_unit_test(a_time_is_whole_ticks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
