@@ -1,8 +1,7 @@
 #include "lived.h"
 
 void lived_begin(struct lived *lived, const struct trace_block *from, const uint64_t *from_events,
-                 size_t group, size_t group_end, const struct tape_section *section,
-                 bool keep_empty)
+                 size_t group, size_t group_end, const struct tape_section *section)
 {
     lived->from = from;
     lived->from_events = from_events;
@@ -11,7 +10,6 @@ void lived_begin(struct lived *lived, const struct trace_block *from, const uint
     lived->record = 0;
     lived->section = section;
     lived->outside = 0;
-    lived->keep_empty = keep_empty;
 }
 
 static bool is_full(const struct lived *lived)
@@ -77,9 +75,6 @@ static void add_group(struct lived *lived)
 {
     const struct trace_block *from = lived->from;
     const struct trace_group *group = &from->groups[lived->group];
-    if (lived->keep_empty) {
-        go_to(lived, group->tick);
-    }
     for (; lived->record < group->count && !is_full(lived); lived->record++) {
         uint32_t i = group->first + lived->record;
         bool external = from->causes == NULL || from->causes[i].basis == TRACE_EXTERNAL;

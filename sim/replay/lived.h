@@ -27,15 +27,12 @@ struct lived {
     uint32_t record; /* of the group, that are done */
     const struct tape_section *section;
     size_t outside;
-    bool keep_empty; /* groups that have reactions only */
 };
 
 /* Begins a stretch: groups [group, group_end) of `from`, whose operations have the numbers
- * `from_events` (NULL: they follow one another), with their section of the tape. Groups of which
- * nothing is left stay as ticks to go to if `keep_empty`. */
+ * `from_events` (NULL: they follow one another), with their section of the tape. */
 void lived_begin(struct lived *lived, const struct trace_block *from, const uint64_t *from_events,
-                 size_t group, size_t group_end, const struct tape_section *section,
-                 bool keep_empty);
+                 size_t group, size_t group_end, const struct tape_section *section);
 
 /* Fills the block with what comes next, at most TRACE_BLOCK_RECORDS operations and groups. False if
  * there is nothing. */

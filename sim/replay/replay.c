@@ -236,7 +236,7 @@ static bool run_lived(struct replay *replay, const struct trace_block *block,
 {
     struct lived *lived = replay->lived;
     bool taken = true;
-    lived_begin(lived, block, events, from, to, replay->section, replay->may_be_early);
+    lived_begin(lived, block, events, from, to, replay->section);
     while (taken && lived_next(lived)) {
         taken = run_groups(replay, &lived->block, lived->events, 0, lived->block.group_count);
     }
