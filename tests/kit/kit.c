@@ -339,6 +339,140 @@ static void the_fuzzer_finds_what_is_wrong_only_inside_callbacks(void **state)
     }
 }
 
+static enum fault_kind fault_of(const struct tl_algo *algo, const char *operations)
+{
+    char text[200] = "create capacity 4 now 0 max-delay 0\n";
+    assert_true(strlen(text) + strlen(operations) < sizeof text);
+    (void)strcat(text, operations);
+    struct kit_target target = kit_target_of(algo, algo);
+    struct kit_trace trace = trace_from(text, algo);
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    kit_replay(&target, &trace, &limits, &verdict);
+    kit_trace_release(&trace);
+    return verdict.fault;
+}
+
+/* By the fewest operations that are wrong in no other way. */
+static void each_rule_counts_by_itself(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *operations;
+        enum fault_kind fault;
+    } examples[] = {
+        {"heap-endless-callbacks", "start 0 in 1\nwhen 0 fires start 0 in 0\nadvance by 1\n",
+         FAULT_REENTRY},
+        {"heap-ignores-budget", "start 0-1 in 1\nadvance by 1 budget 1\n", FAULT_BUDGET},
+        {"heap-next-never-grows", "start 0 in 5\nadvance by 0\n", FAULT_NEXT},
+        {"heap-ties-unbroken", "start 0-2 in 1\nadvance by 1 budget 1\nadvance by 0 budget 1\n",
+         FAULT_MISORDERED},
+    };
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        const struct tl_algo *right = made_called("right-heap");
+        assert_int_equal(fault_of(made_called(examples[i].name), examples[i].operations),
+                         examples[i].fault);
+        assert_int_equal(fault_of(right, examples[i].operations), FAULT_NONE);
+    }
+}
+
+/* What a callback is told instead of its timer and its tick. */
+static uint32_t other_id;
+static int64_t other_tick;
+
+/* The callback of an advance. */
+struct told {
+    tl_fire_fn fire;
+    void *ctx;
+};
+
+static void tell_fired(void *ctx, uint32_t id, uint64_t now)
+{
+    const struct told *told = ctx;
+    told->fire(told->ctx, id + other_id, now + (uint64_t)other_tick);
+}
+
+static uint64_t advance_telling(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                void *ctx)
+{
+    struct told told = {.fire = fire, .ctx = ctx};
+    return made_called("right-heap")->advance(self, now, budget, tell_fired, &told);
+}
+
+static void callbacks_are_told_their_timer_and_tick(void **state)
+{
+    (void)state;
+    static const char last_of_four[] = "start 3 in 5\nadvance by 7\n";
+    struct tl_algo algo = *made_called("right-heap");
+    algo.advance = advance_telling;
+    for (other_tick = -1; other_tick <= 1; other_tick++) {
+        assert_int_equal(fault_of(&algo, last_of_four), other_tick == 0 ? FAULT_NONE : FAULT_COUNT);
+    }
+    other_tick = 0;
+    other_id = 1;
+    assert_int_equal(fault_of(&algo, last_of_four), FAULT_DUPLICATE);
+}
+
+/* A root, and a cell below itself. */
+static void walk_in_a_circle(const void *self, const struct tl_visitor *visitor)
+{
+    (void)self;
+    const struct tl_part part = {.name = "tree", .form = TL_FORM_TREE};
+    visitor->part(visitor->ctx, &part);
+    for (uint64_t index = 0; index < 2; index++) {
+        const struct tl_cell cell = {.index = index, .parent = index == 0 ? TL_NEVER : index};
+        visitor->cell(visitor->ctx, &cell);
+    }
+}
+
+static void no_cell_hangs_from_itself(void **state)
+{
+    (void)state;
+    struct tl_algo algo = *made_called("right-heap");
+    algo.walk = walk_in_a_circle;
+    assert_int_equal(fault_of(&algo, "inspect\n"), FAULT_WALK);
+}
+
+static enum tl_status refusal;
+
+static enum tl_status refuse_create(const struct tl_config *config, void **self)
+{
+    (void)config;
+    (void)self;
+    return refusal;
+}
+
+static enum tl_status refuse_reserve(void *self, uint32_t capacity)
+{
+    (void)self;
+    (void)capacity;
+    return refusal;
+}
+
+static enum tl_status refuse_start(void *self, uint32_t id, uint64_t deadline)
+{
+    (void)self;
+    (void)id;
+    (void)deadline;
+    return refusal;
+}
+
+/* Memory that was refused; timers that it holds. */
+static void who_refuses_has_a_reason(void **state)
+{
+    (void)state;
+    struct tl_algo algo = *made_called("right-full");
+    refusal = TL_ERR_FULL;
+    algo.start = refuse_start;
+    assert_int_equal(fault_of(&algo, "start 0 in 5\n"), FAULT_STATUS);
+    refusal = TL_ERR_NOMEM;
+    algo.reserve = refuse_reserve;
+    assert_int_equal(fault_of(&algo, "reserve 9\n"), FAULT_STATUS);
+    algo.create = refuse_create;
+    assert_int_equal(fault_of(&algo, "advance by 1\n"), FAULT_STATUS);
+}
+
 /* Timer 1 goes before timer 0 at tick 3, out of its turn, if it was started in its second callback
  * as in its first. */
 static void what_is_always_done_is_done_each_time(void **state)
@@ -820,18 +954,12 @@ static void the_documentation_lists_every_case(void **state)
     free(text);
 }
 
-static enum tl_status create_without_its_library(const struct tl_config *config, void **self)
-{
-    (void)config;
-    (void)self;
-    return TL_ERR_UNAVAILABLE;
-}
-
 static void what_is_not_here_is_left_out(void **state)
 {
     (void)state;
     struct tl_algo algo = *made_called("right-heap");
-    algo.create = create_without_its_library;
+    algo.create = refuse_create;
+    refusal = TL_ERR_UNAVAILABLE;
     const struct kit_target target = kit_target_of(&algo, &algo);
     const struct kit_limits limits = kit_limits_default();
     struct kit_verdict verdict;
@@ -877,6 +1005,10 @@ int main(void)
         cmocka_unit_test(a_fault_is_shrunk_and_replayed),
         cmocka_unit_test(late_and_lost_are_one_fault),
         cmocka_unit_test(the_fuzzer_finds_what_is_wrong_only_inside_callbacks),
+        cmocka_unit_test(each_rule_counts_by_itself),
+        cmocka_unit_test(callbacks_are_told_their_timer_and_tick),
+        cmocka_unit_test(no_cell_hangs_from_itself),
+        cmocka_unit_test(who_refuses_has_a_reason),
         cmocka_unit_test(what_is_always_done_is_done_each_time),
         cmocka_unit_test(what_is_done_often_is_told_once),
         cmocka_unit_test(structures_side_by_side_are_told_as_such),
