@@ -426,12 +426,32 @@ static void walk_in_a_circle(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static void no_cell_hangs_from_itself(void **state)
+static uint64_t kept_at_tick;
+
+/* Timer 0, if any is pending. */
+static void walk_to_timer(const void *self, const struct tl_visitor *visitor)
+{
+    const struct tl_part part = {.name = "list", .form = TL_FORM_LIST};
+    const struct tl_cell cell = {.parent = TL_NEVER};
+    const struct tl_held held = {.at = kept_at_tick};
+    visitor->part(visitor->ctx, &part);
+    visitor->cell(visitor->ctx, &cell);
+    if (made_called("right-heap")->count(self) > 0) {
+        visitor->timer(visitor->ctx, &held);
+    }
+}
+
+static void what_is_shown_is_so(void **state)
 {
     (void)state;
     struct tl_algo algo = *made_called("right-heap");
     algo.walk = walk_in_a_circle;
     assert_int_equal(fault_of(&algo, "inspect\n"), FAULT_WALK);
+    algo.walk = walk_to_timer;
+    for (kept_at_tick = 4; kept_at_tick <= 6; kept_at_tick++) {
+        assert_int_equal(fault_of(&algo, "start 0 in 5\ninspect\n"),
+                         kept_at_tick == 5 ? FAULT_NONE : FAULT_WALK);
+    }
 }
 
 static enum tl_status refusal;
@@ -739,6 +759,7 @@ static void complain(void *ctx, const char *what)
 /* What a sanitizer would end. */
 __attribute__((no_sanitize("address"))) static void misuse(struct kit_guard *guard, unsigned which)
 {
+    struct kit_guard other;
     unsigned char *block = tl_alloc(&guard->allocator, 100, 32);
     switch (which) {
     case 0:
@@ -764,6 +785,17 @@ __attribute__((no_sanitize("address"))) static void misuse(struct kit_guard *gua
     case 5:
         tl_free(&guard->allocator, block, 100, 16);
         break;
+    case 6: /* noticed when it is given back indeed */
+        tl_free(&guard->allocator, block, 100, 32);
+        block[7] = 1;
+        for (unsigned i = 0; i < KIT_GUARD_QUARANTINE; i++) {
+            tl_free(&guard->allocator, tl_alloc(&guard->allocator, 8, 8), 8, 8);
+        }
+        break;
+    case 7:
+        kit_guard_init(&other, guard->report, guard->report_ctx);
+        tl_free(&other.allocator, block, 100, 32);
+        break;
     default:
         (void)tl_alloc(&guard->allocator, 10, 24);
     }
@@ -779,6 +811,8 @@ static void misuse_of_memory_is_noticed(void **state)
         "back twice",
         "gave back as one of 99 bytes a block of 100 bytes",
         "as aligned to 16 what was asked for as aligned to 32",
+        "wrote to memory it had freed, at offset 7",
+        "what belongs to another structure",
         "which is no power of two",
     };
     /* Volatile: it must live through the jump back. */
@@ -1007,7 +1041,7 @@ int main(void)
         cmocka_unit_test(the_fuzzer_finds_what_is_wrong_only_inside_callbacks),
         cmocka_unit_test(each_rule_counts_by_itself),
         cmocka_unit_test(callbacks_are_told_their_timer_and_tick),
-        cmocka_unit_test(no_cell_hangs_from_itself),
+        cmocka_unit_test(what_is_shown_is_so),
         cmocka_unit_test(who_refuses_has_a_reason),
         cmocka_unit_test(what_is_always_done_is_done_each_time),
         cmocka_unit_test(what_is_done_often_is_told_once),
