@@ -377,9 +377,11 @@ static void each_rule_counts_by_itself(void **state)
     }
 }
 
-/* What a callback is told instead of its timer and its tick. */
+/* What a callback is told instead of its timer and its tick; and how much later an advance takes it
+ * to be. */
 static uint32_t other_id;
 static int64_t other_tick;
+static uint64_t ahead_ticks;
 
 /* The callback of an advance. */
 struct told {
@@ -397,7 +399,7 @@ static uint64_t advance_telling(void *self, uint64_t now, uint64_t budget, tl_fi
                                 void *ctx)
 {
     struct told told = {.fire = fire, .ctx = ctx};
-    return made_called("right-heap")->advance(self, now, budget, tell_fired, &told);
+    return made_called("right-heap")->advance(self, now + ahead_ticks, budget, tell_fired, &told);
 }
 
 static void callbacks_are_told_their_timer_and_tick(void **state)
@@ -412,6 +414,31 @@ static void callbacks_are_told_their_timer_and_tick(void **state)
     other_tick = 0;
     other_id = 1;
     assert_int_equal(fault_of(&algo, last_of_four), FAULT_DUPLICATE);
+    other_id = 0;
+}
+
+static struct tl_precision early_by_one(const int64_t *options, uint64_t delay_ticks)
+{
+    (void)options;
+    return (struct tl_precision){.early_ticks = delay_ticks > 0};
+}
+
+/* A tick before it is due it may fire, but not before the tick that next said. */
+static void next_is_not_after_who_is_early(void **state)
+{
+    (void)state;
+    struct tl_algo algo = *made_called("right-heap");
+    algo.advance = advance_telling;
+    algo.precision = early_by_one;
+    algo.capabilities &= ~(uint32_t)TL_CAP_EXACT;
+    ahead_ticks = 1;
+    other_tick = -1;
+    assert_int_equal(fault_of(&algo, "start 0 in 5\nadvance by 4\n"), FAULT_NEXT);
+    algo.capabilities &= ~(uint32_t)(TL_CAP_NEXT | TL_CAP_NEXT_EXACT);
+    algo.next = NULL;
+    assert_int_equal(fault_of(&algo, "start 0 in 5\nadvance by 4\n"), FAULT_NONE);
+    ahead_ticks = 0;
+    other_tick = 0;
 }
 
 /* A root, and a cell below itself. */
@@ -1041,6 +1068,7 @@ int main(void)
         cmocka_unit_test(the_fuzzer_finds_what_is_wrong_only_inside_callbacks),
         cmocka_unit_test(each_rule_counts_by_itself),
         cmocka_unit_test(callbacks_are_told_their_timer_and_tick),
+        cmocka_unit_test(next_is_not_after_who_is_early),
         cmocka_unit_test(what_is_shown_is_so),
         cmocka_unit_test(who_refuses_has_a_reason),
         cmocka_unit_test(what_is_always_done_is_done_each_time),
