@@ -137,12 +137,27 @@ static void figures_differ_by_more_than_their_spreads(void **state)
     assert_false(measured_differ((struct measured){.value = 90, .spread = 1, .runs = 4}, ten));
 }
 
+/* A text is a number if it is nothing else; what has none is last. */
+static void numbers_of_rows(void **state)
+{
+    (void)state;
+    json_t *none = json_pack("{s:s, s:s}", "ns", "", "n", "5x");
+    json_t *some = json_pack("{s:s, s:i}", "ns", "5.5", "n", 5);
+    assert_true(isnan(row_number(none, "ns")) && isnan(row_number(none, "n")));
+    assert_true(row_number(some, "ns") == 5.5 && row_number(some, "n") == 5);
+    assert_true(row_order(some, none, "ns") < 0 && row_order(none, some, "ns") > 0);
+    assert_int_equal(row_order(none, none, "ns"), 0);
+    json_decref(none);
+    json_decref(some);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_wins),
         cmocka_unit_test(none_wins),
         cmocka_unit_test(late_ones_stand_beside),
+        cmocka_unit_test(numbers_of_rows),
         cmocka_unit_test(figures_differ_by_more_than_their_spreads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
