@@ -317,7 +317,12 @@ static void *give(struct kit_guard *guard, size_t bytes, size_t align)
 
 static void take_back(struct kit_guard *guard, struct kit_guard_block *block)
 {
+    struct kit_guard_block **place = &guard->quarantine[guard->quarantine_at];
+    /* Before anything changes, for a report need not return. */
     check_canaries(guard, block);
+    if (*place != NULL) {
+        check_freed(guard, *place);
+    }
     if (block->prev != NULL) {
         block->prev->next = block->next;
     } else {
@@ -338,10 +343,8 @@ static void take_back(struct kit_guard *guard, struct kit_guard_block *block)
         memset(block->payload, FREED_PATTERN, block->bytes);
         poison(block->payload, block->bytes);
     }
-    struct kit_guard_block **place = &guard->quarantine[guard->quarantine_at];
     guard->quarantine_at = (guard->quarantine_at + 1) % KIT_GUARD_QUARANTINE;
     if (*place != NULL) {
-        check_freed(guard, *place);
         let_go(guard, *place);
     }
     *place = block;

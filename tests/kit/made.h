@@ -8,14 +8,14 @@
 
 #include <string.h>
 
-#define WRONG_STRUCTURE(symbol) extern const struct tl_algo tl_algo_##symbol;
-#include "wrong_list.h"
-#undef WRONG_STRUCTURE
+#define MADE_STRUCTURE(symbol) extern const struct tl_algo tl_algo_##symbol;
+#include "made_list.h"
+#undef MADE_STRUCTURE
 
 static const struct tl_algo *const made[] = {
-#define WRONG_STRUCTURE(symbol) &tl_algo_##symbol,
-#include "wrong_list.h"
-#undef WRONG_STRUCTURE
+#define MADE_STRUCTURE(symbol) &tl_algo_##symbol,
+#include "made_list.h"
+#undef MADE_STRUCTURE
 };
 
 #define MADE_COUNT (sizeof made / sizeof made[0])
