@@ -43,6 +43,6 @@ endif()
 set(CPACK_SOURCE_GENERATOR TXZ)
 set(CPACK_SOURCE_PACKAGE_FILE_NAME "timerlab-${PROJECT_VERSION}")
 set(CPACK_SOURCE_IGNORE_FILES
-    "^${CMAKE_SOURCE_DIR}/\\\\.git/" "^${CMAKE_SOURCE_DIR}/build/" "^${CMAKE_SOURCE_DIR}/results/"
+    "^${CMAKE_SOURCE_DIR}/\\\\.git(/|$)" "^${CMAKE_SOURCE_DIR}/build/" "^${CMAKE_SOURCE_DIR}/results/"
     "^${CMAKE_SOURCE_DIR}/docs/pictures/.*\\\\.png$" "/node_modules/")
 include(CPack)
