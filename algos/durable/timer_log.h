@@ -160,11 +160,11 @@ static inline void log_append_word(struct timer_log *log, enum log_op op, uint32
     log->buffer[log->used++] = (uint64_t)op << LOG_OP_SHIFT | (uint64_t)id << LOG_ID_SHIFT | says;
 }
 
-/* Takes that word back, and says its id. */
-static inline uint32_t log_take_back_word(struct timer_log *log)
+/* Takes that word back. */
+static inline void log_take_back_word(struct timer_log *log)
 {
     log->sequence--;
-    return (uint32_t)(log->buffer[--log->used] >> LOG_ID_SHIFT) % LOG_IDS;
+    log->used--;
 }
 
 /* What waits, to go back to. */

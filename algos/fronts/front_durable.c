@@ -60,8 +60,7 @@ struct durable {
     void *self;
     struct timer *timers;
     size_t easy_until; /* as long as fewer words wait, an operation is one more, and nothing else */
-    uint64_t count;
-    struct timer replaced; /* by a start that the structure may refuse */
+    uint64_t pending_at_most; /* a start does not ask whether its timer is pending already */
     struct timer_log log;
     const struct tl_allocator *allocator;
     uint32_t *due; /* what the structure fired, in its order; room for every timer */
@@ -104,12 +103,34 @@ static bool can_write(const struct durable *durable)
     return durable->usable && !durable->store.final;
 }
 
+/* Of those that the structure has fired, the ones that nobody has stopped or restarted since. */
+static uint64_t left_over(const struct durable *durable)
+{
+    uint64_t left = 0;
+    for (uint32_t i = 0; i < durable->due_count; i++) {
+        left += is_due(&durable->timers[durable->due[i]]);
+    }
+    return left;
+}
+
+static uint64_t durable_count(const void *self)
+{
+    const struct durable *durable = self;
+    return durable->inner->count(durable->self) + left_over(durable);
+}
+
+/* Not within an advance, where the structure is at work. */
+static void count_pending(struct durable *durable)
+{
+    durable->pending_at_most = durable_count(durable);
+}
+
 /* --- snapshots ------------------------------------------------------------------------------- */
 
 /* The log is long enough, and has room for everything until the next snapshot is due. */
 static uint64_t snapshot_distance(const struct durable *durable)
 {
-    uint64_t records = durable->count / 100 * durable->snapshot_percent;
+    uint64_t records = durable->pending_at_most / 100 * durable->snapshot_percent;
     return records > durable->snapshot_least ? records : durable->snapshot_least;
 }
 
@@ -131,8 +152,9 @@ static void finish_snapshot(struct durable *durable)
         give_snapshot_up(durable);
         return;
     }
-    uint64_t wanted = log_words_for(durable->count) + snapshot_distance(durable);
-    (void)log_drop(&durable->log, from, wanted, durable->count);
+    count_pending(durable);
+    uint64_t live = durable->pending_at_most;
+    (void)log_drop(&durable->log, from, log_words_for(live) + snapshot_distance(durable), live);
 }
 
 /* Does the share of a snapshot that the records since it was last worked for are worth. */
@@ -140,6 +162,7 @@ static void work_for_snapshot(struct durable *durable)
 {
     struct timer_log *log = &durable->log;
     if (!snapshot_is_open(&durable->snapshot)) {
+        count_pending(durable);
         uint64_t records = log->sequence - durable->snapshot_from;
         uint64_t distance = snapshot_distance(durable);
         if (records < distance) {
@@ -185,6 +208,13 @@ static enum tl_status commit(struct durable *durable)
     return log_commit(&durable->log);
 }
 
+/* The place behind the next record; and, if it `starts` a timer, behind those that end all. */
+static uint64_t end_of_all(const struct durable *durable, bool starts)
+{
+    uint64_t pending = durable->pending_at_most + durable->advancing + 1;
+    return log_place(&durable->log) + LOG_MOST_WORDS + (starts ? log_words_for(pending) : 0);
+}
+
 /* One more record can be made; and, if it is one that `starts` a timer, there is room for those
  * that end all of them. One that ends a timer has had its room since that was started. */
 static enum tl_status make_ready(struct durable *durable, bool starts)
@@ -207,11 +237,13 @@ static enum tl_status make_ready(struct durable *durable, bool starts)
     }
     /* What lies in a temporary folder is made when something is first written. */
     bool is_there = durable->store.path != NULL || log->segment_count > 0;
-    uint64_t end = log_place(log) + LOG_MOST_WORDS;
-    if (starts) {
-        end += log_words_for(durable->count + 1 + durable->advancing);
+    uint64_t end = end_of_all(durable, starts);
+    if (end > log->room && !durable->advancing) {
+        count_pending(durable);
+        end = end_of_all(durable, starts);
     }
-    return end > log->room && is_there ? log_make_room(log, end, durable->count + 1) : TL_OK;
+    return end > log->room && is_there ? log_make_room(log, end, durable->pending_at_most + 1)
+                                       : TL_OK;
 }
 
 /* Nearly every record needs no more than its place in the buffer: it is neither the first nor the
@@ -226,9 +258,8 @@ static void count_easy(struct durable *durable)
         return;
     }
     uint64_t easy = durable->group > waiting + 1 ? durable->group - waiting - 1 : 0;
-    uint64_t taken =
-        log_place(log) + LOG_MOST_WORDS + log_words_for(durable->count + durable->advancing);
-    uint64_t room = log->room > taken ? (log->room - taken) / EASY_WORDS : 0;
+    uint64_t end = end_of_all(durable, true);
+    uint64_t room = log->room > end ? (log->room - end) / EASY_WORDS : 0;
     easy = room < easy ? room : easy;
     if (!durable->advancing) {
         uint64_t next = log->sequence + 1;
@@ -291,12 +322,12 @@ static void undo_start(struct durable *durable, uint32_t id)
     }
 }
 
-/* Its record is the last one made. */
+/* Its record is the last one made. What the timer was before is not looked at: with many timers
+ * that is a line of memory to wait for. */
 static inline void link_timer(struct durable *durable, uint32_t id, uint64_t deadline)
 {
-    struct timer *timer = &durable->timers[id];
-    durable->count += !is_pending(timer);
-    *timer = (struct timer){.deadline = deadline, .generation = durable->log.sequence};
+    durable->pending_at_most++;
+    durable->timers[id] = (struct timer){.deadline = deadline, .generation = durable->log.sequence};
 }
 
 /* One that is not easy. */
@@ -320,34 +351,27 @@ static __attribute__((noinline)) enum tl_status start_apart(struct durable *dura
     return TL_OK;
 }
 
-/* The structure refuses what is on record already. */
-static __attribute__((noinline)) enum tl_status take_start_back(struct durable *durable,
-                                                                enum tl_status status)
-{
-    struct timer *timer = &durable->timers[log_take_back_word(&durable->log)];
-    *timer = durable->replaced;
-    durable->count -= !is_pending(timer);
-    return status;
-}
-
-/* The record comes first, since little has to be kept until the structure returns then. */
+/* The record comes first, since less has to be kept until the structure returns then. */
 static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct durable *durable = self;
     if (!is_easy(durable) || !log_reaches(&durable->log, deadline)) {
         return start_apart(durable, id, deadline);
     }
-    durable->replaced = durable->timers[id];
     log_append_word(&durable->log, LOG_START, id, deadline);
-    link_timer(durable, id, deadline);
     enum tl_status status = durable->inner->start(durable->self, id, deadline);
-    return __builtin_expect(status == TL_OK, 1) ? TL_OK : take_start_back(durable, status);
+    if (__builtin_expect(status != TL_OK, 0)) {
+        log_take_back_word(&durable->log);
+        return status;
+    }
+    link_timer(durable, id, deadline);
+    return TL_OK;
 }
 
 static void unlink_timer(struct durable *durable, struct timer *timer)
 {
     *timer = (struct timer){.deadline = TL_NEVER};
-    durable->count--;
+    durable->pending_at_most--;
 }
 
 /* One that is not easy, or of a timer that the structure has fired. */
@@ -545,12 +569,6 @@ static uint64_t durable_next(const void *self)
     return any_left_over(durable) ? durable->now : durable->inner->next(durable->self);
 }
 
-static uint64_t durable_count(const void *self)
-{
-    const struct durable *durable = self;
-    return durable->count;
-}
-
 static void durable_counters(const void *self, struct tl_counters *out)
 {
     const struct durable *durable = self;
@@ -561,18 +579,16 @@ static enum tl_status durable_check(const void *self, char *why, size_t why_byte
 {
     const struct durable *durable = self;
     uint64_t pending = 0;
-    uint64_t due = 0;
     for (uint32_t id = 0; id < durable->capacity; id++) {
-        const struct timer *timer = &durable->timers[id];
-        pending += is_pending(timer);
-        due += is_due(timer);
+        pending += is_pending(&durable->timers[id]);
     }
     uint64_t inside = durable->inner->count(durable->self);
-    if (pending != durable->count || inside + due != pending) {
+    uint64_t due = left_over(durable);
+    if (inside + due != pending || durable->pending_at_most < pending) {
         (void)snprintf(
             why, why_bytes,
-            "%llu timers are pending, not %llu; the structure has %llu, and %llu are due",
-            (unsigned long long)pending, (unsigned long long)durable->count,
+            "%llu timers are pending, at most %llu; the structure has %llu, and %llu are due",
+            (unsigned long long)pending, (unsigned long long)durable->pending_at_most,
             (unsigned long long)inside, (unsigned long long)due);
         return TL_ERR_CORRUPT;
     }
@@ -883,7 +899,7 @@ static enum tl_status start_timers(struct durable *durable, tl_adopt_fn adopt, v
         const struct timer *timer = &durable->timers[id];
         if (is_pending(timer)) {
             status = durable->inner->start(durable->self, id, timer->deadline);
-            durable->count += status == TL_OK;
+            durable->pending_at_most += status == TL_OK;
         }
     }
     for (uint32_t id = 0; id < capacity && status == TL_OK; id++) {
@@ -928,9 +944,8 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
     }
     if (status == TL_OK) {
         remove_old_snapshots(durable, &snapshots);
-        status =
-            log_make_room(&durable->log, log_place(&durable->log) + log_words_for(durable->count),
-                          durable->count);
+        uint64_t live = durable->pending_at_most;
+        status = log_make_room(&durable->log, log_place(&durable->log) + log_words_for(live), live);
     }
     store_numbers_release(&logs, durable->allocator);
     store_numbers_release(&snapshots, durable->allocator);
