@@ -265,7 +265,7 @@ enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t liv
 
 struct log_mark log_mark(const struct timer_log *log)
 {
-    return (struct log_mark){log->used, log->frame_end, log->others, log->base, log->sequence};
+    return (struct log_mark){log->used, log->frame_end, log->others, log->base, log->numbered};
 }
 
 void log_take_back(struct timer_log *log, struct log_mark mark)
@@ -274,7 +274,7 @@ void log_take_back(struct timer_log *log, struct log_mark mark)
     log->frame_end = mark.frame_end;
     log->others = mark.others;
     log->base = mark.base;
-    log->sequence = mark.sequence;
+    log->numbered = mark.numbered;
 }
 
 /* Of what is made before anything has a name nobody reads a number. */
@@ -287,23 +287,30 @@ static bool begins_segment(const struct timer_log *log, uint64_t place)
     return i < log->segment_count ? log->segments[i].first == place : place == 0;
 }
 
-static void append_other(struct timer_log *log, uint64_t word)
+/* A word that has no number. */
+static void append_unnumbered(struct timer_log *log, uint64_t word)
 {
     log->buffer[log->used++] = word;
+    log->numbered--;
+}
+
+static void append_other(struct timer_log *log, uint64_t word)
+{
+    append_unnumbered(log, word);
     log->others++;
 }
 
 void log_open_frame(struct timer_log *log)
 {
     if (log_place(log) % LOG_LINE == LOG_LINE - 1) {
-        log->buffer[log->used++] = 0;
+        append_unnumbered(log, 0);
     }
     uint64_t place = log_place(log);
     log->frame_end = log->used + (size_t)(LOG_LINE - place % LOG_LINE);
-    log->used++; /* its head is made at last */
+    append_unnumbered(log, 0); /* its head is made at last */
     if (begins_segment(log, place)) {
         log->base = 0;
-        append_other(log, LOG_SEQUENCE | (log->sequence + 1));
+        append_other(log, LOG_SEQUENCE | (log_sequence(log) + 1));
     }
 }
 
@@ -439,6 +446,7 @@ enum tl_status log_commit(struct timer_log *log)
     }
     if (log_place(log) % LOG_LINE == 1) {
         log->used--; /* a head that nothing came after */
+        log->numbered++;
         log->frame_end = log->used;
     }
     uint64_t written = log->written;
@@ -462,6 +470,7 @@ enum tl_status log_commit(struct timer_log *log)
         return status;
     }
     log->place += log->used;
+    log->numbered += log->used;
     log->used = 0;
     log->frame_end = 0;
     log->others = 0;
@@ -768,8 +777,8 @@ static enum tl_status judge_end(struct reading *reading, uint64_t upto)
 static void stand_at_end(struct timer_log *log, const struct reading *reading)
 {
     log->place = reading->end;
-    log->sequence = reading->next - 1;
-    log->written = log->sequence;
+    log->numbered = reading->next - 1;
+    log->written = log->numbered;
     log->synced = log->store->waits ? log->written : 0;
     log->current = 0;
     while (end_of(&log->segments[log->current]) <= log->place &&

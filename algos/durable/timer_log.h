@@ -81,7 +81,7 @@ struct timer_log {
     uint64_t *buffer;  /* words that wait */
     size_t used;       /* of it, with the frames' heads */
     uint64_t base;     /* deadlines of starts are above it */
-    uint64_t sequence; /* number of the last operation */
+    uint64_t numbered; /* with `used`, the number of the last operation */
     struct store *store;
     const struct tl_allocator *allocator;
     size_t frame_end;             /* as far as the last frame can go */
@@ -115,10 +115,16 @@ enum tl_status log_reserve(struct timer_log *log, uint64_t timers);
 /* Makes sure that words below that place have theirs on the disk, among `live` timers. */
 enum tl_status log_make_room(struct timer_log *log, uint64_t up_to, uint64_t live);
 
+/* The number of the last operation. */
+static inline uint64_t log_sequence(const struct timer_log *log)
+{
+    return log->numbered + log->used;
+}
+
 /* Operations that wait. */
 static inline uint64_t log_waiting(const struct timer_log *log)
 {
-    return log->sequence - log->written;
+    return log_sequence(log) - log->written;
 }
 
 /* The place that comes next. */
@@ -151,19 +157,19 @@ static inline bool log_reaches(const struct timer_log *log, uint64_t deadline)
 /* Likewise, where it takes one word of the last frame, and nothing else. */
 static inline void log_append_word(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of)
 {
-    uint64_t says = ++log->sequence - of;
+    size_t at = log->used++;
+    uint64_t says = log_sequence(log) - of;
     if (op == LOG_START) {
         says = of - log->base;
     } else if (says > UINT32_MAX) {
         says = 0;
     }
-    log->buffer[log->used++] = (uint64_t)op << LOG_OP_SHIFT | (uint64_t)id << LOG_ID_SHIFT | says;
+    log->buffer[at] = (uint64_t)op << LOG_OP_SHIFT | (uint64_t)id << LOG_ID_SHIFT | says;
 }
 
 /* Takes that word back. */
 static inline void log_take_back_word(struct timer_log *log)
 {
-    log->sequence--;
     log->used--;
 }
 
@@ -173,7 +179,7 @@ struct log_mark {
     size_t frame_end;
     size_t others;
     uint64_t base;
-    uint64_t sequence;
+    uint64_t numbered;
 };
 
 struct log_mark log_mark(const struct timer_log *log);

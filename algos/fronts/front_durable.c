@@ -60,7 +60,8 @@ struct durable {
     void *self;
     struct timer *timers;
     size_t easy_until; /* as long as fewer words wait, an operation is one more, and nothing else */
-    uint64_t pending_at_most; /* a start does not ask whether its timer is pending already */
+    uint64_t counted;  /* so many timers were pending */
+    uint64_t counted_at; /* at that sequence number */
     struct timer_log log;
     const struct tl_allocator *allocator;
     uint32_t *due; /* what the structure fired, in its order; room for every timer */
@@ -93,6 +94,11 @@ static bool is_pending(const struct timer *timer)
     return timer->deadline != TL_NEVER;
 }
 
+static void set_idle(struct timer *timer)
+{
+    *timer = (struct timer){.deadline = TL_NEVER};
+}
+
 static bool is_due(const struct timer *timer)
 {
     return (timer->generation & IS_DUE) != 0;
@@ -122,7 +128,15 @@ static uint64_t durable_count(const void *self)
 /* Not within an advance, where the structure is at work. */
 static void count_pending(struct durable *durable)
 {
-    durable->pending_at_most = durable_count(durable);
+    durable->counted = durable_count(durable);
+    durable->counted_at = log_sequence(&durable->log);
+}
+
+/* A start does not ask whether its timer is pending already: with many timers that would be a line
+ * of memory to wait for. */
+static uint64_t pending_at_most(const struct durable *durable)
+{
+    return durable->counted + (log_sequence(&durable->log) - durable->counted_at);
 }
 
 /* --- snapshots ------------------------------------------------------------------------------- */
@@ -130,7 +144,7 @@ static void count_pending(struct durable *durable)
 /* The log is long enough, and has room for everything until the next snapshot is due. */
 static uint64_t snapshot_distance(const struct durable *durable)
 {
-    uint64_t records = durable->pending_at_most / 100 * durable->snapshot_percent;
+    uint64_t records = pending_at_most(durable) / 100 * durable->snapshot_percent;
     return records > durable->snapshot_least ? records : durable->snapshot_least;
 }
 
@@ -138,7 +152,7 @@ static uint64_t snapshot_distance(const struct durable *durable)
 static void give_snapshot_up(struct durable *durable)
 {
     snapshot_abandon(&durable->snapshot);
-    durable->snapshot_from = durable->log.sequence;
+    durable->snapshot_from = log_sequence(&durable->log);
 }
 
 static void finish_snapshot(struct durable *durable)
@@ -148,12 +162,12 @@ static void finish_snapshot(struct durable *durable)
         return;
     }
     uint64_t from = durable->snapshot.unfinished.from;
-    if (snapshot_finish(&durable->snapshot, durable->log.sequence) != TL_OK) {
+    if (snapshot_finish(&durable->snapshot, log_sequence(&durable->log)) != TL_OK) {
         give_snapshot_up(durable);
         return;
     }
     count_pending(durable);
-    uint64_t live = durable->pending_at_most;
+    uint64_t live = durable->counted;
     (void)log_drop(&durable->log, from, log_words_for(live) + snapshot_distance(durable), live);
 }
 
@@ -163,26 +177,26 @@ static void work_for_snapshot(struct durable *durable)
     struct timer_log *log = &durable->log;
     if (!snapshot_is_open(&durable->snapshot)) {
         count_pending(durable);
-        uint64_t records = log->sequence - durable->snapshot_from;
+        uint64_t records = log_sequence(log) - durable->snapshot_from;
         uint64_t distance = snapshot_distance(durable);
         if (records < distance) {
             /* The distance may be less when it is come nearer. */
-            durable->snapshot_at = log->sequence + (distance - records) / 8 + 1;
+            durable->snapshot_at = log_sequence(log) + (distance - records) / 8 + 1;
             return;
         }
-        durable->snapshot_from = log->sequence;
-        durable->snapshot_seen = log->sequence;
+        durable->snapshot_from = log_sequence(log);
+        durable->snapshot_seen = log_sequence(log);
         durable->snapshot_id = 0;
         durable->snapshot_pace = SNAPSHOT_PACE + 4 * (uint64_t)durable->capacity / distance;
-        if (snapshot_begin(&durable->snapshot, log->sequence) != TL_OK) {
+        if (snapshot_begin(&durable->snapshot, log_sequence(log)) != TL_OK) {
             return;
         }
     }
     uint64_t at_once =
         durable->capacity / 64 < SNAPSHOT_IDS ? durable->capacity / 64 : SNAPSHOT_IDS;
-    durable->snapshot_at = log->sequence + at_once / durable->snapshot_pace + 1;
-    uint64_t ids = (log->sequence - durable->snapshot_seen) * durable->snapshot_pace;
-    durable->snapshot_seen = log->sequence;
+    durable->snapshot_at = log_sequence(log) + at_once / durable->snapshot_pace + 1;
+    uint64_t ids = (log_sequence(log) - durable->snapshot_seen) * durable->snapshot_pace;
+    durable->snapshot_seen = log_sequence(log);
     for (; ids > 0 && durable->snapshot_id < durable->capacity; ids--) {
         uint32_t id = durable->snapshot_id++;
         const struct timer *timer = &durable->timers[id];
@@ -211,7 +225,7 @@ static enum tl_status commit(struct durable *durable)
 /* The place behind the next record; and, if it `starts` a timer, behind those that end all. */
 static uint64_t end_of_all(const struct durable *durable, bool starts)
 {
-    uint64_t pending = durable->pending_at_most + durable->advancing + 1;
+    uint64_t pending = pending_at_most(durable) + durable->advancing + 1;
     return log_place(&durable->log) + LOG_MOST_WORDS + (starts ? log_words_for(pending) : 0);
 }
 
@@ -242,7 +256,7 @@ static enum tl_status make_ready(struct durable *durable, bool starts)
         count_pending(durable);
         end = end_of_all(durable, starts);
     }
-    return end > log->room && is_there ? log_make_room(log, end, durable->pending_at_most + 1)
+    return end > log->room && is_there ? log_make_room(log, end, pending_at_most(durable) + 1)
                                        : TL_OK;
 }
 
@@ -262,7 +276,7 @@ static void count_easy(struct durable *durable)
     uint64_t room = log->room > end ? (log->room - end) / EASY_WORDS : 0;
     easy = room < easy ? room : easy;
     if (!durable->advancing) {
-        uint64_t next = log->sequence + 1;
+        uint64_t next = log_sequence(log) + 1;
         uint64_t quiet = durable->snapshot_at > next ? durable->snapshot_at - next : 0;
         easy = quiet < easy ? quiet : easy;
     }
@@ -303,7 +317,7 @@ static enum tl_status append_to_group(struct durable *durable, enum log_op op, u
 /* Behind an operation that was not easy. */
 static void settle(struct durable *durable)
 {
-    if (!durable->advancing && durable->log.sequence >= durable->snapshot_at) {
+    if (!durable->advancing && log_sequence(&durable->log) >= durable->snapshot_at) {
         work_for_snapshot(durable);
     }
     count_easy(durable);
@@ -322,12 +336,11 @@ static void undo_start(struct durable *durable, uint32_t id)
     }
 }
 
-/* Its record is the last one made. What the timer was before is not looked at: with many timers
- * that is a line of memory to wait for. */
+/* Its record is the last one made. */
 static inline void link_timer(struct durable *durable, uint32_t id, uint64_t deadline)
 {
-    durable->pending_at_most++;
-    durable->timers[id] = (struct timer){.deadline = deadline, .generation = durable->log.sequence};
+    durable->timers[id] =
+        (struct timer){.deadline = deadline, .generation = log_sequence(&durable->log)};
 }
 
 /* One that is not easy. */
@@ -368,12 +381,6 @@ static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
-static void unlink_timer(struct durable *durable, struct timer *timer)
-{
-    *timer = (struct timer){.deadline = TL_NEVER};
-    durable->pending_at_most--;
-}
-
 /* One that is not easy, or of a timer that the structure has fired. */
 static __attribute__((noinline)) enum tl_status stop_apart(struct durable *durable, uint32_t id)
 {
@@ -386,7 +393,7 @@ static __attribute__((noinline)) enum tl_status stop_apart(struct durable *durab
     if (!is_due(timer)) {
         (void)durable->inner->stop(durable->self, id);
     }
-    unlink_timer(durable, timer);
+    set_idle(timer);
     settle(durable);
     return TL_OK;
 }
@@ -402,7 +409,7 @@ static enum tl_status durable_stop(void *self, uint32_t id)
         return stop_apart(durable, id);
     }
     log_append_word(&durable->log, LOG_STOP, id, timer->generation);
-    unlink_timer(durable, timer);
+    set_idle(timer);
     return durable->inner->stop(durable->self, id);
 }
 
@@ -429,7 +436,7 @@ static void fire_one(struct durable *durable, uint32_t id)
 {
     struct timer *timer = &durable->timers[id];
     uint64_t generation = timer->generation;
-    unlink_timer(durable, timer);
+    set_idle(timer);
     durable->budget--;
     durable->fire(durable->fire_ctx, id, durable->now);
     if (is_easy(durable)) {
@@ -515,7 +522,7 @@ static void fire_at_most(struct durable *durable, uint32_t *at)
             uint32_t id = durable->due[*at];
             struct timer *timer = &durable->timers[id];
             if (is_due(timer)) {
-                unlink_timer(durable, timer);
+                set_idle(timer);
                 durable->budget--;
                 durable->fire(durable->fire_ctx, id, durable->now);
             }
@@ -584,11 +591,11 @@ static enum tl_status durable_check(const void *self, char *why, size_t why_byte
     }
     uint64_t inside = durable->inner->count(durable->self);
     uint64_t due = left_over(durable);
-    if (inside + due != pending || durable->pending_at_most < pending) {
+    if (inside + due != pending || pending_at_most(durable) < pending) {
         (void)snprintf(
             why, why_bytes,
             "%llu timers are pending, at most %llu; the structure has %llu, and %llu are due",
-            (unsigned long long)pending, (unsigned long long)durable->pending_at_most,
+            (unsigned long long)pending, (unsigned long long)pending_at_most(durable),
             (unsigned long long)inside, (unsigned long long)due);
         return TL_ERR_CORRUPT;
     }
@@ -644,7 +651,7 @@ static void durable_durability(const void *self, struct tl_durability *out)
 {
     const struct durable *durable = self;
     *out = (struct tl_durability){
-        .sequence = durable->log.sequence,
+        .sequence = log_sequence(&durable->log),
         .durable_sequence = durable->log.written,
         .bytes_durable = durable->log.bytes + snapshot_bytes(&durable->snapshot),
         .bytes_written = durable->store.bytes_written,
@@ -681,7 +688,7 @@ static enum tl_status grow(struct durable *durable, uint32_t capacity)
     }
     tl_free(allocator, durable->due, before * sizeof *due, alignof(uint32_t));
     for (uint32_t id = before; id < capacity; id++) {
-        timers[id] = (struct timer){.deadline = TL_NEVER};
+        set_idle(&timers[id]);
     }
     durable->due = due;
     durable->timers = timers;
@@ -837,7 +844,7 @@ static enum tl_status apply(void *ctx, const struct log_operation *operation)
     if (operation->op == LOG_START && operation->sequence >= timer->generation) {
         *timer = (struct timer){operation->deadline, operation->sequence};
     } else if (operation->op != LOG_START && log_ends(operation, timer->generation)) {
-        *timer = (struct timer){.deadline = TL_NEVER};
+        set_idle(timer);
     }
     return TL_OK;
 }
@@ -845,7 +852,7 @@ static enum tl_status apply(void *ctx, const struct log_operation *operation)
 static void forget_timers(struct durable *durable)
 {
     for (uint32_t id = 0; id < durable->capacity; id++) {
-        durable->timers[id] = (struct timer){.deadline = TL_NEVER};
+        set_idle(&durable->timers[id]);
     }
 }
 
@@ -899,7 +906,6 @@ static enum tl_status start_timers(struct durable *durable, tl_adopt_fn adopt, v
         const struct timer *timer = &durable->timers[id];
         if (is_pending(timer)) {
             status = durable->inner->start(durable->self, id, timer->deadline);
-            durable->pending_at_most += status == TL_OK;
         }
     }
     for (uint32_t id = 0; id < capacity && status == TL_OK; id++) {
@@ -944,7 +950,8 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
     }
     if (status == TL_OK) {
         remove_old_snapshots(durable, &snapshots);
-        uint64_t live = durable->pending_at_most;
+        count_pending(durable);
+        uint64_t live = durable->counted;
         status = log_make_room(&durable->log, log_place(&durable->log) + log_words_for(live), live);
     }
     store_numbers_release(&logs, durable->allocator);
