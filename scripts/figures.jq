@@ -8,5 +8,6 @@ def digits: if . >= 99.5 then round | grouped
     else . * 100 | round / 100 | tostring end;
 def row: "| " + join(" | ") + " |";
 # A line of Markdown that tells the machine and the build.
-def machine: "\(.num_cpus) processors of \(.mhz_per_cpu) MHz, caches of \(.caches
-    | map(select(.type != "Instruction") | "\(.size / 1024 | tostring) KiB") | join(", ")), \(.compiler) \(.flags)";
+def machine: (.caches | map(select(.type != "Instruction") | "\(.size / 1024 | tostring) KiB")) as $caches
+    | "\(.num_cpus) processors of \(.mhz_per_cpu) MHz, \(if $caches == [] then "which do not tell their caches" else
+        "caches of \($caches | join(", "))" end), \(.compiler) \(.flags)";

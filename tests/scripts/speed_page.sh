@@ -40,6 +40,10 @@ wants '^\| 1,000 \| `batch-wheel` \| 0\.5x fill \(`peer-heap`\) \| 1\.25x \| 2x 
 wants '^\| 1,000 \| `peer-heap` \| 0\.5x (idle-reset|drain) \(`batch-wheel`\) \| 1\.25x \| 2x (fill|hold) '
 wants '^\| 1,000 \| nothing touched \| `batch-wheel` \| 10x hold \(`peer-heap`\) \| 23x \| 40x fill '
 wants '\[speed-figures\.md\]'
+wants '2 processors of 2600 MHz, caches of 2 KiB, cc -O3\.$'
+jq '.context.caches = []' bench.json >untold.json
+page untold.json
+wants '2 processors of 2600 MHz, which do not tell their caches, cc -O3\.$'
 page --figures bench.json
 wants '^## 1,000 timers, a record of 64 bytes touched$'
 wants '^\| `batch-wheel` \| 10 \| 20 \| 5 \| 8 \|$'
