@@ -20,10 +20,10 @@ catches() {
     grep -q "$3" "$work/out" || fail "durable-$1 is not found to be '$3': $(cat "$work/out")"
 }
 
-if "$TIMERLAB" check --crash --crash-share 0.05 --plugin "$BUILD/tests/durable-right.so" \
+if "$TIMERLAB" check --crash --crash-share 0.1 --plugin "$BUILD/tests/durable-right.so" \
     -a 'durable-right,durable(chunk-wheel)' >"$work/out" 2>&1; then
     # kills, images, failing calls: all three were tried, under each of four and six policies.
-    awk 'NR > 1 && $2 == "ok" && $3 > 50 && $4 > 5 && $5 > 5 { n++ } END { exit n != 10 }' "$work/out" ||
+    awk 'NR > 1 && $2 == "ok" && $3 > 100 && $4 > 10 && $5 > 10 { n++ } END { exit n != 10 }' "$work/out" ||
         fail "not all was tried: $(cat "$work/out")"
     awk '/at-most/ && !/sync=none/ && $7 > 0 { exit 1 }' "$work/out" || fail "at-most repeats: $(cat "$work/out")"
     awk '/durable\(/ && !/at-most/ { n += $7 } END { exit n == 0 }' "$work/out" ||
