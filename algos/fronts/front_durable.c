@@ -126,10 +126,11 @@ static uint64_t durable_count(const void *self)
 }
 
 /* Not within an advance, where the structure is at work. */
-static void count_pending(struct durable *durable)
+static uint64_t count_pending(struct durable *durable)
 {
     durable->counted = durable_count(durable);
     durable->counted_at = log_sequence(&durable->log);
+    return durable->counted;
 }
 
 /* A start does not ask whether its timer is pending already: with many timers that would be a line
@@ -166,8 +167,7 @@ static void finish_snapshot(struct durable *durable)
         give_snapshot_up(durable);
         return;
     }
-    count_pending(durable);
-    uint64_t live = durable->counted;
+    uint64_t live = count_pending(durable);
     (void)log_drop(&durable->log, from, log_words_for(live) + snapshot_distance(durable), live);
 }
 
@@ -176,7 +176,7 @@ static void work_for_snapshot(struct durable *durable)
 {
     struct timer_log *log = &durable->log;
     if (!snapshot_is_open(&durable->snapshot)) {
-        count_pending(durable);
+        (void)count_pending(durable);
         uint64_t records = log_sequence(log) - durable->snapshot_from;
         uint64_t distance = snapshot_distance(durable);
         if (records < distance) {
@@ -253,7 +253,7 @@ static enum tl_status make_ready(struct durable *durable, bool starts)
     bool is_there = durable->store.path != NULL || log->segment_count > 0;
     uint64_t end = end_of_all(durable, starts);
     if (end > log->room && !durable->advancing) {
-        count_pending(durable);
+        (void)count_pending(durable);
         end = end_of_all(durable, starts);
     }
     return end > log->room && is_there ? log_make_room(log, end, pending_at_most(durable) + 1)
@@ -950,8 +950,7 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
     }
     if (status == TL_OK) {
         remove_old_snapshots(durable, &snapshots);
-        count_pending(durable);
-        uint64_t live = durable->counted;
+        uint64_t live = count_pending(durable);
         status = log_make_room(&durable->log, log_place(&durable->log) + log_words_for(live), live);
     }
     store_numbers_release(&logs, durable->allocator);
